@@ -1,0 +1,23 @@
+/* A lock in this process, the article's `synchronized`: right with one instance, wrong with two,
+ * because each instance has a lock of its own. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_LOCAL, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+const struct strategy strategy_mutex = {
+    .name = "mutex",
+    .summary = "a first-come-first-served lock in each process",
+    .promise = "no unit sold twice by one instance; two instances still can",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,23 @@
+/* A lease in Redis around the critical section: one holder across all instances, as long as a
+ * holder is not paused between its last check and its write for longer than the TTL. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+const struct strategy strategy_redis = {
+    .name = "redis",
+    .summary = "a lease in Redis: random owner, TTL, renewal, compare-and-delete",
+    .promise = "no unit sold twice, unless a holder is paused past its TTL just before it writes",
+    .default_shards = 1,
+    .sell = sell,
+};

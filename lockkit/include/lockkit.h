@@ -1,0 +1,245 @@
+/* lockkit: distributed locks for C programs on libuv, and, through a blocking facade, for any C
+ * program.
+ *
+ * Four kinds of object:
+ *   lk_client   a backend, opened by URL: "local:" (in this process) or
+ * "redis://[:password@]host[:port][/db]" lk_lock     a name in it, and a policy lk_lease    one
+ * acquisition, which is the ownership: owner token, fencing token, validity lk_request  one acquire
+ * or release under way, which can be cancelled
+ *
+ * Everything runs on the caller's loop and thread; there are no hidden threads outside the blocking
+ * facade.
+ *
+ * What it promises (README.md has the reasons, and the known failures that each one answers):
+ *   1. Ownership belongs to the lease, with a 160-bit random owner token per acquisition; not to a
+ * thread.
+ *   2. Validity counts from before the request was sent, on a clock that goes on during suspend,
+ * minus drift (1 % of the TTL + 2 ms), and is checked again after the last reply.
+ *   3. A lease goes HELD -> SUSPECT -> LOST by a local timer, whatever the network does: its holder
+ * is told before anyone else can own the lock.
+ *   4. A fencing token is minted in the same atomic step as the grant, only on a new grant, in
+ * storage that outlives the lock.
+ *   5. A missing reply is UNKNOWN, never "no": the owner token is kept until the server confirms,
+ * and what may have been granted is given back, with a deadline of its own.
+ *   6. Renewal extends only what is still owned; it never re-creates. Release cancels renewal
+ * first.
+ *   7. Waiting is an event plus a bounded, jittered poll. Never only a poll.
+ *
+ * What it does not promise: that a holder which was paused knows it in time. A lease that was valid
+ * when you looked may have ended when your write arrives: pass the fencing token to the resource
+ * and let the resource refuse an older one.
+ *
+ * Callbacks: on LK_OK from a function that starts something, its callback runs exactly once, later,
+ * on the loop, never inside the call; on any other value nothing started and it never runs. Strings
+ * are copied. Durations are milliseconds. Not thread-safe: one client, one loop, one thread. */
+#ifndef LOCKKIT_H
+#define LOCKKIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LK_CHECK __attribute__((warn_unused_result))
+#else
+#define LK_CHECK
+#endif
+
+/* Every outcome, and its text (lk_status_text). BUSY and TIMEOUT are outcomes, not errors. */
+#define LK_STATUSES(X)                                                                             \
+    X(OK, "done")                                                                                  \
+    X(BUSY, "held by another owner")                                                               \
+    X(TIMEOUT, "not acquired within the wait")                                                     \
+    X(CANCELED, "cancelled by the caller")                                                         \
+    X(LOST, "the lease had ended before the release was confirmed")                                \
+    X(UNKNOWN, "the server did not answer; the lock may be held in this name until its TTL ends")  \
+    X(UNAVAILABLE, "the server could not be reached; nothing was acquired")                        \
+    X(UNSUPPORTED, "this backend cannot do that")                                                  \
+    X(INVALID, "an argument is out of range")                                                      \
+    X(NOMEM, "out of memory")
+
+enum lk_status {
+#define X(name, text) LK_##name,
+    LK_STATUSES(X)
+#undef X
+};
+const char *lk_status_text(enum lk_status status);
+
+/* What a backend can do and what its fencing tokens are worth (lk_client_caps). */
+enum lk_caps {
+    LK_CAP_TTL = 1 << 0,          /* a dead holder's lock frees itself after its TTL */
+    LK_CAP_FAIR = 1 << 1,         /* waiters are served in the order they came */
+    LK_CAP_EVENTS = 1 << 2,       /* a waiter is woken by an event, not only by a poll */
+    LK_CAP_FENCE_LINEAR = 1 << 3, /* fencing tokens never repeat nor fall, whatever fails */
+    LK_CAP_FENCE_BEST =
+        1 << 4, /* they may after the server lost data (no synchronous persistence, failover) */
+    LK_CAP_CROSS_PROCESS = 1 << 5 /* excludes holders in other processes */
+};
+
+typedef struct lk_client lk_client;
+typedef struct lk_lock lk_lock;
+typedef struct lk_lease lk_lease;
+typedef struct lk_request lk_request;
+
+/* ---- Client
+ * ---------------------------------------------------------------------------------------- */
+
+/* Zero means the default in brackets. `size` must be sizeof(struct lk_client_options): it lets the
+ * struct grow. */
+struct lk_client_options {
+    size_t size;
+    const char *label;   /* who holds, for people: kept beside the lock and in lists ["host:pid"] */
+    uint32_t reply_ms;   /* how long to wait for one reply of the server [500] */
+    uint32_t cleanup_ms; /* how long to go on giving back what may have been granted [10,000] */
+    uint64_t (*clock_ns)(void *data); /* replaces CLOCK_BOOTTIME, for tests [NULL] */
+    void *clock_data;
+};
+
+/* Open a client. The servers need not be reachable yet. LK_INVALID for a URL that names no backend,
+ * LK_UNSUPPORTED for one that this build lacks; then *client is NULL and there is nothing to undo.
+ * `options` may be NULL. */
+LK_CHECK enum lk_status lk_client_open(lk_client **client, uv_loop_t *loop, const char *url,
+                                       const struct lk_client_options *options);
+
+typedef void (*lk_close_cb)(void *data);
+/* Close: pending requests end with LK_CANCELED, held leases are given back, as far as cleanup_ms
+ * allows; then `cb` runs exactly once with the client freed. Locks and leases of it must not be
+ * used from the call on: the client frees them. */
+void lk_client_close(lk_client *client, lk_close_cb cb, void *data);
+
+/* LK_CAP_* bits. */
+unsigned lk_client_caps(const lk_client *client);
+
+struct lk_counters {
+    uint64_t acquired, busy, timed_out, canceled, unknown, unavailable;
+    uint64_t released, release_lost; /* release_lost: not ours any more when we released it */
+    uint64_t renewed, renew_failed;
+    uint64_t suspected, lost;
+    uint64_t late_grants;      /* granted after the caller had gone: given back */
+    uint64_t polls, wakeups;   /* attempts of waiters by the poll timer, and by an event */
+    uint64_t wait_ns, hold_ns; /* summed over acquired, and over released or lost */
+};
+void lk_client_counters(const lk_client *client, struct lk_counters *counters);
+
+/* ---- Lock
+ * ------------------------------------------------------------------------------------------ */
+
+/* Zero means the default in brackets. */
+struct lk_lock_options {
+    size_t size;     /* sizeof(struct lk_lock_options) */
+    uint32_t ttl_ms; /* how long a grant lasts without renewal, 10..86,400,000 [10,000]; the local
+                        backend ignores it: a process lock has no TTL */
+    uint32_t
+        suspect_ms; /* how long before the end of its validity a lease becomes SUSPECT [ttl / 4] */
+    uint32_t poll_ms; /* the longest time between two attempts of a waiter; each is jittered down to
+                         half [250] */
+    int no_renew;     /* 1: do not renew by itself (renewal runs every ttl / 3) */
+};
+
+/* Name a lock: 1..512 bytes, copied. LK_INVALID, LK_NOMEM. Cheap: no round trip. `options` may be
+ * NULL. */
+LK_CHECK enum lk_status lk_lock_open(lk_lock **lock, lk_client *client, const char *name,
+                                     const struct lk_lock_options *options);
+/* Forget the name. Its leases and requests may go on: the lock is freed when the last has ended.
+ * NULL is fine. */
+void lk_lock_close(lk_lock *lock);
+
+/* ---- Acquire and release
+ * ---------------------------------------------------------------------------- */
+
+#define LK_TRY     0U /* wait_ms: one attempt, then LK_BUSY */
+#define LK_FOREVER UINT32_MAX
+
+/* LK_OK: `lease` is the caller's until it is passed to lk_release() or lk_abandon(). Else it is
+ * NULL, and: BUSY (wait_ms was LK_TRY), TIMEOUT, CANCELED, UNAVAILABLE, UNKNOWN, NOMEM. */
+typedef void (*lk_acquire_cb)(lk_request *request, enum lk_status status, lk_lease *lease,
+                              void *data);
+
+/* Acquire, waiting up to `wait_ms`. `request` may be NULL; else *request can be cancelled until the
+ * callback, which frees it. A wait that ends while an attempt is on its way ends at once; a grant
+ * that arrives later is given back. */
+LK_CHECK enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, void *data,
+                                   lk_request **request);
+/* The callback runs soon, with LK_CANCELED, or with the grant if that came first. */
+void lk_cancel(lk_request *request);
+
+typedef void (*lk_release_cb)(enum lk_status status, void *data);
+/* Give the lock back. Renewal stops first. The lease must not be used after this call. `cb` may be
+ * NULL. LK_OK: it was ours until now. LK_LOST: it was not any more: someone else may have held it
+ * meanwhile. LK_UNKNOWN: no confirmation came in reply_ms; clean-up goes on by itself, up to
+ * cleanup_ms or the TTL. */
+void lk_release(lk_lease *lease, lk_release_cb cb, void *data);
+
+/* Stop renewing and forget the lease without giving the lock back: nobody gets it before its TTL
+ * has ended. For a holder whose last write may still take effect. On a backend without TTL this is
+ * lk_release(). */
+void lk_abandon(lk_lease *lease);
+
+/* ---- Lease
+ * ------------------------------------------------------------------------------------------ */
+
+enum lk_state {
+    LK_HELD,      /* valid, and renewal is on time */
+    LK_SUSPECT,   /* still valid, but less than suspect_ms of it is left: begin nothing new */
+    LK_LOST_STATE /* the validity has ended, or the server said that it is not ours */
+};
+
+enum lk_state lk_lease_state(const lk_lease *lease);
+/* The cheap guard before a side effect, no round trip: LK_OK when the lease is valid for `need_ms`
+ * more, by the clock as it is now; else LK_LOST. */
+LK_CHECK enum lk_status lk_lease_check(const lk_lease *lease, uint32_t need_ms);
+/* Milliseconds of validity left; 0 when lost; INT64_MAX on a backend without TTL. */
+int64_t lk_lease_remaining_ms(const lk_lease *lease);
+/* The fencing token: greater than that of every earlier grant of this name; 0 when the backend has
+ * none. */
+uint64_t lk_lease_fence(const lk_lease *lease);
+/* 40 hex digits, for logs. */
+const char *lk_lease_owner(const lk_lease *lease);
+
+/* Told of each change: HELD -> SUSPECT, SUSPECT -> HELD (a renewal came through), -> LOST_STATE
+ * (once, last). `why` is a static text. Runs on the loop. May release the lease. */
+typedef void (*lk_state_cb)(lk_lease *lease, enum lk_state state, const char *why, void *data);
+void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);
+
+/* ---- Who holds, who waits
+ * ---------------------------------------------------------------------------- */
+
+struct lk_holder {
+    const char *owner; /* owner token */
+    const char *label;
+    uint64_t fence;
+    int64_t remaining_ms; /* until its TTL ends, -1 when it has none */
+};
+/* `holder` is NULL when nobody holds the lock. `waiters` counts those of this client only. */
+typedef void (*lk_inspect_cb)(enum lk_status status, const struct lk_holder *holder,
+                              unsigned waiters, void *data);
+LK_CHECK enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data);
+
+/* ---- Blocking facade
+ * ---------------------------------------------------------------------------------- */
+
+/* For programs without a loop: a client on a loop thread of its own. Every function here may be
+ * called from any thread, and blocks. */
+typedef struct lk_sync lk_sync;
+typedef struct lk_held lk_held;
+
+LK_CHECK enum lk_status lk_sync_open(lk_sync **sync, const char *url,
+                                     const struct lk_client_options *options);
+/* Every lk_held must have been released. */
+void lk_sync_close(lk_sync *sync);
+LK_CHECK enum lk_status lk_sync_acquire(lk_sync *sync, const char *name,
+                                        const struct lk_lock_options *options, uint32_t wait_ms,
+                                        lk_held **held);
+enum lk_status lk_sync_release(lk_held *held);
+LK_CHECK enum lk_status lk_sync_check(const lk_held *held, uint32_t need_ms);
+uint64_t lk_sync_fence(const lk_held *held);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+-- The inventory database: products, their stock, and the ledger of what was sold. Owner of the truth about units.
+-- Applied by sql/init.sh in the database `inventory`; may be applied again.
+
+-- The strategy is a property of the product (`redis,ttl=2s,work=2ms`): a run is isolated by a fresh product.
+CREATE TABLE IF NOT EXISTS product (
+    product_id    uuid PRIMARY KEY,
+    name          text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    price         numeric(12, 2) NOT NULL CHECK (price >= 0),
+    initial_stock bigint NOT NULL CHECK (initial_stock BETWEEN 0 AND 1000000000),
+    strategy      text NOT NULL CHECK (length(strategy) BETWEEN 1 AND 200),
+    created_at    timestamptz NOT NULL DEFAULT now()
+);
+
+-- One row per product, or one per shard; inventory-svc lays them out when it first meets the product. Unsold are the
+-- units first_unit .. first_unit + available - 1; each sale takes the last of them. No CHECK (available >= 0): a broken
+-- strategy must be able to break it.
+CREATE TABLE IF NOT EXISTS stock (
+    product_id uuid NOT NULL REFERENCES product,
+    shard      int NOT NULL,
+    first_unit bigint NOT NULL,
+    available  bigint NOT NULL,
+    version    bigint NOT NULL DEFAULT 0,
+    fence      bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (product_id, shard)
+) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
+
+-- The ledger: written in the same statement as the stock. Deliberately no UNIQUE (product_id, unit): two rows with one
+-- unit are the evidence of an oversell.
+CREATE TABLE IF NOT EXISTS reservation (
+    order_id    uuid PRIMARY KEY,
+    product_id  uuid NOT NULL,
+    shard       int NOT NULL,
+    unit        bigint NOT NULL,
+    remaining   bigint NOT NULL, -- in that row, after this sale
+    instance    text NOT NULL,
+    fence       bigint NOT NULL,
+    reserved_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX IF NOT EXISTS reservation_by_time ON reservation USING brin (reserved_at) WITH (pages_per_range = 8);
+
+-- Units of cancelled reservations, for sale again by number: they cannot go back into the count, which stands for the
+-- units below it.
+CREATE TABLE IF NOT EXISTS returned_unit (
+    product_id uuid NOT NULL REFERENCES product,
+    shard      int NOT NULL,
+    unit       bigint NOT NULL
+);
+CREATE INDEX IF NOT EXISTS returned_unit_by_product ON returned_unit (product_id);
+
+GRANT SELECT ON product TO inventory_svc;
+GRANT SELECT, INSERT, UPDATE ON stock TO inventory_svc;
+GRANT SELECT, INSERT, DELETE ON reservation, returned_unit TO inventory_svc;
+GRANT SELECT ON product, stock, reservation, returned_unit TO loadgen;
+GRANT INSERT ON product TO loadgen;
+
+-- The product of the article that the project started from.
+INSERT INTO product (product_id, name, price, initial_stock, strategy)
+VALUES ('82391173-9dbc-49b6-821b-746a11dbbe5e', '黄金竹子', 88888.88, 1000, 'none')
+ON CONFLICT DO NOTHING;

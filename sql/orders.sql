@@ -1,0 +1,24 @@
+-- The orders database: what customers were promised. Applied by sql/init.sh in the database `orders`; may be applied
+-- again.
+
+CREATE TABLE IF NOT EXISTS orders (
+    order_id           uuid PRIMARY KEY, -- also the idempotency key
+    product_id         uuid NOT NULL,
+    unit               bigint NOT NULL,
+    remaining          bigint NOT NULL, -- as the first answer said, so that a repeat says the same
+    price              numeric(12, 2) NOT NULL,
+    inventory_instance text NOT NULL,
+    created_at         timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX IF NOT EXISTS orders_by_time ON orders USING brin (created_at) WITH (pages_per_range = 8);
+
+-- How far order-svc has compared the reservations with its orders (see order-svc/settle.c).
+CREATE TABLE IF NOT EXISTS settlement (
+    only_row      boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    settled_until timestamptz NOT NULL
+);
+INSERT INTO settlement (settled_until) VALUES (now()) ON CONFLICT DO NOTHING;
+
+GRANT SELECT, INSERT ON orders TO order_svc;
+GRANT SELECT, UPDATE ON settlement TO order_svc;
+GRANT SELECT ON orders TO loadgen;

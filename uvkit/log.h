@@ -1,0 +1,31 @@
+/* A log in logfmt on stderr, one line per event, written at once:
+ *
+ *     log_info("order placed", "request=%s unit=%" PRId64, id, unit);
+ *     ts=2026-11-21T04:35:02.123456Z level=info svc=order-svc msg="order placed" request=9f2c
+ * unit=788
+ *
+ * Values that may hold spaces or quotes go through log_quote(). Never pass a secret. */
+#ifndef UVKIT_LOG_H
+#define UVKIT_LOG_H
+
+#include <stddef.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+
+/* `service` (not copied) goes into every line. */
+void log_init(const char *service, enum log_level least);
+/* "debug", "info", "warn" or "error": 0, or -1 when it is none of them. */
+int log_level_parse(const char *text, enum log_level *level);
+
+__attribute__((format(printf, 3, 4))) void log_write(enum log_level level, const char *message,
+                                                     const char *pairs, ...);
+#define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...)  log_write(LOG_INFO, __VA_ARGS__)
+#define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__)
+#define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
+
+/* `text` as a logfmt value, quoted and escaped when it needs to be, cut to fit; returns `buffer`.
+ */
+const char *log_quote(char *buffer, size_t size, const char *text);
+
+#endif

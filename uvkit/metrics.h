@@ -1,0 +1,47 @@
+/* Metrics of one process in Prometheus' text format: static counters, gauges and summaries of time.
+ *
+ *     static struct metric sold = {"inventory_sold_total", "Units sold", METRIC_COUNTER};
+ *     metric_add(&sold, 1);
+ *
+ * A metric is registered by its first use, or by metric_register() so that it shows as 0 from the
+ * start. `labels` tells apart metrics of one name: `strategy="redis"`. One thread only. */
+#ifndef UVKIT_METRICS_H
+#define UVKIT_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum metric_type {
+    METRIC_COUNTER,
+    METRIC_GAUGE,
+    METRIC_TIMES, /* seconds, as a Prometheus histogram with fixed bounds from 100 us to 10 s */
+};
+
+#define METRIC_BOUNDS 16
+
+struct metric {
+    const char *name;
+    const char *help;
+    enum metric_type type;
+    const char *labels;         /* or NULL */
+    double (*read)(void *data); /* a gauge or counter that is asked when printed, or NULL */
+    void *data;
+
+    /* The module's own. */
+    double value;
+    uint64_t counts[METRIC_BOUNDS + 1];
+    uint64_t count;
+    struct metric *next;
+    bool is_registered;
+};
+
+void metric_register(struct metric *metric);
+void metric_add(struct metric *metric, double amount); /* counter and gauge */
+void metric_set(struct metric *metric, double value);  /* gauge */
+void metric_time(struct metric *metric, int64_t ns);   /* times */
+
+/* All metrics as text, HELP and TYPE once per name; a malloc()ed string, or NULL without memory. */
+char *metrics_text(size_t *length);
+
+#endif

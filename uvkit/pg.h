@@ -1,0 +1,115 @@
+/* Postgres on libuv: a pool of libpq connections with prepared statements and a deadline per query.
+ *
+ * Each connection runs one query at a time; queries beyond the pool wait in a bounded queue, first
+ * come first served. A statement is prepared on a connection the first time it is used there. A
+ * connection that breaks is opened again with a growing, jittered pause; while none is open,
+ * queries wait in the queue until their deadline, so that a restart of the server shorter than that
+ * goes unnoticed.
+ *
+ * A query is sent at most once. What was sent and not answered is UNKNOWN: it may have committed,
+ * or may still commit; the connection is then closed, after a cancel request to the server. */
+#ifndef UVKIT_PG_H
+#define UVKIT_PG_H
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#define PG_STATUSES(X)                                                                             \
+    X(OK, "done")                                                                                  \
+    X(REJECTED, "the server refused it: see `sqlstate`; it had no effect")                         \
+    X(NOT_SENT, "never sent: no connection in time, queue full, or closing; it had no effect")     \
+    X(UNKNOWN, "sent, not answered: it may or may not have taken effect")
+
+enum pg_status {
+#define X(name, text) PG_##name,
+    PG_STATUSES(X)
+#undef X
+};
+
+#define PG_PARAMS_MAX 16
+
+/* A statement, static const in a *_sql.c file. Parameters and results are in text format. */
+struct pg_statement {
+    const char *name; /* unique in the program */
+    const char *sql;  /* with $1 ... */
+    int params;
+};
+
+struct pg_pool;
+struct pg_conn; /* a connection that one fiber or request chain holds, for a transaction */
+struct pg_query;
+
+typedef void (*pg_query_cb)(struct pg_query *query);
+
+/* One query: the caller owns it, zeroes it, fills in the first part, and calls pg_query_clear()
+ * when it is done with the result. Parameter strings must live until the callback; NULL is SQL
+ * NULL. */
+struct pg_query {
+    const struct pg_statement
+        *statement; /* or NULL, and then `sql`, unprepared, without parameters */
+    const char *sql;
+    const char *params[PG_PARAMS_MAX];
+    struct pg_conn *on;  /* the held connection to run on, or NULL for any of the pool */
+    int64_t deadline_ms; /* a moment, clock_now_ms() */
+    void *data;          /* the caller's */
+
+    /* Filled in before the callback. */
+    enum pg_status status;
+    PGresult *result;  /* when OK, else NULL; pg_query_clear() frees it */
+    int64_t affected;  /* rows touched or returned, when OK */
+    char sqlstate[6];  /* when REJECTED, such as "23505"; else "" */
+    char message[160]; /* when not OK: why, in one line */
+
+    /* The pool's own. */
+    void *internal[8];
+};
+
+/* Zero means the default in brackets. */
+struct pg_pool_options {
+    const char *conninfo;        /* libpq connection string or URL; copied; never logged */
+    const char *name;            /* application_name, and the name in logs */
+    unsigned connections;        /* [8] */
+    unsigned queue;              /* queries and holds that may wait [1,024] */
+    uint64_t connect_timeout_ms; /* [2,000] */
+};
+
+struct pg_pool_stats {
+    unsigned connections, idle, held, queued; /* now */
+    uint64_t queries;                         /* answered since the start */
+    uint64_t query_ns;                        /* time from sent to answered, summed */
+    uint64_t reconnects;
+};
+
+/* Open a pool: it connects by itself, in the background. 0, or a negative libuv code (UV_EINVAL for
+ * a conninfo that libpq cannot parse), and then there is nothing to undo. */
+__attribute__((warn_unused_result)) int pg_pool_open(struct pg_pool **pool, uv_loop_t *loop,
+                                                     const struct pg_pool_options *options);
+/* Pending queries end (NOT_SENT or UNKNOWN); held connections count as broken from now on; then
+ * `cb` runs exactly once, later, on the loop, with the pool freed. Every hold must have been given
+ * back by then. */
+typedef void (*pg_pool_cb)(void *data);
+void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data);
+
+/* True when at least one connection is open. */
+bool pg_pool_is_up(const struct pg_pool *pool);
+void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats);
+
+/* Start a query. `cb` runs exactly once, later, on the loop. */
+void pg_query_start(struct pg_pool *pool, struct pg_query *query, pg_query_cb cb);
+/* The same in a fiber: returns when the query has ended. */
+enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query);
+void pg_query_clear(struct pg_query *query);
+
+/* In a fiber: hold a connection for several queries, such as a transaction. NULL when there was
+ * none by the deadline. pg_give_back() rolls back what is still open on it before others use it. */
+struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms);
+void pg_give_back(struct pg_conn *conn);
+
+/* Results: text of a field ("" for NULL), and as a number (0 for NULL). */
+const char *pg_text(const struct pg_query *query, int row, int column);
+int64_t pg_int(const struct pg_query *query, int row, int column);
+
+#endif

@@ -1,0 +1,109 @@
+/* Redis on libuv: one connection for commands and one for subscriptions, through hiredis.
+ *
+ * Commands are pipelined in the order they are issued. Each has a deadline. A connection that
+ * breaks is opened again with a growing, jittered pause, and subscriptions are made again; a
+ * command is sent at most once. Works with hiredis 0.14 (which has no timeouts of its own) and
+ * later. */
+#ifndef UVKIT_REDIS_H
+#define UVKIT_REDIS_H
+
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#define REDIS_STATUSES(X)                                                                          \
+    X(OK, "answered; see `reply`")                                                                 \
+    X(REJECTED, "the server answered with an error; see `message`")                                \
+    X(NOT_SENT, "never sent: not connected, too many pending, or closing; it had no effect")       \
+    X(UNKNOWN, "sent, not answered in time: it may have taken effect, or may still")
+
+enum redis_status {
+#define X(name, text) REDIS_IS_##name,
+    REDIS_STATUSES(X)
+#undef X
+};
+
+#define REDIS_ARGS_MAX 16
+
+struct redis;
+struct redis_call;
+struct redis_subscription;
+
+/* `reply` is valid only inside the callback, and NULL unless the status is OK. */
+typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
+
+/* One command; the caller owns it and zeroes it; it may go in or after its callback. Arguments are
+ * copied when it starts. */
+struct redis_call {
+    int argc;
+    const char *argv[REDIS_ARGS_MAX];
+    size_t lengths[REDIS_ARGS_MAX]; /* 0 means strlen(argv[i]) */
+    int64_t deadline_ms;            /* a moment, clock_now_ms() */
+    void *data;                     /* the caller's */
+
+    /* Filled in before the callback. */
+    enum redis_status status;
+    char message[128]; /* when not OK */
+
+    void *internal[8];
+};
+
+/* Told of each message, with `message` NULL when the subscription has just become (again)
+ * effective: what was published before that moment may have been missed. */
+typedef void (*redis_message_cb)(struct redis_subscription *subscription, const char *message);
+
+/* One subscription; the caller owns it, and it must live until redis_unsubscribe(). */
+struct redis_subscription {
+    const char *channel; /* must live as long as the subscription */
+    redis_message_cb on_message;
+    void *data;
+    struct redis_subscription *next, *prev; /* the connection's own */
+};
+
+/* Zero means the default in brackets. */
+struct redis_options {
+    const char *url;             /* redis://[:password@]host[:port][/db]; copied; never logged */
+    const char *name;            /* CLIENT SETNAME, and the name in logs */
+    unsigned pending;            /* commands that may be unanswered at a time [16,384] */
+    uint64_t connect_timeout_ms; /* [1,000] */
+};
+
+struct redis_stats {
+    bool is_connected;
+    unsigned pending;
+    uint64_t commands; /* answered since the start */
+    uint64_t reconnects;
+};
+
+/* Open: it connects by itself, in the background. 0 or a negative libuv code (UV_EINVAL for a bad
+ * URL), and then there is nothing to undo. */
+__attribute__((warn_unused_result)) int redis_open(struct redis **redis, uv_loop_t *loop,
+                                                   const struct redis_options *options);
+/* Pending commands end (NOT_SENT or UNKNOWN), subscriptions end without a word; then `cb` runs
+ * exactly once, later, on the loop, with everything freed. */
+typedef void (*redis_close_cb)(void *data);
+void redis_close(struct redis *redis, redis_close_cb cb, void *data);
+
+bool redis_is_up(const struct redis *redis);
+void redis_stats(const struct redis *redis, struct redis_stats *stats);
+
+/* Start a command. `cb` runs exactly once, later, on the loop, also when it cannot be sent. While
+ * the first connection is being made, or one is being made again, commands wait for it until their
+ * deadline. */
+void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_cb cb);
+
+/* The same in a fiber. The reply is copied as text into `text` (size bytes, NUL-terminated, cut
+ * when too long; an integer in decimal; nil and arrays as ""), `is_nil` may be NULL. */
+enum redis_status redis_call_await(struct redis *redis, struct redis_call *call, char *text,
+                                   size_t size, bool *is_nil);
+
+/* Subscribe to `subscription->channel`. The connection for subscriptions is opened at the first
+ * use. Two subscriptions may name the same channel. 0 or UV_ENOMEM. */
+__attribute__((warn_unused_result)) int redis_subscribe(struct redis *redis,
+                                                        struct redis_subscription *subscription);
+/* No callback after this returns. May be called in a callback. */
+void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription);
+
+#endif

@@ -1,0 +1,58 @@
+/* Settings: one table per program, read from flags and the environment, printed by --help.
+ *
+ *     static struct { char *listen; int64_t port; bool is_lab; } set;
+ *     static const struct setting table[] = {
+ *         {"listen", 0, SETTING_TEXT, &set.listen, "127.0.0.1", "address to listen on", NULL},
+ *         {"port", 'p', SETTING_INT, &set.port, "8001", "port to listen on", NULL},
+ *         {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
+ *         {NULL}};
+ *
+ * Order of precedence: flag, environment, default. `--name value`, `--name=value`, `-p 80` and
+ * `-p80` are understood; `--` ends the flags. */
+#ifndef UVKIT_SETTINGS_H
+#define UVKIT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum setting_type {
+    SETTING_TEXT,   /* char *, always an owned copy, never NULL */
+    SETTING_SECRET, /* the same; only from the environment: a flag would show in `ps`; never printed
+                     */
+    SETTING_INT,    /* int64_t; k and m multiply by a thousand and a million: 20k */
+    SETTING_DURATION, /* int64_t, nanoseconds; takes ns, us, ms, s, m, h: 250ms, 1.5s; a bare 0 */
+    SETTING_FLAG,     /* bool; --name or --name=true|false, in the environment 1|0|true|false */
+};
+
+struct setting {
+    const char *name; /* --name; the environment's is PREFIX_NAME, upper case, - as _ */
+    char letter;      /* -n, or 0 */
+    enum setting_type type;
+    void *value;              /* where it goes */
+    const char *default_text; /* as one would type it; NULL is "", 0 or false */
+    const char *help;         /* one line */
+    const char *range;        /* "1..65535" for INT, "1ms..1h" for DURATION, or NULL */
+};
+
+enum settings_result {
+    SETTINGS_OK,
+    SETTINGS_HELP,  /* --help was asked for and has been printed on stdout: exit 0 */
+    SETTINGS_ERROR, /* told on stderr, with what to do: exit 64 */
+};
+
+/* Read `argv` and the environment into the table's values. `about` is the first line of --help,
+ * `prefix` the environment's (NULL: none). Arguments that are no flags are moved to the front of
+ * argv after argv[0], and *argc becomes their number + 1; pass `rest` NULL where none are allowed,
+ * else a word for the usage line. */
+__attribute__((warn_unused_result)) enum settings_result settings_read(const struct setting *table,
+                                                                       const char *about,
+                                                                       const char *prefix,
+                                                                       const char *rest, int *argc,
+                                                                       char **argv);
+void settings_free(const struct setting *table);
+
+/* The parsers alone: 0, or -1 when `text` is not wholly such a value. */
+int settings_parse_duration(const char *text, int64_t *ns);
+int settings_parse_int(const char *text, int64_t *value);
+
+#endif

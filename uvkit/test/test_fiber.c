@@ -1,0 +1,145 @@
+/* Fibers: they start at once, wait, wake in any order, and reuse their stacks. */
+#include "fiber.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int tear_down(void **state) {
+    (void)state;
+    fiber_cleanup();
+    return 0;
+}
+
+struct trace {
+    char text[64];
+    struct fiber_event first, second;
+};
+
+static void note(struct trace *trace, const char *what) {
+    strncat(trace->text, what, sizeof trace->text - strlen(trace->text) - 1);
+}
+
+static void waits_twice(void *arg) {
+    struct trace *trace = arg;
+
+    note(trace, "a");
+    fiber_event_wait(&trace->first);
+    note(trace, "b");
+    fiber_event_wait(&trace->second);
+    note(trace, "c");
+}
+
+static void test_runs_up_to_each_wait(void **state) {
+    struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
+
+    (void)state;
+    assert_int_equal(fiber_start(waits_twice, &trace), 0);
+    note(&trace, "1");
+    fiber_event_set(&trace.first);
+    note(&trace, "2");
+    assert_int_equal(fiber_alive(), 1);
+    fiber_event_set(&trace.second);
+    assert_string_equal(trace.text, "a1b2c");
+    assert_int_equal(fiber_alive(), 0);
+}
+
+static void test_event_set_before_the_wait_is_not_missed(void **state) {
+    struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
+
+    (void)state;
+    fiber_event_set(&trace.first);
+    fiber_event_set(&trace.second);
+    assert_int_equal(fiber_start(waits_twice, &trace), 0);
+    assert_string_equal(trace.text, "abc");
+}
+
+static void wakes_another(void *arg) {
+    struct trace *trace = arg;
+
+    note(trace, "x");
+    fiber_event_set(&trace->first); /* runs the other fiber inside this one */
+    note(trace, "y");
+    assert_non_null(fiber_self());
+}
+
+static void test_a_fiber_can_wake_a_fiber(void **state) {
+    struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
+
+    (void)state;
+    assert_int_equal(fiber_start(waits_twice, &trace), 0);
+    assert_int_equal(fiber_start(wakes_another, &trace), 0);
+    assert_null(fiber_self());
+    fiber_event_set(&trace.second);
+    assert_string_equal(trace.text, "axbyc");
+}
+
+static void uses_its_stack(void *arg) {
+    volatile char deep[FIBER_STACK_BYTES / 2];
+    struct fiber_event *event = arg;
+
+    for (size_t i = 0; i < sizeof deep; i++)
+        deep[i] = (char)i;
+    fiber_event_wait(event);
+    for (size_t i = 0; i < sizeof deep; i++)
+        assert_int_equal(deep[i], (char)i);
+}
+
+static void test_two_thousand_fibers_wait_at_a_time(void **state) {
+    static struct fiber_event events[2000];
+
+    (void)state;
+    memset(events, 0, sizeof events);
+    for (size_t i = 0; i < 2000; i++)
+        assert_int_equal(fiber_start(uses_its_stack, &events[i]), 0);
+    assert_int_equal(fiber_alive(), 2000);
+    for (size_t i = 2000; i-- > 0;)
+        fiber_event_set(&events[i]);
+    assert_int_equal(fiber_alive(), 0);
+}
+
+struct sleeper {
+    uv_loop_t *loop;
+    uint64_t ms;
+    struct trace *trace;
+    const char *name;
+};
+
+static void sleeps(void *arg) {
+    struct sleeper *sleeper = arg;
+
+    fiber_sleep(sleeper->loop, sleeper->ms);
+    note(sleeper->trace, sleeper->name);
+}
+
+static void test_sleepers_wake_in_order_of_time(void **state) {
+    uv_loop_t loop;
+    struct trace trace = {.text = ""};
+    struct sleeper late = {&loop, 30, &trace, "late"}, soon = {&loop, 5, &trace, "soon "};
+    uint64_t began;
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    began = uv_hrtime();
+    assert_int_equal(fiber_start(sleeps, &late), 0);
+    assert_int_equal(fiber_start(sleeps, &soon), 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_string_equal(trace.text, "soon late");
+    assert_true(uv_hrtime() - began >= 29000000);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_runs_up_to_each_wait, tear_down),
+        cmocka_unit_test_teardown(test_event_set_before_the_wait_is_not_missed, tear_down),
+        cmocka_unit_test_teardown(test_a_fiber_can_wake_a_fiber, tear_down),
+        cmocka_unit_test_teardown(test_two_thousand_fibers_wait_at_a_time, tear_down),
+        cmocka_unit_test_teardown(test_sleepers_wake_in_order_of_time, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
