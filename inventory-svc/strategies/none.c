@@ -2,6 +2,8 @@
 #include "read_then_write.h"
 #include "strategy.h"
 
+#include <stddef.h>
+
 static enum outcome sell(struct sale *sale) {
     return read_then_write(sale, 0, NULL);
 }

@@ -1,6 +1,8 @@
 /* Read, work, write: right only while nobody else does the same to the same row. */
 #include "read_then_write.h"
 
+#include <stddef.h>
+
 enum outcome read_then_write(struct sale *sale, int shard, const struct store_lock *under) {
     struct stock_row seen;
     enum outcome outcome = store_read_stock(sale, shard, &seen);
