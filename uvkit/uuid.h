@@ -1,0 +1,14 @@
+/* UUIDs as text: version 7 made here, any version read. */
+#ifndef UVKIT_UUID_H
+#define UVKIT_UUID_H
+
+#define UUID_TEXT 37 /* 8-4-4-4-12 hex digits, dashes and the NUL */
+
+/* Make a UUID of version 7 (RFC 9562): milliseconds of the wall clock, then 74 random bits. */
+void uuid_v7(char out[UUID_TEXT]);
+
+/* Read exactly 8-4-4-4-12 hex digits, in either case, any version, into lower case. 0; or -1 when
+ * `text` (NULL counts) is anything else, and then `out` is "". `out` may be `text`. */
+__attribute__((warn_unused_result)) int uuid_parse(const char *text, char out[UUID_TEXT]);
+
+#endif
