@@ -1,0 +1,93 @@
+/* The log-linear histogram: where a value is counted, and what the counts say. */
+#include "histogram.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t histogram_bucket(int64_t value) {
+    unsigned shift;
+
+    if (value < 0)
+        value = 0;
+    if (value > HISTOGRAM_MAX)
+        value = HISTOGRAM_MAX;
+    if (value < 2 * HISTOGRAM_HALF)
+        return (size_t)value;
+    shift = 53U - (unsigned)__builtin_clzll((uint64_t)value); /* leaves the 11 highest bits */
+    return (size_t)shift * HISTOGRAM_HALF + (size_t)(value >> shift);
+}
+
+int64_t histogram_bucket_low(size_t bucket) {
+    size_t shift;
+
+    if (bucket < 2 * HISTOGRAM_HALF)
+        return (int64_t)bucket;
+    shift = bucket / HISTOGRAM_HALF - 1;
+    return (int64_t)(bucket - shift * HISTOGRAM_HALF) << shift;
+}
+
+int64_t histogram_bucket_high(size_t bucket) {
+    return histogram_bucket_low(bucket + 1) - 1;
+}
+
+void histogram_reset(struct histogram *histogram) {
+    memset(histogram, 0, sizeof *histogram);
+}
+
+static void widen(struct histogram *histogram, int64_t min, int64_t max) {
+    if (histogram->count == 0 || min < histogram->min)
+        histogram->min = min;
+    if (histogram->count == 0 || max > histogram->max)
+        histogram->max = max;
+}
+
+void histogram_record(struct histogram *histogram, int64_t value) {
+    if (value < 0)
+        value = 0;
+    if (value > HISTOGRAM_MAX)
+        value = HISTOGRAM_MAX;
+    widen(histogram, value, value);
+    histogram->count++;
+    histogram->sum += (double)value;
+    histogram->buckets[histogram_bucket(value)]++;
+}
+
+void histogram_add(struct histogram *into, const struct histogram *from) {
+    if (from->count == 0)
+        return;
+    widen(into, from->min, from->max);
+    into->count += from->count;
+    into->sum += from->sum;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        into->buckets[i] += from->buckets[i];
+}
+
+/* How many values lie at or below the percentile. nextafter() undoes the rounding up of a percent
+ * such as 99.9, which would otherwise ask for one value more. */
+static uint64_t rank_of(double percent, uint64_t count) {
+    double rank = ceil(nextafter(percent, 0) * (double)count / 100);
+
+    if (!(rank >= 1))
+        return 1;
+    return rank < (double)count ? (uint64_t)rank : count;
+}
+
+int64_t histogram_percentile(const struct histogram *histogram, double percent) {
+    uint64_t rank = rank_of(percent, histogram->count), seen = 0;
+
+    if (histogram->count == 0)
+        return 0;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        seen += histogram->buckets[i];
+        if (seen >= rank) {
+            int64_t high = histogram_bucket_high(i);
+
+            return high < histogram->max ? high : histogram->max;
+        }
+    }
+    return histogram->max;
+}
+
+double histogram_mean(const struct histogram *histogram) {
+    return histogram->count == 0 ? 0 : histogram->sum / (double)histogram->count;
+}
