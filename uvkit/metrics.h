@@ -1,6 +1,7 @@
 /* Metrics of one process in Prometheus' text format: static counters, gauges and summaries of time.
  *
- *     static struct metric sold = {"inventory_sold_total", "Units sold", METRIC_COUNTER};
+ *     static struct metric sold = {
+ *         .name = "inventory_sold_total", .help = "Units sold", .type = METRIC_COUNTER};
  *     metric_add(&sold, 1);
  *
  * A metric is registered by its first use, or by metric_register() so that it shows as 0 from the

@@ -1,0 +1,130 @@
+/* The metrics of this process, and how they print in Prometheus' text format (version 0.0.4). */
+#include "metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double bounds[METRIC_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                             0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
+                                             1,      2.5,     5,      10}; /* seconds */
+
+static struct metric *first;
+
+/* Metrics of one name stand together in the list: the format wants them in one group. */
+void metric_register(struct metric *metric) {
+    struct metric **at = &first, *last_of_name = NULL;
+
+    if (metric->is_registered)
+        return;
+    for (struct metric *each = first; each; each = each->next)
+        if (strcmp(each->name, metric->name) == 0)
+            last_of_name = each;
+    if (last_of_name)
+        at = &last_of_name->next;
+    else
+        while (*at)
+            at = &(*at)->next;
+    metric->next = *at;
+    *at = metric;
+    metric->is_registered = true;
+}
+
+void metric_add(struct metric *metric, double amount) {
+    metric_register(metric);
+    metric->value += amount;
+}
+
+void metric_set(struct metric *metric, double value) {
+    metric_register(metric);
+    metric->value = value;
+}
+
+void metric_time(struct metric *metric, int64_t ns) {
+    double seconds = ns > 0 ? (double)ns / 1e9 : 0;
+    size_t i = 0;
+
+    metric_register(metric);
+    while (i < METRIC_BOUNDS && seconds > bounds[i])
+        i++;
+    metric->counts[i]++;
+    metric->count++;
+    metric->value += seconds;
+}
+
+static void print_help(FILE *out, const struct metric *metric) {
+    static const char *const types[] = {
+        [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_TIMES] = "histogram"};
+
+    fprintf(out, "# HELP %s ", metric->name);
+    for (const char *at = metric->help; *at; at++) {
+        if (*at == '\\')
+            fputs("\\\\", out);
+        else if (*at == '\n')
+            fputs("\\n", out);
+        else
+            fputc(*at, out);
+    }
+    fprintf(out, "\n# TYPE %s %s\n", metric->name, types[metric->type]);
+}
+
+/* The name and labels of a sample, up to its value. */
+static void print_sample(FILE *out, const struct metric *metric, const char *suffix) {
+    fprintf(out, "%s%s", metric->name, suffix);
+    if (metric->labels && *metric->labels)
+        fprintf(out, "{%s}", metric->labels);
+    fputc(' ', out);
+}
+
+static void print_bucket(FILE *out, const struct metric *metric, const char *le, uint64_t count) {
+    const char *labels = metric->labels ? metric->labels : "";
+
+    fprintf(out, "%s_bucket{%s%sle=\"%s\"} %" PRIu64 "\n", metric->name, labels, *labels ? "," : "",
+            le, count);
+}
+
+static void print_times(FILE *out, const struct metric *metric) {
+    uint64_t below = 0;
+    char le[32];
+
+    for (size_t i = 0; i < METRIC_BOUNDS; i++) {
+        below += metric->counts[i];
+        (void)snprintf(le, sizeof le, "%g", bounds[i]);
+        print_bucket(out, metric, le, below);
+    }
+    print_bucket(out, metric, "+Inf", metric->count);
+    print_sample(out, metric, "_sum");
+    fprintf(out, "%.15g\n", metric->value);
+    print_sample(out, metric, "_count");
+    fprintf(out, "%" PRIu64 "\n", metric->count);
+}
+
+static void print_value(FILE *out, const struct metric *metric) {
+    print_sample(out, metric, "");
+    fprintf(out, "%.15g\n", metric->read ? metric->read(metric->data) : metric->value);
+}
+
+char *metrics_text(size_t *length) {
+    const char *name = "";
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    bool has_failed;
+
+    if (!out)
+        return NULL;
+    for (struct metric *each = first; each; each = each->next) {
+        if (strcmp(each->name, name) != 0)
+            print_help(out, each);
+        name = each->name;
+        if (each->type == METRIC_TIMES)
+            print_times(out, each);
+        else
+            print_value(out, each);
+    }
+    has_failed = ferror(out);
+    if (fclose(out) == 0 && !has_failed)
+        return text;
+    free(text);
+    return NULL;
+}
