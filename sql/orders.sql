@@ -12,12 +12,14 @@ CREATE TABLE IF NOT EXISTS orders (
 );
 CREATE INDEX IF NOT EXISTS orders_by_time ON orders USING brin (created_at) WITH (pages_per_range = 8);
 
--- How far order-svc has compared the reservations with its orders (see order-svc/settle.c).
+-- How far order-svc has compared the reservations with its orders (see order-svc/settle.c): the cursor that inventory-svc
+-- gave with the last page, or '' for none yet, and then it begins at `since`.
 CREATE TABLE IF NOT EXISTS settlement (
-    only_row      boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    settled_until timestamptz NOT NULL
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    since    timestamptz NOT NULL DEFAULT now(),
+    cursor   text NOT NULL DEFAULT ''
 );
-INSERT INTO settlement (settled_until) VALUES (now()) ON CONFLICT DO NOTHING;
+INSERT INTO settlement DEFAULT VALUES ON CONFLICT DO NOTHING;
 
 GRANT SELECT, INSERT ON orders TO order_svc;
 GRANT SELECT, UPDATE ON settlement TO order_svc;

@@ -1,0 +1,152 @@
+/* Each endpoint: read the request, do it, answer. */
+#include "handlers.h"
+
+#include "clock.h"
+#include "order.h"
+#include "uuid.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ARTICLE_PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
+#define QUERY_MS        3000
+
+static json_t *order_json(const struct order *order) {
+    return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s}", "order_id", order->order_id, "product_id",
+                     order->product_id, "unit", (json_int_t)order->unit, "remaining",
+                     (json_int_t)order->remaining, "price", order->price, "instance",
+                     order->instance);
+}
+
+/* The order id: the customer's key, or one of ours. False when a 400 has been sent. */
+static bool take_key(struct http_exchange *exchange, struct placement *placement) {
+    const char *key = http_header(exchange, "idempotency-key");
+
+    placement->is_key_given = key != NULL;
+    if (key == NULL)
+        uuid_v7(placement->order.order_id);
+    if (key == NULL || uuid_parse(key, placement->order.order_id) == 0)
+        return true;
+    http_reply_error(exchange, 400, "bad_request",
+                     "Idempotency-Key must be a UUID, such as "
+                     "0190b2a8-7f00-7000-8000-000000000001");
+    return false;
+}
+
+/* The product of the JSON body. False when the reply has been sent. */
+static bool take_product(struct http_exchange *exchange, struct placement *placement) {
+    json_t *body = http_body_json(exchange);
+    const char *product = json_string_value(json_object_get(body, "product_id"));
+    bool is_good = product != NULL && uuid_parse(product, placement->order.product_id) == 0;
+
+    if (body != NULL && !is_good)
+        http_reply_error(exchange, 400, "bad_request",
+                         "the body must be {\"product_id\": \"<uuid>\"}");
+    json_decref(body);
+    return is_good;
+}
+
+static bool is_sold(const struct placement *placement) {
+    return placement->outcome == ORDER_PLACED || placement->outcome == ORDER_REPEATED;
+}
+
+static void reply_headers(struct http_exchange *exchange, const struct placement *placement) {
+    char location[64];
+
+    http_reply_header(exchange, "Order-Id", placement->order.order_id);
+    if (is_sold(placement)) {
+        snprintf(location, sizeof location, "/orders/%s", placement->order.order_id);
+        http_reply_header(exchange, "Location", location);
+    }
+    if (placement->outcome == ORDER_REPEATED)
+        http_reply_header(exchange, "Idempotent-Replay", "true");
+    if (placement->outcome == ORDER_BUSY)
+        http_reply_header(exchange, "Retry-After", "1");
+}
+
+static void on_post_order(struct http_exchange *exchange, void *data) {
+    struct placement placement = {0};
+
+    if (!take_key(exchange, &placement) || !take_product(exchange, &placement))
+        return;
+    order_place(data, &placement);
+    reply_headers(exchange, &placement);
+    if (is_sold(&placement))
+        http_reply_json(exchange, placement.status, order_json(&placement.order));
+    else
+        http_reply_error(exchange, placement.status, placement.error, "%s", placement.message);
+}
+
+/* The article's placeAnOrder: no body, one product, and an answer in words. */
+static void on_article_order(struct http_exchange *exchange, void *data) {
+    struct placement placement = {0};
+    const char *product = http_query_param(exchange, "inventoryId");
+    const char *text;
+
+    if (uuid_parse(product != NULL ? product : ARTICLE_PRODUCT, placement.order.product_id) != 0) {
+        http_reply_error(exchange, 400, "bad_request", "inventoryId must be a UUID");
+        return;
+    }
+    if (!take_key(exchange, &placement))
+        return;
+    order_place(data, &placement);
+    reply_headers(exchange, &placement);
+    text = is_sold(&placement) ? "下单成功....\n" : "下单失败....\n";
+    http_reply(exchange, is_sold(&placement) ? 200 : placement.status, "text/plain; charset=utf-8",
+               text, strlen(text));
+}
+
+static void on_get_order(struct http_exchange *exchange, void *data) {
+    struct order_svc *svc = data;
+    struct order order;
+    char order_id[37], why[160];
+    bool is_found = false;
+
+    if (uuid_parse(http_path_param(exchange, "id"), order_id) != 0)
+        http_reply_error(exchange, 400, "bad_request", "an order id is a UUID");
+    else if (order_find(svc->pool, order_id, clock_now_ms() + QUERY_MS, &order, &is_found, why,
+                        sizeof why) != PG_OK)
+        http_reply_error(exchange, 503, "busy", "the orders database cannot be reached: %s", why);
+    else if (!is_found)
+        http_reply_error(exchange, 404, "unknown_order", "no order has the id %s", order_id);
+    else
+        http_reply_json(exchange, 200, order_json(&order));
+}
+
+/* Ask an inventory instance and pass its answer on. */
+static void relay(struct http_exchange *exchange, struct order_svc *svc, const char *target) {
+    struct inventory_answer answer;
+
+    inventory_call(svc->inventory, "GET", target, NULL, NULL, clock_now_ms() + QUERY_MS, &answer);
+    if (answer.outcome == HTTP_CALL_ANSWERED && answer.body != NULL)
+        http_reply_json(exchange, answer.status, json_incref(answer.body));
+    else
+        http_reply_error(exchange, 503, "busy", "no inventory instance answered: %s",
+                         answer.message);
+    json_decref(answer.body);
+}
+
+static void on_get_product(struct http_exchange *exchange, void *data) {
+    char product_id[37], target[64];
+
+    if (uuid_parse(http_path_param(exchange, "id"), product_id) != 0) {
+        http_reply_error(exchange, 400, "bad_request", "a product id is a UUID");
+        return;
+    }
+    snprintf(target, sizeof target, "/products/%s", product_id);
+    relay(exchange, data, target);
+}
+
+static void on_get_strategies(struct http_exchange *exchange, void *data) {
+    relay(exchange, data, "/strategies");
+}
+
+const struct http_route order_routes[] = {
+    {"POST", "/orders", on_post_order},
+    {"GET", "/orders/{id}", on_get_order},
+    {"GET", "/products/{id}", on_get_product},
+    {"GET", "/strategies", on_get_strategies},
+    {"GET", "/order/placeAnOrder", on_article_order},
+    {"POST", "/order/placeAnOrder", on_article_order},
+    {NULL, NULL, NULL},
+};

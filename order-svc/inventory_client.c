@@ -1,0 +1,237 @@
+/* Which instance a call goes to, and what is known of each. */
+#include "inventory_client.h"
+
+#include "clock.h"
+#include "log.h"
+#include "metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INSTANCES_MAX    64
+#define CONNECTIONS      4096 /* to one instance: each waiting reservation holds one */
+#define PAUSE_FIRST_MS   50
+#define PAUSE_MAX_MS     2000
+#define CONNECT_LIMIT_MS 1000
+
+struct instance {
+    struct inventory *inventory;
+    struct http_client *client;
+    char url[256];
+    char label[300];
+    struct metric up;
+    int64_t skip_until_ms; /* 0: in use */
+    int64_t pause_ms;      /* how long it was left out last */
+};
+
+struct inventory {
+    unsigned count, next, open;
+    struct instance instances[INSTANCES_MAX];
+    http_client_cb on_closed;
+    void *data;
+};
+
+static double instance_is_up(void *data) {
+    const struct instance *instance = data;
+
+    return instance->skip_until_ms == 0;
+}
+
+static int open_instance(struct inventory *inventory, uv_loop_t *loop, const char *url, char *why,
+                         size_t why_size) {
+    struct instance *instance = &inventory->instances[inventory->count];
+    struct http_client_options options = {
+        .connections = CONNECTIONS, .queue = CONNECTIONS, .connect_timeout_ms = CONNECT_LIMIT_MS};
+    char host[256];
+    int code = http_origin_parse(url, host, sizeof host, &options.port);
+
+    if (code != 0) {
+        snprintf(why, why_size, "\"%s\" is no URL of the form http://host:port", url);
+        return UV_EINVAL;
+    }
+    options.host = host;
+    code = http_client_open(&instance->client, loop, &options);
+    if (code != 0)
+        return code;
+    instance->inventory = inventory;
+    snprintf(instance->url, sizeof instance->url, "%s", url);
+    snprintf(instance->label, sizeof instance->label, "url=\"%.255s\"", url);
+    instance->up = (struct metric){"order_inventory_up",   "1 while the instance is in use",
+                                   .type = METRIC_GAUGE,   .labels = instance->label,
+                                   .read = instance_is_up, .data = instance};
+    metric_register(&instance->up);
+    inventory->count++;
+    inventory->open++;
+    return 0;
+}
+
+static int open_all(struct inventory *inventory, uv_loop_t *loop, const char *urls, char *why,
+                    size_t why_size) {
+    while (*urls != '\0') {
+        size_t length = strcspn(urls, ",");
+        char url[256];
+
+        if (length == 0 || length >= sizeof url || inventory->count == INSTANCES_MAX) {
+            snprintf(why, why_size, "needs 1 to %d URLs, separated by commas", INSTANCES_MAX);
+            return UV_EINVAL;
+        }
+        memcpy(url, urls, length);
+        url[length] = '\0';
+        int code = open_instance(inventory, loop, url, why, why_size);
+        if (code != 0)
+            return code;
+        urls += length + (urls[length] == ',');
+    }
+    if (inventory->count > 0)
+        return 0;
+    snprintf(why, why_size, "needs at least one URL");
+    return UV_EINVAL;
+}
+
+static void on_instance_closed(void *data) {
+    struct inventory *inventory = data;
+    http_client_cb on_closed = inventory->on_closed;
+
+    if (--inventory->open > 0)
+        return;
+    data = inventory->data;
+    free(inventory);
+    if (on_closed != NULL)
+        on_closed(data);
+}
+
+void inventory_close(struct inventory *inventory, http_client_cb cb, void *data) {
+    inventory->on_closed = cb;
+    inventory->data = data;
+    for (unsigned i = 0; i < inventory->count; i++)
+        http_client_close(inventory->instances[i].client, on_instance_closed, inventory);
+}
+
+int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, char *why,
+                   size_t why_size) {
+    struct inventory *inventory = calloc(1, sizeof *inventory);
+    int code = UV_ENOMEM;
+
+    if (inventory != NULL)
+        code = open_all(inventory, loop, urls, why, why_size);
+    if (code == 0) {
+        *out = inventory;
+        return 0;
+    }
+    if (code != UV_EINVAL)
+        snprintf(why, why_size, "%s", uv_strerror(code));
+    if (inventory != NULL && inventory->count > 0)
+        inventory_close(inventory, NULL, NULL);
+    else
+        free(inventory);
+    return code;
+}
+
+bool inventory_is_up(const struct inventory *inventory) {
+    for (unsigned i = 0; i < inventory->count; i++)
+        if (inventory->instances[i].skip_until_ms == 0)
+            return true;
+    return false;
+}
+
+/* The next instance in turn that is in use or due for another try; else the one whose try is due
+ * first, so that a call is never refused without an attempt. Each is given once per call: `tried`
+ * is a bit each. */
+static struct instance *choose(struct inventory *inventory, uint64_t tried, int64_t now_ms) {
+    struct instance *best = NULL;
+
+    for (unsigned i = 0; i < inventory->count; i++) {
+        unsigned index = (inventory->next + i) % inventory->count;
+        struct instance *instance = &inventory->instances[index];
+
+        if (tried & UINT64_C(1) << index)
+            continue;
+        if (instance->skip_until_ms <= now_ms) {
+            best = instance;
+            break;
+        }
+        if (best == NULL || instance->skip_until_ms < best->skip_until_ms)
+            best = instance;
+    }
+    if (best == NULL)
+        return NULL;
+    inventory->next = (unsigned)(best - inventory->instances) + 1;
+    if (best->skip_until_ms != 0) /* this call is the try; others go elsewhere meanwhile */
+        best->skip_until_ms = now_ms + CONNECT_LIMIT_MS;
+    return best;
+}
+
+static void note_outcome(struct instance *instance, const struct http_call *call) {
+    struct http_client_stats stats;
+    char quoted[128];
+
+    if (call->outcome != HTTP_CALL_NOT_SENT) {
+        if (instance->skip_until_ms != 0)
+            log_info("inventory instance is back", "url=%s", instance->url);
+        instance->skip_until_ms = instance->pause_ms = 0;
+        return;
+    }
+    http_client_stats(instance->client, &stats);
+    if (stats.connect_failures == 0)
+        return; /* not its fault: the deadline passed or the queue was full */
+    if (instance->skip_until_ms == 0)
+        log_warn("inventory instance is down", "url=%s error=%s", instance->url,
+                 log_quote(quoted, sizeof quoted, call->error));
+    instance->pause_ms = instance->pause_ms == 0 ? PAUSE_FIRST_MS : instance->pause_ms * 2;
+    if (instance->pause_ms > PAUSE_MAX_MS)
+        instance->pause_ms = PAUSE_MAX_MS;
+    instance->skip_until_ms = clock_now_ms() + instance->pause_ms;
+}
+
+static void take_answer(struct http_call *call, struct inventory_answer *answer) {
+    answer->outcome = call->outcome;
+    answer->status = call->status;
+    if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0)
+        answer->body = json_loadb(call->reply, call->reply_length, 0, NULL);
+    else
+        snprintf(answer->message, sizeof answer->message, "%s",
+                 call->error != NULL ? call->error : "");
+}
+
+static void call_until_sent(struct inventory *inventory, struct http_call *call,
+                            struct inventory_answer *answer) {
+    uint64_t tried = 0;
+    struct instance *instance;
+
+    while ((instance = choose(inventory, tried, clock_now_ms())) != NULL) {
+        tried |= UINT64_C(1) << (instance - inventory->instances);
+        (void)http_client_await(instance->client, call);
+        note_outcome(instance, call);
+        take_answer(call, answer);
+        http_call_done(call);
+        if (call->outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= call->deadline_ms)
+            return;
+    }
+}
+
+void inventory_call(struct inventory *inventory, const char *method, const char *target,
+                    const char *headers, json_t *body, int64_t deadline_ms,
+                    struct inventory_answer *answer) {
+    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+    struct http_call call = {.method = method,
+                             .target = target,
+                             .headers = headers,
+                             .body = text,
+                             .body_length = text != NULL ? strlen(text) : 0,
+                             .deadline_ms = deadline_ms};
+
+    *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT};
+    if (body != NULL && text == NULL)
+        snprintf(answer->message, sizeof answer->message, "out of memory");
+    else
+        call_until_sent(inventory, &call, answer);
+    free(text);
+    json_decref(body);
+}
+
+const char *inventory_text(const struct inventory_answer *answer, const char *field) {
+    const char *text = json_string_value(json_object_get(answer->body, field));
+
+    return text != NULL ? text : "";
+}

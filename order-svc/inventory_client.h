@@ -1,0 +1,42 @@
+/* The inventory instances as order-svc sees them: spread over all, skip one that is down, try it
+ * again later.
+ *
+ * A call goes to the next instance in turn. When it could not be sent at all, the instance is left
+ * out for a while and the call goes to the next one; what may have been sent is never sent to
+ * another. */
+#ifndef ORDER_INVENTORY_CLIENT_H
+#define ORDER_INVENTORY_CLIENT_H
+
+#include "http_client.h"
+
+#include <jansson.h>
+
+struct inventory;
+
+/* `urls`: "http://host:port,..." . 0; or UV_EINVAL with `why`, or another negative libuv code. */
+__attribute__((warn_unused_result)) int inventory_open(struct inventory **inventory,
+                                                       uv_loop_t *loop, const char *urls, char *why,
+                                                       size_t why_size);
+/* `cb` runs once, later, with everything freed. */
+void inventory_close(struct inventory *inventory, http_client_cb cb, void *data);
+
+/* True when at least one instance is not known to be down. */
+bool inventory_is_up(const struct inventory *inventory);
+
+struct inventory_answer {
+    enum http_call_outcome outcome;
+    int status;        /* when ANSWERED */
+    json_t *body;      /* a JSON object, or NULL when there was none; the caller drops it */
+    char message[160]; /* when not ANSWERED: why */
+};
+
+/* In a fiber: call `method target` with `body` (NULL for none; our reference is taken) and the
+ * extra header lines (or NULL). */
+void inventory_call(struct inventory *inventory, const char *method, const char *target,
+                    const char *headers, json_t *body, int64_t deadline_ms,
+                    struct inventory_answer *answer);
+
+/* A field of the answer's body: "" when it is missing or no string. */
+const char *inventory_text(const struct inventory_answer *answer, const char *field);
+
+#endif

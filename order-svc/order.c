@@ -1,0 +1,213 @@
+/* One order, from the reservation to the record.
+ *
+ * Happy path: reserve a unit at an inventory instance, insert the order, answer 201.
+ * Failures: nothing reserved → the reason, and nothing to undo. Reserved, and the order certainly
+ * not recorded → the reservation is cancelled, and the answer is "busy". Whatever cannot be learned
+ * is "unknown": if a unit was taken, settling records its order later (settle.h), and a repeat with
+ * the same key finds it. */
+#include "order.h"
+
+#include "clock.h"
+#include "log.h"
+#include "metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define RECORD_MS 3000 /* for each query on the orders database */
+
+static struct metric counts[] = {
+#define X(name, status, text)                                                                      \
+    {"order_outcomes_total", "Orders by outcome", .type = METRIC_COUNTER,                          \
+     .labels = "outcome=\"" text "\""},
+    ORDER_OUTCOMES(X)
+#undef X
+};
+
+static const struct {
+    int status;
+    const char *text;
+} outcomes[] = {
+#define X(name, status, text) {status, text},
+    ORDER_OUTCOMES(X)
+#undef X
+};
+
+void order_register_metrics(void) {
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        metric_register(&counts[i]);
+}
+
+__attribute__((format(printf, 3, 4))) static void end(struct placement *placement,
+                                                      enum order_outcome outcome,
+                                                      const char *format, ...) {
+    va_list args;
+
+    placement->outcome = outcome;
+    placement->status = outcomes[outcome].status;
+    snprintf(placement->error, sizeof placement->error, "%s", outcomes[outcome].text);
+    va_start(args, format);
+    vsnprintf(placement->message, sizeof placement->message, format, args);
+    va_end(args);
+}
+
+/* What was refused by inventory-svc is passed on with its own status, code and reason. */
+static void pass_on(struct placement *placement, enum order_outcome outcome,
+                    const struct inventory_answer *answer) {
+    end(placement, outcome, "%s", inventory_text(answer, "message"));
+    placement->status = answer->status;
+    snprintf(placement->error, sizeof placement->error, "%s", inventory_text(answer, "error"));
+}
+
+/* Read the reserved unit into the order; false when the answer is not what inventory-svc promises.
+ */
+static bool take_unit(struct order *order, const struct inventory_answer *answer) {
+    const json_t *unit = json_object_get(answer->body, "unit");
+    const json_t *remaining = json_object_get(answer->body, "remaining");
+
+    order->unit = json_integer_value(unit);
+    order->remaining = json_integer_value(remaining);
+    snprintf(order->price, sizeof order->price, "%s", inventory_text(answer, "price"));
+    snprintf(order->instance, sizeof order->instance, "%s", inventory_text(answer, "instance"));
+    return json_is_integer(unit) && json_is_integer(remaining) && order->price[0] != '\0';
+}
+
+static void judge_reservation(struct placement *placement, const struct inventory_answer *answer) {
+    if (answer->outcome == HTTP_CALL_NOT_SENT) {
+        end(placement, ORDER_BUSY, "no inventory instance could be reached: %s; nothing was sold",
+            answer->message);
+    } else if (answer->outcome == HTTP_CALL_UNKNOWN || answer->status == 504) {
+        end(placement, ORDER_UNKNOWN,
+            "the inventory did not answer: a unit may have been sold; ask again with the "
+            "same Idempotency-Key");
+    } else if (answer->status == 201 || answer->status == 200) {
+        if (take_unit(&placement->order, answer))
+            end(placement, ORDER_PLACED, "%s", "");
+        else
+            end(placement, ORDER_UNKNOWN, "the inventory's answer was not understood");
+    } else if (answer->status == 409) {
+        pass_on(placement, ORDER_SOLD_OUT, answer);
+    } else if (answer->status == 503) {
+        pass_on(placement, ORDER_BUSY, answer);
+    } else if (answer->status >= 400 && answer->status < 500) {
+        pass_on(placement, ORDER_REFUSED, answer);
+    } else {
+        end(placement, ORDER_FAILED, "the inventory failed with status %d; nothing was sold",
+            answer->status);
+    }
+}
+
+/* Reserve; `*is_new` tells that this very call took the unit. */
+static void reserve(struct order_svc *svc, struct placement *placement, int64_t deadline_ms,
+                    bool *is_new) {
+    const struct order *order = &placement->order;
+    struct inventory_answer answer;
+    char target[96], headers[80] = "";
+
+    snprintf(target, sizeof target, "/products/%s/reservations", order->product_id);
+    if (placement->is_key_given)
+        snprintf(headers, sizeof headers, "Idempotency-Key: %s\r\n", order->order_id);
+    inventory_call(svc->inventory, "POST", target, headers[0] != '\0' ? headers : NULL,
+                   json_pack("{s:s}", "order_id", order->order_id), deadline_ms, &answer);
+    judge_reservation(placement, &answer);
+    *is_new = answer.status == 201;
+    json_decref(answer.body);
+}
+
+/* Give the unit back. True only when it is certain. */
+static bool cancel(struct order_svc *svc, const struct order *order, int64_t deadline_ms) {
+    struct inventory_answer answer;
+    char target[64];
+    bool is_certain;
+
+    snprintf(target, sizeof target, "/reservations/%s", order->order_id);
+    inventory_call(svc->inventory, "DELETE", target, NULL, NULL, deadline_ms, &answer);
+    is_certain = answer.outcome == HTTP_CALL_ANSWERED && answer.status == 204;
+    json_decref(answer.body);
+    return is_certain;
+}
+
+/* The order is certainly not recorded. Undo a unit that this call took, unless so much time has
+ * passed that settling may be about to record the order. */
+static void compensate(struct order_svc *svc, struct placement *placement, int64_t began_ms,
+                       bool is_new, const char *why) {
+    int64_t deadline_ms = began_ms + svc->settle_after_ms / 2;
+
+    char quoted[200];
+
+    log_warn("order not recorded", "order=%s error=%s", placement->order.order_id,
+             log_quote(quoted, sizeof quoted, why));
+    if (is_new && clock_now_ms() < deadline_ms && cancel(svc, &placement->order, deadline_ms))
+        end(placement, ORDER_BUSY,
+            "the order could not be recorded; the unit was given back, nothing was sold");
+    else
+        end(placement, ORDER_UNKNOWN,
+            "the order could not be recorded yet; ask again with the same Idempotency-Key");
+}
+
+/* Take the order as it was first recorded. */
+static void repeat(struct placement *placement, const struct order *first) {
+    if (strcmp(first->product_id, placement->order.product_id) != 0) {
+        end(placement, ORDER_REFUSED, "this Idempotency-Key was used for product %s",
+            first->product_id);
+        snprintf(placement->error, sizeof placement->error, "key_reused");
+        return;
+    }
+    placement->order = *first;
+    end(placement, ORDER_REPEATED, "%s", "");
+}
+
+/* Look for an order with this id. True when that has settled the placement, one way or the other.
+ */
+static bool find_first(struct order_svc *svc, struct placement *placement) {
+    struct order first;
+    char why[160];
+    bool is_found = false;
+    enum pg_status status =
+        order_find(svc->pool, placement->order.order_id, clock_now_ms() + RECORD_MS, &first,
+                   &is_found, why, sizeof why);
+
+    if (status != PG_OK) {
+        end(placement, ORDER_BUSY,
+            "the orders database cannot be reached: %s; nothing was sold by this request", why);
+        return true;
+    }
+    if (is_found)
+        repeat(placement, &first);
+    return is_found;
+}
+
+static void record(struct order_svc *svc, struct placement *placement, int64_t began_ms,
+                   bool is_new) {
+    char why[160];
+    bool is_repeat = false;
+    enum pg_status status = order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS,
+                                         &is_repeat, why, sizeof why);
+
+    switch (status) {
+    case PG_OK:
+        if (is_repeat && !find_first(svc, placement))
+            end(placement, ORDER_UNKNOWN, "the order was there and is gone");
+        return;
+    case PG_REJECTED:
+    case PG_NOT_SENT:
+        compensate(svc, placement, began_ms, is_new, why);
+        return;
+    case PG_UNKNOWN:
+        end(placement, ORDER_UNKNOWN,
+            "the orders database did not answer; ask again with the same Idempotency-Key");
+        return;
+    }
+}
+
+void order_place(struct order_svc *svc, struct placement *placement) {
+    int64_t began_ms = clock_now_ms();
+    bool is_new = false;
+
+    if (!placement->is_key_given || !find_first(svc, placement)) {
+        reserve(svc, placement, began_ms + svc->inventory_timeout_ms, &is_new);
+        if (placement->outcome == ORDER_PLACED)
+            record(svc, placement, began_ms, is_new);
+    }
+    metric_add(&counts[placement->outcome], 1);
+}

@@ -1,0 +1,45 @@
+/* Placing an order: reserve a unit, record the order, or undo. */
+#ifndef ORDER_ORDER_H
+#define ORDER_ORDER_H
+
+#include "inventory_client.h"
+#include "order_sql.h"
+
+/* What order-svc works with: the `data` of every handler. */
+struct order_svc {
+    struct inventory *inventory;
+    struct pg_pool *pool;
+    int64_t inventory_timeout_ms;
+    int64_t settle_after_ms;
+};
+
+#define ORDER_OUTCOMES(X)                                                                          \
+    X(PLACED, 201, "placed")                                                                       \
+    X(REPEATED, 201, "repeated")                                                                   \
+    X(SOLD_OUT, 409, "sold_out")                                                                   \
+    X(BUSY, 503, "busy")                                                                           \
+    X(UNKNOWN, 504, "unknown")                                                                     \
+    X(REFUSED, 422, "refused")                                                                     \
+    X(FAILED, 500, "failed")
+
+enum order_outcome {
+#define X(name, status, text) ORDER_##name,
+    ORDER_OUTCOMES(X)
+#undef X
+};
+
+struct placement {
+    struct order order; /* in: order_id and product_id; out: all, when PLACED or REPEATED */
+    bool is_key_given;  /* the customer chose the order id, so it may be a repeat */
+    enum order_outcome outcome;
+    int status;     /* HTTP */
+    char error[40]; /* the error code of the reply */
+    char message[200];
+};
+
+/* In a fiber: place the order. Counts its outcome. */
+void order_place(struct order_svc *svc, struct placement *placement);
+
+void order_register_metrics(void);
+
+#endif

@@ -1,0 +1,140 @@
+/* One pass over the new reservations each time the timer fires. */
+#include "settle.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "log.h"
+#include "metrics.h"
+#include "order_sql.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE    500
+#define STEP_MS 2000 /* for each query or call, so that stopping is not held up for longer */
+
+static struct metric settled = {"order_settled_total",
+                                "Reservations without an order whose order was recorded",
+                                .type = METRIC_COUNTER};
+
+static void on_settled(const char *order_id) {
+    metric_add(&settled, 1);
+    log_info("order settled", "order=%s", order_id);
+}
+
+/* Say it once, not at each pass. */
+static void note_failure(struct settle *settle, const char *why) {
+    char quoted[200];
+
+    if (!settle->is_failing && !settle->is_closing)
+        log_warn("cannot settle now", "error=%s", log_quote(quoted, sizeof quoted, why));
+    settle->is_failing = true;
+}
+
+/* Record the orders of one page. -1 with `why`. */
+static int record_page(struct settle *settle, const json_t *reservations, char *why,
+                       size_t why_size) {
+    char *text = json_dumps(reservations, JSON_COMPACT);
+    enum pg_status status;
+
+    if (text == NULL) {
+        snprintf(why, why_size, "out of memory");
+        return -1;
+    }
+    status = order_settle(settle->pool, text, clock_now_ms() + STEP_MS, on_settled, why, why_size);
+    free(text);
+    return status == PG_OK ? 0 : -1;
+}
+
+/* The page after `cursor`: how many reservations it had, and the cursor moved past it; or -1 with
+ * `why`. */
+static int settle_page(struct settle *settle, char *cursor, size_t cursor_size, int64_t since_ms,
+                       char *why, size_t why_size) {
+    struct inventory_answer answer;
+    char target[512];
+    const json_t *reservations;
+    const char *next;
+    int count = -1;
+
+    snprintf(target, sizeof target,
+             "/reservations?after=%s&since_ms=%" PRId64 "&older_than_ms=%" PRId64 "&limit=%d",
+             cursor, since_ms, settle->after_ms, PAGE);
+    inventory_call(settle->inventory, "GET", target, NULL, NULL, clock_now_ms() + STEP_MS, &answer);
+    reservations = json_object_get(answer.body, "reservations");
+    next = inventory_text(&answer, "next");
+    if (answer.outcome != HTTP_CALL_ANSWERED || answer.status != 200 ||
+        !json_is_array(reservations)) {
+        snprintf(why, why_size, "no list of reservations: status %d %s", answer.status,
+                 answer.message);
+    } else if (json_array_size(reservations) == 0) {
+        count = 0;
+    } else if (record_page(settle, reservations, why, why_size) == 0 &&
+               settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, why, why_size) ==
+                   PG_OK) {
+        snprintf(cursor, cursor_size, "%s", next);
+        count = (int)json_array_size(reservations);
+    }
+    json_decref(answer.body);
+    return count;
+}
+
+static void finish(struct settle *settle) {
+    settle->is_running = false;
+    if (settle->is_closing && settle->on_stopped != NULL)
+        settle->on_stopped(settle->data);
+}
+
+static void settle_all(void *arg) {
+    struct settle *settle = arg;
+    char cursor[256], why[200];
+    int64_t since_ms;
+    int count = -1;
+
+    if (settlement_read(settle->pool, clock_now_ms() + STEP_MS, cursor, sizeof cursor, &since_ms,
+                        why, sizeof why) == PG_OK)
+        do
+            count = settle_page(settle, cursor, sizeof cursor, since_ms, why, sizeof why);
+        while (count == PAGE && !settle->is_closing);
+    if (count < 0) {
+        note_failure(settle, why);
+    } else {
+        if (settle->is_failing)
+            log_info("settling again", "cursor=%s", cursor);
+        settle->is_failing = false;
+    }
+    finish(settle);
+}
+
+static void on_time(uv_timer_t *timer) {
+    struct settle *settle = timer->data;
+
+    if (settle->is_running)
+        return;
+    settle->is_running = true;
+    if (fiber_start(settle_all, settle) != 0)
+        settle->is_running = false; /* no memory: the next tick tries again */
+}
+
+void settle_start(struct settle *settle, uv_loop_t *loop, struct inventory *inventory,
+                  struct pg_pool *pool, int64_t after_ms, int64_t every_ms) {
+    *settle = (struct settle){.inventory = inventory, .pool = pool, .after_ms = after_ms};
+    metric_register(&settled);
+    (void)uv_timer_init(loop, &settle->timer); /* cannot fail */
+    settle->timer.data = settle;
+    (void)uv_timer_start(&settle->timer, on_time, (uint64_t)every_ms, (uint64_t)every_ms);
+}
+
+static void on_timer_closed(uv_handle_t *timer) {
+    struct settle *settle = timer->data;
+
+    settle->is_closing = true;
+    if (!settle->is_running)
+        finish(settle);
+}
+
+void settle_stop(struct settle *settle, void (*on_stopped)(void *data), void *data) {
+    settle->on_stopped = on_stopped;
+    settle->data = data;
+    uv_close((uv_handle_t *)&settle->timer, on_timer_closed);
+}

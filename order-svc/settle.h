@@ -1,0 +1,34 @@
+/* Settling: find reservations without an order, and record their orders.
+ *
+ * Between the reservation and its order, order-svc can die or lose its database. The unit is then
+ * taken, and its customer does not know. What the customer asked for is carried out: the order is
+ * recorded, so a repeat with the same idempotency key finds it. Recording is idempotent, so it
+ * needs no coordination with other order services.
+ *
+ * Every `every_ms` the reservations that have become older than `after_ms` are read from
+ * inventory-svc, a page at a time, and the missing orders are inserted; the cursor is kept in the
+ * database, so that nothing is left out or read again after a restart. Younger ones are left alone:
+ * their request is still under way, and may yet cancel. */
+#ifndef ORDER_SETTLE_H
+#define ORDER_SETTLE_H
+
+#include "inventory_client.h"
+#include "pg.h"
+
+struct settle {
+    uv_timer_t timer;
+    struct inventory *inventory;
+    struct pg_pool *pool;
+    int64_t after_ms;
+    bool is_running, is_closing, is_failing;
+    void (*on_stopped)(void *data);
+    void *data;
+};
+
+/* Start on `loop`; `settle` lives until `on_stopped`. */
+void settle_start(struct settle *settle, uv_loop_t *loop, struct inventory *inventory,
+                  struct pg_pool *pool, int64_t after_ms, int64_t every_ms);
+/* Stop after the page under way; `on_stopped` runs once, later. The pools must live until then. */
+void settle_stop(struct settle *settle, void (*on_stopped)(void *data), void *data);
+
+#endif
