@@ -1,0 +1,212 @@
+"""The system from outside: start it, ask it, break it, read its ledger. Standard library only.
+
+Every test file runs against a stack of its own (scripts/stack), on ports from TEST_PORT_BASE + 100 on, with the programs
+of $B/bin. The ledger is read with psql as superuser, apart from the services and from loadgen.
+"""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import uuid
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = os.environ.get("B", "build/gcc")
+PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
+ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
+
+
+def wait_for(what, condition, seconds=20):
+    """Wait until condition() is true; its value."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {seconds} s in vain: {what}")
+        time.sleep(0.02)
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Stack:
+    def __init__(self, **flags):
+        """flags: ORDER_SVC_FLAGS="...", INVENTORY_SVC_FLAGS="..." for the services."""
+        self.run_dir = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+        self.run_dir.chmod(0o755)  # Postgres runs as another user than root
+        self.env = dict(os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir), B=BUILD, **flags)
+
+    def script(self, *args, check=True):
+        done = subprocess.run(["scripts/stack", *args], cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        if check and done.returncode != 0:
+            raise AssertionError(f"scripts/stack {' '.join(args)}: {done.stdout}{done.stderr}")
+        return done
+
+    def up(self):
+        try:
+            self.script("up")
+        except BaseException:
+            self.down()
+            raise
+        shell = subprocess.run(["bash", "-c", f'set -a; source "{self.run_dir}/env"; env -0'], capture_output=True,
+                               env={"PATH": os.environ["PATH"]}, check=True)
+        self.settings = dict(pair.split("=", 1) for pair in shell.stdout.decode().split("\0") if "=" in pair)
+        return self
+
+    def down(self):
+        try:
+            self.script("down")
+        finally:
+            home = self.run_dir / "postgres"
+            if home.is_symlink():
+                shutil.rmtree(home.resolve(), ignore_errors=True)
+            shutil.rmtree(self.run_dir, ignore_errors=True)
+
+    def kill(self, name):
+        self.script("kill", name)
+
+    def restart(self, name):
+        self.script("restart", name)
+
+    def log(self, name):
+        return (self.run_dir / f"{name}.log").read_text()
+
+    def port(self, name):
+        return PORT_BASE + {"order-svc": 0, "inventory-1": 1, "inventory-2": 2}[name]
+
+    def ask(self, method, path, body=None, headers=None, to="order-svc"):
+        """One request on a connection of its own. A dict is sent as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port(to), timeout=30)
+        headers = dict(headers or {})
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+            headers.setdefault("Content-Type", "application/json")
+        try:
+            connection.request(method, path, body=body, headers=headers)
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def raw(self, data, to="order-svc", half_close=False):
+        """Send bytes as they are; all that comes back until the server closes or is silent for a while."""
+        with socket.create_connection(("127.0.0.1", self.port(to)), timeout=15) as peer:
+            peer.sendall(data)
+            if half_close:
+                peer.shutdown(socket.SHUT_WR)
+            reply = b""
+            while not self._is_complete(reply):
+                part = peer.recv(65536)
+                if not part:
+                    break
+                reply += part
+            return reply
+
+    @staticmethod
+    def _is_complete(reply):
+        head, separator, body = reply.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        return bool(separator and length and len(body) >= int(length.group(1)))
+
+    def sql(self, database, text, **values):
+        """The rows of a statement, as superuser; values are psql variables (:'name')."""
+        args = ["psql", f"{self.settings['TEST_PG']} dbname={database}", "-X", "-q", "-A", "-t", "-F", "\t",
+                "-v", "ON_ERROR_STOP=1"]
+        for name, value in values.items():
+            args += ["-v", f"{name}={value}"]
+        done = subprocess.run(args, input=text, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise AssertionError(f"{text}: {done.stderr}")
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def value(self, database, text, **values):
+        return int(self.sql(database, text, **values)[0][0])
+
+    def product(self, strategy, stock=10):
+        """A fresh product under a strategy spec; its id."""
+        product = str(uuid.uuid4())
+        self.sql("inventory", "INSERT INTO product (product_id, name, price, initial_stock, strategy) "
+                              "VALUES (:'id', 'test', 9.99, :stock, :'spec')", id=product, stock=stock, spec=strategy)
+        return product
+
+    def order(self, product, key=None):
+        return self.ask("POST", "/orders", {"product_id": product}, {"Idempotency-Key": key} if key else None)
+
+    def loadgen(self, *args, timeout=180, env=None):
+        environment = dict(self.env, **{k: v for k, v in self.settings.items() if k.startswith("LOADGEN_")}, **(env or {}))
+        return subprocess.run([str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+
+    def start_loadgen(self, *args):
+        environment = dict(self.env, **{k: v for k, v in self.settings.items() if k.startswith("LOADGEN_")})
+        return subprocess.Popen([str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class Ledger:
+    """What the two databases say of one product, by queries of the test's own."""
+
+    def __init__(self, stack, product):
+        def value(database, text):
+            return stack.value(database, text, id=product)
+
+        self.initial = value("inventory", "SELECT initial_stock FROM product WHERE product_id = :'id'")
+        self.available = value("inventory", "SELECT coalesce(sum(available), 0) FROM stock WHERE product_id = :'id'")
+        self.returned = value("inventory", "SELECT count(*) FROM returned_unit WHERE product_id = :'id'")
+        self.sold = value("inventory", "SELECT count(*) FROM reservation WHERE product_id = :'id'")
+        self.units = value("inventory", "SELECT count(DISTINCT unit) FROM reservation WHERE product_id = :'id'")
+        self.out_of_range = value("inventory",
+                                  "SELECT count(*) FROM reservation r JOIN product p USING (product_id) "
+                                  "WHERE product_id = :'id' AND (unit < 1 OR unit > initial_stock)")
+        orders = stack.sql("orders", "SELECT order_id, unit FROM orders WHERE product_id = :'id'", id=product)
+        reservations = stack.sql("inventory", "SELECT order_id, unit FROM reservation WHERE product_id = :'id'",
+                                 id=product)
+        self.orders = len(orders)
+        self.unmatched = set(map(tuple, orders)) ^ set(map(tuple, reservations))
+        self.twins = self.sold - self.units
+
+    def check(self, case):
+        """Nothing sold twice, nothing lost, every reservation has its order."""
+        case.assertEqual(self.twins, 0, "units sold twice")
+        case.assertEqual(self.out_of_range, 0, "units that do not exist")
+        case.assertLessEqual(self.sold, self.initial, "oversold")
+        case.assertEqual(self.available + self.returned + self.sold, self.initial, "units lost or made")
+        case.assertEqual(self.unmatched, set(), "orders and reservations differ")
+
+
+class SystemTest(unittest.TestCase):
+    """One stack for all tests of a class; `flags` goes to Stack()."""
+
+    flags = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack(**cls.flags).up()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.stack.down()
+
+    def setUp(self):
+        self.maxDiff = None
