@@ -64,7 +64,14 @@ struct pg_query {
     char message[160]; /* when not OK: why, in one line */
 
     /* The pool's own. */
-    void *internal[8];
+    struct {
+        struct pg_query *next;
+        pg_query_cb cb;
+        struct pg_conn *held; /* what a hold was given */
+        void *event;          /* what pg_query_await() waits for */
+        int64_t sent_ns;
+        bool is_hold;
+    } internal;
 };
 
 /* Zero means the default in brackets. */

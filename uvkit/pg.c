@@ -1,0 +1,370 @@
+/* The Postgres pool: the queue, the clock, and the calls of pg.h.
+ *
+ * What ends is put in a list and told of at the end of whatever the loop has called, or from the
+ * timer when it ended inside a call of the user's: so no callback runs inside a start call. */
+#include "pg_internal.h"
+
+#include "clock.h"
+#include "fiber.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_CONNECTIONS        8
+#define DEFAULT_QUEUE              1024
+#define DEFAULT_CONNECT_TIMEOUT_MS 2000
+
+static void on_due(uv_timer_t *timer);
+
+void pg_first_line(char *line, size_t size, const char *text) {
+    size_t length = strcspn(text, "\n");
+
+    if (length >= size) {
+        length = size - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+            length--; /* not in the middle of a UTF-8 character */
+    }
+    memmove(line, text, length);
+    line[length] = '\0';
+}
+
+void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
+    int64_t delay_ms = due_ms - (int64_t)uv_now(pool->loop);
+
+    if (due_ms >= pool->due_ms || pool->is_closed)
+        return;
+    pool->due_ms = due_ms;
+    (void)uv_timer_start(&pool->timer, on_due, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
+}
+
+void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
+                 const char *why) {
+    query->status = status;
+    if (why != NULL)
+        pg_first_line(query->message, sizeof(query->message), why);
+    query->internal.next = NULL;
+    *pool->last_ended = query;
+    pool->last_ended = &query->internal.next;
+}
+
+static void run_ended_later(struct pg_pool *pool) {
+    if (pool->ended != NULL)
+        pg_pool_arm(pool, 0);
+}
+
+void pg_pool_run_ended(struct pg_pool *pool) {
+    struct pg_query *query = pool->ended, *next;
+
+    /* Only what has ended by now: callbacks that start queries must not keep the loop here. */
+    pool->ended = NULL;
+    pool->last_ended = &pool->ended;
+    for (; query != NULL; query = next) {
+        next = query->internal.next;
+        query->internal.cb(query);
+    }
+    run_ended_later(pool);
+    pg_pool_maybe_closed(pool);
+}
+
+static void enqueue(struct pg_pool *pool, struct pg_query *query) {
+    query->internal.next = NULL;
+    *pool->last = query;
+    pool->last = &query->internal.next;
+    pool->queued++;
+    pg_pool_arm(pool, query->deadline_ms);
+}
+
+void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query) {
+    query->internal.next = pool->first;
+    if (pool->first == NULL)
+        pool->last = &query->internal.next;
+    pool->first = query;
+    pool->queued++;
+    pg_pool_arm(pool, query->deadline_ms);
+}
+
+static void unlink_query(struct pg_pool *pool, struct pg_query **link) {
+    struct pg_query *query = *link;
+
+    *link = query->internal.next;
+    if (pool->last == &query->internal.next)
+        pool->last = link;
+    pool->queued--;
+}
+
+static void end_late(struct pg_pool *pool, struct pg_query *query) {
+    char why[sizeof(query->message)];
+
+    if (pg_pool_is_up(pool))
+        (void)snprintf(why, sizeof(why), "all connections were busy until the deadline");
+    else
+        (void)snprintf(why, sizeof(why), "no connection: %.*s", (int)sizeof(why) - 20,
+                       pool->error[0] != '\0' ? pool->error : "still connecting");
+    pg_pool_end(pool, query, PG_NOT_SENT, why);
+}
+
+static struct pg_conn *find_idle(struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->size; i++)
+        if (pool->conns[i].state == PG_CONN_IDLE && !pool->conns[i].is_held)
+            return &pool->conns[i];
+    return NULL;
+}
+
+static void serve(struct pg_conn *conn, struct pg_query *query) {
+    struct pg_pool *pool = conn->pool;
+
+    if (query->deadline_ms <= clock_now_ms()) {
+        end_late(pool, query);
+    } else if (query->internal.is_hold) {
+        conn->is_held = true;
+        query->internal.held = conn;
+        pg_pool_end(pool, query, PG_OK, NULL);
+    } else {
+        pg_run_start(conn, query);
+    }
+}
+
+void pg_pool_dispatch(struct pg_pool *pool) {
+    struct pg_conn *conn;
+
+    while (pool->first != NULL && (conn = find_idle(pool)) != NULL) {
+        struct pg_query *query = pool->first;
+
+        unlink_query(pool, &pool->first);
+        serve(conn, query);
+    }
+}
+
+/* End what is late in the queue, and arm the timer for the rest. */
+static void expire_queue(struct pg_pool *pool, int64_t now_ms) {
+    struct pg_query **link = &pool->first;
+
+    while (*link != NULL) {
+        struct pg_query *query = *link;
+
+        if (query->deadline_ms <= now_ms) {
+            unlink_query(pool, link);
+            end_late(pool, query);
+        } else {
+            pg_pool_arm(pool, query->deadline_ms);
+            link = &query->internal.next;
+        }
+    }
+}
+
+static void on_due(uv_timer_t *timer) {
+    struct pg_pool *pool = timer->data;
+    int64_t now_ms = clock_now_ms();
+
+    pool->due_ms = PG_NEVER;
+    for (unsigned i = 0; i < pool->size; i++) {
+        if (pool->conns[i].due_ms <= now_ms)
+            pg_conn_expire(&pool->conns[i]);
+        pg_pool_arm(pool, pool->conns[i].due_ms);
+    }
+    expire_queue(pool, now_ms);
+    pg_pool_dispatch(pool);
+    pg_pool_run_ended(pool);
+}
+
+static void free_pool(struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->size; i++)
+        free(pool->conns[i].prepared);
+    free(pool->conninfo);
+    free(pool->name);
+    free(pool);
+}
+
+static int check_conninfo(const char *conninfo) {
+    char *error = NULL;
+    PQconninfoOption *options = PQconninfoParse(conninfo, &error);
+    int rv = options != NULL ? 0 : (error != NULL ? UV_EINVAL : UV_ENOMEM);
+
+    PQconninfoFree(options);
+    PQfreemem(error);
+    return rv;
+}
+
+static void init_conns(struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->size; i++) {
+        pool->conns[i].pool = pool;
+        pool->conns[i].state = PG_CONN_DOWN;
+        pool->conns[i].due_ms = 0;
+    }
+}
+
+int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_options *options) {
+    unsigned size = options->connections != 0 ? options->connections : DEFAULT_CONNECTIONS;
+    struct pg_pool *pool;
+    int rv = check_conninfo(options->conninfo);
+
+    if (rv != 0)
+        return rv;
+    pool = calloc(1, sizeof(*pool) + size * sizeof(pool->conns[0]));
+    if (pool == NULL)
+        return UV_ENOMEM;
+    pool->loop = loop;
+    pool->size = size;
+    pool->queue_limit = options->queue != 0 ? options->queue : DEFAULT_QUEUE;
+    pool->connect_timeout_ms =
+        options->connect_timeout_ms != 0 ? options->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
+    pool->last = &pool->first;
+    pool->last_ended = &pool->ended;
+    pool->due_ms = PG_NEVER;
+    init_conns(pool);
+    pool->conninfo = strdup(options->conninfo);
+    pool->name = strdup(options->name != NULL ? options->name : "postgres");
+    rv = pool->conninfo != NULL && pool->name != NULL ? uv_timer_init(loop, &pool->timer)
+                                                      : UV_ENOMEM;
+    if (rv != 0) {
+        free_pool(pool);
+        return rv;
+    }
+    pool->timer.data = pool;
+    pg_pool_arm(pool, 0);
+    *result = pool;
+    return 0;
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+    struct pg_pool *pool = handle->data;
+    pg_pool_cb on_closed = pool->on_closed;
+    void *data = pool->close_data;
+
+    while (pool->ended != NULL) /* started after the close */
+        pg_pool_run_ended(pool);
+    free_pool(pool);
+    on_closed(data);
+}
+
+static unsigned count_held(const struct pg_pool *pool) {
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < pool->size; i++)
+        count += pool->conns[i].is_held;
+    return count;
+}
+
+void pg_pool_maybe_closed(struct pg_pool *pool) {
+    if (!pool->is_closing || pool->is_closed || pool->ended != NULL || pool->watches > 0 ||
+        count_held(pool) > 0)
+        return;
+    pool->is_closed = true;
+    uv_close((uv_handle_t *)&pool->timer, on_timer_closed);
+}
+
+void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data) {
+    if (pool->is_closing)
+        return;
+    pool->is_closing = true;
+    pool->on_closed = cb;
+    pool->close_data = data;
+    for (unsigned i = 0; i < pool->size; i++) {
+        pool->conns[i].due_ms = PG_NEVER;
+        if (pool->conns[i].state != PG_CONN_DOWN)
+            pg_conn_fail(&pool->conns[i], "the pool was closed");
+    }
+    while (pool->first != NULL) {
+        struct pg_query *query = pool->first;
+
+        unlink_query(pool, &pool->first);
+        pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
+    }
+    run_ended_later(pool);
+    pg_pool_maybe_closed(pool);
+}
+
+void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
+    *stats = (struct pg_pool_stats){.held = count_held(pool),
+                                    .queued = pool->queued,
+                                    .queries = pool->queries,
+                                    .query_ns = pool->query_ns,
+                                    .reconnects = pool->reconnects};
+    for (unsigned i = 0; i < pool->size; i++) {
+        const struct pg_conn *conn = &pool->conns[i];
+
+        stats->connections += pg_conn_is_open(conn);
+        stats->idle += conn->state == PG_CONN_IDLE && !conn->is_held;
+    }
+}
+
+static void start_on_held(struct pg_conn *conn, struct pg_query *query) {
+    if (conn->state == PG_CONN_IDLE)
+        serve(conn, query);
+    else if (conn->state == PG_CONN_DOWN)
+        pg_pool_end(conn->pool, query, PG_NOT_SENT, "the held connection broke");
+    else
+        pg_pool_end(conn->pool, query, PG_NOT_SENT, "the held connection is busy");
+}
+
+void pg_query_start(struct pg_pool *pool, struct pg_query *query, pg_query_cb cb) {
+    query->result = NULL;
+    query->affected = 0;
+    query->sqlstate[0] = '\0';
+    query->message[0] = '\0';
+    query->internal.cb = cb;
+    if (pool->is_closing) {
+        pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
+    } else if (query->on != NULL) {
+        start_on_held(query->on, query);
+    } else if (pool->queued >= pool->queue_limit) {
+        pg_pool_end(pool, query, PG_NOT_SENT, "the queue is full");
+    } else {
+        enqueue(pool, query);
+        pg_pool_dispatch(pool);
+    }
+    run_ended_later(pool);
+}
+
+static void on_awaited(struct pg_query *query) {
+    fiber_event_set(query->internal.event);
+}
+
+enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query) {
+    struct fiber_event done = FIBER_EVENT_INIT;
+
+    query->internal.event = &done;
+    pg_query_start(pool, query, on_awaited);
+    fiber_event_wait(&done);
+    return query->status;
+}
+
+struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms) {
+    struct pg_query query = {.deadline_ms = deadline_ms, .internal = {.is_hold = true}};
+
+    return pg_query_await(pool, &query) == PG_OK ? query.internal.held : NULL;
+}
+
+void pg_give_back(struct pg_conn *conn) {
+    struct pg_pool *pool = conn->pool;
+
+    conn->is_held = false;
+    if (pool->is_closing) {
+        pg_pool_maybe_closed(pool);
+        return;
+    }
+    if (conn->state == PG_CONN_DOWN) {
+        conn->due_ms = 0;
+        pg_pool_arm(pool, 0);
+    } else if (conn->state == PG_CONN_IDLE) {
+        pg_run_settle(conn);
+    } else {
+        pg_conn_fail(conn, "given back while a query was running");
+    }
+    pg_pool_dispatch(pool);
+    run_ended_later(pool);
+}
+
+void pg_query_clear(struct pg_query *query) {
+    PQclear(query->result);
+    query->result = NULL;
+}
+
+const char *pg_text(const struct pg_query *query, int row, int column) {
+    return PQgetvalue(query->result, row, column);
+}
+
+int64_t pg_int(const struct pg_query *query, int row, int column) {
+    return strtoll(pg_text(query, row, column), NULL, 10);
+}

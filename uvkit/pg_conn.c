@@ -1,0 +1,247 @@
+/* Brings one Postgres connection up and down, and up again after a pause.
+ *
+ * PQconnectStart() and PQconnectPoll() look host names up and read password files synchronously;
+ * an address in the connection string avoids the first. */
+#include "pg_internal.h"
+
+#include "clock.h"
+#include "log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define PAUSE_FIRST_MS  50
+#define PAUSE_MOST_MS   2000
+#define CANCELS_MOST    16
+#define CANCEL_STACK    (256 * 1024)
+#define PAUSE_DOUBLINGS 6
+
+static atomic_uint cancels;
+
+bool pg_conn_is_open(const struct pg_conn *conn) {
+    return conn->state >= PG_CONN_IDLE;
+}
+
+bool pg_pool_is_up(const struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->size; i++)
+        if (pg_conn_is_open(&pool->conns[i]))
+            return true;
+    return false;
+}
+
+static void *send_cancel(void *cancel) {
+    char error[256];
+
+    (void)PQcancel(cancel, error, sizeof(error));
+    PQfreeCancel(cancel);
+    atomic_fetch_sub(&cancels, 1);
+    return NULL;
+}
+
+/* Ask the server to stop what this connection runs. PQcancel() blocks, for as long as a server that
+ * hangs likes, so it gets a thread that nobody waits for: work in libuv's pool would keep the loop
+ * from closing. A courtesy to the server, so failing to send it is no error. */
+static void cancel_query(PGconn *pg) {
+    PGcancel *cancel = PQgetCancel(pg);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int rv = -1;
+
+    if (cancel == NULL)
+        return;
+    if (atomic_fetch_add(&cancels, 1) < CANCELS_MOST && pthread_attr_init(&attributes) == 0) {
+        (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        (void)pthread_attr_setstacksize(&attributes, CANCEL_STACK);
+        rv = pthread_create(&thread, &attributes, send_cancel, cancel);
+        (void)pthread_attr_destroy(&attributes);
+    }
+    if (rv != 0) {
+        PQfreeCancel(cancel);
+        atomic_fetch_sub(&cancels, 1);
+    }
+}
+
+static void tell_down(struct pg_pool *pool) {
+    char quoted[320];
+
+    if (pool->is_told_down || pool->is_closing || pg_pool_is_up(pool))
+        return;
+    pool->is_told_down = true;
+    log_warn("postgres is down", "pool=%s error=%s", pool->name,
+             log_quote(quoted, sizeof(quoted), pool->error));
+}
+
+static void tell_up(struct pg_pool *pool) {
+    if (pool->is_told_down)
+        log_info("postgres is up", "pool=%s", pool->name);
+    pool->is_told_down = false;
+}
+
+/* Somewhere between now and a limit that doubles: full jitter, so that pools which lost the same
+ * server do not come back in step. The clock's nanoseconds are random enough for it. */
+static int64_t next_try_ms(unsigned failures) {
+    int64_t limit_ms = PAUSE_MOST_MS;
+
+    if (failures < PAUSE_DOUBLINGS)
+        limit_ms = (int64_t)PAUSE_FIRST_MS << failures;
+    if (limit_ms > PAUSE_MOST_MS)
+        limit_ms = PAUSE_MOST_MS;
+    return clock_now_ms() + 1 + clock_now_ns() % limit_ms;
+}
+
+static void close_socket(struct pg_conn *conn) {
+    pg_watch_close(conn);
+    PQclear(conn->result);
+    conn->result = NULL;
+    if (conn->state == PG_CONN_RUNNING && PQstatus(conn->pg) == CONNECTION_OK)
+        cancel_query(conn->pg);
+    PQfinish(conn->pg);
+    conn->pg = NULL;
+    conn->prepared_count = 0;
+    conn->is_doomed = false;
+}
+
+void pg_conn_fail(struct pg_conn *conn, const char *why) {
+    struct pg_pool *pool = conn->pool;
+    char reason[sizeof(pool->error)];
+
+    pg_first_line(reason, sizeof(reason), why); /* `why` may be the PGconn's */
+    pg_run_abandon(conn, reason);
+    close_socket(conn);
+    conn->state = PG_CONN_DOWN;
+    conn->due_ms = PG_NEVER;
+    memcpy(pool->error, reason, sizeof(reason));
+    tell_down(pool);
+    if (conn->is_held || pool->is_closing)
+        return;
+    conn->due_ms = next_try_ms(conn->failures++);
+    pg_pool_arm(pool, conn->due_ms);
+}
+
+static void become_open(struct pg_conn *conn) {
+    if (PQsetnonblocking(conn->pg, 1) != 0 || pg_watch_socket(conn, UV_READABLE) != 0) {
+        pg_conn_fail(conn, "cannot watch the socket");
+        return;
+    }
+    conn->state = PG_CONN_IDLE;
+    conn->due_ms = PG_NEVER;
+    conn->failures = 0;
+    if (conn->was_open)
+        conn->pool->reconnects++;
+    conn->was_open = true;
+    tell_up(conn->pool);
+}
+
+static void watch_connecting(struct pg_conn *conn, int events) {
+    int rv = pg_watch_socket(conn, events);
+
+    if (rv != 0)
+        pg_conn_fail(conn, uv_strerror(rv));
+}
+
+static void step_connecting(struct pg_conn *conn) {
+    switch (PQconnectPoll(conn->pg)) {
+    case PGRES_POLLING_OK:
+        become_open(conn);
+        return;
+    case PGRES_POLLING_READING:
+        watch_connecting(conn, UV_READABLE);
+        return;
+    case PGRES_POLLING_WRITING:
+    case PGRES_POLLING_ACTIVE: /* no longer returned */
+        watch_connecting(conn, UV_WRITABLE);
+        return;
+    case PGRES_POLLING_FAILED:
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+        return;
+    }
+}
+
+/* Also sees the error with which a server announces that it closes an idle connection. */
+static void on_notice(void *data, const PGresult *notice) {
+    struct pg_conn *conn = data;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    char quoted[320];
+
+    if (severity != NULL && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
+        conn->is_doomed = true;
+    log_debug("postgres notice", "pool=%s text=%s", conn->pool->name,
+              log_quote(quoted, sizeof(quoted), text != NULL ? text : ""));
+}
+
+void pg_conn_open(struct pg_conn *conn) {
+    struct pg_pool *pool = conn->pool;
+    /* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
+     * encryption costs a round trip and several MB where Kerberos is installed but not used. */
+    const char *const names[] = {"gssencmode", "application_name", "dbname", "client_encoding",
+                                 NULL};
+    const char *const values[] = {"disable", pool->name, pool->conninfo, "UTF8", NULL};
+
+    conn->state = PG_CONN_CONNECTING;
+    conn->due_ms = clock_now_ms() + (int64_t)pool->connect_timeout_ms;
+    pg_pool_arm(pool, conn->due_ms);
+    conn->pg = PQconnectStartParams(names, values, 1);
+    if (conn->pg == NULL) {
+        pg_conn_fail(conn, "out of memory");
+        return;
+    }
+    if (PQstatus(conn->pg) == CONNECTION_BAD) {
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+        return;
+    }
+    (void)PQsetNoticeReceiver(conn->pg, on_notice, conn);
+    watch_connecting(conn, UV_WRITABLE);
+}
+
+/* Nobody is served, but a server that goes away is noticed. */
+static void step_idle(struct pg_conn *conn) {
+    bool is_alive = PQconsumeInput(conn->pg) != 0;
+
+    (void)PQisBusy(conn->pg); /* parses, and so reports notices */
+    if (!is_alive)
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    else if (conn->is_doomed)
+        pg_conn_fail(conn, "the server closes the connection");
+    else if (pg_watch_events(conn, UV_READABLE) != 0)
+        pg_conn_fail(conn, "cannot watch the socket");
+}
+
+void pg_conn_step(struct pg_conn *conn) {
+    switch (conn->state) {
+    case PG_CONN_DOWN:
+        return;
+    case PG_CONN_CONNECTING:
+        step_connecting(conn);
+        return;
+    case PG_CONN_IDLE:
+        step_idle(conn);
+        return;
+    case PG_CONN_PREPARING:
+    case PG_CONN_RUNNING:
+    case PG_CONN_ROLLING_BACK:
+        pg_run_step(conn);
+        return;
+    }
+}
+
+void pg_conn_expire(struct pg_conn *conn) {
+    switch (conn->state) {
+    case PG_CONN_DOWN:
+        pg_conn_open(conn);
+        return;
+    case PG_CONN_CONNECTING:
+        pg_conn_fail(conn, "the server did not let us in in time");
+        return;
+    case PG_CONN_IDLE:
+        return;
+    case PG_CONN_PREPARING:
+        pg_conn_fail(conn, "the statement was not prepared by the deadline");
+        return;
+    case PG_CONN_RUNNING:
+    case PG_CONN_ROLLING_BACK:
+        pg_conn_fail(conn, "no answer by the deadline");
+        return;
+    }
+}

@@ -1,0 +1,115 @@
+/* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_conn.c brings one
+ * connection up and down, pg_run.c runs one query on it, pg_watch.c waits for its socket. */
+#ifndef UVKIT_PG_INTERNAL_H
+#define UVKIT_PG_INTERNAL_H
+
+#include "pg.h"
+
+#define PG_NEVER INT64_MAX
+
+/*
+ *    DOWN --(pause over)--> CONNECTING --> IDLE <------------------------+
+ *      ^                        |          |  ^                          |
+ *      |                        |          |  +-- ROLLING_BACK <-(give_back, transaction open)
+ *      +------(any failure)-----+          +--> PREPARING --> RUNNING ---+
+ *                                          +-------------------^
+ * A held connection goes IDLE -> PREPARING -> RUNNING -> IDLE with `is_held` set throughout; when
+ * it breaks it stays DOWN until it is given back. */
+enum pg_conn_state {
+    PG_CONN_DOWN,
+    PG_CONN_CONNECTING,
+    PG_CONN_IDLE,
+    PG_CONN_PREPARING, /* of `query` nothing is sent yet */
+    PG_CONN_RUNNING,   /* `query` was handed to libpq */
+    PG_CONN_ROLLING_BACK,
+};
+
+struct pg_watch;
+
+struct pg_conn {
+    struct pg_pool *pool;
+    enum pg_conn_state state;
+    PGconn *pg;             /* NULL when DOWN */
+    struct pg_watch *watch; /* NULL when DOWN */
+    struct pg_query *query; /* when PREPARING or RUNNING */
+    PGresult *result;       /* the first error, or else the last result, since it was sent */
+    int64_t due_ms;         /* when the pause, the connecting, the query or the roll-back ends */
+    const struct pg_statement **prepared;
+    unsigned prepared_count, prepared_size;
+    unsigned failures; /* to connect, in a row */
+    bool was_open;
+    bool is_held;
+    bool is_doomed; /* the server announced that it will close the connection */
+};
+
+struct pg_pool {
+    uv_loop_t *loop;
+    uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
+    int64_t due_ms;   /* what the timer is set to */
+    char *conninfo, *name;
+    uint64_t connect_timeout_ms;
+    struct pg_query *first, **last; /* the queue */
+    unsigned queued, queue_limit;
+    struct pg_query *ended, **last_ended; /* their callbacks have not run yet */
+    unsigned watches;                     /* not yet closed */
+    uint64_t queries, query_ns, reconnects;
+    char error[160]; /* why the last connection failed */
+    bool is_told_down;
+    bool is_closing, is_closed;
+    pg_pool_cb on_closed;
+    void *close_data;
+    unsigned size;
+    struct pg_conn conns[];
+};
+
+/* pg.c */
+
+/* The query has ended: its callback runs when the loop comes by. `why` may be NULL. */
+void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
+                 const char *why);
+/* Back to the front of the queue; nothing of it may have been sent. */
+void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query);
+/* See to it that the timer fires at `due_ms` or before. */
+void pg_pool_arm(struct pg_pool *pool, int64_t due_ms);
+/* Give idle connections to the queue. */
+void pg_pool_dispatch(struct pg_pool *pool);
+/* Run the callbacks of what ended. The last line of whatever the loop calls. */
+void pg_pool_run_ended(struct pg_pool *pool);
+/* Fire the close callback once nothing is left. */
+void pg_pool_maybe_closed(struct pg_pool *pool);
+/* The first line of `text`, cut between characters. */
+void pg_first_line(char *line, size_t size, const char *text);
+
+/* pg_conn.c */
+
+bool pg_conn_is_open(const struct pg_conn *conn);
+/* Start to connect. Failing is noted, and tried again later. */
+void pg_conn_open(struct pg_conn *conn);
+/* Go on: the socket is ready. */
+void pg_conn_step(struct pg_conn *conn);
+/* `due_ms` has come. */
+void pg_conn_expire(struct pg_conn *conn);
+/* Close it, end its query, and open it again after a pause unless it is held or the pool closes. */
+void pg_conn_fail(struct pg_conn *conn, const char *why);
+
+/* pg_run.c */
+
+/* Run `query` on an idle connection. It may end, or go back to the queue, at once. */
+void pg_run_start(struct pg_conn *conn, struct pg_query *query);
+/* Make the connection ready for the next query: IDLE, after a ROLLBACK if it is not held and a
+ * transaction is open. */
+void pg_run_settle(struct pg_conn *conn);
+/* Read what has come, and end or carry on the query. */
+void pg_run_step(struct pg_conn *conn);
+/* The connection is gone, or no longer waited for: end its query, as is right for its state. */
+void pg_run_abandon(struct pg_conn *conn, const char *why);
+
+/* pg_watch.c */
+
+/* Wait for `events` on the connection's socket, which may be another one than at the last call. */
+__attribute__((warn_unused_result)) int pg_watch_socket(struct pg_conn *conn, int events);
+/* The same, knowing that the socket has not changed. */
+__attribute__((warn_unused_result)) int pg_watch_events(struct pg_conn *conn, int events);
+void pg_watch_close(struct pg_conn *conn);
+
+#endif

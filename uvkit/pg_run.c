@@ -1,0 +1,278 @@
+/* Runs one query on one Postgres connection, and says what became of it.
+ *
+ * Prepare the statement if this connection does not know it yet (nothing of the query is sent
+ * then), send the query, collect results until libpq has no more, and take the first error or else
+ * the last result. Only then is the outcome known: with the extended protocol the server commits
+ * after it has reported the command complete, and that may still fail. */
+#include "pg_internal.h"
+
+#include "clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SQLSTATE_NO_SUCH_STATEMENT  "26000"
+#define SQLSTATE_COMPLETION_UNKNOWN "40003"
+#define SQLSTATE_CONNECTION_CLASS   "08"
+
+enum progress { INCOMPLETE, COMPLETE, BROKEN };
+
+static bool is_prepared(const struct pg_conn *conn, const struct pg_statement *statement) {
+    for (unsigned i = 0; i < conn->prepared_count; i++)
+        if (conn->prepared[i] == statement)
+            return true;
+    return false;
+}
+
+static void forget(struct pg_conn *conn, const struct pg_statement *statement) {
+    for (unsigned i = 0; i < conn->prepared_count; i++)
+        if (conn->prepared[i] == statement) {
+            conn->prepared[i] = conn->prepared[--conn->prepared_count];
+            return;
+        }
+}
+
+/* Room for one more in the table, before it is prepared. */
+static bool make_room(struct pg_conn *conn) {
+    unsigned size = conn->prepared_size == 0 ? 16 : conn->prepared_size * 2;
+    const struct pg_statement **bigger;
+
+    if (conn->prepared_count < conn->prepared_size)
+        return true;
+    bigger = realloc(conn->prepared, size * sizeof(*bigger));
+    if (bigger == NULL)
+        return false;
+    conn->prepared = bigger;
+    conn->prepared_size = size;
+    return true;
+}
+
+/* Push out what libpq has buffered; wait for room for the rest. */
+static void flush(struct pg_conn *conn) {
+    int left = PQflush(conn->pg);
+
+    if (left < 0)
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    else if (pg_watch_events(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
+        pg_conn_fail(conn, "cannot watch the socket");
+}
+
+static void send_query(struct pg_conn *conn) {
+    struct pg_query *query = conn->query;
+    const struct pg_statement *statement = query->statement;
+    int is_sent;
+
+    if (PQstatus(conn->pg) != CONNECTION_OK) {
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+        return;
+    }
+    conn->state = PG_CONN_RUNNING;
+    query->internal.sent_ns = clock_now_ns();
+    if (statement == NULL)
+        is_sent = PQsendQuery(conn->pg, query->sql);
+    else
+        is_sent = PQsendQueryPrepared(conn->pg, statement->name, statement->params, query->params,
+                                      NULL, NULL, 0);
+    if (is_sent == 0)
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    else
+        flush(conn);
+}
+
+static void send_prepare(struct pg_conn *conn) {
+    const struct pg_statement *statement = conn->query->statement;
+
+    if (PQsendPrepare(conn->pg, statement->name, statement->sql, 0, NULL) == 0)
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    else
+        flush(conn);
+}
+
+void pg_run_start(struct pg_conn *conn, struct pg_query *query) {
+    bool must_prepare = query->statement != NULL && !is_prepared(conn, query->statement);
+
+    if (must_prepare && !make_room(conn)) {
+        pg_pool_end(conn->pool, query, PG_NOT_SENT, "out of memory");
+        return;
+    }
+    conn->state = PG_CONN_PREPARING;
+    conn->query = query;
+    conn->due_ms = query->deadline_ms;
+    pg_pool_arm(conn->pool, conn->due_ms);
+    if (must_prepare)
+        send_prepare(conn);
+    else
+        send_query(conn);
+}
+
+static void send_rollback(struct pg_conn *conn) {
+    conn->state = PG_CONN_ROLLING_BACK;
+    conn->due_ms = clock_now_ms() + (int64_t)conn->pool->connect_timeout_ms;
+    pg_pool_arm(conn->pool, conn->due_ms);
+    if (PQsendQuery(conn->pg, "ROLLBACK") == 0)
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    else
+        flush(conn);
+}
+
+void pg_run_settle(struct pg_conn *conn) {
+    PGTransactionStatusType status = PQtransactionStatus(conn->pg);
+
+    conn->state = PG_CONN_IDLE;
+    conn->query = NULL;
+    conn->due_ms = PG_NEVER;
+    if (conn->is_held || status == PQTRANS_IDLE)
+        return;
+    if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
+        send_rollback(conn);
+    else
+        pg_conn_fail(conn, "the connection is in a state that cannot be rolled back");
+}
+
+static bool is_error(const PGresult *result) {
+    ExecStatusType status = PQresultStatus(result);
+
+    return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
+}
+
+/* Did the server say that the statement is rolled back? An ERROR does. A FATAL does not: it may
+ * come between the commit and its confirmation. Nor do the codes that say so themselves. */
+static bool is_rolled_back(const PGresult *result) {
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return severity != NULL && strcmp(severity, "ERROR") == 0 && sqlstate != NULL &&
+           strcmp(sqlstate, SQLSTATE_COMPLETION_UNKNOWN) != 0 &&
+           strncmp(sqlstate, SQLSTATE_CONNECTION_CLASS, 2) != 0;
+}
+
+static const char *error_text(const PGresult *result) {
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    return text != NULL ? text : PQresultErrorMessage(result);
+}
+
+static void end_rejected(struct pg_conn *conn, struct pg_query *query) {
+    const char *sqlstate = PQresultErrorField(conn->result, PG_DIAG_SQLSTATE);
+
+    (void)strncpy(query->sqlstate, sqlstate, sizeof(query->sqlstate) - 1);
+    if (query->statement != NULL && strcmp(query->sqlstate, SQLSTATE_NO_SUCH_STATEMENT) == 0)
+        forget(conn, query->statement);
+    pg_pool_end(conn->pool, query, PG_REJECTED, error_text(conn->result));
+}
+
+static void end_ok(struct pg_conn *conn) {
+    struct pg_query *query = conn->query;
+
+    query->result = conn->result;
+    conn->result = NULL;
+    if (PQresultStatus(query->result) == PGRES_TUPLES_OK)
+        query->affected = PQntuples(query->result);
+    else
+        query->affected = strtoll(PQcmdTuples(query->result), NULL, 10);
+    pg_pool_end(conn->pool, query, PG_OK, NULL);
+}
+
+static void end_query(struct pg_conn *conn) {
+    struct pg_pool *pool = conn->pool;
+
+    pool->queries++;
+    if (conn->state == PG_CONN_RUNNING)
+        pool->query_ns += (uint64_t)(clock_now_ns() - conn->query->internal.sent_ns);
+    if (is_error(conn->result))
+        end_rejected(conn, conn->query);
+    else
+        end_ok(conn);
+}
+
+static void drop_result(struct pg_conn *conn) {
+    PQclear(conn->result);
+    conn->result = NULL;
+}
+
+/* The server is ready for what comes next. */
+static void finish(struct pg_conn *conn) {
+    bool is_failed = is_error(conn->result);
+
+    if (is_failed && (!is_rolled_back(conn->result) || conn->state == PG_CONN_ROLLING_BACK)) {
+        pg_conn_fail(conn, error_text(conn->result));
+        return;
+    }
+    if (conn->state == PG_CONN_PREPARING && !is_failed) {
+        conn->prepared[conn->prepared_count++] = conn->query->statement;
+        drop_result(conn);
+        send_query(conn);
+        return;
+    }
+    if (conn->query != NULL)
+        end_query(conn);
+    drop_result(conn);
+    pg_run_settle(conn);
+}
+
+static bool is_copy(const PGresult *result) {
+    ExecStatusType status = PQresultStatus(result);
+
+    return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+/* Take the results that are there, without waiting. Leaves the first error, or else the last. */
+static enum progress collect(struct pg_conn *conn) {
+    while (PQisBusy(conn->pg) == 0) {
+        PGresult *result = PQgetResult(conn->pg);
+
+        if (result == NULL)
+            return conn->result != NULL ? COMPLETE : BROKEN;
+        if (is_copy(result)) { /* would come again for ever */
+            PQclear(result);
+            return BROKEN;
+        }
+        if (conn->result != NULL && is_error(conn->result)) {
+            PQclear(result);
+        } else {
+            PQclear(conn->result);
+            conn->result = result;
+        }
+    }
+    return INCOMPLETE;
+}
+
+void pg_run_step(struct pg_conn *conn) {
+    bool is_alive = PQconsumeInput(conn->pg) != 0;
+
+    switch (collect(conn)) {
+    case COMPLETE:
+        finish(conn);
+        break;
+    case BROKEN:
+        pg_conn_fail(conn, "COPY is not supported");
+        break;
+    case INCOMPLETE:
+        if (is_alive)
+            flush(conn);
+        break;
+    }
+    if (!is_alive && conn->state != PG_CONN_DOWN)
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+}
+
+static void abandon_unsent(struct pg_conn *conn, struct pg_query *query, const char *why) {
+    if (conn->is_held || conn->pool->is_closing || query->deadline_ms <= clock_now_ms())
+        pg_pool_end(conn->pool, query, PG_NOT_SENT, why);
+    else
+        pg_pool_requeue(conn->pool, query);
+}
+
+void pg_run_abandon(struct pg_conn *conn, const char *why) {
+    struct pg_query *query = conn->query;
+
+    conn->query = NULL;
+    if (query == NULL)
+        return;
+    if (conn->state == PG_CONN_PREPARING)
+        abandon_unsent(conn, query, why);
+    else if (conn->result != NULL && is_error(conn->result) && is_rolled_back(conn->result))
+        end_rejected(conn, query);
+    else
+        pg_pool_end(conn->pool, query, PG_UNKNOWN, why);
+}
