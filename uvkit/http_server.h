@@ -76,14 +76,19 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
 /* Close at once: http_server_drain with no time left. */
 void http_server_close(struct http_server *server, http_server_cb cb, void *data);
 
+/* End a drain at once: what is left is cut, and the drain's callback runs. Only between
+ * http_server_drain() and its callback; any number of times. */
+void http_server_cut(struct http_server *server);
+
 /* The request. Strings are NUL-terminated, live as long as the exchange, and are never NULL unless
  * it says so. Header names are matched without case. */
 const char *http_method(const struct http_exchange *exchange);
+/* Without the query, and as it came: still percent-encoded. */
 const char *http_path(const struct http_exchange *exchange);
 const char *http_header(const struct http_exchange *exchange, const char *name);     /* or NULL */
 const char *http_path_param(const struct http_exchange *exchange, const char *name); /* or NULL */
 const char *http_query_param(const struct http_exchange *exchange,
-                             const char *name); /* decoded, or NULL */
+                             const char *name); /* decoded, + is a space; or NULL */
 const char *http_body(const struct http_exchange *exchange, size_t *length);
 /* A short id for logs: the X-Request-Id header when it is sane, else one of our own. */
 const char *http_request_id(const struct http_exchange *exchange);
@@ -105,8 +110,8 @@ __attribute__((format(printf, 4, 5))) void http_reply_error(struct http_exchange
 void http_reply_drop(struct http_exchange *exchange);
 
 /* The body as a JSON object (duplicate keys refused, depth bounded), a new reference; or NULL,
- * after a 400 with the position of the error, or a 415 when the Content-Type is not JSON, has been
- * sent. */
+ * after a 400 with the position of the error, or a 415 when there is a Content-Type and it is not
+ * JSON, has been sent. */
 json_t *http_body_json(struct http_exchange *exchange);
 
 const char *http_status_text(int status);

@@ -1,0 +1,399 @@
+/* One inbound connection: feeds the parser, runs the handler's fiber, writes the reply, ends.
+ *
+ * The picture of its states is in http_server_internal.h. Input is parsed where it was read, in the
+ * server's one buffer; what follows the request that is being answered is copied to `pending`. */
+#include "http_server_internal.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINGER_MS    2000
+#define LINGER_BYTES (1024 * 1024)
+
+static void advance(struct http_inbound *inbound);
+
+static int64_t now_ms(const struct http_inbound *inbound) {
+    return (int64_t)uv_now(inbound->server->loop);
+}
+
+static void free_when_over(struct http_inbound *inbound) {
+    if (inbound->is_handle_closed && !inbound->has_handler)
+        http_server_forget(inbound->server, inbound);
+}
+
+static void on_closed(uv_handle_t *handle) {
+    struct http_inbound *inbound = handle->data;
+
+    inbound->server->stats.connections--;
+    inbound->is_handle_closed = true;
+    free_when_over(inbound);
+}
+
+void http_inbound_close(struct http_inbound *inbound, const char *why) {
+    if (inbound->state == CLOSED)
+        return;
+    log_debug("connection closed", "connection=%" PRIu64 " why=\"%s\"", inbound->number, why);
+    inbound->state = CLOSED;
+    uv_close((uv_handle_t *)&inbound->tcp, on_closed);
+}
+
+/* A write that the socket did not take at once. */
+struct rest {
+    uv_write_t request;
+    struct http_inbound *inbound;
+    char bytes[];
+};
+
+static void on_written(uv_write_t *request, int status) {
+    struct rest *rest = request->data;
+    struct http_inbound *inbound = rest->inbound;
+
+    free(rest);
+    inbound->writes--;
+    if (status < 0)
+        http_inbound_close(inbound, uv_strerror(status));
+    else
+        advance(inbound);
+}
+
+static struct rest *copy_rest(const uv_buf_t *bufs, unsigned count, size_t skip, size_t length) {
+    struct rest *rest = malloc(sizeof *rest + length);
+    char *to;
+
+    if (rest == NULL)
+        return NULL;
+    to = rest->bytes;
+    for (unsigned i = 0; i < count; i++) {
+        size_t skipped = skip < bufs[i].len ? skip : bufs[i].len;
+
+        if (bufs[i].len > skipped)
+            memcpy(to, bufs[i].base + skipped, bufs[i].len - skipped);
+        to += bufs[i].len - skipped;
+        skip -= skipped;
+    }
+    return rest;
+}
+
+static void queue_rest(struct http_inbound *inbound, struct rest *rest, size_t length) {
+    uv_buf_t buf = uv_buf_init(rest->bytes, (unsigned)length);
+    int err;
+
+    rest->inbound = inbound;
+    rest->request.data = rest;
+    err = uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_written);
+    if (err == 0) {
+        inbound->writes++;
+        return;
+    }
+    free(rest);
+    http_inbound_close(inbound, uv_strerror(err));
+}
+
+void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count) {
+    size_t length = 0;
+    struct rest *rest;
+    int sent;
+
+    if (inbound->state == CLOSED)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        length += bufs[i].len;
+    sent = uv_try_write((uv_stream_t *)&inbound->tcp, bufs, count);
+    if (sent < 0 && sent != UV_EAGAIN) {
+        http_inbound_close(inbound, uv_strerror(sent));
+        return;
+    }
+    if (sent < 0)
+        sent = 0;
+    if ((size_t)sent == length)
+        return;
+    rest = copy_rest(bufs, count, (size_t)sent, length - (size_t)sent);
+    if (rest == NULL)
+        http_inbound_close(inbound, "no memory for the reply");
+    else
+        queue_rest(inbound, rest, length - (size_t)sent);
+}
+
+static void rest_idle(struct http_inbound *inbound) {
+    http_exchange_reset(&inbound->exchange);
+    inbound->state = IDLE;
+    inbound->deadline_ms = now_ms(inbound) + (int64_t)inbound->server->options.idle_timeout_ms;
+}
+
+static void begin_replying(struct http_inbound *inbound) {
+    inbound->state = REPLYING;
+    inbound->deadline_ms = now_ms(inbound) + (int64_t)inbound->server->options.idle_timeout_ms;
+}
+
+void http_inbound_refuse(struct http_inbound *inbound) {
+    struct http_exchange *exchange = &inbound->exchange;
+
+    inbound->server->stats.refused++;
+    http_reply_error(exchange, exchange->refusal.status, exchange->refusal.code, "%s",
+                     exchange->refusal.message);
+    if (inbound->state == CLOSED)
+        return;
+    begin_replying(inbound);
+    advance(inbound);
+}
+
+static void run_handler(void *arg) {
+    struct http_inbound *inbound = arg;
+    struct http_exchange *exchange = &inbound->exchange;
+    struct http_server *server = inbound->server;
+    int64_t started_ns = clock_now_ns();
+
+    exchange->route->handler(exchange, server->options.data);
+    server->stats.handler_ns += (uint64_t)(clock_now_ns() - started_ns);
+    server->stats.in_flight--;
+    if (!exchange->is_replied)
+        http_reply_error(exchange, 500, "failed", "the handler gave no answer");
+    inbound->has_handler = false;
+    if (inbound->state == CLOSED) {
+        free_when_over(inbound);
+        return;
+    }
+    begin_replying(inbound);
+    advance(inbound);
+}
+
+static void serve(struct http_inbound *inbound) {
+    struct http_exchange *exchange = &inbound->exchange;
+
+    if (exchange->refusal.status != 0) {
+        http_inbound_refuse(inbound);
+        return;
+    }
+    inbound->state = HANDLING;
+    inbound->deadline_ms = INT64_MAX;
+    inbound->has_handler = true;
+    inbound->server->stats.in_flight++;
+    if (fiber_start(run_handler, inbound) == 0)
+        return;
+    inbound->has_handler = false;
+    inbound->server->stats.in_flight--;
+    exchange->refusal =
+        (struct http_refusal){503, "out_of_memory", "the server is short of memory: retry"};
+    http_inbound_refuse(inbound);
+}
+
+static void fail(struct http_inbound *inbound) {
+    inbound->exchange.keeps_alive = false;
+    http_inbound_refuse(inbound);
+}
+
+static void begin_request(struct http_inbound *inbound) {
+    struct http_server *server = inbound->server;
+    uint64_t id = server->id_seed + ++server->ids;
+
+    inbound->state = READING;
+    inbound->deadline_ms = now_ms(inbound) + (int64_t)server->options.header_timeout_ms;
+    inbound->exchange.received_ns = clock_now_ns();
+    for (unsigned i = 0; i < 16; i++)
+        inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
+    server->stats.requests++;
+}
+
+/* Never more of a head than its limit. */
+static size_t feedable(const struct http_inbound *inbound, size_t length) {
+    const struct http_exchange *exchange = &inbound->exchange;
+    size_t room = inbound->server->options.header_limit - exchange->head_bytes;
+
+    return exchange->is_head_complete || length < room ? length : room;
+}
+
+/* Give the parser up to one request's bytes; how many it took. */
+static size_t feed(struct http_inbound *inbound, const char *bytes, size_t length) {
+    struct http_exchange *exchange = &inbound->exchange;
+    size_t taken = feedable(inbound, length);
+    llhttp_errno_t error = llhttp_execute(&inbound->parser, bytes, taken);
+
+    if (error == HPE_PAUSED) {
+        taken = (size_t)(llhttp_get_error_pos(&inbound->parser) - bytes);
+        llhttp_resume(&inbound->parser);
+        serve(inbound);
+        return taken;
+    }
+    if (error != HPE_OK) {
+        if (exchange->refusal.status == 0)
+            exchange->refusal = http_request_refusal(&inbound->parser);
+        fail(inbound);
+        return length;
+    }
+    exchange->head_bytes += exchange->is_head_complete ? 0 : taken;
+    if (exchange->head_bytes >= inbound->server->options.header_limit) {
+        exchange->refusal = (struct http_refusal){431, "headers_too_large",
+                                                  "the headers are over the limit: send less"};
+        fail(inbound);
+    }
+    return taken;
+}
+
+static bool wants_input(const struct http_inbound *inbound) {
+    return inbound->state == IDLE || inbound->state == READING;
+}
+
+/* Parse and serve until the input is used up or a request waits for its answer. */
+static size_t pump(struct http_inbound *inbound, const char *bytes, size_t length) {
+    size_t used = 0;
+
+    inbound->is_pumping = true;
+    while (used < length && wants_input(inbound)) {
+        bool is_blank = bytes[used] == '\r' || bytes[used] == '\n';
+
+        if (inbound->state == IDLE && is_blank) { /* old clients end a body with a line break */
+            used++;
+            continue;
+        }
+        if (inbound->state == IDLE)
+            begin_request(inbound);
+        used += feed(inbound, bytes + used, length - used);
+    }
+    inbound->is_pumping = false;
+    return used;
+}
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    struct http_inbound *inbound = handle->data;
+
+    (void)suggested;
+    *buf = uv_buf_init(inbound->server->input, sizeof inbound->server->input);
+}
+
+static void on_input_ended(struct http_inbound *inbound, int status) {
+    if (status == UV_EOF && (inbound->state == HANDLING || inbound->state == REPLYING)) {
+        inbound->is_ended = true; /* it may still want the answer */
+        (void)uv_read_stop((uv_stream_t *)&inbound->tcp);
+        return;
+    }
+    http_inbound_close(inbound, status == UV_EOF ? "the peer closed" : uv_strerror(status));
+}
+
+static void keep_for_later(struct http_inbound *inbound, const char *bytes, size_t length) {
+    if (!http_buffer_append(&inbound->pending, bytes, length)) {
+        http_inbound_close(inbound, "no memory for pipelined input");
+        return;
+    }
+    if (inbound->pending.length > inbound->server->options.header_limit) {
+        inbound->is_paused = true;
+        (void)uv_read_stop((uv_stream_t *)&inbound->tcp);
+    }
+}
+
+static void drain_input(struct http_inbound *inbound, size_t length) {
+    inbound->drained += length;
+    if (inbound->drained > LINGER_BYTES)
+        http_inbound_close(inbound, "the peer kept sending after its last answer");
+}
+
+static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    struct http_inbound *inbound = stream->data;
+    size_t used = 0;
+
+    if (length < 0) {
+        on_input_ended(inbound, (int)length);
+        return;
+    }
+    if (inbound->pending.length == 0)
+        used = pump(inbound, buf->base, (size_t)length);
+    if (inbound->state == LINGERING)
+        drain_input(inbound, (size_t)length - used);
+    else if (inbound->state != CLOSED && used < (size_t)length)
+        keep_for_later(inbound, buf->base + used, (size_t)length - used);
+}
+
+static void read_on(struct http_inbound *inbound) {
+    int err = uv_read_start((uv_stream_t *)&inbound->tcp, on_room, on_read);
+
+    inbound->is_paused = false;
+    if (err != 0 && err != UV_EALREADY)
+        http_inbound_close(inbound, uv_strerror(err));
+}
+
+static void on_shut_down(uv_shutdown_t *request, int status) {
+    struct http_inbound *inbound = request->data;
+
+    if (status < 0)
+        http_inbound_close(inbound, uv_strerror(status));
+}
+
+/* Say that we are done, and read what still comes for a while: closing at once would make the
+ * kernel reset the connection, and the peer might lose our last answer (RFC 9112, 9.6). */
+static void linger(struct http_inbound *inbound) {
+    int err;
+
+    if (inbound->is_ended) {
+        http_inbound_close(inbound, "answered, and the peer had closed");
+        return;
+    }
+    inbound->state = LINGERING;
+    inbound->deadline_ms = now_ms(inbound) + LINGER_MS;
+    inbound->shutdown.data = inbound;
+    err = uv_shutdown(&inbound->shutdown, (uv_stream_t *)&inbound->tcp, on_shut_down);
+    if (err != 0)
+        http_inbound_close(inbound, uv_strerror(err));
+    else
+        read_on(inbound);
+}
+
+static void pump_pending(struct http_inbound *inbound) {
+    size_t used = pump(inbound, inbound->pending.bytes, inbound->pending.length);
+
+    if (inbound->state == CLOSED || inbound->state == LINGERING)
+        used = inbound->pending.length;
+    http_buffer_drop_front(&inbound->pending, used);
+    if (wants_input(inbound) && inbound->is_ended)
+        http_inbound_close(inbound, "the peer closed");
+    else if (wants_input(inbound) && inbound->is_paused)
+        read_on(inbound);
+}
+
+/* Go on when the reply is out: with the next request, or to the end. */
+static void advance(struct http_inbound *inbound) {
+    if (inbound->state != REPLYING || inbound->writes > 0)
+        return;
+    if (!inbound->exchange.keeps_alive || inbound->server->is_draining) {
+        linger(inbound);
+        return;
+    }
+    rest_idle(inbound);
+    if (!inbound->is_pumping)
+        pump_pending(inbound);
+}
+
+void http_inbound_time_out(struct http_inbound *inbound) {
+    if (inbound->state == READING) {
+        inbound->exchange.refusal =
+            (struct http_refusal){408, "timeout", "the request took too long to arrive"};
+        fail(inbound);
+    } else {
+        http_inbound_close(inbound, inbound->state == IDLE        ? "idle for too long"
+                                    : inbound->state == LINGERING ? "answered"
+                                                                  : "the peer does not read");
+    }
+}
+
+void http_inbound_drain(struct http_inbound *inbound) {
+    if (inbound->state == IDLE)
+        http_inbound_close(inbound, "draining");
+}
+
+void http_inbound_init(struct http_inbound *inbound, struct http_server *server) {
+    (void)uv_tcp_init(server->loop, &inbound->tcp); /* makes no socket yet: cannot fail */
+    inbound->server = server;
+    inbound->tcp.data = inbound;
+    inbound->exchange.inbound = inbound;
+    llhttp_init(&inbound->parser, HTTP_REQUEST, &http_request_callbacks);
+    inbound->parser.data = inbound;
+    rest_idle(inbound);
+}
+
+void http_inbound_start(struct http_inbound *inbound) {
+    (void)uv_tcp_nodelay(&inbound->tcp, 1); /* only a hint */
+    read_on(inbound);
+}

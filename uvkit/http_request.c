@@ -1,0 +1,265 @@
+/* One request as it arrives: what llhttp finds, kept in the exchange, checked, and looked up.
+ *
+ * llhttp's lenient flags stay off, and on top of its checks a request is refused when two readers
+ * could disagree on where it ends: a field name with a space, a transfer coding that is not exactly
+ * `chunked`, chunks in HTTP/1.0, no Host or two. Trailers are read and forgotten. */
+#include "http_server_internal.h"
+
+#include "clock.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static struct http_exchange *exchange_of(llhttp_t *parser) {
+    struct http_inbound *inbound = parser->data;
+
+    return &inbound->exchange;
+}
+
+static bool refuse(struct http_exchange *exchange, int status, const char *code,
+                   const char *message) {
+    exchange->refusal = (struct http_refusal){status, code, message};
+    return false;
+}
+
+static int keep(struct http_buffer *buffer, llhttp_t *parser, const char *at, size_t length) {
+    if (http_buffer_append(buffer, at, length))
+        return 0;
+    (void)refuse(exchange_of(parser), 503, "out_of_memory", "the server is short of memory: retry");
+    return HPE_USER;
+}
+
+static int on_head_text(llhttp_t *parser, const char *at, size_t length) {
+    struct http_exchange *exchange = exchange_of(parser);
+
+    return exchange->is_head_complete ? 0 : keep(&exchange->head, parser, at, length);
+}
+
+static int on_url_complete(llhttp_t *parser) {
+    struct http_exchange *exchange = exchange_of(parser);
+    int err = keep(&exchange->head, parser, "", 1);
+
+    exchange->headers_start = exchange->head.length;
+    return err;
+}
+
+static int on_field_complete(llhttp_t *parser) {
+    return on_head_text(parser, "", 1);
+}
+
+static int on_value_complete(llhttp_t *parser) {
+    struct http_buffer *head = &exchange_of(parser)->head;
+
+    if (exchange_of(parser)->is_head_complete)
+        return 0;
+    while (head->length > 0 && strchr(" \t", head->bytes[head->length - 1]) != NULL &&
+           head->bytes[head->length - 1] != '\0')
+        head->length--;
+    return on_head_text(parser, "", 1);
+}
+
+/* What the checks below need to know of the header fields. */
+struct framing {
+    unsigned hosts, codings;
+    bool is_chunked_only, expects_continue, has_bad_name;
+};
+
+static void look_at_field(struct framing *framing, const char *name, const char *value) {
+    if (strcasecmp(name, "host") == 0) {
+        framing->hosts++;
+    } else if (strcasecmp(name, "transfer-encoding") == 0) {
+        framing->codings++;
+        framing->is_chunked_only = strcasecmp(value, "chunked") == 0;
+    } else if (strcasecmp(name, "expect") == 0) {
+        framing->expects_continue = strcasecmp(value, "100-continue") == 0;
+    } else if (*name == '\0' || strchr(name, ' ') != NULL) {
+        framing->has_bad_name = true;
+    }
+}
+
+static struct framing look_at_fields(const struct http_exchange *exchange) {
+    struct framing framing = {0};
+    const char *name = exchange->head.bytes + exchange->headers_start;
+    const char *end = exchange->head.bytes + exchange->head.length;
+    const char *value;
+
+    for (; name < end; name = value + strlen(value) + 1) {
+        value = name + strlen(name) + 1;
+        look_at_field(&framing, name, value);
+    }
+    return framing;
+}
+
+static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parser,
+                           const struct framing *framing) {
+    bool is_1_1 = parser->http_minor == 1;
+
+    if (parser->http_major != 1)
+        return refuse(exchange, 505, "http_version", "speak HTTP/1.1 or HTTP/1.0");
+    if (framing->has_bad_name)
+        return refuse(exchange, 400, "bad_request", "a header field has no valid name");
+    if (framing->hosts > 1 || (is_1_1 && framing->hosts == 0))
+        return refuse(exchange, 400, "bad_request", "send exactly one Host header");
+    if (framing->codings > 0 && !is_1_1)
+        return refuse(exchange, 400, "bad_request", "HTTP/1.0 has no Transfer-Encoding");
+    if (framing->codings > 1 || (framing->codings == 1 && !framing->is_chunked_only))
+        return refuse(exchange, 501, "transfer_encoding", "the only transfer coding is chunked");
+    return true;
+}
+
+static bool is_too_large(struct http_exchange *exchange, uint64_t body_length) {
+    if (body_length <= exchange->inbound->server->options.body_limit)
+        return false;
+    (void)refuse(exchange, 413, "too_large", "the body is over the limit: send less");
+    return true;
+}
+
+static void send_continue(struct http_inbound *inbound) {
+    static char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    uv_buf_t buf = uv_buf_init(text, sizeof text - 1);
+
+    http_inbound_send(inbound, &buf, 1);
+}
+
+/* False: the connection cannot go on, and `refusal` says why. A refusal that leaves the framing
+ * intact waits for the end of the body, unless the client waits for our word before it sends one.
+ */
+static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
+    struct framing framing = look_at_fields(exchange);
+    bool has_body = parser->content_length > 0 || (parser->flags & F_CHUNKED) != 0;
+
+    if (!is_well_framed(exchange, parser, &framing))
+        return false;
+    if (is_too_large(exchange, parser->content_length) || !http_route(exchange))
+        return false;
+    exchange->keeps_alive = llhttp_should_keep_alive(parser) != 0;
+    if (has_body && framing.expects_continue && parser->http_minor == 1) {
+        if (exchange->refusal.status != 0)
+            return exchange->keeps_alive = false;
+        send_continue(exchange->inbound);
+    }
+    return true;
+}
+
+static int on_headers_complete(llhttp_t *parser) {
+    struct http_exchange *exchange = exchange_of(parser);
+
+    exchange->is_head_complete = true;
+    exchange->method = llhttp_method_name(parser->method);
+    exchange->is_head = parser->method == HTTP_HEAD;
+    exchange->is_http_1_0 = parser->http_minor == 0;
+    parser->upgrade = 0; /* an offer that we do not take up */
+    return accept_head(exchange, parser) ? 0 : -1;
+}
+
+static int on_body(llhttp_t *parser, const char *at, size_t length) {
+    struct http_exchange *exchange = exchange_of(parser);
+
+    if (is_too_large(exchange, exchange->body.length + length)) {
+        exchange->keeps_alive = false;
+        return HPE_USER;
+    }
+    return keep(&exchange->body, parser, at, length);
+}
+
+static int on_message_complete(llhttp_t *parser) {
+    struct http_exchange *exchange = exchange_of(parser);
+
+    if (keep(&exchange->body, parser, "", 1) != 0)
+        exchange->keeps_alive = false;
+    else
+        exchange->body.length--;
+    return HPE_PAUSED;
+}
+
+const llhttp_settings_t http_request_callbacks = {
+    .on_url = on_head_text,
+    .on_url_complete = on_url_complete,
+    .on_header_field = on_head_text,
+    .on_header_field_complete = on_field_complete,
+    .on_header_value = on_head_text,
+    .on_header_value_complete = on_value_complete,
+    .on_headers_complete = on_headers_complete,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+struct http_refusal http_request_refusal(const llhttp_t *parser) {
+    llhttp_errno_t error = llhttp_get_errno(parser);
+
+    if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
+        return (struct http_refusal){505, "http_version", "speak HTTP/1.1 or HTTP/1.0"};
+    return (struct http_refusal){400, "bad_request", llhttp_get_error_reason(parser)};
+}
+
+void http_exchange_reset(struct http_exchange *exchange) {
+    struct http_exchange fresh = {
+        .inbound = exchange->inbound, .method = "", .path = "", .query = ""};
+
+    http_buffer_reset(&exchange->head);
+    http_buffer_reset(&exchange->body);
+    http_buffer_reset(&exchange->params);
+    http_buffer_reset(&exchange->reply_headers);
+    fresh.head = exchange->head;
+    fresh.body = exchange->body;
+    fresh.params = exchange->params;
+    fresh.reply_headers = exchange->reply_headers;
+    *exchange = fresh;
+}
+
+void http_exchange_free(struct http_exchange *exchange) {
+    http_buffer_free(&exchange->head);
+    http_buffer_free(&exchange->body);
+    http_buffer_free(&exchange->params);
+    http_buffer_free(&exchange->reply_headers);
+}
+
+const char *http_method(const struct http_exchange *exchange) {
+    return exchange->method;
+}
+
+const char *http_path(const struct http_exchange *exchange) {
+    return exchange->path;
+}
+
+const char *http_header(const struct http_exchange *exchange, const char *name) {
+    const char *field = exchange->head.bytes + exchange->headers_start;
+    const char *end = exchange->head.bytes + exchange->head.length;
+    const char *value;
+
+    for (; field < end; field = value + strlen(value) + 1) {
+        value = field + strlen(field) + 1;
+        if (strcasecmp(field, name) == 0)
+            return value;
+    }
+    return NULL;
+}
+
+const char *http_body(const struct http_exchange *exchange, size_t *length) {
+    if (length != NULL)
+        *length = exchange->body.length;
+    return exchange->body.bytes;
+}
+
+static bool is_sane_id(const char *id) {
+    size_t length = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.");
+
+    return length > 0 && length <= 64 && id[length] == '\0';
+}
+
+const char *http_request_id(const struct http_exchange *exchange) {
+    const char *given = http_header(exchange, "X-Request-Id");
+
+    return given != NULL && is_sane_id(given) ? given : exchange->id;
+}
+
+uv_loop_t *http_loop(const struct http_exchange *exchange) {
+    return exchange->inbound->server->loop;
+}
+
+int64_t http_received_ns(const struct http_exchange *exchange) {
+    return exchange->received_ns;
+}

@@ -1,0 +1,241 @@
+/* The server itself: accepts, sweeps out what is late, drains, and counts. */
+#include "http_server_internal.h"
+
+#include "log.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BACKLOG 1024
+/* Connections above the limit that may be open at once to be told so; more are closed unheard. */
+#define TURNED_AWAY_AT_ONCE 128
+
+static void maybe_closed(struct http_server *server) {
+    http_server_cb cb = server->on_closed;
+    void *data = server->on_closed_data;
+
+    if (server->open_handles > 0)
+        return;
+    free(server->spare);
+    free(server);
+    cb(data);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    struct http_server *server = handle->data;
+
+    server->open_handles--;
+    maybe_closed(server);
+}
+
+static void close_timers_when_empty(struct http_server *server) {
+    if (!server->is_draining || server->inbounds != NULL ||
+        uv_is_closing((uv_handle_t *)&server->sweep))
+        return;
+    uv_close((uv_handle_t *)&server->sweep, on_handle_closed);
+    uv_close((uv_handle_t *)&server->drain, on_handle_closed);
+}
+
+static void link_inbound(struct http_server *server, struct http_inbound *inbound) {
+    inbound->next = server->inbounds;
+    if (inbound->next != NULL)
+        inbound->next->previous = inbound;
+    server->inbounds = inbound;
+}
+
+static void unlink_inbound(struct http_server *server, struct http_inbound *inbound) {
+    if (inbound->next != NULL)
+        inbound->next->previous = inbound->previous;
+    if (inbound->previous != NULL)
+        inbound->previous->next = inbound->next;
+    else
+        server->inbounds = inbound->next;
+}
+
+static void welcome(struct http_server *server, struct http_inbound *inbound) {
+    server->stats.connections++;
+    inbound->number = ++server->accepted;
+    http_inbound_start(inbound);
+    if (server->stats.connections <= server->options.connection_limit)
+        return;
+    inbound->exchange.refusal = (struct http_refusal){503, "too_many_connections",
+                                                      "the server is at its limit: retry later"};
+    http_inbound_refuse(inbound);
+    if (server->stats.connections > server->options.connection_limit + TURNED_AWAY_AT_ONCE)
+        http_inbound_close(inbound, "too many connections");
+}
+
+/* libuv holds one accepted connection until uv_accept() takes it, and listens no further before. */
+static void accept_one(struct http_server *server) {
+    struct http_inbound *inbound = server->spare;
+    int err;
+
+    server->is_accept_waiting = inbound == NULL;
+    if (inbound == NULL)
+        return;
+    server->spare = malloc(sizeof *server->spare);
+    memset(inbound, 0, sizeof *inbound);
+    http_inbound_init(inbound, server);
+    link_inbound(server, inbound);
+    err = uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&inbound->tcp);
+    if (err == 0) {
+        welcome(server, inbound);
+        return;
+    }
+    server->stats.connections++;
+    http_inbound_close(inbound, uv_strerror(err));
+}
+
+static void on_connection(uv_stream_t *listener, int status) {
+    struct http_server *server = listener->data;
+
+    if (status == 0)
+        accept_one(server);
+    else
+        log_warn("connection not accepted", "why=\"%s\"", uv_strerror(status));
+}
+
+void http_server_forget(struct http_server *server, struct http_inbound *inbound) {
+    unlink_inbound(server, inbound);
+    http_exchange_free(&inbound->exchange);
+    http_buffer_free(&inbound->pending);
+    if (server->spare == NULL)
+        server->spare = inbound;
+    else
+        free(inbound);
+    if (server->is_accept_waiting && !server->is_draining)
+        accept_one(server);
+    close_timers_when_empty(server);
+}
+
+static void on_sweep(uv_timer_t *timer) {
+    struct http_server *server = timer->data;
+    int64_t now = (int64_t)uv_now(server->loop);
+
+    for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
+        if (now >= inbound->deadline_ms && inbound->state != CLOSED)
+            http_inbound_time_out(inbound);
+}
+
+static void set_defaults(struct http_server_options *options) {
+    if (options->header_limit == 0)
+        options->header_limit = 16 * 1024;
+    if (options->body_limit == 0)
+        options->body_limit = 64 * 1024;
+    if (options->header_timeout_ms == 0)
+        options->header_timeout_ms = 10 * 1000;
+    if (options->idle_timeout_ms == 0)
+        options->idle_timeout_ms = 60 * 1000;
+    if (options->connection_limit == 0)
+        options->connection_limit = 10000;
+}
+
+static void init_handle(struct http_server *server, uv_handle_t *handle) {
+    handle->data = server;
+    server->open_handles++;
+}
+
+int http_server_open(struct http_server **server, uv_loop_t *loop,
+                     const struct http_server_options *options) {
+    struct http_server *made = calloc(1, sizeof *made);
+
+    if (made == NULL)
+        return UV_ENOMEM;
+    made->spare = malloc(sizeof *made->spare);
+    if (made->spare == NULL) {
+        free(made);
+        return UV_ENOMEM;
+    }
+    made->loop = loop;
+    made->options = *options;
+    set_defaults(&made->options);
+    made->id_seed = uv_hrtime() * UINT64_C(0x9e3779b97f4a7c15);
+    (void)uv_tcp_init(loop, &made->listener); /* no socket yet: cannot fail, nor do timers */
+    (void)uv_timer_init(loop, &made->sweep);
+    (void)uv_timer_init(loop, &made->drain);
+    init_handle(made, (uv_handle_t *)&made->listener);
+    init_handle(made, (uv_handle_t *)&made->sweep);
+    init_handle(made, (uv_handle_t *)&made->drain);
+    *server = made;
+    return 0;
+}
+
+static int parse_address(const char *host, int port, struct sockaddr_storage *address) {
+    if (uv_ip4_addr(host, port, (struct sockaddr_in *)address) == 0)
+        return 0;
+    return uv_ip6_addr(host, port, (struct sockaddr_in6 *)address);
+}
+
+static void learn_port(struct http_server *server) {
+    struct sockaddr_storage address;
+    int size = sizeof address;
+
+    if (uv_tcp_getsockname(&server->listener, (struct sockaddr *)&address, &size) == 0)
+        /* sin6_port is at the same place. */
+        server->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+/* A quarter of the shorter timeout, from 10 ms to a second: nothing is much too late. */
+static uint64_t sweep_ms(const struct http_server_options *options) {
+    uint64_t shorter = options->header_timeout_ms < options->idle_timeout_ms
+                           ? options->header_timeout_ms
+                           : options->idle_timeout_ms;
+
+    return shorter < 40 ? 10 : shorter > 4000 ? 1000 : shorter / 4;
+}
+
+int http_server_listen(struct http_server *server, const char *host, int port) {
+    struct sockaddr_storage address = {0};
+    uint64_t period = sweep_ms(&server->options);
+    int err = parse_address(host, port, &address);
+
+    if (err == 0)
+        err = uv_tcp_bind(&server->listener, (struct sockaddr *)&address, 0);
+    if (err == 0)
+        err = uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection);
+    if (err == 0)
+        err = uv_timer_start(&server->sweep, on_sweep, period, period);
+    if (err == 0)
+        learn_port(server);
+    return err;
+}
+
+int http_server_port(const struct http_server *server) {
+    return server->port;
+}
+
+void http_server_stats(const struct http_server *server, struct http_server_stats *stats) {
+    *stats = server->stats;
+}
+
+void http_server_cut(struct http_server *server) {
+    for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
+        http_inbound_close(inbound, "cut");
+}
+
+static void on_drain_timeout(uv_timer_t *timer) {
+    http_server_cut(timer->data);
+}
+
+void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_server_cb cb,
+                       void *data) {
+    assert(!server->is_draining);
+    server->is_draining = true;
+    server->on_closed = cb;
+    server->on_closed_data = data;
+    uv_close((uv_handle_t *)&server->listener, on_handle_closed);
+    for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
+        http_inbound_drain(inbound);
+    uv_update_time(server->loop); /* a stale loop time would cut too early */
+    if (timeout_ms == 0)
+        http_server_cut(server);
+    else
+        (void)uv_timer_start(&server->drain, on_drain_timeout, timeout_ms, 0);
+    close_timers_when_empty(server);
+}
+
+void http_server_close(struct http_server *server, http_server_cb cb, void *data) {
+    http_server_drain(server, 0, cb, data);
+}
