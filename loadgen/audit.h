@@ -1,0 +1,62 @@
+/* The auditor: makes products, waits until their ledgers are quiet, and reads them.
+ *
+ * It reads both databases directly, with a role of its own: what the services say of themselves
+ * is not evidence. All functions run in a fiber. */
+#ifndef LOADGEN_AUDIT_H
+#define LOADGEN_AUDIT_H
+
+#include "audit_sql.h"
+#include "ledger.h"
+#include "uuid.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#define AUDIT_WHY 256
+
+struct auditor {
+    uv_loop_t *loop;
+    struct pg_pool *inventory, *orders;
+    struct audit_queries queries;
+};
+
+/* A product of this run. */
+struct audit_product {
+    char id[UUID_TEXT];
+    char since[64]; /* when it was created, as Postgres says it */
+};
+
+/* A ledger that was read, with the results that its texts are in. */
+struct audit_reading {
+    struct ledger ledger;
+    struct pg_query sales, orders;
+};
+
+/* Open both pools; the conninfos are copied, `orders` may be NULL when only products are to be
+ * made. Waits until the databases answer. 0; or -1, and `why` names the database and says what to
+ * do. Close either way. */
+__attribute__((warn_unused_result)) int auditor_open(struct auditor *auditor, uv_loop_t *loop,
+                                                     const char *inventory, const char *orders,
+                                                     char *why, size_t why_size);
+/* In a fiber: returns when both pools are closed. */
+void auditor_close(struct auditor *auditor);
+
+__attribute__((warn_unused_result)) int auditor_create(struct auditor *auditor, const char *name,
+                                                       int64_t stock, const char *spec,
+                                                       struct audit_product *product, char *why,
+                                                       size_t why_size);
+
+/* Wait until each sale has its order and, when `has_unknown`, nothing has changed for a while; or
+ * until the deadline, or until *is_interrupted. */
+void auditor_wait_quiet(struct auditor *auditor, const struct audit_product *product,
+                        bool has_unknown, int64_t deadline_ms, const bool *is_interrupted);
+
+/* 0; or -1, and `why` says what failed. Free either way. */
+__attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,
+                                                     const struct audit_product *product,
+                                                     struct audit_reading *reading, char *why,
+                                                     size_t why_size);
+void audit_reading_free(struct audit_reading *reading);
+
+#endif

@@ -1,0 +1,88 @@
+/* Reads expectations and holds verdicts against them. */
+#include "expect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int parse_value(const char *value, struct expectation *expectation) {
+    *expectation = (struct expectation){.kind = VERDICT_VIOLATED, .is_any = true};
+    if (strcmp(value, "VIOLATED") == 0)
+        return 0;
+    if (strcmp(value, "VALID") == 0) {
+        expectation->kind = VERDICT_VALID;
+        return 0;
+    }
+    expectation->is_any = false;
+    for (int i = 0; i < ANOMALY_COUNT; i++) {
+        expectation->anomaly = (enum anomaly)i;
+        if (strcmp(value, anomaly_name(expectation->anomaly)) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+static size_t apply(const char *name, const struct strategy_list *list,
+                    struct expectation *expectations, struct expectation expectation) {
+    size_t applied = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].name, name) != 0)
+            continue;
+        expectations[i] = expectation;
+        applied++;
+    }
+    return applied;
+}
+
+/* `text` is name=VALUE, and is cut apart. */
+static int parse_one(char *text, const struct strategy_list *list, struct expectation *expectations,
+                     char *why, size_t why_size) {
+    char *equals = strchr(text, '=');
+    struct expectation expectation;
+
+    if (equals != NULL)
+        *equals = '\0';
+    if (equals == NULL || parse_value(equals + 1, &expectation) != 0) {
+        int used = snprintf(why, why_size,
+                            "--expect wants name=VALID, name=VIOLATED or name=ANOMALY, where the "
+                            "anomalies are");
+        for (int i = 0; i < ANOMALY_COUNT && used > 0 && (size_t)used < why_size; i++)
+            used +=
+                snprintf(why + used, why_size - (size_t)used, " %s", anomaly_name((enum anomaly)i));
+        return -1;
+    }
+    if (apply(text, list, expectations, expectation) == 0) {
+        snprintf(why, why_size, "--expect names \"%.40s\", which is not in --strategy", text);
+        return -1;
+    }
+    return 0;
+}
+
+int expect_parse(const char *text, const struct strategy_list *list,
+                 struct expectation *expectations, char *why, size_t why_size) {
+    for (size_t i = 0; i < list->count; i++)
+        expectations[i] = (struct expectation){.kind = VERDICT_VALID};
+    while (*text != '\0') {
+        char one[STRATEGY_NAME_SIZE + 32];
+        size_t length = strcspn(text, ",");
+
+        snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one), text);
+        if (parse_one(one, list, expectations, why, why_size) != 0)
+            return -1;
+        text += length;
+        text += *text == ',';
+    }
+    return 0;
+}
+
+enum expect_result expect_check(const struct expectation *expectation,
+                                const struct verdict *verdict) {
+    bool is_met;
+
+    if (verdict->kind == VERDICT_INCONCLUSIVE)
+        return EXPECT_OPEN;
+    is_met = verdict->kind == expectation->kind;
+    if (is_met && verdict->kind == VERDICT_VIOLATED && !expectation->is_any)
+        is_met = verdict->found[expectation->anomaly].count > 0;
+    return is_met ? EXPECT_MET : EXPECT_FAILED;
+}

@@ -1,0 +1,52 @@
+/* The open loop: sends each request when the plan says so, whatever the answers do.
+ *
+ * A request that finds no free connection opens one, up to a limit; beyond it the request waits in
+ * the client's queue, which shows as lateness; beyond twice the limit it is UNSENT. */
+#ifndef LOADGEN_SENDER_H
+#define LOADGEN_SENDER_H
+
+#include "fiber.h"
+#include "plan.h"
+#include "record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct http_client;
+struct sender_slot;
+
+/* The caller owns it, zeroes it and fills in the first part, which must live until sender_run()
+ * returns. */
+struct sender {
+    uv_loop_t *loop;
+    const char *host;
+    int port;
+    const char *path; /* of the POST */
+    const char *body; /* the same for every request */
+    const struct plan *plan;
+    struct recorder *recorder;
+    int64_t timeout_ms;   /* of each request */
+    unsigned connections; /* the most to open */
+
+    /* The sender's own. */
+    struct http_client *client;
+    struct sender_slot *slots, *free_slots;
+    int timer_fd;
+    uv_poll_t poll;
+    uv_timer_t cut_timer;
+    size_t next, in_flight;
+    bool is_stopped, is_closing;
+    unsigned open_handles;
+    struct fiber_event finished;
+};
+
+/* In a fiber: send the whole plan and wait for the last answer. 0, or a negative libuv code when it
+ * could not start; then nothing was sent. */
+__attribute__((warn_unused_result)) int sender_run(struct sender *sender);
+
+/* Send no more, and give up what is not answered in `grace_ms`. May be called at any time while
+ * sender_run() runs, and more than once. */
+void sender_stop(struct sender *sender, uint64_t grace_ms);
+
+#endif

@@ -1,0 +1,99 @@
+/* Asks the target before a run, over HTTP. */
+#include "target.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "http_client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALL_MS 10000
+
+int target_open(struct target *target, uv_loop_t *loop, const char *url, char *why,
+                size_t why_size) {
+    struct http_client_options options = {.host = target->host, .connections = 1};
+    int rc = http_origin_parse(url, target->host, sizeof target->host, &target->port);
+
+    options.port = target->port;
+    if (rc == 0)
+        rc = http_client_open(&target->client, loop, &options);
+    if (rc != 0)
+        snprintf(why, why_size, "--target %s: %s; it is to be like http://127.0.0.1:8000", url,
+                 uv_strerror(rc));
+    return rc == 0 ? 0 : -1;
+}
+
+static void on_client_closed(void *data) {
+    fiber_event_set(data);
+}
+
+void target_close(struct target *target) {
+    struct fiber_event closed = FIBER_EVENT_INIT;
+
+    if (target->client == NULL)
+        return;
+    http_client_close(target->client, on_client_closed, &closed);
+    fiber_event_wait(&closed);
+    target->client = NULL;
+}
+
+/* The `message` of an error reply, or its status. */
+static void tell_error(const struct http_call *call, const char *path, char *why, size_t why_size) {
+    json_t *reply = json_loadb(call->reply, call->reply_length, 0, NULL);
+    const char *message = json_string_value(json_object_get(reply, "message"));
+
+    if (message != NULL)
+        snprintf(why, why_size, "%s", message);
+    else
+        snprintf(why, why_size, "the target answers %s with status %d", path, call->status);
+    json_decref(reply);
+}
+
+/* GET `path`; *reply, unless NULL, becomes the JSON of a 200, or NULL when it is none. */
+static enum target_result get(struct target *target, const char *path, json_t **reply, char *why,
+                              size_t why_size) {
+    struct http_call call = {
+        .method = "GET", .target = path, .deadline_ms = clock_now_ms() + CALL_MS};
+    enum target_result result = TARGET_OK;
+
+    if (http_client_await(target->client, &call) != HTTP_CALL_ANSWERED) {
+        snprintf(why, why_size,
+                 "the target http://%s:%d cannot be reached: %s. Start it with scripts/stack up, "
+                 "or name another with --target",
+                 target->host, target->port, call.error ? call.error : "no answer");
+        result = TARGET_UNREACHABLE;
+    } else if (call.status != 200) {
+        tell_error(&call, path, why, why_size);
+        result = call.status == 422 ? TARGET_REFUSED : TARGET_UNREACHABLE;
+    } else if (reply != NULL) {
+        *reply = json_loadb(call.reply, call.reply_length, 0, NULL);
+    }
+    http_call_done(&call);
+    return result;
+}
+
+enum target_result target_strategies(struct target *target, json_t **strategies, char *why,
+                                     size_t why_size) {
+    json_t *reply = NULL;
+    enum target_result result = get(target, "/strategies", &reply, why, why_size);
+
+    *strategies = json_incref(json_object_get(reply, "strategies"));
+    json_decref(reply);
+    if (result == TARGET_OK && !json_is_array(*strategies)) {
+        snprintf(why, why_size, "the target http://%s:%d does not list its strategies",
+                 target->host, target->port);
+        json_decref(*strategies);
+        *strategies = NULL;
+        return TARGET_UNREACHABLE;
+    }
+    return result;
+}
+
+enum target_result target_meet_product(struct target *target, const char *product_id, char *why,
+                                       size_t why_size) {
+    char path[64];
+
+    snprintf(path, sizeof path, "/products/%s", product_id);
+    return get(target, path, NULL, why, why_size);
+}

@@ -1,0 +1,81 @@
+/* The judgement of one round: from what clients were told and what the ledger says.
+ *
+ * Pure: it reads records and rows, and calls nothing that waits. */
+#ifndef LOADGEN_VERDICT_H
+#define LOADGEN_VERDICT_H
+
+#include "ledger.h"
+#include "record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ANOMALIES(X)                                                                               \
+    X(OVERSELL, "OVERSELL", "more was sold than there was")                                        \
+    X(TWIN, "TWIN", "one unit was sold twice")                                                     \
+    X(UNDERSELL, "UNDERSELL", "customers were told sold out, and units were left")                 \
+    X(EARLY_SOLD_OUT, "EARLY-SOLD-OUT", "a customer was told sold out before a later one bought")  \
+    X(GHOST, "GHOST", "a customer was promised a unit that the ledger does not have")              \
+    X(ORPHAN, "ORPHAN", "the ledger has a sale whose customer was told no")                        \
+    X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
+    X(LEAK, "LEAK", "units left and units sold do not add up to the stock")
+
+enum anomaly {
+#define X(id, name, text) ANOMALY_##id,
+    ANOMALIES(X)
+#undef X
+        ANOMALY_COUNT
+};
+const char *anomaly_name(enum anomaly anomaly);
+const char *anomaly_text(enum anomaly anomaly);
+
+#define VERDICT_EXAMPLES 3
+#define VERDICT_REASONS  6
+#define VERDICT_TEXT     256
+
+struct anomaly_found {
+    int64_t count;
+    size_t examples; /* how many of `example` are filled */
+    char example[VERDICT_EXAMPLES][VERDICT_TEXT];
+};
+
+enum verdict_kind {
+    VERDICT_VALID,
+    VERDICT_VIOLATED,
+    VERDICT_INCONCLUSIVE,
+    VERDICT_UNJUDGED, /* nobody asked: only the schedule and the latency count */
+};
+const char *verdict_kind_name(enum verdict_kind kind);
+
+struct verdict {
+    enum verdict_kind kind;
+    struct anomaly_found found[ANOMALY_COUNT];
+    size_t reasons; /* why INCONCLUSIVE; kept when VIOLATED, too */
+    char reason[VERDICT_REASONS][VERDICT_TEXT];
+    int64_t sold;          /* ledger rows */
+    int64_t distinct;      /* units among them */
+    int64_t left;          /* available + returned */
+    int64_t refused_early; /* told sold out before a later buyer's request was sent */
+    int64_t unsettled;     /* sales without an order */
+    int64_t unknown_sold;  /* UNKNOWN replies that the ledger shows to be sales */
+    int64_t overlapping;   /* attempts that overlapped another in time */
+    int64_t pairs;         /* of attempts that overlapped */
+};
+
+/* What is judged. `ledger` is NULL when it could not be read, and `problem` then says why; without
+ * a problem either, nobody wants it judged. */
+struct verdict_case {
+    const struct ledger *ledger;
+    const struct recorder *recorder;
+    const char *problem;
+    bool is_interrupted;
+};
+
+#define VERDICT_LATE_NS 10000000 /* a request sent later than this missed its schedule */
+
+/* 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case *judged,
+                                                      struct verdict *verdict);
+
+#endif

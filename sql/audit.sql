@@ -1,0 +1,88 @@
+-- Every anomaly of one product, from the databases alone. loadgen judges by these queries, and a person runs them all:
+--   psql inventory -v product=<uuid> -f sql/audit.sql
+--   psql orders    -v product=<uuid> -f sql/audit.sql
+-- loadgen reads what stands below a line `query: <name> on <database>`, up to the next; lines with a backslash are
+-- psql's. The ledgers of past runs are not scanned: rows are written in the order of time, the BRIN indexes know the
+-- range of times of each block range, and no sale is older than its product. In `orders`, which has no products, give
+-- `-v since=<time>` for the same effect.
+\if :{?product}
+\else
+\echo 'audit.sql: name the product: psql ... -v product=<uuid> -f sql/audit.sql'
+\quit
+\endif
+\if :{?since}
+\else
+\set since -infinity
+\endif
+SELECT to_regclass('reservation') IS NOT NULL AS is_inventory, to_regclass('orders') IS NOT NULL AS is_orders \gset
+
+\if :is_inventory
+\echo 'Stock: left + units must be initial, and sold must be units.'
+-- query: stock on inventory
+SELECT p.initial_stock AS initial, s.available, r.returned, l.sold, l.units, l.sold - l.units AS twins,
+       l.outside, s.available + r.returned + l.units - p.initial_stock AS leak
+FROM product p
+CROSS JOIN LATERAL (SELECT coalesce(sum(available), 0)::bigint AS available FROM stock
+                    WHERE product_id = p.product_id) s
+CROSS JOIN LATERAL (SELECT count(*) AS returned FROM returned_unit WHERE product_id = p.product_id) r
+CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
+                           count(*) FILTER (WHERE unit NOT BETWEEN 1 AND p.initial_stock) AS outside
+                    FROM reservation WHERE product_id = p.product_id AND reserved_at >= p.created_at) l
+WHERE p.product_id = :'product'::uuid;
+
+\echo 'Twins: one unit, several orders.'
+-- query: twins on inventory
+SELECT unit, order_id, instance, shard, fence,
+       to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+FROM (SELECT *, count(*) OVER (PARTITION BY unit) AS times FROM reservation
+      WHERE product_id = :'product'::uuid
+        AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)) sales
+WHERE times > 1
+ORDER BY unit, reserved_at, order_id;
+
+\echo 'Outside: units that never were.'
+-- query: outside on inventory
+SELECT r.unit, r.order_id, r.instance, r.shard, r.fence,
+       to_char(r.reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+FROM reservation r JOIN product p USING (product_id)
+WHERE r.product_id = :'product'::uuid AND r.unit NOT BETWEEN 1 AND p.initial_stock
+  AND r.reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)
+ORDER BY r.reserved_at, r.order_id;
+
+\echo 'Duplicates: one order, several ledger rows.'
+-- query: duplicates on inventory
+SELECT order_id, count(*) AS times FROM reservation
+WHERE product_id = :'product'::uuid
+  AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)
+GROUP BY order_id HAVING count(*) > 1;
+
+\echo 'Sales: the whole ledger of the product.'
+-- query: sales on inventory
+SELECT order_id, unit, shard, instance, fence,
+       to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+FROM reservation
+WHERE product_id = :'product'::uuid
+  AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)
+ORDER BY reserved_at, order_id;
+
+\echo 'How many sales: the same as in orders, once everything is settled.'
+-- query: sales_count on inventory
+SELECT count(*) AS sales FROM reservation
+WHERE product_id = :'product'::uuid
+  AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid);
+\endif
+
+\if :is_orders
+\echo 'Orders: what customers were promised.'
+-- query: orders on orders
+SELECT order_id, unit, inventory_instance AS instance,
+       to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+FROM orders
+WHERE product_id = :'product'::uuid AND created_at >= :'since'::timestamptz
+ORDER BY created_at, order_id;
+
+\echo 'How many orders: the same as the sales in inventory, once everything is settled.'
+-- query: orders_count on orders
+SELECT count(*) AS orders FROM orders
+WHERE product_id = :'product'::uuid AND created_at >= :'since'::timestamptz;
+\endif
