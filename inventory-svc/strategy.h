@@ -16,12 +16,11 @@ struct strategy {
     enum outcome (*sell)(struct sale *sale);
 };
 
-/* All strategies, in the order of the ladder; ends with a NULL name. */
+/* All strategies, in the order of the ladder; ends with NULL. */
 extern const struct strategy *const strategies[];
 
 /* A spec `name[,option=value...]`, parsed. 0; or -1, and `why` says what is wrong and lists what
  * exists. */
-struct failpoints;
 struct strategy_spec {
     const struct strategy *strategy;
     struct sale_options options;

@@ -1,0 +1,140 @@
+/* Failpoints: the text of fail=, the count of passing sales, and what happens to the one that is
+ * due. */
+#include "failpoint.h"
+
+#include "fiber.h"
+#include "settings.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POINTS_LIST                                                                                \
+    "points: after-lock, after-read, before-write, after-write, before-unlock; "                   \
+    "actions: pause=<duration>, delay=<duration>, crash, error, drop-reply; then @N for the Nth "  \
+    "sale"
+
+static const char *const point_texts[] = {
+#define X(name, text) text,
+    FAIL_POINTS(X)
+#undef X
+};
+
+static const struct {
+    const char *text;
+    bool has_duration;
+} actions[] = {
+#define X(name, text, has_duration) {text, has_duration},
+    FAIL_ACTIONS(X)
+#undef X
+};
+
+const char *fail_point_text(enum fail_point point) {
+    return point_texts[point];
+}
+
+const char *fail_action_text(enum fail_action action) {
+    return actions[action].text;
+}
+
+static int parse_point(const char *text, enum fail_point *point) {
+    for (size_t i = 0; i < sizeof point_texts / sizeof point_texts[0]; i++)
+        if (strcmp(text, point_texts[i]) == 0) {
+            *point = (enum fail_point)i;
+            return 0;
+        }
+    return -1;
+}
+
+/* `name`, or `name=duration`, which is cut in two. */
+static int parse_action(char *text, struct failpoint *failpoint) {
+    char *value = strchr(text, '=');
+    int64_t ns;
+
+    if (value != NULL)
+        *value++ = '\0';
+    for (size_t i = 1; i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(text, actions[i].text) != 0)
+            continue;
+        failpoint->action = (enum fail_action)i;
+        if (!actions[i].has_duration)
+            return value == NULL ? 0 : -1;
+        if (value == NULL || settings_parse_duration(value, &ns) != 0)
+            return -1;
+        failpoint->ms = ns / 1000000;
+        return failpoint->ms >= 1 && failpoint->ms <= 3600000 ? 0 : -1;
+    }
+    return -1;
+}
+
+static int parse_nth(const char *text, int64_t *nth) {
+    if (text == NULL)
+        return 0;
+    return settings_parse_int(text, nth) == 0 && *nth >= 1 ? 0 : -1;
+}
+
+int failpoint_parse(const char *text, struct failpoint *failpoint, char *why, size_t why_size) {
+    char copy[128];
+    char *action, *nth;
+
+    *failpoint = (struct failpoint){0};
+    if (text[0] == '\0')
+        return 0;
+    if (strlen(text) >= sizeof copy)
+        goto refused;
+    strcpy(copy, text);
+    action = strchr(copy, ':');
+    if (action == NULL)
+        goto refused;
+    *action++ = '\0';
+    nth = strchr(action, '@');
+    if (nth != NULL)
+        *nth++ = '\0';
+    if (parse_point(copy, &failpoint->point) == 0 && parse_action(action, failpoint) == 0 &&
+        parse_nth(nth, &failpoint->nth) == 0)
+        return 0;
+
+refused:
+    *failpoint = (struct failpoint){0};
+    (void)snprintf(why, why_size, "bad failpoint \"%.127s\"; " POINTS_LIST, text);
+    return -1;
+}
+
+enum fail_action failpoint_pass(struct failpoint *failpoint, enum fail_point point,
+                                bool *has_passed) {
+    if (failpoint->action == FAIL_NOTHING || failpoint->point != point || *has_passed)
+        return FAIL_NOTHING;
+    *has_passed = true;
+    failpoint->passed++;
+    return failpoint->nth == 0 || failpoint->nth == failpoint->passed ? failpoint->action
+                                                                      : FAIL_NOTHING;
+}
+
+static void block_process(int64_t ms) {
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+void failpoint_act(const struct failpoint *failpoint, enum fail_action action, uv_loop_t *loop) {
+    switch (action) {
+    case FAIL_PAUSE:
+        block_process(failpoint->ms);
+        return;
+    case FAIL_DELAY:
+        fiber_sleep(loop, (uint64_t)failpoint->ms);
+        return;
+    case FAIL_CRASH:
+        (void)kill(getpid(), SIGKILL);
+        return;
+    case FAIL_NOTHING:
+    case FAIL_ERROR:
+    case FAIL_DROP_REPLY:
+        return;
+    }
+}

@@ -1,0 +1,69 @@
+/* Failpoints: failing on purpose at a named moment of the Nth sale, so that a failure reproduces.
+ *
+ * Armed by a product's strategy spec: `fail=<point>:<action>[=<duration>][@N]`, such as
+ * `fail=after-read:pause=4s@100`. Each product counts the sales of this instance that pass its
+ * point; without @N each of them fails. */
+#ifndef INVENTORY_FAILPOINT_H
+#define INVENTORY_FAILPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#define FAIL_POINTS(X)                                                                             \
+    X(AFTER_LOCK, "after-lock")                                                                    \
+    X(AFTER_READ, "after-read")                                                                    \
+    X(BEFORE_WRITE, "before-write")                                                                \
+    X(AFTER_WRITE, "after-write")                                                                  \
+    X(BEFORE_UNLOCK, "before-unlock")
+
+enum fail_point {
+#define X(name, text) FAIL_##name,
+    FAIL_POINTS(X)
+#undef X
+};
+
+/* The text of an action, and whether it takes a duration. */
+#define FAIL_ACTIONS(X)                                                                            \
+    X(NOTHING, "", false)                                                                          \
+    X(PAUSE, "pause", true)  /* the whole process, as a stop-the-world pause does */               \
+    X(DELAY, "delay", true)  /* this sale only */                                                  \
+    X(CRASH, "crash", false) /* SIGKILL to itself */                                               \
+    X(ERROR, "error", false) /* the step fails; after-write its outcome is UNKNOWN, before-unlock  \
+                                the lock is not given back */                                      \
+    X(DROP_REPLY, "drop-reply", false) /* the sale goes on, the connection is cut instead of       \
+                                          answered */
+
+enum fail_action {
+#define X(name, text, has_duration) FAIL_##name,
+    FAIL_ACTIONS(X)
+#undef X
+};
+
+struct failpoint {
+    enum fail_point point;
+    enum fail_action action; /* FAIL_NOTHING: not armed */
+    int64_t ms;              /* of pause and delay */
+    int64_t nth;             /* 0: each sale */
+    int64_t passed;          /* sales so far */
+};
+
+/* Read the text of fail=; "" is a failpoint that does nothing. 0; or -1, and `why` says what is
+ * wrong and lists what exists. */
+__attribute__((warn_unused_result)) int failpoint_parse(const char *text,
+                                                        struct failpoint *failpoint, char *why,
+                                                        size_t why_size);
+
+/* A sale is at `point`: count it, unless `*has_passed` says that this sale came by before, and say
+ * what it must do now. */
+enum fail_action failpoint_pass(struct failpoint *failpoint, enum fail_point point,
+                                bool *has_passed);
+
+/* Do what can be done here: PAUSE, DELAY (in a fiber) and CRASH. */
+void failpoint_act(const struct failpoint *failpoint, enum fail_action action, uv_loop_t *loop);
+
+const char *fail_point_text(enum fail_point point);
+const char *fail_action_text(enum fail_action action);
+
+#endif

@@ -1,0 +1,12 @@
+/* lockkit's callbacks as waits of a fiber: the only file that knows both. */
+#ifndef INVENTORY_LOCK_ADAPTER_H
+#define INVENTORY_LOCK_ADAPTER_H
+
+#include <lockkit.h>
+
+/* In a fiber: acquire the lock `name`, waiting up to `wait_ms` (LK_TRY: one attempt). LK_OK, and
+ * `lease` is the caller's until lk_release() or lk_abandon(); else *lease is NULL. */
+LK_CHECK enum lk_status lock_acquire_await(lk_client *client, const char *name, uint32_t ttl_ms,
+                                           uint32_t wait_ms, lk_lease **lease);
+
+#endif

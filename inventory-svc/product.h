@@ -1,0 +1,56 @@
+/* Products: what this instance remembers of each, in a table of bounded size.
+ *
+ * A product is read from the database the first time it is asked for, once, while others that ask
+ * for it wait. It stays while a sale uses it, and then until `limit` others were used after it. An
+ * id that names no product, or could not be read, is not remembered. */
+#ifndef INVENTORY_PRODUCT_H
+#define INVENTORY_PRODUCT_H
+
+#include "failpoint.h"
+#include "product_sql.h"
+#include "strategy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct product {
+    char id[UUID_TEXT];
+    struct product_row row;
+    struct strategy_spec spec;      /* spec.strategy is NULL when the text is bad */
+    char why[700];                  /* why it is bad */
+    struct failpoint failpoint;     /* does nothing without --lab */
+    unsigned next_shard;            /* where the next sale starts */
+    int64_t none_returned_until_ms; /* see selling.c */
+
+    /* The table's own. */
+    struct product_table *table;
+    enum { PRODUCT_LOADING, PRODUCT_LOADED, PRODUCT_ABSENT, PRODUCT_NOT_READ } state;
+    enum outcome load_outcome;
+    char load_message[MESSAGE_BYTES];
+    unsigned users;
+    LIST_HEAD(, product_waiter) waiters;
+    TAILQ_ENTRY(product) by_use;
+    LIST_ENTRY(product) in_bucket;
+};
+
+struct product_table;
+
+/* `limit` counts remembered products; only products in use may exceed it. `instance` is not copied;
+ * it decides at which shard this instance starts, so that instances spread. NULL without memory. */
+struct product_table *product_table_open(struct pg_pool *pool, const char *instance, bool is_lab,
+                                         unsigned limit);
+/* No product may be in use. NULL is fine. */
+void product_table_close(struct product_table *table);
+unsigned product_table_count(const struct product_table *table);
+
+/* In a fiber: get a product, to be given to product_put(). `id` in lower case. OK, and *product is
+ * NULL when there is no such product; BUSY, UNKNOWN, FAILED, and `message` says why. */
+enum outcome product_get(struct product_table *table, const char *id, struct product **product,
+                         char message[MESSAGE_BYTES]);
+void product_put(struct product *product);
+
+/* A unit of this product was given back: look for it from now on. */
+void product_note_returned(struct product_table *table, const char *id);
+
+#endif

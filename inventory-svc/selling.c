@@ -1,0 +1,159 @@
+/* One sale from request to answer.
+ *
+ * Sold out is checked twice, and cheaply, because after the sell-out every request comes here: an
+ * order that may be a repeat is looked up in the ledger; and a unit that a customer gave back is
+ * sold by its number. When there is none, this instance does not look again for 100 ms: so long at
+ * most a unit that came back through another instance is refused here. */
+#include "selling.h"
+
+#include "clock.h"
+#include "reservation_sql.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NONE_RETURNED_MS 100
+#define STRATEGIES_MAX   32
+
+#define X(name, text)    +1
+enum { OUTCOME_COUNT = OUTCOMES(X) };
+#undef X
+
+static void count(const struct strategy *strategy, enum outcome outcome) {
+    static struct metric totals[STRATEGIES_MAX][OUTCOME_COUNT];
+    static char labels[STRATEGIES_MAX][OUTCOME_COUNT][80];
+    unsigned which = 0;
+    struct metric *total;
+
+    while (strategies[which] != strategy)
+        which++;
+    if (which >= STRATEGIES_MAX)
+        return;
+    total = &totals[which][outcome];
+    if (total->name == NULL) {
+        (void)snprintf(labels[which][outcome], sizeof labels[which][outcome],
+                       "strategy=\"%s\",outcome=\"%s\"", strategy->name, outcome_name(outcome));
+        *total = (struct metric){.name = "inventory_sales_total",
+                                 .help = "Sales by strategy and outcome",
+                                 .type = METRIC_COUNTER,
+                                 .labels = labels[which][outcome]};
+    }
+    metric_add(total, 1);
+}
+
+static void refuse(struct selling *selling, int status, const char *code, const char *message) {
+    selling->status = status;
+    selling->code = code;
+    (void)snprintf(selling->message, sizeof selling->message, "%s", message);
+}
+
+static enum outcome take_returned(struct live_sale *live) {
+    struct product *product = live->product;
+    int64_t begun_ms = clock_now_ms();
+    enum outcome outcome;
+
+    if (begun_ms < product->none_returned_until_ms)
+        return OUTCOME_SOLD_OUT;
+    /* Others need not look while this sale does. */
+    product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
+    outcome = live_sale_take_returned(live);
+    if (outcome != OUTCOME_SOLD_OUT)
+        product->none_returned_until_ms = 0;
+    return outcome;
+}
+
+/* REPEATED: the first answer again, or a refusal when that was for another product. */
+static void answer_again(struct selling *selling, struct live_sale *live) {
+    bool is_found;
+    enum outcome outcome =
+        reservation_sql_find(live->store->pool, selling->order_id, statement_deadline_ms(),
+                             &is_found, &selling->sold, live->sale.message);
+
+    if (outcome != OUTCOME_OK)
+        refuse(selling, 504, "unknown", "this order has its unit, which could not be read");
+    else if (!is_found)
+        refuse(selling, 503, "busy", "this order was just cancelled");
+    else if (strcmp(selling->sold.product_id, selling->product_id) != 0)
+        refuse(selling, 422, "key_reused", "this order id belongs to another product");
+    else
+        selling->status = 200;
+}
+
+/* SOLD_OUT may not be the last word. */
+static enum outcome look_further(const struct selling *selling, struct live_sale *live) {
+    struct reservation found;
+    bool is_found = false;
+
+    if (selling->may_be_repeat) {
+        enum outcome outcome =
+            reservation_sql_find(live->store->pool, selling->order_id, statement_deadline_ms(),
+                                 &is_found, &found, live->sale.message);
+        if (outcome != OUTCOME_OK)
+            return outcome;
+    }
+    return is_found ? OUTCOME_REPEATED : take_returned(live);
+}
+
+static void answer(struct selling *selling, struct live_sale *live, enum outcome outcome) {
+    const char *message =
+        live->sale.message[0] != '\0' ? live->sale.message : outcome_text(outcome);
+
+    switch (outcome) {
+    case OUTCOME_SOLD:
+        selling->status = 201;
+        live_sale_reservation(live, &selling->sold);
+        return;
+    case OUTCOME_REPEATED:
+        answer_again(selling, live);
+        return;
+    case OUTCOME_SOLD_OUT:
+        refuse(selling, 409, "sold_out", outcome_text(outcome));
+        return;
+    case OUTCOME_BUSY:
+    case OUTCOME_CONFLICT:
+        refuse(selling, 503, "busy", message);
+        return;
+    case OUTCOME_UNKNOWN:
+        refuse(selling, 504, "unknown", message);
+        return;
+    case OUTCOME_OK:
+    case OUTCOME_FAILED:
+        refuse(selling, 500, "failed", message);
+        return;
+    }
+}
+
+static void sell(struct selling *selling, struct store *store, struct product *product) {
+    const struct strategy *strategy = product->spec.strategy;
+    struct live_sale live;
+    enum outcome outcome;
+
+    live_sale_init(&live, store, product, selling->order_id);
+    outcome = strategy->sell(&live.sale);
+    if (outcome == OUTCOME_SOLD_OUT)
+        outcome = look_further(selling, &live);
+    count(strategy, outcome);
+    answer(selling, &live, outcome);
+    selling->is_reply_dropped = live.is_reply_dropped;
+}
+
+void selling_run(struct selling *selling, struct inventory *inventory) {
+    char message[MESSAGE_BYTES];
+    struct product *product;
+    enum outcome outcome = product_get(inventory->products, selling->product_id, &product, message);
+
+    if (product == NULL) {
+        if (outcome == OUTCOME_OK)
+            refuse(selling, 404, "unknown_product", "no product has this id");
+        else if (outcome == OUTCOME_FAILED)
+            refuse(selling, 500, "failed", message);
+        else
+            refuse(selling, 503, "busy", message);
+        return;
+    }
+    if (product->spec.strategy == NULL)
+        refuse(selling, 422, "bad_strategy", product->why);
+    else
+        sell(selling, &inventory->store, product);
+    product_put(product);
+}

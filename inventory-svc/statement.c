@@ -1,0 +1,72 @@
+/* Running one SQL statement in a fiber: the codes of Postgres end here and become outcomes. */
+#include "statement.h"
+
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *number_text(struct number *number, int64_t value) {
+    (void)snprintf(number->text, sizeof number->text, "%" PRId64, value);
+    return number->text;
+}
+
+int64_t statement_deadline_ms(void) {
+    return clock_now_ms() + STATEMENT_MS;
+}
+
+static bool is_in(const char *sqlstate, const char *const *list) {
+    for (; *list != NULL; list++)
+        if (strncmp(sqlstate, *list, strlen(*list)) == 0)
+            return true;
+    return false;
+}
+
+static enum outcome refused(const char *sqlstate) {
+    /* The session was cut: the server's last word may have come after the commit. */
+    static const char *const cut[] = {"08", "40003", "57P01", "57P02", "57P05", NULL};
+    /* Worth another attempt: cancelled by statement_timeout, deadlock, too much load, starting. */
+    static const char *const passing[] = {"57014", "57P03", "40", "53200", "53300", "55P03", NULL};
+
+    if (strcmp(sqlstate, "23505") == 0)
+        return OUTCOME_REPEATED;
+    if (is_in(sqlstate, cut))
+        return OUTCOME_UNKNOWN;
+    return is_in(sqlstate, passing) ? OUTCOME_BUSY : OUTCOME_FAILED;
+}
+
+static enum outcome outcome_of(const struct pg_query *query) {
+    switch (query->status) {
+    case PG_OK:
+        return OUTCOME_OK;
+    case PG_REJECTED:
+        return refused(query->sqlstate);
+    case PG_NOT_SENT:
+        return OUTCOME_BUSY;
+    case PG_UNKNOWN:
+        return OUTCOME_UNKNOWN;
+    }
+    return OUTCOME_FAILED;
+}
+
+enum outcome statement_write(struct pg_pool *pool, struct pg_query *query, struct metric *times,
+                             char message[MESSAGE_BYTES]) {
+    int64_t begun_ns = clock_now_ns();
+    enum outcome outcome;
+
+    if (query->deadline_ms == 0)
+        query->deadline_ms = statement_deadline_ms();
+    (void)pg_query_await(pool, query);
+    metric_time(times, clock_now_ns() - begun_ns);
+    outcome = outcome_of(query);
+    if (outcome != OUTCOME_OK)
+        (void)snprintf(message, MESSAGE_BYTES, "%s", query->message);
+    return outcome;
+}
+
+enum outcome statement_read(struct pg_pool *pool, struct pg_query *query, struct metric *times,
+                            char message[MESSAGE_BYTES]) {
+    enum outcome outcome = statement_write(pool, query, times, message);
+
+    return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
+}

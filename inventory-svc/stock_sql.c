@@ -1,0 +1,120 @@
+/* SQL of the stock and of selling from it. */
+#include "stock_sql.h"
+
+#include <stdio.h>
+
+enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
+                            struct stock_row *row, char message[MESSAGE_BYTES]) {
+    static const struct pg_statement statement = {
+        "read_stock",
+        "SELECT first_unit, available, version, fence FROM stock"
+        " WHERE product_id = $1 AND shard = $2",
+        2};
+    static struct metric times = STATEMENT_TIMES("read_stock");
+    struct number number;
+    struct pg_query query = {.statement = &statement,
+                             .params = {product_id, number_text(&number, shard)}};
+    enum outcome outcome = statement_read(pool, &query, &times, message);
+
+    if (outcome == OUTCOME_OK && query.affected == 0) {
+        outcome = OUTCOME_FAILED;
+        (void)snprintf(message, MESSAGE_BYTES, "shard %d has no row of stock", shard);
+    } else if (outcome == OUTCOME_OK) {
+        *row = (struct stock_row){.shard = shard,
+                                  .first_unit = pg_int(&query, 0, 0),
+                                  .available = pg_int(&query, 0, 1),
+                                  .version = pg_int(&query, 0, 2),
+                                  .fence = pg_int(&query, 0, 3)};
+    }
+    pg_query_clear(&query);
+    return outcome;
+}
+
+enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
+                             const struct reservation *sold, char message[MESSAGE_BYTES]) {
+    static const struct pg_statement statement = {
+        "write_stock",
+        "WITH written AS ("
+        " UPDATE stock SET available = $5::bigint, version = version + 1,"
+        "  fence = greatest(fence, $7::bigint)"
+        " WHERE product_id = $2::uuid AND shard = $3::int RETURNING shard)"
+        " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
+        " SELECT $1::uuid, $2::uuid, shard, $4::bigint, $5::bigint, $6::text, $7::bigint"
+        " FROM written",
+        7};
+    static struct metric times = STATEMENT_TIMES("write_stock");
+    struct number shard, unit, remaining, fence;
+    struct pg_query query = {
+        .statement = &statement,
+        .on = on,
+        .params = {sold->order_id, sold->product_id, number_text(&shard, sold->shard),
+                   number_text(&unit, sold->unit), number_text(&remaining, sold->remaining),
+                   sold->instance, number_text(&fence, sold->fence)}};
+    enum outcome outcome = statement_write(pool, &query, &times, message);
+
+    if (outcome == OUTCOME_OK)
+        outcome = query.affected == 1 ? OUTCOME_SOLD : OUTCOME_FAILED;
+    if (outcome == OUTCOME_FAILED && query.status == PG_OK)
+        (void)snprintf(message, MESSAGE_BYTES, "shard %d has no row of stock", sold->shard);
+    pg_query_clear(&query);
+    return outcome;
+}
+
+/* Both ways to take answer with shard, unit and remaining, or with no row. */
+static enum outcome take(struct pg_pool *pool, struct pg_query *query, struct metric *times,
+                         struct reservation *sold, char message[MESSAGE_BYTES]) {
+    enum outcome outcome = statement_write(pool, query, times, message);
+
+    if (outcome == OUTCOME_OK && query->affected == 0)
+        outcome = OUTCOME_SOLD_OUT;
+    if (outcome == OUTCOME_OK) {
+        outcome = OUTCOME_SOLD;
+        sold->shard = (int)pg_int(query, 0, 0);
+        sold->unit = pg_int(query, 0, 1);
+        sold->remaining = pg_int(query, 0, 2);
+        sold->fence = 0;
+    }
+    pg_query_clear(query);
+    return outcome;
+}
+
+enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold,
+                            char message[MESSAGE_BYTES]) {
+    static const struct pg_statement statement = {
+        "take_stock",
+        "WITH taken AS ("
+        " UPDATE stock SET available = available - 1, version = version + 1"
+        " WHERE product_id = $2::uuid AND shard = $3::int AND available > 0"
+        " RETURNING shard, first_unit, available)"
+        " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
+        " SELECT $1::uuid, $2::uuid, shard, first_unit + available, available, $4::text, 0"
+        " FROM taken RETURNING shard, unit, remaining",
+        4};
+    static struct metric times = STATEMENT_TIMES("take_stock");
+    struct number shard;
+    struct pg_query query = {.statement = &statement,
+                             .params = {sold->order_id, sold->product_id,
+                                        number_text(&shard, sold->shard), sold->instance}};
+
+    return take(pool, &query, &times, sold, message);
+}
+
+enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
+                                     char message[MESSAGE_BYTES]) {
+    static const struct pg_statement statement = {
+        "take_returned",
+        "WITH picked AS MATERIALIZED ("
+        " SELECT ctid FROM returned_unit WHERE product_id = $2::uuid"
+        " LIMIT 1 FOR UPDATE SKIP LOCKED),"
+        " taken AS (DELETE FROM returned_unit WHERE ctid = ANY (ARRAY(SELECT ctid FROM picked))"
+        "  RETURNING shard, unit)"
+        " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
+        " SELECT $1::uuid, $2::uuid, shard, unit, 0, $3::text, 0"
+        " FROM taken RETURNING shard, unit, remaining",
+        3};
+    static struct metric times = STATEMENT_TIMES("take_returned");
+    struct pg_query query = {.statement = &statement,
+                             .params = {sold->order_id, sold->product_id, sold->instance}};
+
+    return take(pool, &query, &times, sold, message);
+}

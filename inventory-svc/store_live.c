@@ -1,0 +1,295 @@
+/* The store as it is in service.
+ *
+ * A write that is not answered: look the order up in the ledger once. Found, it is sold. Absent
+ * proves nothing, because the statement may still be running, so it stays UNKNOWN and the lock is
+ * left to run out instead of being given to the next sale.
+ *
+ * A write under a lease: first take a connection, which may mean waiting, and only then ask whether
+ * the lease is still ours; so nothing waits between that answer and the sending. */
+#include "store_live.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "lock_adapter.h"
+#include "log.h"
+#include "reservation_sql.h"
+#include "stock_sql.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_UP_MS 2000
+#define NEED_MS    300 /* of lease that a write should have left; a quarter of a short lease */
+
+struct store_lock {
+    enum lock_kind kind;
+    lk_lease *lease;
+    int64_t acquired_ns;
+};
+
+static struct metric wait_times[] = {
+    [LOCK_LOCAL] = {.name = "inventory_lock_wait_seconds",
+                    .help = "Time until a lock was won or given up",
+                    .type = METRIC_TIMES,
+                    .labels = "kind=\"local\""},
+    [LOCK_REDIS] = {.name = "inventory_lock_wait_seconds",
+                    .help = "Time until a lock was won or given up",
+                    .type = METRIC_TIMES,
+                    .labels = "kind=\"redis\""},
+};
+
+static struct metric hold_times[] = {
+    [LOCK_LOCAL] = {.name = "inventory_lock_hold_seconds",
+                    .help = "Time from winning a lock to giving it back",
+                    .type = METRIC_TIMES,
+                    .labels = "kind=\"local\""},
+    [LOCK_REDIS] = {.name = "inventory_lock_hold_seconds",
+                    .help = "Time from winning a lock to giving it back",
+                    .type = METRIC_TIMES,
+                    .labels = "kind=\"redis\""},
+};
+
+static struct live_sale *live_of(struct sale *sale) {
+    return (struct live_sale *)(void *)sale;
+}
+
+/* OK, or FAILED when the product's failpoint makes this sale fail here. */
+static enum outcome pass(struct live_sale *live, enum fail_point point) {
+    struct failpoint *failpoint = &live->product->failpoint;
+    enum fail_action action = failpoint_pass(failpoint, point, &live->has_passed);
+
+    if (action == FAIL_NOTHING)
+        return OUTCOME_OK;
+    log_warn("failpoint", "order=%s product=%s point=%s action=%s", live->order_id,
+             live->product->id, fail_point_text(point), fail_action_text(action));
+    failpoint_act(failpoint, action, live->store->loop);
+    if (action == FAIL_DROP_REPLY)
+        live->is_reply_dropped = true;
+    if (action != FAIL_ERROR)
+        return OUTCOME_OK;
+    (void)snprintf(live->sale.message, sizeof live->sale.message, "failpoint %s: error",
+                   fail_point_text(point));
+    return OUTCOME_FAILED;
+}
+
+static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *row) {
+    struct live_sale *live = live_of(sale);
+    enum outcome outcome =
+        stock_sql_read(live->store->pool, live->product->id, shard, row, sale->message);
+
+    return outcome == OUTCOME_OK ? pass(live, FAIL_AFTER_READ) : outcome;
+}
+
+static void note_sold(struct sale *sale, const struct reservation *sold) {
+    sale->shard = sold->shard;
+    sale->unit = sold->unit;
+    sale->remaining = sold->remaining;
+    sale->fence = sold->fence;
+}
+
+static enum outcome look_up(struct live_sale *live, struct reservation *sold) {
+    struct reservation found;
+    char ignored[MESSAGE_BYTES]; /* the write's own message says more */
+    bool is_found;
+
+    if (reservation_sql_find(live->store->pool, live->order_id, clock_now_ms() + LOOK_UP_MS,
+                             &is_found, &found, ignored) != OUTCOME_OK ||
+        !is_found)
+        return OUTCOME_UNKNOWN;
+    if (strcmp(found.product_id, live->product->id) != 0)
+        return OUTCOME_REPEATED;
+    *sold = found;
+    return OUTCOME_SOLD;
+}
+
+/* The end of each way to sell. */
+static enum outcome after_write(struct live_sale *live, enum outcome outcome,
+                                struct reservation *sold) {
+    if (outcome == OUTCOME_UNKNOWN)
+        outcome = look_up(live, sold);
+    if (outcome != OUTCOME_SOLD)
+        return outcome;
+    note_sold(&live->sale, sold);
+    return pass(live, FAIL_AFTER_WRITE) == OUTCOME_OK ? OUTCOME_SOLD : OUTCOME_UNKNOWN;
+}
+
+static struct reservation begin_reservation(const struct live_sale *live, int shard) {
+    struct reservation sold = {.shard = shard};
+
+    (void)snprintf(sold.order_id, sizeof sold.order_id, "%s", live->order_id);
+    (void)snprintf(sold.product_id, sizeof sold.product_id, "%s", live->product->id);
+    (void)snprintf(sold.instance, sizeof sold.instance, "%s", live->store->instance);
+    return sold;
+}
+
+static enum outcome check_lock(struct sale *sale, const struct store_lock *lock) {
+    int64_t quarter_ms = sale->options->ttl_ms / 4;
+    uint32_t need_ms = lock->kind == LOCK_LOCAL ? 1
+                       : quarter_ms < NEED_MS   ? (uint32_t)quarter_ms
+                                                : NEED_MS;
+
+    if (lk_lease_check(lock->lease, need_ms) == LK_OK)
+        return OUTCOME_OK;
+    (void)snprintf(sale->message, sizeof sale->message,
+                   "the lease ended, or was about to, before the write");
+    return OUTCOME_BUSY;
+}
+
+static enum outcome write_under_lease(struct live_sale *live, const struct store_lock *under,
+                                      const struct reservation *sold) {
+    struct sale *sale = &live->sale;
+    struct pg_conn *conn = pg_hold(live->store->pool, statement_deadline_ms());
+    enum outcome outcome;
+
+    if (conn == NULL) {
+        (void)snprintf(sale->message, sizeof sale->message,
+                       "no connection to the database in time");
+        return OUTCOME_BUSY;
+    }
+    outcome = check_lock(sale, under);
+    if (outcome == OUTCOME_OK)
+        outcome = stock_sql_write(live->store->pool, conn, sold, sale->message);
+    pg_give_back(conn);
+    return outcome;
+}
+
+static enum outcome write_stock(struct sale *sale, const struct stock_row *seen,
+                                const struct store_lock *under) {
+    struct live_sale *live = live_of(sale);
+    struct reservation sold = begin_reservation(live, seen->shard);
+    enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    sold.unit = seen->first_unit + seen->available - 1;
+    sold.remaining = seen->available - 1;
+    if (under != NULL && under->kind == LOCK_REDIS) {
+        sold.fence = (int64_t)lk_lease_fence(under->lease);
+        outcome = write_under_lease(live, under, &sold);
+    } else {
+        outcome = stock_sql_write(live->store->pool, NULL, &sold, sale->message);
+    }
+    return after_write(live, outcome, &sold);
+}
+
+static enum outcome take_stock(struct sale *sale, int shard) {
+    struct live_sale *live = live_of(sale);
+    struct reservation sold = begin_reservation(live, shard);
+    enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = stock_sql_take(live->store->pool, &sold, sale->message);
+    return after_write(live, outcome, &sold);
+}
+
+enum outcome live_sale_take_returned(struct live_sale *live) {
+    struct reservation sold = begin_reservation(live, 0);
+    enum outcome outcome = stock_sql_take_returned(live->store->pool, &sold, live->sale.message);
+
+    return after_write(live, outcome, &sold);
+}
+
+static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
+    (void)snprintf(sale->message, sizeof sale->message, "lock: %s", lk_status_text(status));
+    switch (status) {
+    case LK_BUSY:
+    case LK_TIMEOUT:
+    case LK_CANCELED:
+    case LK_LOST:
+    case LK_UNKNOWN:
+    case LK_UNAVAILABLE:
+        return OUTCOME_BUSY;
+    case LK_OK:
+    case LK_UNSUPPORTED:
+    case LK_INVALID:
+    case LK_NOMEM:
+        break;
+    }
+    return OUTCOME_FAILED;
+}
+
+static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int shard,
+                              lk_lease **lease) {
+    lk_client *client = kind == LOCK_LOCAL ? live->store->local : live->store->redis;
+    int64_t wait_ms = live->lock_deadline_ms - clock_now_ms();
+    int64_t begun_ns = clock_now_ns();
+    char name[UUID_TEXT + 24];
+    enum lk_status status;
+
+    (void)snprintf(name, sizeof name, "stock:%s:%d", live->product->id, shard);
+    status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
+                                wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease);
+    metric_time(&wait_times[kind], clock_now_ns() - begun_ns);
+    return status;
+}
+
+static void unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
+    struct live_sale *live = live_of(sale);
+    bool is_failing = pass(live, FAIL_BEFORE_UNLOCK) != OUTCOME_OK;
+
+    metric_time(&hold_times[lock->kind], clock_now_ns() - lock->acquired_ns);
+    if (outcome == OUTCOME_UNKNOWN || is_failing)
+        lk_abandon(lock->lease);
+    else
+        lk_release(lock->lease, NULL, NULL); /* the customer need not wait for the confirmation */
+    free(lock);
+}
+
+static enum outcome lock(struct sale *sale, enum lock_kind kind, int shard,
+                         struct store_lock **out) {
+    struct live_sale *live = live_of(sale);
+    struct store_lock *held = malloc(sizeof *held);
+    enum lk_status status;
+
+    if (held == NULL)
+        return not_acquired(sale, LK_NOMEM);
+    status = acquire(live, kind, shard, &held->lease);
+    if (status != LK_OK) {
+        free(held);
+        return not_acquired(sale, status);
+    }
+    held->kind = kind;
+    held->acquired_ns = clock_now_ns();
+    *out = held;
+    if (pass(live, FAIL_AFTER_LOCK) == OUTCOME_OK)
+        return OUTCOME_OK;
+    unlock(sale, held, OUTCOME_FAILED);
+    return OUTCOME_FAILED;
+}
+
+static void work(struct sale *sale) {
+    if (sale->options->work_ms > 0)
+        fiber_sleep(live_of(sale)->store->loop, (uint64_t)sale->options->work_ms);
+}
+
+void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
+                    const char *order_id) {
+    static const struct store_ops ops = {.read_stock = read_stock,
+                                         .write_stock = write_stock,
+                                         .take_stock = take_stock,
+                                         .lock = lock,
+                                         .check_lock = check_lock,
+                                         .unlock = unlock,
+                                         .work = work};
+    const struct sale_options *options = &product->spec.options;
+
+    *live = (struct live_sale){
+        .sale = {.ops = &ops,
+                 .options = options,
+                 .first_shard = (int)(product->next_shard++ % (unsigned)options->shards)},
+        .store = store,
+        .product = product,
+        .order_id = order_id,
+        .lock_deadline_ms = clock_now_ms() + options->wait_ms,
+    };
+}
+
+void live_sale_reservation(const struct live_sale *live, struct reservation *sold) {
+    *sold = begin_reservation(live, live->sale.shard);
+    sold->unit = live->sale.unit;
+    sold->remaining = live->sale.remaining;
+    sold->fence = live->sale.fence;
+    (void)snprintf(sold->price, sizeof sold->price, "%s", live->product->row.price);
+}
