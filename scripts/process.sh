@@ -1,0 +1,89 @@
+# Processes that outlive the script that started them, by name: NAME.pid and NAME.log in $RUN_DIR. To be sourced.
+# A pidfile holds the pid and the time the process started: a pid that belongs to another program by now is never
+# signalled. Reads /proc alone, since a small machine has neither ps nor pgrep.
+
+stat_of() { # stat_of PID: its state, its parent and its start time
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # shellcheck disable=SC2086 # to split is the purpose; what stands before the last ) is the program's name
+    set -- ${stat##*) }
+    echo "$1 $2 ${20}"
+}
+
+pid_of() { # pid_of NAME: its pid, when it runs
+    local pid started state since
+    { read -r pid started <"$RUN_DIR/$1.pid"; } 2>/dev/null || return 1
+    read -r state _ since < <(stat_of "$pid") || return 1
+    [[ $since == "$started" && $state != Z ]] && echo "$pid"
+}
+
+launch() { # launch NAME COMMAND...: start it in a session of its own, where a Ctrl-C for us does not reach it
+    local name=$1 pid started
+    shift
+    setsid "$@" </dev/null >>"$RUN_DIR/$name.log" 2>&1 9>&- &
+    pid=$!
+    read -r _ _ started < <(stat_of "$pid") || started=ended
+    echo "$pid $started" >"$RUN_DIR/$name.pid"
+}
+
+wait_until() { # wait_until SECONDS COMMAND...: false when the command has not succeeded by then
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || return 1
+        sleep 0.05
+    done
+}
+
+are_gone() { # are_gone PID...: a zombie is gone: what it held has been given back
+    local pid state
+    for pid; do
+        read -r state _ < <(stat_of "$pid") && [[ $state != Z ]] && return 1
+    done
+    return 0
+}
+
+are_forgotten() {
+    local pid
+    for pid; do [[ ! -e /proc/$pid ]] || return 1; done
+}
+
+wait_gone() { # wait_gone SECONDS PID...: and then a moment for init to forget them: Postgres asks for the old pid
+    wait_until "$1" are_gone "${@:2}" || return 1
+    wait_until 2 are_forgotten "${@:2}" || true
+}
+
+is_stopped() {
+    local state
+    read -r state _ < <(stat_of "$1") || return 0
+    [[ $state == [TZ] ]]
+}
+
+children_of() {
+    local stat parent
+    for stat in /proc/[0-9]*; do
+        read -r _ parent _ < <(stat_of "${stat#/proc/}") || continue
+        [[ $parent != "$1" ]] || echo "${stat#/proc/}"
+    done
+}
+
+slay() { # slay NAME: SIGKILL for it and its children, at once; returns when all are gone
+    local pid family
+    pid=$(pid_of "$1") || return 0
+    # Stopped first, so that no child is born while we look for them.
+    kill -STOP "$pid"
+    wait_until 5 is_stopped "$pid" || true
+    mapfile -t family < <(echo "$pid"; children_of "$pid")
+    kill -KILL "${family[@]}" 2>/dev/null || true
+    wait_gone 10 "${family[@]}"
+    rm -f "$RUN_DIR/$1.pid"
+}
+
+stop() { # stop NAME SIGNAL SECONDS: ask it to end, and after that time make it
+    local pid
+    if pid=$(pid_of "$1"); then
+        kill -"$2" "$pid"
+        wait_gone "$3" "$pid" || slay "$1"
+    fi
+    rm -f "$RUN_DIR/$1.pid"
+}
