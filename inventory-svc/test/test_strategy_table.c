@@ -1,0 +1,125 @@
+/* Strategy specs: what is read, and that each mistake is told with what exists. */
+#include "strategy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct strategy_spec spec;
+static char why[700];
+
+static void test_each_name_is_a_spec_with_the_defaults(void **state) {
+    (void)state;
+    for (size_t i = 0; strategies[i] != NULL; i++) {
+        assert_int_equal(strategy_parse(strategies[i]->name, &spec, why, sizeof why), 0);
+        assert_ptr_equal(spec.strategy, strategies[i]);
+        assert_int_equal(spec.options.work_ms, 0);
+        assert_int_equal(spec.options.wait_ms, 5000);
+        assert_int_equal(spec.options.ttl_ms, 10000);
+        assert_int_equal(spec.options.shards, strategies[i]->default_shards);
+        assert_string_equal(spec.fail, "");
+    }
+}
+
+static void test_options_are_read(void **state) {
+    (void)state;
+    assert_int_equal(strategy_parse("sharded,ttl=2s,work=2ms,wait=0,shards=3,"
+                                    "fail=after-read:pause=4s@100",
+                                    &spec, why, sizeof why),
+                     0);
+    assert_string_equal(spec.strategy->name, "sharded");
+    assert_int_equal(spec.options.ttl_ms, 2000);
+    assert_int_equal(spec.options.work_ms, 2);
+    assert_int_equal(spec.options.wait_ms, 0);
+    assert_int_equal(spec.options.shards, 3);
+    assert_string_equal(spec.fail, "after-read:pause=4s@100");
+}
+
+static void test_the_ends_of_the_ranges_are_inside(void **state) {
+    (void)state;
+    assert_int_equal(
+        strategy_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, why, sizeof why),
+        0);
+    assert_int_equal(strategy_parse("sharded,ttl=1h,shards=1", &spec, why, sizeof why), 0);
+}
+
+static void test_each_mistake_says_what_exists(void **state) {
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"", "unknown strategy \"\" in \"\"; strategies: none, mutex, redis, sharded, atomic"},
+        {"Redis", "unknown strategy \"Redis\" in \"Redis\"; strategies: none, mutex, redis, "
+                  "sharded, atomic"},
+        {"redis,shrads=3", "unknown option \"shrads\" in \"redis,shrads=3\"; "
+                           "options: work, wait, ttl, shards, fail"},
+        {"redis,", "unknown option \"\" in \"redis,\"; options: work, wait, ttl, shards, fail"},
+        {"redis,work", "option \"work\" in \"redis,work\" needs a value: "
+                       "0ms..60s in whole milliseconds"},
+        {"redis,work=61s", "bad value \"61s\" of option \"work\" in \"redis,work=61s\"; "
+                           "it takes 0ms..60s in whole milliseconds"},
+        {"redis,work=", "bad value \"\" of option \"work\" in \"redis,work=\"; "
+                        "it takes 0ms..60s in whole milliseconds"},
+        {"redis,work=500us", "bad value \"500us\" of option \"work\" in \"redis,work=500us\"; "
+                             "it takes 0ms..60s in whole milliseconds"},
+        {"redis,wait=-1s", "bad value \"-1s\" of option \"wait\" in \"redis,wait=-1s\"; "
+                           "it takes 0ms..60s in whole milliseconds"},
+        {"redis,ttl=9ms", "bad value \"9ms\" of option \"ttl\" in \"redis,ttl=9ms\"; "
+                          "it takes 10ms..1h in whole milliseconds"},
+        {"sharded,shards=0",
+         "bad value \"0\" of option \"shards\" in \"sharded,shards=0\"; it takes 1..1000"},
+        {"sharded,shards=1001",
+         "bad value \"1001\" of option \"shards\" in \"sharded,shards=1001\"; it takes 1..1000"},
+        {"none,shards=2", "strategy \"none\" in \"none,shards=2\" sells from one row: "
+                          "shards must be 1"},
+        {"redis,ttl=2s,ttl=3s", "option \"ttl\" is given twice in \"redis,ttl=2s,ttl=3s\""},
+        {"redis,fail=after-write:crash,fail=after-write:crash",
+         "option \"fail\" is given twice in \"redis,fail=after-write:crash,fail=after-write:"
+         "crash\""},
+        {"redis,fail=lunch:crash", "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
+                                   "before-write, after-write, before-unlock; actions: "
+                                   "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
+                                   "then @N for the Nth sale"},
+        {"竹子", "a strategy spec has at most 200 characters, all printable ASCII"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(strategy_parse(bad[i].text, &spec, why, sizeof why), -1);
+        assert_string_equal(why, bad[i].why);
+    }
+}
+
+static void test_a_long_spec_is_refused(void **state) {
+    char text[300];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(strategy_parse(text, &spec, why, sizeof why), -1);
+    text[200] = '\0';
+    assert_int_equal(strategy_parse(text, &spec, why, sizeof why), -1);
+    assert_non_null(strstr(why, "strategies: none"));
+}
+
+static void test_every_outcome_has_a_name_and_a_text(void **state) {
+    (void)state;
+    assert_string_equal(outcome_name(OUTCOME_SOLD_OUT), "SOLD_OUT");
+    assert_string_equal(outcome_text(OUTCOME_SOLD_OUT), "no unit left");
+    assert_string_equal(outcome_name(OUTCOME_FAILED), "FAILED");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_name_is_a_spec_with_the_defaults),
+        cmocka_unit_test(test_options_are_read),
+        cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
+        cmocka_unit_test(test_each_mistake_says_what_exists),
+        cmocka_unit_test(test_a_long_spec_is_refused),
+        cmocka_unit_test(test_every_outcome_has_a_name_and_a_text),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
