@@ -1,6 +1,7 @@
-# Processes that outlive the script that started them, by name: NAME.pid and NAME.log in $RUN_DIR. To be sourced.
+# Processes that outlive the script that started them, by name: NAME.pid and NAME.log in $RUN_DIR; for sourcing.
 # A pidfile holds the pid and the time the process started: a pid that belongs to another program by now is never
 # signalled. Reads /proc alone, since a small machine has neither ps nor pgrep.
+# shellcheck shell=bash
 
 stat_of() { # stat_of PID: its state, its parent and its start time
     local stat
@@ -43,14 +44,9 @@ are_gone() { # are_gone PID...: a zombie is gone: what it held has been given ba
     return 0
 }
 
-are_forgotten() {
+are_forgotten() { # by init too
     local pid
     for pid; do [[ ! -e /proc/$pid ]] || return 1; done
-}
-
-wait_gone() { # wait_gone SECONDS PID...: and then a moment for init to forget them: Postgres asks for the old pid
-    wait_until "$1" are_gone "${@:2}" || return 1
-    wait_until 2 are_forgotten "${@:2}" || true
 }
 
 is_stopped() {
@@ -75,7 +71,8 @@ slay() { # slay NAME: SIGKILL for it and its children, at once; returns when all
     wait_until 5 is_stopped "$pid" || true
     mapfile -t family < <(echo "$pid"; children_of "$pid")
     kill -KILL "${family[@]}" 2>/dev/null || true
-    wait_gone 10 "${family[@]}"
+    wait_until 10 are_gone "${family[@]}"
+    wait_until 2 are_forgotten "${family[@]}" || true # Postgres asks whether its last pid still exists
     rm -f "$RUN_DIR/$1.pid"
 }
 
@@ -83,7 +80,7 @@ stop() { # stop NAME SIGNAL SECONDS: ask it to end, and after that time make it
     local pid
     if pid=$(pid_of "$1"); then
         kill -"$2" "$pid"
-        wait_gone "$3" "$pid" || slay "$1"
+        wait_until "$3" are_gone "$pid" || slay "$1"
     fi
     rm -f "$RUN_DIR/$1.pid"
 }
