@@ -2,8 +2,13 @@
  *
  * Commands are pipelined in the order they are issued. Each has a deadline. A connection that
  * breaks is opened again with a growing, jittered pause, and subscriptions are made again; a
- * command is sent at most once. Works with hiredis 0.14 (which has no timeouts of its own) and
- * later. */
+ * command is sent at most once. A server that answers nothing for REDIS_SILENCE_MS while commands
+ * are unanswered is taken for dead, and connected to again. Works with hiredis 0.14 (which has no
+ * timeouts of its own) and later.
+ *
+ * Two limits of hiredis: a host name is resolved synchronously, at each attempt to connect; and it
+ * writes to sockets without MSG_NOSIGNAL, so opening a client makes the process ignore SIGPIPE,
+ * unless it handles that signal. */
 #ifndef UVKIT_REDIS_H
 #define UVKIT_REDIS_H
 
@@ -25,7 +30,8 @@ enum redis_status {
 #undef X
 };
 
-#define REDIS_ARGS_MAX 16
+#define REDIS_ARGS_MAX   16
+#define REDIS_SILENCE_MS 3000
 
 struct redis;
 struct redis_call;
@@ -47,7 +53,13 @@ struct redis_call {
     enum redis_status status;
     char message[128]; /* when not OK */
 
-    void *internal[8];
+    /* The connection's own. */
+    struct {
+        redis_call_cb cb;
+        struct redis_call *next, *prev;
+        size_t place; /* in the queue */
+        void *waiter;
+    } own;
 };
 
 /* Told of each message, with `message` NULL when the subscription has just become (again)
@@ -59,12 +71,16 @@ struct redis_subscription {
     const char *channel; /* must live as long as the subscription */
     redis_message_cb on_message;
     void *data;
-    struct redis_subscription *next, *prev; /* the connection's own */
+    struct redis_subscription *next, *prev; /* the connection's own, as is all below */
+    struct redis_channel *in;
+    uint64_t round;
+    bool is_effective;
 };
 
 /* Zero means the default in brackets. */
 struct redis_options {
-    const char *url;             /* redis://[:password@]host[:port][/db]; copied; never logged */
+    const char *url;             /* redis://[:password@]host[:port][/db]; copied; never logged;
+                                    the password may be percent-encoded */
     const char *name;            /* CLIENT SETNAME, and the name in logs */
     unsigned pending;            /* commands that may be unanswered at a time [16,384] */
     uint64_t connect_timeout_ms; /* [1,000] */
@@ -100,7 +116,8 @@ enum redis_status redis_call_await(struct redis *redis, struct redis_call *call,
                                    size_t size, bool *is_nil);
 
 /* Subscribe to `subscription->channel`. The connection for subscriptions is opened at the first
- * use. Two subscriptions may name the same channel. 0 or UV_ENOMEM. */
+ * use. Two subscriptions may name the same channel. 0, UV_ENOMEM, or UV_ECANCELED after
+ * redis_close(). */
 __attribute__((warn_unused_result)) int redis_subscribe(struct redis *redis,
                                                         struct redis_subscription *subscription);
 /* No callback after this returns. May be called in a callback. */

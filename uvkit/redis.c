@@ -1,0 +1,401 @@
+/* The Redis client: commands in order, a deadline for each, and whose reply it is.
+ *
+ * Commands stand in one queue, a ring, from their start until their reply:
+ *
+ *     head .. sent   handed to hiredis; replies come in this order
+ *     sent .. tail   formatted, waiting for the connection
+ *
+ * A command whose deadline has passed leaves its place behind, so that a late reply finds it empty
+ * and is dropped. When the connection breaks, all up to `sent` have an unknown outcome; the rest
+ * waits for the next one.
+ *
+ * Calls are also in one of two lists: `running`, by deadline, or `ended`, whose callbacks run from
+ * the timer because they ended inside a call of the user's. */
+#include "redis_internal.h"
+
+#include "clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PENDING_DEFAULT         16384
+#define CONNECT_TIMEOUT_DEFAULT 1000
+
+struct call_list {
+    struct redis_call *first, *last;
+};
+
+struct place {
+    struct redis_call *call; /* NULL when its deadline has passed */
+    char *text;              /* the command, while it waits */
+    size_t length;
+    bool is_sent;
+};
+
+struct redis {
+    struct redis_address address;
+    char *name;
+    struct redis_connection connection;
+    struct redis_subscriptions subscriptions;
+    struct call_list running, ended;
+    struct place *places;
+    size_t capacity, head, sent, tail; /* counted up; modulo capacity in `places` */
+    uv_timer_t timer;                  /* next deadline, end of silence, or ended calls */
+    int64_t timer_due_ms;
+    int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
+    uint64_t commands, connects;
+    unsigned pending, parts;
+    bool is_closing;
+    redis_close_cb on_closed;
+    void *on_closed_data;
+};
+
+static void unlink_call(struct call_list *list, struct redis_call *call) {
+    *(call->own.prev ? &call->own.prev->own.next : &list->first) = call->own.next;
+    *(call->own.next ? &call->own.next->own.prev : &list->last) = call->own.prev;
+}
+
+/* Behind `before`, or first. */
+static void link_call(struct call_list *list, struct redis_call *call, struct redis_call *before) {
+    call->own.prev = before;
+    call->own.next = before ? before->own.next : list->first;
+    *(call->own.prev ? &call->own.prev->own.next : &list->first) = call;
+    *(call->own.next ? &call->own.next->own.prev : &list->last) = call;
+}
+
+/* Deadlines mostly come in order, so the place is near the end. */
+static void link_by_deadline(struct call_list *list, struct redis_call *call) {
+    struct redis_call *before = list->last;
+
+    while (before && before->deadline_ms > call->deadline_ms)
+        before = before->own.prev;
+    link_call(list, call, before);
+}
+
+static struct place *place_at(struct redis *redis, size_t index) {
+    return &redis->places[index % redis->capacity];
+}
+
+static void free_text(struct place *place) {
+    if (place->text)
+        redisFreeCommand(place->text);
+    place->text = NULL;
+}
+
+/* Places at the head that wait for no reply. */
+static void trim(struct redis *redis) {
+    while (redis->head != redis->tail) {
+        struct place *place = place_at(redis, redis->head);
+
+        if (place->is_sent || place->call)
+            return;
+        if (redis->sent == redis->head)
+            redis->sent++;
+        redis->head++;
+    }
+}
+
+static void set_outcome(struct redis_call *call, enum redis_status status, const char *message) {
+    call->status = status;
+    (void)snprintf(call->message, sizeof call->message, "%s", message);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+/* Never 0: a callback that starts a call which ends at once must not keep the loop in its timers.
+ */
+static void arm(struct redis *redis) {
+    int64_t now = clock_now_ms(), due = INT64_MAX;
+
+    if (redis->running.first)
+        due = redis->running.first->deadline_ms;
+    if (redis->head != redis->sent && redis->silent_since_ms + REDIS_SILENCE_MS < due)
+        due = redis->silent_since_ms + REDIS_SILENCE_MS;
+    if (redis->ended.first)
+        due = now;
+    if (due == INT64_MAX)
+        return;
+    if (uv_is_active((uv_handle_t *)&redis->timer) && redis->timer_due_ms <= due)
+        return;
+    redis->timer_due_ms = due;
+    (void)uv_timer_start(&redis->timer, on_timer, due > now ? (uint64_t)(due - now) : 1, 0);
+}
+
+/* The call has left its place, or never had one; its callback runs from the timer. */
+static void end_later(struct redis *redis, struct redis_call *call, enum redis_status status,
+                      const char *message) {
+    set_outcome(call, status, message);
+    link_call(&redis->ended, call, redis->ended.last);
+}
+
+/* End a call before its reply: its place stays, empty. */
+static void end_early(struct redis *redis, struct redis_call *call, const char *why) {
+    struct place *place = place_at(redis, call->own.place);
+
+    unlink_call(&redis->running, call);
+    place->call = NULL;
+    free_text(place);
+    end_later(redis, call, place->is_sent ? REDIS_IS_UNKNOWN : REDIS_IS_NOT_SENT, why);
+}
+
+static void run_ended(struct redis *redis) {
+    struct redis_call *last = redis->ended.last, *call;
+
+    do {
+        call = redis->ended.first;
+        if (!call)
+            return;
+        unlink_call(&redis->ended, call);
+        redis->pending--;
+        call->own.cb(call, NULL);
+    } while (call != last);
+}
+
+static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
+    const redisReply *reply = answer;
+    struct redis *redis = arg;
+    struct redis_call *call;
+
+    /* Not answered, but lost: on_down() sees to all of them. */
+    if (!reply || redis_connection_context(&redis->connection) != context)
+        return;
+    redis->silent_since_ms = clock_now_ms();
+    call = place_at(redis, redis->head)->call;
+    redis->head++;
+    trim(redis);
+    if (!call) /* too late */
+        return;
+    unlink_call(&redis->running, call);
+    redis->pending--;
+    redis->commands++;
+    set_outcome(call, REDIS_IS_OK, "");
+    if (reply->type == REDIS_REPLY_ERROR)
+        set_outcome(call, REDIS_IS_REJECTED, reply->str);
+    call->own.cb(call, call->status == REDIS_IS_OK ? reply : NULL);
+}
+
+/* Hand what waits to hiredis, which sends it when the socket can take it. */
+static void flush(struct redis *redis) {
+    redisAsyncContext *context = redis_connection_context(&redis->connection);
+
+    if (!context)
+        return;
+    if (redis->head == redis->sent)
+        redis->silent_since_ms = clock_now_ms();
+    for (; redis->sent != redis->tail; redis->sent++) {
+        struct place *place = place_at(redis, redis->sent);
+
+        if (!place->call)
+            continue;
+        if (redisAsyncFormattedCommand(context, on_reply, redis, place->text, place->length) !=
+            REDIS_OK) {
+            redis_connection_drop_soon(&redis->connection);
+            return;
+        }
+        place->is_sent = true;
+        free_text(place);
+    }
+    trim(redis);
+}
+
+static void on_up(void *data) {
+    struct redis *redis = data;
+
+    redis->connects++;
+    flush(redis);
+    arm(redis);
+}
+
+static void on_down(void *data) {
+    struct redis *redis = data;
+
+    for (; redis->head != redis->sent; redis->head++) {
+        struct place *place = place_at(redis, redis->head);
+
+        if (place->call)
+            end_early(redis, place->call, redis->connection.why);
+    }
+    trim(redis);
+    arm(redis);
+}
+
+static void expire(struct redis *redis) {
+    int64_t now = clock_now_ms();
+    char why[128];
+
+    while (redis->running.first && redis->running.first->deadline_ms <= now) {
+        struct redis_call *call = redis->running.first;
+
+        if (place_at(redis, call->own.place)->is_sent)
+            (void)snprintf(why, sizeof why, "no answer in time");
+        else
+            (void)snprintf(why, sizeof why, "not connected: %.100s", redis->connection.why);
+        end_early(redis, call, why);
+    }
+    trim(redis);
+    if (redis->head != redis->sent && now - redis->silent_since_ms >= REDIS_SILENCE_MS)
+        redis_connection_drop(&redis->connection, "no answer to anything");
+}
+
+static void on_timer(uv_timer_t *timer) {
+    struct redis *redis = timer->data;
+
+    expire(redis);
+    run_ended(redis);
+    if (!uv_is_closing((uv_handle_t *)timer))
+        arm(redis);
+}
+
+static void destroy(struct redis *redis) {
+    redis_address_free(&redis->address);
+    free(redis->name);
+    free(redis->places);
+    free(redis);
+}
+
+/* What ended since the last turn of the timer goes first. */
+static void on_timer_closed(uv_handle_t *handle) {
+    struct redis *redis = handle->data;
+    redis_close_cb cb = redis->on_closed;
+    void *data = redis->on_closed_data;
+
+    while (redis->ended.first)
+        run_ended(redis);
+    destroy(redis);
+    cb(data);
+}
+
+static void on_part_closed(void *data) {
+    struct redis *redis = data;
+
+    if (--redis->parts == 0)
+        uv_close((uv_handle_t *)&redis->timer, on_timer_closed);
+}
+
+static void set_up_connection(struct redis *redis, struct redis_connection *connection,
+                              const struct redis_options *options) {
+    connection->loop = redis->timer.loop;
+    connection->address = &redis->address;
+    connection->name = redis->name;
+    connection->timeout_ms =
+        options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_DEFAULT;
+}
+
+static void ignore_broken_pipes(void) {
+    struct sigaction now;
+
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_options *options) {
+    struct redis *redis = calloc(1, sizeof *redis);
+    int status = UV_ENOMEM;
+
+    if (!redis)
+        return UV_ENOMEM;
+    redis->capacity = options->pending ? options->pending : PENDING_DEFAULT;
+    redis->places = calloc(redis->capacity, sizeof *redis->places);
+    redis->name = options->name ? strdup(options->name) : NULL;
+    if (redis->places && (redis->name || !options->name))
+        status = redis_address_parse(&redis->address, options->url);
+    if (status != 0) {
+        destroy(redis);
+        return status;
+    }
+    ignore_broken_pipes();
+    (void)uv_timer_init(loop, &redis->timer);
+    redis->timer.data = redis;
+    set_up_connection(redis, &redis->connection, options);
+    set_up_connection(redis, &redis->subscriptions.connection, options);
+    redis->subscriptions.connection.use = "subscriptions";
+    redis->subscriptions.on_closed = on_part_closed;
+    redis->subscriptions.data = redis;
+    redis->connection.use = "commands";
+    redis->connection.on_up = on_up;
+    redis->connection.on_down = on_down;
+    redis->connection.on_closed = on_part_closed;
+    redis->connection.data = redis;
+    redis_connection_open(&redis->connection);
+    *redis_out = redis;
+    return 0;
+}
+
+void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
+    if (redis->is_closing)
+        return;
+    redis->is_closing = true;
+    redis->on_closed = cb;
+    redis->on_closed_data = data;
+    redis->parts = 1;
+    redis_connection_close(&redis->connection);
+    while (redis->running.first)
+        end_early(redis, redis->running.first, "closing");
+    trim(redis);
+    if (redis_subscriptions_close(&redis->subscriptions))
+        redis->parts++;
+}
+
+bool redis_is_up(const struct redis *redis) {
+    return redis->connection.is_up;
+}
+
+void redis_stats(const struct redis *redis, struct redis_stats *stats) {
+    stats->is_connected = redis->connection.is_up;
+    stats->pending = redis->pending;
+    stats->commands = redis->commands;
+    stats->reconnects = redis->connects > 0 ? redis->connects - 1 : 0;
+}
+
+/* Copy the command to a place of its own; or say why not. */
+static const char *enqueue(struct redis *redis, struct redis_call *call) {
+    struct place *place = place_at(redis, redis->tail);
+    size_t lengths[REDIS_ARGS_MAX];
+    long long length;
+
+    if (redis->is_closing)
+        return "closing";
+    if (call->argc < 1 || call->argc > REDIS_ARGS_MAX)
+        return "no command, or too many arguments";
+    if (call->deadline_ms <= clock_now_ms())
+        return "the deadline had passed";
+    if (redis->tail - redis->head >= redis->capacity)
+        return "too many commands unanswered";
+    for (int i = 0; i < call->argc; i++)
+        lengths[i] = call->lengths[i] ? call->lengths[i] : strlen(call->argv[i]);
+    length = redisFormatCommandArgv(&place->text, call->argc, call->argv, lengths);
+    if (length < 0) {
+        place->text = NULL;
+        return "out of memory";
+    }
+    place->length = (size_t)length;
+    place->call = call;
+    place->is_sent = false;
+    call->own.place = redis->tail++;
+    return NULL;
+}
+
+void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_cb cb) {
+    const char *why = enqueue(redis, call);
+
+    call->own.cb = cb;
+    redis->pending++;
+    if (why) {
+        end_later(redis, call, REDIS_IS_NOT_SENT, why);
+    } else {
+        link_by_deadline(&redis->running, call);
+        flush(redis);
+    }
+    arm(redis);
+}
+
+int redis_subscribe(struct redis *redis, struct redis_subscription *subscription) {
+    return redis_subscriptions_add(&redis->subscriptions, subscription);
+}
+
+void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription) {
+    (void)redis;
+    redis_subscriptions_remove(subscription);
+}

@@ -1,0 +1,315 @@
+/* One connection to Redis that opens itself again: hiredis' socket watched by libuv.
+ *
+ *     pause -> attempt: connect, AUTH, SELECT, CLIENT SETNAME, PING -> up
+ *       ^        |  refused, an error reply, too long                 |
+ *       +--------+----------------------------------------------------+  broken or dropped
+ *
+ * hiredis frees its context inside its own read and write functions, or inside redisAsyncFree(),
+ * which it delays while it runs a callback. Either way it calls `cleanup` first, at times twice,
+ * then every pending callback with a NULL reply, and closes the socket. So the handle that watches
+ * the socket stops in `cleanup`, in memory of its own that goes when libuv lets go of it; NULL
+ * replies are ignored; and a connection is found lost when hiredis has returned. */
+#include "redis_internal.h"
+
+#include "clock.h"
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAUSE_LEAST_MS 20
+#define PAUSE_MOST_MS  1000
+
+struct redis_watcher {
+    uv_poll_t poll;
+    struct redis_connection *connection;
+    redisAsyncContext *context; /* NULL once hiredis is freeing it */
+    int events;
+};
+
+static void set_why(struct redis_connection *connection, const char *why) {
+    (void)snprintf(connection->why, sizeof connection->why, "%s", why);
+}
+
+static void maybe_closed(struct redis_connection *connection) {
+    if (connection->handles == 0 && connection->is_closing)
+        connection->on_closed(connection->data);
+}
+
+static void on_watcher_closed(uv_handle_t *handle) {
+    struct redis_watcher *watcher = handle->data;
+    struct redis_connection *connection = watcher->connection;
+
+    free(watcher);
+    connection->handles--;
+    maybe_closed(connection);
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+    struct redis_connection *connection = handle->data;
+
+    connection->handles--;
+    maybe_closed(connection);
+}
+
+static void tell_down(struct redis_connection *connection) {
+    char why[160];
+
+    if (connection->is_told_down)
+        return;
+    connection->is_told_down = true;
+    log_warn("redis is down", "redis=%s use=%s why=%s", connection->name ? connection->name : "-",
+             connection->use, log_quote(why, sizeof why, connection->why));
+}
+
+static void tell_up(struct redis_connection *connection) {
+    if (connection->is_told_down)
+        log_info("redis is up", "redis=%s use=%s", connection->name ? connection->name : "-",
+                 connection->use);
+    connection->is_told_down = false;
+}
+
+/* Exponential, and anywhere between 0 and that ("full jitter"), so that the clients of a server
+ * that comes back do not all arrive at once. */
+static uint64_t next_pause_ms(struct redis_connection *connection) {
+    uint64_t most = PAUSE_LEAST_MS;
+    uint32_t dice = 0;
+
+    for (unsigned i = 0; i < connection->attempts && most < PAUSE_MOST_MS; i++)
+        most *= 2;
+    connection->attempts++;
+    (void)uv_random(NULL, NULL, &dice, sizeof dice, 0, NULL);
+    return dice % ((most < PAUSE_MOST_MS ? most : PAUSE_MOST_MS) + 1);
+}
+
+static void on_pause_over(uv_timer_t *timer);
+
+static void go_down(struct redis_connection *connection) {
+    bool was_up = connection->is_up;
+
+    connection->watcher = NULL;
+    connection->is_up = false;
+    if (!connection->is_closing) {
+        /* One that breaks as soon as it is up must not be made again at full speed. */
+        if (was_up && clock_now_ms() - connection->up_since_ms >= PAUSE_MOST_MS)
+            connection->attempts = 0;
+        tell_down(connection);
+        (void)uv_timer_start(&connection->timer, on_pause_over, next_pause_ms(connection), 0);
+    }
+    if (was_up)
+        connection->on_down(connection->data);
+}
+
+void redis_connection_drop(struct redis_connection *connection, const char *why) {
+    struct redis_watcher *watcher = connection->watcher;
+
+    if (!watcher)
+        return;
+    set_why(connection, why);
+    connection->watcher = NULL;
+    if (watcher->context)
+        redisAsyncFree(watcher->context);
+    go_down(connection);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events) {
+    struct redis_watcher *watcher = poll->data;
+    struct redis_connection *connection = watcher->connection;
+
+    /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
+    if (watcher->context && (status != 0 || events & UV_READABLE))
+        redisAsyncHandleRead(watcher->context);
+    if (watcher->context && events & UV_WRITABLE)
+        redisAsyncHandleWrite(watcher->context);
+    if (connection->watcher != watcher)
+        return;
+    if (!watcher->context)
+        go_down(connection);
+    else if (status != 0)
+        redis_connection_drop(connection, uv_strerror(status));
+}
+
+static void watch(struct redis_watcher *watcher, int events) {
+    int status;
+
+    if (!watcher->context || events == watcher->events)
+        return;
+    watcher->events = events;
+    status =
+        events ? uv_poll_start(&watcher->poll, events, on_ready) : uv_poll_stop(&watcher->poll);
+    if (status != 0) /* unwatched; the limit on silence will end it */
+        watcher->events = 0;
+}
+
+static void on_add_read(void *arg) {
+    struct redis_watcher *watcher = arg;
+
+    watch(watcher, watcher->events | UV_READABLE);
+}
+
+static void on_delete_read(void *arg) {
+    struct redis_watcher *watcher = arg;
+
+    watch(watcher, watcher->events & ~UV_READABLE);
+}
+
+static void on_add_write(void *arg) {
+    struct redis_watcher *watcher = arg;
+
+    watch(watcher, watcher->events | UV_WRITABLE);
+}
+
+static void on_delete_write(void *arg) {
+    struct redis_watcher *watcher = arg;
+
+    watch(watcher, watcher->events & ~UV_WRITABLE);
+}
+
+/* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
+static void on_cleanup(void *arg) {
+    struct redis_watcher *watcher = arg;
+
+    if (!watcher->context)
+        return;
+    if (watcher->connection->watcher == watcher)
+        set_why(watcher->connection, watcher->context->c.errstr);
+    watcher->context = NULL;
+    uv_close((uv_handle_t *)&watcher->poll, on_watcher_closed);
+}
+
+static int start_watching(struct redis_connection *connection, redisAsyncContext *context) {
+    struct redis_watcher *watcher = calloc(1, sizeof *watcher);
+    int status;
+
+    if (!watcher)
+        return UV_ENOMEM;
+    status = uv_poll_init(connection->loop, &watcher->poll, context->c.fd);
+    if (status != 0) {
+        free(watcher);
+        return status;
+    }
+    watcher->poll.data = watcher;
+    watcher->connection = connection;
+    watcher->context = context;
+    context->ev.data = watcher;
+    context->ev.addRead = on_add_read;
+    context->ev.delRead = on_delete_read;
+    context->ev.addWrite = on_add_write;
+    context->ev.delWrite = on_delete_write;
+    context->ev.cleanup = on_cleanup;
+    context->data = connection;
+    connection->watcher = watcher;
+    connection->handles++;
+    return 0;
+}
+
+/* A socket that is connecting, and watched. -1 with `why` set when there is none. */
+static int connect_socket(struct redis_connection *connection) {
+    const struct redis_address *address = connection->address;
+    redisAsyncContext *context = redisAsyncConnect(address->host, address->port);
+    int status;
+
+    if (!context) {
+        set_why(connection, "out of memory");
+        return -1;
+    }
+    /* Keep-alive finds a dead peer where nothing is being sent, as under subscriptions. */
+    if (context->err || redisEnableKeepAlive(&context->c) != REDIS_OK) {
+        set_why(connection, context->c.errstr);
+        goto err_after_context;
+    }
+    status = start_watching(connection, context);
+    if (status == 0)
+        return 0;
+    set_why(connection, uv_strerror(status));
+err_after_context:
+    redisAsyncFree(context);
+    return -1;
+}
+
+/* The connection of a context, if the reply is for it and no error. */
+static struct redis_connection *greeted(redisAsyncContext *context, const redisReply *reply) {
+    struct redis_connection *connection = context->data;
+
+    if (!reply || !connection->watcher || connection->watcher->context != context)
+        return NULL;
+    if (reply->type != REDIS_REPLY_ERROR)
+        return connection;
+    redis_connection_drop(connection, reply->str);
+    return NULL;
+}
+
+static void on_greeting(redisAsyncContext *context, void *reply, void *arg) {
+    (void)arg;
+    (void)greeted(context, reply);
+}
+
+static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
+    struct redis_connection *connection = greeted(context, reply);
+
+    (void)arg;
+    if (!connection)
+        return;
+    (void)uv_timer_stop(&connection->timer);
+    connection->is_up = true;
+    connection->up_since_ms = clock_now_ms();
+    tell_up(connection);
+    connection->on_up(connection->data);
+}
+
+/* All at once. The name is a courtesy: a server that refuses it is used all the same. */
+static int greet(struct redis_connection *connection) {
+    const struct redis_address *address = connection->address;
+    redisAsyncContext *context = connection->watcher->context;
+    int status = REDIS_OK;
+
+    if (address->password)
+        status |= redisAsyncCommand(context, on_greeting, NULL, "AUTH %s", address->password);
+    if (address->db > 0)
+        status |= redisAsyncCommand(context, on_greeting, NULL, "SELECT %d", address->db);
+    if (connection->name)
+        status |= redisAsyncCommand(context, NULL, NULL, "CLIENT SETNAME %s", connection->name);
+    return status | redisAsyncCommand(context, on_pong, NULL, "PING");
+}
+
+static void on_attempt_too_long(uv_timer_t *timer) {
+    redis_connection_drop(timer->data, "no greeting in time");
+}
+
+static void on_not_taken(uv_timer_t *timer) {
+    redis_connection_drop(timer->data, "out of memory");
+}
+
+void redis_connection_drop_soon(struct redis_connection *connection) {
+    (void)uv_timer_start(&connection->timer, on_not_taken, 0, 0);
+}
+
+static void on_pause_over(uv_timer_t *timer) {
+    struct redis_connection *connection = timer->data;
+
+    (void)uv_timer_start(timer, on_attempt_too_long, connection->timeout_ms, 0);
+    if (connect_socket(connection) != 0)
+        go_down(connection);
+    else if (greet(connection) != REDIS_OK)
+        redis_connection_drop(connection, "out of memory");
+}
+
+void redis_connection_open(struct redis_connection *connection) {
+    (void)uv_timer_init(connection->loop, &connection->timer);
+    connection->timer.data = connection;
+    connection->handles = 1;
+    set_why(connection, "still connecting");
+    (void)uv_timer_start(&connection->timer, on_pause_over, 0, 0);
+}
+
+void redis_connection_close(struct redis_connection *connection) {
+    if (connection->is_closing)
+        return;
+    connection->is_closing = true;
+    redis_connection_drop(connection, "closing");
+    uv_close((uv_handle_t *)&connection->timer, on_timer_closed);
+}
+
+redisAsyncContext *redis_connection_context(const struct redis_connection *connection) {
+    return connection->is_up ? connection->watcher->context : NULL;
+}

@@ -1,0 +1,81 @@
+/* What the files of the Redis client share: the address, a connection, and the subscriptions. */
+#ifndef UVKIT_REDIS_INTERNAL_H
+#define UVKIT_REDIS_INTERNAL_H
+
+#include "redis.h"
+
+#include <hiredis/async.h>
+
+/* ---- redis_url.c */
+
+struct redis_address {
+    char *host;
+    char *password; /* or NULL */
+    int port;
+    int db;
+};
+
+/* 0, UV_EINVAL or UV_ENOMEM, and then there is nothing to free. */
+int redis_address_parse(struct redis_address *address, const char *url);
+void redis_address_free(struct redis_address *address);
+
+/* ---- redis_connection.c: a connection that opens itself again */
+
+struct redis_watcher;
+
+struct redis_connection {
+    /* Filled in before redis_connection_open(). */
+    uv_loop_t *loop;
+    const struct redis_address *address;
+    const char *name; /* or NULL */
+    const char *use;  /* for the log */
+    uint64_t timeout_ms;
+    /* Greeted by the server; lost (nothing more will be answered); all handles closed. The second
+     * may come inside redis_connection_drop() and _close(), so it must not call the user. */
+    void (*on_up)(void *data);
+    void (*on_down)(void *data);
+    void (*on_closed)(void *data);
+    void *data;
+
+    struct redis_watcher *watcher; /* of the current socket, or NULL */
+    uv_timer_t timer;              /* bounds an attempt, or is the pause before the next */
+    unsigned handles;
+    unsigned attempts; /* since it was last up for a while */
+    int64_t up_since_ms;
+    bool is_up, is_closing, is_told_down;
+    char why[128]; /* it is down, or "" */
+};
+
+void redis_connection_open(struct redis_connection *connection);
+void redis_connection_close(struct redis_connection *connection);
+/* Give this socket up, and connect again later. */
+void redis_connection_drop(struct redis_connection *connection, const char *why);
+/* The same from the loop, when hiredis did not take a command. */
+void redis_connection_drop_soon(struct redis_connection *connection);
+/* The context to send on, while it is up. */
+redisAsyncContext *redis_connection_context(const struct redis_connection *connection);
+
+/* ---- redis_subscription.c */
+
+#define REDIS_CHANNEL_LISTS 256
+
+struct redis_subscriptions {
+    struct redis_connection connection;
+    struct redis_channel *channels[REDIS_CHANNEL_LISTS]; /* by hash of the name */
+    struct redis_channel *joined; /* channels with subscribers to be told that they are effective */
+    struct redis_subscription *cursor; /* who is told next, while subscribers are being told */
+    uint64_t round;                    /* of telling */
+    uv_timer_t timer;                  /* tells those in `joined` */
+    unsigned parts;                    /* the connection and the timer, while open */
+    bool is_open, is_closing;
+    void (*on_closed)(void *data);
+    void *data;
+};
+
+/* True when something is open: then on_closed() will run. */
+bool redis_subscriptions_close(struct redis_subscriptions *subscriptions);
+int redis_subscriptions_add(struct redis_subscriptions *subscriptions,
+                            struct redis_subscription *subscription);
+void redis_subscriptions_remove(struct redis_subscription *subscription);
+
+#endif

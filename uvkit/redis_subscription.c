@@ -1,0 +1,282 @@
+/* Subscriptions: who listens to which channel, and that the server knows.
+ *
+ * A channel has at most one SUBSCRIBE or UNSUBSCRIBE under way. What its subscribers want by the
+ * time of the answer decides what comes next, so one that leaves and one that comes meanwhile need
+ * no commands that overtake each other:
+ *
+ *     NONE -> SUBSCRIBING -> SUBSCRIBED -> UNSUBSCRIBING -> NONE
+ *
+ * A lost connection puts every channel back to NONE; those that still have subscribers are
+ * subscribed again when it is up. */
+#include "redis_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum channel_state { NONE, SUBSCRIBING, SUBSCRIBED, UNSUBSCRIBING };
+
+struct redis_channel {
+    struct redis_channel *next;        /* in its list of REDIS_CHANNEL_LISTS */
+    struct redis_channel *next_joined; /* in `joined` */
+    struct redis_subscriptions *of;
+    struct redis_subscription *first, *last;
+    enum channel_state state;
+    bool is_joined;
+    char name[];
+};
+
+static void maybe_closed(struct redis_subscriptions *all) {
+    if (--all->parts == 0)
+        all->on_closed(all->data);
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+    maybe_closed(handle->data);
+}
+
+static void on_connection_closed(void *data) {
+    maybe_closed(data);
+}
+
+/* FNV-1a */
+static struct redis_channel **list_of(struct redis_subscriptions *all, const char *name) {
+    uint32_t hash = 2166136261;
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619;
+    return &all->channels[hash % REDIS_CHANNEL_LISTS];
+}
+
+static struct redis_channel *find(struct redis_subscriptions *all, const char *name) {
+    struct redis_channel *channel = *list_of(all, name);
+
+    while (channel && strcmp(channel->name, name) != 0)
+        channel = channel->next;
+    return channel;
+}
+
+static struct redis_channel *add_channel(struct redis_subscriptions *all, const char *name) {
+    struct redis_channel **list = list_of(all, name);
+    struct redis_channel *channel = calloc(1, sizeof *channel + strlen(name) + 1);
+
+    if (!channel)
+        return NULL;
+    channel->of = all;
+    memcpy(channel->name, name, strlen(name) + 1);
+    channel->next = *list;
+    *list = channel;
+    return channel;
+}
+
+static void free_channel(struct redis_channel *channel) {
+    struct redis_channel **at = list_of(channel->of, channel->name);
+
+    while (*at != channel)
+        at = &(*at)->next;
+    *at = channel->next;
+    if (channel->is_joined) {
+        for (at = &channel->of->joined; *at != channel;)
+            at = &(*at)->next_joined;
+        *at = channel->next_joined;
+    }
+    free(channel);
+}
+
+/* Pass a message to those who know that they are subscribed, or NULL to those who do not yet. Any
+ * of them may leave meanwhile, also the channel; those who come meanwhile are left out. */
+static void tell(struct redis_channel *channel, const char *message) {
+    struct redis_subscriptions *all = channel->of;
+    uint64_t round = all->round++;
+
+    for (all->cursor = channel->first; all->cursor;) {
+        struct redis_subscription *subscription = all->cursor;
+
+        all->cursor = subscription->next;
+        if (subscription->is_effective != (message != NULL) || subscription->round > round)
+            continue;
+        subscription->is_effective = true;
+        subscription->on_message(subscription, message);
+    }
+}
+
+static void on_reply(redisAsyncContext *context, void *answer, void *arg);
+
+/* Ask the server for what the subscribers want, unless an answer is awaited. */
+static void settle(struct redis_channel *channel) {
+    redisAsyncContext *context = redis_connection_context(&channel->of->connection);
+    bool is_wanted = channel->first != NULL;
+    int status;
+
+    if (!context && channel->state == NONE && !is_wanted)
+        free_channel(channel);
+    if (!context || channel->state == SUBSCRIBING || channel->state == UNSUBSCRIBING)
+        return;
+    if (is_wanted == (channel->state == SUBSCRIBED)) {
+        if (!is_wanted)
+            free_channel(channel);
+        return;
+    }
+    channel->state = is_wanted ? SUBSCRIBING : UNSUBSCRIBING;
+    status = redisAsyncCommand(context, on_reply, channel,
+                               is_wanted ? "SUBSCRIBE %s" : "UNSUBSCRIBE %s", channel->name);
+    if (status != REDIS_OK)
+        redis_connection_drop_soon(&channel->of->connection);
+}
+
+/* [kind, channel, payload or count]. The channel lives while hiredis may pass it: until the answer
+ * to UNSUBSCRIBE. */
+static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
+    const redisReply *reply = answer;
+    struct redis_channel *channel = arg;
+    const char *kind;
+
+    if (!reply || redis_connection_context(context->data) != context)
+        return;
+    if (reply->elements != 3 || !reply->element[0]->str)
+        return;
+    kind = reply->element[0]->str;
+    if (strcmp(kind, "message") == 0) {
+        if (reply->element[2]->str)
+            tell(channel, reply->element[2]->str);
+    } else if (strcmp(kind, "subscribe") == 0) {
+        channel->state = SUBSCRIBED;
+        if (channel->first)
+            tell(channel, NULL);
+        else
+            settle(channel);
+    } else if (strcmp(kind, "unsubscribe") == 0) {
+        channel->state = NONE;
+        settle(channel);
+    }
+}
+
+static void on_join_timer(uv_timer_t *timer) {
+    struct redis_subscriptions *all = timer->data;
+    unsigned count = 0;
+
+    for (struct redis_channel *each = all->joined; each; each = each->next_joined)
+        count++;
+    for (struct redis_channel *channel; count > 0 && (channel = all->joined); count--) {
+        all->joined = channel->next_joined;
+        channel->is_joined = false;
+        if (channel->state == SUBSCRIBED)
+            tell(channel, NULL);
+    }
+    if (all->joined && !all->is_closing)
+        (void)uv_timer_start(timer, on_join_timer, 1, 0);
+}
+
+/* Tell those who came to an effective channel, but not inside their call. */
+static void tell_later(struct redis_channel *channel) {
+    struct redis_subscriptions *all = channel->of;
+
+    if (channel->is_joined)
+        return;
+    channel->is_joined = true;
+    channel->next_joined = all->joined;
+    all->joined = channel;
+    (void)uv_timer_start(&all->timer, on_join_timer, 1, 0);
+}
+
+/* Run `visit` on every channel; it may free the one it is given. */
+static void each_channel(struct redis_subscriptions *all, void (*visit)(struct redis_channel *)) {
+    for (size_t i = 0; i < REDIS_CHANNEL_LISTS; i++) {
+        struct redis_channel *next;
+
+        for (struct redis_channel *channel = all->channels[i]; channel; channel = next) {
+            next = channel->next;
+            visit(channel);
+        }
+    }
+}
+
+static void on_up(void *data) {
+    each_channel(data, settle);
+}
+
+static void lose(struct redis_channel *channel) {
+    channel->state = NONE;
+    for (struct redis_subscription *each = channel->first; each; each = each->next)
+        each->is_effective = false;
+    settle(channel);
+}
+
+static void on_down(void *data) {
+    each_channel(data, lose);
+}
+
+static void unlink_subscription(struct redis_subscription *subscription) {
+    struct redis_channel *channel = subscription->in;
+
+    if (channel->of->cursor == subscription)
+        channel->of->cursor = subscription->next;
+    *(subscription->prev ? &subscription->prev->next : &channel->first) = subscription->next;
+    *(subscription->next ? &subscription->next->prev : &channel->last) = subscription->prev;
+    subscription->in = NULL;
+}
+
+static void forget(struct redis_channel *channel) {
+    while (channel->first)
+        unlink_subscription(channel->first);
+    free_channel(channel);
+}
+
+static void open_connection(struct redis_subscriptions *all) {
+    (void)uv_timer_init(all->connection.loop, &all->timer);
+    all->timer.data = all;
+    all->connection.on_up = on_up;
+    all->connection.on_down = on_down;
+    all->connection.on_closed = on_connection_closed;
+    all->connection.data = all;
+    all->parts = 2;
+    all->is_open = true;
+    redis_connection_open(&all->connection);
+}
+
+bool redis_subscriptions_close(struct redis_subscriptions *all) {
+    all->is_closing = true;
+    if (!all->is_open)
+        return false;
+    redis_connection_close(&all->connection);
+    each_channel(all, forget);
+    uv_close((uv_handle_t *)&all->timer, on_timer_closed);
+    return true;
+}
+
+int redis_subscriptions_add(struct redis_subscriptions *all,
+                            struct redis_subscription *subscription) {
+    struct redis_channel *channel;
+
+    subscription->in = NULL;
+    if (all->is_closing)
+        return UV_ECANCELED;
+    channel = find(all, subscription->channel);
+    if (!channel)
+        channel = add_channel(all, subscription->channel);
+    if (!channel)
+        return UV_ENOMEM;
+    subscription->in = channel;
+    subscription->is_effective = false;
+    subscription->round = all->round;
+    subscription->next = NULL;
+    subscription->prev = channel->last;
+    *(channel->last ? &channel->last->next : &channel->first) = subscription;
+    channel->last = subscription;
+    if (!all->is_open)
+        open_connection(all);
+    if (channel->state == SUBSCRIBED)
+        tell_later(channel);
+    else
+        settle(channel);
+    return 0;
+}
+
+void redis_subscriptions_remove(struct redis_subscription *subscription) {
+    struct redis_channel *channel = subscription->in;
+
+    if (!channel)
+        return;
+    unlink_subscription(subscription);
+    if (!channel->first)
+        settle(channel);
+}
