@@ -39,10 +39,15 @@ struct recorder *recorder_make(size_t count) {
     return recorder;
 }
 
+void recorder_forget(struct recorder *recorder) {
+    free(recorder->records);
+    recorder->records = NULL;
+}
+
 void recorder_free(struct recorder *recorder) {
     if (recorder == NULL)
         return;
-    free(recorder->records);
+    recorder_forget(recorder);
     free(recorder);
 }
 

@@ -59,6 +59,8 @@ struct recorder {
 /* Room for `count` requests, or NULL without memory. */
 struct recorder *recorder_make(size_t count);
 void recorder_free(struct recorder *recorder);
+/* Free the records and keep the histograms and counts, which reports print. */
+void recorder_forget(struct recorder *recorder);
 
 /* The next request of the plan is due: its record, with a fresh key, UNSENT until an end is told.
  */

@@ -49,12 +49,14 @@ static int64_t buyers_after(const struct judge *judge, const struct record *refu
     return buyers;
 }
 
-/* The most sales that may have been cancelled, and their units sold again later. */
+/* The most sales that may have been cancelled, and their units sold again later: order-svc answers
+ * "busy" when it could not record the order and has given the unit back. */
 static int64_t possible_returns(const struct judge *judge) {
     const size_t *by_outcome = judge->recorder->by_outcome;
 
     return judge->ledger->returned + (int64_t)by_outcome[RECORD_FAILED] +
-           (int64_t)by_outcome[RECORD_UNKNOWN] - judge->verdict->unknown_sold;
+           (int64_t)by_outcome[RECORD_BUSY] + (int64_t)by_outcome[RECORD_UNKNOWN] -
+           judge->verdict->unknown_sold;
 }
 
 static int64_t refusals_before(const struct recorder *recorder, int64_t sent_ns) {

@@ -1,0 +1,55 @@
+/* loadgen: fires a flash sale at the order service and judges the ledger. */
+#include "fiber.h"
+#include "log.h"
+#include "options.h"
+#include "run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static FILE *open_output(const char *path) {
+    FILE *to = path[0] != '\0' ? fopen(path, "w") : stdout;
+
+    if (to == NULL)
+        fprintf(stderr, "loadgen: --output %s: %s\n", path, strerror(errno));
+    return to;
+}
+
+static int run_to(const struct options *options, FILE *to) {
+    uv_loop_t loop;
+    int exit_code;
+
+    if (uv_loop_init(&loop) != 0) {
+        fprintf(stderr, "loadgen: out of memory or files\n");
+        return EXIT_INTERNAL;
+    }
+    exit_code = run(&loop, options, to);
+    fiber_cleanup();
+    (void)uv_loop_close(&loop);
+    return exit_code;
+}
+
+int main(int argc, char **argv) {
+    struct options *options = NULL;
+    int exit_code = EXIT_USAGE;
+    FILE *to;
+
+    log_init("loadgen", LOG_ERROR);
+    switch (options_read(&options, argc, argv)) {
+    case OPTIONS_HELP:
+        exit_code = 0;
+        break;
+    case OPTIONS_BAD:
+        break;
+    case OPTIONS_OK:
+        to = open_output(options->output);
+        if (to == NULL)
+            break;
+        exit_code = run_to(options, to);
+        if (to != stdout && fclose(to) != 0)
+            exit_code = EXIT_INTERNAL;
+    }
+    options_free();
+    return exit_code;
+}

@@ -1,0 +1,324 @@
+/* Conducts a run, in one fiber: ask the target, make the products, fire each round, judge it.
+ *
+ * All products are made and shown to the target before the first round, so that a spec that the
+ * target does not take stops the run while it has cost nothing. */
+#include "run.h"
+
+#include "audit.h"
+#include "clock.h"
+#include "fiber.h"
+#include "progress.h"
+#include "report.h"
+#include "sender.h"
+#include "target.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRACE_MS 1000 /* for answers and the ledger after the first Ctrl-C */
+
+struct run {
+    uv_loop_t *loop;
+    const struct options *options;
+    FILE *to;
+    int exit_code;
+    struct target target;
+    struct auditor auditor;
+    struct plan plan;
+    struct round *rounds;
+    size_t finished; /* rounds with a verdict */
+    struct progress progress;
+    struct sender *sender; /* of the round that is being sent, or NULL */
+    bool is_interrupted;
+    uv_signal_t interrupt, terminate;
+};
+
+static int fail(int exit_code, const char *why) {
+    fprintf(stderr, "loadgen: %s\n", why);
+    return exit_code;
+}
+
+/* ---- before the first round */
+
+static int exit_of_target(enum target_result result) {
+    return result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE;
+}
+
+static bool is_known(const json_t *strategies, const char *name) {
+    const json_t *strategy;
+    size_t i;
+
+    json_array_foreach(strategies, i, strategy) {
+        const char *known = json_string_value(json_object_get(strategy, "name"));
+
+        if (known != NULL && strcmp(known, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int refuse_strategy(const json_t *strategies, const char *name) {
+    const json_t *strategy;
+    size_t i;
+
+    fprintf(stderr, "loadgen: there is no strategy \"%s\"; the target knows:", name);
+    json_array_foreach(strategies, i, strategy)
+        fprintf(stderr, " %s", json_string_value(json_object_get(strategy, "name")));
+    fprintf(stderr, "\n");
+    return EXIT_USAGE;
+}
+
+static int check_strategies(struct run *run) {
+    const struct strategy_list *list = &run->options->list;
+    json_t *strategies = NULL;
+    char why[TARGET_WHY];
+    int exit_code = 0;
+    enum target_result result = target_strategies(&run->target, &strategies, why, sizeof why);
+
+    if (result != TARGET_OK)
+        return fail(exit_of_target(result), why);
+    for (size_t i = 0; i < list->count && exit_code == 0; i++) {
+        if (!is_known(strategies, list->items[i].name))
+            exit_code = refuse_strategy(strategies, list->items[i].name);
+    }
+    json_decref(strategies);
+    return exit_code;
+}
+
+static int make_product(struct run *run, struct round *round) {
+    const struct options *options = run->options;
+    char why[TARGET_WHY];
+    enum target_result result;
+
+    if (auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
+                       options->stock, round->item->spec, &round->product, why, sizeof why) != 0)
+        return fail(EXIT_UNREACHABLE, why);
+    result = target_meet_product(&run->target, round->product.id, why, sizeof why);
+    return result == TARGET_OK ? 0 : fail(exit_of_target(result), why);
+}
+
+static int open_all(struct run *run) {
+    const struct options *options = run->options;
+    char why[TARGET_WHY];
+
+    if (target_open(&run->target, run->loop, options->target, why, sizeof why) != 0)
+        return fail(EXIT_USAGE, why);
+    if (options->is_listing || options->is_unjudged)
+        return 0;
+    if (auditor_open(&run->auditor, run->loop, options->inventory_db,
+                     options->is_creating ? NULL : options->orders_db, why, sizeof why) != 0)
+        return fail(EXIT_UNREACHABLE, why);
+    return 0;
+}
+
+static int prepare(struct run *run) {
+    const struct options *options = run->options;
+    int exit_code = 0;
+
+    run->rounds = calloc(options->list.count, sizeof *run->rounds);
+    if (run->rounds == NULL || plan_make(&run->plan, (size_t)options->requests, options->rate,
+                                         options->arrival_kind, (uint64_t)options->seed) != 0)
+        return fail(EXIT_INTERNAL, "out of memory");
+    if (!options->is_unjudged)
+        exit_code = check_strategies(run);
+    for (size_t i = 0; i < options->list.count && exit_code == 0; i++) {
+        run->rounds[i].item = &options->list.items[i];
+        run->rounds[i].expectation = &options->expectations[i];
+        if (!options->is_unjudged)
+            exit_code = make_product(run, &run->rounds[i]);
+    }
+    return exit_code;
+}
+
+/* ---- a round */
+
+static int send_round(struct run *run, struct round *round) {
+    const struct options *options = run->options;
+    char body[UUID_TEXT + 32];
+    struct sender sender = {.loop = run->loop,
+                            .host = run->target.host,
+                            .port = run->target.port,
+                            .path = options->path,
+                            .body = body,
+                            .plan = &run->plan,
+                            .recorder = round->recorder,
+                            .timeout_ms = (options->timeout_ns + 999999) / 1000000,
+                            .connections = (unsigned)options->connections};
+    int rc;
+
+    snprintf(body, sizeof body, "{\"product_id\":\"%s\"}", round->product.id);
+    progress_start(&run->progress, round->item->name, run->plan.count, round->recorder);
+    run->sender = &sender;
+    rc = sender_run(&sender);
+    run->sender = NULL;
+    progress_stop(&run->progress);
+    return rc == 0 ? 0 : fail(EXIT_INTERNAL, uv_strerror(rc));
+}
+
+static int judge_round(struct run *run, struct round *round) {
+    const struct options *options = run->options;
+    struct audit_reading reading = {0};
+    struct verdict_case judged = {.recorder = round->recorder};
+    char why[AUDIT_WHY];
+    int rc;
+
+    if (!options->is_unjudged) {
+        auditor_wait_quiet(&run->auditor, &round->product,
+                           round->recorder->by_outcome[RECORD_UNKNOWN] > 0,
+                           clock_now_ms() + options->drain_ns / 1000000, &run->is_interrupted);
+        if (auditor_read(&run->auditor, &round->product, &reading, why, sizeof why) == 0)
+            judged.ledger = &reading.ledger;
+        else
+            judged.problem = why;
+    }
+    judged.is_interrupted = run->is_interrupted;
+    rc = verdict_judge(&judged, &round->verdict);
+    audit_reading_free(&reading);
+    recorder_forget(round->recorder);
+    return rc == 0 ? 0 : fail(EXIT_INTERNAL, "out of memory");
+}
+
+static int run_round(struct run *run, struct round *round) {
+    int exit_code;
+
+    round->recorder = recorder_make(run->plan.count);
+    if (round->recorder == NULL)
+        return fail(EXIT_INTERNAL, "out of memory");
+    exit_code = send_round(run, round);
+    if (exit_code == 0)
+        exit_code = judge_round(run, round);
+    if (exit_code == 0)
+        run->finished++;
+    return exit_code;
+}
+
+/* ---- after the last round */
+
+static int exit_of_verdicts(const struct run *run) {
+    int exit_code = EXIT_AS_EXPECTED;
+
+    if (run->is_interrupted)
+        return EXIT_INTERRUPTED;
+    for (size_t i = 0; i < run->finished; i++) {
+        const struct round *round = &run->rounds[i];
+
+        if (round->verdict.kind == VERDICT_UNJUDGED)
+            continue;
+        switch (expect_check(round->expectation, &round->verdict)) {
+        case EXPECT_MET:
+            break;
+        case EXPECT_FAILED:
+            return EXIT_UNEXPECTED;
+        case EXPECT_OPEN:
+            exit_code = EXIT_INCONCLUSIVE;
+        }
+    }
+    return exit_code;
+}
+
+static int fire(struct run *run) {
+    struct report report = {.options = run->options, .started_us = clock_wall_us()};
+    int exit_code = prepare(run), rc;
+
+    for (size_t i = 0; i < run->options->list.count && exit_code == 0 && !run->is_interrupted; i++)
+        exit_code = run_round(run, &run->rounds[i]);
+    if (exit_code == 0)
+        exit_code = exit_of_verdicts(run);
+    if (run->finished == 0)
+        return exit_code;
+    report.rounds = run->rounds;
+    report.count = run->finished;
+    report.exit_code = exit_code;
+    rc = strcmp(run->options->output_format, "json") == 0 ? report_json(&report, run->to)
+                                                          : report_text(&report, run->to);
+    return rc == 0 ? exit_code : fail(EXIT_INTERNAL, "the report could not be written");
+}
+
+static int list_strategies(struct run *run) {
+    json_t *strategies = NULL;
+    json_t *strategy;
+    char why[TARGET_WHY];
+    size_t i;
+    enum target_result result = target_strategies(&run->target, &strategies, why, sizeof why);
+
+    if (result != TARGET_OK)
+        return fail(exit_of_target(result), why);
+    json_array_foreach(strategies, i, strategy) {
+        const char *name = "?", *summary = "", *promise = "";
+
+        (void)json_unpack(strategy, "{s:s, s?s, s?s}", "name", &name, "summary", &summary,
+                          "promise", &promise);
+        fprintf(run->to, "%-16s %s\n%-16s promises: %s\n", name, summary, "", promise);
+    }
+    json_decref(strategies);
+    return 0;
+}
+
+static int create(struct run *run) {
+    struct round round = {.item = &run->options->list.items[0]};
+    int exit_code = check_strategies(run);
+
+    if (exit_code == 0)
+        exit_code = make_product(run, &round);
+    if (exit_code == 0)
+        fprintf(run->to, "%s\n", round.product.id);
+    return exit_code;
+}
+
+static void free_rounds(struct run *run) {
+    for (size_t i = 0; run->rounds != NULL && i < run->options->list.count; i++)
+        recorder_free(run->rounds[i].recorder);
+    free(run->rounds);
+    plan_free(&run->plan);
+}
+
+static void conduct(void *arg) {
+    struct run *run = arg;
+
+    run->exit_code = open_all(run);
+    if (run->exit_code == 0) {
+        if (run->options->is_listing)
+            run->exit_code = list_strategies(run);
+        else
+            run->exit_code = run->options->is_creating ? create(run) : fire(run);
+    }
+    free_rounds(run);
+    auditor_close(&run->auditor);
+    target_close(&run->target);
+    progress_close(&run->progress);
+    uv_close((uv_handle_t *)&run->interrupt, NULL);
+    uv_close((uv_handle_t *)&run->terminate, NULL);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    struct run *run = handle->data;
+
+    (void)number;
+    if (run->is_interrupted)
+        _exit(EXIT_INTERRUPTED);
+    run->is_interrupted = true;
+    if (run->sender != NULL)
+        sender_stop(run->sender, GRACE_MS);
+}
+
+static void watch_signal(struct run *run, uv_signal_t *handle, int number) {
+    handle->data = run;
+    (void)uv_signal_init(run->loop, handle);
+    (void)uv_signal_start(handle, on_signal, number);
+    uv_unref((uv_handle_t *)handle);
+}
+
+int run(uv_loop_t *loop, const struct options *options, FILE *to) {
+    struct run run = {.loop = loop, .options = options, .to = to, .exit_code = EXIT_INTERNAL};
+
+    progress_init(&run.progress, loop, !options->is_quiet);
+    watch_signal(&run, &run.interrupt, SIGINT);
+    watch_signal(&run, &run.terminate, SIGTERM);
+    if (fiber_start(conduct, &run) != 0)
+        return fail(EXIT_INTERNAL, "out of memory");
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    return run.exit_code;
+}
