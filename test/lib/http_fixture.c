@@ -1,0 +1,177 @@
+/* A server with one handler for each thing that a handler may do. */
+#include "http_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void reply_text(struct http_exchange *exchange, const char *text) {
+    http_reply(exchange, 200, "text/plain", text, strlen(text));
+}
+
+static void hello(struct http_exchange *exchange, void *data) {
+    (void)data;
+    reply_text(exchange, "hello");
+}
+
+static void echo(struct http_exchange *exchange, void *data) {
+    size_t length;
+    const char *body = http_body(exchange, &length);
+
+    (void)data;
+    http_reply(exchange, 200, "text/plain", body, length);
+}
+
+static void wait(struct http_exchange *exchange, void *data) {
+    struct http_fixture *fixture = data;
+    struct fiber_event gate = FIBER_EVENT_INIT;
+
+    assert_true(fixture->waiting < HTTP_FIXTURE_WAITERS);
+    fixture->gates[fixture->waiting++] = &gate;
+    fiber_event_wait(&gate);
+    reply_text(exchange, "waited");
+}
+
+static void item(struct http_exchange *exchange, void *data) {
+    const char *q = http_query_param(exchange, "q");
+    char text[256];
+
+    (void)data;
+    (void)snprintf(text, sizeof text, "%s|%s", http_path_param(exchange, "id"),
+                   q == NULL ? "none" : q);
+    reply_text(exchange, text);
+}
+
+static void silent(struct http_exchange *exchange, void *data) {
+    (void)exchange;
+    (void)data;
+}
+
+static void large(struct http_exchange *exchange, void *data) {
+    static char body[8 * 1024 * 1024];
+
+    (void)data;
+    memset(body, 'x', sizeof body);
+    http_reply(exchange, 200, "text/plain", body, sizeof body);
+}
+
+static void drop(struct http_exchange *exchange, void *data) {
+    (void)data;
+    http_reply_drop(exchange);
+}
+
+static void header(struct http_exchange *exchange, void *data) {
+    (void)data;
+    http_reply_header(exchange, "X-Value", http_query_param(exchange, "v"));
+    reply_text(exchange, "ok");
+}
+
+static void json(struct http_exchange *exchange, void *data) {
+    json_t *body = http_body_json(exchange);
+
+    (void)data;
+    if (body != NULL)
+        http_reply_json(exchange, 201, body);
+}
+
+static void id(struct http_exchange *exchange, void *data) {
+    (void)data;
+    reply_text(exchange, http_request_id(exchange));
+}
+
+static const struct http_route routes[] = {{"GET", "/", hello},
+                                           {"POST", "/echo", echo},
+                                           {"GET", "/wait", wait},
+                                           {"GET", "/items/{id}", item},
+                                           {"DELETE", "/items/{id}", item},
+                                           {"GET", "/silent", silent},
+                                           {"GET", "/large", large},
+                                           {"GET", "/drop", drop},
+                                           {"GET", "/header", header},
+                                           {"POST", "/json", json},
+                                           {"GET", "/id", id},
+                                           {NULL, NULL, NULL}};
+
+struct http_fixture *http_fixture_open(const struct http_server_options *limits) {
+    struct http_fixture *fixture = calloc(1, sizeof *fixture);
+    struct http_server_options options = *limits;
+
+    assert_non_null(fixture);
+    assert_int_equal(uv_loop_init(&fixture->loop), 0);
+    options.routes = routes;
+    options.data = fixture;
+    assert_int_equal(http_server_open(&fixture->server, &fixture->loop, &options), 0);
+    assert_int_equal(http_server_listen(fixture->server, "127.0.0.1", 0), 0);
+    fixture->port = http_server_port(fixture->server);
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    return fixture;
+}
+
+void on_http_fixture_closed(void *data) {
+    struct http_fixture *fixture = data;
+
+    assert_false(fixture->is_closed);
+    fixture->is_closed = true;
+    fixture->server = NULL;
+}
+
+bool is_http_fixture_closed(void *data) {
+    struct http_fixture *fixture = data;
+
+    return fixture->is_closed;
+}
+
+void http_fixture_let_go(struct http_fixture *fixture) {
+    unsigned waiting = fixture->waiting;
+
+    fixture->waiting = 0;
+    for (unsigned i = 0; i < waiting; i++)
+        fiber_event_set(fixture->gates[i]);
+}
+
+void http_fixture_close(struct http_fixture *fixture) {
+    if (fixture->server != NULL)
+        http_server_close(fixture->server, on_http_fixture_closed, fixture);
+    http_fixture_let_go(fixture);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    http_peer_close(&fixture->peer);
+    assert_int_equal(uv_loop_close(&fixture->loop), 0);
+    fiber_cleanup();
+    free(fixture);
+}
+
+struct count {
+    struct http_fixture *fixture;
+    unsigned wanted;
+};
+
+static bool are_waiting(void *arg) {
+    struct count *count = arg;
+
+    return count->fixture->waiting == count->wanted;
+}
+
+void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count) {
+    struct count wanted = {fixture, count};
+
+    http_peer_wait(&fixture->loop, are_waiting, &wanted);
+}
+
+static bool are_connected(void *arg) {
+    struct count *count = arg;
+    struct http_server_stats stats;
+
+    http_server_stats(count->fixture->server, &stats);
+    return stats.connections == count->wanted;
+}
+
+void http_fixture_wait_for_connections(struct http_fixture *fixture, unsigned count) {
+    struct count wanted = {fixture, count};
+
+    http_peer_wait(&fixture->loop, are_connected, &wanted);
+}

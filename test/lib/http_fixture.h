@@ -1,0 +1,38 @@
+/* A server with one handler for each thing that a handler may do, for the tests of the HTTP server.
+ */
+#ifndef TEST_HTTP_FIXTURE_H
+#define TEST_HTTP_FIXTURE_H
+
+#include "http_server.h"
+
+#include "fiber.h"
+#include "http_peer.h"
+
+#define HTTP_FIXTURE_WAITERS 2048
+
+struct http_fixture {
+    uv_loop_t loop;
+    struct http_server *server;
+    struct http_peer peer; /* opened by the set-up */
+    int port;
+    bool is_closed;
+    unsigned waiting; /* handlers of /wait that wait */
+    struct fiber_event *gates[HTTP_FIXTURE_WAITERS];
+};
+
+/* Serves on a free port:
+ *   GET /           "hello"                  POST /echo        the body
+ *   GET /wait       after ..._let_go()       GET /items/{id}   "<id>|<query parameter q>"
+ *   GET /silent     no reply                 GET /large        8 MiB
+ *   GET /drop       http_reply_drop          GET /header?v=    reply header X-Value: v
+ *   POST /json      the JSON object          GET /id           the request id */
+struct http_fixture *http_fixture_open(const struct http_server_options *limits);
+void http_fixture_close(struct http_fixture *fixture);
+/* Resume every handler that waits. */
+void http_fixture_let_go(struct http_fixture *fixture);
+void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count);
+void http_fixture_wait_for_connections(struct http_fixture *fixture, unsigned count);
+void on_http_fixture_closed(void *fixture);
+bool is_http_fixture_closed(void *fixture);
+
+#endif

@@ -1,0 +1,398 @@
+/* The HTTP server at work: keep-alive, pipelining, bodies, decoding, limits, memory, fuzz. */
+#include "fault.h"
+#include "http_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define HOST "Host: test\r\n"
+
+static int set_up(void **state) {
+    const struct http_server_options limits = {.header_limit = 1024, .body_limit = 4096};
+
+    *state = http_fixture_open(&limits);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    http_fixture_close(*state);
+    return 0;
+}
+
+static void expect(struct http_peer *peer, int status, const char *part) {
+    char reply[8192];
+
+    assert_int_equal(http_peer_reply(peer, reply, sizeof reply), status);
+    if (strstr(reply, part) == NULL)
+        fail_msg("no \"%s\" in %s", part, reply);
+}
+
+static void ask(struct http_fixture *fixture, const char *request, int status, const char *part) {
+    http_peer_say(&fixture->peer, request);
+    expect(&fixture->peer, status, part);
+}
+
+static void test_connection_is_kept_alive(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_server_stats stats;
+
+    for (int i = 0; i < 3; i++)
+        ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\nhello");
+    ask(fixture, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, "Connection: keep-alive");
+    ask(fixture, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", 200, "Connection: close");
+    http_peer_expect_end(&fixture->peer);
+    http_server_stats(fixture->server, &stats);
+    assert_int_equal(stats.requests, 5);
+    assert_int_equal(stats.by_status_class[2], 5);
+    assert_int_equal(stats.in_flight, 0);
+}
+
+static void test_http_1_0_is_answered_and_closed(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "GET / HTTP/1.0\r\n\r\n", 200, "Connection: close");
+    http_peer_expect_end(&fixture->peer);
+}
+
+static void test_offer_to_upgrade_is_ignored(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200,
+        "hello");
+    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+}
+
+static void test_head_gets_no_body(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "HEAD / HTTP/1.1\r\n" HOST "\r\nHEAD /none HTTP/1.1\r\n" HOST
+                                  "\r\nGET / HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(&fixture->peer, "\r\n\r\nhello");
+    assert_non_null(strstr(fixture->peer.text, "Content-Length: 5"));
+    assert_null(strstr(fixture->peer.text, "not_found"));
+}
+
+static void test_body_with_a_length_and_in_chunks(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc", 200, "\r\n\r\nabc");
+    ask(fixture,
+        "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: Chunked\r\n\r\n"
+        "3;x=y\r\nabc\r\n0A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n",
+        200, "\r\n\r\nabc0123456789");
+    ask(fixture, "POST /echo HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 0");
+}
+
+static void test_100_continue_is_answered_before_the_body(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
+        100, "Continue");
+    ask(fixture, "abc", 200, "\r\n\r\nabc");
+    ask(fixture, "POST /none HTTP/1.1\r\n" HOST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n",
+        404, "Connection: close");
+}
+
+static const char pipeline[] = "GET /items/1 HTTP/1.1\r\n" HOST "\r\n"
+                               "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 4\r\n\r\ntwo2\r\n"
+                               "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"
+                               "5\r\nthree\r\n0\r\n\r\n"
+                               "GET /items/4?q=5 HTTP/1.1\r\n" HOST "\r\n";
+
+static void expect_pipeline(struct http_peer *peer) {
+    expect(peer, 200, "\r\n\r\n1|none");
+    expect(peer, 200, "\r\n\r\ntwo2");
+    expect(peer, 200, "\r\n\r\nthree");
+    expect(peer, 200, "\r\n\r\n4|5");
+}
+
+static void test_pipelined_requests_are_answered_in_order(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, pipeline);
+    expect_pipeline(&fixture->peer);
+}
+
+static void test_requests_may_be_split_at_every_byte(void **state) {
+    struct http_fixture *fixture = *state;
+
+    for (size_t at = 1; at < sizeof pipeline - 1; at++) {
+        http_peer_send(&fixture->peer, pipeline, at);
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        http_peer_send(&fixture->peer, pipeline + at, sizeof pipeline - 1 - at);
+        expect_pipeline(&fixture->peer);
+    }
+}
+
+static void test_requests_may_come_byte_by_byte(void **state) {
+    struct http_fixture *fixture = *state;
+
+    for (size_t at = 0; at < sizeof pipeline - 1; at++) {
+        http_peer_send(&fixture->peer, pipeline + at, 1);
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    }
+    expect_pipeline(&fixture->peer);
+}
+
+static void test_pipelined_requests_wait_for_a_slow_handler(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "GET /wait HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_say(&fixture->peer, pipeline);
+    http_fixture_wait_for_waiters(fixture, 1);
+    http_peer_turn(&fixture->peer);
+    assert_int_equal(fixture->peer.length, 0);
+    http_fixture_let_go(fixture);
+    expect(&fixture->peer, 200, "waited");
+    expect_pipeline(&fixture->peer);
+}
+
+static void test_reading_paused_for_a_slow_handler_goes_on(void **state) {
+    struct http_fixture *fixture = *state;
+    unsigned sent = 0;
+
+    http_peer_say(&fixture->peer, "GET /wait HTTP/1.1\r\n" HOST "\r\n");
+    http_fixture_wait_for_waiters(fixture, 1);
+    for (; sent < 2000; sent++) {
+        http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    }
+    http_fixture_let_go(fixture);
+    expect(&fixture->peer, 200, "waited");
+    for (; sent > 0; sent--)
+        expect(&fixture->peer, 200, "hello");
+}
+
+static void test_path_and_query_are_decoded(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "GET /items/a%2Fb%20c?x=1&q=%C3%A4+%26&y HTTP/1.1\r\n" HOST "\r\n", 200,
+        "a/b c|\xc3\xa4 &");
+    ask(fixture, "GET http://test/items/7?q= HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
+    ask(fixture, "GET /items/7?q HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
+}
+
+static void test_reply_header_cannot_be_injected(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "GET /header?v=a%0D%0AEvil:%201%0Ab HTTP/1.1\r\n" HOST "\r\n", 200,
+        "X-Value: a  Evil: 1 b\r\n");
+}
+
+static void test_request_id_is_the_clients_when_it_is_sane(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: abc-1\r\n\r\n", 200, "\r\n\r\nabc-1");
+    ask(fixture, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: a b\r\n\r\n", 200,
+        "Content-Length: 16");
+    ask(fixture, "GET /id HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 16");
+}
+
+static void test_handler_without_a_reply_is_a_500(void **state) {
+    struct http_fixture *fixture = *state;
+
+    ask(fixture, "GET /silent HTTP/1.1\r\n" HOST "\r\n", 500, "\"error\":\"failed\"");
+    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+}
+
+static void test_dropped_reply_cuts_the_connection(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "GET /drop HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&fixture->peer);
+    assert_int_equal(fixture->peer.length, 0);
+}
+
+static void test_large_reply_arrives_whole(void **state) {
+    struct http_fixture *fixture = *state;
+    size_t total = 0;
+
+    http_peer_say(&fixture->peer, "GET /large HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
+    while (!fixture->peer.is_ended) {
+        http_peer_turn(&fixture->peer);
+        total += fixture->peer.length;
+        fixture->peer.length = 0;
+    }
+    assert_true(total > 8 * 1024 * 1024);
+}
+
+static void ask_json(struct http_fixture *fixture, const char *type, const char *body, int status,
+                     const char *part) {
+    char request[2048];
+
+    (void)snprintf(request, sizeof request,
+                   "POST /json HTTP/1.1\r\n" HOST
+                   "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                   type, strlen(body), body);
+    ask(fixture, request, status, part);
+}
+
+static void test_json_body_is_read_or_refused_with_a_reason(void **state) {
+    struct http_fixture *fixture = *state;
+    char deep[401];
+
+    memset(deep, '[', 400);
+    deep[400] = '\0';
+    ask_json(fixture, "application/json; charset=utf-8", "{\"a\": \"]{\\\"\"}", 201, "{\"a\":");
+    ask_json(fixture, "text/plain", "{}", 415, "application/json");
+    ask_json(fixture, "application/json", "", 400, "line 1, column 0");
+    ask_json(fixture, "application/json", "{\"a\": 1,}", 400, "line 1, column 9");
+    ask_json(fixture, "application/json", "{\"a\": 1, \"a\": 2}", 400, "duplicate");
+    ask_json(fixture, "application/json", "[1]", 400, "object");
+    ask_json(fixture, "application/json", "{\"a\": \"\xff\"}", 400, "byte 0xff");
+    ask_json(fixture, "application/json", deep, 400, "deeper");
+}
+
+static void test_many_requests_wait_at_once(void **state) {
+    struct http_fixture *fixture = *state;
+    enum { COUNT = 400 }; /* of descriptors that any limit allows; both ends are in this process */
+    struct http_peer *peers = calloc(COUNT, sizeof *peers);
+
+    assert_non_null(peers);
+    for (unsigned i = 0; i < COUNT; i++) {
+        http_peer_open(&peers[i], &fixture->loop, fixture->port);
+        http_peer_say(&peers[i], "GET /wait HTTP/1.1\r\n" HOST "\r\n");
+        http_fixture_wait_for_waiters(fixture, i + 1);
+    }
+    http_fixture_let_go(fixture);
+    for (unsigned i = 0; i < COUNT; i++) {
+        expect(&peers[i], 200, "waited");
+        http_peer_close(&peers[i]);
+    }
+    free(peers);
+}
+
+/* A new connection and one request, with an allocation that fails on the way. */
+static void ask_without_memory(void *arg) {
+    struct http_fixture *fixture = arg;
+    int status;
+
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    http_peer_say(&fixture->peer, "POST /echo?a=b HTTP/1.1\r\n" HOST
+                                  "Content-Length: 3\r\n\r\nabcGET /large HTTP/1.0\r\n\r\n");
+    status = http_peer_reply(&fixture->peer, NULL, 0);
+    assert_true(status == 200 || status == 500 || status == 503 || status == 0);
+    while (!fixture->peer.is_ended) {
+        http_peer_turn(&fixture->peer);
+        fixture->peer.length = 0;
+    }
+    http_peer_close(&fixture->peer);
+    http_fixture_wait_for_connections(fixture, 0);
+}
+
+static void test_memory_may_fail_at_every_allocation(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_close(&fixture->peer);
+    http_fixture_wait_for_connections(fixture, 0);
+    fault_each_allocation(ask_without_memory, fixture);
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+}
+
+static void open_without_memory(void *arg) {
+    uv_loop_t *loop = arg;
+    const struct http_server_options options = {0};
+    struct http_fixture closing = {0};
+
+    if (http_server_open(&closing.server, loop, &options) != 0)
+        return;
+    http_server_close(closing.server, on_http_fixture_closed, &closing);
+    http_peer_wait(loop, is_http_fixture_closed, &closing);
+}
+
+static void test_memory_may_fail_while_opening(void **state) {
+    uv_loop_t loop;
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    fault_each_allocation(open_without_memory, &loop);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static unsigned next_random(unsigned *seed) {
+    *seed = *seed * 1103515245 + 12345;
+    return *seed >> 16 & 0x7fff;
+}
+
+/* Change, drop, double or cut a few bytes. */
+static size_t mutate(char *text, size_t length, unsigned *seed) {
+    for (unsigned changes = next_random(seed) % 4 + 1; changes > 0 && length > 1; changes--) {
+        size_t at = next_random(seed) % length;
+
+        switch (next_random(seed) % 4) {
+        case 0:
+            text[at] = (char)next_random(seed);
+            break;
+        case 1:
+            memmove(text + at, text + at + 1, --length - at);
+            break;
+        case 2:
+            memmove(text + at + 1, text + at, length++ - at);
+            break;
+        case 3:
+            length = next_random(seed) % 8 == 0 ? at + 1 : length;
+            break;
+        }
+    }
+    return length;
+}
+
+static void test_mutated_requests_do_no_harm(void **state) {
+    struct http_fixture *fixture = *state;
+    char text[sizeof pipeline + 16];
+    unsigned seed = 788;
+
+    for (int i = 0; i < 2000; i++) {
+        http_peer_close(&fixture->peer);
+        http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+        memcpy(text, pipeline, sizeof pipeline);
+        http_peer_send(&fixture->peer, text, mutate(text, sizeof pipeline - 1, &seed));
+        (void)shutdown(fixture->peer.fd, SHUT_WR);
+        http_peer_expect_end(&fixture->peer);
+        if (fixture->peer.length > 0)
+            assert_memory_equal(fixture->peer.text, "HTTP/1.1 ", 9);
+    }
+    http_peer_close(&fixture->peer);
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_connection_is_kept_alive),
+        TEST(test_http_1_0_is_answered_and_closed),
+        TEST(test_offer_to_upgrade_is_ignored),
+        TEST(test_head_gets_no_body),
+        TEST(test_body_with_a_length_and_in_chunks),
+        TEST(test_100_continue_is_answered_before_the_body),
+        TEST(test_pipelined_requests_are_answered_in_order),
+        TEST(test_requests_may_be_split_at_every_byte),
+        TEST(test_requests_may_come_byte_by_byte),
+        TEST(test_pipelined_requests_wait_for_a_slow_handler),
+        TEST(test_reading_paused_for_a_slow_handler_goes_on),
+        TEST(test_path_and_query_are_decoded),
+        TEST(test_reply_header_cannot_be_injected),
+        TEST(test_request_id_is_the_clients_when_it_is_sane),
+        TEST(test_handler_without_a_reply_is_a_500),
+        TEST(test_dropped_reply_cuts_the_connection),
+        TEST(test_large_reply_arrives_whole),
+        TEST(test_json_body_is_read_or_refused_with_a_reason),
+        TEST(test_many_requests_wait_at_once),
+        TEST(test_memory_may_fail_at_every_allocation),
+        cmocka_unit_test(test_memory_may_fail_while_opening),
+        TEST(test_mutated_requests_do_no_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
