@@ -7,11 +7,11 @@
 #include "fiber.h"
 #include "pg.h"
 
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <arpa/inet.h>
 #include <cmocka.h>
 #include <netdb.h>
 #include <poll.h>
@@ -37,6 +37,7 @@ enum proxy_mode {
 struct proxy {
     pthread_t thread;
     atomic_int mode;
+    atomic_int acting;       /* the mode that the thread follows by now */
     const char *host, *port; /* of the server */
     int listener, own_port;
     int pairs[PAIRS_MOST][2];
@@ -98,7 +99,7 @@ static inline void proxy_accept(struct proxy *proxy) {
 
     if (client < 0)
         return;
-    server = proxy->mode == PROXY_PASS && proxy->count < PAIRS_MOST ? connect_server(proxy) : -1;
+    server = proxy->acting == PROXY_PASS && proxy->count < PAIRS_MOST ? connect_server(proxy) : -1;
     if (server < 0) {
         (void)close(client);
         return;
@@ -137,9 +138,10 @@ static inline void *proxy_run(void *arg) {
     struct proxy *proxy = arg;
 
     while (proxy->mode != PROXY_STOP) {
-        while (proxy->mode == PROXY_REFUSE && proxy->count > 0)
+        proxy->acting = proxy->mode;
+        while (proxy->acting == PROXY_REFUSE && proxy->count > 0)
             proxy_drop(proxy, proxy->count - 1);
-        if (proxy->mode == PROXY_STALL)
+        if (proxy->acting == PROXY_STALL)
             (void)poll(NULL, 0, 2);
         else
             proxy_move(proxy);
@@ -169,6 +171,12 @@ static inline void proxy_listen(struct proxy *proxy) {
     proxy->is_listening = true;
 }
 
+static inline void proxy_set(struct proxy *proxy, enum proxy_mode mode) {
+    proxy->mode = mode;
+    while (proxy->acting != (int)mode)
+        (void)poll(NULL, 0, 1);
+}
+
 static inline void proxy_close(struct proxy *proxy) {
     proxy->mode = PROXY_STOP;
     if (proxy->is_listening)
@@ -183,6 +191,7 @@ static inline void on_tick(uv_timer_t *timer) {
 static inline void on_pool_closed(void *data) {
     struct fixture *fixture = data;
 
+    assert_false(fixture->is_closed);
     fixture->is_closed = true;
     fixture->pool = NULL;
 }
@@ -206,6 +215,7 @@ static inline void open_pool(struct fixture *fixture, const char *conninfo, unsi
                                       .queue = queue,
                                       .connect_timeout_ms = 1000};
 
+    fixture->is_closed = false;
     assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), 0);
 }
 

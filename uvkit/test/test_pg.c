@@ -46,12 +46,304 @@ static void test_statement_is_prepared_once_per_connection(void **state) {
     pg_query_clear(&query);
 }
 
+static void test_error_leaves_the_connection_usable(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+    int64_t pid;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    assert_int_equal(run_sql(fixture, &query, "SELECT pg_backend_pid()"), PG_OK);
+    pid = pg_int(&query, 0, 0);
+    pg_query_clear(&query);
+    assert_int_equal(run_sql(fixture, &query, "SELECT 1 / 0"), PG_REJECTED);
+    assert_null(query.result);
+    assert_string_equal(query.sqlstate, "22012");
+    assert_string_equal(query.message, "division by zero");
+    assert_int_equal(run_sql(fixture, &query, "SELECT pg_backend_pid()"), PG_OK);
+    assert_int_equal(pg_int(&query, 0, 0), pid);
+    pg_query_clear(&query);
+}
+
+static void await_wrong_statement(struct fixture *fixture) {
+    static const struct pg_statement wrong = {"test_wrong", "SELECT * FROM no_such_table", 0};
+
+    for (int i = 0; i < 2; i++) {
+        struct pg_query query = {.statement = &wrong, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+        assert_int_equal(pg_query_await(fixture->pool, &query), PG_REJECTED);
+        assert_string_equal(query.sqlstate, "42P01");
+    }
+    add_in_fiber(fixture);
+}
+
+static void test_statement_that_cannot_be_prepared_is_rejected(void **state) {
+    struct fixture *fixture = *state;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, await_wrong_statement);
+    assert_int_equal(pool_stats(fixture).reconnects, 0);
+}
+
+static void await_after_deallocate(struct fixture *fixture) {
+    struct pg_query query = {
+        .statement = &add, .params = {"1", "2", ""}, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+    assert_int_equal(pg_query_await(fixture->pool, &query), PG_REJECTED);
+    assert_string_equal(query.sqlstate, "26000");
+    add_in_fiber(fixture);
+}
+
+static void test_statement_that_the_server_forgot_is_prepared_again(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, add_in_fiber);
+    assert_int_equal(run_sql(fixture, &query, "DEALLOCATE ALL"), PG_OK);
+    pg_query_clear(&query);
+    run_in_fiber(fixture, await_after_deallocate);
+}
+
+static void await_duplicate(struct fixture *fixture) {
+    static const struct pg_statement insert = {"test_late_insert",
+                                               "INSERT INTO test_pg_late VALUES ($1)", 1};
+    struct pg_query query = {
+        .statement = &insert, .params = {"1"}, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    assert_int_equal(query.affected, 1);
+    pg_query_clear(&query);
+    assert_int_equal(pg_query_await(fixture->pool, &query), PG_REJECTED);
+    assert_string_equal(query.sqlstate, "23505");
+}
+
+static void test_error_at_commit_is_not_taken_for_success(void **state) {
+    struct fixture *fixture = *state;
+
+    (void)ask(fixture, "DROP TABLE IF EXISTS test_pg_late; CREATE TABLE test_pg_late (n int UNIQUE "
+                       "DEFERRABLE INITIALLY DEFERRED)");
+    open_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, await_duplicate);
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM test_pg_late"), 1);
+    (void)ask(fixture, "DROP TABLE test_pg_late");
+}
+
+static void test_large_parameters_and_results_pass(void **state) {
+    static char sql[4000000];
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    proxy_listen(&fixture->proxy);
+    open_pool(fixture, fixture->proxy_conninfo, 1, 0);
+    memset(sql, 'x', sizeof(sql) - 1);
+    memcpy(sql, "SELECT '", 8);
+    sql[sizeof(sql) - 2] = '\'';
+    assert_int_equal(run_sql(fixture, &query, sql), PG_OK);
+    assert_int_equal(strlen(pg_text(&query, 0, 0)), sizeof(sql) - 1 - 9);
+    pg_query_clear(&query);
+}
+
+static void test_queries_run_in_the_order_of_their_start(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query queries[6];
+    int ended[6];
+
+    open_pool(fixture, fixture->conninfo, 1, 0);
+    endings = 0;
+    for (int i = 0; i < 6; i++)
+        start_query(fixture, &queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
+    WAIT_FOR(fixture, endings == 6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(ended[i], i + 1);
+        pg_query_clear(&queries[i]);
+    }
+    assert_int_equal(pool_stats(fixture).queries, 6);
+}
+
+static void test_full_queue_refuses(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query queries[4];
+    int ended[4];
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 2);
+    start_query(fixture, &queries[0], "SELECT pg_sleep(0.1)", PATIENCE_MS, &ended[0]);
+    for (int i = 1; i < 4; i++)
+        start_query(fixture, &queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
+    WAIT_FOR(fixture, ended[0] && ended[1] && ended[2] && ended[3]);
+    assert_int_equal(queries[3].status, PG_NOT_SENT);
+    assert_string_equal(queries[3].message, "the queue is full");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(queries[i].status, PG_OK);
+        pg_query_clear(&queries[i]);
+    }
+}
+
+static void test_query_late_in_the_queue_is_not_sent(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query slow, late, next;
+    int slow_ended, late_ended, next_ended;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    start_query(fixture, &slow, "SELECT pg_sleep(0.3)", PATIENCE_MS, &slow_ended);
+    start_query(fixture, &next, "SELECT 1", PATIENCE_MS, &next_ended);
+    start_query(fixture, &late, "SELECT 1", 20, &late_ended);
+    WAIT_FOR(fixture, late_ended != 0);
+    assert_int_equal(slow_ended, 0);
+    assert_int_equal(late.status, PG_NOT_SENT);
+    assert_string_equal(late.message, "all connections were busy until the deadline");
+    WAIT_FOR(fixture, slow_ended != 0 && next_ended != 0);
+    pg_query_clear(&slow);
+    pg_query_clear(&next);
+}
+
+static void test_query_late_in_flight_is_unknown_and_cancelled(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+    int ended;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    start_query(fixture, &query, "SELECT pg_sleep(1000), 'test_pg'", 30, &ended);
+    WAIT_FOR(fixture, ended != 0);
+    assert_int_equal(query.status, PG_UNKNOWN);
+    assert_string_equal(query.message, "no answer by the deadline");
+    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
+                                   "'SELECT pg_sleep(1000)%' AND state = 'active'") == 0);
+    assert_int_equal(run_sql(fixture, &query, "SELECT 1"), PG_OK);
+    assert_int_equal(pool_stats(fixture).reconnects, 1);
+    pg_query_clear(&query);
+}
+
+static void await_late_in_prepare(struct fixture *fixture) {
+    struct pg_query query = {
+        .statement = &add, .params = {"1", "2", ""}, .deadline_ms = clock_now_ms() + 30};
+
+    assert_int_equal(pg_query_await(fixture->pool, &query), PG_NOT_SENT);
+    assert_string_equal(query.message, "the statement was not prepared by the deadline");
+}
+
+static void test_query_late_in_prepare_is_not_sent(void **state) {
+    struct fixture *fixture = *state;
+
+    proxy_listen(&fixture->proxy);
+    open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
+    proxy_set(&fixture->proxy, PROXY_STALL);
+    run_in_fiber(fixture, await_late_in_prepare);
+    proxy_set(&fixture->proxy, PROXY_PASS);
+    run_in_fiber(fixture, add_in_fiber);
+}
+
+static void run_held(struct fixture *fixture, struct pg_conn *conn, const char *sql,
+                     enum pg_status status) {
+    struct pg_query query = {.sql = sql, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+    assert_int_equal(pg_query_await(fixture->pool, &query), status);
+    pg_query_clear(&query);
+}
+
+static void hold_and_leave_open(struct fixture *fixture) {
+    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+
+    assert_non_null(conn);
+    assert_int_equal(pool_stats(fixture).held, 1);
+    run_held(fixture, conn, "BEGIN", PG_OK);
+    run_held(fixture, conn, "CREATE TABLE test_pg_left (n int)", PG_OK);
+    run_held(fixture, conn, "SELECT 1 / 0", PG_REJECTED);
+    run_held(fixture, conn, "SELECT 1", PG_REJECTED);
+    pg_give_back(conn);
+}
+
+static void test_open_transaction_is_rolled_back_when_given_back(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, hold_and_leave_open);
+    assert_int_equal(run_sql(fixture, &query, "SELECT to_regclass('test_pg_left') IS NULL"), PG_OK);
+    assert_string_equal(pg_text(&query, 0, 0), "t");
+    pg_query_clear(&query);
+    assert_int_equal(pool_stats(fixture).held, 0);
+    assert_int_equal(pool_stats(fixture).reconnects, 0);
+}
+
+static void test_transaction_begun_outside_a_hold_is_rolled_back(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    assert_int_equal(run_sql(fixture, &query, "BEGIN"), PG_OK);
+    pg_query_clear(&query);
+    WAIT_FOR(fixture, pool_stats(fixture).idle == 1);
+    assert_int_equal(run_sql(fixture, &query, "COMMIT"), PG_OK);
+    pg_query_clear(&query);
+    assert_int_equal(pool_stats(fixture).reconnects, 0);
+}
+
+static void hold_while_others_wait(struct fixture *fixture) {
+    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+    struct pg_query waiting;
+    int ended;
+
+    assert_null(pg_hold(fixture->pool, clock_now_ms() + 20));
+    start_query(fixture, &waiting, "SELECT 1", PATIENCE_MS, &ended);
+    run_held(fixture, conn, "BEGIN", PG_OK);
+    run_held(fixture, conn, "COMMIT", PG_OK);
+    assert_int_equal(ended, 0);
+    pg_give_back(conn);
+    while (ended == 0)
+        fiber_sleep(&fixture->loop, 1);
+    assert_int_equal(waiting.status, PG_OK);
+    pg_query_clear(&waiting);
+}
+
+static void test_held_connection_serves_nobody_else(void **state) {
+    struct fixture *fixture = *state;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, hold_while_others_wait);
+}
+
+static void test_conninfo_that_cannot_be_parsed_is_refused(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_pool_options options = {.conninfo = "host=x no_such_option=1"};
+
+    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), UV_EINVAL);
+    assert_null(fixture->pool);
+}
+
+static void test_settings_of_a_connection(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    open_pool(fixture, fixture->conninfo, 1, 0);
+    assert_int_equal(run_sql(fixture, &query,
+                             "SELECT current_setting('application_name'), "
+                             "current_setting('client_encoding')"),
+                     PG_OK);
+    assert_string_equal(pg_text(&query, 0, 0), "test_pg");
+    assert_string_equal(pg_text(&query, 0, 1), "UTF8");
+    pg_query_clear(&query);
+}
+
 int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_results_come_back_as_text_and_numbers, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_statement_is_prepared_once_per_connection, set_up,
-                                        tear_down),
+        TEST(test_results_come_back_as_text_and_numbers),
+        TEST(test_statement_is_prepared_once_per_connection),
+        TEST(test_error_leaves_the_connection_usable),
+        TEST(test_statement_that_cannot_be_prepared_is_rejected),
+        TEST(test_statement_that_the_server_forgot_is_prepared_again),
+        TEST(test_error_at_commit_is_not_taken_for_success),
+        TEST(test_large_parameters_and_results_pass),
+        TEST(test_queries_run_in_the_order_of_their_start),
+        TEST(test_full_queue_refuses),
+        TEST(test_query_late_in_the_queue_is_not_sent),
+        TEST(test_query_late_in_flight_is_unknown_and_cancelled),
+        TEST(test_query_late_in_prepare_is_not_sent),
+        TEST(test_open_transaction_is_rolled_back_when_given_back),
+        TEST(test_transaction_begun_outside_a_hold_is_rolled_back),
+        TEST(test_held_connection_serves_nobody_else),
+        TEST(test_conninfo_that_cannot_be_parsed_is_refused),
+        TEST(test_settings_of_a_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
