@@ -1,0 +1,184 @@
+/* Acquiring: queue, attempt, and what each answer means for the caller. */
+#include "lease.h"
+
+void lease_tell_outcome(struct lk_lease *lease) {
+    lk_acquire_cb cb = lease->on_acquired;
+    void *data = lease->acquire_data;
+    enum lk_status status = lease->outcome;
+
+    if (status == LK_OK) {
+        /* From here on it is the caller's, who may end it in the callback. */
+        lease->is_outcome_due = false;
+        cb(&lease->request, status, lease, data);
+        return;
+    }
+    cb(&lease->request, status, NULL, data);
+    lease->is_outcome_due = false;
+    lease_maybe_free(lease);
+}
+
+static void set_outcome(struct lk_lease *lease, enum lk_status status) {
+    lease->outcome = status;
+    lease->is_outcome_due = true;
+    TAILQ_INSERT_TAIL(&lease->client->ended, lease, in_ended);
+    client_run_soon(lease->client);
+}
+
+static void count(struct lk_counters *counters, enum lk_status status) {
+    switch (status) {
+    case LK_BUSY:
+        counters->busy++;
+        break;
+    case LK_TIMEOUT:
+        counters->timed_out++;
+        break;
+    case LK_CANCELED:
+        counters->canceled++;
+        break;
+    case LK_UNKNOWN:
+        counters->unknown++;
+        break;
+    case LK_UNAVAILABLE:
+        counters->unavailable++;
+        break;
+    case LK_OK:
+    case LK_LOST:
+    case LK_UNSUPPORTED:
+    case LK_INVALID:
+    case LK_NOMEM:
+        break;
+    }
+}
+
+static void end(struct lk_lease *lease) {
+    lease_move(lease, LEASE_ENDED);
+    lease_maybe_free(lease);
+}
+
+void lease_end_request(struct lk_lease *lease, enum lk_status status) {
+    (void)uv_timer_stop(&lease->timer);
+    queue_leave(lease->queue, lease, false);
+    count(&lease->client->counters, status);
+    set_outcome(lease, status);
+    if (lease->phase == LEASE_TRYING && lease->in_flight > 0)
+        lease_move(lease, LEASE_ORPHANED);
+    else if (lease->is_doubtful)
+        lease_release(lease);
+    else
+        end(lease);
+}
+
+static void granted(struct lk_lease *lease) {
+    (void)uv_timer_stop(&lease->timer);
+    lease_move(lease, LEASE_HELD);
+    lease->is_doubtful = false;
+    queue_leave(lease->queue, lease, true);
+    lease_hold(lease);
+    set_outcome(lease, LK_OK);
+}
+
+static bool is_still_valid(struct lk_lease *lease) {
+    int64_t until_ns = lease->policy.has_ttl ? validity_until(lease->sent_ns, lease->policy.ttl_ms)
+                                             : VALIDITY_FOREVER;
+
+    atomic_store(&lease->valid_until_ns, until_ns);
+    return until_ns > client_now_ns(lease->client);
+}
+
+static void orphan_answered(struct lk_lease *lease, enum lk_status status) {
+    if (status == LK_OK)
+        lease->client->counters.late_grants++;
+    if (status == LK_OK || lease->is_doubtful)
+        lease_release(lease);
+    else
+        end(lease);
+}
+
+static void refused(struct lk_lease *lease, enum lk_status status, int64_t remaining_ms) {
+    if (lease->is_try || status == LK_NOMEM) {
+        lease_end_request(lease, status);
+        return;
+    }
+    lease->last = status == LK_BUSY ? LK_TIMEOUT : status;
+    lease_move(lease, LEASE_QUEUED);
+    queue_wait(lease->queue, lease->policy.poll_ms, remaining_ms);
+}
+
+static void on_attempt_answered(struct lk_command *command) {
+    struct lk_lease *lease = command->data;
+    enum lk_status status = command->status;
+
+    lease->in_flight--;
+    lease->fence = command->holder.fence;
+    /* A grant whose validity is over before we heard of it is as good as no answer: the next
+     * attempt, with the same owner token, renews it, or it is given back. */
+    if (status == LK_OK && !is_still_valid(lease))
+        status = LK_UNKNOWN;
+    if (status == LK_UNKNOWN)
+        lease->is_doubtful = true;
+    if (lease->phase == LEASE_ORPHANED)
+        orphan_answered(lease, status);
+    else if (status == LK_OK)
+        granted(lease);
+    else
+        refused(lease, status, status == LK_BUSY ? command->holder.remaining_ms : -1);
+}
+
+void lease_attempt(struct lk_lease *lease, enum queue_reason reason) {
+    struct lk_client *client = lease->client;
+    uint32_t reply_ms = client->reply_ms;
+
+    /* An answer after the TTL would be worth nothing. */
+    if (lease->policy.has_ttl && lease->policy.ttl_ms < reply_ms)
+        reply_ms = lease->policy.ttl_ms;
+    client->counters.polls += reason == QUEUE_POLL;
+    client->counters.wakeups += reason == QUEUE_EVENT;
+    lease_move(lease, LEASE_TRYING);
+    lease->sent_ns = client_now_ns(client);
+    lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
+}
+
+static void on_wait_over(uv_timer_t *timer) {
+    struct lk_lease *lease = timer->data;
+
+    lease_end_request(lease, lease->last);
+}
+
+static void start(struct lk_lease *lease, uint32_t wait_ms) {
+    lease->is_try = wait_ms == LK_TRY;
+    if (lease->is_try && lease->queue->length > 0) {
+        /* Others of us are waiting: it is held, or theirs first. */
+        count(&lease->client->counters, LK_BUSY);
+        set_outcome(lease, LK_BUSY);
+        end(lease);
+        return;
+    }
+    if (wait_ms != LK_TRY && wait_ms != LK_FOREVER) {
+        /* A loop that was busy has an old idea of now, and the wait would end early. */
+        uv_update_time(lease->client->loop);
+        (void)uv_timer_start(&lease->timer, on_wait_over, wait_ms, 0);
+    }
+    queue_join(lease->queue, lease);
+}
+
+enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, void *data,
+                          lk_request **request) {
+    struct lk_lease *lease;
+    enum lk_status status = lease_new(&lease, lock);
+
+    if (status != LK_OK)
+        return status;
+    lease->on_acquired = cb;
+    lease->acquire_data = data;
+    if (request)
+        *request = &lease->request;
+    start(lease, wait_ms);
+    return LK_OK;
+}
+
+void lk_cancel(lk_request *request) {
+    struct lk_lease *lease = request->lease;
+
+    if (!lease->is_outcome_due)
+        lease_end_request(lease, LK_CANCELED);
+}

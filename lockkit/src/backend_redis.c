@@ -1,0 +1,238 @@
+/* Locks on one Redis server: a string key with a TTL, a counter beside it for fencing tokens, and a
+ * channel that tells when the lock was given back.
+ *
+ * A command is one script by EVALSHA. A server that does not know the script has done nothing, so
+ * it is sent again in full. Nothing else is ever sent twice here. */
+#include "backend.h"
+#include "clock.h"
+#include "redis.h"
+#include "redis_scripts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_SIZE  (NAME_MAX_BYTES + sizeof "lk:{}:fence")
+#define HELD_SIZE (OWNER_SIZE + sizeof "18446744073709551615:" + LABEL_MAX_BYTES)
+
+struct server {
+    struct lk_backend base;
+    struct redis *redis;
+    const char *label;
+    lk_close_cb on_closed;
+    void *data;
+};
+
+/* A command's part of ours. */
+struct sent {
+    struct lk_command *command;
+    struct server *server;
+    int64_t deadline_ms;
+    struct redis_call call;
+};
+
+struct lk_watch {
+    struct redis_subscription subscription;
+    void (*on_event)(void *data);
+    void *data;
+    char channel[];
+};
+
+static int64_t integer_at(const redisReply *reply, size_t index) {
+    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
+        reply->element[index]->type != REDIS_REPLY_INTEGER)
+        return -1;
+    return reply->element[index]->integer;
+}
+
+/* Take `owner:fence:label` apart in place. What was written by others is shown as the owner. */
+static void parse_held(char *held, struct lk_holder *holder) {
+    char *fence = strchr(held, ':');
+    char *label = fence ? strchr(fence + 1, ':') : NULL;
+
+    holder->owner = held;
+    holder->label = "";
+    if (!label)
+        return;
+    *fence++ = '\0';
+    *label++ = '\0';
+    holder->fence = strtoull(fence, NULL, 10);
+    holder->label = label;
+}
+
+static void answer_inspection(struct lk_command *command, const redisReply *reply) {
+    char held[HELD_SIZE];
+
+    command->holder.owner = NULL;
+    if (reply->elements == 3 && reply->element[1]->type == REDIS_REPLY_STRING) {
+        (void)snprintf(held, sizeof held, "%s", reply->element[1]->str);
+        parse_held(held, &command->holder);
+        command->holder.remaining_ms = integer_at(reply, 2);
+    }
+    command->on_answer(command);
+}
+
+static void answer(struct lk_command *command, const redisReply *reply) {
+    bool is_ok = integer_at(reply, 0) == 1;
+
+    command->status = LK_OK;
+    switch (command->verb) {
+    case LK_ACQUIRE:
+        if (is_ok)
+            command->holder.fence = (uint64_t)integer_at(reply, 1);
+        else
+            command->holder.remaining_ms = integer_at(reply, 1);
+        command->status = is_ok ? LK_OK : LK_BUSY;
+        break;
+    case LK_RENEW:
+    case LK_RELEASE:
+        command->status = is_ok ? LK_OK : LK_LOST;
+        break;
+    case LK_INSPECT:
+        answer_inspection(command, reply);
+        return;
+    }
+    command->on_answer(command);
+}
+
+static void fail(struct lk_command *command, enum lk_status status) {
+    command->status = status;
+    command->on_answer(command);
+}
+
+static void issue(struct sent *sent, bool is_whole);
+
+static void on_reply(struct redis_call *call, const redisReply *reply) {
+    struct sent *sent = call->data;
+
+    switch (call->status) {
+    case REDIS_IS_OK:
+        answer(sent->command, reply);
+        return;
+    case REDIS_IS_REJECTED:
+        if (strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0)
+            issue(sent, true);
+        else
+            fail(sent->command, LK_UNAVAILABLE);
+        return;
+    case REDIS_IS_NOT_SENT:
+        fail(sent->command, LK_UNAVAILABLE);
+        return;
+    case REDIS_IS_UNKNOWN:
+        fail(sent->command, LK_UNKNOWN);
+        return;
+    }
+}
+
+/* By digest, or with the script's whole text. */
+static void issue(struct sent *sent, bool is_whole) {
+    const struct lk_command *command = sent->command;
+    const struct redis_script *script = redis_script(command->verb);
+    char lock[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], ttl[16];
+
+    (void)snprintf(lock, sizeof lock, "lk:{%s}", command->name);
+    (void)snprintf(fence, sizeof fence, "lk:{%s}:fence", command->name);
+    (void)snprintf(channel, sizeof channel, "lk:{%s}:free", command->name);
+    (void)snprintf(ttl, sizeof ttl, "%u", command->ttl_ms);
+    sent->call = (struct redis_call){
+        .argc = 9,
+        .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2", lock,
+                 fence, command->owner ? command->owner : "", ttl, sent->server->label, channel},
+        .deadline_ms = sent->deadline_ms,
+        .data = sent,
+    };
+    redis_call_start(sent->server->redis, &sent->call, on_reply);
+}
+
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct sent *sent = command->internal;
+
+    command->holder = (struct lk_holder){.remaining_ms = -1};
+    sent->command = command;
+    sent->server = (struct server *)backend;
+    sent->deadline_ms = clock_now_ms() + command->reply_ms;
+    issue(sent, false);
+}
+
+static void on_message(struct redis_subscription *subscription, const char *message) {
+    struct lk_watch *watch = subscription->data;
+
+    /* NULL, newly effective, is an event as well: the lock may have become free before. */
+    (void)message;
+    watch->on_event(watch->data);
+}
+
+static struct lk_watch *watch(struct lk_backend *backend, const char *name,
+                              void (*on_event)(void *data), void *data) {
+    struct server *server = (struct server *)backend;
+    struct lk_watch *watch = calloc(1, sizeof *watch + KEY_SIZE);
+
+    if (!watch)
+        return NULL;
+    (void)snprintf(watch->channel, KEY_SIZE, "lk:{%s}:free", name);
+    watch->subscription.channel = watch->channel;
+    watch->subscription.on_message = on_message;
+    watch->subscription.data = watch;
+    watch->on_event = on_event;
+    watch->data = data;
+    if (redis_subscribe(server->redis, &watch->subscription) != 0) {
+        free(watch);
+        return NULL;
+    }
+    return watch;
+}
+
+static void unwatch(struct lk_backend *backend, struct lk_watch *watch) {
+    struct server *server = (struct server *)backend;
+
+    redis_unsubscribe(server->redis, &watch->subscription);
+    free(watch);
+}
+
+static enum lk_status open_redis(struct lk_backend **backend,
+                                 const struct lk_backend_config *config) {
+    struct redis_options options = {.url = config->url, .name = "lockkit"};
+    struct server *server = calloc(1, sizeof *server);
+    int error;
+
+    if (!server)
+        return LK_NOMEM;
+    server->base.ops = &backend_redis;
+    server->label = config->label;
+    error = redis_open(&server->redis, config->loop, &options);
+    if (error) {
+        free(server);
+        return error == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
+    }
+    *backend = &server->base;
+    return LK_OK;
+}
+
+static void on_redis_closed(void *data) {
+    struct server *server = data;
+    lk_close_cb cb = server->on_closed;
+    void *cb_data = server->data;
+
+    free(server);
+    cb(cb_data);
+}
+
+static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) {
+    struct server *server = (struct server *)backend;
+
+    server->on_closed = cb;
+    server->data = data;
+    redis_close(server->redis, on_redis_closed, server);
+}
+
+const struct lk_backend_ops backend_redis = {
+    .scheme = "redis://",
+    .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS,
+    .command_size = sizeof(struct sent),
+    .open = open_redis,
+    .close = close_redis,
+    .run = run,
+    .watch = watch,
+    .unwatch = unwatch,
+};

@@ -1,0 +1,54 @@
+/* A client: one backend on one loop, and everything that is under way on it. */
+#ifndef LOCKKIT_CLIENT_H
+#define LOCKKIT_CLIENT_H
+
+#include "backend.h"
+
+#include <sys/queue.h>
+
+struct lk_queue;
+
+TAILQ_HEAD(lease_list, lk_lease);
+TAILQ_HEAD(queue_list, lk_queue);
+TAILQ_HEAD(lock_list, lk_lock);
+
+struct lk_client {
+    uv_loop_t *loop;
+    struct lk_backend *backend;
+    char label[LABEL_MAX_BYTES + 1];
+    uint32_t reply_ms, cleanup_ms;
+    uint64_t (*clock_ns)(void *data);
+    void *clock_data;
+    struct lk_counters counters;
+    uint64_t random; /* state of the jitter, not for tokens */
+
+    uv_idle_t idle;          /* runs what is due, in the next turn of the loop */
+    struct queue_list due;   /* queues whose head should attempt */
+    struct lease_list ended; /* acquisitions whose callback should run */
+
+    void *queues; /* tree of struct lk_queue, by name */
+    struct lock_list locks;
+    struct lease_list leases;
+    unsigned parts; /* leases, queues and inspections that still exist */
+    bool is_closing, is_torn_down;
+    unsigned tearing_down; /* backend and idle handle not yet closed */
+    lk_close_cb on_closed;
+    void *close_data;
+};
+
+/* Now, on the clock of validity. May be called from any thread. */
+int64_t client_now_ns(const struct lk_client *client);
+
+/* A moment `ms` from now. */
+int64_t client_moment_ns(const struct lk_client *client, uint32_t ms);
+
+/* Between half and all of `ms`, at least 1. */
+uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
+
+/* Run what is on `due` and `ended` in the next turn of the loop. */
+void client_run_soon(struct lk_client *client);
+
+/* A part has gone: the last one of a closing client tears it down. */
+void client_part_gone(struct lk_client *client);
+
+#endif

@@ -1,0 +1,151 @@
+/* Holding: renewal, and the hard local timer that says SUSPECT and LOST whatever the network does.
+ */
+#include "lease.h"
+
+#define NS_PER_MS 1000000
+
+/* A renewal that was not confirmed is repeated after this part of the TTL. */
+#define RETRY_PART 10
+#define RENEW_PART 3
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t part_ns(const struct lk_lease *lease, uint32_t part) {
+    return (int64_t)lease->policy.ttl_ms * NS_PER_MS / part;
+}
+
+/* The next moment at which something changes by itself. */
+static int64_t next_moment_ns(const struct lk_lease *lease) {
+    int64_t next_ns = atomic_load(&lease->valid_until_ns);
+    int64_t suspect_ns = next_ns - (int64_t)lease->policy.suspect_ms * NS_PER_MS + 1;
+
+    if (lease->told == LK_HELD)
+        next_ns = earlier(next_ns, suspect_ns);
+    if (lease->policy.is_renewed && lease->in_flight == 0)
+        next_ns = earlier(next_ns, lease->renew_at_ns);
+    return next_ns;
+}
+
+static void on_moment(uv_timer_t *timer);
+
+static void arm(struct lk_lease *lease) {
+    int64_t left_ns = next_moment_ns(lease) - client_now_ns(lease->client);
+    uint64_t left_ms = left_ns > 0 ? ((uint64_t)left_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
+
+    uv_update_time(lease->client->loop);
+    (void)uv_timer_start(&lease->timer, on_moment, left_ms, 0);
+}
+
+static void count(struct lk_lease *lease, enum lk_state state) {
+    struct lk_counters *counters = &lease->client->counters;
+
+    counters->suspected += state == LK_SUSPECT;
+    if (state != LK_LOST_STATE)
+        return;
+    counters->lost++;
+    counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
+}
+
+/* Last line of what calls it: the callback may release the lease. */
+static void tell_state(struct lk_lease *lease, const char *why) {
+    enum lk_state state = lk_lease_state(lease);
+
+    if (state == lease->told)
+        return;
+    lease->told = state;
+    count(lease, state);
+    if (state == LK_LOST_STATE)
+        (void)uv_timer_stop(&lease->timer);
+    else
+        arm(lease);
+    if (lease->on_state)
+        lease->on_state(lease, state, why, lease->state_data);
+}
+
+/* LOST is final: an extension that is heard of too late does not bring the lease back. */
+static void extend(struct lk_lease *lease) {
+    lease->client->counters.renewed++;
+    if (lk_lease_state(lease) == LK_LOST_STATE)
+        return;
+    atomic_store(&lease->valid_until_ns,
+                 validity_until(lease->renewal_sent_ns, lease->policy.ttl_ms));
+    lease->renew_at_ns = lease->renewal_sent_ns + part_ns(lease, RENEW_PART);
+}
+
+static const char *take_answer(struct lk_lease *lease, enum lk_status status) {
+    if (status == LK_OK) {
+        extend(lease);
+        return "renewed";
+    }
+    if (status == LK_LOST) {
+        atomic_store(&lease->valid_until_ns, VALIDITY_NONE);
+        return "the server says that it is not ours";
+    }
+    lease->client->counters.renew_failed++;
+    lease->renew_at_ns = client_now_ns(lease->client) + part_ns(lease, RETRY_PART);
+    return "the renewal was not confirmed";
+}
+
+static void on_renewal_answered(struct lk_command *command) {
+    struct lk_lease *lease = command->data;
+    const char *why;
+
+    lease->in_flight--;
+    if (lease->phase != LEASE_HELD) {
+        lease_maybe_free(lease);
+        return;
+    }
+    if (lease->told == LK_LOST_STATE)
+        return;
+    why = take_answer(lease, command->status);
+    arm(lease);
+    tell_state(lease, why);
+}
+
+static void renew(struct lk_lease *lease) {
+    uint32_t reply_ms = lease->client->reply_ms;
+    uint32_t limit_ms = lease->policy.ttl_ms / RENEW_PART;
+
+    lease->renewal_sent_ns = client_now_ns(lease->client);
+    lease_run(lease, &lease->renewal, LK_RENEW, reply_ms < limit_ms ? reply_ms : limit_ms,
+              on_renewal_answered);
+}
+
+static void on_moment(uv_timer_t *timer) {
+    struct lk_lease *lease = timer->data;
+    int64_t now_ns = client_now_ns(lease->client);
+
+    if (lk_lease_state(lease) != LK_LOST_STATE && lease->policy.is_renewed &&
+        lease->in_flight == 0 && lease->renew_at_ns <= now_ns)
+        renew(lease);
+    arm(lease);
+    tell_state(lease, "no renewal was confirmed in time");
+}
+
+void lease_hold(struct lk_lease *lease) {
+    struct lk_counters *counters = &lease->client->counters;
+
+    lease->granted_ns = client_now_ns(lease->client);
+    counters->acquired++;
+    counters->wait_ns += (uint64_t)(lease->granted_ns - lease->joined_ns);
+    lease->told = LK_HELD;
+    if (!lease->policy.has_ttl)
+        return;
+    lease->renew_at_ns = lease->sent_ns + part_ns(lease, RENEW_PART);
+    arm(lease);
+}
+
+void lease_stop_holding(struct lk_lease *lease) {
+    struct lk_counters *counters = &lease->client->counters;
+
+    (void)uv_timer_stop(&lease->timer);
+    if (lease->told != LK_LOST_STATE)
+        counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
+}
+
+void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data) {
+    lease->on_state = cb;
+    lease->state_data = data;
+}

@@ -1,0 +1,145 @@
+/* A lease: made, moved from phase to phase, looked at, and freed. */
+#include "lease.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define OWNER_BYTES (OWNER_SIZE / 2)
+
+static int make_owner(char owner[OWNER_SIZE]) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bytes[OWNER_BYTES];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return -1;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        owner[2 * i] = digits[bytes[i] >> 4];
+        owner[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    owner[OWNER_SIZE - 1] = '\0';
+    return 0;
+}
+
+/* The backend's parts of both commands follow the lease in its memory. */
+static size_t command_size(const struct lk_client *client) {
+    size_t align = _Alignof(max_align_t);
+
+    return (client->backend->ops->command_size + align - 1) / align * align;
+}
+
+static size_t lease_size(void) {
+    size_t align = _Alignof(max_align_t);
+
+    return (sizeof(struct lk_lease) + align - 1) / align * align;
+}
+
+static void adopt(struct lk_lease *lease, struct lk_lock *lock) {
+    struct lk_client *client = lock->queue->client;
+
+    lease->client = client;
+    lease->queue = lock->queue;
+    lease->queue->refs++;
+    lease->policy = lock->policy;
+    lease->phase = LEASE_QUEUED;
+    lease->last = LK_TIMEOUT;
+    lease->request.lease = lease;
+    lease->joined_ns = client_now_ns(client);
+    atomic_init(&lease->valid_until_ns, VALIDITY_NONE);
+    (void)uv_timer_init(client->loop, &lease->timer);
+    lease->timer.data = lease;
+    TAILQ_INSERT_TAIL(&client->leases, lease, in_client);
+    client->parts++;
+}
+
+enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
+    size_t extra = command_size(lock->queue->client);
+    struct lk_lease *lease = calloc(1, lease_size() + 2 * extra);
+
+    if (!lease)
+        return LK_NOMEM;
+    if (make_owner(lease->owner) != 0) {
+        free(lease);
+        return LK_UNSUPPORTED;
+    }
+    lease->command.internal = (char *)lease + lease_size();
+    lease->renewal.internal = (char *)lease + lease_size() + extra;
+    adopt(lease, lock);
+    *out = lease;
+    return LK_OK;
+}
+
+void lease_move(struct lk_lease *lease, enum lease_phase phase) {
+#define TO(phase) (1U << LEASE_##phase)
+    static const unsigned arrows[] = {
+        [LEASE_QUEUED] = TO(TRYING) | TO(RELEASING) | TO(ENDED),
+        [LEASE_TRYING] = TO(QUEUED) | TO(ORPHANED) | TO(HELD) | TO(RELEASING) | TO(ENDED),
+        [LEASE_ORPHANED] = TO(RELEASING) | TO(ENDED),
+        [LEASE_HELD] = TO(RELEASING) | TO(ENDED),
+        [LEASE_RELEASING] = TO(ENDED),
+        [LEASE_ENDED] = 0,
+    };
+#undef TO
+
+    assert(arrows[lease->phase] & 1U << phase);
+    lease->phase = phase;
+}
+
+void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb verb,
+               uint32_t reply_ms, void (*on_answer)(struct lk_command *command)) {
+    void *internal = command->internal;
+
+    memset(internal, 0, lease->client->backend->ops->command_size);
+    *command = (struct lk_command){.verb = verb,
+                                   .name = lease->queue->name,
+                                   .owner = lease->owner,
+                                   .ttl_ms = lease->policy.ttl_ms,
+                                   .reply_ms = reply_ms,
+                                   .on_answer = on_answer,
+                                   .data = lease,
+                                   .internal = internal};
+    lease->in_flight++;
+    lease->client->backend->ops->run(lease->client->backend, command);
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+    struct lk_lease *lease = handle->data;
+    struct lk_client *client = lease->client;
+
+    TAILQ_REMOVE(&client->leases, lease, in_client);
+    queue_unref(lease->queue);
+    free(lease);
+    client_part_gone(client);
+}
+
+void lease_maybe_free(struct lk_lease *lease) {
+    if (lease->phase != LEASE_ENDED || lease->in_flight > 0 || lease->is_outcome_due)
+        return;
+    if (!uv_is_closing((uv_handle_t *)&lease->timer))
+        uv_close((uv_handle_t *)&lease->timer, on_timer_closed);
+}
+
+enum lk_state lk_lease_state(const lk_lease *lease) {
+    return validity_state(atomic_load(&lease->valid_until_ns), lease->policy.suspect_ms,
+                          client_now_ns(lease->client));
+}
+
+int64_t lk_lease_remaining_ms(const lk_lease *lease) {
+    return validity_left_ms(atomic_load(&lease->valid_until_ns), client_now_ns(lease->client));
+}
+
+enum lk_status lk_lease_check(const lk_lease *lease, uint32_t need_ms) {
+    int64_t until_ns = atomic_load(&lease->valid_until_ns);
+    int64_t then_ns = client_moment_ns(lease->client, need_ms);
+
+    return validity_state(until_ns, 0, then_ns) == LK_LOST_STATE ? LK_LOST : LK_OK;
+}
+
+uint64_t lk_lease_fence(const lk_lease *lease) {
+    return lease->fence;
+}
+
+const char *lk_lease_owner(const lk_lease *lease) {
+    return lease->owner;
+}

@@ -1,0 +1,122 @@
+/* One acquisition, from the call of lk_acquire() until nothing of it is left at the server.
+ *
+ * Request and lease are one object with one owner token and one allocation, so that nothing can
+ * run out of memory between a grant and the moment it is given back.
+ *
+ *            head of      granted                lk_release
+ *            the queue    and valid              (or client closes)
+ *    QUEUED ──────────► TRYING ──────────► HELD ──────────► RELEASING ──► ENDED
+ *      │ ▲                │ │ │              │  lk_abandon     ▲           ▲ ▲
+ *      │ └─ refused, ─────┘ │ │              └─────────────────┼───────────┘ │
+ *      │    unanswered      │ │ no answer to LK_TRY            │             │
+ *      │                    │ └────────────────────────────────┤             │
+ *      │          wait over,│                                  │             │
+ *      │          cancelled ▼          granted, no answer      │             │
+ *      │                ORPHANED ──────────────────────────────┤             │
+ *      │                    └─ refused, not sent ──────────────┼─────────────┤
+ *      │ wait over or cancelled:  an attempt was unanswered    │             │
+ *      └───────────────────────────────────────────────────────┘             │
+ *      └────────────────────────  none was ──────────────────────────────────┘
+ *
+ * RELEASING repeats the release until it is confirmed or the clean-up time has passed. After ENDED
+ * the memory goes as soon as the callback has run and no command is under way. */
+#ifndef LOCKKIT_LEASE_H
+#define LOCKKIT_LEASE_H
+
+#include "queue.h"
+#include "validity.h"
+
+#include <stdatomic.h>
+
+enum lease_phase {
+    LEASE_QUEUED,
+    LEASE_TRYING,
+    LEASE_ORPHANED, /* the caller has gone while an attempt was under way */
+    LEASE_HELD,
+    LEASE_RELEASING,
+    LEASE_ENDED,
+};
+
+/* The options of the lock, with defaults filled in: a lease may outlive its lk_lock. */
+struct lk_policy {
+    uint32_t ttl_ms, suspect_ms, poll_ms;
+    bool has_ttl, is_renewed;
+};
+
+struct lk_lock {
+    struct lk_queue *queue;
+    struct lk_policy policy;
+    TAILQ_ENTRY(lk_lock) entry;
+};
+
+struct lk_request {
+    struct lk_lease *lease;
+};
+
+struct lk_lease {
+    struct lk_client *client;
+    struct lk_queue *queue;
+    struct lk_policy policy;
+    enum lease_phase phase;
+    char owner[OWNER_SIZE];
+    /* By phase: the end of the wait; renewal, SUSPECT or LOST, whichever is next; the next release.
+     */
+    uv_timer_t timer;
+    struct lk_command command; /* acquire, and later release */
+    struct lk_command renewal;
+    unsigned in_flight; /* of these two */
+    int64_t sent_ns, renewal_sent_ns;
+    int64_t joined_ns;
+    bool is_doubtful; /* an attempt was not answered: it may take effect, even later */
+
+    struct lk_request request;
+    lk_acquire_cb on_acquired;
+    void *acquire_data;
+    bool is_try;
+    enum lk_status last;    /* what to say when the wait ends */
+    enum lk_status outcome; /* what the callback will be told */
+    bool is_outcome_due;    /* on client->ended */
+
+    _Atomic int64_t valid_until_ns; /* read from other threads by the blocking facade */
+    int64_t renew_at_ns, granted_ns;
+    uint64_t fence;
+    enum lk_state told;
+    lk_state_cb on_state;
+    void *state_data;
+
+    lk_release_cb on_released;
+    void *release_data;
+    int64_t cleanup_until_ns;
+    bool is_answered; /* the release has been reported to the caller */
+
+    TAILQ_ENTRY(lk_lease) in_queue, in_client, in_ended;
+};
+
+/* A fresh lease with a fresh owner token, QUEUED but in no queue. */
+LK_CHECK enum lk_status lease_new(struct lk_lease **lease, struct lk_lock *lock);
+
+/* Change the phase. Aborts on an arrow that is not in the picture. */
+void lease_move(struct lk_lease *lease, enum lease_phase phase);
+
+/* Start `command`, one of the lease's own. */
+void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb verb,
+               uint32_t reply_ms, void (*on_answer)(struct lk_command *command));
+
+/* Free it, if ENDED and nothing refers to it any more. */
+void lease_maybe_free(struct lk_lease *lease);
+
+/* acquire.c */
+void lease_attempt(struct lk_lease *lease, enum queue_reason reason);
+void lease_end_request(struct lk_lease *lease, enum lk_status status);
+/* Run the callback of an acquisition that has ended. */
+void lease_tell_outcome(struct lk_lease *lease);
+
+/* hold.c */
+void lease_hold(struct lk_lease *lease);
+/* Stop timer and renewal, and count the time. */
+void lease_stop_holding(struct lk_lease *lease);
+
+/* release.c */
+void lease_release(struct lk_lease *lease);
+
+#endif

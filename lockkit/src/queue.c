@@ -1,0 +1,139 @@
+/* The local waiters of one name. */
+#include "queue.h"
+#include "lease.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct lk_queue *queue_new(struct lk_client *client, const char *name) {
+    size_t size = strlen(name) + 1;
+    struct lk_queue *queue = calloc(1, sizeof *queue + size);
+
+    if (!queue)
+        return NULL;
+    memcpy(queue->name_copy, name, size);
+    queue->name = queue->name_copy;
+    queue->client = client;
+    TAILQ_INIT(&queue->waiters);
+    if (!tsearch(queue, &client->queues, compare)) {
+        free(queue);
+        return NULL;
+    }
+    (void)uv_timer_init(client->loop, &queue->poll);
+    queue->poll.data = queue;
+    client->parts++;
+    return queue;
+}
+
+struct lk_queue *queue_ref(struct lk_client *client, const char *name) {
+    struct lk_queue **found = tfind(&name, &client->queues, compare);
+    struct lk_queue *queue = found ? *found : queue_new(client, name);
+
+    if (queue)
+        queue->refs++;
+    return queue;
+}
+
+static void on_queue_closed(uv_handle_t *handle) {
+    struct lk_queue *queue = handle->data;
+    struct lk_client *client = queue->client;
+
+    free(queue);
+    client_part_gone(client);
+}
+
+void queue_unref(struct lk_queue *queue) {
+    struct lk_backend *backend = queue->client->backend;
+
+    if (--queue->refs > 0)
+        return;
+    if (queue->watch)
+        backend->ops->unwatch(backend, queue->watch);
+    tdelete(queue, &queue->client->queues, compare);
+    uv_close((uv_handle_t *)&queue->poll, on_queue_closed);
+}
+
+/* Attempt in the next turn of the loop. What has come meanwhile needs no attempt of its own. */
+static void set_due(struct lk_queue *queue, enum queue_reason reason) {
+    if (queue->is_due)
+        return;
+    queue->is_due = true;
+    queue->reason = reason;
+    queue->refs++;
+    TAILQ_INSERT_TAIL(&queue->client->due, queue, entry);
+    client_run_soon(queue->client);
+}
+
+static void on_poll(uv_timer_t *timer) {
+    set_due(timer->data, QUEUE_POLL);
+}
+
+void queue_wake(struct lk_queue *queue) {
+    struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
+
+    if (!head)
+        return;
+    if (head->phase == LEASE_TRYING)
+        queue->is_woken = true;
+    else
+        set_due(queue, QUEUE_EVENT);
+}
+
+static void on_event(void *data) {
+    queue_wake(data);
+}
+
+static void watch(struct lk_queue *queue) {
+    struct lk_backend *backend = queue->client->backend;
+
+    /* Without memory for it the poll goes on alone, and the next refusal tries again. */
+    if (!queue->watch && backend->ops->watch)
+        queue->watch = backend->ops->watch(backend, queue->name, on_event, queue);
+}
+
+void queue_wait(struct lk_queue *queue, uint32_t poll_ms, int64_t remaining_ms) {
+    uint64_t wait_ms = client_jitter_ms(queue->client, poll_ms);
+
+    if (remaining_ms >= 0 && (uint64_t)remaining_ms + 1 < wait_ms)
+        wait_ms = (uint64_t)remaining_ms + 1;
+    watch(queue);
+    if (queue->is_woken)
+        set_due(queue, QUEUE_EVENT);
+    queue->is_woken = false;
+    (void)uv_timer_start(&queue->poll, on_poll, wait_ms, 0);
+}
+
+void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
+    TAILQ_INSERT_TAIL(&queue->waiters, lease, in_queue);
+    if (queue->length++ == 0)
+        set_due(queue, QUEUE_FRESH);
+}
+
+void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted) {
+    bool was_head = TAILQ_FIRST(&queue->waiters) == lease;
+    struct lk_lease *head;
+
+    TAILQ_REMOVE(&queue->waiters, lease, in_queue);
+    queue->length--;
+    head = TAILQ_FIRST(&queue->waiters);
+    if (!head)
+        (void)uv_timer_stop(&queue->poll);
+    else if (is_granted)
+        queue_wait(queue, head->policy.poll_ms, -1);
+    else if (was_head && lease->phase == LEASE_TRYING)
+        set_due(queue, QUEUE_FRESH);
+}
+
+void queue_attempt(struct lk_queue *queue) {
+    struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
+
+    if (!head || head->phase != LEASE_QUEUED)
+        return;
+    (void)uv_timer_stop(&queue->poll);
+    lease_attempt(head, queue->reason);
+}

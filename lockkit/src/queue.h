@@ -1,0 +1,46 @@
+/* The local waiters of one name, first come first served: only the head attempts at the server.
+ *
+ * The head is QUEUED or TRYING. While it is QUEUED, one of these brings its next attempt: an event
+ * (the lock may have become free), the poll timer (jittered, and never later than the end of the
+ * present holder's TTL), or, for a head that has not attempted yet, the next turn of the loop. Each
+ * event costs one attempt, however many wait. */
+#ifndef LOCKKIT_QUEUE_H
+#define LOCKKIT_QUEUE_H
+
+#include "client.h"
+
+enum queue_reason { QUEUE_FRESH, QUEUE_POLL, QUEUE_EVENT };
+
+struct lk_queue {
+    const char *name; /* the key; first, so that a search needs no whole `struct lk_queue` */
+    struct lk_client *client;
+    unsigned refs; /* locks, leases and inspections */
+    struct lease_list waiters;
+    unsigned length;
+    uv_timer_t poll;
+    struct lk_watch *watch;   /* NULL until the first contention */
+    bool is_due, is_woken;    /* on client->due; an event came during an attempt */
+    enum queue_reason reason; /* of the attempt that is due */
+    TAILQ_ENTRY(lk_queue) entry;
+    char name_copy[];
+};
+
+/* Find or make the queue of `name`, with one reference more. NULL without memory. */
+struct lk_queue *queue_ref(struct lk_client *client, const char *name);
+void queue_unref(struct lk_queue *queue);
+
+void queue_join(struct lk_queue *queue, struct lk_lease *lease);
+/* `lease` leaves, having got the lock (`is_granted`) or given up. */
+void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted);
+
+/* The head has been refused: wait for an event, for `poll_ms` at most, and no longer than
+ * `remaining_ms` (negative: unknown). */
+void queue_wait(struct lk_queue *queue, uint32_t poll_ms, int64_t remaining_ms);
+
+/* The lock may have become free. */
+void queue_wake(struct lk_queue *queue);
+
+/* Let the head attempt, if it is still there and idle. Called by the client for what is due. */
+void queue_attempt(struct lk_queue *queue);
+
+#endif

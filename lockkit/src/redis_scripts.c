@@ -1,0 +1,44 @@
+/* The Lua scripts and their digests. */
+#include "redis_scripts.h"
+
+static const struct redis_script scripts[] = {
+    /* {1, fence}, or {0, remaining ms}. Idempotent for its own token: after a lost reply it finds
+     * its grant again. A fencing token is minted only with a new grant, and before it, so that a
+     * counter that cannot be incremented grants nothing. Lua's own conversion of a large number
+     * would turn to 1e+15, hence the format. */
+    [LK_ACQUIRE] = {.text =
+                        "local held = redis.call('GET', KEYS[1])\n"
+                        "if held and string.sub(held, 1, 40) == ARGV[1] then\n"
+                        "  redis.call('PEXPIRE', KEYS[1], ARGV[2])\n"
+                        "  return {1, tonumber(string.match(held, '^%x+:(%d+):'))}\n"
+                        "end\n"
+                        "if held then return {0, redis.call('PTTL', KEYS[1])} end\n"
+                        "local fence = redis.call('INCR', KEYS[2])\n"
+                        "redis.call('SET', KEYS[1],\n"
+                        "  string.format('%s:%.0f:%s', ARGV[1], fence, ARGV[3]), 'PX', ARGV[2])\n"
+                        "return {1, fence}\n",
+                    .sha1 = "01fc86d2d759e6597a299e5db44f849d69fffe1b"},
+    /* Extends what is still ours; never creates. */
+    [LK_RENEW] = {.text = "local held = redis.call('GET', KEYS[1])\n"
+                          "if not held or string.sub(held, 1, 40) ~= ARGV[1] then return {0} end\n"
+                          "redis.call('PEXPIRE', KEYS[1], ARGV[2])\n"
+                          "return {1}\n",
+                  .sha1 = "c16ffc1b4993dadf17350b927c66b542af3b5c56"},
+    /* A channel that may not be published to must not hide that the lock was given back. */
+    [LK_RELEASE] = {.text =
+                        "local held = redis.call('GET', KEYS[1])\n"
+                        "if not held or string.sub(held, 1, 40) ~= ARGV[1] then return {0} end\n"
+                        "redis.call('DEL', KEYS[1])\n"
+                        "redis.pcall('PUBLISH', ARGV[4], 'free')\n"
+                        "return {1}\n",
+                    .sha1 = "1f1d418da3941e2738fb3acd17e4c7d7fe1666fb"},
+    /* {1}, or {1, value, remaining ms}. */
+    [LK_INSPECT] = {.text = "local held = redis.call('GET', KEYS[1])\n"
+                            "if not held then return {1} end\n"
+                            "return {1, held, redis.call('PTTL', KEYS[1])}\n",
+                    .sha1 = "190646fd523545c997cd98a1c6646f4b96169fab"},
+};
+
+const struct redis_script *redis_script(enum lk_verb verb) {
+    return &scripts[verb];
+}

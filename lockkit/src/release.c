@@ -1,0 +1,97 @@
+/* Giving back: a lease that the caller releases, and one that may have been granted to nobody.
+ *
+ * Happy path: one release, confirmed. Without an answer the caller is told UNKNOWN, and the release
+ * is repeated until it is confirmed, or until the clean-up time or the TTL has passed, after which
+ * the server has forgotten the lock by itself. Repeating is safe: a release only ever deletes what
+ * carries this lease's owner token. "Not yours" is final as well, except while an attempt of ours
+ * is unanswered: that attempt may reach the server after the release. */
+#include "lease.h"
+
+static void end(struct lk_lease *lease) {
+    lease_move(lease, LEASE_ENDED);
+    lease_maybe_free(lease);
+}
+
+static void count(struct lk_lease *lease, enum lk_status status) {
+    struct lk_counters *counters = &lease->client->counters;
+
+    counters->released += status == LK_OK;
+    counters->release_lost += status == LK_LOST;
+    counters->unknown += status == LK_UNKNOWN;
+}
+
+/* Tell the caller, once. Last line of what calls it. */
+static void report(struct lk_lease *lease, enum lk_status status) {
+    lk_release_cb cb = lease->on_released;
+
+    if (lease->is_answered)
+        return;
+    lease->is_answered = true;
+    count(lease, status);
+    if (cb)
+        cb(status, lease->release_data);
+}
+
+static bool is_final(const struct lk_lease *lease, enum lk_status status) {
+    if (client_now_ns(lease->client) >= lease->cleanup_until_ns)
+        return true;
+    if (status == LK_LOST)
+        return !lease->is_doubtful || lease->client->is_closing;
+    return status == LK_OK;
+}
+
+static void on_retry(uv_timer_t *timer);
+
+static void on_release_answered(struct lk_command *command) {
+    struct lk_lease *lease = command->data;
+    enum lk_status status = command->status;
+
+    lease->in_flight--;
+    if (status != LK_OK && status != LK_LOST)
+        status = LK_UNKNOWN;
+    if (status == LK_OK)
+        queue_wake(lease->queue);
+    if (is_final(lease, status))
+        end(lease);
+    else
+        (void)uv_timer_start(&lease->timer, on_retry,
+                             client_jitter_ms(lease->client, lease->policy.poll_ms), 0);
+    report(lease, status);
+}
+
+static void give_back(struct lk_lease *lease) {
+    lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
+}
+
+static void on_retry(uv_timer_t *timer) {
+    give_back(timer->data);
+}
+
+void lease_release(struct lk_lease *lease) {
+    uint32_t cleanup_ms = lease->client->cleanup_ms;
+
+    if (lease->phase == LEASE_HELD)
+        lease_stop_holding(lease);
+    else
+        lease->is_answered = true;
+    if (lease->policy.has_ttl && lease->policy.ttl_ms < cleanup_ms)
+        cleanup_ms = lease->policy.ttl_ms;
+    lease->cleanup_until_ns = client_moment_ns(lease->client, cleanup_ms);
+    lease_move(lease, LEASE_RELEASING);
+    give_back(lease);
+}
+
+void lk_release(lk_lease *lease, lk_release_cb cb, void *data) {
+    lease->on_released = cb;
+    lease->release_data = data;
+    lease_release(lease);
+}
+
+void lk_abandon(lk_lease *lease) {
+    if (!lease->policy.has_ttl) {
+        lk_release(lease, NULL, NULL);
+        return;
+    }
+    lease_stop_holding(lease);
+    end(lease);
+}

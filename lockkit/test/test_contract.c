@@ -1,0 +1,484 @@
+/* The contract of lockkit.h, held by every backend: the same tests run over each. */
+#include "fault.h"
+#include "fixture.h"
+
+static const char *url; /* of the backend under test */
+
+static int set_up(void **state) {
+    struct fixture *fixture = malloc(sizeof *fixture);
+
+    assert_non_null(fixture);
+    fixture_init(fixture);
+    fixture->client = open_client(fixture, url);
+    fixture->lock = open_lock(fixture, fixture->client, 2000);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    fixture_end(*state);
+    free(*state);
+    return 0;
+}
+
+static bool has(const struct fixture *fixture, enum lk_caps cap) {
+    return (lk_client_caps(fixture->client) & cap) != 0;
+}
+
+static void assert_free(struct fixture *fixture, lk_lock *lock) {
+    struct caller caller;
+
+    assert_int_equal(take(fixture, &caller, lock, 10000), LK_OK);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+}
+
+static void test_lock_is_granted_and_given_back(void **state) {
+    struct fixture *fixture = *state;
+    struct caller caller;
+    struct lk_counters counters;
+
+    assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
+    assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
+    assert_int_equal(lk_lease_check(caller.lease, 100), LK_OK);
+    assert_true(lk_lease_remaining_ms(caller.lease) > 100);
+    assert_int_equal(strlen(lk_lease_owner(caller.lease)), 40);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+    lk_client_counters(fixture->client, &counters);
+    assert_int_equal(counters.acquired, 1);
+    assert_int_equal(counters.released, 1);
+    assert_true(counters.wait_ns > 0 && counters.hold_ns > 0);
+}
+
+static void test_try_of_a_held_lock_is_busy(void **state) {
+    struct fixture *fixture = *state;
+    struct caller first, second;
+
+    assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
+    assert_int_equal(take(fixture, &second, fixture->lock, LK_TRY), LK_BUSY);
+    assert_null(second.lease);
+    assert_int_equal(give(fixture, &first), LK_OK);
+    assert_free(fixture, fixture->lock);
+}
+
+static void test_try_does_not_overtake_a_waiter(void **state) {
+    struct fixture *fixture = *state;
+    struct caller first, waiter, late;
+
+    assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
+    start(&waiter, fixture->lock, LK_FOREVER);
+    assert_int_equal(take(fixture, &late, fixture->lock, LK_TRY), LK_BUSY);
+    assert_int_equal(waiter.calls, 0);
+    assert_int_equal(give(fixture, &first), LK_OK);
+    WAIT(fixture, waiter.calls == 1);
+    assert_int_equal(give(fixture, &waiter), LK_OK);
+}
+
+static void test_wait_that_is_over_is_a_timeout(void **state) {
+    struct fixture *fixture = *state;
+    struct caller first, second, third;
+
+    assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
+    start(&second, fixture->lock, 40);
+    assert_int_equal(take(fixture, &third, fixture->lock, 20), LK_TIMEOUT);
+    WAIT(fixture, second.calls == 1);
+    assert_int_equal(second.status, LK_TIMEOUT);
+    assert_int_equal(give(fixture, &first), LK_OK);
+    assert_free(fixture, fixture->lock);
+}
+
+static void test_owner_token_is_new_for_each_acquisition(void **state) {
+    struct fixture *fixture = *state;
+    struct caller caller;
+    char before[41];
+
+    assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
+    memcpy(before, lk_lease_owner(caller.lease), sizeof before);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+    assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
+    assert_string_not_equal(before, lk_lease_owner(caller.lease));
+    assert_int_equal(give(fixture, &caller), LK_OK);
+}
+
+#define CONTENDERS 200
+
+/* Many callers of one lock, and what they saw. */
+struct crowd {
+    struct fixture *fixture;
+    lk_lock *locks[2];
+    struct member {
+        struct crowd *crowd;
+        uv_timer_t work;
+        lk_lease *lease;
+    } members[CONTENDERS];
+    int inside, overlaps, served, order_errors;
+    uint64_t fence;
+    struct member *last;
+    bool is_ordered;
+};
+
+static void on_work_done(uv_timer_t *timer) {
+    struct member *member = timer->data;
+
+    member->crowd->inside--;
+    lk_release(member->lease, NULL, NULL);
+    uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void on_member_granted(lk_request *request, enum lk_status status, lk_lease *lease,
+                              void *data) {
+    struct member *member = data;
+    struct crowd *crowd = member->crowd;
+
+    (void)request;
+    assert_int_equal(status, LK_OK);
+    crowd->overlaps += crowd->inside++ > 0;
+    assert_true(lk_lease_fence(lease) > crowd->fence);
+    crowd->fence = lk_lease_fence(lease);
+    crowd->order_errors += crowd->last && member < crowd->last;
+    crowd->last = member;
+    crowd->served++;
+    member->lease = lease;
+    (void)uv_timer_init(&crowd->fixture->loop, &member->work);
+    member->work.data = member;
+    (void)uv_timer_start(&member->work, on_work_done, 0, 0);
+}
+
+static struct crowd *crowd_start(struct fixture *fixture, lk_lock *one, lk_lock *other) {
+    struct crowd *crowd = calloc(1, sizeof *crowd);
+
+    assert_non_null(crowd);
+    crowd->fixture = fixture;
+    crowd->locks[0] = one;
+    crowd->locks[1] = other;
+    for (int i = 0; i < CONTENDERS; i++) {
+        crowd->members[i].crowd = crowd;
+        assert_int_equal(lk_acquire(crowd->locks[i % 2], LK_FOREVER, on_member_granted,
+                                    &crowd->members[i], NULL),
+                         LK_OK);
+    }
+    return crowd;
+}
+
+static void test_waiters_of_a_client_are_served_in_order(void **state) {
+    struct fixture *fixture = *state;
+    struct crowd *crowd = crowd_start(fixture, fixture->lock, fixture->lock);
+
+    WAIT(fixture, crowd->served == CONTENDERS && crowd->inside == 0);
+    assert_int_equal(crowd->overlaps, 0);
+    assert_int_equal(crowd->order_errors, 0);
+    free(crowd);
+}
+
+static void test_holders_of_two_clients_never_overlap(void **state) {
+    struct fixture *fixture = *state;
+    lk_client *client;
+    struct crowd *crowd;
+
+    if (!has(fixture, LK_CAP_CROSS_PROCESS))
+        return;
+    client = open_client(fixture, url);
+    crowd = crowd_start(fixture, fixture->lock, open_lock(fixture, client, 2000));
+    WAIT(fixture, crowd->served == CONTENDERS && crowd->inside == 0);
+    assert_int_equal(crowd->overlaps, 0);
+    close_client(fixture, client);
+    free(crowd);
+}
+
+/* Enough turns of the loop to pass every stage of an acquisition. */
+#define MOMENTS 12
+
+static void turn(struct fixture *fixture, int times) {
+    while (times-- > 0)
+        (void)uv_run(&fixture->loop, UV_RUN_ONCE);
+}
+
+static void test_cancel_at_each_moment_leaves_nothing_held(void **state) {
+    struct fixture *fixture = *state;
+    struct caller caller;
+
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        start(&caller, fixture->lock, LK_FOREVER);
+        turn(fixture, moment);
+        if (caller.request)
+            lk_cancel(caller.request);
+        WAIT(fixture, caller.calls > 0);
+        turn(fixture, 3);
+        assert_int_equal(caller.calls, 1);
+        if (caller.lease)
+            assert_int_equal(give(fixture, &caller), LK_OK);
+        else
+            assert_int_equal(caller.status, LK_CANCELED);
+        assert_free(fixture, fixture->lock);
+    }
+}
+
+static void test_waiters_can_be_cancelled_in_any_place(void **state) {
+    struct fixture *fixture = *state;
+    struct caller holder, waiters[3];
+
+    for (int place = 0; place < 3; place++) {
+        assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
+        for (int i = 0; i < 3; i++)
+            start(&waiters[i], fixture->lock, LK_FOREVER);
+        turn(fixture, 4);
+        lk_cancel(waiters[place].request);
+        assert_int_equal(waiters[place].calls, 0);
+        assert_int_equal(give(fixture, &holder), LK_OK);
+        for (int i = 0; i < 3; i++) {
+            WAIT(fixture, waiters[i].calls == 1);
+            assert_int_equal(waiters[i].status, i == place ? LK_CANCELED : LK_OK);
+            if (i != place)
+                assert_int_equal(give(fixture, &waiters[i]), LK_OK);
+        }
+    }
+}
+
+static void test_close_at_each_moment_gives_everything_back(void **state) {
+    struct fixture *fixture = *state;
+    struct caller holder, waiter, releaser;
+    lk_client *client;
+    bool is_closed;
+
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        is_closed = false;
+        client = open_client(fixture, url);
+        start(&holder, open_lock(fixture, client, 2000), LK_FOREVER);
+        start(&waiter, open_lock(fixture, client, 2000), LK_FOREVER);
+        start(&releaser, open_lock(fixture, client, 2000), LK_FOREVER);
+        turn(fixture, moment);
+        if (holder.lease && moment % 2)
+            lk_release(holder.lease, on_caller_released, &holder);
+        lk_client_close(client, on_flag, &is_closed);
+        lk_client_close(client, on_flag, &is_closed);
+        WAIT(fixture, is_closed);
+        assert_int_equal(holder.calls, 1);
+        assert_int_equal(waiter.calls, 1);
+        assert_int_equal(waiter.status, LK_CANCELED);
+        assert_int_equal(releaser.calls, 1);
+        assert_free(fixture, fixture->lock);
+    }
+}
+
+static void test_lock_may_be_closed_while_its_lease_is_held(void **state) {
+    struct fixture *fixture = *state;
+    lk_lock *lock = open_lock(fixture, fixture->client, 2000);
+    struct caller holder, waiter;
+
+    assert_int_equal(take(fixture, &holder, lock, LK_TRY), LK_OK);
+    start(&waiter, lock, LK_FOREVER);
+    lk_lock_close(lock);
+    assert_int_equal(give(fixture, &holder), LK_OK);
+    WAIT(fixture, waiter.calls == 1);
+    assert_int_equal(give(fixture, &waiter), LK_OK);
+}
+
+static void test_fence_rises_across_clients_and_restarts(void **state) {
+    struct fixture *fixture = *state;
+    uint64_t last = 0;
+    struct caller caller;
+    lk_client *client;
+
+    for (int i = 0; i < 10; i++) {
+        client = open_client(fixture, url);
+        assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 2000), LK_FOREVER),
+                         LK_OK);
+        assert_true(lk_lease_fence(caller.lease) > last);
+        last = lk_lease_fence(caller.lease);
+        if (i % 2)
+            assert_int_equal(give(fixture, &caller), LK_OK);
+        close_client(fixture, client);
+    }
+}
+
+static void test_abandoned_lock_stays_held_until_its_ttl(void **state) {
+    struct fixture *fixture = *state;
+    struct caller caller;
+    uint64_t fence;
+
+    assert_int_equal(take(fixture, &caller, open_lock(fixture, fixture->client, 300), LK_TRY),
+                     LK_OK);
+    fence = lk_lease_fence(caller.lease);
+    lk_abandon(caller.lease);
+    if (has(fixture, LK_CAP_TTL))
+        assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_BUSY);
+    assert_int_equal(take(fixture, &caller, fixture->lock, 10000), LK_OK);
+    assert_true(lk_lease_fence(caller.lease) > fence);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+}
+
+struct seen {
+    int calls;
+    enum lk_status status;
+    bool is_held;
+    char owner[41], label[16];
+    uint64_t fence;
+    int64_t remaining_ms;
+    unsigned waiters;
+};
+
+static void on_inspected(enum lk_status status, const struct lk_holder *holder, unsigned waiters,
+                         void *data) {
+    struct seen *seen = data;
+
+    seen->calls++;
+    seen->status = status;
+    seen->is_held = holder != NULL;
+    seen->waiters = waiters;
+    if (!holder)
+        return;
+    (void)snprintf(seen->owner, sizeof seen->owner, "%s", holder->owner);
+    (void)snprintf(seen->label, sizeof seen->label, "%s", holder->label);
+    seen->fence = holder->fence;
+    seen->remaining_ms = holder->remaining_ms;
+}
+
+static struct seen look(struct fixture *fixture) {
+    struct seen seen = {0};
+
+    assert_int_equal(lk_inspect(fixture->lock, on_inspected, &seen), LK_OK);
+    assert_int_equal(seen.calls, 0);
+    WAIT(fixture, seen.calls == 1);
+    assert_int_equal(seen.status, LK_OK);
+    return seen;
+}
+
+static void test_inspect_shows_holder_and_waiters(void **state) {
+    struct fixture *fixture = *state;
+    struct caller holder, waiter;
+    struct seen seen = look(fixture);
+
+    assert_false(seen.is_held);
+    assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
+    start(&waiter, fixture->lock, LK_FOREVER);
+    seen = look(fixture);
+    assert_true(seen.is_held);
+    assert_string_equal(seen.owner, lk_lease_owner(holder.lease));
+    assert_string_equal(seen.label, "test");
+    assert_int_equal(seen.fence, lk_lease_fence(holder.lease));
+    assert_int_equal(seen.waiters, 1);
+    assert_true(has(fixture, LK_CAP_TTL) ? seen.remaining_ms > 0 : seen.remaining_ms == -1);
+    assert_int_equal(give(fixture, &holder), LK_OK);
+    WAIT(fixture, waiter.calls == 1);
+    assert_int_equal(give(fixture, &waiter), LK_OK);
+}
+
+/* A caller that releases and acquires again inside its callbacks. */
+struct repeater {
+    struct caller caller;
+    lk_lock *lock;
+    int left;
+};
+
+static void on_repeat(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    struct repeater *repeater = data;
+
+    (void)request;
+    assert_int_equal(status, LK_OK);
+    lk_release(lease, NULL, NULL);
+    if (--repeater->left > 0)
+        assert_int_equal(lk_acquire(repeater->lock, LK_FOREVER, on_repeat, repeater, NULL), LK_OK);
+}
+
+static void test_callbacks_may_release_and_acquire(void **state) {
+    struct fixture *fixture = *state;
+    struct repeater repeaters[2] = {{.lock = fixture->lock, .left = 50},
+                                    {.lock = fixture->lock, .left = 50}};
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(lk_acquire(repeaters[i].lock, LK_FOREVER, on_repeat, &repeaters[i], NULL),
+                         LK_OK);
+    WAIT(fixture, repeaters[0].left == 0 && repeaters[1].left == 0);
+}
+
+static void test_bad_arguments_start_nothing(void **state) {
+    struct fixture *fixture = *state;
+    struct lk_client_options options = {.size = sizeof options + 1};
+    struct lk_lock_options policy = {.size = sizeof policy, .ttl_ms = 9};
+    char name[600];
+    lk_client *client;
+    lk_lock *lock;
+
+    assert_int_equal(lk_client_open(&client, &fixture->loop, "ftp://x", NULL), LK_INVALID);
+    assert_int_equal(lk_client_open(&client, &fixture->loop, url, &options), LK_INVALID);
+    assert_null(client);
+    assert_int_equal(lk_lock_open(&lock, fixture->client, "", NULL), LK_INVALID);
+    assert_int_equal(lk_lock_open(&lock, fixture->client, "x", &policy), LK_INVALID);
+    policy = (struct lk_lock_options){.size = sizeof policy, .ttl_ms = 100, .suspect_ms = 100};
+    assert_int_equal(lk_lock_open(&lock, fixture->client, "x", &policy), LK_INVALID);
+    memset(name, 'n', sizeof name);
+    name[513] = '\0';
+    assert_int_equal(lk_lock_open(&lock, fixture->client, name, NULL), LK_INVALID);
+    assert_null(lock);
+    name[512] = '\0';
+    assert_int_equal(lk_lock_open(&lock, fixture->client, name, NULL), LK_OK);
+    assert_free(fixture, lock);
+}
+
+static void on_inspected_without_memory(enum lk_status status, const struct lk_holder *holder,
+                                        unsigned waiters, void *data) {
+    (void)status;
+    (void)holder;
+    (void)waiters;
+    ++*(int *)data;
+}
+
+static void use_client(struct fixture *fixture, lk_client *client) {
+    struct lk_lock_options policy = {.size = sizeof policy, .ttl_ms = 100};
+    struct caller callers[2] = {{0}};
+    int started = 0, inspected = 0, expected = 0;
+    lk_lock *lock;
+
+    if (lk_lock_open(&lock, client, fixture->name, &policy) != LK_OK)
+        return;
+    for (int i = 0; i < 2; i++)
+        started += lk_acquire(lock, 50, on_caller_acquired, &callers[i], NULL) == LK_OK;
+    expected = lk_inspect(lock, on_inspected_without_memory, &inspected) == LK_OK;
+    WAIT(fixture, callers[0].calls + callers[1].calls == started && inspected == expected);
+}
+
+static void live_without_memory(void *arg) {
+    struct fixture *fixture = arg;
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = 200, .cleanup_ms = 300};
+    lk_client *client;
+
+    if (lk_client_open(&client, &fixture->loop, url, &options) != LK_OK)
+        return;
+    use_client(fixture, client);
+    close_client(fixture, client);
+}
+
+static void test_each_allocation_may_fail(void **state) {
+    fault_each_allocation(live_without_memory, *state);
+}
+
+static int run(const char *name, const char *backend_url) {
+#define CONTRACT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        CONTRACT(test_lock_is_granted_and_given_back),
+        CONTRACT(test_try_of_a_held_lock_is_busy),
+        CONTRACT(test_try_does_not_overtake_a_waiter),
+        CONTRACT(test_wait_that_is_over_is_a_timeout),
+        CONTRACT(test_owner_token_is_new_for_each_acquisition),
+        CONTRACT(test_waiters_of_a_client_are_served_in_order),
+        CONTRACT(test_holders_of_two_clients_never_overlap),
+        CONTRACT(test_cancel_at_each_moment_leaves_nothing_held),
+        CONTRACT(test_waiters_can_be_cancelled_in_any_place),
+        CONTRACT(test_close_at_each_moment_gives_everything_back),
+        CONTRACT(test_lock_may_be_closed_while_its_lease_is_held),
+        CONTRACT(test_fence_rises_across_clients_and_restarts),
+        CONTRACT(test_abandoned_lock_stays_held_until_its_ttl),
+        CONTRACT(test_inspect_shows_holder_and_waiters),
+        CONTRACT(test_callbacks_may_release_and_acquire),
+        CONTRACT(test_bad_arguments_start_nothing),
+        CONTRACT(test_each_allocation_may_fail),
+    };
+
+    url = backend_url;
+    return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+}
+
+int main(void) {
+    int failed = run("local", "local:");
+
+    return failed + run("redis", redis_url());
+}
