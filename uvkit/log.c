@@ -1,0 +1,162 @@
+/* Log lines: each is put together on the stack and leaves in one write(2), so that lines of several
+ * processes on one file never mix. */
+#include "log.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES 2048
+
+static const char *const level_names[] = {"debug", "info", "warn", "error"};
+
+static struct {
+    const char *service;
+    enum log_level least;
+} config = {"-", LOG_INFO};
+
+struct line {
+    char text[LINE_BYTES];
+    size_t length;
+    bool is_cut;
+};
+
+/* How `c` is written in a line: as itself, or escaped. Returns the length, at most 4. */
+static size_t escape(char c, bool is_quoted, char out[5]) {
+    static const char letters[] = "\nn\rr\tt";
+    const char *letter = NULL;
+
+    for (size_t i = 0; i + 1 < sizeof letters; i += 2)
+        if (letters[i] == c)
+            letter = &letters[i + 1];
+    if (letter != NULL)
+        return (size_t)snprintf(out, 5, "\\%c", *letter);
+    if ((unsigned char)c < 0x20 || c == 0x7f)
+        return (size_t)snprintf(out, 5, "\\x%02x", (unsigned)(unsigned char)c);
+    if (is_quoted && (c == '"' || c == '\\'))
+        return (size_t)snprintf(out, 5, "\\%c", c);
+    out[0] = c;
+    out[1] = '\0';
+    return 1;
+}
+
+/* Nothing is added any more once something did not fit. */
+static void add(struct line *line, const char *text, size_t length) {
+    size_t room = sizeof line->text - line->length - sizeof "...\n";
+
+    if (length > room)
+        line->is_cut = true;
+    if (line->is_cut)
+        return;
+    memcpy(line->text + line->length, text, length);
+    line->length += length;
+}
+
+static void add_escaped(struct line *line, const char *text, bool is_quoted) {
+    char piece[5];
+
+    for (; *text != '\0'; text++)
+        add(line, piece, escape(*text, is_quoted, piece));
+}
+
+static void add_head(struct line *line, enum log_level level) {
+    int64_t now_us = clock_wall_us();
+    time_t seconds = (time_t)(now_us / 1000000);
+    char head[128], date[32];
+    struct tm tm;
+
+    (void)gmtime_r(&seconds, &tm);
+    (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
+    (void)snprintf(head, sizeof head, "ts=%s.%06" PRId64 "Z level=%s svc=%s msg=\"", date,
+                   now_us % 1000000, level_names[level], config.service);
+    add(line, head, strlen(head));
+}
+
+static void emit(struct line *line) {
+    static const char dots[] = "...";
+
+    if (line->is_cut) {
+        memcpy(line->text + line->length, dots, sizeof dots - 1);
+        line->length += sizeof dots - 1;
+    }
+    line->text[line->length++] = '\n';
+    if (write(STDERR_FILENO, line->text, line->length) < 0)
+        return; /* there is nobody left to tell */
+}
+
+void log_init(const char *service, enum log_level least) {
+    config.service = service;
+    config.least = least;
+}
+
+int log_level_parse(const char *text, enum log_level *level) {
+    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
+        if (strcmp(text, level_names[i]) == 0) {
+            *level = (enum log_level)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+void log_write(enum log_level level, const char *message, const char *pairs, ...) {
+    struct line line = {.length = 0};
+    char formatted[LINE_BYTES];
+    int saved_errno = errno;
+    va_list args;
+
+    if (level < config.least)
+        return;
+    add_head(&line, level);
+    add_escaped(&line, message, true);
+    add(&line, "\"", 1);
+    if (pairs != NULL && pairs[0] != '\0') {
+        va_start(args, pairs);
+        (void)vsnprintf(formatted, sizeof formatted, pairs, args);
+        va_end(args);
+        add(&line, " ", 1);
+        add_escaped(&line, formatted, false);
+    }
+    emit(&line);
+    errno = saved_errno;
+}
+
+static bool has_to_be_quoted(const char *text) {
+    if (*text == '\0')
+        return true;
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text <= ' ' || *text == 0x7f || strchr("\"\\=", *text) != NULL)
+            return true;
+    return false;
+}
+
+const char *log_quote(char *buffer, size_t size, const char *text) {
+    char piece[5];
+    size_t used = 1;
+
+    if (!has_to_be_quoted(text)) {
+        (void)snprintf(buffer, size, "%s", text);
+        return buffer;
+    }
+    if (size < sizeof "\"\"") {
+        (void)snprintf(buffer, size, "%s", "");
+        return buffer;
+    }
+    buffer[0] = '"';
+    for (; *text != '\0'; text++) {
+        size_t length = escape(*text, true, piece);
+
+        if (used + length + sizeof "\"" > size)
+            break;
+        memcpy(buffer + used, piece, length);
+        used += length;
+    }
+    memcpy(buffer + used, "\"", sizeof "\"");
+    return buffer;
+}

@@ -1,0 +1,95 @@
+/* --help: what the program is, how it is called, and a line for each setting. */
+#include "settings_internal.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+void settings_variable(const struct setting *setting, const char *prefix,
+                       char name[SETTINGS_VARIABLE_BYTES]) {
+    (void)snprintf(name, SETTINGS_VARIABLE_BYTES, "%s_%s", prefix, setting->name);
+    for (char *at = name; *at != '\0'; at++)
+        *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
+}
+
+static const char *placeholder(enum setting_type type) {
+    switch (type) {
+    case SETTING_TEXT:
+        return " TEXT";
+    case SETTING_INT:
+        return " N";
+    case SETTING_DURATION:
+        return " DURATION";
+    case SETTING_SECRET:
+    case SETTING_FLAG:
+        break;
+    }
+    return "";
+}
+
+/* The first column: how the setting is given. A secret has no flag. */
+static int format_usage(const struct setting *setting, const char *prefix, char *text,
+                        size_t size) {
+    char variable[SETTINGS_VARIABLE_BYTES] = "";
+    char letter[8] = "    ";
+
+    if (setting->type == SETTING_SECRET) {
+        if (prefix != NULL)
+            settings_variable(setting, prefix, variable);
+        return snprintf(text, size, "    %s=SECRET", variable);
+    }
+    if (setting->letter != 0)
+        (void)snprintf(letter, sizeof letter, "-%c, ", setting->letter);
+    return snprintf(text, size, "%s--%s%s", letter, setting->name, placeholder(setting->type));
+}
+
+static int widest_usage(const struct setting *table, const char *prefix) {
+    static const struct setting help = {.name = "help", .type = SETTING_FLAG};
+    char text[256];
+    int widest = format_usage(&help, prefix, text, sizeof text);
+
+    for (; table->name != NULL; table++) {
+        int width = format_usage(table, prefix, text, sizeof text);
+
+        if (width > widest)
+            widest = width;
+    }
+    return widest;
+}
+
+static void print_setting(const struct setting *setting, const char *prefix, int width) {
+    char variable[SETTINGS_VARIABLE_BYTES];
+    char usage[256];
+
+    (void)format_usage(setting, prefix, usage, sizeof usage);
+    (void)printf("  %-*s  %s", width, usage, setting->help);
+    if (setting->type == SETTING_SECRET) {
+        (void)printf(" [only from the environment]\n");
+        return;
+    }
+    if (setting->type == SETTING_FLAG)
+        (void)printf(" [default %s",
+                     setting->default_text != NULL ? setting->default_text : "false");
+    else if (setting->default_text != NULL && setting->default_text[0] != '\0')
+        (void)printf(" [default %s", setting->default_text);
+    else
+        (void)printf(" [default %s", setting->type == SETTING_TEXT ? "empty" : "0");
+    if (setting->range != NULL)
+        (void)printf("; %s", setting->range);
+    if (prefix != NULL) {
+        settings_variable(setting, prefix, variable);
+        (void)printf("; %s", variable);
+    }
+    (void)printf("]\n");
+}
+
+void settings_help(const struct setting *table, const char *program, const char *about,
+                   const char *prefix, const char *rest) {
+    int width = widest_usage(table, prefix);
+
+    (void)printf("%s\nusage: %s [settings]%s%s\n\n", about, program, rest != NULL ? " " : "",
+                 rest != NULL ? rest : "");
+    for (; table->name != NULL; table++)
+        print_setting(table, prefix, width);
+    (void)printf("  %-*s  %s\n", width, "    --help", "print this and exit");
+}
