@@ -1,0 +1,318 @@
+/* What the HTTP server refuses before a handler runs, and how: status, reason, Connection. */
+#include "http_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOST  "Host: test\r\n"
+#define LIMIT 1024
+
+static int set_up(void **state) {
+    const struct http_server_options limits = {.header_limit = LIMIT, .body_limit = 4096};
+
+    *state = http_fixture_open(&limits);
+    return 0;
+}
+
+static int set_up_hasty(void **state) {
+    const struct http_server_options limits = {.header_timeout_ms = 40};
+
+    *state = http_fixture_open(&limits);
+    return 0;
+}
+
+static int set_up_impatient(void **state) {
+    const struct http_server_options limits = {.header_timeout_ms = 5000, .idle_timeout_ms = 40};
+
+    *state = http_fixture_open(&limits);
+    return 0;
+}
+
+static int set_up_for_two(void **state) {
+    const struct http_server_options limits = {.connection_limit = 2};
+
+    *state = http_fixture_open(&limits);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    http_fixture_close(*state);
+    return 0;
+}
+
+static void expect_refusal(struct http_peer *peer, int status, const char *code) {
+    char reply[2048], error[64];
+
+    assert_int_equal(http_peer_reply(peer, reply, sizeof reply), status);
+    (void)snprintf(error, sizeof error, "{\"error\":\"%s\",\"message\":\"", code);
+    if (strstr(reply, error) == NULL || strstr(reply, "application/json") == NULL)
+        fail_msg("no %s in %s", error, reply);
+}
+
+/* The refusal ends the connection, and the client can read it. */
+static void refuses(void **state, const char *request, int status, const char *code) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_close(&fixture->peer);
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    http_peer_say(&fixture->peer, request);
+    http_peer_expect(&fixture->peer, "Connection: close");
+    expect_refusal(&fixture->peer, status, code);
+    http_peer_expect_end(&fixture->peer);
+    assert_int_equal(fixture->peer.length, 0);
+}
+
+static void refuses_malformed(void **state, const char *request) {
+    refuses(state, request, 400, "bad_request");
+}
+
+static void test_malformed_requests_are_400(void **state) {
+    refuses_malformed(state, "BREW / HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "get / HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "\x16\x03\x01\x02");
+    refuses_malformed(state, "GET / HTTP/1.1\nHost: test\n\n");
+    refuses_malformed(state, "GET noslash HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "CONNECT test:80 HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET http://test HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X Y: z\r\n\r\n");
+    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X : z\r\n\r\n");
+    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST ": z\r\n\r\n");
+    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X: a\x01z\r\n\r\n");
+    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X\r\n\r\n");
+}
+
+static void test_missing_or_second_host_is_400(void **state) {
+    refuses_malformed(state, "GET / HTTP/1.1\r\n\r\n");
+    refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST HOST "\r\n");
+    refuses_malformed(state, "GET / HTTP/1.0\r\n" HOST HOST "\r\n");
+}
+
+static void test_bad_escapes_are_400(void **state) {
+    refuses_malformed(state, "GET /items/%zz HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET /items/%4 HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET /items/a%00b HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET /items/a?q=%00 HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET /items/a?q=% HTTP/1.1\r\n" HOST "\r\n");
+}
+
+#define ECHO_POST "POST /echo HTTP/1.1\r\n" HOST
+
+/* Wherever two readers could disagree on where the request ends. */
+static void test_ambiguous_framing_is_400(void **state) {
+    refuses_malformed(state,
+                      ECHO_POST "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    refuses_malformed(state,
+                      ECHO_POST "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n");
+    refuses_malformed(state, ECHO_POST "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc");
+    refuses_malformed(state, ECHO_POST "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc");
+    refuses_malformed(state, ECHO_POST "Content-Length: 3, 3\r\n\r\nabc");
+    refuses_malformed(state, ECHO_POST "Content-Length: +3\r\n\r\nabc");
+    refuses_malformed(state, ECHO_POST "Content-Length: -3\r\n\r\nabc");
+    refuses_malformed(state, ECHO_POST "Content-Length:\r\n\r\nabc");
+    refuses_malformed(state, ECHO_POST "Content-Length : 3\r\n\r\nabc");
+    refuses_malformed(state, ECHO_POST "Content-Length: 99999999999999999999\r\n\r\nabc");
+    refuses_malformed(state, "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+}
+
+static void test_bad_chunks_are_400(void **state) {
+#define CHUNKED ECHO_POST "Transfer-Encoding: chunked\r\n\r\n"
+    refuses_malformed(state, CHUNKED "x\r\n");
+    refuses_malformed(state, CHUNKED "-1\r\n");
+    refuses_malformed(state, CHUNKED "\r\n");
+    refuses_malformed(state, CHUNKED "3 \r\nabc\r\n");
+    refuses_malformed(state, CHUNKED "3\nabc\r\n");
+    refuses_malformed(state, CHUNKED "3\r\nabcd\r\n");
+    refuses_malformed(state, CHUNKED "fffffffffffffffff\r\n");
+}
+
+static void test_unknown_transfer_coding_is_501(void **state) {
+    refuses(state, ECHO_POST "Transfer-Encoding: gzip\r\n\r\n", 501, "transfer_encoding");
+    refuses(state, ECHO_POST "Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "transfer_encoding");
+    refuses(state, ECHO_POST "Transfer-Encoding: xchunked\r\n\r\n", 501, "transfer_encoding");
+}
+
+static void test_other_http_versions_are_505(void **state) {
+    refuses(state, "GET / HTTP/2.0\r\n" HOST "\r\n", 505, "http_version");
+    refuses(state, "GET / HTTP/1.2\r\n" HOST "\r\n", 505, "http_version");
+    refuses(state, "GET / HTTP/0.9\r\n\r\n", 505, "http_version");
+    refuses(state, "GET /\r\n\r\n", 505, "http_version");
+    refuses(state, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "http_version");
+}
+
+static void test_unknown_path_and_method_keep_the_connection(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "GET /none HTTP/1.1\r\n" HOST "\r\n"
+                                  "POST /items HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc"
+                                  "GET /items/ HTTP/1.1\r\n" HOST "\r\n"
+                                  "GET // HTTP/1.1\r\n" HOST "\r\n");
+    for (int i = 0; i < 4; i++)
+        expect_refusal(&fixture->peer, 404, "not_found");
+    http_peer_say(&fixture->peer, "PUT /items/1 HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(&fixture->peer, "Allow: GET, HEAD, DELETE\r\n");
+    expect_refusal(&fixture->peer, 405, "method_not_allowed");
+    http_peer_say(&fixture->peer, "HEAD /echo HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(&fixture->peer, "Allow: POST\r\n");
+}
+
+static void test_large_headers_are_431(void **state) {
+    char request[2 * LIMIT], filler[LIMIT + 1];
+
+    memset(filler, 'a', LIMIT);
+    filler[LIMIT] = '\0';
+    (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\n" HOST "X: %s\r\n\r\n", filler);
+    refuses(state, request, 431, "headers_too_large");
+    (void)snprintf(request, sizeof request, "GET /%s HTTP/1.1\r\n" HOST "\r\n", filler);
+    refuses(state, request, 431, "headers_too_large");
+    memset(filler, ' ', LIMIT);
+    (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\n" HOST "X: %s\r\n\r\n", filler);
+    refuses(state, request, 431, "headers_too_large");
+}
+
+static void test_large_body_is_413_before_it_arrives(void **state) {
+    refuses(state, ECHO_POST "Content-Length: 4097\r\n\r\n", 413, "too_large");
+    refuses(state, ECHO_POST "Content-Length: 4097\r\nExpect: 100-continue\r\n\r\n", 413,
+            "too_large");
+    refuses(state, ECHO_POST "Content-Length: 1099511627776\r\n\r\n", 413, "too_large");
+}
+
+static void test_large_chunked_body_is_413(void **state) {
+    char request[8192];
+    size_t length;
+
+    length = (size_t)snprintf(request, sizeof request, CHUNKED "1001\r\n");
+    memset(request + length, 'x', 0x1001);
+    request[length + 0x1001] = '\0';
+    refuses(state, request, 413, "too_large");
+}
+
+static void test_client_that_sends_on_still_reads_its_413(void **state) {
+    struct http_fixture *fixture = *state;
+    static char body[256 * 1024];
+
+    http_peer_say(&fixture->peer, ECHO_POST "Content-Length: 262144\r\n\r\n");
+    http_peer_send(&fixture->peer, body, sizeof body);
+    expect_refusal(&fixture->peer, 413, "too_large");
+    http_peer_close(&fixture->peer);
+    http_fixture_wait_for_connections(fixture, 0);
+}
+
+static void test_client_that_never_stops_sending_is_cut(void **state) {
+    struct http_fixture *fixture = *state;
+    static char body[4 * 1024 * 1024];
+
+    http_peer_say(&fixture->peer, ECHO_POST "Content-Length: 10000000\r\n\r\n");
+    http_peer_send(&fixture->peer, body, sizeof body);
+    http_fixture_wait_for_connections(fixture, 0);
+}
+
+static void test_slow_headers_and_slow_bodies_are_408(void **state) {
+    refuses(state, "G", 408, "timeout");
+    refuses(state, "GET / HTTP/1.1\r\nHost: te", 408, "timeout");
+    refuses(state, ECHO_POST "Content-Length: 3\r\n\r\nab", 408, "timeout");
+    refuses(state, ECHO_POST "Transfer-Encoding: chunked\r\n\r\n3\r\nab", 408, "timeout");
+}
+
+static void test_idle_connection_is_closed_without_a_word(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_expect_end(&fixture->peer);
+    assert_int_equal(fixture->peer.length, 0);
+    http_peer_close(&fixture->peer);
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    http_peer_expect_end(&fixture->peer);
+    assert_int_equal(fixture->peer.length, 0);
+}
+
+static void test_waiting_handler_is_not_timed_out(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "GET /wait HTTP/1.1\r\n" HOST "\r\n");
+    http_fixture_wait_for_waiters(fixture, 1);
+    for (int i = 0; i < 200; i++) /* each turn waits a millisecond: past the idle timeout */
+        http_peer_turn(&fixture->peer);
+    assert_false(fixture->peer.is_ended);
+    http_fixture_let_go(fixture);
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+}
+
+static void test_peer_that_does_not_read_is_cut(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+    http_fixture_wait_for_connections(fixture, 1);
+    http_fixture_wait_for_connections(fixture, 0);
+}
+
+static void test_connection_over_the_limit_is_503(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *others = calloc(2, sizeof *others);
+
+    assert_non_null(others);
+    http_peer_open(&others[0], &fixture->loop, fixture->port);
+    http_fixture_wait_for_connections(fixture, 2);
+    http_peer_open(&others[1], &fixture->loop, fixture->port);
+    http_peer_expect(&others[1], "Connection: close");
+    expect_refusal(&others[1], 503, "too_many_connections");
+    http_peer_expect_end(&others[1]);
+    http_peer_close(&others[1]);
+    http_fixture_wait_for_connections(fixture, 2);
+    http_peer_close(&others[0]);
+    http_fixture_wait_for_connections(fixture, 1);
+    http_peer_open(&others[0], &fixture->loop, fixture->port);
+    http_peer_say(&others[0], "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(&others[0], NULL, 0), 200);
+    http_peer_close(&others[0]);
+    free(others);
+}
+
+static void test_refusals_are_counted(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_server_stats stats;
+
+    refuses_malformed(state, "BREW / HTTP/1.1\r\n\r\n");
+    http_server_stats(fixture->server, &stats);
+    assert_int_equal(stats.requests, 1);
+    assert_int_equal(stats.refused, 1);
+    assert_int_equal(stats.by_status_class[4], 1);
+}
+
+#define TEST(name)           cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_IMPATIENT(name) cmocka_unit_test_setup_teardown(name, set_up_impatient, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_malformed_requests_are_400),
+        TEST(test_missing_or_second_host_is_400),
+        TEST(test_bad_escapes_are_400),
+        TEST(test_ambiguous_framing_is_400),
+        TEST(test_bad_chunks_are_400),
+        TEST(test_unknown_transfer_coding_is_501),
+        TEST(test_other_http_versions_are_505),
+        TEST(test_unknown_path_and_method_keep_the_connection),
+        TEST(test_large_headers_are_431),
+        TEST(test_large_body_is_413_before_it_arrives),
+        TEST(test_large_chunked_body_is_413),
+        TEST(test_client_that_sends_on_still_reads_its_413),
+        TEST(test_client_that_never_stops_sending_is_cut),
+        cmocka_unit_test_setup_teardown(test_slow_headers_and_slow_bodies_are_408, set_up_hasty,
+                                        tear_down),
+        TEST_IMPATIENT(test_idle_connection_is_closed_without_a_word),
+        TEST_IMPATIENT(test_waiting_handler_is_not_timed_out),
+        TEST_IMPATIENT(test_peer_that_does_not_read_is_cut),
+        cmocka_unit_test_setup_teardown(test_connection_over_the_limit_is_503, set_up_for_two,
+                                        tear_down),
+        TEST(test_refusals_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
