@@ -140,17 +140,19 @@ static void end_early(struct redis *redis, struct redis_call *call, const char *
     end_later(redis, call, place->is_sent ? REDIS_IS_UNKNOWN : REDIS_IS_NOT_SENT, why);
 }
 
+/* Those that end meanwhile wait for the next turn. */
 static void run_ended(struct redis *redis) {
-    struct redis_call *last = redis->ended.last, *call;
+    struct redis_call *last = redis->ended.last;
+    bool is_last = !last;
 
-    do {
-        call = redis->ended.first;
-        if (!call)
-            return;
+    while (!is_last) {
+        struct redis_call *call = redis->ended.first;
+
+        is_last = call == last;
         unlink_call(&redis->ended, call);
         redis->pending--;
         call->own.cb(call, NULL);
-    } while (call != last);
+    }
 }
 
 static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
@@ -222,6 +224,7 @@ static void on_down(void *data) {
 }
 
 static void expire(struct redis *redis) {
+    static const char silent[] = "no answer to anything";
     int64_t now = clock_now_ms();
     char why[128];
 
@@ -235,8 +238,11 @@ static void expire(struct redis *redis) {
         end_early(redis, call, why);
     }
     trim(redis);
-    if (redis->head != redis->sent && now - redis->silent_since_ms >= REDIS_SILENCE_MS)
-        redis_connection_drop(&redis->connection, "no answer to anything");
+    if (redis->head != redis->sent && now - redis->silent_since_ms >= REDIS_SILENCE_MS) {
+        redis_connection_drop(&redis->connection, silent);
+        /* Nothing else would find out soon: there is nothing to answer on it. */
+        redis_connection_drop(&redis->subscriptions.connection, silent);
+    }
 }
 
 static void on_timer(uv_timer_t *timer) {

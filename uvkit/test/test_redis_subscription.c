@@ -149,6 +149,35 @@ static void test_one_that_left_while_down_is_not_subscribed_again(void **state) 
     relay_close(&relay);
 }
 
+static void on_answer(struct redis_call *call, const redisReply *reply) {
+    bool *is_answered = call->data;
+
+    assert_null(reply);
+    *is_answered = true;
+}
+
+static void test_a_server_that_falls_silent_is_subscribed_to_again(void **state) {
+    struct listener a = {.begun = 0};
+    struct relay relay;
+    bool is_answered = false;
+    struct redis_call call = {.argc = 1, .argv = {"PING"}, .data = &is_answered};
+
+    (void)state;
+    relay_open(&relay);
+    relay_listen(&relay);
+    open_redis_at(relay.url);
+    listen_to(&a, channel);
+    WAIT_FOR(a.begun == 1 && redis_is_up(redis));
+    relay.is_silent = true;
+    call.deadline_ms = clock_now_ms() + 60000;
+    redis_call_start(redis, &call, on_answer);
+    WAIT_FOR(is_answered);
+    relay.is_silent = false;
+    WAIT_FOR(a.begun == 2);
+    redis_unsubscribe(redis, &a.subscription);
+    relay_close(&relay);
+}
+
 static void test_subscribers_may_leave_in_a_callback(void **state) {
     for (int victim = 0; victim < 3; victim++) {
         struct listener all[3] = {{.begun = 0}};
@@ -277,6 +306,7 @@ int main(void) {
         TEST(test_one_that_comes_later_is_told_that_it_is_effective),
         TEST(test_a_broken_connection_is_subscribed_again_and_told),
         TEST(test_one_that_left_while_down_is_not_subscribed_again),
+        TEST(test_a_server_that_falls_silent_is_subscribed_to_again),
         TEST(test_subscribers_may_leave_in_a_callback),
         TEST(test_one_that_leaves_and_comes_back_in_a_callback_is_told_again),
         TEST(test_coming_back_while_leaving_ends_subscribed),
