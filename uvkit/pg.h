@@ -90,8 +90,9 @@ struct pg_pool_stats {
     uint64_t reconnects;
 };
 
-/* Open a pool: it connects by itself, in the background. 0, or a negative libuv code (UV_EINVAL for
- * a conninfo that libpq cannot parse), and then there is nothing to undo. */
+/* Open a pool: it connects by itself, in the background; libpq blocks the loop only while it looks
+ * a host name up, so prefer an address. 0, or a negative libuv code (UV_EINVAL for a conninfo that
+ * libpq cannot parse), and then there is nothing to undo. */
 __attribute__((warn_unused_result)) int pg_pool_open(struct pg_pool **pool, uv_loop_t *loop,
                                                      const struct pg_pool_options *options);
 /* Pending queries end (NOT_SENT or UNKNOWN); held connections count as broken from now on; then

@@ -99,7 +99,7 @@ static void close_socket(struct pg_conn *conn) {
     PQfinish(conn->pg);
     conn->pg = NULL;
     conn->prepared_count = 0;
-    conn->is_doomed = false;
+    conn->farewell[0] = '\0';
 }
 
 void pg_conn_fail(struct pg_conn *conn, const char *why) {
@@ -158,17 +158,19 @@ static void step_connecting(struct pg_conn *conn) {
     }
 }
 
-/* Also sees the error with which a server announces that it closes an idle connection. */
+/* Also sees the error with which a server closes a connection that runs nothing. */
 static void on_notice(void *data, const PGresult *notice) {
     struct pg_conn *conn = data;
     const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
     const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
     char quoted[320];
 
-    if (severity != NULL && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
-        conn->is_doomed = true;
-    log_debug("postgres notice", "pool=%s text=%s", conn->pool->name,
-              log_quote(quoted, sizeof(quoted), text != NULL ? text : ""));
+    if (severity == NULL || text == NULL)
+        return; /* libpq's own */
+    if (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0)
+        pg_first_line(conn->farewell, sizeof(conn->farewell), text);
+    log_debug("postgres notice", "pool=%s severity=%s text=%s", conn->pool->name, severity,
+              log_quote(quoted, sizeof(quoted), text));
 }
 
 void pg_conn_open(struct pg_conn *conn) {
@@ -202,8 +204,8 @@ static void step_idle(struct pg_conn *conn) {
     (void)PQisBusy(conn->pg); /* parses, and so reports notices */
     if (!is_alive)
         pg_conn_fail(conn, PQerrorMessage(conn->pg));
-    else if (conn->is_doomed)
-        pg_conn_fail(conn, "the server closes the connection");
+    else if (conn->farewell[0] != '\0')
+        pg_conn_fail(conn, conn->farewell);
     else if (pg_watch_events(conn, UV_READABLE) != 0)
         pg_conn_fail(conn, "cannot watch the socket");
 }

@@ -39,7 +39,8 @@ struct pg_conn {
     unsigned failures; /* to connect, in a row */
     bool was_open;
     bool is_held;
-    bool is_doomed; /* the server announced that it will close the connection */
+    char
+        farewell[160]; /* the error with which the server announced that it closes the connection */
 };
 
 struct pg_pool {

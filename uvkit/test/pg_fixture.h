@@ -51,6 +51,7 @@ struct fixture {
     struct pg_pool *pool;
     struct proxy proxy;
     PGconn *admin;
+    char name[32];            /* of this process, pools and administrator alike */
     char conninfo[512];       /* straight to the server */
     char proxy_conninfo[512]; /* through the proxy */
     bool is_closed;
@@ -210,7 +211,7 @@ static inline void on_pool_closed(void *data) {
 static inline void open_pool(struct fixture *fixture, const char *conninfo, unsigned connections,
                              unsigned queue) {
     struct pg_pool_options options = {.conninfo = conninfo,
-                                      .name = "test_pg",
+                                      .name = fixture->name,
                                       .connections = connections,
                                       .queue = queue,
                                       .connect_timeout_ms = 1000};
@@ -253,6 +254,20 @@ static inline int ask(struct fixture *fixture, const char *sql) {
     return answer;
 }
 
+/* The backends of this process's pools, without the administrator's. */
+#define POOL_BACKENDS                                                                              \
+    "FROM pg_stat_activity WHERE application_name = current_setting('application_name') AND "      \
+    "pid <> pg_backend_pid()"
+
+static inline void connect_admin(struct fixture *fixture, const char *conninfo) {
+    const char *const names[] = {"dbname", "application_name", "options", NULL};
+    const char *const values[] = {conninfo, fixture->name, "-c client_min_messages=warning", NULL};
+
+    fixture->admin = PQconnectdbParams(names, values, 1);
+    if (PQstatus(fixture->admin) != CONNECTION_OK)
+        fail_msg("%s", PQerrorMessage(fixture->admin));
+}
+
 static inline int set_up(void **state) {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     const char *conninfo = getenv("TEST_PG");
@@ -263,9 +278,8 @@ static inline int set_up(void **state) {
         return -1;
     }
     assert_non_null(fixture);
-    fixture->admin = PQconnectdb(conninfo);
-    if (PQstatus(fixture->admin) != CONNECTION_OK)
-        fail_msg("%s", PQerrorMessage(fixture->admin));
+    (void)snprintf(fixture->name, sizeof(fixture->name), "test_pg_%d", (int)getpid());
+    connect_admin(fixture, conninfo);
     proxy_bind(&fixture->proxy, PQhost(fixture->admin), PQport(fixture->admin));
     (void)snprintf(fixture->conninfo, sizeof(fixture->conninfo),
                    "host='%s' port=%s user='%s' password='%s' dbname='%s'", PQhost(fixture->admin),
@@ -312,6 +326,19 @@ static inline void start_query(struct fixture *fixture, struct pg_query *query, 
     assert_int_equal(*ended, 0); /* never inside the call */
 }
 
+static inline void start_statement(struct fixture *fixture, struct pg_query *query,
+                                   int64_t timeout_ms, int *ended) {
+    static const struct pg_statement one = {"test_one", "SELECT $1::int", 1};
+
+    *query = (struct pg_query){.statement = &one,
+                               .params = {"1"},
+                               .deadline_ms = clock_now_ms() + timeout_ms,
+                               .data = ended};
+    *ended = 0;
+    pg_query_start(fixture->pool, query, on_ended);
+    assert_int_equal(*ended, 0);
+}
+
 /* Start it and wait. */
 static inline enum pg_status run_sql(struct fixture *fixture, struct pg_query *query,
                                      const char *sql) {
@@ -341,6 +368,16 @@ static inline void run_in_fiber(struct fixture *fixture, void (*body)(struct fix
 
     assert_int_equal(fiber_start(run_body, &run), 0);
     WAIT_FOR(fixture, run.is_done);
+}
+
+/* In a fiber, on a held connection. */
+static inline enum pg_status run_on(struct fixture *fixture, struct pg_conn *conn,
+                                    const char *sql) {
+    struct pg_query query = {.sql = sql, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+    enum pg_status status = pg_query_await(fixture->pool, &query);
+
+    pg_query_clear(&query);
+    return status;
 }
 
 #endif

@@ -202,12 +202,11 @@ static void test_query_late_in_flight_is_unknown_and_cancelled(void **state) {
     int ended;
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    start_query(fixture, &query, "SELECT pg_sleep(1000), 'test_pg'", 30, &ended);
+    start_query(fixture, &query, "SELECT pg_sleep(1000)", 30, &ended);
     WAIT_FOR(fixture, ended != 0);
     assert_int_equal(query.status, PG_UNKNOWN);
     assert_string_equal(query.message, "no answer by the deadline");
-    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
-                                   "'SELECT pg_sleep(1000)%' AND state = 'active'") == 0);
+    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 0);
     assert_int_equal(run_sql(fixture, &query, "SELECT 1"), PG_OK);
     assert_int_equal(pool_stats(fixture).reconnects, 1);
     pg_query_clear(&query);
@@ -232,23 +231,15 @@ static void test_query_late_in_prepare_is_not_sent(void **state) {
     run_in_fiber(fixture, add_in_fiber);
 }
 
-static void run_held(struct fixture *fixture, struct pg_conn *conn, const char *sql,
-                     enum pg_status status) {
-    struct pg_query query = {.sql = sql, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
-
-    assert_int_equal(pg_query_await(fixture->pool, &query), status);
-    pg_query_clear(&query);
-}
-
 static void hold_and_leave_open(struct fixture *fixture) {
     struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
 
     assert_non_null(conn);
     assert_int_equal(pool_stats(fixture).held, 1);
-    run_held(fixture, conn, "BEGIN", PG_OK);
-    run_held(fixture, conn, "CREATE TABLE test_pg_left (n int)", PG_OK);
-    run_held(fixture, conn, "SELECT 1 / 0", PG_REJECTED);
-    run_held(fixture, conn, "SELECT 1", PG_REJECTED);
+    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
+    assert_int_equal(run_on(fixture, conn, "CREATE TABLE test_pg_left (n int)"), PG_OK);
+    assert_int_equal(run_on(fixture, conn, "SELECT 1 / 0"), PG_REJECTED);
+    assert_int_equal(run_on(fixture, conn, "SELECT 1"), PG_REJECTED);
     pg_give_back(conn);
 }
 
@@ -285,8 +276,8 @@ static void hold_while_others_wait(struct fixture *fixture) {
 
     assert_null(pg_hold(fixture->pool, clock_now_ms() + 20));
     start_query(fixture, &waiting, "SELECT 1", PATIENCE_MS, &ended);
-    run_held(fixture, conn, "BEGIN", PG_OK);
-    run_held(fixture, conn, "COMMIT", PG_OK);
+    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
+    assert_int_equal(run_on(fixture, conn, "COMMIT"), PG_OK);
     assert_int_equal(ended, 0);
     pg_give_back(conn);
     while (ended == 0)
@@ -319,7 +310,7 @@ static void test_settings_of_a_connection(void **state) {
                              "SELECT current_setting('application_name'), "
                              "current_setting('client_encoding')"),
                      PG_OK);
-    assert_string_equal(pg_text(&query, 0, 0), "test_pg");
+    assert_string_equal(pg_text(&query, 0, 0), fixture->name);
     assert_string_equal(pg_text(&query, 0, 1), "UTF8");
     pg_query_clear(&query);
 }

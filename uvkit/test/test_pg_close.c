@@ -1,0 +1,175 @@
+/* The Postgres pool closed at every stage, and with every allocation failing. */
+#include "pg_fixture.h"
+
+#include "fault.h"
+
+static void test_close_before_the_loop_has_run(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+    int ended;
+
+    open_pool(fixture, fixture->conninfo, 2, 0);
+    start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
+    close_pool(fixture);
+    assert_int_not_equal(ended, 0);
+    assert_int_equal(query.status, PG_NOT_SENT);
+}
+
+static void test_close_while_connecting(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+    int ended;
+
+    proxy_listen(&fixture->proxy);
+    proxy_set(&fixture->proxy, PROXY_STALL);
+    open_pool(fixture, fixture->proxy_conninfo, 2, 0);
+    start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
+    (void)uv_run(&fixture->loop, UV_RUN_ONCE);
+    (void)uv_run(&fixture->loop, UV_RUN_ONCE);
+    close_pool(fixture);
+    assert_int_not_equal(ended, 0);
+    assert_int_equal(query.status, PG_NOT_SENT);
+}
+
+static void test_close_while_waiting_to_try_again(void **state) {
+    struct fixture *fixture = *state;
+
+    open_pool(fixture, fixture->proxy_conninfo, 2, 0); /* nobody listens */
+    for (int i = 0; i < 20; i++)
+        (void)uv_run(&fixture->loop, UV_RUN_ONCE);
+    close_pool(fixture);
+}
+
+static void test_close_with_queries_in_flight_and_queued(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query sent, queued;
+    int sent_ended, queued_ended;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    start_query(fixture, &sent, "SELECT pg_sleep(1000)", PATIENCE_MS, &sent_ended);
+    start_query(fixture, &queued, "SELECT 1", PATIENCE_MS, &queued_ended);
+    close_pool(fixture);
+    assert_true(sent_ended != 0 && queued_ended != 0);
+    assert_int_equal(sent.status, PG_UNKNOWN);
+    assert_int_equal(queued.status, PG_NOT_SENT);
+}
+
+static void test_close_while_preparing(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+    int ended;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    start_statement(fixture, &query, PATIENCE_MS, &ended);
+    close_pool(fixture);
+    assert_int_not_equal(ended, 0);
+    assert_int_equal(query.status, PG_NOT_SENT);
+}
+
+static void hold_while_closed(struct fixture *fixture) {
+    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+
+    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
+    pg_pool_close(fixture->pool, on_pool_closed, fixture);
+    assert_int_equal(run_on(fixture, conn, "COMMIT"), PG_NOT_SENT);
+    assert_null(pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS));
+    fiber_sleep(&fixture->loop, 5);
+    assert_false(fixture->is_closed);
+    pg_give_back(conn);
+    assert_false(fixture->is_closed);
+}
+
+static void test_close_waits_for_held_connections(void **state) {
+    struct fixture *fixture = *state;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, hold_while_closed);
+    WAIT_FOR(fixture, fixture->is_closed);
+}
+
+static void hold_and_leave_open(struct fixture *fixture) {
+    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+
+    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
+    pg_give_back(conn);
+    pg_pool_close(fixture->pool, on_pool_closed, fixture);
+    pg_pool_close(fixture->pool, on_pool_closed, fixture);
+}
+
+static void test_close_while_rolling_back(void **state) {
+    struct fixture *fixture = *state;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, hold_and_leave_open);
+    WAIT_FOR(fixture, fixture->is_closed);
+}
+
+struct chain {
+    struct fixture *fixture;
+    struct pg_query next;
+    int next_ended;
+};
+
+static void on_ended_close(struct pg_query *query) {
+    struct chain *chain = query->data;
+
+    pg_pool_close(chain->fixture->pool, on_pool_closed, chain->fixture);
+    start_query(chain->fixture, &chain->next, "SELECT 1", PATIENCE_MS, &chain->next_ended);
+}
+
+static void test_close_in_a_callback(void **state) {
+    struct fixture *fixture = *state;
+    struct chain chain = {.fixture = fixture};
+    struct pg_query query = {
+        .sql = "SELECT 1", .deadline_ms = clock_now_ms() + PATIENCE_MS, .data = &chain};
+
+    open_pool(fixture, fixture->conninfo, 1, 0);
+    pg_query_start(fixture->pool, &query, on_ended_close);
+    WAIT_FOR(fixture, fixture->is_closed);
+    assert_int_equal(query.status, PG_OK);
+    assert_int_not_equal(chain.next_ended, 0);
+    assert_int_equal(chain.next.status, PG_NOT_SENT);
+    pg_query_clear(&query);
+}
+
+static void use_with_little_memory(void *arg) {
+    struct fixture *fixture = arg;
+    struct pg_pool_options options = {
+        .conninfo = fixture->conninfo, .name = fixture->name, .connections = 1};
+    struct pg_query query;
+    int ended;
+    int rv = pg_pool_open(&fixture->pool, &fixture->loop, &options);
+
+    if (rv != 0) {
+        assert_int_equal(rv, UV_ENOMEM);
+        fixture->pool = NULL;
+        return;
+    }
+    fixture->is_closed = false;
+    start_statement(fixture, &query, PATIENCE_MS, &ended);
+    WAIT_FOR(fixture, ended != 0);
+    assert_true(query.status == PG_OK || query.status == PG_NOT_SENT);
+    pg_query_clear(&query);
+    close_pool(fixture);
+}
+
+static void test_each_allocation_may_fail(void **state) {
+    fault_each_allocation(use_with_little_memory, *state);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_close_before_the_loop_has_run),
+        TEST(test_close_while_connecting),
+        TEST(test_close_while_waiting_to_try_again),
+        TEST(test_close_with_queries_in_flight_and_queued),
+        TEST(test_close_while_preparing),
+        TEST(test_close_waits_for_held_connections),
+        TEST(test_close_while_rolling_back),
+        TEST(test_close_in_a_callback),
+        TEST(test_each_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
