@@ -3,7 +3,7 @@
  * Sold out is checked twice, and cheaply, because after the sell-out every request comes here: an
  * order that may be a repeat is looked up in the ledger; and a unit that a customer gave back is
  * sold by its number. When there is none, this instance does not look again for 100 ms: so long at
- * most a unit that came back through another instance is refused here. */
+ * most is a unit refused here that came back through another instance, or that two sales picked. */
 #include "selling.h"
 
 #include "clock.h"
@@ -54,11 +54,9 @@ static enum outcome take_returned(struct live_sale *live) {
 
     if (begun_ms < product->none_returned_until_ms)
         return OUTCOME_SOLD_OUT;
-    /* Others need not look while this sale does. */
-    product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
     outcome = live_sale_take_returned(live);
-    if (outcome != OUTCOME_SOLD_OUT)
-        product->none_returned_until_ms = 0;
+    if (outcome == OUTCOME_SOLD_OUT)
+        product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
     return outcome;
 }
 

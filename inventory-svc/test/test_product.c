@@ -1,0 +1,226 @@
+/* Products: read once for all who ask, laid out evenly, and remembered up to a limit. */
+#include "instance.h"
+
+/* A fiber that gets a product, and gives it back when told. */
+struct getter {
+    const char *id;
+    struct product *product;
+    enum outcome outcome;
+    char message[MESSAGE_BYTES];
+    struct fiber_event go;
+    bool has_it, is_done;
+};
+
+static void get(void *arg) {
+    struct getter *getter = arg;
+
+    getter->outcome =
+        product_get(instance.inventory.products, getter->id, &getter->product, getter->message);
+    getter->has_it = true;
+    fiber_event_wait(&getter->go);
+    if (getter->product != NULL)
+        product_put(getter->product);
+    getter->is_done = true;
+}
+
+static void begin_get(struct getter *getter, const char *id) {
+    *getter = (struct getter){.id = id, .go = FIBER_EVENT_INIT};
+    assert_int_equal(fiber_start(get, getter), 0);
+}
+
+static void wait_until_has(struct getter *getter) {
+    while (!getter->has_it)
+        (void)uv_run(&instance.loop, UV_RUN_ONCE);
+}
+
+static void get_and_put(struct getter *getter, const char *id) {
+    begin_get(getter, id);
+    wait_until_has(getter);
+    fiber_event_set(&getter->go);
+}
+
+static void test_a_product_is_read_once_for_all_who_ask(void **state) {
+    struct getter getters[20];
+    struct pg_pool_stats before, after;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis,ttl=2s", 5);
+    pg_pool_stats(instance.inventory.store.pool, &before);
+    for (size_t i = 0; i < 20; i++)
+        begin_get(&getters[i], id);
+    for (size_t i = 0; i < 20; i++) {
+        wait_until_has(&getters[i]);
+        assert_int_equal(getters[i].outcome, OUTCOME_OK);
+        assert_ptr_equal(getters[i].product, getters[0].product);
+    }
+    pg_pool_stats(instance.inventory.store.pool, &after);
+    assert_int_equal(after.queries - before.queries, 2); /* the product, and its layout */
+    assert_string_equal(getters[0].product->row.name, "bamboo");
+    assert_string_equal(getters[0].product->row.price, "9.90");
+    assert_int_equal(getters[0].product->spec.options.ttl_ms, 2000);
+    for (size_t i = 0; i < 20; i++)
+        fiber_event_set(&getters[i].go);
+    assert_int_equal(product_table_count(instance.inventory.products), 1);
+}
+
+static void test_an_unknown_product_is_not_remembered(void **state) {
+    struct getter getters[3];
+    char id[UUID_TEXT];
+
+    (void)state;
+    uuid_v7(id);
+    for (size_t i = 0; i < 3; i++)
+        begin_get(&getters[i], id);
+    for (size_t i = 0; i < 3; i++) {
+        wait_until_has(&getters[i]);
+        assert_int_equal(getters[i].outcome, OUTCOME_OK);
+        assert_null(getters[i].product);
+        fiber_event_set(&getters[i].go);
+    }
+    assert_int_equal(product_table_count(instance.inventory.products), 0);
+}
+
+static void test_what_was_used_longest_ago_is_forgotten(void **state) {
+    struct product_table *usual = instance.inventory.products;
+    struct getter getter;
+    struct product *first;
+    char ids[4][UUID_TEXT];
+
+    (void)state;
+    instance.inventory.products =
+        product_table_open(instance.inventory.store.pool, "inventory-test", true, 2);
+    for (size_t i = 0; i < 4; i++)
+        make_product(ids[i], "none", 1);
+    get_and_put(&getter, ids[0]);
+    first = getter.product;
+    get_and_put(&getter, ids[1]);
+    get_and_put(&getter, ids[0]);
+    assert_ptr_equal(getter.product, first);
+    get_and_put(&getter, ids[2]);
+    get_and_put(&getter, ids[0]);
+    assert_ptr_equal(getter.product, first); /* ids[1] had to go */
+    assert_int_equal(product_table_count(instance.inventory.products), 2);
+    product_table_close(instance.inventory.products);
+    instance.inventory.products = usual;
+}
+
+static void test_a_product_in_use_stays(void **state) {
+    struct product_table *usual = instance.inventory.products;
+    struct getter held, getter;
+    char ids[3][UUID_TEXT];
+
+    (void)state;
+    instance.inventory.products =
+        product_table_open(instance.inventory.store.pool, "inventory-test", true, 1);
+    for (size_t i = 0; i < 3; i++)
+        make_product(ids[i], "none", 1);
+    begin_get(&held, ids[0]);
+    wait_until_has(&held);
+    get_and_put(&getter, ids[1]);
+    get_and_put(&getter, ids[2]);
+    assert_string_equal(held.product->id, ids[0]);
+    assert_int_equal(product_table_count(instance.inventory.products), 1);
+    fiber_event_set(&held.go);
+    product_table_close(instance.inventory.products);
+    instance.inventory.products = usual;
+}
+
+static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
+    struct getter getter;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis,shrads=3", 1);
+    begin_get(&getter, id);
+    wait_until_has(&getter);
+    assert_null(getter.product->spec.strategy);
+    assert_non_null(strstr(getter.product->why, "unknown option \"shrads\""));
+    fiber_event_set(&getter.go);
+}
+
+static void test_without_lab_a_failpoint_is_not_armed(void **state) {
+    struct product_table *lab = instance.inventory.products;
+    struct getter getter;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "none,fail=after-read:crash", 1);
+    begin_get(&getter, id);
+    wait_until_has(&getter);
+    assert_int_equal(getter.product->failpoint.action, FAIL_CRASH);
+    fiber_event_set(&getter.go);
+
+    instance.inventory.products =
+        product_table_open(instance.inventory.store.pool, "inventory-test", false, 10);
+    begin_get(&getter, id);
+    wait_until_has(&getter);
+    assert_int_equal(getter.product->failpoint.action, FAIL_NOTHING);
+    fiber_event_set(&getter.go);
+    product_table_close(instance.inventory.products);
+    instance.inventory.products = lab;
+}
+
+static void test_stock_is_laid_out_evenly_and_without_a_gap(void **state) {
+    static const struct {
+        const char *strategy;
+        int stock, rows, most, least;
+    } cases[] = {
+        {"sharded", 7, 10, 1, 0},         {"sharded", 1003, 10, 101, 100}, {"none", 5, 1, 5, 5},
+        {"sharded,shards=1", 5, 1, 5, 5}, {"sharded", 0, 10, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct getter getter;
+        char id[UUID_TEXT];
+
+        make_product(id, cases[i].strategy, cases[i].stock);
+        get_and_put(&getter, id);
+        assert_int_equal(ask("SELECT count(*) FROM stock WHERE product_id = '%s'", id),
+                         cases[i].rows);
+        assert_int_equal(ask("SELECT max(available) FROM stock WHERE product_id = '%s'", id),
+                         cases[i].most);
+        assert_int_equal(ask("SELECT min(available) FROM stock WHERE product_id = '%s'", id),
+                         cases[i].least);
+        assert_int_equal(left(id), cases[i].stock);
+        assert_int_equal(ask("SELECT count(*) FROM (SELECT first_unit, 1 + coalesce(sum(available)"
+                             " OVER (ORDER BY shard ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
+                             " PRECEDING), 0) AS wanted FROM stock WHERE product_id = '%s') s"
+                             " WHERE first_unit <> wanted",
+                             id),
+                         0);
+    }
+}
+
+static void test_without_memory_a_product_is_refused_and_nothing_stays(void **state) {
+    struct getter getter;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "none", 1);
+    fault_memory(0, 1);
+    begin_get(&getter, id);
+    assert_true(fault_memory_end());
+    assert_true(getter.has_it);
+    assert_int_equal(getter.outcome, OUTCOME_FAILED);
+    assert_null(getter.product);
+    fiber_event_set(&getter.go);
+    assert_int_equal(product_table_count(instance.inventory.products), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_a_product_is_read_once_for_all_who_ask),
+        TEST(test_an_unknown_product_is_not_remembered),
+        TEST(test_what_was_used_longest_ago_is_forgotten),
+        TEST(test_a_product_in_use_stays),
+        TEST(test_a_bad_strategy_is_remembered_with_its_reason),
+        TEST(test_without_lab_a_failpoint_is_not_armed),
+        TEST(test_stock_is_laid_out_evenly_and_without_a_gap),
+        TEST(test_without_memory_a_product_is_refused_and_nothing_stays),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}
