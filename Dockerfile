@@ -1,0 +1,17 @@
+# The three programs in one image; compose.yaml runs it as order-svc, as inventory-svc and as the demo.
+FROM debian:bookworm-slim AS build
+WORKDIR /build
+COPY scripts/deps scripts/deps
+RUN scripts/deps compile && rm -rf /var/lib/apt/lists/*
+COPY . .
+RUN make -j"$(nproc)" B=out all && strip out/bin/*
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        libuv1 libhiredis0.14 libpq5 libjansson4 curl \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin sale
+COPY --from=build /build/out/bin/ /usr/local/bin/
+USER sale
+CMD ["loadgen", "--help"]
