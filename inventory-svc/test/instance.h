@@ -100,6 +100,8 @@ static inline int drop_schema(void **state) {
     char text[100];
 
     (void)state;
+    if (instance.admin == NULL)
+        return 0;
     (void)snprintf(text, sizeof text, "DROP SCHEMA inventory_%ld CASCADE", (long)getpid());
     run_sql(text);
     PQfinish(instance.admin);

@@ -1,0 +1,294 @@
+/* Selling on real servers: each strategy keeps its promise, repeats sell once, and what is given
+ * back is sold again. */
+#include "instance.h"
+
+#include "reservation_sql.h"
+
+#define BUYERS 50
+
+static struct buyer buyers[BUYERS];
+
+static void buy_all(const char *product_id, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        begin(&buyers[i], product_id, NULL);
+    finish(buyers, count);
+}
+
+static const char *const guarded[] = {"atomic,work=1ms", "redis,work=1ms", "mutex,work=1ms",
+                                      "sharded,shards=3,work=1ms"};
+
+#define GUARDED (sizeof guarded / sizeof guarded[0])
+
+static void test_guarded_strategies_sell_exactly_what_there_is(void **state) {
+    (void)state;
+    for (size_t i = 0; i < GUARDED; i++) {
+        char id[UUID_TEXT];
+
+        make_product(id, guarded[i], 20);
+        buy_all(id, BUYERS);
+        assert_int_equal(count_status(buyers, BUYERS, 201), 20);
+        assert_int_equal(count_status(buyers, BUYERS, 409), 30);
+        assert_int_equal(sold(id), 20);
+        assert_int_equal(twins(id), 0);
+        assert_int_equal(left(id), 0);
+    }
+}
+
+static void test_without_a_guard_one_unit_is_sold_to_several(void **state) {
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "none,work=20ms", 20);
+    buy_all(id, BUYERS);
+    assert_int_equal(count_status(buyers, BUYERS, 201), sold(id));
+    assert_true(twins(id) > 0);
+}
+
+static void test_sharded_leaves_nothing_stranded(void **state) {
+    static const struct {
+        const char *strategy;
+        int stock;
+    } cases[] = {{"sharded", 7}, {"sharded,shards=1", 5}, {"sharded", 0}, {"sharded,shards=50", 9}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char id[UUID_TEXT];
+
+        make_product(id, cases[i].strategy, cases[i].stock);
+        buy_all(id, 20);
+        assert_int_equal(count_status(buyers, 20, 201), cases[i].stock);
+        assert_int_equal(count_status(buyers, 20, 409), 20 - cases[i].stock);
+        assert_int_equal(twins(id), 0);
+        assert_int_equal(left(id), 0);
+    }
+}
+
+static void test_the_answer_is_the_ledger_row(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis", 5);
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_string_equal(buyer.selling.sold.order_id, buyer.order_id);
+    assert_string_equal(buyer.selling.sold.instance, "inventory-test");
+    assert_string_equal(buyer.selling.sold.price, "9.90");
+    assert_int_equal(buyer.selling.sold.unit, 5);
+    assert_int_equal(buyer.selling.sold.remaining, 4);
+    assert_true(buyer.selling.sold.fence > 0);
+    assert_int_equal(ask("SELECT fence FROM reservation WHERE product_id = '%s'", id),
+                     buyer.selling.sold.fence);
+    assert_int_equal(ask("SELECT fence FROM stock WHERE product_id = '%s'", id),
+                     buyer.selling.sold.fence);
+}
+
+static void test_a_repeated_order_sells_once(void **state) {
+    static const char *const all[] = {"none", "mutex", "redis", "sharded", "atomic"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char id[UUID_TEXT], order[UUID_TEXT];
+
+        make_product(id, all[i], 5);
+        uuid_v7(order);
+        for (size_t j = 0; j < 10; j++)
+            begin(&buyers[j], id, order);
+        finish(buyers, 10);
+        assert_int_equal(count_status(buyers, 10, 201), 1);
+        assert_int_equal(count_status(buyers, 10, 200), 9);
+        assert_int_equal(sold(id), 1);
+        assert_int_equal(left(id), 4);
+        for (size_t j = 0; j < 10; j++) {
+            assert_int_equal(buyers[j].selling.sold.unit, buyers[0].selling.sold.unit);
+            assert_string_equal(buyers[j].selling.sold.price, "9.90");
+        }
+    }
+}
+
+static void test_a_repeat_after_the_sell_out_gets_the_first_answer(void **state) {
+    struct buyer first, last, again;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis", 2);
+    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_int_equal(sell(&last, id, NULL), 201);
+    assert_int_equal(sell(&again, id, first.order_id), 200);
+    assert_int_equal(again.selling.sold.unit, first.selling.sold.unit);
+    assert_int_equal(again.selling.sold.remaining, first.selling.sold.remaining);
+    assert_int_equal(again.selling.sold.fence, first.selling.sold.fence);
+}
+
+static void test_an_order_id_of_another_product_is_refused(void **state) {
+    struct buyer first, second;
+    char id[UUID_TEXT], other[UUID_TEXT], empty[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "none", 5);
+    make_product(other, "redis", 5);
+    make_product(empty, "redis", 0);
+    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_int_equal(sell(&second, other, first.order_id), 422);
+    assert_string_equal(second.selling.code, "key_reused");
+    assert_int_equal(left(other), 5);
+    assert_int_equal(sell(&second, empty, first.order_id), 422);
+}
+
+/* A cancel in a fiber. */
+struct cancel {
+    const char *order_id;
+    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
+    enum outcome outcome;
+    bool was_there, is_done;
+};
+
+static void run_cancel(void *arg) {
+    struct cancel *cancel = arg;
+
+    cancel->outcome =
+        reservation_sql_cancel(instance.inventory.store.pool, cancel->order_id, &cancel->was_there,
+                               cancel->product_id, cancel->message);
+    if (cancel->was_there)
+        product_note_returned(instance.inventory.products, cancel->product_id);
+    cancel->is_done = true;
+}
+
+static bool cancel_order(const char *order_id) {
+    struct cancel cancel = {.order_id = order_id};
+
+    assert_int_equal(fiber_start(run_cancel, &cancel), 0);
+    while (!cancel.is_done)
+        (void)uv_run(&instance.loop, UV_RUN_ONCE);
+    assert_int_equal(cancel.outcome, OUTCOME_OK);
+    return cancel.was_there;
+}
+
+static void test_a_unit_given_back_is_sold_again_once(void **state) {
+    (void)state;
+    for (size_t i = 0; i < GUARDED; i++) {
+        struct buyer back, again;
+        char id[UUID_TEXT];
+
+        make_product(id, guarded[i], 3);
+        buy_all(id, 3);
+        back = buyers[1];
+        assert_int_equal(sell(&again, id, NULL), 409);
+        assert_true(cancel_order(back.order_id));
+        assert_false(cancel_order(back.order_id));
+        assert_int_equal(sell(&again, id, NULL), 201);
+        assert_int_equal(again.selling.sold.unit, back.selling.sold.unit);
+        assert_int_equal(again.selling.sold.shard, back.selling.sold.shard);
+        assert_int_equal(again.selling.sold.remaining, 0);
+        assert_int_equal(sell(&again, id, NULL), 409);
+        assert_int_equal(sold(id), 3);
+        assert_int_equal(twins(id), 0);
+    }
+}
+
+static void test_units_given_back_go_to_as_many_of_a_crowd(void **state) {
+    char id[UUID_TEXT];
+    char orders[5][UUID_TEXT];
+    size_t won = 0;
+
+    (void)state;
+    make_product(id, "atomic", 20);
+    buy_all(id, 20);
+    for (size_t i = 0; i < 5; i++) {
+        memcpy(orders[i], buyers[i].order_id, UUID_TEXT);
+        assert_true(cancel_order(orders[i]));
+    }
+    while (won < 5) { /* who comes just behind another may find none, for a moment */
+        buy_all(id, BUYERS);
+        won += count_status(buyers, BUYERS, 201);
+    }
+    assert_int_equal(won, 5);
+    assert_int_equal(sold(id), 20);
+    assert_int_equal(twins(id), 0);
+    assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 0);
+}
+
+static void test_unknown_products_and_bad_strategies_are_refused(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    uuid_v7(id);
+    assert_int_equal(sell(&buyer, id, NULL), 404);
+    assert_string_equal(buyer.selling.code, "unknown_product");
+    make_product(id, "redis,shrads=3", 1);
+    assert_int_equal(sell(&buyer, id, NULL), 422);
+    assert_string_equal(buyer.selling.code, "bad_strategy");
+}
+
+/* A page of the ledger in a fiber. */
+struct page {
+    struct reservation_place place;
+    struct reservation list[2];
+    size_t count;
+    char message[MESSAGE_BYTES];
+    enum outcome outcome;
+    int64_t older_than_ms;
+    bool is_done;
+};
+
+static void run_list(void *arg) {
+    struct page *page = arg;
+
+    page->outcome =
+        reservation_sql_list(instance.inventory.store.pool, &page->place, page->older_than_ms, 2,
+                             page->list, &page->count, page->message);
+    page->is_done = true;
+}
+
+static void next_page(struct page *page) {
+    page->is_done = false;
+    assert_int_equal(fiber_start(run_list, page), 0);
+    while (!page->is_done)
+        (void)uv_run(&instance.loop, UV_RUN_ONCE);
+    assert_int_equal(page->outcome, OUTCOME_OK);
+}
+
+static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
+    struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"}};
+    struct page young = {.place = page.place, .older_than_ms = 3600000};
+    char id[UUID_TEXT];
+    size_t read = 0, all;
+
+    (void)state;
+    make_product(id, "atomic", 5);
+    buy_all(id, 5);
+    /* All of one moment: the order id decides. */
+    run_sql("UPDATE reservation SET reserved_at = '2026-01-01 00:00:00.123456+00'");
+    all = (size_t)ask("SELECT count(*) FROM reservation%s", "");
+    do {
+        next_page(&page);
+        read += page.count;
+        if (page.count == 2)
+            assert_true(strcmp(page.list[0].order_id, page.list[1].order_id) < 0);
+    } while (page.count > 0);
+    assert_int_equal(read, all);
+    buy_all(id, 1);
+    run_sql("UPDATE reservation SET reserved_at = clock_timestamp()");
+    next_page(&young);
+    assert_int_equal(young.count, 0);
+    assert_int_equal(young.place.reserved_us, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_guarded_strategies_sell_exactly_what_there_is),
+        TEST(test_without_a_guard_one_unit_is_sold_to_several),
+        TEST(test_sharded_leaves_nothing_stranded),
+        TEST(test_the_answer_is_the_ledger_row),
+        TEST(test_a_repeated_order_sells_once),
+        TEST(test_a_repeat_after_the_sell_out_gets_the_first_answer),
+        TEST(test_an_order_id_of_another_product_is_refused),
+        TEST(test_a_unit_given_back_is_sold_again_once),
+        TEST(test_units_given_back_go_to_as_many_of_a_crowd),
+        TEST(test_unknown_products_and_bad_strategies_are_refused),
+        TEST(test_the_ledger_is_read_page_by_page_without_loss),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}

@@ -1,0 +1,208 @@
+/* The live store when things fail: what is refused sells nothing, what is unknown keeps its lock,
+ * and a failpoint strikes where it says. */
+#include "instance.h"
+
+static void wait_until_blocked(void) {
+    while (ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'test'"
+               " AND wait_event_type = 'Lock'%s",
+               "") == 0)
+        (void)uv_run(&instance.loop, UV_RUN_NOWAIT);
+}
+
+static void lock_stock_row(const char *id) {
+    run_sql("BEGIN");
+    (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
+}
+
+static void lay_out(const char *id) {
+    struct buyer nobody;
+
+    assert_int_equal(sell(&nobody, id, NULL), 201);
+}
+
+static void test_a_refused_write_sells_nothing(void **state) {
+    static const char *const all[] = {"none", "mutex", "redis", "sharded,shards=1", "atomic"};
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    run_sql("ALTER TABLE reservation ADD CONSTRAINT nothing CHECK (unit < 0) NOT VALID");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        make_product(id, all[i], 5);
+        assert_int_equal(sell(&buyer, id, NULL), 500);
+        assert_string_equal(buyer.selling.code, "failed");
+        assert_non_null(strstr(buyer.selling.message, "nothing"));
+        assert_int_equal(left(id), 5);
+        assert_int_equal(ask("SELECT version FROM stock WHERE product_id = '%s'", id), 0);
+    }
+    run_sql("ALTER TABLE reservation DROP CONSTRAINT nothing");
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+}
+
+static void test_a_write_that_the_server_cancels_sells_nothing(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic", 5);
+    lay_out(id);
+    lock_stock_row(id);
+    assert_int_equal(sell(&buyer, id, NULL), 503); /* after statement_timeout */
+    run_sql("ROLLBACK");
+    assert_int_equal(left(id), 4);
+}
+
+static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic", 5);
+    lay_out(id);
+    lock_stock_row(id);
+    begin(&buyer, id, NULL);
+    wait_until_blocked();
+    (void)ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+              " WHERE application_name = 'test' AND wait_event_type = 'Lock'%s",
+              "");
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.status, 504);
+    assert_string_equal(buyer.selling.code, "unknown");
+    run_sql("ROLLBACK");
+    assert_int_equal(left(id), 4);
+}
+
+static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
+    struct buyer first, second, again;
+    char id[UUID_TEXT];
+    int64_t begun_ms;
+
+    (void)state;
+    make_product(id, "redis,ttl=600ms,fail=after-write:error@1", 5);
+    begun_ms = clock_now_ms();
+    assert_int_equal(sell(&first, id, NULL), 504);
+    assert_int_equal(sell(&second, id, NULL), 201);
+    assert_true(clock_now_ms() - begun_ms >= 550);
+    assert_int_equal(second.selling.sold.unit, 4);
+    assert_int_equal(twins(id), 0);
+    assert_int_equal(sell(&again, id, first.order_id), 200);
+    assert_int_equal(again.selling.sold.unit, 5);
+}
+
+static void test_a_lock_not_won_in_time_is_busy(void **state) {
+    static const char *const specs[] = {"redis,wait=20ms,work=1s", "mutex,wait=20ms,work=1s",
+                                        "redis,wait=0,work=1s", "mutex,wait=0,work=1s"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        struct buyer holder, waiter;
+        char id[UUID_TEXT];
+
+        make_product(id, specs[i], 5);
+        begin(&holder, id, NULL);
+        begin(&waiter, id, NULL);
+        finish(&waiter, 1);
+        finish(&holder, 1);
+        assert_int_equal(holder.selling.status + waiter.selling.status, 201 + 503);
+        assert_int_equal(left(id), 4);
+    }
+}
+
+static void test_each_failpoint_with_error_ends_the_sale(void **state) {
+    static const struct {
+        const char *fail;
+        int status;
+        long left;
+    } cases[] = {{"after-lock:error@1", 500, 5},
+                 {"after-read:error@1", 500, 5},
+                 {"before-write:error@1", 500, 5},
+                 {"after-write:error@1", 504, 4},
+                 {"before-unlock:error@1", 201, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buyer buyer;
+        char id[UUID_TEXT], spec[100];
+
+        (void)snprintf(spec, sizeof spec, "redis,ttl=50ms,fail=%s", cases[i].fail);
+        make_product(id, spec, 5);
+        assert_int_equal(sell(&buyer, id, NULL), cases[i].status);
+        assert_int_equal(left(id), cases[i].left);
+        assert_int_equal(sell(&buyer, id, NULL), 201); /* the lock came back */
+    }
+}
+
+static void test_a_dropped_reply_is_a_sale(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic,fail=after-write:drop-reply@2", 5);
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_false(buyer.selling.is_reply_dropped);
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_true(buyer.selling.is_reply_dropped);
+    assert_int_equal(left(id), 3);
+}
+
+/* A pause of the whole process outlives the lease: what the guard before the write is for. */
+static void test_a_pause_before_the_check_sells_nothing(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis,ttl=100ms,fail=after-read:pause=150ms@1", 5);
+    assert_int_equal(sell(&buyer, id, NULL), 503);
+    assert_int_equal(left(id), 5);
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+}
+
+static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **state) {
+    struct store *store = &instance.inventory.store;
+    struct lk_client_options options = {.size = sizeof options, .cleanup_ms = 1};
+    lk_client *usual = store->redis;
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    assert_int_equal(lk_client_open(&store->redis, &instance.loop, "redis://127.0.0.1:1", &options),
+                     LK_OK);
+    make_product(id, "redis,wait=100ms", 5);
+    assert_int_equal(sell(&buyer, id, NULL), 503);
+    assert_int_equal(left(id), 5);
+    lk_client_close(store->redis, on_closed, NULL);
+    store->redis = usual;
+}
+
+static void test_without_memory_for_the_lock_nothing_is_sold(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "mutex", 5);
+    lay_out(id);
+    fault_memory(0, 1);
+    begin(&buyer, id, NULL);
+    assert_true(fault_memory_end());
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.status, 500);
+    assert_int_equal(left(id), 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_a_refused_write_sells_nothing),
+        TEST(test_a_write_that_the_server_cancels_sells_nothing),
+        TEST(test_a_write_whose_connection_is_cut_is_unknown),
+        TEST(test_an_unknown_write_keeps_the_lock_until_its_ttl),
+        TEST(test_a_lock_not_won_in_time_is_busy),
+        TEST(test_each_failpoint_with_error_ends_the_sale),
+        TEST(test_a_dropped_reply_is_a_sale),
+        TEST(test_a_pause_before_the_check_sells_nothing),
+        TEST(test_without_redis_nothing_is_sold_and_nobody_waits_for_ever),
+        TEST(test_without_memory_for_the_lock_nothing_is_sold),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}
