@@ -75,8 +75,8 @@ int expect_parse(const char *text, const struct strategy_list *list,
     return 0;
 }
 
-enum expect_result expect_check(const struct expectation *expectation,
-                                const struct verdict *verdict) {
+enum expect_result expect_hold(const struct expectation *expectation,
+                               const struct verdict *verdict) {
     bool is_met;
 
     if (verdict->kind == VERDICT_INCONCLUSIVE)

@@ -24,7 +24,7 @@ __attribute__((warn_unused_result)) int expect_parse(const char *text,
 
 enum expect_result { EXPECT_MET, EXPECT_FAILED, EXPECT_OPEN };
 /* OPEN when the verdict is INCONCLUSIVE. */
-enum expect_result expect_check(const struct expectation *expectation,
-                                const struct verdict *verdict);
+enum expect_result expect_hold(const struct expectation *expectation,
+                               const struct verdict *verdict);
 
 #endif

@@ -82,7 +82,7 @@ static const char *expected_name(const struct expectation *expectation) {
 static json_t *as_expected(const struct round *round) {
     if (round->verdict.kind == VERDICT_UNJUDGED)
         return json_null();
-    switch (expect_check(round->expectation, &round->verdict)) {
+    switch (expect_hold(round->expectation, &round->verdict)) {
     case EXPECT_MET:
         return json_true();
     case EXPECT_FAILED:

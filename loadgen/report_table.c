@@ -5,7 +5,9 @@
 #include <string.h>
 
 #define LEFT_COLUMNS 2
-#define FIRST_MIN    8 /* columns that stay of the first one */
+
+/* What stays of the two left columns when there is no room. */
+static const size_t left_min[LEFT_COLUMNS] = {6, 12};
 
 static bool is_character_start(char byte) {
     return ((unsigned char)byte & 0xc0) != 0x80;
@@ -68,9 +70,11 @@ static size_t fit(size_t widths[TABLE_COLUMNS], size_t width) {
         total += widths[c];
     gap = total + 2 * (TABLE_COLUMNS - 1) <= width ? 2 : 1;
     total += gap * (TABLE_COLUMNS - 1);
-    while (total > width && widths[0] > FIRST_MIN) {
-        widths[0]--;
-        total--;
+    for (size_t c = 0; c < LEFT_COLUMNS; c++) {
+        while (total > width && widths[c] > left_min[c]) {
+            widths[c]--;
+            total--;
+        }
     }
     return gap;
 }

@@ -16,7 +16,7 @@ struct table_row {
 size_t table_width(const char *text);
 
 /* Print the rows, the first two columns to the left and the others to the right. When they do not
- * fit into `width` columns, the gaps are narrowed, and then the first column is cut. */
+ * fit into `width` columns, the gaps are narrowed, and then the two left columns are cut. */
 void table_print(const struct table_row *rows, size_t count, size_t width, FILE *to);
 
 /* Print `text` in lines of at most `width` columns, broken at spaces; each but the first is

@@ -56,7 +56,7 @@ static void fill_verdict(const struct verdict *verdict, char cell[TABLE_CELL]) {
 static const char *expected_text(const struct round *round) {
     if (round->verdict.kind == VERDICT_UNJUDGED)
         return "-";
-    switch (expect_check(round->expectation, &round->verdict)) {
+    switch (expect_hold(round->expectation, &round->verdict)) {
     case EXPECT_MET:
         return "yes";
     case EXPECT_FAILED:

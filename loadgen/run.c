@@ -207,7 +207,7 @@ static int exit_of_verdicts(const struct run *run) {
 
         if (round->verdict.kind == VERDICT_UNJUDGED)
             continue;
-        switch (expect_check(round->expectation, &round->verdict)) {
+        switch (expect_hold(round->expectation, &round->verdict)) {
         case EXPECT_MET:
             break;
         case EXPECT_FAILED:
