@@ -6,49 +6,46 @@
 #include <stddef.h>
 
 #define POOL_GAUGES(X)                                                                             \
-    X(connections, "db_connections", "Open database connections", METRIC_GAUGE, 1)                 \
-    X(idle, "db_connections_idle", "Database connections without a statement", METRIC_GAUGE, 1)    \
-    X(held, "db_connections_held", "Database connections held by a sale", METRIC_GAUGE, 1)         \
-    X(queued, "db_queued", "Statements that wait for a connection", METRIC_GAUGE, 1)               \
-    X(queries, "db_statements_total", "Statements answered", METRIC_COUNTER, 1)                    \
-    X(query_ns, "db_statement_seconds_total", "Time from sent to answered", METRIC_COUNTER, 1e9)   \
-    X(reconnects, "db_reconnects_total", "Database connections made again", METRIC_COUNTER, 1)
+    X(connections, "db_connections", "Open database connections", METRIC_GAUGE)                    \
+    X(idle, "db_connections_idle", "Database connections without a statement", METRIC_GAUGE)       \
+    X(held, "db_connections_held", "Database connections held by a sale", METRIC_GAUGE)            \
+    X(queued, "db_queued", "Statements that wait for a connection", METRIC_GAUGE)                  \
+    X(queries, "db_statements_total", "Statements answered", METRIC_COUNTER)                       \
+    X(reconnects, "db_reconnects_total", "Database connections made again", METRIC_COUNTER)
 
 #define LOCK_COUNTERS(X)                                                                           \
-    X(acquired, "acquired_total", "Locks won", 1)                                                  \
-    X(busy, "busy_total", "Single attempts that found the lock held", 1)                           \
-    X(timed_out, "timed_out_total", "Waits that ended without the lock", 1)                        \
-    X(canceled, "canceled_total", "Acquires cancelled", 1)                                         \
-    X(unknown, "unknown_total", "Acquires without an answer", 1)                                   \
-    X(unavailable, "unavailable_total", "Acquires without a server", 1)                            \
-    X(released, "released_total", "Locks given back", 1)                                           \
-    X(release_lost, "release_lost_total", "Releases of a lock that was not ours any more", 1)      \
-    X(renewed, "renewed_total", "Renewals", 1)                                                     \
-    X(renew_failed, "renew_failed_total", "Renewals that failed", 1)                               \
-    X(suspected, "suspected_total", "Leases that came close to their end", 1)                      \
-    X(lost, "lost_total", "Leases that ended while held", 1)                                       \
-    X(late_grants, "late_grants_total", "Grants that came after the caller had gone", 1)           \
-    X(polls, "polls_total", "Attempts of waiters by the poll timer", 1)                            \
-    X(wakeups, "wakeups_total", "Attempts of waiters by an event", 1)                              \
-    X(wait_ns, "wait_seconds_total", "Waiting for locks that were won", 1e9)                       \
-    X(hold_ns, "hold_seconds_total", "Holding locks", 1e9)
+    X(acquired, "acquired_total", "Locks won")                                                     \
+    X(busy, "busy_total", "Single attempts that found the lock held")                              \
+    X(timed_out, "timed_out_total", "Waits that ended without the lock")                           \
+    X(canceled, "canceled_total", "Acquires cancelled")                                            \
+    X(unknown, "unknown_total", "Acquires without an answer")                                      \
+    X(unavailable, "unavailable_total", "Acquires without a server")                               \
+    X(released, "released_total", "Locks given back")                                              \
+    X(release_lost, "release_lost_total", "Releases of a lock that was not ours any more")         \
+    X(renewed, "renewed_total", "Renewals")                                                        \
+    X(renew_failed, "renew_failed_total", "Renewals that failed")                                  \
+    X(suspected, "suspected_total", "Leases that came close to their end")                         \
+    X(lost, "lost_total", "Leases that ended while held")                                          \
+    X(late_grants, "late_grants_total", "Grants that came after the caller had gone")              \
+    X(polls, "polls_total", "Attempts of waiters by the poll timer")                               \
+    X(wakeups, "wakeups_total", "Attempts of waiters by an event")
 
-#define X(field, label, text, kind, scale)                                                         \
+#define X(field, label, text, kind)                                                                \
     static double read_pool_##field(void *data) {                                                  \
         struct pg_pool_stats stats;                                                                \
                                                                                                    \
         pg_pool_stats(data, &stats);                                                               \
-        return (double)stats.field / scale;                                                        \
+        return (double)stats.field;                                                                \
     }
 POOL_GAUGES(X)
 #undef X
 
-#define X(field, label, text, scale)                                                               \
+#define X(field, label, text)                                                                      \
     static double read_lock_##field(void *data) {                                                  \
         struct lk_counters counters;                                                               \
                                                                                                    \
         lk_client_counters(data, &counters);                                                       \
-        return (double)counters.field / scale;                                                     \
+        return (double)counters.field;                                                             \
     }
 LOCK_COUNTERS(X)
 #undef X
@@ -61,7 +58,7 @@ static double read_products(void *data) {
 }
 
 static struct metric pool_gauges[] = {
-#define X(field, label, text, kind, scale)                                                         \
+#define X(field, label, text, kind)                                                                \
     {.name = "inventory_" label, .help = text, .type = kind, .read = read_pool_##field},
     POOL_GAUGES(X)
 #undef X
@@ -75,7 +72,7 @@ static struct metric pool_gauges[] = {
      .read = read_lock_##field},
 
 static struct metric lock_counters[][2] = {
-#define X(field, label, text, scale)                                                               \
+#define X(field, label, text)                                                                      \
     {LOCK_METRIC(field, label, text, "local") LOCK_METRIC(field, label, text, "redis")},
     LOCK_COUNTERS(X)
 #undef X

@@ -36,7 +36,7 @@ static const struct setting settings[] = {
     {"drain", 0, SETTING_DURATION, &set.drain_ns, "10s", "how long requests may take after SIGTERM",
      "0s..1h"},
     {"log-level", 0, SETTING_TEXT, &set.log_level, "info", "debug, info, warn or error", NULL},
-    {NULL}};
+    {.name = NULL}};
 
 static const struct http_route routes[] = {
     {"POST", "/products/{id}/reservations", on_reserve},
@@ -46,7 +46,7 @@ static const struct http_route routes[] = {
     {"DELETE", "/reservations/{order_id}", on_cancel},
     {"GET", "/inventory/minusInventory", on_minus_inventory},
     {"POST", "/inventory/minusInventory", on_minus_inventory},
-    {NULL}};
+    {.method = NULL}};
 
 static struct {
     uv_loop_t loop;

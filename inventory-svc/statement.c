@@ -23,15 +23,11 @@ static bool is_in(const char *sqlstate, const char *const *list) {
 }
 
 static enum outcome refused(const char *sqlstate) {
-    /* The session was cut: the server's last word may have come after the commit. */
-    static const char *const cut[] = {"08", "40003", "57P01", "57P02", "57P05", NULL};
     /* Worth another attempt: cancelled by statement_timeout, deadlock, too much load, starting. */
     static const char *const passing[] = {"57014", "57P03", "40", "53200", "53300", "55P03", NULL};
 
     if (strcmp(sqlstate, "23505") == 0)
         return OUTCOME_REPEATED;
-    if (is_in(sqlstate, cut))
-        return OUTCOME_UNKNOWN;
     return is_in(sqlstate, passing) ? OUTCOME_BUSY : OUTCOME_FAILED;
 }
 
