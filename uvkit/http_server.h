@@ -5,8 +5,9 @@
  * handler runs: 400 malformed, 404 no such path, 405 with Allow, 408 headers or body too slow, 413
  * body over the limit, 431 headers over the limit, 501 an unknown Transfer-Encoding, 503 too many
  * connections, 505 not HTTP/1.x. HEAD runs the GET handler and sends no body. Every refusal is
- * JSON:
- * {"error": "<code>", "message": "<what to do>"}. */
+ * JSON: {"error": "<code>", "message": "<what to do>"}.
+ *
+ * The program must ignore SIGPIPE, as service_run() does: libuv writes to peers that are gone. */
 #ifndef UVKIT_HTTP_SERVER_H
 #define UVKIT_HTTP_SERVER_H
 

@@ -1,0 +1,245 @@
+/* How connections of the HTTP server end: either side may close at any moment; draining is
+ * graceful.
+ */
+#include "http_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define HOST "Host: test\r\n"
+#define WAIT "GET /wait HTTP/1.1\r\n" HOST "\r\n"
+
+static int set_up(void **state) {
+    const struct http_server_options limits = {0};
+
+    *state = http_fixture_open(&limits);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    http_fixture_close(*state);
+    return 0;
+}
+
+/* The moments of a connection at which an end can strike. */
+enum stage {
+    BEFORE_A_BYTE,
+    IN_THE_HEADERS,
+    IN_THE_BODY,
+    KEPT_ALIVE,
+    HANDLER_WAITS,
+    MORE_IS_PIPELINED,
+    REPLY_IS_BEING_WRITTEN,
+    AFTER_THE_LAST_REPLY,
+    STAGES
+};
+
+static const char *const sent_at[STAGES] = {
+    [BEFORE_A_BYTE] = "",
+    [IN_THE_HEADERS] = "GET / HTTP/1.1\r\nHo",
+    [IN_THE_BODY] = "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nab",
+    [KEPT_ALIVE] = "GET / HTTP/1.1\r\n" HOST "\r\n",
+    [HANDLER_WAITS] = WAIT,
+    [MORE_IS_PIPELINED] = WAIT "GET / HTTP/1.1\r\n" HOST "\r\nGET / HT",
+    [REPLY_IS_BEING_WRITTEN] = "GET /large HTTP/1.1\r\n" HOST "\r\n",
+    [AFTER_THE_LAST_REPLY] = "GET / HTTP/1.0\r\n\r\n",
+};
+
+static bool has_begun(void *arg) {
+    struct http_fixture *fixture = arg;
+    struct http_server_stats stats;
+
+    http_server_stats(fixture->server, &stats);
+    return stats.requests > 0;
+}
+
+static void bring_to(struct http_fixture *fixture, enum stage stage) {
+    http_fixture_wait_for_connections(fixture, 1);
+    http_peer_say(&fixture->peer, sent_at[stage]);
+    if (stage != BEFORE_A_BYTE)
+        http_peer_wait(&fixture->loop, has_begun, fixture);
+    if (stage == HANDLER_WAITS || stage == MORE_IS_PIPELINED)
+        http_fixture_wait_for_waiters(fixture, 1);
+    if (stage == KEPT_ALIVE || stage == AFTER_THE_LAST_REPLY)
+        assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+}
+
+static void at_each_stage(void (*strike)(struct http_fixture *fixture)) {
+    const struct http_server_options limits = {0};
+
+    for (enum stage stage = BEFORE_A_BYTE; stage < STAGES; stage++) {
+        struct http_fixture *fixture = http_fixture_open(&limits);
+
+        bring_to(fixture, stage);
+        strike(fixture);
+        http_fixture_close(fixture); /* asserts that nothing is left on the loop */
+    }
+}
+
+static void close_server(struct http_fixture *fixture) {
+    http_server_close(fixture->server, on_http_fixture_closed, fixture);
+    assert_false(fixture->is_closed); /* later, on the loop */
+    http_fixture_let_go(fixture);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+}
+
+static void test_server_may_close_at_each_stage(void **state) {
+    (void)state;
+    at_each_stage(close_server);
+}
+
+static void drain_server_briefly(struct http_fixture *fixture) {
+    http_server_drain(fixture->server, 20, on_http_fixture_closed, fixture);
+    http_fixture_wait_for_connections(fixture, 0); /* the handler may still wait */
+    http_fixture_let_go(fixture);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+}
+
+static void test_drain_cuts_at_each_stage_what_is_left(void **state) {
+    (void)state;
+    at_each_stage(drain_server_briefly);
+}
+
+static void expect_server_unharmed(struct http_fixture *fixture) {
+    http_fixture_wait_for_connections(fixture, 0);
+    http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+}
+
+static void close_peer(struct http_fixture *fixture) {
+    http_peer_close(&fixture->peer);
+    (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    http_fixture_let_go(fixture);
+    expect_server_unharmed(fixture);
+}
+
+static void test_peer_may_close_at_each_stage(void **state) {
+    (void)state;
+    at_each_stage(close_peer);
+}
+
+static void reset_peer(struct http_fixture *fixture) {
+    http_peer_reset(&fixture->peer);
+    (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    http_fixture_let_go(fixture);
+    expect_server_unharmed(fixture);
+}
+
+static void test_peer_may_reset_at_each_stage(void **state) {
+    (void)state;
+    at_each_stage(reset_peer);
+}
+
+static void test_handler_outlives_its_client(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_server_stats stats;
+
+    bring_to(fixture, HANDLER_WAITS);
+    http_peer_reset(&fixture->peer);
+    http_fixture_wait_for_connections(fixture, 0);
+    http_server_stats(fixture->server, &stats);
+    assert_int_equal(stats.in_flight, 1);
+    http_fixture_let_go(fixture);
+    http_server_stats(fixture->server, &stats);
+    assert_int_equal(stats.in_flight, 0);
+    expect_server_unharmed(fixture);
+}
+
+static void test_half_closed_peer_still_gets_its_answers(void **state) {
+    struct http_fixture *fixture = *state;
+
+    bring_to(fixture, MORE_IS_PIPELINED);
+    assert_int_equal(shutdown(fixture->peer.fd, SHUT_WR), 0);
+    for (int i = 0; i < 3; i++)
+        http_peer_turn(&fixture->peer);
+    http_fixture_let_go(fixture);
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    http_peer_expect_end(&fixture->peer);
+}
+
+static void test_drain_lets_a_request_in_flight_finish(void **state) {
+    struct http_fixture *fixture = *state;
+    char reply[512];
+
+    bring_to(fixture, HANDLER_WAITS);
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    http_peer_turn(&fixture->peer);
+    assert_false(fixture->is_closed);
+    http_fixture_let_go(fixture);
+    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+    assert_non_null(strstr(reply, "Connection: close"));
+    http_peer_expect_end(&fixture->peer);
+    http_peer_close(&fixture->peer);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+}
+
+static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
+    struct http_fixture *fixture = *state;
+
+    bring_to(fixture, IN_THE_BODY);
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    http_peer_turn(&fixture->peer);
+    http_peer_say(&fixture->peer, "c");
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    http_peer_expect_end(&fixture->peer);
+    http_peer_close(&fixture->peer);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+}
+
+static void test_drain_closes_idle_connections_at_once(void **state) {
+    struct http_fixture *fixture = *state;
+
+    bring_to(fixture, KEPT_ALIVE);
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    http_peer_expect_end(&fixture->peer);
+}
+
+static void test_drain_may_be_cut_short(void **state) {
+    struct http_fixture *fixture = *state;
+
+    bring_to(fixture, REPLY_IS_BEING_WRITTEN);
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    http_server_cut(fixture->server);
+    http_server_cut(fixture->server);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+}
+
+static void test_taken_port_is_an_error_that_leaves_the_server_closable(void **state) {
+    struct http_fixture *fixture = *state;
+    const struct http_server_options options = {0};
+    struct http_fixture second = {0};
+
+    assert_int_equal(http_server_open(&second.server, &fixture->loop, &options), 0);
+    assert_int_equal(http_server_listen(second.server, "127.0.0.1", fixture->port), UV_EADDRINUSE);
+    http_server_close(second.server, on_http_fixture_closed, &second);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, &second);
+    close_peer(fixture);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_may_close_at_each_stage),
+        cmocka_unit_test(test_drain_cuts_at_each_stage_what_is_left),
+        cmocka_unit_test(test_peer_may_close_at_each_stage),
+        cmocka_unit_test(test_peer_may_reset_at_each_stage),
+        TEST(test_handler_outlives_its_client),
+        TEST(test_half_closed_peer_still_gets_its_answers),
+        TEST(test_drain_lets_a_request_in_flight_finish),
+        TEST(test_drain_lets_a_request_that_has_begun_arrive),
+        TEST(test_drain_closes_idle_connections_at_once),
+        TEST(test_drain_may_be_cut_short),
+        TEST(test_taken_port_is_an_error_that_leaves_the_server_closable),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+/* The frame of a service, in a child process: health, readiness, metrics, signals, a taken port. */
+#include "service.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "http_peer.h"
+#include "log.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HOST        "Host: test\r\n"
+#define PATIENCE_MS 20000
+
+struct fixture {
+    uv_loop_t loop; /* nothing runs on it: the peer needs one */
+    struct http_peer peer;
+    pid_t child;
+    int child_log;  /* its stderr */
+    int gate[2];    /* a byte in it lets /wait go on, or makes the service ready */
+    char log[8192]; /* what was read from it */
+    size_t log_length;
+    int drained; /* in the child */
+};
+
+static int is_ready(void *data, char *why, size_t size) {
+    struct fixture *fixture = data;
+    char byte;
+
+    if (read(fixture->gate[0], &byte, 1) == 1)
+        return 0;
+    (void)snprintf(why, size, "no \"database\"");
+    return -1;
+}
+
+static void on_drained(void *data) {
+    struct fixture *fixture = data;
+
+    fixture->drained++;
+}
+
+static void wait_for_gate(struct http_exchange *exchange, void *data) {
+    struct fixture *fixture = data;
+    char byte;
+
+    log_info("waiting", "x=1");
+    while (read(fixture->gate[0], &byte, 1) != 1)
+        fiber_sleep(http_loop(exchange), 1);
+    http_reply(exchange, 200, "text/plain", "waited", 6);
+}
+
+static const struct http_route routes[] = {{"GET", "/wait", wait_for_gate}, {NULL, NULL, NULL}};
+
+/* The child's exit status: 0 when all went well. */
+static int serve(struct fixture *fixture, int port) {
+    const struct service service = {.name = "test-svc",
+                                    .listen = "127.0.0.1",
+                                    .port = port,
+                                    .routes = routes,
+                                    .data = fixture,
+                                    .drain_ms = PATIENCE_MS,
+                                    .is_ready = is_ready,
+                                    .on_drained = on_drained};
+    const struct rlimit low = {.rlim_cur = 100, .rlim_max = 4096};
+    struct rlimit raised;
+    uv_loop_t loop;
+    int status;
+
+    log_init(service.name, LOG_INFO);
+    if (setrlimit(RLIMIT_NOFILE, &low) != 0 || uv_loop_init(&loop) != 0)
+        return 10;
+    status = service_run(&loop, &service);
+    if (uv_loop_close(&loop) != 0)
+        return 11;
+    if (status == 0 && fixture->drained != 1)
+        return 12;
+    if (getrlimit(RLIMIT_NOFILE, &raised) != 0 || raised.rlim_cur != raised.rlim_max)
+        return 13;
+    return status;
+}
+
+static void start(struct fixture *fixture, int port) {
+    int fds[2];
+
+    assert_int_equal(pipe(fds), 0);
+    fixture->child = fork();
+    assert_true(fixture->child >= 0);
+    if (fixture->child == 0) {
+        (void)dup2(fds[1], STDERR_FILENO);
+        _exit(serve(fixture, port));
+    }
+    (void)close(fds[1]);
+    fixture->child_log = fds[0];
+}
+
+/* Read the child's log up to `word`; returns what follows it. */
+static const char *expect_log(struct fixture *fixture, const char *word) {
+    int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
+    struct pollfd readable = {.fd = fixture->child_log, .events = POLLIN};
+    const char *found;
+    ssize_t got;
+
+    while ((found = strstr(fixture->log, word)) == NULL || strchr(found, '\n') == NULL) {
+        (void)poll(&readable, 1, 100);
+        got = readable.revents == 0 ? 0
+                                    : read(fixture->child_log, fixture->log + fixture->log_length,
+                                           sizeof fixture->log - 1 - fixture->log_length);
+        fixture->log_length += got > 0 ? (size_t)got : 0;
+        fixture->log[fixture->log_length] = '\0';
+        if (clock_now_ms() > deadline_ms)
+            fail_msg("no \"%s\" in the log: %s", word, fixture->log);
+    }
+    return found + strlen(word);
+}
+
+static int expect_exit(struct fixture *fixture) {
+    int status;
+
+    assert_int_equal(waitpid(fixture->child, &status, 0), fixture->child);
+    fixture->child = 0;
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int set_up(void **state) {
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    assert_non_null(fixture);
+    assert_int_equal(uv_loop_init(&fixture->loop), 0);
+    assert_int_equal(pipe2(fixture->gate, O_NONBLOCK), 0);
+    fixture->peer.fd = -1;
+    *state = fixture;
+    return 0;
+}
+
+static int set_up_serving(void **state) {
+    struct fixture *fixture;
+    int port;
+
+    (void)set_up(state);
+    fixture = *state;
+    start(fixture, 0);
+    port = atoi(expect_log(fixture, "msg=\"listening\" address=127.0.0.1 port="));
+    http_peer_open(&fixture->peer, &fixture->loop, port);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct fixture *fixture = *state;
+
+    if (fixture->child > 0)
+        (void)kill(fixture->child, SIGKILL);
+    if (fixture->child > 0)
+        (void)waitpid(fixture->child, NULL, 0);
+    http_peer_close(&fixture->peer);
+    (void)close(fixture->child_log);
+    (void)close(fixture->gate[0]);
+    (void)close(fixture->gate[1]);
+    assert_int_equal(uv_loop_close(&fixture->loop), 0);
+    free(fixture);
+    return 0;
+}
+
+static void say(struct fixture *fixture, const char *path) {
+    char request[256];
+
+    (void)snprintf(request, sizeof request, "GET %s HTTP/1.1\r\n" HOST "\r\n", path);
+    http_peer_say(&fixture->peer, request);
+}
+
+static void ask(struct fixture *fixture, const char *path, int status, const char *part) {
+    char reply[16384];
+
+    say(fixture, path);
+    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), status);
+    if (strstr(reply, part) == NULL)
+        fail_msg("no \"%s\" in %s", part, reply);
+}
+
+static void open_gate(struct fixture *fixture) {
+    assert_int_equal(write(fixture->gate[1], "x", 1), 1);
+}
+
+static void test_health_and_readiness_are_told(void **state) {
+    struct fixture *fixture = *state;
+
+    ask(fixture, "/healthz", 200, "\r\n\r\n{\"status\":\"ok\"}");
+    ask(fixture, "/readyz", 503, "{\"error\":\"not_ready\",\"message\":\"no \\\"database\\\"\"}");
+    open_gate(fixture);
+    ask(fixture, "/readyz", 200, "\r\n\r\n{\"status\":\"ready\"}");
+}
+
+static void test_metrics_are_printed(void **state) {
+    struct fixture *fixture = *state;
+
+    ask(fixture, "/metrics", 200, "Content-Type: text/plain; version=0.0.4\r\n");
+    ask(fixture, "/none", 404, "not_found");
+    ask(fixture, "/metrics", 200, "\nhttp_requests_total 3\n");
+    ask(fixture, "/metrics", 200, "\nhttp_in_flight 1\n");
+    ask(fixture, "/metrics", 200, "\nhttp_connections 1\n");
+    ask(fixture, "/metrics", 200, "\nhttp_refused_total 1\n");
+    ask(fixture, "/metrics", 200, "\nhttp_responses_total{class=\"4xx\"} 1\n");
+    ask(fixture, "/metrics", 200, "\nprocess_resident_memory_bytes ");
+    ask(fixture, "/metrics", 200, "\nprocess_open_fds ");
+    ask(fixture, "/metrics", 200, "\nprocess_cpu_seconds_total ");
+}
+
+static void test_signal_stops_an_idle_service(void **state) {
+    struct fixture *fixture = *state;
+
+    ask(fixture, "/healthz", 200, "ok");
+    assert_int_equal(kill(fixture->child, SIGINT), 0);
+    (void)expect_log(fixture, "msg=\"draining\"");
+    (void)expect_log(fixture, "msg=\"stopped\"");
+    assert_int_equal(expect_exit(fixture), 0);
+}
+
+static void test_request_in_flight_is_answered_after_the_signal(void **state) {
+    struct fixture *fixture = *state;
+    char reply[512];
+
+    say(fixture, "/wait");
+    (void)expect_log(fixture, "msg=\"waiting\"");
+    assert_int_equal(kill(fixture->child, SIGTERM), 0);
+    (void)expect_log(fixture, "msg=\"draining\"");
+    open_gate(fixture);
+    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+    assert_non_null(strstr(reply, "Connection: close"));
+    http_peer_close(&fixture->peer);
+    assert_int_equal(expect_exit(fixture), 0);
+}
+
+static void test_draining_service_is_not_ready(void **state) {
+    struct fixture *fixture = *state;
+    char reply[512];
+
+    /* Its first half comes right behind an answered request, so it has begun. */
+    http_peer_say(&fixture->peer, "GET /healthz HTTP/1.1\r\n" HOST "\r\n"
+                                  "GET /readyz HTTP/1.1\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    assert_int_equal(kill(fixture->child, SIGTERM), 0);
+    (void)expect_log(fixture, "msg=\"draining\"");
+    http_peer_say(&fixture->peer, HOST "\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 503);
+    assert_non_null(strstr(reply, "\"message\":\"draining\""));
+}
+
+static void test_second_signal_ends_the_drain_at_once(void **state) {
+    struct fixture *fixture = *state;
+
+    say(fixture, "/wait");
+    (void)expect_log(fixture, "msg=\"waiting\"");
+    assert_int_equal(kill(fixture->child, SIGTERM), 0);
+    (void)expect_log(fixture, "msg=\"draining\"");
+    assert_int_equal(kill(fixture->child, SIGTERM), 0);
+    http_peer_expect_end(&fixture->peer);
+    assert_int_equal(fixture->peer.length, 0);
+    open_gate(fixture); /* the handler still runs to its end */
+    assert_int_equal(expect_exit(fixture), 0);
+}
+
+static void test_taken_port_is_named(void **state) {
+    struct fixture *fixture = *state;
+    struct sockaddr_in address;
+    struct sockaddr_storage name;
+    int size = sizeof name, port;
+    uv_tcp_t taker;
+    char expected[200];
+
+    assert_int_equal(uv_tcp_init(&fixture->loop, &taker), 0);
+    assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);
+    assert_int_equal(uv_tcp_bind(&taker, (struct sockaddr *)&address, 0), 0);
+    assert_int_equal(uv_listen((uv_stream_t *)&taker, 1, NULL), 0);
+    assert_int_equal(uv_tcp_getsockname(&taker, (struct sockaddr *)&name, &size), 0);
+    port = ntohs(((struct sockaddr_in *)&name)->sin_port);
+    start(fixture, port);
+    (void)snprintf(expected, sizeof expected,
+                   "test-svc: port %d on 127.0.0.1 is taken by another program: stop it, or choose "
+                   "another with --port\n",
+                   port);
+    (void)expect_log(fixture, "another with --port");
+    assert_string_equal(fixture->log, expected);
+    assert_int_equal(expect_exit(fixture), 1);
+    uv_close((uv_handle_t *)&taker, NULL);
+    (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_serving, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_health_and_readiness_are_told),
+        TEST(test_metrics_are_printed),
+        TEST(test_signal_stops_an_idle_service),
+        TEST(test_request_in_flight_is_answered_after_the_signal),
+        TEST(test_draining_service_is_not_ready),
+        TEST(test_second_signal_ends_the_drain_at_once),
+        cmocka_unit_test_setup_teardown(test_taken_port_is_named, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
