@@ -47,26 +47,24 @@ static int exit_of_target(enum target_result result) {
     return result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE;
 }
 
+static const char *text_of(const json_t *strategies, size_t i, const char *key) {
+    const char *text = json_string_value(json_object_get(json_array_get(strategies, i), key));
+
+    return text != NULL ? text : "?";
+}
+
 static bool is_known(const json_t *strategies, const char *name) {
-    const json_t *strategy;
-    size_t i;
-
-    json_array_foreach(strategies, i, strategy) {
-        const char *known = json_string_value(json_object_get(strategy, "name"));
-
-        if (known != NULL && strcmp(known, name) == 0)
+    for (size_t i = 0; i < json_array_size(strategies); i++) {
+        if (strcmp(text_of(strategies, i, "name"), name) == 0)
             return true;
     }
     return false;
 }
 
 static int refuse_strategy(const json_t *strategies, const char *name) {
-    const json_t *strategy;
-    size_t i;
-
     fprintf(stderr, "loadgen: there is no strategy \"%s\"; the target knows:", name);
-    json_array_foreach(strategies, i, strategy)
-        fprintf(stderr, " %s", json_string_value(json_object_get(strategy, "name")));
+    for (size_t i = 0; i < json_array_size(strategies); i++)
+        fprintf(stderr, " %s", text_of(strategies, i, "name"));
     fprintf(stderr, "\n");
     return EXIT_USAGE;
 }
@@ -239,20 +237,14 @@ static int fire(struct run *run) {
 
 static int list_strategies(struct run *run) {
     json_t *strategies = NULL;
-    json_t *strategy;
     char why[TARGET_WHY];
-    size_t i;
     enum target_result result = target_strategies(&run->target, &strategies, why, sizeof why);
 
     if (result != TARGET_OK)
         return fail(exit_of_target(result), why);
-    json_array_foreach(strategies, i, strategy) {
-        const char *name = "?", *summary = "", *promise = "";
-
-        (void)json_unpack(strategy, "{s:s, s?s, s?s}", "name", &name, "summary", &summary,
-                          "promise", &promise);
-        fprintf(run->to, "%-16s %s\n%-16s promises: %s\n", name, summary, "", promise);
-    }
+    for (size_t i = 0; i < json_array_size(strategies); i++)
+        fprintf(run->to, "%-16s %s\n%-16s promises: %s\n", text_of(strategies, i, "name"),
+                text_of(strategies, i, "summary"), "", text_of(strategies, i, "promise"));
     json_decref(strategies);
     return 0;
 }

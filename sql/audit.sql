@@ -20,9 +20,10 @@ SELECT to_regclass('reservation') IS NOT NULL AS is_inventory, to_regclass('orde
 \echo 'Stock: left + units must be initial, and sold must be units.'
 -- query: stock on inventory
 SELECT p.initial_stock AS initial, s.available, r.returned, l.sold, l.units, l.sold - l.units AS twins,
-       l.outside, s.available + r.returned + l.units - p.initial_stock AS leak
+       l.outside,
+       CASE WHEN s.rows > 0 THEN s.available + r.returned + l.units - p.initial_stock END AS leak -- else never sold from
 FROM product p
-CROSS JOIN LATERAL (SELECT coalesce(sum(available), 0)::bigint AS available FROM stock
+CROSS JOIN LATERAL (SELECT count(*) AS rows, coalesce(sum(available), 0)::bigint AS available FROM stock
                     WHERE product_id = p.product_id) s
 CROSS JOIN LATERAL (SELECT count(*) AS returned FROM returned_unit WHERE product_id = p.product_id) r
 CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
