@@ -5,7 +5,7 @@
 #include "lockkit.h"
 
 #define VALIDITY_FOREVER INT64_MAX /* on a backend without TTL */
-#define VALIDITY_NONE    INT64_MIN /* the server said that it is not ours */
+#define VALIDITY_NONE    0         /* the server said that it is not ours: over at any time */
 
 /* The moment up to which a grant that was asked for at `sent_ns` is valid: the TTL from then, minus
  * what the two clocks may drift apart meanwhile, 1 % + 2 ms. */
