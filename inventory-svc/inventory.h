@@ -12,6 +12,8 @@ struct inventory {
     int port; /* for the article's replies */
 };
 
+extern const struct http_route inventory_routes[]; /* routes.c */
+
 /* Handlers; `data` is the struct inventory. */
 void on_reserve(struct http_exchange *exchange, void *data);           /* reserve_handler.c */
 void on_cancel(struct http_exchange *exchange, void *data);            /* reservation_handlers.c */

@@ -38,16 +38,6 @@ static const struct setting settings[] = {
     {"log-level", 0, SETTING_TEXT, &set.log_level, "info", "debug, info, warn or error", NULL},
     {.name = NULL}};
 
-static const struct http_route routes[] = {
-    {"POST", "/products/{id}/reservations", on_reserve},
-    {"GET", "/products/{id}", on_get_product},
-    {"GET", "/strategies", on_list_strategies},
-    {"GET", "/reservations", on_list_reservations},
-    {"DELETE", "/reservations/{order_id}", on_cancel},
-    {"GET", "/inventory/minusInventory", on_minus_inventory},
-    {"POST", "/inventory/minusInventory", on_minus_inventory},
-    {.method = NULL}};
-
 static struct {
     uv_loop_t loop;
     char name[INSTANCE_BYTES];
@@ -168,7 +158,7 @@ static int serve(void) {
     struct service service = {.name = "inventory-svc",
                               .listen = set.listen,
                               .port = (int)set.port,
-                              .routes = routes,
+                              .routes = inventory_routes,
                               .data = &program.inventory,
                               .drain_ms = (uint64_t)(set.drain_ns / 1000000),
                               .is_ready = is_ready,
