@@ -22,6 +22,7 @@
 
 #define PENDING_DEFAULT         16384
 #define CONNECT_TIMEOUT_DEFAULT 1000
+#define STALL_MS                100
 
 struct call_list {
     struct redis_call *first, *last;
@@ -238,6 +239,9 @@ static void expire(struct redis *redis) {
         end_early(redis, call, why);
     }
     trim(redis);
+    /* This process stood still, not the server: what came meanwhile is still to be read. */
+    if (now - redis->timer_due_ms >= STALL_MS)
+        redis->silent_since_ms = now;
     if (redis->head != redis->sent && now - redis->silent_since_ms >= REDIS_SILENCE_MS) {
         redis_connection_drop(&redis->connection, silent);
         /* Nothing else would find out soon: there is nothing to answer on it. */

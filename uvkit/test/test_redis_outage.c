@@ -1,0 +1,179 @@
+/* The Redis client when something breaks: what is known of each command, and that it recovers. */
+#include "fault.h"
+#include "redis_answer.h"
+
+static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
+    struct answer cut, after;
+    struct redis_stats stats;
+
+    (void)state;
+    open_redis();
+    start(&cut, 10000, "BLPOP test:nothing 5");
+    for (int i = 0; i < 5; i++)
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+    kill_clients("normal");
+    assert_answer(&cut, REDIS_IS_UNKNOWN, NULL);
+    assert_false(redis_is_up(redis));
+    start(&after, 10000, "ECHO again");
+    assert_answer(&after, REDIS_IS_OK, "again");
+    assert_int_equal(cut.times, 1);
+    redis_stats(redis, &stats);
+    assert_int_equal(stats.reconnects, 1);
+}
+
+static void test_commands_wait_for_a_server_that_is_not_there_yet(void **state) {
+    struct relay relay;
+    struct answer early, patient;
+
+    (void)state;
+    relay_open(&relay);
+    open_redis_at(relay.url);
+    start(&early, 50, "ECHO early");
+    start(&patient, 10000, "ECHO patient");
+    assert_answer(&early, REDIS_IS_NOT_SENT, "not connected: Connection refused");
+    assert_false(redis_is_up(redis));
+    relay_listen(&relay);
+    assert_answer(&patient, REDIS_IS_OK, "patient");
+    relay_close(&relay);
+}
+
+static void test_a_server_that_never_greets_is_tried_again(void **state) {
+    struct relay relay;
+    struct answer answer;
+    struct redis_options options = {.url = relay.url, .connect_timeout_ms = 50};
+
+    (void)state;
+    relay_open(&relay);
+    relay_listen(&relay);
+    relay.is_silent = true;
+    assert_int_equal(redis_open(&redis, &loop, &options), 0);
+    start(&answer, 10000, "ECHO me");
+    WAIT_FOR(relay.accepted >= 3);
+    assert_false(redis_is_up(redis));
+    relay.is_silent = false;
+    assert_answer(&answer, REDIS_IS_OK, "me");
+    relay_close(&relay);
+}
+
+static void test_a_server_that_falls_silent_is_connected_to_again(void **state) {
+    struct relay relay;
+    struct answer lost, long_lost, found;
+
+    (void)state;
+    relay_open(&relay);
+    relay_listen(&relay);
+    open_redis_at(relay.url);
+    WAIT_FOR(redis_is_up(redis));
+    relay.is_silent = true;
+    start(&lost, 50, "ECHO lost");
+    start(&long_lost, 60000, "ECHO lost");
+    assert_answer(&lost, REDIS_IS_UNKNOWN, "no answer in time");
+    assert_true(redis_is_up(redis));
+    assert_answer(&long_lost, REDIS_IS_UNKNOWN, "no answer to anything");
+    relay.is_silent = false;
+    start(&found, 10000, "ECHO found");
+    assert_answer(&found, REDIS_IS_OK, "found");
+    relay_close(&relay);
+}
+
+static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state) {
+    struct answer answer;
+    struct redis_stats stats;
+
+    (void)state;
+    open_redis();
+    start(&answer, 60000, "ECHO me");
+    (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
+    (void)usleep((REDIS_SILENCE_MS + 200) * 1000);
+    assert_answer(&answer, REDIS_IS_OK, "me");
+    redis_stats(redis, &stats);
+    assert_int_equal(stats.reconnects, 0);
+}
+
+static void test_a_wrong_password_counts_as_down(void **state) {
+    struct answer answer;
+    char url[64];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "redis://:wr%%6fng@%s:%d", server.host, server.port);
+    open_redis_at(url);
+    start(&answer, 200, "ECHO me");
+    assert_answer(&answer, REDIS_IS_NOT_SENT, NULL);
+    assert_true(strstr(answer.text, "AUTH") || strstr(answer.text, "WRONGPASS"));
+    assert_false(redis_is_up(redis));
+}
+
+static void test_expired_commands_make_room_while_there_is_no_connection(void **state) {
+    struct redis_options options = {.url = "redis://127.0.0.1:1", .pending = 2};
+    struct answer first, second, third;
+
+    (void)state;
+    assert_int_equal(redis_open(&redis, &loop, &options), 0);
+    start(&first, 10, "ECHO 1");
+    start(&second, 20, "ECHO 2");
+    assert_answer(&second, REDIS_IS_NOT_SENT, NULL);
+    start(&third, 30, "ECHO 3");
+    assert_answer(&third, REDIS_IS_NOT_SENT, "not connected: Connection refused");
+}
+
+static void test_close_ends_every_command_once_at_every_stage(void **state) {
+    struct answer some[3];
+
+    (void)state;
+    for (int stage = 0; stage < 40; stage++) {
+        open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : test_url());
+        start(&some[0], 5000, "ECHO 1");
+        start(&some[1], 5000, "BLPOP test:nothing 5");
+        for (int turn = 0; turn < stage; turn++)
+            (void)uv_run(&loop, UV_RUN_NOWAIT);
+        start(&some[2], 5000, "ECHO 2");
+        redis_close(redis, on_closed, NULL);
+        assert_int_equal(some[1].times + some[2].times, 0);
+        WAIT_FOR(is_closed);
+        is_closed = false;
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(some[i].times, 1);
+        assert_int_equal(some[2].status, stage ? some[2].status : REDIS_IS_NOT_SENT);
+    }
+    redis = NULL;
+}
+
+/* Reconnects after a failed allocation, so it always comes through once open. */
+static void use_all(void *arg) {
+    struct redis_options options = {.url = test_url(), .name = "test"};
+    struct answer answer;
+    int status = redis_open(&redis, &loop, &options);
+
+    (void)arg;
+    if (status != 0) {
+        assert_int_equal(status, UV_ENOMEM);
+        redis = NULL;
+        return;
+    }
+    start(&answer, 5000, "ECHO me");
+    assert_answer(&answer, REDIS_IS_OK, "me");
+    close_redis();
+}
+
+static void test_a_failed_allocation_is_survived(void **state) {
+    (void)state;
+    fault_each_allocation(use_all, NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_broken_connection_leaves_unknown_and_recovers),
+        TEST(test_commands_wait_for_a_server_that_is_not_there_yet),
+        TEST(test_a_server_that_never_greets_is_tried_again),
+        TEST(test_a_server_that_falls_silent_is_connected_to_again),
+        TEST(test_a_pause_of_this_process_is_not_the_servers_silence),
+        TEST(test_a_wrong_password_counts_as_down),
+        TEST(test_expired_commands_make_room_while_there_is_no_connection),
+        TEST(test_close_ends_every_command_once_at_every_stage),
+        TEST(test_a_failed_allocation_is_survived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
