@@ -44,9 +44,8 @@ are_gone() { # are_gone PID...: a zombie is gone: what it held has been given ba
     return 0
 }
 
-are_forgotten() { # by init too
-    local pid
-    for pid; do [[ ! -e /proc/$pid ]] || return 1; done
+is_forgotten() { # is_forgotten PID: by init, too
+    [[ ! -e /proc/$1 ]]
 }
 
 is_stopped() {
@@ -72,7 +71,6 @@ slay() { # slay NAME: SIGKILL for it and its children, at once; returns when all
     mapfile -t family < <(echo "$pid"; children_of "$pid")
     kill -KILL "${family[@]}" 2>/dev/null || true
     wait_until 10 are_gone "${family[@]}"
-    wait_until 2 are_forgotten "${family[@]}" || true # Postgres asks whether its last pid still exists
     rm -f "$RUN_DIR/$1.pid"
 }
 
