@@ -2,27 +2,28 @@
  * program.
  *
  * Four kinds of object:
- *   lk_client   a backend, opened by URL: "local:" (in this process) or
- * "redis://[:password@]host[:port][/db]" lk_lock     a name in it, and a policy lk_lease    one
- * acquisition, which is the ownership: owner token, fencing token, validity lk_request  one acquire
- * or release under way, which can be cancelled
+ *   lk_client    a backend, opened by URL: "local:" (among the users of this one client), or
+ *                "redis://[:password@]host[:port][/db]"
+ *   lk_lock      a name in it, and a policy; cheap, but keep it while you use the name often
+ *   lk_lease     one acquisition, which is the ownership: owner token, fencing token, validity
+ *   lk_request   one acquire under way, which can be cancelled
  *
- * Everything runs on the caller's loop and thread; there are no hidden threads outside the blocking
- * facade.
+ * Everything runs on the caller's loop and thread; there are no hidden threads outside the
+ * blocking facade.
  *
  * What it promises (README.md has the reasons, and the known failures that each one answers):
- *   1. Ownership belongs to the lease, with a 160-bit random owner token per acquisition; not to a
- * thread.
+ *   1. Ownership belongs to the lease, with a 160-bit random owner token per acquisition; not to
+ *      a thread.
  *   2. Validity counts from before the request was sent, on a clock that goes on during suspend,
- * minus drift (1 % of the TTL + 2 ms), and is checked again after the last reply.
- *   3. A lease goes HELD -> SUSPECT -> LOST by a local timer, whatever the network does: its holder
- * is told before anyone else can own the lock.
+ *      minus drift (1 % of the TTL + 2 ms), and is checked again after the last reply.
+ *   3. A lease goes HELD -> SUSPECT -> LOST by a local timer, whatever the network does: its
+ *      holder is told before anyone else can own the lock.
  *   4. A fencing token is minted in the same atomic step as the grant, only on a new grant, in
- * storage that outlives the lock.
+ *      storage that outlives the lock.
  *   5. A missing reply is UNKNOWN, never "no": the owner token is kept until the server confirms,
- * and what may have been granted is given back, with a deadline of its own.
+ *      and what may have been granted is given back, with a deadline of its own.
  *   6. Renewal extends only what is still owned; it never re-creates. Release cancels renewal
- * first.
+ *      first.
  *   7. Waiting is an event plus a bounded, jittered poll. Never only a poll.
  *
  * What it does not promise: that a holder which was paused knows it in time. A lease that was valid
@@ -85,8 +86,7 @@ typedef struct lk_lock lk_lock;
 typedef struct lk_lease lk_lease;
 typedef struct lk_request lk_request;
 
-/* ---- Client
- * ---------------------------------------------------------------------------------------- */
+/* ---- Client */
 
 /* Zero means the default in brackets. `size` must be sizeof(struct lk_client_options): it lets the
  * struct grow. */
@@ -95,7 +95,8 @@ struct lk_client_options {
     const char *label;   /* who holds, for people: kept beside the lock and in lists ["host:pid"] */
     uint32_t reply_ms;   /* how long to wait for one reply of the server [500] */
     uint32_t cleanup_ms; /* how long to go on giving back what may have been granted [10,000] */
-    uint64_t (*clock_ns)(void *data); /* replaces CLOCK_BOOTTIME, for tests [NULL] */
+    /* Replaces CLOCK_BOOTTIME, for tests; with the blocking facade, called from any thread. */
+    uint64_t (*clock_ns)(void *data); /* [NULL] */
     void *clock_data;
 };
 
@@ -125,18 +126,17 @@ struct lk_counters {
 };
 void lk_client_counters(const lk_client *client, struct lk_counters *counters);
 
-/* ---- Lock
- * ------------------------------------------------------------------------------------------ */
+/* ---- Lock */
 
 /* Zero means the default in brackets. */
 struct lk_lock_options {
     size_t size;     /* sizeof(struct lk_lock_options) */
     uint32_t ttl_ms; /* how long a grant lasts without renewal, 10..86,400,000 [10,000]; the local
                         backend ignores it: a process lock has no TTL */
-    uint32_t
-        suspect_ms; /* how long before the end of its validity a lease becomes SUSPECT [ttl / 4] */
-    uint32_t poll_ms; /* the longest time between two attempts of a waiter; each is jittered down to
-                         half [250] */
+    /* How long before the end of its validity a lease becomes SUSPECT; less than the TTL. */
+    uint32_t suspect_ms; /* [ttl / 4] */
+    /* The longest time between two attempts of a waiter; each is jittered down to half. */
+    uint32_t poll_ms; /* [250] */
     int no_renew;     /* 1: do not renew by itself (renewal runs every ttl / 3) */
 };
 
@@ -148,23 +148,26 @@ LK_CHECK enum lk_status lk_lock_open(lk_lock **lock, lk_client *client, const ch
  * NULL is fine. */
 void lk_lock_close(lk_lock *lock);
 
-/* ---- Acquire and release
- * ---------------------------------------------------------------------------- */
+/* ---- Acquire and release */
 
 #define LK_TRY     0U /* wait_ms: one attempt, then LK_BUSY */
 #define LK_FOREVER UINT32_MAX
 
 /* LK_OK: `lease` is the caller's until it is passed to lk_release() or lk_abandon(). Else it is
- * NULL, and: BUSY (wait_ms was LK_TRY), TIMEOUT, CANCELED, UNAVAILABLE, UNKNOWN, NOMEM. */
+ * NULL, and: BUSY (wait_ms was LK_TRY), TIMEOUT, CANCELED, NOMEM; UNAVAILABLE when the last attempt
+ * could not be sent; UNKNOWN when it was not answered, or answered after its validity had ended:
+ * what it may have got is then given back. */
 typedef void (*lk_acquire_cb)(lk_request *request, enum lk_status status, lk_lease *lease,
                               void *data);
 
-/* Acquire, waiting up to `wait_ms`. `request` may be NULL; else *request can be cancelled until the
- * callback, which frees it. A wait that ends while an attempt is on its way ends at once; a grant
- * that arrives later is given back. */
+/* Acquire, waiting up to `wait_ms`, in the order of the calls among the waiters of this client.
+ * `request` may be NULL; else *request can be cancelled until the callback, which frees it. A wait
+ * that ends while an attempt is on its way ends at once; a grant that arrives later is given back.
+ * LK_NOMEM; LK_UNSUPPORTED when the system gives no random numbers.
+ */
 LK_CHECK enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, void *data,
                                    lk_request **request);
-/* The callback runs soon, with LK_CANCELED, or with the grant if that came first. */
+/* The callback runs soon, with LK_CANCELED, or with its outcome if that came first. */
 void lk_cancel(lk_request *request);
 
 typedef void (*lk_release_cb)(enum lk_status status, void *data);
@@ -179,8 +182,7 @@ void lk_release(lk_lease *lease, lk_release_cb cb, void *data);
  * lk_release(). */
 void lk_abandon(lk_lease *lease);
 
-/* ---- Lease
- * ------------------------------------------------------------------------------------------ */
+/* ---- Lease */
 
 enum lk_state {
     LK_HELD,      /* valid, and renewal is on time */
@@ -201,12 +203,12 @@ uint64_t lk_lease_fence(const lk_lease *lease);
 const char *lk_lease_owner(const lk_lease *lease);
 
 /* Told of each change: HELD -> SUSPECT, SUSPECT -> HELD (a renewal came through), -> LOST_STATE
- * (once, last). `why` is a static text. Runs on the loop. May release the lease. */
+ * (once, last; straight from HELD when the server says that it is not ours, or when the program was
+ * paused past the end). `why` is a static text. Runs on the loop. May release the lease. */
 typedef void (*lk_state_cb)(lk_lease *lease, enum lk_state state, const char *why, void *data);
 void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);
 
-/* ---- Who holds, who waits
- * ---------------------------------------------------------------------------- */
+/* ---- Who holds, who waits */
 
 struct lk_holder {
     const char *owner; /* owner token */
@@ -219,8 +221,7 @@ typedef void (*lk_inspect_cb)(enum lk_status status, const struct lk_holder *hol
                               unsigned waiters, void *data);
 LK_CHECK enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data);
 
-/* ---- Blocking facade
- * ---------------------------------------------------------------------------------- */
+/* ---- Blocking facade */
 
 /* For programs without a loop: a client on a loop thread of its own. Every function here may be
  * called from any thread, and blocks. */
