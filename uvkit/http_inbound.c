@@ -9,13 +9,9 @@
 #include "log.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
-
-static void advance(struct http_inbound *inbound);
 
 static int64_t now_ms(const struct http_inbound *inbound) {
     return (int64_t)uv_now(inbound->server->loop);
@@ -42,83 +38,6 @@ void http_inbound_close(struct http_inbound *inbound, const char *why) {
     uv_close((uv_handle_t *)&inbound->tcp, on_closed);
 }
 
-/* A write that the socket did not take at once. */
-struct rest {
-    uv_write_t request;
-    struct http_inbound *inbound;
-    char bytes[];
-};
-
-static void on_written(uv_write_t *request, int status) {
-    struct rest *rest = request->data;
-    struct http_inbound *inbound = rest->inbound;
-
-    free(rest);
-    inbound->writes--;
-    if (status < 0)
-        http_inbound_close(inbound, uv_strerror(status));
-    else
-        advance(inbound);
-}
-
-static struct rest *copy_rest(const uv_buf_t *bufs, unsigned count, size_t skip, size_t length) {
-    struct rest *rest = malloc(sizeof *rest + length);
-    char *to;
-
-    if (rest == NULL)
-        return NULL;
-    to = rest->bytes;
-    for (unsigned i = 0; i < count; i++) {
-        size_t skipped = skip < bufs[i].len ? skip : bufs[i].len;
-
-        if (bufs[i].len > skipped)
-            memcpy(to, bufs[i].base + skipped, bufs[i].len - skipped);
-        to += bufs[i].len - skipped;
-        skip -= skipped;
-    }
-    return rest;
-}
-
-static void queue_rest(struct http_inbound *inbound, struct rest *rest, size_t length) {
-    uv_buf_t buf = uv_buf_init(rest->bytes, (unsigned)length);
-    int err;
-
-    rest->inbound = inbound;
-    rest->request.data = rest;
-    err = uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_written);
-    if (err == 0) {
-        inbound->writes++;
-        return;
-    }
-    free(rest);
-    http_inbound_close(inbound, uv_strerror(err));
-}
-
-void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count) {
-    size_t length = 0;
-    struct rest *rest;
-    int sent;
-
-    if (inbound->state == CLOSED)
-        return;
-    for (unsigned i = 0; i < count; i++)
-        length += bufs[i].len;
-    sent = uv_try_write((uv_stream_t *)&inbound->tcp, bufs, count);
-    if (sent < 0 && sent != UV_EAGAIN) {
-        http_inbound_close(inbound, uv_strerror(sent));
-        return;
-    }
-    if (sent < 0)
-        sent = 0;
-    if ((size_t)sent == length)
-        return;
-    rest = copy_rest(bufs, count, (size_t)sent, length - (size_t)sent);
-    if (rest == NULL)
-        http_inbound_close(inbound, "no memory for the reply");
-    else
-        queue_rest(inbound, rest, length - (size_t)sent);
-}
-
 static void rest_idle(struct http_inbound *inbound) {
     http_exchange_reset(&inbound->exchange);
     inbound->state = IDLE;
@@ -139,7 +58,7 @@ void http_inbound_refuse(struct http_inbound *inbound) {
     if (inbound->state == CLOSED)
         return;
     begin_replying(inbound);
-    advance(inbound);
+    http_inbound_advance(inbound);
 }
 
 static void run_handler(void *arg) {
@@ -159,7 +78,7 @@ static void run_handler(void *arg) {
         return;
     }
     begin_replying(inbound);
-    advance(inbound);
+    http_inbound_advance(inbound);
 }
 
 static void serve(struct http_inbound *inbound) {
@@ -177,8 +96,7 @@ static void serve(struct http_inbound *inbound) {
         return;
     inbound->has_handler = false;
     inbound->server->stats.in_flight--;
-    exchange->refusal =
-        (struct http_refusal){503, "out_of_memory", "the server is short of memory: retry"};
+    (void)http_exchange_refuse_for_memory(exchange);
     http_inbound_refuse(inbound);
 }
 
@@ -221,14 +139,14 @@ static size_t feed(struct http_inbound *inbound, const char *bytes, size_t lengt
     }
     if (error != HPE_OK) {
         if (exchange->refusal.status == 0)
-            exchange->refusal = http_request_refusal(&inbound->parser);
+            http_exchange_refuse_malformed(exchange, &inbound->parser);
         fail(inbound);
         return length;
     }
     exchange->head_bytes += exchange->is_head_complete ? 0 : taken;
     if (exchange->head_bytes >= inbound->server->options.header_limit) {
-        exchange->refusal = (struct http_refusal){431, "headers_too_large",
-                                                  "the headers are over the limit: send less"};
+        (void)http_exchange_refuse(exchange, 431, "headers_too_large",
+                                   "the headers are over the limit: send less");
         fail(inbound);
     }
     return taken;
@@ -353,8 +271,7 @@ static void pump_pending(struct http_inbound *inbound) {
         read_on(inbound);
 }
 
-/* Go on when the reply is out: with the next request, or to the end. */
-static void advance(struct http_inbound *inbound) {
+void http_inbound_advance(struct http_inbound *inbound) {
     if (inbound->state != REPLYING || inbound->writes > 0)
         return;
     if (!inbound->exchange.keeps_alive || inbound->server->is_draining) {
@@ -368,8 +285,8 @@ static void advance(struct http_inbound *inbound) {
 
 void http_inbound_time_out(struct http_inbound *inbound) {
     if (inbound->state == READING) {
-        inbound->exchange.refusal =
-            (struct http_refusal){408, "timeout", "the request took too long to arrive"};
+        (void)http_exchange_refuse(&inbound->exchange, 408, "timeout",
+                                   "the request took too long to arrive");
         fail(inbound);
     } else {
         http_inbound_close(inbound, inbound->state == IDLE        ? "idle for too long"

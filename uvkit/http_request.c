@@ -5,11 +5,6 @@
  * `chunked`, chunks in HTTP/1.0, no Host or two. Trailers are read and forgotten. */
 #include "http_server_internal.h"
 
-#include "clock.h"
-
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,16 +14,34 @@ static struct http_exchange *exchange_of(llhttp_t *parser) {
     return &inbound->exchange;
 }
 
-static bool refuse(struct http_exchange *exchange, int status, const char *code,
-                   const char *message) {
+bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
+                          const char *message) {
     exchange->refusal = (struct http_refusal){status, code, message};
     return false;
+}
+
+bool http_exchange_refuse_for_memory(struct http_exchange *exchange) {
+    return http_exchange_refuse(exchange, 503, "out_of_memory",
+                                "the server is short of memory: retry");
+}
+
+static bool refuse_version(struct http_exchange *exchange) {
+    return http_exchange_refuse(exchange, 505, "http_version", "speak HTTP/1.1 or HTTP/1.0");
+}
+
+void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser) {
+    llhttp_errno_t error = llhttp_get_errno(parser);
+
+    if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
+        (void)refuse_version(exchange);
+    else
+        (void)http_exchange_refuse(exchange, 400, "bad_request", llhttp_get_error_reason(parser));
 }
 
 static int keep(struct http_buffer *buffer, llhttp_t *parser, const char *at, size_t length) {
     if (http_buffer_append(buffer, at, length))
         return 0;
-    (void)refuse(exchange_of(parser), 503, "out_of_memory", "the server is short of memory: retry");
+    (void)http_exchange_refuse_for_memory(exchange_of(parser));
     return HPE_USER;
 }
 
@@ -98,22 +111,25 @@ static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parse
     bool is_1_1 = parser->http_minor == 1;
 
     if (parser->http_major != 1)
-        return refuse(exchange, 505, "http_version", "speak HTTP/1.1 or HTTP/1.0");
+        return refuse_version(exchange);
     if (framing->has_bad_name)
-        return refuse(exchange, 400, "bad_request", "a header field has no valid name");
+        return http_exchange_refuse(exchange, 400, "bad_request",
+                                    "a header field has no valid name");
     if (framing->hosts > 1 || (is_1_1 && framing->hosts == 0))
-        return refuse(exchange, 400, "bad_request", "send exactly one Host header");
+        return http_exchange_refuse(exchange, 400, "bad_request", "send exactly one Host header");
     if (framing->codings > 0 && !is_1_1)
-        return refuse(exchange, 400, "bad_request", "HTTP/1.0 has no Transfer-Encoding");
+        return http_exchange_refuse(exchange, 400, "bad_request",
+                                    "HTTP/1.0 has no Transfer-Encoding");
     if (framing->codings > 1 || (framing->codings == 1 && !framing->is_chunked_only))
-        return refuse(exchange, 501, "transfer_encoding", "the only transfer coding is chunked");
+        return http_exchange_refuse(exchange, 501, "transfer_encoding",
+                                    "the only transfer coding is chunked");
     return true;
 }
 
 static bool is_too_large(struct http_exchange *exchange, uint64_t body_length) {
     if (body_length <= exchange->inbound->server->options.body_limit)
         return false;
-    (void)refuse(exchange, 413, "too_large", "the body is over the limit: send less");
+    (void)http_exchange_refuse(exchange, 413, "too_large", "the body is over the limit: send less");
     return true;
 }
 
@@ -186,14 +202,6 @@ const llhttp_settings_t http_request_callbacks = {
     .on_body = on_body,
     .on_message_complete = on_message_complete,
 };
-
-struct http_refusal http_request_refusal(const llhttp_t *parser) {
-    llhttp_errno_t error = llhttp_get_errno(parser);
-
-    if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
-        return (struct http_refusal){505, "http_version", "speak HTTP/1.1 or HTTP/1.0"};
-    return (struct http_refusal){400, "bad_request", llhttp_get_error_reason(parser)};
-}
 
 void http_exchange_reset(struct http_exchange *exchange) {
     struct http_exchange fresh = {

@@ -114,12 +114,6 @@ static enum outcome keep_path_params(struct http_buffer *params, const char *pat
     return outcome;
 }
 
-static bool refuse(struct http_exchange *exchange, int status, const char *code,
-                   const char *message) {
-    exchange->refusal = (struct http_refusal){status, code, message};
-    return false;
-}
-
 /* "/path?query" or "http://host/path?query". */
 static bool split_target(struct http_exchange *exchange) {
     char *target = exchange->head.bytes;
@@ -128,7 +122,8 @@ static bool split_target(struct http_exchange *exchange) {
     if (strncasecmp(target, "http://", 7) == 0)
         target = strchr(target + 7, '/');
     if (target == NULL || *target != '/')
-        return refuse(exchange, 400, "bad_request", "the request target is not a path");
+        return http_exchange_refuse(exchange, 400, "bad_request",
+                                    "the request target is not a path");
     question = strchr(target, '?');
     if (question != NULL)
         *question = '\0';
@@ -160,11 +155,11 @@ static void find_route(struct http_exchange *exchange) {
                                        strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
     }
     if (length == 0) {
-        (void)refuse(exchange, 404, "not_found", "there is nothing at this path");
+        (void)http_exchange_refuse(exchange, 404, "not_found", "there is nothing at this path");
         return;
     }
     http_reply_header(exchange, "Allow", allow);
-    (void)refuse(exchange, 405, "method_not_allowed", "see the Allow header");
+    (void)http_exchange_refuse(exchange, 405, "method_not_allowed", "see the Allow header");
 }
 
 bool http_route(struct http_exchange *exchange) {
@@ -179,9 +174,10 @@ bool http_route(struct http_exchange *exchange) {
     if (outcome == FINE)
         outcome = keep_query(&exchange->params, exchange->query);
     if (outcome == MALFORMED)
-        return refuse(exchange, 400, "bad_request", "a bad %-escape in the request target");
+        return http_exchange_refuse(exchange, 400, "bad_request",
+                                    "a bad %-escape in the request target");
     if (outcome == NO_MEMORY)
-        return refuse(exchange, 503, "out_of_memory", "the server is short of memory: retry");
+        return http_exchange_refuse_for_memory(exchange);
     return true;
 }
 

@@ -60,8 +60,8 @@ static void welcome(struct http_server *server, struct http_inbound *inbound) {
     http_inbound_start(inbound);
     if (server->stats.connections <= server->options.connection_limit)
         return;
-    inbound->exchange.refusal = (struct http_refusal){503, "too_many_connections",
-                                                      "the server is at its limit: retry later"};
+    (void)http_exchange_refuse(&inbound->exchange, 503, "too_many_connections",
+                               "the server is at its limit: retry later");
     http_inbound_refuse(inbound);
     if (server->stats.connections > server->options.connection_limit + TURNED_AWAY_AT_ONCE)
         http_inbound_close(inbound, "too many connections");
@@ -69,10 +69,10 @@ static void welcome(struct http_server *server, struct http_inbound *inbound) {
 
 /* libuv holds one accepted connection until uv_accept() takes it, and listens no further before. */
 static void accept_one(struct http_server *server) {
-    struct http_inbound *inbound = server->spare;
+    struct http_inbound *inbound = server->spare != NULL ? server->spare : malloc(sizeof *inbound);
     int err;
 
-    server->is_accept_waiting = inbound == NULL;
+    server->is_accept_waiting = inbound == NULL; /* the sweep tries again */
     if (inbound == NULL)
         return;
     server->spare = malloc(sizeof *server->spare);
@@ -105,8 +105,6 @@ void http_server_forget(struct http_server *server, struct http_inbound *inbound
         server->spare = inbound;
     else
         free(inbound);
-    if (server->is_accept_waiting && !server->is_draining)
-        accept_one(server);
     close_timers_when_empty(server);
 }
 
@@ -117,6 +115,8 @@ static void on_sweep(uv_timer_t *timer) {
     for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
         if (now >= inbound->deadline_ms && inbound->state != CLOSED)
             http_inbound_time_out(inbound);
+    if (server->is_accept_waiting && !server->is_draining)
+        accept_one(server);
 }
 
 static void set_defaults(struct http_server_options *options) {

@@ -117,15 +117,25 @@ void http_inbound_close(struct http_inbound *inbound, const char *why);
 void http_inbound_time_out(struct http_inbound *inbound);
 /* Answer the exchange with its refusal, and end the connection unless it may go on. */
 void http_inbound_refuse(struct http_inbound *inbound);
-/* Write now what the socket takes, and the rest when it takes more. Nothing happens when closed. */
-void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
+/* Go on when the reply is out: with the next request, or to the end. */
+void http_inbound_advance(struct http_inbound *inbound);
 /* Close when idle, end the connection after this request otherwise. */
 void http_inbound_drain(struct http_inbound *inbound);
 
+/* http_inbound_write.c */
+/* Write now what the socket takes, and the rest when it takes more; the bytes are copied. Nothing
+ * happens when closed. */
+void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
+
 /* http_request.c */
 extern const llhttp_settings_t http_request_callbacks;
-/* What a parser error means to the client. */
-struct http_refusal http_request_refusal(const llhttp_t *parser);
+/* Say why no handler will run; http_inbound_refuse() answers. False, for `return`. The texts are
+ * static. */
+bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
+                          const char *message);
+bool http_exchange_refuse_for_memory(struct http_exchange *exchange);
+/* What the parser's error means to the client. */
+void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser);
 /* Ready for the next request. */
 void http_exchange_reset(struct http_exchange *exchange);
 void http_exchange_free(struct http_exchange *exchange);

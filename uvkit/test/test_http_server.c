@@ -298,6 +298,24 @@ static void test_memory_may_fail_at_every_allocation(void **state) {
     ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
 }
 
+static void test_connection_that_found_no_memory_is_accepted_later(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *second = calloc(1, sizeof *second);
+
+    assert_non_null(second);
+    fault_memory(0, 3); /* the spare of the first, then the second itself */
+    http_fixture_wait_for_connections(fixture, 1);
+    http_peer_open(second, &fixture->loop, fixture->port);
+    for (int i = 0; i < 10; i++)
+        http_peer_turn(second);
+    assert_true(fault_memory_end());
+    http_peer_say(second, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    expect(second, 200, "hello");
+    ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+    http_peer_close(second);
+    free(second);
+}
+
 static void open_without_memory(void *arg) {
     uv_loop_t *loop = arg;
     const struct http_server_options options = {0};
@@ -390,6 +408,7 @@ int main(void) {
         TEST(test_json_body_is_read_or_refused_with_a_reason),
         TEST(test_many_requests_wait_at_once),
         TEST(test_memory_may_fail_at_every_allocation),
+        TEST(test_connection_that_found_no_memory_is_accepted_later),
         cmocka_unit_test(test_memory_may_fail_while_opening),
         TEST(test_mutated_requests_do_no_harm),
     };

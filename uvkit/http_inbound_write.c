@@ -1,0 +1,82 @@
+/* Writing to an inbound connection: at once what the socket takes, the rest when it takes more. */
+#include "http_server_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A write that the socket did not take at once. */
+struct rest {
+    uv_write_t request;
+    struct http_inbound *inbound;
+    char bytes[];
+};
+
+static void on_written(uv_write_t *request, int status) {
+    struct rest *rest = request->data;
+    struct http_inbound *inbound = rest->inbound;
+
+    free(rest);
+    inbound->writes--;
+    if (status < 0)
+        http_inbound_close(inbound, uv_strerror(status));
+    else
+        http_inbound_advance(inbound);
+}
+
+static struct rest *copy_rest(const uv_buf_t *bufs, unsigned count, size_t skip, size_t length) {
+    struct rest *rest = malloc(sizeof *rest + length);
+    char *to;
+
+    if (rest == NULL)
+        return NULL;
+    to = rest->bytes;
+    for (unsigned i = 0; i < count; i++) {
+        size_t skipped = skip < bufs[i].len ? skip : bufs[i].len;
+
+        if (bufs[i].len > skipped)
+            memcpy(to, bufs[i].base + skipped, bufs[i].len - skipped);
+        to += bufs[i].len - skipped;
+        skip -= skipped;
+    }
+    return rest;
+}
+
+static void queue_rest(struct http_inbound *inbound, struct rest *rest, size_t length) {
+    uv_buf_t buf = uv_buf_init(rest->bytes, (unsigned)length);
+    int err;
+
+    rest->inbound = inbound;
+    rest->request.data = rest;
+    err = uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_written);
+    if (err == 0) {
+        inbound->writes++;
+        return;
+    }
+    free(rest);
+    http_inbound_close(inbound, uv_strerror(err));
+}
+
+void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count) {
+    size_t length = 0;
+    struct rest *rest;
+    int sent;
+
+    if (inbound->state == CLOSED)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        length += bufs[i].len;
+    sent = uv_try_write((uv_stream_t *)&inbound->tcp, bufs, count);
+    if (sent < 0 && sent != UV_EAGAIN) {
+        http_inbound_close(inbound, uv_strerror(sent));
+        return;
+    }
+    if (sent < 0)
+        sent = 0;
+    if ((size_t)sent == length)
+        return;
+    rest = copy_rest(bufs, count, (size_t)sent, length - (size_t)sent);
+    if (rest == NULL)
+        http_inbound_close(inbound, "no memory for the reply");
+    else
+        queue_rest(inbound, rest, length - (size_t)sent);
+}
