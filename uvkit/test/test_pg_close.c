@@ -52,6 +52,7 @@ static void test_close_with_queries_in_flight_and_queued(void **state) {
     assert_true(sent_ended != 0 && queued_ended != 0);
     assert_int_equal(sent.status, PG_UNKNOWN);
     assert_int_equal(queued.status, PG_NOT_SENT);
+    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
 }
 
 static void test_close_while_preparing(void **state) {
