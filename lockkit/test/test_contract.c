@@ -110,18 +110,23 @@ struct crowd {
         uv_timer_t work;
         lk_lease *lease;
     } members[CONTENDERS];
-    int inside, overlaps, served, order_errors;
+    int inside, overlaps, served, gone, order_errors;
     uint64_t fence;
     struct member *last;
-    bool is_ordered;
 };
+
+static void on_member_gone(uv_handle_t *handle) {
+    struct member *member = handle->data;
+
+    member->crowd->gone++;
+}
 
 static void on_work_done(uv_timer_t *timer) {
     struct member *member = timer->data;
 
     member->crowd->inside--;
     lk_release(member->lease, NULL, NULL);
-    uv_close((uv_handle_t *)timer, NULL);
+    uv_close((uv_handle_t *)timer, on_member_gone);
 }
 
 static void on_member_granted(lk_request *request, enum lk_status status, lk_lease *lease,
@@ -163,7 +168,7 @@ static void test_waiters_of_a_client_are_served_in_order(void **state) {
     struct fixture *fixture = *state;
     struct crowd *crowd = crowd_start(fixture, fixture->lock, fixture->lock);
 
-    WAIT(fixture, crowd->served == CONTENDERS && crowd->inside == 0);
+    WAIT(fixture, crowd->gone == CONTENDERS);
     assert_int_equal(crowd->overlaps, 0);
     assert_int_equal(crowd->order_errors, 0);
     free(crowd);
@@ -178,7 +183,7 @@ static void test_holders_of_two_clients_never_overlap(void **state) {
         return;
     client = open_client(fixture, url);
     crowd = crowd_start(fixture, fixture->lock, open_lock(fixture, client, 2000));
-    WAIT(fixture, crowd->served == CONTENDERS && crowd->inside == 0);
+    WAIT(fixture, crowd->gone == CONTENDERS);
     assert_int_equal(crowd->overlaps, 0);
     close_client(fixture, client);
     free(crowd);
