@@ -1,36 +1,5 @@
 /* The contract of lockkit.h, held by every backend: the same tests run over each. */
-#include "fault.h"
-#include "fixture.h"
-
-static const char *url; /* of the backend under test */
-
-static int set_up(void **state) {
-    struct fixture *fixture = malloc(sizeof *fixture);
-
-    assert_non_null(fixture);
-    fixture_init(fixture);
-    fixture->client = open_client(fixture, url);
-    fixture->lock = open_lock(fixture, fixture->client, 2000);
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
-
-static bool has(const struct fixture *fixture, enum lk_caps cap) {
-    return (lk_client_caps(fixture->client) & cap) != 0;
-}
-
-static void assert_free(struct fixture *fixture, lk_lock *lock) {
-    struct caller caller;
-
-    assert_int_equal(take(fixture, &caller, lock, 10000), LK_OK);
-    assert_int_equal(give(fixture, &caller), LK_OK);
-}
+#include "contract.h"
 
 static void test_lock_is_granted_and_given_back(void **state) {
     struct fixture *fixture = *state;
@@ -99,124 +68,6 @@ static void test_owner_token_is_new_for_each_acquisition(void **state) {
     assert_int_equal(give(fixture, &caller), LK_OK);
 }
 
-#define CONTENDERS 200
-
-/* Many callers of one lock, and what they saw. */
-struct crowd {
-    struct fixture *fixture;
-    lk_lock *locks[2];
-    struct member {
-        struct crowd *crowd;
-        uv_timer_t work;
-        lk_lease *lease;
-    } members[CONTENDERS];
-    int inside, overlaps, served, gone, order_errors;
-    uint64_t fence;
-    struct member *last;
-};
-
-static void on_member_gone(uv_handle_t *handle) {
-    struct member *member = handle->data;
-
-    member->crowd->gone++;
-}
-
-static void on_work_done(uv_timer_t *timer) {
-    struct member *member = timer->data;
-
-    member->crowd->inside--;
-    lk_release(member->lease, NULL, NULL);
-    uv_close((uv_handle_t *)timer, on_member_gone);
-}
-
-static void on_member_granted(lk_request *request, enum lk_status status, lk_lease *lease,
-                              void *data) {
-    struct member *member = data;
-    struct crowd *crowd = member->crowd;
-
-    (void)request;
-    assert_int_equal(status, LK_OK);
-    crowd->overlaps += crowd->inside++ > 0;
-    assert_true(lk_lease_fence(lease) > crowd->fence);
-    crowd->fence = lk_lease_fence(lease);
-    crowd->order_errors += crowd->last && member < crowd->last;
-    crowd->last = member;
-    crowd->served++;
-    member->lease = lease;
-    (void)uv_timer_init(&crowd->fixture->loop, &member->work);
-    member->work.data = member;
-    (void)uv_timer_start(&member->work, on_work_done, 0, 0);
-}
-
-static struct crowd *crowd_start(struct fixture *fixture, lk_lock *one, lk_lock *other) {
-    struct crowd *crowd = calloc(1, sizeof *crowd);
-
-    assert_non_null(crowd);
-    crowd->fixture = fixture;
-    crowd->locks[0] = one;
-    crowd->locks[1] = other;
-    for (int i = 0; i < CONTENDERS; i++) {
-        crowd->members[i].crowd = crowd;
-        assert_int_equal(lk_acquire(crowd->locks[i % 2], LK_FOREVER, on_member_granted,
-                                    &crowd->members[i], NULL),
-                         LK_OK);
-    }
-    return crowd;
-}
-
-static void test_waiters_of_a_client_are_served_in_order(void **state) {
-    struct fixture *fixture = *state;
-    struct crowd *crowd = crowd_start(fixture, fixture->lock, fixture->lock);
-
-    WAIT(fixture, crowd->gone == CONTENDERS);
-    assert_int_equal(crowd->overlaps, 0);
-    assert_int_equal(crowd->order_errors, 0);
-    free(crowd);
-}
-
-static void test_holders_of_two_clients_never_overlap(void **state) {
-    struct fixture *fixture = *state;
-    lk_client *client;
-    struct crowd *crowd;
-
-    if (!has(fixture, LK_CAP_CROSS_PROCESS))
-        return;
-    client = open_client(fixture, url);
-    crowd = crowd_start(fixture, fixture->lock, open_lock(fixture, client, 2000));
-    WAIT(fixture, crowd->gone == CONTENDERS);
-    assert_int_equal(crowd->overlaps, 0);
-    close_client(fixture, client);
-    free(crowd);
-}
-
-/* Enough turns of the loop to pass every stage of an acquisition. */
-#define MOMENTS 12
-
-static void turn(struct fixture *fixture, int times) {
-    while (times-- > 0)
-        (void)uv_run(&fixture->loop, UV_RUN_ONCE);
-}
-
-static void test_cancel_at_each_moment_leaves_nothing_held(void **state) {
-    struct fixture *fixture = *state;
-    struct caller caller;
-
-    for (int moment = 0; moment < MOMENTS; moment++) {
-        start(&caller, fixture->lock, LK_FOREVER);
-        turn(fixture, moment);
-        if (caller.request)
-            lk_cancel(caller.request);
-        WAIT(fixture, caller.calls > 0);
-        turn(fixture, 3);
-        assert_int_equal(caller.calls, 1);
-        if (caller.lease)
-            assert_int_equal(give(fixture, &caller), LK_OK);
-        else
-            assert_int_equal(caller.status, LK_CANCELED);
-        assert_free(fixture, fixture->lock);
-    }
-}
-
 static void test_waiters_can_be_cancelled_in_any_place(void **state) {
     struct fixture *fixture = *state;
     struct caller holder, waiters[3];
@@ -235,32 +86,6 @@ static void test_waiters_can_be_cancelled_in_any_place(void **state) {
             if (i != place)
                 assert_int_equal(give(fixture, &waiters[i]), LK_OK);
         }
-    }
-}
-
-static void test_close_at_each_moment_gives_everything_back(void **state) {
-    struct fixture *fixture = *state;
-    struct caller holder, waiter, releaser;
-    lk_client *client;
-    bool is_closed;
-
-    for (int moment = 0; moment < MOMENTS; moment++) {
-        is_closed = false;
-        client = open_client(fixture, url);
-        start(&holder, open_lock(fixture, client, 2000), LK_FOREVER);
-        start(&waiter, open_lock(fixture, client, 2000), LK_FOREVER);
-        start(&releaser, open_lock(fixture, client, 2000), LK_FOREVER);
-        turn(fixture, moment);
-        if (holder.lease && moment % 2)
-            lk_release(holder.lease, on_caller_released, &holder);
-        lk_client_close(client, on_flag, &is_closed);
-        lk_client_close(client, on_flag, &is_closed);
-        WAIT(fixture, is_closed);
-        assert_int_equal(holder.calls, 1);
-        assert_int_equal(waiter.calls, 1);
-        assert_int_equal(waiter.status, LK_CANCELED);
-        assert_int_equal(releaser.calls, 1);
-        assert_free(fixture, fixture->lock);
     }
 }
 
@@ -419,71 +244,21 @@ static void test_bad_arguments_start_nothing(void **state) {
     assert_free(fixture, lock);
 }
 
-static void on_inspected_without_memory(enum lk_status status, const struct lk_holder *holder,
-                                        unsigned waiters, void *data) {
-    (void)status;
-    (void)holder;
-    (void)waiters;
-    ++*(int *)data;
-}
-
-static void use_client(struct fixture *fixture, lk_client *client) {
-    struct lk_lock_options policy = {.size = sizeof policy, .ttl_ms = 100};
-    struct caller callers[2] = {{0}};
-    int started = 0, inspected = 0, expected = 0;
-    lk_lock *lock;
-
-    if (lk_lock_open(&lock, client, fixture->name, &policy) != LK_OK)
-        return;
-    for (int i = 0; i < 2; i++)
-        started += lk_acquire(lock, 50, on_caller_acquired, &callers[i], NULL) == LK_OK;
-    expected = lk_inspect(lock, on_inspected_without_memory, &inspected) == LK_OK;
-    WAIT(fixture, callers[0].calls + callers[1].calls == started && inspected == expected);
-}
-
-static void live_without_memory(void *arg) {
-    struct fixture *fixture = arg;
-    struct lk_client_options options = {.size = sizeof options, .reply_ms = 200, .cleanup_ms = 300};
-    lk_client *client;
-
-    if (lk_client_open(&client, &fixture->loop, url, &options) != LK_OK)
-        return;
-    use_client(fixture, client);
-    close_client(fixture, client);
-}
-
-static void test_each_allocation_may_fail(void **state) {
-    fault_each_allocation(live_without_memory, *state);
-}
-
-static int run(const char *name, const char *backend_url) {
-#define CONTRACT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+int main(void) {
     static const struct CMUnitTest tests[] = {
         CONTRACT(test_lock_is_granted_and_given_back),
         CONTRACT(test_try_of_a_held_lock_is_busy),
         CONTRACT(test_try_does_not_overtake_a_waiter),
         CONTRACT(test_wait_that_is_over_is_a_timeout),
         CONTRACT(test_owner_token_is_new_for_each_acquisition),
-        CONTRACT(test_waiters_of_a_client_are_served_in_order),
-        CONTRACT(test_holders_of_two_clients_never_overlap),
-        CONTRACT(test_cancel_at_each_moment_leaves_nothing_held),
         CONTRACT(test_waiters_can_be_cancelled_in_any_place),
-        CONTRACT(test_close_at_each_moment_gives_everything_back),
         CONTRACT(test_lock_may_be_closed_while_its_lease_is_held),
         CONTRACT(test_fence_rises_across_clients_and_restarts),
         CONTRACT(test_abandoned_lock_stays_held_until_its_ttl),
         CONTRACT(test_inspect_shows_holder_and_waiters),
         CONTRACT(test_callbacks_may_release_and_acquire),
         CONTRACT(test_bad_arguments_start_nothing),
-        CONTRACT(test_each_allocation_may_fail),
     };
 
-    url = backend_url;
-    return cmocka_run_group_tests_name(name, tests, NULL, NULL);
-}
-
-int main(void) {
-    int failed = run("local", "local:");
-
-    return failed + run("redis", redis_url());
+    return run_contract(tests, sizeof tests / sizeof *tests);
 }

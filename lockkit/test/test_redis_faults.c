@@ -1,0 +1,382 @@
+/* Silence, expiry, lost replies, suspended machines and dead holders: what only a backend with a
+ * server and a TTL can show. */
+#include "redis_env.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint64_t fake_now_ns;
+
+static uint64_t fake_clock(void *data) {
+    (void)data;
+    return fake_now_ns;
+}
+
+static void note(struct env *env, const char *what) {
+    strncat(env->trace, what, sizeof env->trace - strlen(env->trace) - 1);
+}
+
+static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    (void)lease;
+    assert_non_null(why);
+    note(data, state == LK_HELD ? "held " : state == LK_SUSPECT ? "suspect " : "lost ");
+}
+
+static void on_successor(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    struct env *env = data;
+
+    (void)request;
+    assert_int_equal(status, LK_OK);
+    note(env, "successor ");
+    lk_release(lease, NULL, NULL);
+}
+
+static void test_holder_is_told_before_a_successor_is_granted(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 1200), LK_FOREVER), LK_OK);
+    lk_lease_on_state(caller.lease, on_state, env);
+    assert_int_equal(lk_acquire(open_lock(&env->fixture, env->fixture.client, 400), LK_FOREVER,
+                                on_successor, env, NULL),
+                     LK_OK);
+    proxy_hold(&env->proxy, true, true);
+    WAIT(&env->fixture, strstr(env->trace, "successor"));
+    assert_string_equal(env->trace, "suspect lost successor ");
+    assert_int_equal(lk_lease_check(caller.lease, 0), LK_LOST);
+    assert_int_equal(counters(env->far).lost, 1);
+    proxy_hold(&env->proxy, false, false);
+    assert_int_not_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_suspect_lease_is_held_again_after_a_renewal(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 3000), LK_FOREVER), LK_OK);
+    lk_lease_on_state(caller.lease, on_state, env);
+    proxy_hold(&env->proxy, false, true);
+    WAIT(&env->fixture, strstr(env->trace, "suspect"));
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, strstr(env->trace, "held"));
+    assert_string_equal(env->trace, "suspect held ");
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_renewal_keeps_the_lock_past_its_ttl(void **state) {
+    struct env *env = *state;
+    struct caller caller, other;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 300), LK_FOREVER), LK_OK);
+    WAIT(&env->fixture, counters(env->far).renewed >= 10);
+    assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
+    assert_int_equal(
+        take(&env->fixture, &other, open_lock(&env->fixture, env->fixture.client, 300), LK_TRY),
+        LK_BUSY);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_renewal_never_creates_the_lock_again(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 600), LK_FOREVER), LK_OK);
+    lk_lease_on_state(caller.lease, on_state, env);
+    (void)ask(env, "DEL %s");
+    WAIT(&env->fixture, strstr(env->trace, "lost"));
+    assert_false(exists(env));
+    assert_int_equal(give(&env->fixture, &caller), LK_LOST);
+    assert_int_equal(counters(env->far).release_lost, 1);
+}
+
+static void test_release_after_expiry_spares_the_successor(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 50, .no_renew = 1};
+    struct caller late, next;
+    lk_lock *lock;
+
+    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
+    assert_int_equal(take(&env->fixture, &late, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(
+        take(&env->fixture, &next, open_lock(&env->fixture, env->fixture.client, 5000), LK_FOREVER),
+        LK_OK);
+    assert_true(lk_lease_fence(next.lease) > lk_lease_fence(late.lease));
+    assert_int_equal(lk_lease_state(late.lease), LK_LOST_STATE);
+    assert_int_equal(give(&env->fixture, &late), LK_LOST);
+    assert_owner(env, next.lease);
+    assert_int_equal(give(&env->fixture, &next), LK_OK);
+}
+
+static void test_token_of_a_lost_reply_is_given_back(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    proxy_hold(&env->proxy, false, true);
+    start(&caller, lock, LK_TRY);
+    WAIT(&env->fixture, exists(env));
+    proxy_cut_all(&env->proxy);
+    WAIT(&env->fixture, caller.calls == 1);
+    assert_int_equal(caller.status, LK_UNKNOWN);
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, !exists(env));
+}
+
+static void test_attempt_that_arrives_after_its_release_is_given_back(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    proxy_hold(&env->proxy, true, false);
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNKNOWN);
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, ask(env, "GET %s:fence") == 2);
+    WAIT(&env->fixture, !exists(env));
+}
+
+static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    proxy_hold(&env->proxy, false, true);
+    start(&caller, lock, LK_FOREVER);
+    WAIT(&env->fixture, exists(env));
+    proxy_cut_all(&env->proxy);
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, caller.calls == 1);
+    assert_int_equal(caller.status, LK_OK);
+    assert_int_equal(lk_lease_fence(caller.lease), 2);
+    assert_int_equal(ask(env, "GET %s:fence"), 2);
+    assert_owner(env, caller.lease);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_late_grant_is_given_back(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    proxy_hold(&env->proxy, false, true);
+    assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_TIMEOUT);
+    WAIT(&env->fixture, exists(env));
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, !exists(env));
+    assert_int_equal(caller.calls, 1);
+    assert_int_equal(counters(env->far).late_grants + counters(env->far).unknown, 1);
+}
+
+static void test_grant_whose_validity_is_over_on_arrival_is_given_back(void **state) {
+    struct env *env = *state;
+    lk_client *client;
+    struct caller caller;
+    lk_lock *lock;
+
+    fake_now_ns = 1;
+    client = open_with(env, redis_url(), fake_clock);
+    lock = open_lock(&env->fixture, client, 60000);
+    start(&caller, lock, LK_TRY);
+    /* The attempt is sent in the first turn; its reply is read in a later one. */
+    while (caller.calls == 0) {
+        (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+        fake_now_ns += 60000000000U;
+    }
+    assert_int_equal(caller.status, LK_UNKNOWN);
+    fake_now_ns = 1;
+    WAIT(&env->fixture, !exists(env));
+    close_client(&env->fixture, client);
+}
+
+static void test_check_sees_at_once_that_the_machine_was_suspended(void **state) {
+    struct env *env = *state;
+    lk_client *client;
+    struct caller caller;
+
+    fake_now_ns = 1;
+    client = open_with(env, redis_url(), fake_clock);
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, client, 60000), LK_FOREVER), LK_OK);
+    assert_int_equal(lk_lease_check(caller.lease, 59000), LK_OK);
+    assert_int_equal(lk_lease_check(caller.lease, 59500), LK_LOST);
+    fake_now_ns += 50000000000U;
+    assert_int_equal(lk_lease_state(caller.lease), LK_SUSPECT);
+    fake_now_ns += 3600000000000U;
+    assert_int_equal(lk_lease_state(caller.lease), LK_LOST_STATE);
+    assert_int_equal(lk_lease_check(caller.lease, 0), LK_LOST);
+    assert_int_equal(lk_lease_remaining_ms(caller.lease), 0);
+    close_client(&env->fixture, client);
+}
+
+static void test_renewal_under_way_does_not_outlive_the_release(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    int64_t before, now;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 3000), LK_FOREVER), LK_OK);
+    proxy_hold(&env->proxy, false, true);
+    now = ask(env, "PTTL %s");
+    do {
+        before = now;
+        (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+        now = ask(env, "PTTL %s");
+    } while (now > 0 && now <= before);
+    assert_true(now > before);
+    lk_release(caller.lease, on_caller_released, &caller);
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, caller.releases == 1 && !exists(env));
+}
+
+static void on_suspect_release(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    assert_int_equal(state, LK_SUSPECT);
+    assert_non_null(why);
+    lk_release(lease, on_caller_released, data);
+}
+
+static void test_suspect_lease_may_be_released_in_the_callback(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 2000, .no_renew = 1};
+    struct caller caller;
+    lk_lock *lock;
+
+    options.suspect_ms = 1900;
+    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    lk_lease_on_state(caller.lease, on_suspect_release, &caller);
+    WAIT(&env->fixture, caller.releases == 1);
+    assert_int_equal(caller.release_status, LK_OK);
+    assert_false(exists(env));
+}
+
+static void test_lost_lease_stays_lost_and_is_renewed_no_more(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 400), LK_FOREVER), LK_OK);
+    lk_lease_on_state(caller.lease, on_state, env);
+    proxy_hold(&env->proxy, false, true);
+    WAIT(&env->fixture, strstr(env->trace, "lost"));
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, !exists(env));
+    assert_int_equal(lk_lease_state(caller.lease), LK_LOST_STATE);
+    assert_string_equal(strstr(env->trace, "lost"), "lost ");
+    assert_int_equal(give(&env->fixture, &caller), LK_LOST);
+}
+
+static void test_unanswered_release_is_unknown_and_goes_on(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 60000), LK_FOREVER), LK_OK);
+    proxy_hold(&env->proxy, true, false);
+    assert_int_equal(give(&env->fixture, &caller), LK_UNKNOWN);
+    assert_true(exists(env));
+    proxy_cut_all(&env->proxy);
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, !exists(env));
+    assert_int_equal(caller.releases, 1);
+}
+
+static void test_close_ends_although_the_server_is_silent(void **state) {
+    struct env *env = *state;
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = 100, .cleanup_ms = 200};
+    struct caller holder, waiter;
+    lk_client *client;
+    lk_lock *lock;
+
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, env->proxy.url, &options), LK_OK);
+    lock = open_lock(&env->fixture, client, 60000);
+    assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+    start(&waiter, lock, LK_FOREVER);
+    proxy_hold(&env->proxy, true, true);
+    close_client(&env->fixture, client);
+    assert_int_equal(waiter.calls, 1);
+    assert_int_equal(waiter.status, LK_CANCELED);
+}
+
+/* In a child: hold the lock, tell the parent, and never let go. */
+static void hold_for_ever(struct env *env, int told) {
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 400};
+    struct caller caller = {0};
+    lk_client *client;
+    lk_lock *lock;
+    uv_loop_t loop;
+    uint64_t fence;
+
+    if (uv_loop_init(&loop) != 0 || lk_client_open(&client, &loop, redis_url(), NULL) != LK_OK ||
+        lk_lock_open(&lock, client, env->fixture.name, &options) != LK_OK ||
+        lk_acquire(lock, LK_FOREVER, on_caller_acquired, &caller, NULL) != LK_OK)
+        _exit(1);
+    while (caller.calls == 0)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    fence = lk_lease_fence(caller.lease);
+    if (write(told, &fence, sizeof fence) < 0)
+        _exit(1);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    _exit(1);
+}
+
+static void test_lock_of_a_killed_process_is_freed_by_its_ttl(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    uint64_t fence = 0;
+    int told[2], status;
+    pid_t child;
+
+    assert_int_equal(pipe(told), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        hold_for_ever(env, told[1]);
+    assert_int_equal(read(told[0], &fence, sizeof fence), sizeof fence);
+    (void)close(told[0]);
+    (void)close(told[1]);
+    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 400), LK_TRY),
+                     LK_BUSY);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 400), 15000),
+                     LK_OK);
+    assert_true(lk_lease_fence(caller.lease) > fence);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        REDIS_TEST(test_holder_is_told_before_a_successor_is_granted),
+        REDIS_TEST(test_suspect_lease_is_held_again_after_a_renewal),
+        REDIS_TEST(test_renewal_keeps_the_lock_past_its_ttl),
+        REDIS_TEST(test_renewal_never_creates_the_lock_again),
+        REDIS_TEST(test_release_after_expiry_spares_the_successor),
+        REDIS_TEST(test_token_of_a_lost_reply_is_given_back),
+        REDIS_TEST(test_attempt_that_arrives_after_its_release_is_given_back),
+        REDIS_TEST(test_waiter_finds_the_grant_whose_reply_was_lost),
+        REDIS_TEST(test_late_grant_is_given_back),
+        REDIS_TEST(test_grant_whose_validity_is_over_on_arrival_is_given_back),
+        REDIS_TEST(test_check_sees_at_once_that_the_machine_was_suspended),
+        REDIS_TEST(test_renewal_under_way_does_not_outlive_the_release),
+        REDIS_TEST(test_suspect_lease_may_be_released_in_the_callback),
+        REDIS_TEST(test_lost_lease_stays_lost_and_is_renewed_no_more),
+        REDIS_TEST(test_unanswered_release_is_unknown_and_goes_on),
+        REDIS_TEST(test_close_ends_although_the_server_is_silent),
+        REDIS_TEST(test_lock_of_a_killed_process_is_freed_by_its_ttl),
+    };
+
+    (void)redis_url();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
