@@ -204,7 +204,9 @@ const char *lk_lease_owner(const lk_lease *lease);
 
 /* Told of each change: HELD -> SUSPECT, SUSPECT -> HELD (a renewal came through), -> LOST_STATE
  * (once, last; straight from HELD when the server says that it is not ours, or when the program was
- * paused past the end). `why` is a static text. Runs on the loop. May release the lease. */
+ * paused past the end). `why` is a static text. Runs on the loop. May release the lease. Set
+ * when the lease is not HELD any more, the callback is told so at once, though not inside the call.
+ */
 typedef void (*lk_state_cb)(lk_lease *lease, enum lk_state state, const char *why, void *data);
 void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);
 

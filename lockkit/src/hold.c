@@ -52,10 +52,12 @@ static void count(struct lk_lease *lease, enum lk_state state) {
 static void tell_state(struct lk_lease *lease, const char *why) {
     enum lk_state state = lk_lease_state(lease);
 
-    if (state == lease->told)
+    if (state == lease->told && !lease->is_unheard)
         return;
+    if (state != lease->told)
+        count(lease, state);
     lease->told = state;
-    count(lease, state);
+    lease->is_unheard = !lease->on_state && state != LK_HELD;
     if (state == LK_LOST_STATE)
         (void)uv_timer_stop(&lease->timer);
     else
@@ -148,4 +150,6 @@ void lease_stop_holding(struct lk_lease *lease) {
 void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data) {
     lease->on_state = cb;
     lease->state_data = data;
+    if (lease->is_unheard)
+        (void)uv_timer_start(&lease->timer, on_moment, 0, 0);
 }

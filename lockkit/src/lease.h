@@ -81,6 +81,7 @@ struct lk_lease {
     int64_t renew_at_ns, granted_ns;
     uint64_t fence;
     enum lk_state told;
+    bool is_unheard; /* `told` is not HELD, and there was no callback to tell */
     lk_state_cb on_state;
     void *state_data;
 

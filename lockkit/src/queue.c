@@ -121,6 +121,8 @@ void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted
     TAILQ_REMOVE(&queue->waiters, lease, in_queue);
     queue->length--;
     head = TAILQ_FIRST(&queue->waiters);
+    if (is_granted || !head)
+        queue->is_woken = false;
     if (!head)
         (void)uv_timer_stop(&queue->poll);
     else if (is_granted)

@@ -138,7 +138,7 @@ static void test_absent_server_is_unavailable(void **state) {
     struct caller caller;
 
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNAVAILABLE);
-    assert_int_equal(take(&env->fixture, &caller, lock, 300), LK_UNAVAILABLE);
+    assert_int_equal(take(&env->fixture, &caller, lock, 600), LK_UNAVAILABLE);
     assert_int_equal(counters(client).unavailable, 2);
     close_client(&env->fixture, client);
 }

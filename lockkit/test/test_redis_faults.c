@@ -106,7 +106,11 @@ static void test_release_after_expiry_spares_the_successor(void **state) {
         take(&env->fixture, &next, open_lock(&env->fixture, env->fixture.client, 5000), LK_FOREVER),
         LK_OK);
     assert_true(lk_lease_fence(next.lease) > lk_lease_fence(late.lease));
-    assert_int_equal(lk_lease_state(late.lease), LK_LOST_STATE);
+    WAIT(&env->fixture, counters(env->far).lost == 1);
+    lk_lease_on_state(late.lease, on_state, env);
+    assert_string_equal(env->trace, "");
+    WAIT(&env->fixture, strcmp(env->trace, "lost ") == 0);
+    assert_int_equal(counters(env->far).lost, 1);
     assert_int_equal(give(&env->fixture, &late), LK_LOST);
     assert_owner(env, next.lease);
     assert_int_equal(give(&env->fixture, &next), LK_OK);
