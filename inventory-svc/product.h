@@ -30,7 +30,7 @@ struct product {
     enum outcome load_outcome;
     char load_message[MESSAGE_BYTES];
     unsigned users;
-    LIST_HEAD(, product_waiter) waiters;
+    LIST_HEAD(product_waiters, product_waiter) waiters;
     TAILQ_ENTRY(product) by_use;
     LIST_ENTRY(product) in_bucket;
 };

@@ -35,9 +35,8 @@ enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, i
         " ON CONFLICT DO NOTHING",
         2};
     static struct metric times = STATEMENT_TIMES("lay_out_stock");
-    struct number number;
-    struct pg_query query = {.statement = &statement,
-                             .params = {product_id, number_text(&number, shards)}};
+    struct number number = number_of(shards);
+    struct pg_query query = {.statement = &statement, .params = {product_id, number.text}};
     enum outcome outcome = statement_write(pool, &query, &times, message);
 
     pg_query_clear(&query);

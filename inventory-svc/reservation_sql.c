@@ -72,11 +72,10 @@ enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place
         " ORDER BY reserved_at, order_id LIMIT $4::bigint",
         4};
     static struct metric times = STATEMENT_TIMES("list_reservations");
-    struct number since, older, most;
+    struct number since = number_of(place->reserved_us), older = number_of(older_than_ms),
+                  most = number_of((int64_t)limit);
     struct pg_query query = {.statement = &statement,
-                             .params = {number_text(&since, place->reserved_us), place->order_id,
-                                        number_text(&older, older_than_ms),
-                                        number_text(&most, (int64_t)limit)}};
+                             .params = {since.text, place->order_id, older.text, most.text}};
     enum outcome outcome = statement_read(pool, &query, &times, message);
 
     *count = outcome == OUTCOME_OK ? (size_t)query.affected : 0;

@@ -79,7 +79,7 @@ static void answer_again(struct selling *selling, struct live_sale *live) {
 
 /* SOLD_OUT may not be the last word. */
 static enum outcome look_further(const struct selling *selling, struct live_sale *live) {
-    struct reservation found;
+    struct reservation found = {0};
     bool is_found = false;
 
     if (selling->may_be_repeat) {

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *number_text(struct number *number, int64_t value) {
-    (void)snprintf(number->text, sizeof number->text, "%" PRId64, value);
-    return number->text;
+struct number number_of(int64_t value) {
+    struct number number;
+
+    (void)snprintf(number.text, sizeof number.text, "%" PRId64, value);
+    return number;
 }
 
 int64_t statement_deadline_ms(void) {

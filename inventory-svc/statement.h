@@ -23,11 +23,11 @@
         .type = METRIC_TIMES, .labels = "statement=\"" text "\""                                   \
     }
 
-/* An integer parameter as text, on the caller's stack. */
+/* An integer parameter as text. */
 struct number {
     char text[24];
 };
-const char *number_text(struct number *number, int64_t value);
+struct number number_of(int64_t value);
 
 /* A moment STATEMENT_MS from now. */
 int64_t statement_deadline_ms(void);

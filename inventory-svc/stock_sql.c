@@ -11,9 +11,8 @@ enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int sh
         " WHERE product_id = $1 AND shard = $2",
         2};
     static struct metric times = STATEMENT_TIMES("read_stock");
-    struct number number;
-    struct pg_query query = {.statement = &statement,
-                             .params = {product_id, number_text(&number, shard)}};
+    struct number number = number_of(shard);
+    struct pg_query query = {.statement = &statement, .params = {product_id, number.text}};
     enum outcome outcome = statement_read(pool, &query, &times, message);
 
     if (outcome == OUTCOME_OK && query.affected == 0) {
@@ -43,13 +42,12 @@ enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
         " FROM written",
         7};
     static struct metric times = STATEMENT_TIMES("write_stock");
-    struct number shard, unit, remaining, fence;
-    struct pg_query query = {
-        .statement = &statement,
-        .on = on,
-        .params = {sold->order_id, sold->product_id, number_text(&shard, sold->shard),
-                   number_text(&unit, sold->unit), number_text(&remaining, sold->remaining),
-                   sold->instance, number_text(&fence, sold->fence)}};
+    struct number shard = number_of(sold->shard), unit = number_of(sold->unit),
+                  remaining = number_of(sold->remaining), fence = number_of(sold->fence);
+    struct pg_query query = {.statement = &statement,
+                             .on = on,
+                             .params = {sold->order_id, sold->product_id, shard.text, unit.text,
+                                        remaining.text, sold->instance, fence.text}};
     enum outcome outcome = statement_write(pool, &query, &times, message);
 
     if (outcome == OUTCOME_OK)
@@ -91,10 +89,10 @@ enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold,
         " FROM taken RETURNING shard, unit, remaining",
         4};
     static struct metric times = STATEMENT_TIMES("take_stock");
-    struct number shard;
-    struct pg_query query = {.statement = &statement,
-                             .params = {sold->order_id, sold->product_id,
-                                        number_text(&shard, sold->shard), sold->instance}};
+    struct number shard = number_of(sold->shard);
+    struct pg_query query = {
+        .statement = &statement,
+        .params = {sold->order_id, sold->product_id, shard.text, sold->instance}};
 
     return take(pool, &query, &times, sold, message);
 }

@@ -89,7 +89,7 @@ static void note_sold(struct sale *sale, const struct reservation *sold) {
 }
 
 static enum outcome look_up(struct live_sale *live, struct reservation *sold) {
-    struct reservation found;
+    struct reservation found = {0};
     char ignored[MESSAGE_BYTES]; /* the write's own message says more */
     bool is_found;
 
@@ -136,6 +136,15 @@ static enum outcome check_lock(struct sale *sale, const struct store_lock *lock)
     return OUTCOME_BUSY;
 }
 
+static enum outcome write_now(struct live_sale *live, struct pg_conn *on,
+                              const struct reservation *sold) {
+    enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    return stock_sql_write(live->store->pool, on, sold, live->sale.message);
+}
+
 static enum outcome write_under_lease(struct live_sale *live, const struct store_lock *under,
                                       const struct reservation *sold) {
     struct sale *sale = &live->sale;
@@ -149,7 +158,7 @@ static enum outcome write_under_lease(struct live_sale *live, const struct store
     }
     outcome = check_lock(sale, under);
     if (outcome == OUTCOME_OK)
-        outcome = stock_sql_write(live->store->pool, conn, sold, sale->message);
+        outcome = write_now(live, conn, sold);
     pg_give_back(conn);
     return outcome;
 }
@@ -158,17 +167,15 @@ static enum outcome write_stock(struct sale *sale, const struct stock_row *seen,
                                 const struct store_lock *under) {
     struct live_sale *live = live_of(sale);
     struct reservation sold = begin_reservation(live, seen->shard);
-    enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
+    enum outcome outcome;
 
-    if (outcome != OUTCOME_OK)
-        return outcome;
     sold.unit = seen->first_unit + seen->available - 1;
     sold.remaining = seen->available - 1;
     if (under != NULL && under->kind == LOCK_REDIS) {
         sold.fence = (int64_t)lk_lease_fence(under->lease);
         outcome = write_under_lease(live, under, &sold);
     } else {
-        outcome = stock_sql_write(live->store->pool, NULL, &sold, sale->message);
+        outcome = write_now(live, NULL, &sold);
     }
     return after_write(live, outcome, &sold);
 }
