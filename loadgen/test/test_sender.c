@@ -153,7 +153,7 @@ static void test_each_request_is_sent_once_and_recorded(void **state) {
 static void test_late_answers_delay_no_request(void **state) {
     (void)state;
     plan_requests(50, 1000);
-    answer_ms = 200;
+    answer_ms = 500;
     run();
     assert_outcomes(RECORD_SOLD, 50);
     for (size_t i = 0; i < 50; i++)
