@@ -30,7 +30,8 @@ static void reply(struct http_exchange *exchange, const struct selling *selling,
 void on_minus_inventory(struct http_exchange *exchange, void *data) {
     struct inventory *inventory = data;
     char product_id[UUID_TEXT], order_id[UUID_TEXT];
-    struct selling selling = {.product_id = product_id, .order_id = order_id};
+    struct selling selling = {
+        .product_id = product_id, .order_id = order_id, .request_id = http_request_id(exchange)};
 
     uuid_v7(order_id);
     if (uuid_parse(http_query_param(exchange, "inventoryId"), product_id) != 0) {

@@ -61,6 +61,7 @@ void on_reserve(struct http_exchange *exchange, void *data) {
 
     if (read_request(exchange, product_id, order_id) != 0)
         return;
+    selling.request_id = http_request_id(exchange);
     selling.may_be_repeat = http_header(exchange, "Idempotency-Key") != NULL;
     selling_run(&selling, data);
     reply(exchange, &selling);

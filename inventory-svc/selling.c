@@ -7,6 +7,7 @@
 #include "selling.h"
 
 #include "clock.h"
+#include "log.h"
 #include "reservation_sql.h"
 
 #include <stdio.h>
@@ -135,7 +136,7 @@ static void sell(struct selling *selling, struct store *store, struct product *p
     selling->is_reply_dropped = live.is_reply_dropped;
 }
 
-void selling_run(struct selling *selling, struct inventory *inventory) {
+static void sell_of_product(struct selling *selling, struct inventory *inventory) {
     char message[MESSAGE_BYTES];
     struct product *product;
     enum outcome outcome = product_get(inventory->products, selling->product_id, &product, message);
@@ -154,4 +155,19 @@ void selling_run(struct selling *selling, struct inventory *inventory) {
     else
         sell(selling, &inventory->store, product);
     product_put(product);
+}
+
+void selling_run(struct selling *selling, struct inventory *inventory) {
+    char why[400];
+    enum log_level level;
+
+    sell_of_product(selling, inventory);
+    level = selling->status == 500 || selling->status == 504 ? LOG_WARN : LOG_DEBUG;
+    if (selling->code != NULL)
+        log_write(level, "not sold", "request=%s order=%s product=%s status=%d code=%s why=%s",
+                  selling->request_id, selling->order_id, selling->product_id, selling->status,
+                  selling->code, log_quote(why, sizeof why, selling->message));
+    else
+        log_debug("sold", "request=%s order=%s product=%s unit=%" PRId64, selling->request_id,
+                  selling->order_id, selling->product_id, selling->sold.unit);
 }

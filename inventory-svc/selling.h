@@ -8,6 +8,7 @@
 struct selling {
     const char *product_id; /* lower case */
     const char *order_id;   /* lower case */
+    const char *request_id; /* for the log */
     bool may_be_repeat;     /* then a SOLD_OUT is checked against the ledger first */
 
     /* The answer. */

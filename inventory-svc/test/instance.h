@@ -177,6 +177,7 @@ static inline void begin(struct buyer *buyer, const char *product_id, const char
         uuid_v7(buyer->order_id);
     buyer->selling.product_id = buyer->product_id;
     buyer->selling.order_id = buyer->order_id;
+    buyer->selling.request_id = "test";
     buyer->selling.may_be_repeat = order_id != NULL;
     assert_int_equal(fiber_start(buy, buyer), 0);
 }
