@@ -92,6 +92,7 @@ static void init(struct lk_client *client, uv_loop_t *loop) {
     client->random = (uint64_t)client_now_ns(client);
     TAILQ_INIT(&client->due);
     TAILQ_INIT(&client->ended);
+    TAILQ_INIT(&client->idle_queues);
     TAILQ_INIT(&client->locks);
     TAILQ_INIT(&client->leases);
 }
@@ -209,6 +210,7 @@ static void close_lease(struct lk_lease *lease) {
 void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     struct lk_lock *lock;
     struct lk_lease *lease;
+    struct lk_queue *queue;
 
     if (client->is_closing)
         return;
@@ -219,6 +221,8 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     close_lease(lease);
     while ((lock = TAILQ_FIRST(&client->locks)))
         lk_lock_close(lock);
+    while ((queue = TAILQ_FIRST(&client->idle_queues)))
+        queue_discard(queue);
     maybe_tear_down(client);
 }
 

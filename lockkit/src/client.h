@@ -27,6 +27,7 @@ struct lk_client {
     struct lease_list ended; /* acquisitions whose callback should run */
 
     void *queues; /* tree of struct lk_queue, by name */
+    struct queue_list idle_queues;
     struct lock_list locks;
     struct lease_list leases;
     unsigned parts; /* leases, queues and inspections that still exist */

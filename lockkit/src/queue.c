@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How long a name that nobody refers to keeps its subscription, so that a caller who opens a lock
+ * for each acquisition does not subscribe each time. */
+#define IDLE_MS 5000
+
 static int compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -26,6 +30,7 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name) {
     }
     (void)uv_timer_init(client->loop, &queue->poll);
     queue->poll.data = queue;
+    TAILQ_INSERT_TAIL(&client->idle_queues, queue, entry);
     client->parts++;
     return queue;
 }
@@ -34,8 +39,10 @@ struct lk_queue *queue_ref(struct lk_client *client, const char *name) {
     struct lk_queue **found = tfind(&name, &client->queues, compare);
     struct lk_queue *queue = found ? *found : queue_new(client, name);
 
-    if (queue)
-        queue->refs++;
+    if (queue && queue->refs++ == 0) {
+        TAILQ_REMOVE(&client->idle_queues, queue, entry);
+        (void)uv_timer_stop(&queue->poll);
+    }
     return queue;
 }
 
@@ -47,15 +54,28 @@ static void on_queue_closed(uv_handle_t *handle) {
     client_part_gone(client);
 }
 
-void queue_unref(struct lk_queue *queue) {
+void queue_discard(struct lk_queue *queue) {
     struct lk_backend *backend = queue->client->backend;
 
-    if (--queue->refs > 0)
-        return;
+    TAILQ_REMOVE(&queue->client->idle_queues, queue, entry);
     if (queue->watch)
         backend->ops->unwatch(backend, queue->watch);
     tdelete(queue, &queue->client->queues, compare);
     uv_close((uv_handle_t *)&queue->poll, on_queue_closed);
+}
+
+static void on_idle_for_long(uv_timer_t *timer) {
+    queue_discard(timer->data);
+}
+
+void queue_unref(struct lk_queue *queue) {
+    if (--queue->refs > 0)
+        return;
+    TAILQ_INSERT_TAIL(&queue->client->idle_queues, queue, entry);
+    if (queue->watch && !queue->client->is_closing)
+        (void)uv_timer_start(&queue->poll, on_idle_for_long, IDLE_MS, 0);
+    else
+        queue_discard(queue);
 }
 
 /* Attempt in the next turn of the loop. What has come meanwhile needs no attempt of its own. */

@@ -27,7 +27,9 @@ struct lk_queue {
 
 /* Find or make the queue of `name`, with one reference more. NULL without memory. */
 struct lk_queue *queue_ref(struct lk_client *client, const char *name);
+/* With the last reference it goes, or stays for a while as one of client->idle_queues. */
 void queue_unref(struct lk_queue *queue);
+void queue_discard(struct lk_queue *queue); /* one of client->idle_queues */
 
 void queue_join(struct lk_queue *queue, struct lk_lease *lease);
 /* `lease` leaves, having got the lock (`is_granted`) or given up. */

@@ -73,20 +73,25 @@ static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
 }
 
+static int64_t subscribers(struct env *env) {
+    redisReply *reply = redisCommand(env->redis, "PUBSUB NUMSUB %s:free", env->key);
+    int64_t count = reply->element[1]->integer;
+
+    freeReplyObject(reply);
+    return count;
+}
+
 static void test_many_waiters_share_one_subscription(void **state) {
     struct env *env = *state;
     struct caller holder, *waiters = calloc(800, sizeof *waiters);
     lk_lock *lock = open_lock(&env->fixture, env->far, 5000);
-    redisReply *reply;
 
     assert_non_null(waiters);
     assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
     for (int i = 0; i < 800; i++)
         start(&waiters[i], lock, LK_FOREVER);
     WAIT(&env->fixture, counters(env->far).wakeups >= 1);
-    reply = redisCommand(env->redis, "PUBSUB NUMSUB %s:free", env->key);
-    assert_int_equal(reply->element[1]->integer, 1);
-    freeReplyObject(reply);
+    assert_int_equal(subscribers(env), 1);
     assert_true(counters(env->far).wakeups < 10);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     for (int i = 0; i < 800; i++) {
@@ -131,6 +136,29 @@ static void test_two_greedy_clients_both_get_on(void **state) {
     WAIT(&env->fixture, greedy[0].under_way == 0 && greedy[1].under_way == 0);
 }
 
+static void test_subscription_stays_when_nobody_waits_for_a_moment(void **state) {
+    struct env *env = *state;
+    lk_client *client = open_client(&env->fixture, redis_url());
+    struct caller holder, waiter;
+    lk_lock *lock;
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(take(&env->fixture, &holder,
+                              open_lock(&env->fixture, env->fixture.client, 5000), LK_FOREVER),
+                         LK_OK);
+        lock = open_lock(&env->fixture, client, 5000);
+        start(&waiter, lock, LK_FOREVER);
+        lk_lock_close(lock);
+        WAIT(&env->fixture, subscribers(env) == 1);
+        assert_int_equal(give(&env->fixture, &holder), LK_OK);
+        WAIT(&env->fixture, waiter.calls == 1);
+        assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+        assert_int_equal(subscribers(env), 1);
+    }
+    close_client(&env->fixture, client);
+    WAIT(&env->fixture, subscribers(env) == 0);
+}
+
 static void test_absent_server_is_unavailable(void **state) {
     struct env *env = *state;
     lk_client *client = open_with(env, "redis://127.0.0.1:1", NULL);
@@ -162,6 +190,7 @@ int main(void) {
         REDIS_TEST(test_event_missed_while_disconnected_is_made_up_for),
         REDIS_TEST(test_many_waiters_share_one_subscription),
         REDIS_TEST(test_two_greedy_clients_both_get_on),
+        REDIS_TEST(test_subscription_stays_when_nobody_waits_for_a_moment),
         REDIS_TEST(test_absent_server_is_unavailable),
         REDIS_TEST(test_key_of_another_type_grants_nothing),
     };
