@@ -1,0 +1,319 @@
+/* The HTTP interface from outside: each path, each status, each reply's shape. */
+#include "instance.h"
+
+#include "http_client.h"
+
+struct web {
+    struct http_server *server;
+    struct http_client *client;
+};
+
+static struct web web;
+
+/* One call in a fiber, and what came back. */
+struct exchange {
+    const char *method, *headers, *body;
+    char target[200];
+    int status;
+    char text[8000];
+    json_t *json; /* NULL when the reply is none */
+    bool is_done;
+};
+
+static void run_exchange(void *arg) {
+    struct exchange *exchange = arg;
+    struct http_call call = {.method = exchange->method,
+                             .target = exchange->target,
+                             .headers = exchange->headers,
+                             .body = exchange->body,
+                             .body_length = exchange->body != NULL ? strlen(exchange->body) : 0,
+                             .deadline_ms = clock_now_ms() + 20000};
+
+    if (http_client_await(web.client, &call) == HTTP_CALL_ANSWERED) {
+        exchange->status = call.status;
+        (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);
+    }
+    http_call_done(&call);
+    exchange->is_done = true;
+}
+
+static void run(struct exchange *exchange) {
+    assert_int_equal(fiber_start(run_exchange, exchange), 0);
+    while (!exchange->is_done)
+        (void)uv_run(&instance.loop, UV_RUN_ONCE);
+    exchange->json = json_loads(exchange->text, 0, NULL);
+}
+
+static int get(struct exchange *exchange, const char *method, const char *path, const char *id,
+               const char *rest) {
+    *exchange = (struct exchange){.method = method};
+    (void)snprintf(exchange->target, sizeof exchange->target, "%s%s%s", path, id, rest);
+    run(exchange);
+    return exchange->status;
+}
+
+static int reserve_body(struct exchange *exchange, const char *product_id, const char *body) {
+    *exchange = (struct exchange){
+        .method = "POST", .headers = "Content-Type: application/json\r\n", .body = body};
+    (void)snprintf(exchange->target, sizeof exchange->target, "/products/%s/reservations",
+                   product_id);
+    run(exchange);
+    return exchange->status;
+}
+
+static int reserve(struct exchange *exchange, const char *product_id, const char *order_id) {
+    char body[100];
+
+    (void)snprintf(body, sizeof body, "{\"order_id\": \"%s\"}", order_id);
+    return reserve_body(exchange, product_id, body);
+}
+
+static const char *text_of(const struct exchange *exchange, const char *key) {
+    const char *text = json_string_value(json_object_get(exchange->json, key));
+
+    return text != NULL ? text : "";
+}
+
+static int integer_of(const struct exchange *exchange, const char *key) {
+    return (int)json_integer_value(json_object_get(exchange->json, key));
+}
+
+static int set_up_web(void **state) {
+    struct http_server_options server = {.routes = inventory_routes, .data = &instance.inventory};
+    struct http_client_options client = {.host = "127.0.0.1"};
+
+    if (set_up(state) != 0)
+        return -1;
+    instance.inventory.port = 8001;
+    assert_int_equal(http_server_open(&web.server, &instance.loop, &server), 0);
+    assert_int_equal(http_server_listen(web.server, "127.0.0.1", 0), 0);
+    client.port = http_server_port(web.server);
+    assert_int_equal(http_client_open(&web.client, &instance.loop, &client), 0);
+    return 0;
+}
+
+static void on_server_closed(void *data) {
+    *(bool *)data = true;
+}
+
+static int tear_down_web(void **state) {
+    bool is_closed = false;
+
+    http_client_close(web.client, on_closed, NULL);
+    http_server_close(web.server, on_server_closed, &is_closed);
+    while (!is_closed)
+        (void)uv_run(&instance.loop, UV_RUN_ONCE);
+    return tear_down(state);
+}
+
+static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
+    struct exchange exchange;
+    char id[UUID_TEXT], order[UUID_TEXT];
+    char first[sizeof exchange.text];
+
+    (void)state;
+    make_product(id, "redis", 5);
+    uuid_v7(order);
+    assert_int_equal(reserve(&exchange, id, order), 201);
+    assert_string_equal(text_of(&exchange, "order_id"), order);
+    assert_string_equal(text_of(&exchange, "product_id"), id);
+    assert_string_equal(text_of(&exchange, "price"), "9.90");
+    assert_string_equal(text_of(&exchange, "instance"), "inventory-test");
+    assert_int_equal(integer_of(&exchange, "unit"), 5);
+    assert_int_equal(integer_of(&exchange, "shard"), 0);
+    assert_int_equal(integer_of(&exchange, "remaining"), 4);
+    assert_true(integer_of(&exchange, "fence") > 0);
+    memcpy(first, exchange.text, sizeof first);
+    json_decref(exchange.json);
+    assert_int_equal(reserve(&exchange, id, order), 200);
+    assert_string_equal(exchange.text, first);
+    json_decref(exchange.json);
+    assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 204);
+    assert_string_equal(exchange.text, "");
+    assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 404);
+    assert_string_equal(text_of(&exchange, "error"), "unknown_reservation");
+    json_decref(exchange.json);
+}
+
+static void expect_error(struct exchange *exchange, int got, int status, const char *code) {
+    assert_int_equal(got, status);
+    assert_string_equal(text_of(exchange, "error"), code);
+    assert_true(strlen(text_of(exchange, "message")) > 0);
+    json_decref(exchange->json);
+}
+
+static void test_what_is_wrong_is_told(void **state) {
+    struct exchange e;
+    char id[UUID_TEXT], empty[UUID_TEXT], bad[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic", 5);
+    make_product(empty, "atomic", 0);
+    make_product(bad, "best", 5);
+    uuid_v7(order);
+    expect_error(&e, reserve(&e, order, order), 404, "unknown_product");
+    expect_error(&e, reserve(&e, empty, order), 409, "sold_out");
+    expect_error(&e, reserve(&e, bad, order), 422, "bad_strategy");
+    expect_error(&e, reserve(&e, "82391173", order), 400, "bad_request");
+    expect_error(&e, reserve(&e, id, "82391173"), 400, "bad_request");
+    expect_error(&e, reserve_body(&e, id, "{\"order_id\": 7}"), 400, "bad_request");
+    expect_error(&e, reserve_body(&e, id, "{}"), 400, "bad_request");
+    assert_int_equal(reserve(&e, id, order), 201);
+    json_decref(e.json);
+    expect_error(&e, reserve(&e, empty, order), 409, "sold_out"); /* not said to be a repeat */
+    make_product(empty, "atomic", 1);
+    expect_error(&e, reserve(&e, empty, order), 422, "key_reused");
+    expect_error(&e, get(&e, "DELETE", "/reservations/", "82391173", ""), 400, "bad_request");
+    expect_error(&e, get(&e, "GET", "/products/", "82391173", ""), 400, "bad_request");
+    expect_error(&e, get(&e, "GET", "/products/", bad, ""), 422, "bad_strategy");
+    uuid_v7(order);
+    expect_error(&e, get(&e, "GET", "/products/", order, ""), 404, "unknown_product");
+}
+
+static void test_busy_unknown_and_failed_have_their_status(void **state) {
+    struct exchange e;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    uuid_v7(order);
+    make_product(id, "redis,ttl=1s,wait=0,fail=after-write:error@1", 5);
+    expect_error(&e, reserve(&e, id, order), 504, "unknown");
+    uuid_v7(order);
+    expect_error(&e, reserve(&e, id, order), 503, "busy");
+    make_product(id, "atomic,fail=before-write:error", 5);
+    expect_error(&e, reserve(&e, id, order), 500, "failed");
+}
+
+static void test_a_product_says_what_is_left(void **state) {
+    struct exchange e;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "sharded,shards=4", 10);
+    uuid_v7(order);
+    assert_int_equal(reserve(&e, id, order), 201);
+    json_decref(e.json);
+    assert_int_equal(get(&e, "DELETE", "/reservations/", order, ""), 204);
+    assert_int_equal(get(&e, "GET", "/products/", id, ""), 200);
+    assert_string_equal(text_of(&e, "product_id"), id);
+    assert_string_equal(text_of(&e, "name"), "bamboo");
+    assert_string_equal(text_of(&e, "strategy"), "sharded,shards=4");
+    assert_int_equal(integer_of(&e, "initial_stock"), 10);
+    assert_int_equal(integer_of(&e, "available"), 9);
+    assert_int_equal(integer_of(&e, "returned"), 1);
+    assert_int_equal(integer_of(&e, "shards"), 4);
+    json_decref(e.json);
+}
+
+static void test_strategies_are_listed_in_the_order_of_the_ladder(void **state) {
+    struct exchange e;
+    json_t *list;
+
+    (void)state;
+    assert_int_equal(get(&e, "GET", "/strategies", "", ""), 200);
+    list = json_object_get(e.json, "strategies");
+    for (size_t i = 0; strategies[i] != NULL; i++) {
+        json_t *item = json_array_get(list, i);
+
+        assert_string_equal(json_string_value(json_object_get(item, "name")), strategies[i]->name);
+        assert_int_equal(json_array_size(json_object_get(item, "options")), 5);
+    }
+    json_decref(e.json);
+}
+
+static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
+    struct exchange e;
+    char id[UUID_TEXT], order[UUID_TEXT], next[100];
+
+    (void)state;
+    run_sql("DELETE FROM reservation");
+    make_product(id, "atomic", 3);
+    for (int i = 0; i < 3; i++) {
+        uuid_v7(order);
+        assert_int_equal(reserve(&e, id, order), 201);
+        json_decref(e.json);
+    }
+    assert_int_equal(get(&e, "GET", "/reservations?since_ms=0&older_than_ms=0&limit=2", "", ""),
+                     200);
+    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 2);
+    (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
+    json_decref(e.json);
+    assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
+    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 1);
+    (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
+    json_decref(e.json);
+    assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
+    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 0);
+    assert_string_equal(text_of(&e, "next"), next);
+    json_decref(e.json);
+}
+
+static void test_a_bad_question_to_the_ledger_is_told(void **state) {
+    static const char *const bad[] = {
+        "",
+        "?since_ms=x",
+        "?since_ms=-1",
+        "?since_ms=0&limit=0",
+        "?since_ms=0&limit=1001",
+        "?since_ms=0&older_than_ms=x",
+        "?after=5",
+        "?after=x.82391173-9dbc-49b6-821b-746a11dbbe5e",
+        "?after=5.82391173",
+        "?after=99999999999999999999.82391173-9dbc-49b6-821b-746a11dbbe5e",
+    };
+    struct exchange e;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect_error(&e, get(&e, "GET", "/reservations", bad[i], ""), 400, "bad_request");
+}
+
+static void test_the_path_of_the_article_answers_in_its_words(void **state) {
+    static const char path[] = "/inventory/minusInventory?inventoryId=";
+    struct exchange e;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic", 2);
+    assert_int_equal(get(&e, "GET", path, id, ""), 200);
+    assert_string_equal(e.text, "端口：8001,库存扣减成功！！！");
+    assert_int_equal(get(&e, "POST", path, id, ""), 200);
+    assert_int_equal(get(&e, "GET", path, id, ""), 409);
+    assert_string_equal(e.text, "库存不足，请联系卖家....");
+    assert_int_equal(get(&e, "GET", path, "x", ""), 400);
+    assert_string_equal(e.text, "端口：8001,库存扣减失败！！！");
+    make_product(id, "redis,ttl=1s,wait=0,fail=before-unlock:error@1", 5);
+    assert_int_equal(get(&e, "GET", path, id, ""), 200);
+    assert_int_equal(get(&e, "GET", path, id, ""), 503);
+    assert_string_equal(e.text, "服务器繁忙...请稍后重试！！！");
+    assert_int_equal(sold(id), 1);
+}
+
+static void test_a_dropped_reply_cuts_the_connection(void **state) {
+    struct exchange e;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic,fail=after-write:drop-reply@1", 5);
+    uuid_v7(order);
+    assert_int_equal(reserve(&e, id, order), 0);
+    assert_int_equal(reserve(&e, id, order), 200);
+    json_decref(e.json);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_web, tear_down_web)
+        TEST(test_a_reservation_is_made_repeated_and_cancelled),
+        TEST(test_what_is_wrong_is_told),
+        TEST(test_busy_unknown_and_failed_have_their_status),
+        TEST(test_a_product_says_what_is_left),
+        TEST(test_strategies_are_listed_in_the_order_of_the_ladder),
+        TEST(test_the_ledger_goes_on_where_the_cursor_says),
+        TEST(test_a_bad_question_to_the_ledger_is_told),
+        TEST(test_the_path_of_the_article_answers_in_its_words),
+        TEST(test_a_dropped_reply_cuts_the_connection),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}
