@@ -23,10 +23,29 @@ enum http_call_outcome {
 #undef X
 };
 
+struct fiber_event;
 struct http_client;
+struct http_connection;
 struct http_call;
 
 typedef void (*http_call_cb)(struct http_call *call);
+
+/* The client's own, here and in struct http_call_part: a moment to act at. */
+struct http_deadline {
+    int64_t at_ms;
+    size_t place; /* in the heap; 0: not in it */
+    void (*on_passed)(struct http_deadline *deadline);
+};
+
+struct http_call_part {
+    struct http_client *client;
+    struct http_connection *connection; /* that carries it, or NULL */
+    struct http_call *next, *previous;  /* in the queue, or among the ended */
+    struct http_deadline deadline;
+    http_call_cb cb;
+    struct fiber_event *awaited; /* by http_client_await(), or NULL */
+    char *body;                  /* of the reply, allocated */
+};
 
 /* One request and its reply. The caller owns it, zeroes it and fills in the first part; it may go,
  * or be used again, in or after the callback. Strings in must live until the callback. */
@@ -50,7 +69,7 @@ struct http_call {
     const char *error;   /* a word on why, static; NULL when ANSWERED */
 
     /* The client's own. */
-    void *internal[8];
+    struct http_call_part internal;
 };
 
 /* Zero means the default in brackets. */

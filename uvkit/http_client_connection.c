@@ -1,0 +1,310 @@
+/* One connection of the HTTP client: resolve, connect, write a call, read its reply, again. */
+#include "http_client_internal.h"
+
+#include "clock.h"
+
+#include <netdb.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int connect_to_address(struct http_connection *connection);
+
+static struct http_connection *of_deadline(struct http_deadline *deadline) {
+    return (struct http_connection *)(void *)((char *)deadline -
+                                              offsetof(struct http_connection, deadline));
+}
+
+static void free_when_let_go(struct http_connection *connection) {
+    if (connection->has_tcp || connection->is_resolving)
+        return;
+    uv_freeaddrinfo(connection->addresses);
+    free(connection->unsent);
+    free(connection->body);
+    http_client_forget(connection);
+}
+
+/* An attempt to connect is over, for all addresses. */
+static void fail_to_connect(struct http_connection *connection, int code) {
+    struct http_client *client = connection->client;
+
+    http_connection_close(connection, NULL);
+    http_client_connect_failed(client, code);
+    http_client_dispatch(client);
+}
+
+static void on_tcp_closed(uv_handle_t *tcp) {
+    struct http_connection *connection = tcp->data;
+    int rc;
+
+    connection->has_tcp = false;
+    if (connection->state == CONNECTION_CLOSED) {
+        free_when_let_go(connection);
+        return;
+    }
+    rc = connect_to_address(connection); /* the next one of the name */
+    if (rc != 0)
+        fail_to_connect(connection, rc);
+}
+
+void http_connection_close(struct http_connection *connection, const char *error) {
+    struct http_client *client = connection->client;
+    struct http_call *call = connection->call;
+
+    if (connection->state == CONNECTION_CLOSED)
+        return;
+    http_deadline_drop(&client->deadlines, &connection->deadline);
+    http_client_move(connection, CONNECTION_CLOSED);
+    connection->call = NULL;
+    if (call != NULL)
+        http_client_end(client, call, connection->is_sent ? HTTP_CALL_UNKNOWN : HTTP_CALL_NOT_SENT,
+                        error);
+    if (connection->is_resolving)
+        (void)uv_cancel((uv_req_t *)&connection->resolve); /* or it ends by itself */
+    if (!connection->has_tcp)
+        free_when_let_go(connection);
+    else if (!uv_is_closing((uv_handle_t *)&connection->tcp))
+        uv_close((uv_handle_t *)&connection->tcp, on_tcp_closed);
+}
+
+static void on_idle_too_long(struct http_deadline *deadline) {
+    http_connection_close(of_deadline(deadline), NULL);
+}
+
+static void become_idle(struct http_connection *connection) {
+    struct http_client *client = connection->client;
+
+    http_client_move(connection, CONNECTION_IDLE);
+    connection->deadline.on_passed = on_idle_too_long;
+    http_deadline_set(&client->deadlines, &connection->deadline,
+                      (int64_t)(uv_now(client->loop) + client->options.idle_ms));
+}
+
+static void finish_reply(struct http_connection *connection) {
+    struct http_client *client = connection->client;
+    struct http_call *call = connection->call;
+
+    call->received_ns = clock_now_ns();
+    call->status = connection->parser.status_code;
+    call->internal.body = connection->body;
+    call->reply_length = connection->body_length;
+    connection->body = NULL;
+    connection->body_capacity = 0;
+    connection->call = NULL;
+    http_client_end(client, call, HTTP_CALL_ANSWERED, NULL);
+    if (connection->keeps_alive && connection->unsent == NULL)
+        become_idle(connection);
+    else
+        http_connection_close(connection, NULL);
+}
+
+static const char *read_reply(struct http_connection *connection, ssize_t length,
+                              const char *bytes) {
+    if (length == UV_EOF)
+        return http_reply_parse_end(connection);
+    if (length < 0)
+        return uv_strerror((int)length);
+    return http_reply_parse(connection, bytes, (size_t)length);
+}
+
+static void on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
+    struct http_connection *connection = tcp->data;
+    struct http_client *client = connection->client;
+    const char *error;
+
+    if (length == 0 || connection->state == CONNECTION_CLOSED)
+        return;
+    if (connection->state == CONNECTION_IDLE) {
+        http_connection_close(connection, NULL); /* gone, or it speaks out of turn */
+    } else {
+        error = read_reply(connection, length, input->base);
+        if (error != NULL)
+            http_connection_close(connection, error);
+        else if (connection->is_complete)
+            finish_reply(connection);
+    }
+    http_client_dispatch(client);
+}
+
+/* All connections share one buffer: what is in it is parsed before the next read. */
+static void on_input_wanted(uv_handle_t *tcp, size_t suggested, uv_buf_t *input) {
+    struct http_connection *connection = tcp->data;
+
+    (void)suggested;
+    *input = uv_buf_init(connection->client->input, HTTP_CLIENT_INPUT_BYTES);
+}
+
+static void on_connected(uv_connect_t *connect, int status) {
+    struct http_connection *connection = connect->data;
+    struct http_client *client = connection->client;
+
+    if (connection->state == CONNECTION_CLOSED)
+        return;
+    if (status == 0)
+        status = uv_tcp_nodelay(&connection->tcp, 1);
+    if (status == 0)
+        status = uv_read_start((uv_stream_t *)&connection->tcp, on_input_wanted, on_read);
+    if (status != 0 && connection->address != NULL && connection->address->ai_next != NULL) {
+        connection->address = connection->address->ai_next;
+        uv_close((uv_handle_t *)&connection->tcp, on_tcp_closed);
+        return;
+    }
+    if (status != 0) {
+        fail_to_connect(connection, status);
+        return;
+    }
+    client->opened++;
+    client->connect_failures = 0;
+    http_deadline_drop(&client->deadlines, &connection->deadline);
+    become_idle(connection);
+    http_client_dispatch(client);
+}
+
+static int connect_to_address(struct http_connection *connection) {
+    struct http_client *client = connection->client;
+    const struct sockaddr *address = connection->address != NULL
+                                         ? connection->address->ai_addr
+                                         : (const struct sockaddr *)&client->literal;
+
+    if (!connection->has_tcp) {
+        int rc = uv_tcp_init(client->loop, &connection->tcp);
+
+        if (rc != 0)
+            return rc;
+        connection->has_tcp = true;
+        connection->tcp.data = connection;
+    }
+    return uv_tcp_connect(&connection->connect, &connection->tcp, address, on_connected);
+}
+
+static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *addresses) {
+    struct http_connection *connection = resolve->data;
+
+    connection->is_resolving = false;
+    connection->addresses = addresses;
+    connection->address = addresses;
+    if (connection->state == CONNECTION_CLOSED) {
+        free_when_let_go(connection);
+        return;
+    }
+    if (status == 0)
+        status = connect_to_address(connection);
+    if (status != 0)
+        fail_to_connect(connection, status);
+}
+
+static int resolve(struct http_connection *connection) {
+    static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct http_client *client = connection->client;
+    char port[16];
+    int rc;
+
+    (void)snprintf(port, sizeof port, "%d", client->options.port);
+    rc =
+        uv_getaddrinfo(client->loop, &connection->resolve, on_resolved, client->host, port, &hints);
+    connection->is_resolving = rc == 0;
+    return rc;
+}
+
+static void on_connect_too_slow(struct http_deadline *deadline) {
+    fail_to_connect(of_deadline(deadline), UV_ETIMEDOUT);
+}
+
+int http_connection_open(struct http_client *client) {
+    struct http_connection *connection = calloc(1, sizeof *connection);
+    int rc;
+
+    if (connection == NULL)
+        return UV_ENOMEM;
+    connection->client = client;
+    connection->state = CONNECTION_STATES; /* in none yet */
+    connection->is_fresh = true;
+    connection->connect.data = connection;
+    connection->resolve.data = connection;
+    connection->write.data = connection;
+    http_client_move(connection, CONNECTION_OPENING);
+    connection->deadline.on_passed = on_connect_too_slow;
+    http_deadline_set(&client->deadlines, &connection->deadline,
+                      clock_now_ms() + (int64_t)client->options.connect_timeout_ms);
+    rc = client->literal.ss_family != 0 ? connect_to_address(connection) : resolve(connection);
+    if (rc != 0)
+        http_connection_close(connection, NULL);
+    return rc;
+}
+
+/* When it failed, the connection is broken, and reading will say so: the server may have answered
+ * before it closed, so `unsent` stays, only to keep the connection from being used again. */
+static void on_written(uv_write_t *write, int status) {
+    struct http_connection *connection = write->data;
+
+    if (status != 0)
+        return;
+    free(connection->unsent);
+    connection->unsent = NULL;
+}
+
+/* The socket is full: let libuv write the rest when there is room. */
+static int write_rest(struct http_connection *connection, const char *rest, size_t length) {
+    uv_buf_t buf;
+    int rc;
+
+    connection->unsent = malloc(length);
+    if (connection->unsent == NULL)
+        return UV_ENOMEM;
+    memcpy(connection->unsent, rest, length);
+    buf = uv_buf_init(connection->unsent, (unsigned)length);
+    rc = uv_write(&connection->write, (uv_stream_t *)&connection->tcp, &buf, 1, on_written);
+    if (rc == 0)
+        connection->is_sent = true;
+    return rc;
+}
+
+/* No byte has left. A kept-alive connection may have been closed by the server just now: then the
+ * call may have another one. */
+static void give_call_back(struct http_connection *connection, struct http_call *call, int code) {
+    struct http_client *client = connection->client;
+
+    if (connection->is_fresh)
+        http_client_end(client, call, HTTP_CALL_NOT_SENT, uv_strerror(code));
+    else
+        http_client_requeue(client, call);
+    http_connection_close(connection, NULL);
+}
+
+static void take_call(struct http_connection *connection, struct http_call *call) {
+    struct http_client *client = connection->client;
+
+    http_deadline_drop(&client->deadlines, &connection->deadline);
+    http_client_move(connection, CONNECTION_BUSY);
+    connection->call = call;
+    connection->is_fresh = false;
+    call->internal.connection = connection;
+    http_reply_expect(connection);
+}
+
+void http_connection_send(struct http_connection *connection, struct http_call *call) {
+    struct http_client *client = connection->client;
+    size_t length = http_request_build(client, call);
+    uv_buf_t buf = uv_buf_init(client->request, (unsigned)length);
+    int written, rc = 0;
+
+    if (length == 0) {
+        http_client_end(client, call, HTTP_CALL_NOT_SENT, "out of memory for the request");
+        return;
+    }
+    call->sent_ns = clock_now_ns();
+    written = uv_try_write((uv_stream_t *)&connection->tcp, &buf, 1);
+    if (written < 0 && written != UV_EAGAIN) {
+        give_call_back(connection, call, written);
+        return;
+    }
+    if (written < 0)
+        written = 0;
+    take_call(connection, call);
+    connection->is_sent = written > 0;
+    if ((size_t)written < length)
+        rc = write_rest(connection, client->request + written, length - (size_t)written);
+    if (rc != 0)
+        http_connection_close(connection, uv_strerror(rc));
+}

@@ -1,0 +1,129 @@
+/* What the HTTP client's own files share: the client, its connections, their calls.
+ *
+ * A call:        start -> queue -> on a connection -> ended -> callback (from an idle handle)
+ * A connection:  OPENING -> IDLE <-> BUSY, and from anywhere to CLOSED
+ *
+ * While a connection is IDLE the queue is empty, and while calls wait, as many connections are
+ * OPENING as there are calls and room. Functions here only move things; the loop's callbacks end
+ * with http_client_dispatch(), which brings calls and connections together again. */
+#ifndef UVKIT_HTTP_CLIENT_INTERNAL_H
+#define UVKIT_HTTP_CLIENT_INTERNAL_H
+
+#include "http_client.h"
+
+#include <llhttp.h>
+
+#define HTTP_CLIENT_INPUT_BYTES (64 * 1024)
+#define HTTP_CLIENT_HOST_BYTES  256
+
+/* Moments ordered in a binary heap, under one timer. */
+struct http_deadlines {
+    uv_timer_t timer;
+    struct http_deadline **heap; /* from 1 */
+    size_t count, most;
+    int64_t armed_ms; /* when the timer fires, if it is active */
+};
+
+enum http_connection_state {
+    CONNECTION_OPENING,
+    CONNECTION_IDLE,
+    CONNECTION_BUSY,
+    CONNECTION_CLOSED, /* until libuv lets go of it */
+    CONNECTION_STATES
+};
+
+struct http_connection {
+    struct http_client *client;
+    enum http_connection_state state;
+    struct http_connection *next, *previous; /* in the client's list of its state */
+    struct http_deadline deadline;           /* to be connected, or to be idle */
+    uv_tcp_t tcp;
+    uv_connect_t connect;
+    uv_getaddrinfo_t resolve;
+    struct addrinfo *addresses, *address; /* all that the name has, and the one that is tried */
+    bool is_resolving, has_tcp;           /* libuv still knows the one, the other */
+    bool is_fresh;                        /* no call has gone over it */
+
+    struct http_call *call;
+    bool is_sent; /* a byte of the call may have left */
+    uv_write_t write;
+    char *unsent; /* what the socket did not take at once; not NULL: being written */
+
+    llhttp_t parser;
+    char *body;
+    size_t body_length, body_capacity;
+    bool has_input, is_complete, keeps_alive;
+    const char *reply_error; /* why the parser was stopped by us */
+};
+
+struct http_connection_list {
+    struct http_connection *first;
+    unsigned count;
+};
+
+struct http_call_list {
+    struct http_call *first, *last;
+    unsigned count;
+};
+
+struct http_client {
+    uv_loop_t *loop;
+    struct http_client_options options;
+    char host[HTTP_CLIENT_HOST_BYTES];
+    char authority[HTTP_CLIENT_HOST_BYTES + 16]; /* the Host header */
+    struct sockaddr_storage literal;             /* ss_family 0: `host` is a name */
+    struct http_connection_list connections[CONNECTION_STATES];
+    struct http_call_list queue, ended;
+    struct http_deadlines deadlines;
+    uv_idle_t ending; /* active while calls are ended and not told */
+    uint64_t opened, connect_failures;
+    bool is_closing;
+    unsigned open_handles;
+    bool has_closed_handles;
+    http_client_cb on_closed;
+    void *on_closed_data;
+    char *request; /* where requests are put together */
+    size_t request_capacity;
+    char input[HTTP_CLIENT_INPUT_BYTES];
+};
+
+/* http_client_deadline.c: `most` is how many there can be at a time. 0 or UV_ENOMEM. */
+int http_deadlines_init(struct http_deadlines *deadlines, uv_loop_t *loop, size_t most);
+void http_deadline_set(struct http_deadlines *deadlines, struct http_deadline *deadline,
+                       int64_t at_ms);
+/* Nothing happens when it is not set. */
+void http_deadline_drop(struct http_deadlines *deadlines, struct http_deadline *deadline);
+
+/* http_client_request.c */
+/* NULL, or what is wrong with the call. */
+const char *http_request_flaw(const struct http_call *call);
+/* The whole request in client->request; its length, or 0 when out of memory. */
+size_t http_request_build(struct http_client *client, const struct http_call *call);
+
+/* http_client_reply.c */
+void http_reply_expect(struct http_connection *connection);
+/* Parse: sets is_complete and keeps_alive; else NULL, or why the connection is of no more use. */
+const char *http_reply_parse(struct http_connection *connection, const char *bytes, size_t length);
+const char *http_reply_parse_end(struct http_connection *connection);
+
+/* http_client_connection.c */
+/* Start to connect. 0, or a libuv code and there is no connection. */
+int http_connection_open(struct http_client *client);
+/* Send a call on an idle connection, or end it, or put it back in the queue. */
+void http_connection_send(struct http_connection *connection, struct http_call *call);
+/* Ends its call too, with `error`. May be called at any time, any number of times. */
+void http_connection_close(struct http_connection *connection, const char *error);
+
+/* http_client.c */
+void http_client_move(struct http_connection *connection, enum http_connection_state state);
+/* The connection is gone for good. */
+void http_client_forget(struct http_connection *connection);
+void http_client_requeue(struct http_client *client, struct http_call *call);
+/* A connection that was OPENING could not be made: tell the calls that it was for. */
+void http_client_connect_failed(struct http_client *client, int code);
+/* Its callback runs soon, from the loop. */
+void http_client_end(struct http_client *client, struct http_call *call,
+                     enum http_call_outcome outcome, const char *error);
+void http_client_dispatch(struct http_client *client);
+
+#endif

@@ -1,0 +1,102 @@
+/* How an HTTP client comes to be: the origin taken apart, the defaults, the handles. */
+#include "http_client_internal.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_host(const char *host) {
+    size_t length = strlen(host);
+
+    return length > 0 && length < HTTP_CLIENT_HOST_BYTES &&
+           strspn(host, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._:%") ==
+               length;
+}
+
+static int parse_port(const char *text, int *port) {
+    size_t length = strspn(text, "0123456789");
+
+    if (length == 0 || length > 5 || text[length] != '\0')
+        return UV_EINVAL;
+    *port = atoi(text);
+    return *port >= 1 && *port <= 65535 ? 0 : UV_EINVAL;
+}
+
+int http_origin_parse(const char *url, char *host, size_t host_size, int *port) {
+    static const char scheme[] = "http://";
+    const char *start, *end;
+    bool is_bracketed;
+
+    if (strncasecmp(url, scheme, sizeof scheme - 1) != 0)
+        return UV_EINVAL;
+    start = url + sizeof scheme - 1;
+    is_bracketed = *start == '[';
+    start += is_bracketed;
+    end = start + strcspn(start, is_bracketed ? "]" : ":");
+    if ((size_t)(end - start) >= host_size || (is_bracketed && *end != ']'))
+        return UV_EINVAL;
+    memcpy(host, start, (size_t)(end - start));
+    host[end - start] = '\0';
+    end += is_bracketed;
+    *port = 80;
+    if (!is_host(host) || (*end != '\0' && *end != ':'))
+        return UV_EINVAL;
+    return *end == ':' ? parse_port(end + 1, port) : 0;
+}
+
+static void set_address(struct http_client *client, const char *host, int port) {
+    bool is_v6 = uv_ip6_addr(host, port, (struct sockaddr_in6 *)&client->literal) == 0;
+    char port_text[16] = "";
+
+    if (!is_v6 && uv_ip4_addr(host, port, (struct sockaddr_in *)&client->literal) != 0)
+        memset(&client->literal, 0, sizeof client->literal);
+    if (port != 80)
+        (void)snprintf(port_text, sizeof port_text, ":%d", port);
+    (void)snprintf(client->host, sizeof client->host, "%s", host);
+    (void)snprintf(client->authority, sizeof client->authority, "%s%s%s%s", is_v6 ? "[" : "", host,
+                   is_v6 ? "]" : "", port_text);
+}
+
+static void set_options(struct http_client *client, const struct http_client_options *options) {
+    struct http_client_options *set = &client->options;
+
+    *set = *options;
+    set->host = client->host;
+    set->connections = set->connections != 0 ? set->connections : 64;
+    set->queue = set->queue != 0 ? set->queue : 1024;
+    set->reply_limit = set->reply_limit != 0 ? set->reply_limit : 64 * 1024;
+    set->connect_timeout_ms = set->connect_timeout_ms != 0 ? set->connect_timeout_ms : 1000;
+    set->idle_ms = set->idle_ms != 0 ? set->idle_ms : 30000;
+}
+
+int http_client_open(struct http_client **client, uv_loop_t *loop,
+                     const struct http_client_options *options) {
+    struct http_client *made;
+    size_t deadlines;
+    int rc;
+
+    if (options->host == NULL || !is_host(options->host) || options->port < 1 ||
+        options->port > 65535)
+        return UV_EINVAL;
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return UV_ENOMEM;
+    made->loop = loop;
+    set_address(made, options->host, options->port);
+    set_options(made, options);
+    /* Of each connection that opens or idles, and of each call on one or in the queue, where one
+     * may wait for each connection that opens. */
+    deadlines = 2 * (size_t)made->options.connections + made->options.queue;
+    rc = http_deadlines_init(&made->deadlines, loop, deadlines);
+    if (rc != 0) {
+        free(made);
+        return rc;
+    }
+    (void)uv_idle_init(loop, &made->ending); /* cannot fail */
+    made->ending.data = made;
+    (void)signal(SIGPIPE, SIG_IGN); /* writing to a closed connection is an error to handle */
+    *client = made;
+    return 0;
+}

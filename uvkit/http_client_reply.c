@@ -1,0 +1,100 @@
+/* The reply to one call, as llhttp parses it: the end of it, the body, whether the connection can
+ * carry another call. */
+#include "http_client_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int stop(struct http_connection *connection, const char *why) {
+    connection->reply_error = why;
+    return -1;
+}
+
+static int on_headers_complete(llhttp_t *parser) {
+    struct http_connection *connection = parser->data;
+
+    if (parser->status_code == 101)
+        return stop(connection, "the server switched protocols unasked");
+    if (strcmp(connection->call->method, "HEAD") == 0)
+        return 1; /* llhttp: there is no body, whatever the headers say */
+    if (parser->content_length > connection->client->options.reply_limit)
+        return stop(connection, "the reply is too large");
+    return 0;
+}
+
+static bool reserve(struct http_connection *connection, size_t length) {
+    size_t capacity = connection->body_capacity * 2;
+    char *grown;
+
+    if (length <= connection->body_capacity)
+        return true;
+    if (capacity < length)
+        capacity = length;
+    grown = realloc(connection->body, capacity);
+    if (grown == NULL)
+        return false;
+    connection->body = grown;
+    connection->body_capacity = capacity;
+    return true;
+}
+
+static int on_body(llhttp_t *parser, const char *bytes, size_t length) {
+    struct http_connection *connection = parser->data;
+
+    if (length > connection->client->options.reply_limit - connection->body_length)
+        return stop(connection, "the reply is too large");
+    if (!reserve(connection, connection->body_length + length + 1))
+        return stop(connection, "out of memory for the reply");
+    memcpy(connection->body + connection->body_length, bytes, length);
+    connection->body_length += length;
+    connection->body[connection->body_length] = '\0';
+    return 0;
+}
+
+static int on_message_complete(llhttp_t *parser) {
+    struct http_connection *connection = parser->data;
+
+    if (parser->status_code < 200)
+        return 0; /* interim: the reply is still to come */
+    connection->is_complete = true;
+    connection->keeps_alive = llhttp_should_keep_alive(parser) == 1;
+    return HPE_PAUSED;
+}
+
+static const llhttp_settings_t callbacks = {.on_headers_complete = on_headers_complete,
+                                            .on_body = on_body,
+                                            .on_message_complete = on_message_complete};
+
+void http_reply_expect(struct http_connection *connection) {
+    llhttp_init(&connection->parser, HTTP_RESPONSE, &callbacks);
+    connection->parser.data = connection;
+    connection->body_length = 0;
+    connection->has_input = false;
+    connection->is_complete = false;
+    connection->keeps_alive = false;
+    connection->reply_error = NULL;
+}
+
+const char *http_reply_parse(struct http_connection *connection, const char *bytes, size_t length) {
+    llhttp_errno_t code = llhttp_execute(&connection->parser, bytes, length);
+
+    connection->has_input = true;
+    if (connection->is_complete) {
+        if (llhttp_get_error_pos(&connection->parser) != bytes + length)
+            connection->keeps_alive = false; /* more than was asked for: trust it no further */
+        return NULL;
+    }
+    if (code == HPE_OK)
+        return NULL;
+    return connection->reply_error != NULL ? connection->reply_error : "malformed reply";
+}
+
+const char *http_reply_parse_end(struct http_connection *connection) {
+    if (connection->has_input)
+        (void)llhttp_finish(&connection->parser); /* may complete a reply that ends here */
+    connection->keeps_alive = false;
+    if (connection->is_complete)
+        return NULL;
+    return connection->has_input ? "the connection closed in the middle of the reply"
+                                 : "the connection closed before the reply";
+}
