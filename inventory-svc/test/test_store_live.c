@@ -189,6 +189,25 @@ static void test_without_memory_for_the_lock_nothing_is_sold(void **state) {
     assert_int_equal(left(id), 4);
 }
 
+static void sell_one(void *arg) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+    int status;
+
+    make_product(id, arg, 5);
+    status = sell(&buyer, id, NULL);
+    assert_true(status == 201 || status == 500 || status == 503 || status == 504);
+    assert_int_equal(sold(id), status == 201);
+}
+
+static void test_no_failed_allocation_sells_without_saying_so(void **state) {
+    static char specs[][40] = {"mutex", "redis,ttl=50ms", "sharded,shards=2,ttl=50ms", "atomic"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
+        fault_each_allocation(sell_one, specs[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -202,6 +221,7 @@ int main(void) {
         TEST(test_a_pause_before_the_check_sells_nothing),
         TEST(test_without_redis_nothing_is_sold_and_nobody_waits_for_ever),
         TEST(test_without_memory_for_the_lock_nothing_is_sold),
+        TEST(test_no_failed_allocation_sells_without_saying_so),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);
