@@ -14,25 +14,33 @@ void reply_not_done(struct http_exchange *exchange, enum outcome outcome, const 
     }
 }
 
-static void reply(struct http_exchange *exchange, const struct selling *selling) {
-    const struct reservation *sold = &selling->sold;
+static json_t *json_of(const struct reservation *sold) {
+    return json_pack("{s:s,s:s,s:I,s:i,s:I,s:s,s:s,s:I}", "order_id", sold->order_id, "product_id",
+                     sold->product_id, "unit", (json_int_t)sold->unit, "shard", sold->shard,
+                     "remaining", (json_int_t)sold->remaining, "price", sold->price, "instance",
+                     sold->instance, "fence", (json_int_t)sold->fence);
+}
 
+static void reply_sold(struct http_exchange *exchange, const struct selling *selling) {
+    json_t *body = json_of(&selling->sold);
+
+    if (body != NULL)
+        http_reply_json(exchange, selling->status, body);
+    else /* and not 500, which says that nothing was sold */
+        http_reply_error(exchange, 504, "unknown", "sold, but out of memory for the reply");
+}
+
+static void reply(struct http_exchange *exchange, const struct selling *selling) {
     if (selling->is_reply_dropped) {
         http_reply_drop(exchange);
         return;
     }
     if (selling->status == 503)
         http_reply_header(exchange, "Retry-After", "1");
-    if (selling->code != NULL) {
+    if (selling->code != NULL)
         http_reply_error(exchange, selling->status, selling->code, "%s", selling->message);
-        return;
-    }
-    http_reply_json(exchange, selling->status,
-                    json_pack("{s:s,s:s,s:I,s:i,s:I,s:s,s:s,s:I}", "order_id", sold->order_id,
-                              "product_id", sold->product_id, "unit", (json_int_t)sold->unit,
-                              "shard", sold->shard, "remaining", (json_int_t)sold->remaining,
-                              "price", sold->price, "instance", sold->instance, "fence",
-                              (json_int_t)sold->fence));
+    else
+        reply_sold(exchange, selling);
 }
 
 /* The ids of the request in lower case: 0, or -1 after a 400 or 415. */
