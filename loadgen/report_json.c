@@ -164,7 +164,7 @@ int report_json(const struct report *report, FILE *to) {
                   report->options->name, "started_at", started_at(report), "exit_code",
                   report->exit_code, "settings", settings(report->options), "strategies", rounds);
     if (rc == 0)
-        rc = json_dumpf(json, to, JSON_INDENT(2));
+        rc = json_dumpf(json, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(json);
     if (rc != 0)
         return -1;

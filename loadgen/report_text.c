@@ -124,28 +124,37 @@ static int print_table(const struct report *report, FILE *to) {
 }
 
 /* The worst of all rounds. */
-static void print_head(const struct report *report, FILE *to) {
-    const struct options *options = report->options;
+static void print_schedule(const struct report *report, FILE *to) {
     double punctual = 1;
     int64_t late_ns = 0;
-    char text[256], late[DURATION_TEXT];
+    uint64_t sent = 0;
+    char late[DURATION_TEXT];
 
     for (size_t i = 0; i < report->count; i++) {
-        const struct recorder *recorder = report->rounds[i].recorder;
-        int64_t own_ns = histogram_percentile(&recorder->lateness, 99.9);
-        double own = recorder_punctual(recorder, PUNCTUAL_NS);
+        const struct histogram *lateness = &report->rounds[i].recorder->lateness;
+        double own = recorder_punctual(report->rounds[i].recorder, PUNCTUAL_NS);
+        int64_t own_ns = histogram_percentile(lateness, 99.9);
 
-        punctual = recorder->lateness.count > 0 && own < punctual ? own : punctual;
+        sent += lateness->count;
+        punctual = lateness->count > 0 && own < punctual ? own : punctual;
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
+    if (sent == 0)
+        fprintf(to, "schedule: no request was sent\n\n");
+    else
+        fprintf(to, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s\n\n",
+                100 * punctual, report_duration(late, late_ns));
+}
+
+static void print_head(const struct report *report, FILE *to) {
+    const struct options *options = report->options;
+    char text[256];
+
     snprintf(text, sizeof text,
-             "%s%s%" PRId64 " requests at %" PRId64 "/s, %s, seed %" PRId64 ", stock %" PRId64
-             "; schedule kept: %.2f %% sent within 2 ms, 99.9 %% within %s",
+             "%.100s%s%" PRId64 " requests at %" PRId64 "/s, %s, seed %" PRId64 ", stock %" PRId64,
              options->name, options->name[0] != '\0' ? ": " : "", options->requests, options->rate,
-             options->arrival, options->seed, options->stock, 100 * punctual,
-             report_duration(late, late_ns));
+             options->arrival, options->seed, options->stock);
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
-    fputc('\n', to);
 }
 
 static void print_anomalies(const struct round *round, FILE *to) {
@@ -198,6 +207,7 @@ static void print_round(const struct round *round, FILE *to) {
 
 int report_text(const struct report *report, FILE *to) {
     print_head(report, to);
+    print_schedule(report, to);
     if (print_table(report, to) != 0)
         return -1;
     fputc('\n', to);

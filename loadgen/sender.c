@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -155,7 +154,6 @@ static int open_client(struct sender *sender) {
 static int start_timer(struct sender *sender) {
     int rc;
 
-    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     rc = uv_poll_init(sender->loop, &sender->poll, sender->timer_fd);
     if (rc != 0)
         return rc;
