@@ -10,13 +10,18 @@ static int stop(struct http_connection *connection, const char *why) {
     return -1;
 }
 
+/* RFC 9112, 6.3. */
+static bool is_without_body(unsigned status, const char *method) {
+    return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
+}
+
 static int on_headers_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
     if (parser->status_code == 101)
         return stop(connection, "the server switched protocols unasked");
-    if (strcmp(connection->call->method, "HEAD") == 0)
-        return 1; /* llhttp: there is no body, whatever the headers say */
+    if (is_without_body(parser->status_code, connection->call->method))
+        return 1; /* llhttp: there is none, whatever the headers say */
     if (parser->content_length > connection->client->options.reply_limit)
         return stop(connection, "the reply is too large");
     return 0;

@@ -1,0 +1,350 @@
+/* The HTTP client at work: connections reused and bounded, replies of every framing. */
+#include "http_client_fixture.h"
+
+#include "fiber.h"
+#include "http_server.h"
+
+static void test_origin_is_split(void **state) {
+    char host[64];
+    int port;
+
+    (void)state;
+    assert_int_equal(http_origin_parse("http://127.0.0.1:8001", host, sizeof host, &port), 0);
+    assert_string_equal(host, "127.0.0.1");
+    assert_int_equal(port, 8001);
+    assert_int_equal(http_origin_parse("http://inventory-1", host, sizeof host, &port), 0);
+    assert_string_equal(host, "inventory-1");
+    assert_int_equal(port, 80);
+    assert_int_equal(http_origin_parse("http://[::1]:81", host, sizeof host, &port), 0);
+    assert_string_equal(host, "::1");
+    assert_int_equal(port, 81);
+}
+
+static void test_bad_origin_is_refused(void **state) {
+    static const char *const bad[] = {"",
+                                      "127.0.0.1:80",
+                                      "https://x",
+                                      "http://",
+                                      "http://x:",
+                                      "http://x:0",
+                                      "http://x:65536",
+                                      "http://x:8k",
+                                      "http://x/y",
+                                      "http://a b",
+                                      "http://x\r\ny",
+                                      "http://[::1",
+                                      "http://u@x",
+                                      "http://:80",
+                                      "http://0123456789abcdefg"};
+    char host[16];
+    int port;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(http_origin_parse(bad[i], host, sizeof host, &port), UV_EINVAL);
+}
+
+static void test_connection_is_used_again(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    char text[512];
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_start(fixture, &record);
+    fd = accept_one(fixture);
+    for (int i = 0; i < 3; i++) {
+        read_request(fixture, fd, text, sizeof text);
+        assert_non_null(strstr(text, "GET /x HTTP/1.1\r\nHost: 127.0.0.1:"));
+        say(fd, OK_REPLY);
+        expect_answer(&record, 200, "ok");
+        if (i < 2)
+            call_start(fixture, &record);
+    }
+    assert_int_equal(stats_of(fixture).opened, 1);
+    assert_int_equal(stats_of(fixture).idle, 1);
+    (void)close(fd);
+}
+
+static void test_body_and_headers_are_sent(void **state) {
+    struct fixture *fixture = *state;
+    struct record record = {.fixture = fixture};
+    char text[512];
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    record.call = (struct http_call){.method = "POST",
+                                     .target = "/orders",
+                                     .headers = "A: 1\r\nB:\t2\r\n",
+                                     .body = "{}\r\n\r\n",
+                                     .body_length = 6,
+                                     .deadline_ms = clock_now_ms() + PATIENCE_MS,
+                                     .data = &record};
+    http_client_call(fixture->client, &record.call, on_ended);
+    fd = accept_one(fixture);
+    read_request(fixture, fd, text, sizeof text);
+    assert_non_null(strstr(text, "\r\nA: 1\r\nB:\t2\r\nContent-Length: 6\r\n\r\n{}"));
+    say(fd, OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    (void)close(fd);
+}
+
+static void test_calls_run_in_parallel_and_the_rest_wait(void **state) {
+    enum { CALLS = 12, CONNECTIONS = 4 };
+    struct fixture *fixture = *state;
+    struct record records[CALLS];
+    int fds[CONNECTIONS];
+
+    open_client(fixture, (struct http_client_options){.connections = CONNECTIONS});
+    for (int i = 0; i < CALLS; i++)
+        call_start(fixture, &records[i]);
+    for (int i = 0; i < CONNECTIONS; i++)
+        fds[i] = accept_one(fixture);
+    for (int i = 0; i < CALLS; i++) {
+        expect_request(fixture, fds[i % CONNECTIONS]);
+        say(fds[i % CONNECTIONS], OK_REPLY);
+    }
+    for (int i = 0; i < CALLS; i++)
+        expect_answer(&records[i], 200, "ok");
+    assert_int_equal(stats_of(fixture).opened, CONNECTIONS);
+    for (int i = 0; i < CONNECTIONS; i++)
+        (void)close(fds[i]);
+}
+
+static void test_queue_is_bounded_and_in_order(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[4];
+    int fd;
+
+    open_client(fixture, (struct http_client_options){.connections = 1, .queue = 2});
+    for (int i = 0; i < 4; i++)
+        call_start(fixture, &records[i]);
+    expect_error(&records[3], HTTP_CALL_NOT_SENT, "queue is full");
+    fd = accept_one(fixture);
+    for (int i = 0; i < 3; i++) {
+        expect_request(fixture, fd);
+        assert_int_equal(records[i].callbacks, 0);
+        say(fd, OK_REPLY);
+        expect_answer(&records[i], 200, "ok");
+    }
+    (void)close(fd);
+}
+
+static void test_last_used_connection_goes_first(void **state) {
+    struct fixture *fixture = *state;
+    struct record first, second, third;
+    int a, b;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_start(fixture, &first);
+    a = accept_one(fixture);
+    expect_request(fixture, a);
+    call_start(fixture, &second);
+    b = accept_one(fixture);
+    expect_request(fixture, b);
+    say(b, OK_REPLY);
+    expect_answer(&second, 200, "ok");
+    say(a, OK_REPLY);
+    expect_answer(&first, 200, "ok");
+    call_start(fixture, &third);
+    expect_request(fixture, a);
+    say(a, OK_REPLY);
+    expect_answer(&third, 200, "ok");
+    (void)close(a);
+    (void)close(b);
+}
+
+static void test_idle_connection_is_dropped_when_the_server_closes_it(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    for (int i = 0; i < 3; i++) {
+        call_start(fixture, &record);
+        fd = accept_one(fixture);
+        expect_request(fixture, fd);
+        say(fd, OK_REPLY);
+        expect_answer(&record, 200, "ok");
+        (void)close(fd);
+        wait_until(fixture, stats_of(fixture).connections == 0) {
+        }
+    }
+}
+
+static void test_idle_connection_is_closed_in_time(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){.idle_ms = 20});
+    call_start(fixture, &record);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    wait_until(fixture, stats_of(fixture).connections == 0){}(void)close(fd);
+}
+
+/* Every framing of a reply, and whether its connection may be used again. */
+static const struct {
+    const char *method, *wire, *reply;
+    int status;
+    bool keeps, closes; /* closes: the end of the connection is the end of the reply */
+} framings[] = {
+    {"GET", OK_REPLY, "ok", 200, true, false},
+    {"GET",
+     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\nT: "
+     "1\r\n\r\n",
+     "hello", 200, true, false},
+    {"GET", "HTTP/1.1 200 OK\r\n\r\nto the end", "to the end", 200, false, true},
+    {"GET", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok", 200, false, false},
+    {"GET", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", "ok", 200, false,
+     false},
+    {"POST", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n" OK_REPLY, "ok",
+     200, true, false},
+    {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n", "", 200, true, false},
+    {"DELETE", "HTTP/1.1 204 No Content\r\n\r\n", "", 204, true, false},
+    {"GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", "", 304, true, false},
+    {"GET", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "", 503, true, false},
+};
+
+/* Answers one call with the wire text, cut in two at `split`. */
+static void answer_in_two(struct fixture *fixture, size_t which, size_t split) {
+    size_t length = strlen(framings[which].wire);
+    struct record record;
+    int fd;
+
+    call_by(fixture, &record, framings[which].method, PATIENCE_MS);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    assert_int_equal(send(fd, framings[which].wire, split, MSG_NOSIGNAL), split);
+    for (int i = 0; i < 3; i++)
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    if (split < length)
+        say(fd, framings[which].wire + split);
+    if (framings[which].closes)
+        (void)close(fd);
+    expect_answer(&record, framings[which].status, framings[which].reply);
+    assert_int_equal(stats_of(fixture).idle, framings[which].keeps);
+    if (!framings[which].closes)
+        (void)close(fd);
+    wait_until(fixture, stats_of(fixture).connections == 0) {
+    }
+}
+
+static void test_replies_of_every_framing_split_at_every_byte(void **state) {
+    struct fixture *fixture = *state;
+
+    open_client(fixture, (struct http_client_options){0});
+    for (size_t i = 0; i < sizeof framings / sizeof *framings; i++)
+        for (size_t split = 1; split <= strlen(framings[i].wire); split++)
+            answer_in_two(fixture, i, split);
+}
+
+static void test_names_are_resolved_and_every_address_is_tried(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){.host = "localhost"});
+    call_start(fixture, &record);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    (void)close(fd);
+}
+
+static void test_unknown_name_is_not_sent(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_client(fixture, (struct http_client_options){.host = "no-such-host.invalid",
+                                                      .connect_timeout_ms = PATIENCE_MS});
+    call_start(fixture, &record);
+    expect(&record, HTTP_CALL_NOT_SENT);
+}
+
+static void reply_hello(struct http_exchange *exchange, void *data) {
+    (void)data;
+    http_reply(exchange, 200, "text/plain", "hello", 5);
+}
+
+static void on_server_closed(void *data) {
+    *(bool *)data = true;
+}
+
+struct awaiting {
+    struct http_client *client;
+    int answered;
+    bool is_over;
+};
+
+static void await_hellos(void *arg) {
+    struct awaiting *awaiting = arg;
+
+    for (int i = 0; i < 20; i++) {
+        struct http_call call = {
+            .method = "GET", .target = "/", .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+        if (http_client_await(awaiting->client, &call) == HTTP_CALL_ANSWERED &&
+            strcmp(call.reply, "hello") == 0)
+            awaiting->answered++;
+        http_call_done(&call);
+    }
+    awaiting->is_over = true;
+}
+
+static void test_fibers_await_answers_of_our_own_server(void **state) {
+    static const struct http_route routes[] = {{"GET", "/", reply_hello}, {NULL}};
+    struct fixture *fixture = *state;
+    struct awaiting awaiting[10] = {{0}};
+    struct http_server *server;
+    bool is_closed = false;
+
+    assert_int_equal(
+        http_server_open(&server, &fixture->loop, &(struct http_server_options){.routes = routes}),
+        0);
+    assert_int_equal(http_server_listen(server, "127.0.0.1", 0), 0);
+    fixture->port = http_server_port(server);
+    open_client(fixture, (struct http_client_options){.connections = 3});
+    for (int i = 0; i < 10; i++) {
+        awaiting[i].client = fixture->client;
+        assert_int_equal(fiber_start(await_hellos, &awaiting[i]), 0);
+    }
+    for (int i = 0; i < 10; i++) {
+        wait_until(fixture, awaiting[i].is_over) {
+        }
+        assert_int_equal(awaiting[i].answered, 20);
+    }
+    close_client(fixture);
+    http_server_close(server, on_server_closed, &is_closed);
+    wait_until(fixture, is_closed) {
+    }
+    fiber_cleanup();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_origin_is_split),
+        cmocka_unit_test(test_bad_origin_is_refused),
+        cmocka_unit_test_setup_teardown(test_connection_is_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_body_and_headers_are_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_calls_run_in_parallel_and_the_rest_wait, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_queue_is_bounded_and_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_last_used_connection_goes_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_idle_connection_is_dropped_when_the_server_closes_it,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_idle_connection_is_closed_in_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_replies_of_every_framing_split_at_every_byte, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_names_are_resolved_and_every_address_is_tried, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_unknown_name_is_not_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fibers_await_answers_of_our_own_server, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,446 @@
+/* The HTTP client when things go wrong: deadlines, closes, bad replies and no memory, each at every
+ * stage of a call. */
+#include "http_client_fixture.h"
+
+#include "fault.h"
+
+static void run_out(struct record *record, enum http_call_outcome outcome, const char *error) {
+    expect_error(record, outcome, error);
+    assert_true(clock_now_ms() >= record->call.deadline_ms);
+}
+
+static void test_deadline_passed_before_the_start(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_by(fixture, &record, "GET", -1);
+    expect_error(&record, HTTP_CALL_NOT_SENT, "deadline");
+    assert_int_equal(stats_of(fixture).connections, 0);
+}
+
+/* A listener whose backlog is full does not answer: to connect takes for ever. */
+static void fill_backlog(struct fixture *fixture, int fds[3]) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    (void)close(fixture->listener);
+    listen_on(fixture, 0, 0);
+    address.sin_port = htons((uint16_t)fixture->port);
+    for (int i = 0; i < 3; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        (void)connect(fds[i], (struct sockaddr *)&address, sizeof address);
+    }
+}
+
+static void close_all(int fds[3]) {
+    for (int i = 0; i < 3; i++)
+        (void)close(fds[i]);
+}
+
+static void test_deadline_while_connecting(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fds[3];
+
+    fill_backlog(fixture, fds);
+    open_client(fixture, (struct http_client_options){.connect_timeout_ms = PATIENCE_MS});
+    call_by(fixture, &record, "GET", 30);
+    run_out(&record, HTTP_CALL_NOT_SENT, "deadline");
+    close_all(fds);
+}
+
+static void test_connect_timeout_ends_the_calls_that_wait(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[5];
+    int fds[3];
+
+    fill_backlog(fixture, fds);
+    open_client(fixture, (struct http_client_options){.connect_timeout_ms = 30, .connections = 2});
+    for (int i = 0; i < 5; i++)
+        call_start(fixture, &records[i]);
+    for (int i = 0; i < 5; i++)
+        expect_error(&records[i], HTTP_CALL_NOT_SENT, "timed out");
+    assert_true(stats_of(fixture).connect_failures >= 2);
+    close_all(fds);
+}
+
+static void test_deadline_in_the_queue(void **state) {
+    struct fixture *fixture = *state;
+    struct record first, second;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){.connections = 1});
+    call_start(fixture, &first);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    call_by(fixture, &second, "GET", 20);
+    run_out(&second, HTTP_CALL_NOT_SENT, "deadline");
+    say(fd, OK_REPLY);
+    expect_answer(&first, 200, "ok");
+    (void)close(fd);
+}
+
+static void expect_end(struct fixture *fixture, int fd) {
+    char bytes[64];
+    ssize_t got = -1;
+
+    wait_until(fixture, got == 0) {
+        got = recv(fd, bytes, sizeof bytes, 0);
+        assert_true(got <= 0);
+    }
+    (void)close(fd);
+}
+
+static void test_deadline_after_sending_closes_the_connection(void **state) {
+    static const char *const parts[] = {"", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"};
+    static const char *const errors[] = {"before the reply", "in the middle"};
+    struct fixture *fixture = *state;
+    struct record late, next;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){.connections = 1});
+    for (int i = 0; i < 2; i++) {
+        call_by(fixture, &late, "GET", 100);
+        fd = accept_one(fixture);
+        expect_request(fixture, fd);
+        say(fd, parts[i]);
+        call_start(fixture, &next);
+        run_out(&late, HTTP_CALL_UNKNOWN, errors[i]);
+        expect_end(fixture, fd);
+        fd = accept_one(fixture); /* the one that waited gets a new connection */
+        expect_request(fixture, fd);
+        say(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
+        expect_answer(&next, 200, "ok");
+        (void)close(fd);
+    }
+}
+
+static void test_server_is_down_then_up_again(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[8];
+    int port = fixture->port, fd;
+
+    (void)close(fixture->listener);
+    open_client(fixture, (struct http_client_options){.connections = 3});
+    for (int i = 0; i < 8; i++)
+        call_start(fixture, &records[i]);
+    for (int i = 0; i < 8; i++)
+        expect_error(&records[i], HTTP_CALL_NOT_SENT, "refused");
+    assert_int_equal(stats_of(fixture).connections, 0);
+    assert_true(stats_of(fixture).connect_failures <= 8);
+    listen_on(fixture, port, 128);
+    call_start(fixture, &records[0]);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(&records[0], 200, "ok");
+    assert_int_equal(stats_of(fixture).connect_failures, 0);
+    (void)close(fd);
+}
+
+static void test_server_closes_at_each_stage(void **state) {
+    static const struct {
+        const char *part, *error;
+        bool is_reset;
+    } stages[] = {
+        {"", "before the reply", false},
+        {"", "reset", true},
+        {"HTTP/1.1 2", "in the middle", false},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "in the middle", false},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no", "in the middle", false},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok", "in the middle", false},
+        {"HTTP/1.1 100 Continue\r\n\r\n", "in the middle", false}};
+    struct linger reset = {.l_onoff = 1};
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_client(fixture, (struct http_client_options){0});
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        int fd;
+
+        call_start(fixture, &record);
+        fd = accept_one(fixture);
+        expect_request(fixture, fd);
+        say(fd, stages[i].part);
+        if (stages[i].is_reset)
+            (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        (void)close(fd);
+        expect_error(&record, HTTP_CALL_UNKNOWN, stages[i].error);
+    }
+    assert_int_equal(stats_of(fixture).connections, 0);
+}
+
+/* The server closed while the loop did not run, so that the client writes before it can know. */
+static void test_call_on_a_connection_that_was_just_reset_gets_another(void **state) {
+    struct linger reset = {.l_onoff = 1};
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_start(fixture, &record);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    (void)close(fd);
+    call_start(fixture, &record); /* the write fails, no byte has left: a new connection */
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    (void)close(fd);
+}
+
+static void test_call_on_a_connection_that_was_just_closed_is_unknown(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_start(fixture, &record);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    (void)close(fd);
+    call_start(fixture, &record); /* this write succeeds: nobody can tell who has read it */
+    expect(&record, HTTP_CALL_UNKNOWN);
+}
+
+static void test_bad_replies_are_unknown(void **state) {
+    static const char *const bad[] = {
+        "hello\r\n\r\n",
+        "SSH-2.0-OpenSSH_9.2\r\n",
+        "HTTP/1.1 abc OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n5\r\nghijk\r\n",
+        "HTTP/1.1 200 OK\r\n\r\nabcdefghijk",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n"};
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_client(fixture, (struct http_client_options){.reply_limit = 10});
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int fd;
+
+        call_start(fixture, &record);
+        fd = accept_one(fixture);
+        expect_request(fixture, fd);
+        say(fd, bad[i]);
+        expect(&record, HTTP_CALL_UNKNOWN);
+        (void)close(fd);
+    }
+}
+
+static void test_connection_that_says_more_than_asked_is_not_used_again(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_start(fixture, &record);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    assert_int_equal(stats_of(fixture).connections, 0);
+    (void)close(fd);
+}
+
+static void test_bad_requests_are_not_sent(void **state) {
+    static const char *const bad[][3] = {{"", "/", NULL},
+                                         {"GE T", "/", NULL},
+                                         {"GET\r\n", "/", NULL},
+                                         {"GET", "", NULL},
+                                         {"GET", "x", NULL},
+                                         {"GET", "/a b", NULL},
+                                         {"GET", "/\r\nA:", NULL},
+                                         {"GET", "/", "A: b"},
+                                         {"GET", "/", "A: b\n"},
+                                         {"GET", "/", "A\r\n"},
+                                         {"GET", "/", "A: b\nC: d\r\n"},
+                                         {"GET", "/", ": b\r\n"},
+                                         {"GET", "/", "A : b\r\n"},
+                                         {"GET", "/", "A: b\r\n\r\n"},
+                                         {"GET", "/", "A: \rb\r\n"}};
+    struct fixture *fixture = *state;
+
+    open_client(fixture, (struct http_client_options){0});
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct record record = {.fixture = fixture};
+
+        record.call = (struct http_call){.method = bad[i][0],
+                                         .target = bad[i][1],
+                                         .headers = bad[i][2],
+                                         .deadline_ms = clock_now_ms() + PATIENCE_MS,
+                                         .data = &record};
+        http_client_call(fixture->client, &record.call, on_ended);
+        expect_error(&record, HTTP_CALL_NOT_SENT, "bad ");
+    }
+    assert_int_equal(stats_of(fixture).connections, 0);
+}
+
+/* A body that no socket buffer takes at once, then an early answer, a deadline, or all of it. */
+static void test_large_body_is_written_in_pieces(void **state) {
+    enum { BYTES = 32 * 1024 * 1024 };
+    struct fixture *fixture = *state;
+    char *body = calloc(1, BYTES), *bytes = malloc(1024 * 1024);
+    size_t total = 0;
+
+    assert_true(body != NULL && bytes != NULL);
+    open_client(fixture, (struct http_client_options){0});
+    for (int way = 0; way < 3; way++) {
+        struct record record = {.fixture = fixture};
+        int fd;
+
+        record.call =
+            (struct http_call){.method = "POST",
+                               .target = "/",
+                               .body = body,
+                               .body_length = BYTES,
+                               .deadline_ms = clock_now_ms() + (way == 1 ? 50 : PATIENCE_MS),
+                               .data = &record};
+        http_client_call(fixture->client, &record.call, on_ended);
+        fd = accept_one(fixture);
+        if (way == 0)
+            say(fd, "HTTP/1.1 413 Too large\r\nContent-Length: 0\r\n\r\n");
+        if (way == 2) {
+            wait_until(fixture, total > BYTES) {
+                ssize_t got = recv(fd, bytes, 1024 * 1024, 0);
+
+                total += got > 0 ? (size_t)got : 0;
+            }
+            say(fd, OK_REPLY);
+        }
+        expect(&record, way == 1 ? HTTP_CALL_UNKNOWN : HTTP_CALL_ANSWERED);
+        assert_int_equal(stats_of(fixture).idle, way == 2);
+        (void)close(fd);
+    }
+    free(bytes);
+    free(body);
+}
+
+static void close_after(struct fixture *fixture, int stage) {
+    struct record records[3];
+    int fd = -1;
+
+    open_client(fixture, (struct http_client_options){.connections = 1});
+    for (int i = 0; i < 3 && stage > 0; i++)
+        call_start(fixture, &records[i]);
+    if (stage > 1)
+        fd = accept_one(fixture);
+    if (stage > 2)
+        expect_request(fixture, fd);
+    if (stage > 3)
+        say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");
+    for (int i = 0; i < 5 && stage > 3; i++)
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    http_client_close(fixture->client, on_client_closed, fixture);
+    http_client_close(fixture->client, on_client_closed, fixture); /* nothing more happens */
+    fixture->is_closed = false;
+    wait_until(fixture, fixture->is_closed) {
+    }
+    for (int i = 0; i < 3 && stage > 0; i++)
+        expect(&records[i], i == 0 && stage > 2 ? HTTP_CALL_UNKNOWN : HTTP_CALL_NOT_SENT);
+    if (fd >= 0)
+        (void)close(fd);
+    else if (stage == 1)
+        (void)close(accept_one(fixture));
+}
+
+static void test_client_closes_at_each_stage(void **state) {
+    for (int stage = 0; stage < 5; stage++)
+        if (stage != 2) /* there the request may have left or not */
+            close_after(*state, stage);
+}
+
+static void test_client_closes_while_a_name_is_resolved(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_client(fixture, (struct http_client_options){.host = "localhost"});
+    call_start(fixture, &record);
+    close_client(fixture);
+    expect_error(&record, HTTP_CALL_NOT_SENT, "closing");
+}
+
+static void on_ended_close(struct http_call *call) {
+    struct record *record = call->data;
+
+    on_ended(call);
+    http_client_close(record->fixture->client, on_client_closed, record->fixture);
+    http_client_call(record->fixture->client, &(record + 1)->call, on_ended);
+}
+
+static void test_callback_may_close_and_call_again(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[2] = {{.fixture = fixture}, {.fixture = fixture}};
+
+    for (int i = 0; i < 2; i++)
+        records[i].call = (struct http_call){
+            .method = "GET", .target = "/", .deadline_ms = 0, .data = &records[i]};
+    open_client(fixture, (struct http_client_options){0});
+    http_client_call(fixture->client, &records[0].call, on_ended_close);
+    wait_until(fixture, fixture->is_closed) {
+    }
+    expect(&records[0], HTTP_CALL_NOT_SENT);
+    expect_error(&records[1], HTTP_CALL_NOT_SENT, "closing");
+}
+
+static void call_once(void *arg) {
+    struct fixture *fixture = arg;
+    struct http_client_options options = {.host = "localhost", .port = fixture->port};
+    struct record record;
+    int fd = -1;
+
+    if (http_client_open(&fixture->client, &fixture->loop, &options) != 0)
+        return;
+    call_start(fixture, &record);
+    wait_until(fixture, record.callbacks > 0) {
+        char bytes[256];
+
+        if (fd < 0)
+            fd = accept4(fixture->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        else if (recv(fd, bytes, sizeof bytes, 0) > 0)
+            say(fd, OK_REPLY);
+    }
+    close_client(fixture);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+static void test_no_memory_at_any_allocation(void **state) {
+    fault_each_allocation(call_once, *state);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_deadline_passed_before_the_start),
+        TEST(test_deadline_while_connecting),
+        TEST(test_connect_timeout_ends_the_calls_that_wait),
+        TEST(test_deadline_in_the_queue),
+        TEST(test_deadline_after_sending_closes_the_connection),
+        TEST(test_server_is_down_then_up_again),
+        TEST(test_server_closes_at_each_stage),
+        TEST(test_call_on_a_connection_that_was_just_reset_gets_another),
+        TEST(test_call_on_a_connection_that_was_just_closed_is_unknown),
+        TEST(test_bad_replies_are_unknown),
+        TEST(test_connection_that_says_more_than_asked_is_not_used_again),
+        TEST(test_bad_requests_are_not_sent),
+        TEST(test_large_body_is_written_in_pieces),
+        TEST(test_client_closes_at_each_stage),
+        TEST(test_client_closes_while_a_name_is_resolved),
+        TEST(test_callback_may_close_and_call_again),
+        TEST(test_no_memory_at_any_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
