@@ -1,0 +1,145 @@
+/* The log: one line for an event, escaped and bounded, in one write. */
+#include "log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct {
+    int saved, reader;
+    char text[8192];
+} capture;
+
+/* A pipe in place of stderr: small enough lines leave and arrive whole. */
+static int set_up(void **state) {
+    int ends[2];
+
+    (void)state;
+    capture.saved = dup(STDERR_FILENO);
+    if (capture.saved < 0 || pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0)
+        return -1;
+    (void)close(ends[1]);
+    capture.reader = ends[0];
+    log_init("test", LOG_INFO);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    (void)dup2(capture.saved, STDERR_FILENO);
+    (void)close(capture.saved);
+    (void)close(capture.reader);
+    return 0;
+}
+
+/* What one read gets: one line, as each is one write. */
+static const char *written(void) {
+    ssize_t length = read(capture.reader, capture.text, sizeof capture.text - 1);
+
+    assert_true(length > 0);
+    capture.text[length] = '\0';
+    return capture.text;
+}
+
+static void test_line_has_time_level_service_message_and_pairs(void **state) {
+    unsigned year, month, day, hour, minute, second, us;
+    int end = 0;
+
+    (void)state;
+    log_info("order placed", "unit=%d", 788);
+    (void)sscanf(written(), "ts=%4u-%2u-%2uT%2u:%2u:%2u.%6uZ %n", &year, &month, &day, &hour,
+                 &minute, &second, &us, &end);
+    assert_int_equal(end, sizeof "ts=2026-11-21T04:35:02.123456Z");
+    assert_string_equal(capture.text + end, "level=info svc=test msg=\"order placed\" unit=788\n");
+}
+
+static void test_line_without_pairs(void **state) {
+    (void)state;
+    log_warn("odd", NULL);
+    assert_non_null(strstr(written(), " level=warn svc=test msg=\"odd\"\n"));
+}
+
+static void test_levels_below_the_least_are_not_written(void **state) {
+    (void)state;
+    log_debug("quiet", NULL);
+    log_error("loud", NULL);
+    assert_non_null(strstr(written(), "msg=\"loud\""));
+}
+
+static void test_levels_are_parsed_by_name(void **state) {
+    enum log_level level = LOG_INFO;
+
+    (void)state;
+    assert_int_equal(log_level_parse("debug", &level), 0);
+    assert_int_equal(level, LOG_DEBUG);
+    assert_int_equal(log_level_parse("error", &level), 0);
+    assert_int_equal(level, LOG_ERROR);
+    assert_int_equal(log_level_parse("loud", &level), -1);
+    assert_int_equal(log_level_parse("", &level), -1);
+}
+
+static void test_no_event_makes_two_lines(void **state) {
+    (void)state;
+    log_info("a\n\"b\"\\", "x=%s", "1\nts=2\x1b[0m");
+    assert_non_null(strstr(written(), "msg=\"a\\n\\\"b\\\"\\\\\" x=1\\nts=2\\x1b[0m\n"));
+    assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
+}
+
+static void test_long_line_is_cut_and_says_so(void **state) {
+    char text[10000];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    log_info("long", "x=%s", text);
+    assert_true(strlen(written()) <= 2048 && strlen(capture.text) > 2000);
+    assert_string_equal(capture.text + strlen(capture.text) - 6, "xx...\n");
+    log_info(text, "x=%s", text);
+    assert_true(strlen(written()) <= 2048);
+    assert_string_equal(capture.text + strlen(capture.text) - 6, "xx...\n");
+}
+
+static void test_values_are_quoted_when_they_need_it(void **state) {
+    char buffer[32];
+
+    (void)state;
+    assert_string_equal(log_quote(buffer, sizeof buffer, "9f2c"), "9f2c");
+    assert_string_equal(log_quote(buffer, sizeof buffer, ""), "\"\"");
+    assert_string_equal(log_quote(buffer, sizeof buffer, "a b"), "\"a b\"");
+    assert_string_equal(log_quote(buffer, sizeof buffer, "a=b"), "\"a=b\"");
+    assert_string_equal(log_quote(buffer, sizeof buffer, "\"\\\n\x01"), "\"\\\"\\\\\\n\\x01\"");
+    assert_string_equal(log_quote(buffer, sizeof buffer, "库存不足"), "库存不足");
+}
+
+static void test_values_are_cut_to_fit(void **state) {
+    char buffer[6];
+
+    (void)state;
+    assert_string_equal(log_quote(buffer, 6, "abcdefgh"), "abcde");
+    assert_string_equal(log_quote(buffer, 6, "a b c d"), "\"a b\"");
+    assert_string_equal(log_quote(buffer, 6, "a \n\n"), "\"a \"");
+    assert_string_equal(log_quote(buffer, 3, "a b"), "\"\"");
+    assert_string_equal(log_quote(buffer, 2, "a b"), "");
+    assert_string_equal(log_quote(buffer, 1, "a"), "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_line_has_time_level_service_message_and_pairs, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_line_without_pairs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_levels_below_the_least_are_not_written, set_up,
+                                        tear_down),
+        cmocka_unit_test(test_levels_are_parsed_by_name),
+        cmocka_unit_test_setup_teardown(test_no_event_makes_two_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_line_is_cut_and_says_so, set_up, tear_down),
+        cmocka_unit_test(test_values_are_quoted_when_they_need_it),
+        cmocka_unit_test(test_values_are_cut_to_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
