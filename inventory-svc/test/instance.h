@@ -25,6 +25,7 @@ struct instance {
     uv_loop_t loop;
     struct inventory inventory;
     PGconn *admin;
+    char name[32]; /* of this process's connections, so that tests side by side tell them apart */
 };
 
 static struct instance instance;
@@ -110,9 +111,10 @@ static inline int drop_schema(void **state) {
 
 static inline int set_up(void **state) {
     struct store *store = &instance.inventory.store;
-    struct pg_pool_options db = {.conninfo = getenv("TEST_PG"), .name = "test"};
+    struct pg_pool_options db = {.conninfo = getenv("TEST_PG"), .name = instance.name};
 
     (void)state;
+    (void)snprintf(instance.name, sizeof instance.name, "test-%ld", (long)getpid());
     assert_int_equal(uv_loop_init(&instance.loop), 0);
     store->loop = &instance.loop;
     store->instance = "inventory-test";
@@ -133,6 +135,7 @@ static inline int tear_down(void **state) {
     struct store *store = &instance.inventory.store;
 
     (void)state;
+    run_sql("ROLLBACK"); /* of a test that failed in the middle */
     product_table_close(instance.inventory.products);
     lk_client_close(store->local, on_closed, NULL);
     lk_client_close(store->redis, on_closed, NULL);

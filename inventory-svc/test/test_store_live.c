@@ -3,9 +3,9 @@
 #include "instance.h"
 
 static void wait_until_blocked(void) {
-    while (ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'test'"
-               " AND wait_event_type = 'Lock'%s",
-               "") == 0)
+    while (ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = '%s'"
+               " AND wait_event_type = 'Lock'",
+               instance.name) == 0)
         (void)uv_run(&instance.loop, UV_RUN_NOWAIT);
 }
 
@@ -63,8 +63,8 @@ static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
     begin(&buyer, id, NULL);
     wait_until_blocked();
     (void)ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-              " WHERE application_name = 'test' AND wait_event_type = 'Lock'%s",
-              "");
+              " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
+              instance.name);
     finish(&buyer, 1);
     assert_int_equal(buyer.selling.status, 504);
     assert_string_equal(buyer.selling.code, "unknown");
