@@ -95,7 +95,7 @@ static void fill_row(const struct report *report, const struct round *round,
     fill(cell[9], "%zu", recorder->by_outcome[RECORD_UNKNOWN]);
     fill(cell[10], "%s", report_duration(duration, histogram_percentile(&recorder->latency, 50)));
     fill(cell[11], "%s", report_duration(duration, histogram_percentile(&recorder->latency, 99)));
-    fill(cell[12], "%.0f/s", report_rate(recorder));
+    fill(cell[12], "%.0f", report_rate(recorder));
     fill(cell[13], "%s", expected_text(round));
 }
 
