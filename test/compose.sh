@@ -39,6 +39,20 @@ finish() {
     exit
 }
 
+on_time() { # on_time COMMAND...: again when loadgen says with 2 that a busy machine made it miss its schedule
+    local code
+    for _ in 1 2 3 4 5; do
+        code=0
+        "$@" </dev/null || code=$?
+        ((code == 2)) || break
+    done
+    return $code
+}
+
+demo() {
+    "${compose[@]}" run --rm -T demo >"$output"
+}
+
 has_row() { # has_row STRATEGY VERDICT
     grep -Eq "^ *$1[, ].*\b$2\b" "$output" || { cat "$output" && false; }
 }
@@ -71,11 +85,11 @@ if ! "${compose[@]}" build >"$output" 2>&1 </dev/null; then
     failed=1
     finish
 fi
-check 'the demo ends with 0' eval '"${compose[@]}" run --rm -T demo >"$output" </dev/null'
+check 'the demo ends with 0' on_time demo
 cat "$output"
 for strategy in none mutex; do check "$strategy is violated" has_row $strategy VIOLATED; done
 for strategy in redis sharded atomic; do check "$strategy is valid" has_row $strategy VALID; done
-check 'a run of your own ends with 0' "${compose[@]}" run --rm -T demo \
+check 'a run of your own ends with 0' on_time "${compose[@]}" run --rm -T demo \
     loadgen --strategy redis --rate 200 --requests 100 --stock 50
 check 'only the three services are published, on loopback' is_on_loopback_only
 for service in order-svc inventory-1 inventory-2; do check "$service runs unprivileged" is_unprivileged $service; done
