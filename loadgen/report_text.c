@@ -165,7 +165,7 @@ static void print_anomalies(const struct round *round, FILE *to) {
 
         if (found->count == 0)
             continue;
-        snprintf(text, sizeof text, "%s: %s %" PRId64 ": %s", round->item->name,
+        snprintf(text, sizeof text, "%s: %s %" PRId64 ": %s", round->item->given,
                  anomaly_name((enum anomaly)i), found->count, anomaly_text((enum anomaly)i));
         table_print_wrapped(text, 2, REPORT_COLUMNS, to);
         for (size_t e = 0; e < found->examples && e < TEXT_EXAMPLES; e++) {
@@ -177,17 +177,17 @@ static void print_anomalies(const struct round *round, FILE *to) {
 
 static void print_bound(const struct round *round, FILE *to) {
     const struct verdict *verdict = &round->verdict;
-    char text[VERDICT_TEXT];
+    char text[2 * VERDICT_TEXT];
 
     if (verdict->overlapping == 0)
         snprintf(text, sizeof text,
                  "%s: no anomaly, and no two attempts overlapped: this says nothing about races",
-                 round->item->name);
+                 round->item->given);
     else
         snprintf(text, sizeof text,
                  "%s: no anomaly in %" PRId64 " overlapping attempts: their true rate is at most "
                  "about %.2g %% (3/n)",
-                 round->item->name, verdict->overlapping,
+                 round->item->given, verdict->overlapping,
                  verdict->overlapping > 3 ? 300.0 / (double)verdict->overlapping : 100.0);
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
 }
@@ -197,7 +197,7 @@ static void print_round(const struct round *round, FILE *to) {
 
     print_anomalies(round, to);
     for (size_t i = 0; i < round->verdict.reasons; i++) {
-        snprintf(text, sizeof text, "%s: inconclusive: %s", round->item->name,
+        snprintf(text, sizeof text, "%s: inconclusive: %s", round->item->given,
                  round->verdict.reason[i]);
         table_print_wrapped(text, 2, REPORT_COLUMNS, to);
     }
