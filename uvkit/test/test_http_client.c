@@ -272,7 +272,7 @@ static void reply_hello(struct http_exchange *exchange, void *data) {
 }
 
 static void on_server_closed(void *data) {
-    *(bool *)data = true;
+    ((struct fixture *)data)->is_closed = true;
 }
 
 struct awaiting {
@@ -297,11 +297,10 @@ static void await_hellos(void *arg) {
 }
 
 static void test_fibers_await_answers_of_our_own_server(void **state) {
-    static const struct http_route routes[] = {{"GET", "/", reply_hello}, {NULL}};
+    static const struct http_route routes[] = {{"GET", "/", reply_hello}, {NULL, NULL, NULL}};
     struct fixture *fixture = *state;
     struct awaiting awaiting[10] = {{0}};
     struct http_server *server;
-    bool is_closed = false;
 
     assert_int_equal(
         http_server_open(&server, &fixture->loop, &(struct http_server_options){.routes = routes}),
@@ -319,8 +318,9 @@ static void test_fibers_await_answers_of_our_own_server(void **state) {
         assert_int_equal(awaiting[i].answered, 20);
     }
     close_client(fixture);
-    http_server_close(server, on_server_closed, &is_closed);
-    wait_until(fixture, is_closed) {
+    fixture->is_closed = false;
+    http_server_close(server, on_server_closed, fixture);
+    wait_until(fixture, fixture->is_closed) {
     }
     fiber_cleanup();
 }
