@@ -14,6 +14,7 @@
 #define PAUSE_FIRST_MS   50
 #define PAUSE_MAX_MS     2000
 #define CONNECT_LIMIT_MS 1000
+#define REPLY_LIMIT      (1024 * 1024) /* a page of reservations is the largest */
 
 struct instance {
     struct inventory *inventory;
@@ -41,8 +42,10 @@ static double instance_is_up(void *data) {
 static int open_instance(struct inventory *inventory, uv_loop_t *loop, const char *url, char *why,
                          size_t why_size) {
     struct instance *instance = &inventory->instances[inventory->count];
-    struct http_client_options options = {
-        .connections = CONNECTIONS, .queue = CONNECTIONS, .connect_timeout_ms = CONNECT_LIMIT_MS};
+    struct http_client_options options = {.connections = CONNECTIONS,
+                                          .queue = CONNECTIONS,
+                                          .connect_timeout_ms = CONNECT_LIMIT_MS,
+                                          .reply_limit = REPLY_LIMIT};
     char host[256];
     int code = http_origin_parse(url, host, sizeof host, &options.port);
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PAGE    500
 #define STEP_MS 2000 /* for each query or call, so that stopping is not held up for longer */
@@ -23,13 +24,19 @@ static void on_settled(const char *order_id) {
     log_info("order settled", "order=%s", order_id);
 }
 
-/* Say it once, not at each pass. */
+/* Say it when it begins, and when the reason changes; not at each pass. */
 static void note_failure(struct settle *settle, const char *why) {
     char quoted[200];
 
-    if (!settle->is_failing && !settle->is_closing)
+    if (strcmp(settle->failure, why) != 0 && !settle->is_closing)
         log_warn("cannot settle now", "error=%s", log_quote(quoted, sizeof quoted, why));
-    settle->is_failing = true;
+    (void)snprintf(settle->failure, sizeof settle->failure, "%s", why);
+}
+
+static void note_success(struct settle *settle, const char *cursor) {
+    if (settle->failure[0] != '\0')
+        log_info("settling again", "cursor=%s", cursor);
+    settle->failure[0] = '\0';
 }
 
 /* Record the orders of one page. -1 with `why`. */
@@ -96,13 +103,10 @@ static void settle_all(void *arg) {
         do
             count = settle_page(settle, cursor, sizeof cursor, since_ms, why, sizeof why);
         while (count == PAGE && !settle->is_closing);
-    if (count < 0) {
+    if (count < 0)
         note_failure(settle, why);
-    } else {
-        if (settle->is_failing)
-            log_info("settling again", "cursor=%s", cursor);
-        settle->is_failing = false;
-    }
+    else
+        note_success(settle, cursor);
     finish(settle);
 }
 

@@ -20,7 +20,8 @@ struct settle {
     struct inventory *inventory;
     struct pg_pool *pool;
     int64_t after_ms;
-    bool is_running, is_closing, is_failing;
+    bool is_running, is_closing;
+    char failure[200]; /* of the last pass, "" when it succeeded */
     void (*on_stopped)(void *data);
     void *data;
 };

@@ -32,7 +32,7 @@ GOOD_BODY = json.dumps({"product_id": ARTICLE_PRODUCT})
 ORDER_SVC = {
     # Malformed HTTP
     "garbage": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, ""),
-    "no version": (line(b"GET /orders"), 400, ""),
+    "no version": (line(b"GET /orders"), 505, ""),
     "HTTP/2.0": (line(b"GET / HTTP/2.0"), 505, ""),
     "unknown version": (line(b"GET / HTTP/9.9"), 505, ""),
     "unknown method": (line(b"BREW /orders HTTP/1.1"), 400, ""),

@@ -104,6 +104,14 @@ class Orders(SystemTest):
         self.assertEqual(self.stack.order(product, order_id).json, order)
         Ledger(self.stack, product).check(self)
 
+    def test_many_reservations_without_orders_are_settled_in_pages(self):
+        product = self.stack.product("atomic", 2000)
+        self.stack.sql("inventory", "INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence) "
+                       "SELECT gen_random_uuid(), :'id', 0, n, n - 1, 'inventory-1', 0 FROM generate_series(1, 1200) n",
+                       id=product)
+        wait_for("all settled", lambda: self.stack.value(
+            "orders", "SELECT count(*) FROM orders WHERE product_id = :'id'", id=product) == 1200)
+
     def _found(self, order_id):
         answer = self.stack.ask("GET", f"/orders/{order_id}")
         return answer.json if answer.status == 200 else None
@@ -133,7 +141,8 @@ class Orders(SystemTest):
     def test_orders_are_spread_over_the_instances(self):
         product = self.stack.product("atomic", 20)
         instances = [self.stack.order(product).json["instance"] for _ in range(20)]
-        self.assertEqual((instances.count("inventory-1"), instances.count("inventory-2")), (10, 10))
+        # settling takes turns with the orders, so not exactly ten each
+        self.assertGreaterEqual(min(instances.count("inventory-1"), instances.count("inventory-2")), 7, instances)
 
     def test_an_instance_that_is_down_is_skipped_and_used_again(self):
         product = self.stack.product("atomic", 1000)
