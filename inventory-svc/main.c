@@ -29,7 +29,7 @@ static const struct setting settings[] = {
     {"db", 0, SETTING_SECRET, &set.db, NULL, "libpq connection string of the inventory database",
      NULL},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[:password@]host[:port][/db]", NULL},
-    {"db-connections", 0, SETTING_INT, &set.db_connections, "8", "connections to the database",
+    {"db-connections", 0, SETTING_INT, &set.db_connections, "4", "connections to the database",
      "1..1000"},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
     {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},

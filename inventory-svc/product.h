@@ -21,7 +21,6 @@ struct product {
     char why[700];                  /* why it is bad */
     struct failpoint failpoint;     /* does nothing without --lab */
     unsigned next_shard;            /* where the next sale starts */
-    bool was_empty;                 /* the row that was last taken from, see store_live.c */
     int64_t none_returned_until_ms; /* see selling.c */
 
     /* The table's own. */

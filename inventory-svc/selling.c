@@ -1,9 +1,9 @@
 /* One sale from request to answer.
  *
- * Sold out is checked twice, and cheaply, because after the sell-out every request comes here: an
- * order that may be a repeat is looked up in the ledger; and a unit that a customer gave back is
- * sold by its number. When there is none, this instance does not look again for 100 ms: so long at
- * most is a unit refused here that came back through another instance, or that two sales picked. */
+ * What was not sold is checked again, and cheaply, because after the sell-out every request comes
+ * here: an order that may be a repeat is looked up in the ledger; and a unit that a customer gave
+ * back is sold by its number. When there is none, this instance does not look again for 100 ms: so
+ * long at most is a unit refused here that came back through another instance. */
 #include "selling.h"
 
 #include "clock.h"
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define NONE_RETURNED_MS 100
+#define LOOK_UP_MS       1000
 #define STRATEGIES_MAX   32
 
 #define X(name, text)    +1
@@ -78,19 +79,22 @@ static void answer_again(struct selling *selling, struct live_sale *live) {
         selling->status = 200;
 }
 
-/* SOLD_OUT may not be the last word. */
-static enum outcome look_further(const struct selling *selling, struct live_sale *live) {
-    struct reservation found = {0};
+/* Nothing sold now. But a repeat may have its unit already, and a unit may have come back. */
+static enum outcome look_further(const struct selling *selling, struct live_sale *live,
+                                 enum outcome outcome) {
+    struct reservation found;
     bool is_found = false;
 
-    if (selling->may_be_repeat) {
-        enum outcome outcome =
-            reservation_sql_find(live->store->pool, selling->order_id, statement_deadline_ms(),
+    if (selling->may_be_repeat && outcome != OUTCOME_REPEATED) {
+        enum outcome looked =
+            reservation_sql_find(live->store->pool, selling->order_id, clock_now_ms() + LOOK_UP_MS,
                                  &is_found, &found, live->sale.message);
-        if (outcome != OUTCOME_OK)
-            return outcome;
+        if (is_found)
+            return OUTCOME_REPEATED;
+        if (looked != OUTCOME_OK && outcome == OUTCOME_SOLD_OUT)
+            return looked;
     }
-    return is_found ? OUTCOME_REPEATED : take_returned(live);
+    return outcome == OUTCOME_SOLD_OUT ? take_returned(live) : outcome;
 }
 
 static void answer(struct selling *selling, struct live_sale *live, enum outcome outcome) {
@@ -129,8 +133,8 @@ static void sell(struct selling *selling, struct store *store, struct product *p
 
     live_sale_init(&live, store, product, selling->order_id);
     outcome = strategy->sell(&live.sale);
-    if (outcome == OUTCOME_SOLD_OUT)
-        outcome = look_further(selling, &live);
+    if (outcome != OUTCOME_SOLD)
+        outcome = look_further(selling, &live, outcome);
     count(strategy, outcome);
     answer(selling, &live, outcome);
     selling->is_reply_dropped = live.is_reply_dropped;

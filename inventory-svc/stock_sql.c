@@ -97,16 +97,13 @@ enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold,
     return take(pool, &query, &times, sold, message);
 }
 
-/* Sales at the same time must pick different units. An advisory lock for the length of the
- * statement does what SKIP LOCKED would, without the right to UPDATE this table. A sale that comes
- * just after another has committed may still pick its unit, and then finds none. */
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
                                      char message[MESSAGE_BYTES]) {
     static const struct pg_statement statement = {
         "take_returned",
         "WITH picked AS MATERIALIZED ("
         " SELECT ctid FROM returned_unit WHERE product_id = $2::uuid"
-        " AND pg_try_advisory_xact_lock(hashtextextended(product_id::text, unit)) LIMIT 1),"
+        " LIMIT 1 FOR UPDATE SKIP LOCKED),"
         " taken AS (DELETE FROM returned_unit WHERE ctid = ANY (ARRAY(SELECT ctid FROM picked))"
         "  RETURNING shard, unit)"
         " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"

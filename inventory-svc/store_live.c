@@ -199,24 +199,6 @@ static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
     return OUTCOME_FAILED;
 }
 
-/* Sales of this instance take turns at a row that has units: Postgres serves a hot row twice as
- * fast to one connection as to eight that wait for each other. Nothing but speed depends on it. */
-static enum outcome take_in_turn(struct live_sale *live, struct reservation *sold) {
-    struct store *store = live->store;
-    char name[UUID_TEXT + 24];
-    lk_lease *turn;
-    enum outcome outcome;
-    enum lk_status status;
-
-    (void)snprintf(name, sizeof name, "turn:%s:%d", sold->product_id, sold->shard);
-    status = lock_acquire_await(store->local, name, 0, STATEMENT_MS, &turn);
-    if (status != LK_OK)
-        return not_acquired(&live->sale, status);
-    outcome = stock_sql_take(store->pool, sold, live->sale.message);
-    lk_release(turn, NULL, NULL);
-    return outcome;
-}
-
 static enum outcome take_stock(struct sale *sale, int shard) {
     struct live_sale *live = live_of(sale);
     struct reservation sold = begin_reservation(live, shard);
@@ -224,11 +206,7 @@ static enum outcome take_stock(struct sale *sale, int shard) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    if (live->product->was_empty)
-        outcome = stock_sql_take(live->store->pool, &sold, sale->message);
-    else
-        outcome = take_in_turn(live, &sold);
-    live->product->was_empty = outcome == OUTCOME_SOLD_OUT;
+    outcome = stock_sql_take(live->store->pool, &sold, sale->message);
     return after_write(live, outcome, &sold);
 }
 

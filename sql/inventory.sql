@@ -49,7 +49,8 @@ CREATE INDEX IF NOT EXISTS returned_unit_by_product ON returned_unit (product_id
 
 GRANT SELECT ON product TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock TO inventory_svc;
-GRANT SELECT, INSERT, DELETE ON reservation, returned_unit TO inventory_svc;
+GRANT SELECT, INSERT, DELETE ON reservation TO inventory_svc;
+GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
 GRANT SELECT ON product, stock, reservation, returned_unit TO loadgen;
 GRANT INSERT ON product TO loadgen;
 
