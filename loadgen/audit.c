@@ -12,7 +12,6 @@
 #define CONNECT_MS 5000  /* for the databases to answer at the start */
 #define QUERY_MS   20000 /* for each query */
 #define POLL_MS    100   /* between two looks at a ledger */
-#define STILL_MS   1500  /* without a change, after unknown outcomes: then it is quiet */
 
 static const struct pg_statement ping = {"ping", "SELECT 1", 0};
 
@@ -138,23 +137,22 @@ static int64_t count_rows(struct auditor *auditor, const char *name,
     return count;
 }
 
-void auditor_wait_quiet(struct auditor *auditor, const struct audit_product *product,
-                        bool has_unknown, int64_t deadline_ms, const bool *is_interrupted) {
-    int64_t sales = -1, orders = -1, changed_ms = clock_now_ms();
+bool auditor_wait_quiet(struct auditor *auditor, const struct audit_product *product,
+                        int64_t still_ms, int64_t deadline_ms, const bool *is_interrupted) {
+    int64_t sales = -1, sold_ms = clock_now_ms();
 
     for (;;) {
         int64_t sales_now = count_rows(auditor, "sales_count", product);
         int64_t orders_now = count_rows(auditor, "orders_count", product);
         int64_t now = clock_now_ms();
 
-        if (sales_now != sales || orders_now != orders)
-            changed_ms = now;
+        if (sales_now != sales)
+            sold_ms = now;
         sales = sales_now;
-        orders = orders_now;
-        if (sales >= 0 && sales == orders && now - changed_ms >= (has_unknown ? STILL_MS : 0))
-            return;
+        if (sales >= 0 && sales == orders_now && now - sold_ms >= still_ms)
+            return true;
         if (now >= deadline_ms || *is_interrupted)
-            return;
+            return false;
         fiber_sleep(auditor->loop, POLL_MS);
     }
 }
@@ -186,6 +184,7 @@ static int take_sales(struct audit_reading *reading) {
             .instance = pg_text(&reading->sales, row, 3),
             .fence = pg_int(&reading->sales, row, 4),
             .at = pg_text(&reading->sales, row, 5),
+            .remaining = pg_int(&reading->sales, row, 6),
         };
     ledger->sale_count = (size_t)rows;
     qsort(ledger->sales, ledger->sale_count, sizeof *ledger->sales, by_sale_id);
@@ -225,6 +224,7 @@ static int read_stock(struct auditor *auditor, const struct audit_product *produ
         ledger->available = pg_int(&query, 0, 1);
         ledger->returned = pg_int(&query, 0, 2);
         ledger->counted = pg_int(&query, 0, 3);
+        ledger->units = pg_int(&query, 0, 4);
     }
     pg_query_clear(&query);
     return rc;
@@ -233,11 +233,12 @@ static int read_stock(struct auditor *auditor, const struct audit_product *produ
 int auditor_read(struct auditor *auditor, const struct audit_product *product,
                  struct audit_reading *reading, char *why, size_t why_size) {
     memset(reading, 0, sizeof *reading);
-    if (read_stock(auditor, product, &reading->ledger, why, why_size) != 0)
+    /* The orders first: each of them has its sale by then, should they still be coming in. */
+    if (run_query(auditor, "orders", product, &reading->orders, why, why_size) != 0)
         return -1;
     if (run_query(auditor, "sales", product, &reading->sales, why, why_size) != 0)
         return -1;
-    if (run_query(auditor, "orders", product, &reading->orders, why, why_size) != 0)
+    if (read_stock(auditor, product, &reading->ledger, why, why_size) != 0)
         return -1;
     if (take_sales(reading) == 0 && take_orders(reading) == 0)
         return 0;

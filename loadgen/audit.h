@@ -47,10 +47,14 @@ __attribute__((warn_unused_result)) int auditor_create(struct auditor *auditor, 
                                                        struct audit_product *product, char *why,
                                                        size_t why_size);
 
-/* Wait until each sale has its order and, when `has_unknown`, nothing has changed for a while; or
- * until the deadline, or until *is_interrupted. */
-void auditor_wait_quiet(struct auditor *auditor, const struct audit_product *product,
-                        bool has_unknown, int64_t deadline_ms, const bool *is_interrupted);
+/* Wait until each sale has its order and nothing was sold for `still_ms`: true; or until the
+ * deadline, or until *is_interrupted: false. After unknown outcomes sales may still come, and stand
+ * still as long as a lock's dead holder keeps it; but none waits for it longer than its wait=, so
+ * what is still for longer has ended. */
+__attribute__((warn_unused_result)) bool auditor_wait_quiet(struct auditor *auditor,
+                                                            const struct audit_product *product,
+                                                            int64_t still_ms, int64_t deadline_ms,
+                                                            const bool *is_interrupted);
 
 /* 0; or -1, and `why` says what failed. Free either way. */
 __attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,

@@ -28,7 +28,7 @@ static const struct setting table[] = {
     {"seed", 0, SETTING_INT, &set.seed, "1", "of the arrivals: the same for every strategy", NULL},
     {"arrival", 0, SETTING_TEXT, &set.arrival, "poisson", "poisson or constant", NULL},
     {"timeout", 0, SETTING_DURATION, &set.timeout_ns, "10s", "of each request", "1ms..1h"},
-    {"drain", 0, SETTING_DURATION, &set.drain_ns, "15s",
+    {"drain", 0, SETTING_DURATION, &set.drain_ns, "20s",
      "how long to wait for the ledger to settle after the last answer", "0..1h"},
     {"connections", 'c', SETTING_INT, &set.connections, "8192", "the most to open", "1..60000"},
     {"expect", 0, SETTING_TEXT, &set.expect, NULL,

@@ -10,6 +10,7 @@
 #include "progress.h"
 #include "report.h"
 #include "sender.h"
+#include "settings.h"
 #include "target.h"
 
 #include <inttypes.h>
@@ -18,7 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GRACE_MS 1000 /* for answers and the ledger after the first Ctrl-C */
+#define GRACE_MS        1000 /* for answers after the first Ctrl-C */
+#define DEFAULT_WAIT_MS 5000 /* wait= of a strategy that does not say it */
+#define SLACK_MS        2000 /* for a sale's own work and statements after it has its lock */
 
 struct run {
     uv_loop_t *loop;
@@ -156,17 +159,34 @@ static int send_round(struct run *run, struct round *round) {
     return rc == 0 ? 0 : fail(EXIT_INTERNAL, uv_strerror(rc));
 }
 
+/* How long a sale under this spec may stand still, waiting for a lock. */
+static int64_t longest_wait_ms(const struct strategy_item *item) {
+    const char *option = strstr(item->spec, ",wait=");
+    char text[32];
+    int64_t ns;
+
+    if (option == NULL)
+        return DEFAULT_WAIT_MS;
+    option += strlen(",wait=");
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(option, ","), option);
+    return settings_parse_duration(text, &ns) == 0 ? ns / 1000000 : DEFAULT_WAIT_MS;
+}
+
 static int judge_round(struct run *run, struct round *round) {
     const struct options *options = run->options;
     struct audit_reading reading = {0};
-    struct verdict_case judged = {.recorder = round->recorder};
+    struct verdict_case judged = {.recorder = round->recorder, .pairs_wanted = VERDICT_PAIRS};
+    const bool has_unknown = round->recorder->by_outcome[RECORD_UNKNOWN] > 0;
     char why[AUDIT_WHY];
     int rc;
 
     if (!options->is_unjudged) {
-        auditor_wait_quiet(&run->auditor, &round->product,
-                           round->recorder->by_outcome[RECORD_UNKNOWN] > 0,
-                           clock_now_ms() + options->drain_ns / 1000000, &run->is_interrupted);
+        int64_t still_ms = has_unknown ? longest_wait_ms(round->item) + SLACK_MS : 0;
+
+        judged.is_restless = !auditor_wait_quiet(&run->auditor, &round->product, still_ms,
+                                                 clock_now_ms() + options->drain_ns / 1000000,
+                                                 &run->is_interrupted) &&
+                             has_unknown;
         if (auditor_read(&run->auditor, &round->product, &reading, why, sizeof why) == 0)
             judged.ledger = &reading.ledger;
         else

@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAIRS_MIN    100  /* overlapping pairs below which absence of anomalies means little */
-#define PUNCTUAL_MIN 0.99 /* of the requests */
+/* Requests that may miss their schedule. One that is late is honestly measured, because latency
+ * counts from its planned time; but with many of them the arrivals are not the planned ones any
+ * more, and strategies are no longer compared under the same load. At 800 requests in a second this
+ * forgives the machine a single stop of 50 ms. */
+#define PUNCTUAL_MIN 0.95
 
 const char *anomaly_name(enum anomaly anomaly) {
     static const char *const names[] = {
@@ -120,67 +123,11 @@ static int judge_ledger(const struct verdict_case *judged, struct verdict *verdi
         judge_units(&judge);
         judge_promises(&judge);
         judge_refusals(&judge);
+        rc = judge_overlaps(&judge);
     }
     free(judge.by_unit);
     free(judge.by_id);
     return rc;
-}
-
-struct span {
-    int64_t start, end;
-};
-
-static int by_start(const void *a, const void *b) {
-    const struct span *x = a, *y = b;
-
-    return (x->start > y->start) - (x->start < y->start);
-}
-
-static int by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static size_t collect_spans(const struct recorder *recorder, struct span *spans, int64_t *ends) {
-    size_t count = 0;
-
-    for (size_t i = 0; i < recorder->count; i++) {
-        const struct record *record = &recorder->records[i];
-
-        if (record->outcome == RECORD_UNSENT || record->outcome == RECORD_UNREACHED)
-            continue;
-        spans[count] = (struct span){record->sent_ns, record->received_ns};
-        ends[count++] = record->received_ns;
-    }
-    qsort(spans, count, sizeof *spans, by_start);
-    qsort(ends, count, sizeof *ends, by_time);
-    return count;
-}
-
-/* In the order of their starts, an attempt overlaps those before it that have not ended yet, and
- * the next one when that starts before its own end. */
-static int count_overlaps(const struct recorder *recorder, struct verdict *verdict) {
-    struct span *spans = calloc(recorder->count + 1, sizeof *spans);
-    int64_t *ends = calloc(recorder->count + 1, sizeof *ends);
-    size_t count, ended = 0;
-
-    if (spans == NULL || ends == NULL) {
-        free(spans);
-        free(ends);
-        return -1;
-    }
-    count = collect_spans(recorder, spans, ends);
-    for (size_t i = 0; i < count; i++) {
-        while (ended < i && ends[ended] <= spans[i].start)
-            ended++;
-        verdict->pairs += (int64_t)(i - ended);
-        if (i > ended || (i + 1 < count && spans[i + 1].start < spans[i].end))
-            verdict->overlapping++;
-    }
-    free(spans);
-    free(ends);
-    return 0;
 }
 
 __attribute__((format(printf, 2, 3))) static void doubt(struct verdict *verdict, const char *format,
@@ -202,10 +149,11 @@ static void doubt_schedule(const struct recorder *recorder, struct verdict *verd
         return;
     }
     if (recorder->lateness.count > 0 && punctual < PUNCTUAL_MIN)
-        doubt(verdict,
-              "the schedule was missed: %.1f %% of the requests were sent more than 10 ms late; "
-              "lower --rate, raise --connections or free a CPU",
-              100 * (1 - punctual));
+        doubt(
+            verdict,
+            "the schedule was missed: %.1f %% of the requests were sent more than 10 ms late, and "
+            "5 %% may be; lower --rate, raise --connections or free a CPU",
+            100 * (1 - punctual));
     if (recorder->by_outcome[RECORD_UNSENT] > 0)
         doubt(verdict, "%zu requests were not sent for want of a connection; raise --connections",
               recorder->by_outcome[RECORD_UNSENT]);
@@ -217,11 +165,15 @@ static void doubt_ledger(const struct verdict_case *judged, struct verdict *verd
     if (verdict->unsettled > 0)
         doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet; raise --drain",
               verdict->unsettled);
-    if (judged->recorder->count >= PAIRS_MIN && verdict->pairs < PAIRS_MIN)
+    if (judged->is_restless)
+        doubt(verdict, "requests were not answered, and the ledger did not become quiet; raise "
+                       "--drain");
+    if (verdict->pairs < judged->pairs_wanted)
         doubt(verdict,
-              "only %" PRId64 " pairs of attempts overlapped in time, too few to find a race; "
-              "raise --rate or --work",
-              verdict->pairs);
+              "in only %" PRId64
+              " pairs did an attempt overlap with one that got a unit; fewer than "
+              "%" PRId64 " would hardly show a race: raise --rate, --work or --stock",
+              verdict->pairs, judged->pairs_wanted);
 }
 
 static enum verdict_kind conclude(const struct verdict_case *judged,
@@ -242,8 +194,6 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     doubt_schedule(judged->recorder, verdict);
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
-    if (count_overlaps(judged->recorder, verdict) != 0)
-        return -1;
     if (judged->ledger != NULL) {
         if (judge_ledger(judged, verdict) != 0)
             return -1;

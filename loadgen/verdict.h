@@ -59,8 +59,8 @@ struct verdict {
     int64_t refused_early; /* told sold out before a later buyer's request was sent */
     int64_t unsettled;     /* sales without an order */
     int64_t unknown_sold;  /* UNKNOWN replies that the ledger shows to be sales */
-    int64_t overlapping;   /* attempts that overlapped another in time */
-    int64_t pairs;         /* of attempts that overlapped */
+    int64_t pairs;         /* of attempts that overlapped in time, one of which got a unit */
+    int64_t overlapping;   /* attempts in such a pair */
 };
 
 /* What is judged. `ledger` is NULL when it could not be read, and `problem` then says why; without
@@ -70,7 +70,12 @@ struct verdict_case {
     const struct recorder *recorder;
     const char *problem;
     bool is_interrupted;
+    bool is_restless;     /* outcomes are unknown, and the ledger may still be changing */
+    int64_t pairs_wanted; /* overlapping pairs below which it is INCONCLUSIVE */
 };
+
+/* A race that strikes one pair in ten stays hidden in this many with a chance of 0.9^30 = 4 %. */
+#define VERDICT_PAIRS   30
 
 #define VERDICT_LATE_NS 10000000 /* a request sent later than this missed its schedule */
 

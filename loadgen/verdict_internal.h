@@ -28,5 +28,7 @@ void judge_units(struct judge *judge);
 void judge_promises(struct judge *judge);
 /* What clients were refused: UNDERSELL, EARLY-SOLD-OUT. */
 void judge_refusals(struct judge *judge);
+/* How many pairs of attempts overlapped: 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int judge_overlaps(struct judge *judge);
 
 #endif

@@ -14,9 +14,13 @@ static void find_undersell(struct judge *judge) {
                     judge->ledger->available);
 }
 
+/* Took a unit from the count of a stock row. A unit that was given back is sold again with nothing
+ * remaining, and may have come back after the refusal; nor does the last of a count prove anything,
+ * then, because it looks the same. */
 static bool is_buyer(const struct judge *judge, const struct record *record) {
-    return record->outcome == RECORD_SOLD ||
-           (record->outcome == RECORD_UNKNOWN && judge_find_sale(judge, record->key) != NULL);
+    const struct ledger_sale *sale = judge_find_sale(judge, judge_id(record));
+
+    return sale != NULL && sale->remaining > 0 && record->sent_ns > 0;
 }
 
 static const struct record *first_refusal(const struct recorder *recorder) {
@@ -32,31 +36,20 @@ static const struct record *first_refusal(const struct recorder *recorder) {
     return first;
 }
 
-/* Buyers whose request was sent after the refusal had arrived; *last becomes the last of them. */
-static int64_t buyers_after(const struct judge *judge, const struct record *refusal,
-                            const struct record **last) {
-    int64_t buyers = 0;
+/* The last buyer whose request was sent after the refusal had arrived. The count only falls, so
+ * its unit was there at the refusal. */
+static const struct record *last_buyer_after(const struct judge *judge,
+                                             const struct record *refusal) {
+    const struct record *last = NULL;
 
     for (size_t i = 0; i < judge->recorder->count; i++) {
         const struct record *record = &judge->recorder->records[i];
 
-        if (record->sent_ns <= refusal->received_ns || !is_buyer(judge, record))
-            continue;
-        buyers++;
-        if (*last == NULL || record->sent_ns > (*last)->sent_ns)
-            *last = record;
+        if (record->sent_ns > refusal->received_ns && is_buyer(judge, record) &&
+            (last == NULL || record->sent_ns > last->sent_ns))
+            last = record;
     }
-    return buyers;
-}
-
-/* The most sales that may have been cancelled, and their units sold again later: order-svc answers
- * "busy" when it could not record the order and has given the unit back. */
-static int64_t possible_returns(const struct judge *judge) {
-    const size_t *by_outcome = judge->recorder->by_outcome;
-
-    return judge->ledger->returned + (int64_t)by_outcome[RECORD_FAILED] +
-           (int64_t)by_outcome[RECORD_BUSY] + (int64_t)by_outcome[RECORD_UNKNOWN] -
-           judge->verdict->unknown_sold;
+    return last;
 }
 
 static int64_t refusals_before(const struct recorder *recorder, int64_t sent_ns) {
@@ -69,9 +62,10 @@ static int64_t refusals_before(const struct recorder *recorder, int64_t sent_ns)
 }
 
 static void find_early_sold_out(struct judge *judge) {
-    const struct record *refusal = first_refusal(judge->recorder), *last = NULL;
+    const struct record *refusal = first_refusal(judge->recorder);
+    const struct record *last = refusal ? last_buyer_after(judge, refusal) : NULL;
 
-    if (refusal == NULL || buyers_after(judge, refusal, &last) <= possible_returns(judge))
+    if (last == NULL)
         return;
     judge->verdict->refused_early = refusals_before(judge->recorder, last->sent_ns);
     judge_found(judge, ANOMALY_EARLY_SOLD_OUT, judge->verdict->refused_early,

@@ -52,15 +52,15 @@ static void find_oversell(struct judge *judge) {
 /* A unit sold twice counts once here: that is a TWIN, and a leak only when more is missing. */
 static void find_leak(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
-    int64_t sum = ledger->available + ledger->returned + judge->verdict->distinct;
+    int64_t sum = ledger->available + ledger->returned + ledger->units;
 
-    if (ledger->counted != (int64_t)ledger->sale_count || sum == ledger->initial)
+    if (sum == ledger->initial)
         return;
-    judge_found(
-        judge, ANOMALY_LEAK, sum > ledger->initial ? sum - ledger->initial : ledger->initial - sum,
-        "%" PRId64 " left + %" PRId64 " returned + %" PRId64 " units sold is %" PRId64
-        ", not %" PRId64,
-        ledger->available, ledger->returned, judge->verdict->distinct, sum, ledger->initial);
+    judge_found(judge, ANOMALY_LEAK,
+                sum > ledger->initial ? sum - ledger->initial : ledger->initial - sum,
+                "%" PRId64 " left + %" PRId64 " returned + %" PRId64 " units sold is %" PRId64
+                ", not %" PRId64,
+                ledger->available, ledger->returned, ledger->units, sum, ledger->initial);
 }
 
 static void find_double_rows(struct judge *judge) {

@@ -20,11 +20,10 @@ SELECT to_regclass('reservation') IS NOT NULL AS is_inventory, to_regclass('orde
 \echo 'Stock: left + units must be initial, and sold must be units.'
 -- query: stock on inventory
 SELECT p.initial_stock AS initial, s.available, r.returned, l.sold, l.units, l.sold - l.units AS twins,
-       l.outside,
-       CASE WHEN s.rows > 0 THEN s.available + r.returned + l.units - p.initial_stock END AS leak -- else never sold from
+       l.outside, s.available + r.returned + l.units - p.initial_stock AS leak
 FROM product p
-CROSS JOIN LATERAL (SELECT count(*) AS rows, coalesce(sum(available), 0)::bigint AS available FROM stock
-                    WHERE product_id = p.product_id) s
+CROSS JOIN LATERAL (SELECT coalesce(sum(available), p.initial_stock)::bigint AS available -- no row: never sold from
+                    FROM stock WHERE product_id = p.product_id) s
 CROSS JOIN LATERAL (SELECT count(*) AS returned FROM returned_unit WHERE product_id = p.product_id) r
 CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
                            count(*) FILTER (WHERE unit NOT BETWEEN 1 AND p.initial_stock) AS outside
@@ -60,7 +59,7 @@ GROUP BY order_id HAVING count(*) > 1;
 \echo 'Sales: the whole ledger of the product.'
 -- query: sales on inventory
 SELECT order_id, unit, shard, instance, fence,
-       to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+       to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, remaining
 FROM reservation
 WHERE product_id = :'product'::uuid
   AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)

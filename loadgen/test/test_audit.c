@@ -194,9 +194,11 @@ static void assert_ledger(const struct ledger *ledger) {
     assert_int_equal(ledger->available, 1);
     assert_int_equal(ledger->returned, 1);
     assert_int_equal(ledger->counted, 3);
+    assert_int_equal(ledger->units, 2);
     assert_int_equal(ledger->sale_count, 3);
     assert_string_equal(ledger->sales[0].order_id, "00000000-0000-7000-8000-00000000000a");
     assert_int_equal(ledger->sales[0].unit, 2);
+    assert_int_equal(ledger->sales[0].remaining, 1);
     assert_int_equal(ledger->sales[1].shard, 1);
     assert_int_equal(ledger->sales[1].fence, 8);
     assert_string_equal(ledger->sales[1].instance, "i-2");
@@ -212,6 +214,9 @@ static void read_hand_made_ledger(void *arg) {
     (void)arg;
     open_auditor();
     create_product();
+    assert_int_equal(auditor_read(&auditor, &product, &reading, why, sizeof why), 0);
+    assert_int_equal(reading.ledger.available, 3); /* never sold from: all of it is there */
+    audit_reading_free(&reading);
     add_rows();
     if (auditor_read(&auditor, &product, &reading, why, sizeof why) != 0)
         fail_msg("%s", why);
@@ -241,15 +246,17 @@ static void wait_for_quiet(void *arg) {
     (void)arg;
     open_auditor();
     create_product();
-    auditor_wait_quiet(&auditor, &product, false, clock_now_ms() + 60000, &never);
+    assert_true(auditor_wait_quiet(&auditor, &product, 0, clock_now_ms() + 60000, &never));
     add_rows();
     deadline_ms = clock_now_ms() + 300;
-    auditor_wait_quiet(&auditor, &product, false, deadline_ms, &never);
+    assert_false(auditor_wait_quiet(&auditor, &product, 0, deadline_ms, &never));
     assert_true(clock_now_ms() >= deadline_ms);
     add("INSERT INTO orders SELECT order_id, product_id, unit, remaining, 1.00, instance FROM "
         "reservation WHERE product_id = '%s' ON CONFLICT DO NOTHING -- %s");
-    auditor_wait_quiet(&auditor, &product, true, clock_now_ms() + 60000, &never);
-    assert_true(clock_now_ms() < deadline_ms + 60000);
+    deadline_ms = clock_now_ms() + 400;
+    assert_false(auditor_wait_quiet(&auditor, &product, 60000, deadline_ms, &never));
+    assert_true(auditor_wait_quiet(&auditor, &product, 400, deadline_ms + 60000, &never));
+    assert_true(clock_now_ms() >= deadline_ms + 400);
     auditor_close(&auditor);
 }
 

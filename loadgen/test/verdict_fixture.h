@@ -1,0 +1,121 @@
+/* A hand-made run for the tests of verdicts: requests, the replies to them, and the ledger. */
+#ifndef LOADGEN_TEST_VERDICT_FIXTURE_H
+#define LOADGEN_TEST_VERDICT_FIXTURE_H
+
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROOM 512
+#define MS   INT64_C(1000000)
+
+/* A run under construction. Request i has the key of number i and runs from i ms to i + 3 ms. */
+static struct recorder *recorder;
+static struct ledger ledger;
+static struct ledger_sale sales[ROOM];
+static struct ledger_order orders[ROOM];
+static char ids[ROOM][UUID_TEXT];
+static struct verdict verdict;
+static struct verdict_case judged;
+
+static inline int set_up(void **state) {
+    (void)state;
+    recorder = recorder_make(ROOM);
+    assert_non_null(recorder);
+    for (int i = 0; i < ROOM; i++)
+        snprintf(ids[i], sizeof ids[i], "01900000-0000-7000-8000-%012d", i);
+    memset(&verdict, 0, sizeof verdict);
+    ledger = (struct ledger){.initial = 10, .available = 10, .sales = sales, .orders = orders};
+    judged = (struct verdict_case){.ledger = &ledger, .recorder = recorder};
+    return 0;
+}
+
+static inline int tear_down(void **state) {
+    (void)state;
+    recorder_free(recorder);
+    return 0;
+}
+
+static inline struct record *request(enum record_outcome outcome) {
+    size_t number = recorder->count;
+    struct record *record = recorder_next(recorder, (int64_t)number * MS);
+
+    memcpy(record->key, ids[number], UUID_TEXT);
+    record->outcome = outcome;
+    recorder->by_outcome[outcome]++;
+    if (outcome == RECORD_UNSENT || outcome == RECORD_UNREACHED)
+        return record;
+    record->sent_ns = record->planned_ns + MS / 10;
+    record->received_ns = record->planned_ns + 3 * MS;
+    histogram_record(&recorder->lateness, MS / 10);
+    recorder->answered += outcome != RECORD_UNKNOWN;
+    return record;
+}
+
+static inline struct ledger_sale *ledger_row(int number, int64_t unit) {
+    struct ledger_sale *sale = &sales[ledger.sale_count];
+    bool is_first = true;
+
+    for (size_t i = 0; i < ledger.sale_count; i++)
+        is_first = is_first && sales[i].unit != unit;
+    ledger.sale_count++;
+    *sale = (struct ledger_sale){.order_id = ids[number],
+                                 .unit = unit,
+                                 .remaining = unit - 1,
+                                 .instance = number % 2 ? "inventory-2" : "inventory-1",
+                                 .at = "2026-11-21T10:01:02.123456Z"};
+    ledger.counted++;
+    ledger.units += is_first;
+    return sale;
+}
+
+static inline void order_row(int number, int64_t unit) {
+    orders[ledger.order_count++] = (struct ledger_order){
+        .order_id = ids[number], .unit = unit, .at = "2026-11-21T10:01:02.124456Z"};
+}
+
+/* A sale as it should be: told, in the ledger, recorded, and taken from the stock. */
+static inline struct record *sell(int64_t unit) {
+    int number = (int)recorder->count;
+    struct record *record = request(RECORD_SOLD);
+
+    record->unit = unit;
+    memcpy(record->order_id, record->key, UUID_TEXT);
+    ledger_row(number, unit);
+    order_row(number, unit);
+    ledger.available--;
+    return record;
+}
+
+static inline void judge(void) {
+    assert_int_equal(verdict_judge(&judged, &verdict), 0);
+}
+
+/* Judge, and find this anomaly so many times and no other. */
+static inline void assert_only(enum anomaly anomaly, int64_t count) {
+    judge();
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        assert_int_equal(verdict.found[i].count, i == (int)anomaly ? count : 0);
+    assert_int_equal(verdict.kind, VERDICT_VIOLATED);
+    assert_true(verdict.found[anomaly].examples >= 1);
+}
+
+static inline void assert_kind(enum verdict_kind kind) {
+    judge();
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        assert_int_equal(verdict.found[i].count, 0);
+    assert_int_equal(verdict.kind, kind);
+}
+
+#define JUDGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+#endif
