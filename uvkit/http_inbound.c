@@ -125,12 +125,22 @@ static size_t feedable(const struct http_inbound *inbound, size_t length) {
     return exchange->is_head_complete || length < room ? length : room;
 }
 
+/* How many bytes that are not body a request may have. After the head come the sizes and extensions
+ * of chunks, and trailers: as much again, and enough to send the body in chunks of a byte. */
+static size_t head_limit(const struct http_exchange *exchange) {
+    size_t limit = exchange->inbound->server->options.header_limit;
+
+    return exchange->is_head_complete ? 2 * limit + 8 * exchange->body.length : limit;
+}
+
 /* Give the parser up to one request's bytes; how many it took. */
 static size_t feed(struct http_inbound *inbound, const char *bytes, size_t length) {
     struct http_exchange *exchange = &inbound->exchange;
-    size_t taken = feedable(inbound, length);
+    size_t taken = feedable(inbound, length), body_before = exchange->body.length;
     llhttp_errno_t error = llhttp_execute(&inbound->parser, bytes, taken);
 
+    if (inbound->state == CLOSED) /* the peer was gone when we told it to continue */
+        return length;
     if (error == HPE_PAUSED) {
         taken = (size_t)(llhttp_get_error_pos(&inbound->parser) - bytes);
         llhttp_resume(&inbound->parser);
@@ -143,8 +153,8 @@ static size_t feed(struct http_inbound *inbound, const char *bytes, size_t lengt
         fail(inbound);
         return length;
     }
-    exchange->head_bytes += exchange->is_head_complete ? 0 : taken;
-    if (exchange->head_bytes >= inbound->server->options.header_limit) {
+    exchange->head_bytes += taken - (exchange->body.length - body_before);
+    if (exchange->head_bytes >= head_limit(exchange)) {
         (void)http_exchange_refuse(exchange, 431, "headers_too_large",
                                    "the headers are over the limit: send less");
         fail(inbound);

@@ -184,7 +184,8 @@ static int on_body(llhttp_t *parser, const char *at, size_t length) {
 static int on_message_complete(llhttp_t *parser) {
     struct http_exchange *exchange = exchange_of(parser);
 
-    if (keep(&exchange->body, parser, "", 1) != 0)
+    /* llhttp lets a trailer end the connection too, and then takes no more requests from it. */
+    if (llhttp_should_keep_alive(parser) == 0 || keep(&exchange->body, parser, "", 1) != 0)
         exchange->keeps_alive = false;
     else
         exchange->body.length--;

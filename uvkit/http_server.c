@@ -108,13 +108,16 @@ void http_server_forget(struct http_server *server, struct http_inbound *inbound
     close_timers_when_empty(server);
 }
 
+/* After a stall of this process, timers run before input is read. So what is late had to be late at
+ * the last sweep too: in between, the loop has read what had come in time. */
 static void on_sweep(uv_timer_t *timer) {
     struct http_server *server = timer->data;
     int64_t now = (int64_t)uv_now(server->loop);
 
     for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
-        if (now >= inbound->deadline_ms && inbound->state != CLOSED)
+        if (server->swept_ms >= inbound->deadline_ms && inbound->state != CLOSED)
             http_inbound_time_out(inbound);
+    server->swept_ms = now;
     if (server->is_accept_waiting && !server->is_draining)
         accept_one(server);
 }

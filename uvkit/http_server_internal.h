@@ -54,7 +54,7 @@ struct http_exchange {
     struct http_buffer params; /* decoded: name NUL value NUL ..., of the path, then of the query */
     size_t query_params_start; /* in params */
     struct http_buffer reply_headers; /* lines, each with its CRLF */
-    size_t head_bytes;                /* on the wire, so far */
+    size_t head_bytes;                /* on the wire, so far: all that is not body */
     int64_t received_ns;
     const char *method;
     char id[20]; /* our own request id, made when asked for */
@@ -94,6 +94,7 @@ struct http_server {
     struct http_inbound *inbounds;
     struct http_inbound *spare; /* so that without memory there is still one to accept with */
     uint64_t accepted;
+    int64_t swept_ms; /* when the sweep was last here */
     uint64_t id_seed, ids;
     unsigned open_handles; /* listener and timers */
     int port;

@@ -6,7 +6,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cmocka.h>
@@ -164,6 +166,51 @@ static void test_half_closed_peer_still_gets_its_answers(void **state) {
     http_peer_expect_end(&fixture->peer);
 }
 
+/* Its last bytes can still be read then, but not answered: not even with a 100. */
+static void test_peer_may_reset_before_it_is_told_to_continue(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_fixture_wait_for_connections(fixture, 1);
+    http_peer_say(&fixture->peer, "POST /echo HTTP/1.1\r\n" HOST
+                                  "Expect: 100-continue\r\nContent-Length: 2\r\n\r\nhi");
+    http_peer_reset(&fixture->peer);
+    expect_server_unharmed(fixture);
+}
+
+static rlim_t set_descriptor_limit(rlim_t soft) {
+    struct rlimit limit;
+    rlim_t before;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = soft;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+static void test_connections_without_a_descriptor_end_and_the_loop_goes_on(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *others = calloc(3, sizeof *others);
+    rlim_t limit;
+
+    assert_non_null(others);
+    bring_to(fixture, KEPT_ALIVE);
+    for (int i = 0; i < 3; i++)
+        http_peer_open(&others[i], &fixture->loop, fixture->port);
+    limit = set_descriptor_limit((rlim_t)others[2].fd + 1);
+    for (int i = 0; i < 3; i++)
+        http_peer_expect_end(&others[i]);
+    (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    (void)set_descriptor_limit(limit);
+    for (int i = 0; i < 3; i++)
+        http_peer_close(&others[i]);
+    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]);
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    http_peer_close(&fixture->peer);
+    expect_server_unharmed(fixture);
+    free(others);
+}
+
 static void test_drain_lets_a_request_in_flight_finish(void **state) {
     struct http_fixture *fixture = *state;
     char reply[512];
@@ -234,6 +281,8 @@ int main(void) {
         cmocka_unit_test(test_peer_may_reset_at_each_stage),
         TEST(test_handler_outlives_its_client),
         TEST(test_half_closed_peer_still_gets_its_answers),
+        TEST(test_peer_may_reset_before_it_is_told_to_continue),
+        TEST(test_connections_without_a_descriptor_end_and_the_loop_goes_on),
         TEST(test_drain_lets_a_request_in_flight_finish),
         TEST(test_drain_lets_a_request_that_has_begun_arrive),
         TEST(test_drain_closes_idle_connections_at_once),

@@ -1,6 +1,7 @@
 /* What the HTTP server refuses before a handler runs, and how: status, reason, Connection. */
 #include "http_fixture.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,6 +194,38 @@ static void test_large_chunked_body_is_413(void **state) {
     refuses(state, request, 413, "too_large");
 }
 
+static void test_endless_trailers_and_chunk_extensions_are_431(void **state) {
+    char request[4 * LIMIT] = CHUNKED "1;";
+
+    memset(request + strlen(request), 'a', 2 * LIMIT);
+    refuses(state, request, 431, "headers_too_large");
+    (void)snprintf(request, sizeof request, CHUNKED "0\r\n");
+    for (int i = 0; i < 2 * LIMIT / 6; i++)
+        (void)strcat(request, "A: b\r\n");
+    refuses(state, request, 431, "headers_too_large");
+}
+
+static void test_body_may_come_in_chunks_of_a_byte(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, CHUNKED);
+    for (int i = 0; i < 4096; i++)
+        http_peer_say(&fixture->peer, "1\r\nx\r\n");
+    http_peer_say(&fixture->peer, "0\r\n\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+}
+
+/* llhttp takes no further request then. */
+static void test_trailer_may_end_the_connection(void **state) {
+    struct http_fixture *fixture = *state;
+    char reply[512];
+
+    http_peer_say(&fixture->peer, CHUNKED "0\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+    assert_non_null(strstr(reply, "Connection: close\r\n"));
+    http_peer_expect_end(&fixture->peer);
+}
+
 static void test_client_that_sends_on_still_reads_its_413(void **state) {
     struct http_fixture *fixture = *state;
     static char body[256 * 1024];
@@ -218,6 +251,18 @@ static void test_slow_headers_and_slow_bodies_are_408(void **state) {
     refuses(state, "GET / HTTP/1.1\r\nHost: te", 408, "timeout");
     refuses(state, ECHO_POST "Content-Length: 3\r\n\r\nab", 408, "timeout");
     refuses(state, ECHO_POST "Transfer-Encoding: chunked\r\n\r\n3\r\nab", 408, "timeout");
+}
+
+static void test_input_that_came_during_a_stall_is_in_time(void **state) {
+    struct http_fixture *fixture = *state;
+    char rest[] = "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc";
+
+    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_send(&fixture->peer, rest, sizeof rest - 2);
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    http_peer_say(&fixture->peer, "c");
+    (void)poll(NULL, 0, 200); /* the loop does not run, as in a stopped process */
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
 }
 
 static void test_idle_connection_is_closed_without_a_word(void **state) {
@@ -302,10 +347,15 @@ int main(void) {
         TEST(test_large_headers_are_431),
         TEST(test_large_body_is_413_before_it_arrives),
         TEST(test_large_chunked_body_is_413),
+        TEST(test_endless_trailers_and_chunk_extensions_are_431),
+        TEST(test_body_may_come_in_chunks_of_a_byte),
+        TEST(test_trailer_may_end_the_connection),
         TEST(test_client_that_sends_on_still_reads_its_413),
         TEST(test_client_that_never_stops_sending_is_cut),
         cmocka_unit_test_setup_teardown(test_slow_headers_and_slow_bodies_are_408, set_up_hasty,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_input_that_came_during_a_stall_is_in_time,
+                                        set_up_hasty, tear_down),
         TEST_IMPATIENT(test_idle_connection_is_closed_without_a_word),
         TEST_IMPATIENT(test_waiting_handler_is_not_timed_out),
         TEST_IMPATIENT(test_peer_that_does_not_read_is_cut),
