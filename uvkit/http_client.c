@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#define RETRY_MS 100
+
+static const char too_late[] = "the deadline passed before it was sent";
+
 static void append(struct http_call_list *list, struct http_call *call) {
     call->internal.next = NULL;
     call->internal.previous = list->last;
@@ -86,11 +90,10 @@ static void on_handle_closed(uv_handle_t *handle) {
     on_closed(data);
 }
 
-static void on_deadline_timer_closed(uv_handle_t *timer) {
-    struct http_deadlines *deadlines = timer->data;
-
-    timer->data = (char *)deadlines - offsetof(struct http_client, deadlines);
-    on_handle_closed(timer);
+static void close_handle(struct http_client *client, uv_handle_t *handle) {
+    handle->data = client;
+    client->open_handles++;
+    uv_close(handle, on_handle_closed);
 }
 
 static void maybe_closed(struct http_client *client) {
@@ -100,9 +103,9 @@ static void maybe_closed(struct http_client *client) {
         if (client->connections[state].count > 0)
             return;
     client->has_closed_handles = true;
-    client->open_handles = 2;
-    uv_close((uv_handle_t *)&client->deadlines.timer, on_deadline_timer_closed);
-    uv_close((uv_handle_t *)&client->ending, on_handle_closed);
+    close_handle(client, (uv_handle_t *)&client->deadlines.timer);
+    close_handle(client, (uv_handle_t *)&client->deadlines.polled);
+    close_handle(client, (uv_handle_t *)&client->ending);
 }
 
 static void on_calls_ended(uv_idle_t *ending) {
@@ -160,21 +163,30 @@ void http_client_requeue(struct http_client *client, struct http_call *call) {
     queue->count++;
 }
 
-/* Where others are open, the calls that wait have hope; where none is, they share out the attempts
- * that are still under way, and with the last attempt the last call ends. */
-void http_client_connect_failed(struct http_client *client, int code) {
-    unsigned opening = client->connections[CONNECTION_OPENING].count;
-    unsigned busy = client->connections[CONNECTION_BUSY].count;
-    unsigned share = busy > 0 ? 1 : (client->queue.count + opening) / (opening + 1);
-
-    client->connect_failures++;
-    for (; share > 0 && client->queue.count > 0; share--)
-        end_first_queued(client, uv_strerror(code));
-}
-
 static unsigned kept_connections(const struct http_client *client) {
     return client->connections[CONNECTION_OPENING].count +
            client->connections[CONNECTION_IDLE].count + client->connections[CONNECTION_BUSY].count;
+}
+
+/* Where others work, the calls that wait have hope; where none does, they share out the attempts
+ * that are still under way, and with the last attempt the last call ends. */
+void http_client_connect_failed(struct http_client *client, int code) {
+    unsigned opening = client->connections[CONNECTION_OPENING].count;
+    unsigned share = (client->queue.count + opening) / (opening + 1);
+
+    client->connect_failures++;
+    if (client->connections[CONNECTION_BUSY].count > 0) {
+        if (client->retry.place == 0)
+            http_deadline_set(&client->deadlines, &client->retry, clock_now_ms() + RETRY_MS);
+        return;
+    }
+    for (; share > 0; share--)
+        end_first_queued(client, uv_strerror(code));
+}
+
+static bool may_connect(const struct http_client *client) {
+    return kept_connections(client) < client->options.connections &&
+           (client->retry.place == 0 || client->connections[CONNECTION_BUSY].count == 0);
 }
 
 void http_client_dispatch(struct http_client *client) {
@@ -183,16 +195,26 @@ void http_client_dispatch(struct http_client *client) {
     while (client->queue.count > 0 && client->connections[CONNECTION_IDLE].count > 0) {
         struct http_call *call = client->queue.first;
 
+        if (call->deadline_ms <= (int64_t)uv_now(client->loop)) {
+            end_first_queued(client, too_late);
+            continue;
+        }
         unlink_call(&client->queue, call);
         http_connection_send(client->connections[CONNECTION_IDLE].first, call);
     }
     while (client->connections[CONNECTION_OPENING].count < client->queue.count &&
-           kept_connections(client) < client->options.connections) {
+           may_connect(client)) {
         int rc = http_connection_open(client);
 
         if (rc != 0)
             http_client_connect_failed(client, rc);
     }
+}
+
+void on_http_client_retry(struct http_deadline *retry) {
+    size_t offset = offsetof(struct http_client, retry);
+
+    http_client_dispatch((struct http_client *)(void *)((char *)retry - offset));
 }
 
 static void on_call_too_late(struct http_deadline *deadline) {
@@ -203,7 +225,7 @@ static void on_call_too_late(struct http_deadline *deadline) {
 
     if (connection == NULL) {
         unlink_call(&client->queue, call);
-        http_client_end(client, call, HTTP_CALL_NOT_SENT, "the deadline passed before it was sent");
+        http_client_end(client, call, HTTP_CALL_NOT_SENT, too_late);
     } else {
         /* A late reply would be taken for that to the next call. */
         http_connection_close(connection, connection->has_input
@@ -217,7 +239,6 @@ static bool is_full(const struct http_client *client) {
     unsigned opening = client->connections[CONNECTION_OPENING].count;
 
     return client->connections[CONNECTION_IDLE].count == 0 &&
-           kept_connections(client) >= client->options.connections &&
            client->queue.count >= opening + client->options.queue;
 }
 
@@ -226,7 +247,7 @@ static const char *refusal(const struct http_client *client, const struct http_c
     if (client->is_closing)
         return "the client is closing";
     if (call->deadline_ms <= clock_now_ms())
-        return "the deadline passed before it was sent";
+        return too_late;
     if (is_full(client))
         return "the queue is full";
     return http_request_flaw(call);

@@ -48,11 +48,17 @@ static void arm(struct http_deadlines *deadlines) {
                          at_ms > now_ms ? (uint64_t)(at_ms - now_ms) : 0, 0);
 }
 
-static void on_timer(uv_timer_t *timer) {
-    struct http_deadlines *deadlines = timer->data;
-    int64_t now_ms = (int64_t)uv_now(timer->loop);
+static bool has_passed(const struct http_deadlines *deadlines) {
+    return deadlines->count > 0 &&
+           deadlines->heap[1]->at_ms <= (int64_t)uv_now(deadlines->timer.loop);
+}
 
-    while (deadlines->count > 0 && deadlines->heap[1]->at_ms <= now_ms) {
+static void on_polled(uv_check_t *polled) {
+    struct http_deadlines *deadlines = polled->data;
+
+    (void)uv_check_stop(polled);
+    (void)uv_timer_stop(&deadlines->timer);
+    while (has_passed(deadlines)) {
         struct http_deadline *passed = deadlines->heap[1];
 
         http_deadline_drop(deadlines, passed);
@@ -61,12 +67,27 @@ static void on_timer(uv_timer_t *timer) {
     arm(deadlines);
 }
 
+/* After a stall of this process, timers run before input is read, and an answer may have come in
+ * time. So let the loop read first; the timer keeps it from waiting long for that. */
+static void on_timer(uv_timer_t *timer) {
+    struct http_deadlines *deadlines = timer->data;
+
+    if (!has_passed(deadlines)) {
+        arm(deadlines);
+        return;
+    }
+    (void)uv_check_start(&deadlines->polled, on_polled); /* like the timer: cannot fail */
+    (void)uv_timer_start(timer, on_timer, 1, 0);
+}
+
 int http_deadlines_init(struct http_deadlines *deadlines, uv_loop_t *loop, size_t most) {
     deadlines->heap = calloc(most + 1, sizeof *deadlines->heap);
     if (deadlines->heap == NULL)
         return UV_ENOMEM;
     (void)uv_timer_init(loop, &deadlines->timer); /* cannot fail */
+    (void)uv_check_init(loop, &deadlines->polled);
     deadlines->timer.data = deadlines;
+    deadlines->polled.data = deadlines;
     deadlines->count = 0;
     deadlines->most = most;
     return 0;

@@ -19,6 +19,7 @@
 /* Moments ordered in a binary heap, under one timer. */
 struct http_deadlines {
     uv_timer_t timer;
+    uv_check_t polled;           /* active while some have passed */
     struct http_deadline **heap; /* from 1 */
     size_t count, most;
     int64_t armed_ms; /* when the timer fires, if it is active */
@@ -77,6 +78,7 @@ struct http_client {
     struct http_deadlines deadlines;
     uv_idle_t ending; /* active while calls are ended and not told */
     uint64_t opened, connect_failures;
+    struct http_deadline retry; /* while it is set, and others work, no new connection is tried */
     bool is_closing;
     unsigned open_handles;
     bool has_closed_handles;
@@ -125,5 +127,6 @@ void http_client_connect_failed(struct http_client *client, int code);
 void http_client_end(struct http_client *client, struct http_call *call,
                      enum http_call_outcome outcome, const char *error);
 void http_client_dispatch(struct http_client *client);
+void on_http_client_retry(struct http_deadline *retry);
 
 #endif

@@ -87,13 +87,14 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
     set_address(made, options->host, options->port);
     set_options(made, options);
     /* Of each connection that opens or idles, and of each call on one or in the queue, where one
-     * may wait for each connection that opens. */
-    deadlines = 2 * (size_t)made->options.connections + made->options.queue;
+     * may wait for each connection that opens; and of the next attempt to connect. */
+    deadlines = 2 * (size_t)made->options.connections + made->options.queue + 1;
     rc = http_deadlines_init(&made->deadlines, loop, deadlines);
     if (rc != 0) {
         free(made);
         return rc;
     }
+    made->retry.on_passed = on_http_client_retry;
     (void)uv_idle_init(loop, &made->ending); /* cannot fail */
     made->ending.data = made;
     (void)signal(SIGPIPE, SIG_IGN); /* writing to a closed connection is an error to handle */

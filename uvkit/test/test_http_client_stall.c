@@ -1,0 +1,173 @@
+/* The HTTP client after its process stood still, and while new connections cannot be made: what has
+ * arrived counts, what is late is not sent, what works is used. */
+#include "http_client_fixture.h"
+
+#include <sys/resource.h>
+
+/* As a stopped process does: the loop does not run, and time goes by. */
+static void stand_still_past(int64_t moment_ms) {
+    while (clock_now_ms() <= moment_ms)
+        (void)poll(NULL, 0, 1);
+}
+
+static void test_answer_that_came_during_a_stall_counts(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_by(fixture, &record, "GET", 500);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    stand_still_past(record.call.deadline_ms);
+    expect_answer(&record, 200, "ok");
+    (void)close(fd);
+}
+
+static void test_connection_made_during_a_stall_counts(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){.connect_timeout_ms = 50});
+    call_start(fixture, &record);
+    stand_still_past(clock_now_ms() + 100);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(&record, 200, "ok");
+    (void)close(fd);
+}
+
+static void test_call_that_is_late_after_a_stall_is_not_sent(void **state) {
+    struct fixture *fixture = *state;
+    struct record record;
+    char byte;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_by(fixture, &record, "GET", 50);
+    stand_still_past(record.call.deadline_ms);
+    expect_error(&record, HTTP_CALL_NOT_SENT, "deadline");
+    fd = accept_one(fixture);
+    assert_int_equal(recv(fd, &byte, 1, 0), -1);
+    assert_int_equal(errno, EAGAIN);
+    (void)close(fd);
+}
+
+static rlim_t set_descriptor_limit(rlim_t soft) {
+    struct rlimit limit;
+    rlim_t before;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = soft;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+/* One call is out; a second one cannot have a connection of its own. */
+static int start_without_descriptors(struct fixture *fixture, struct record records[2]) {
+    int fd;
+    rlim_t limit;
+
+    open_client(fixture, (struct http_client_options){0});
+    call_start(fixture, &records[0]);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    limit = set_descriptor_limit(0);
+    call_start(fixture, &records[1]);
+    for (int i = 0; i < 5; i++)
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    (void)set_descriptor_limit(limit);
+    assert_int_equal(records[1].callbacks, 0);
+    assert_int_equal(stats_of(fixture).queued, 1);
+    assert_int_equal(stats_of(fixture).connect_failures, 1);
+    return fd;
+}
+
+static void test_call_without_a_descriptor_takes_the_next_free_connection(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[2];
+    int fd = start_without_descriptors(fixture, records);
+
+    for (int i = 0; i < 2; i++) {
+        say(fd, OK_REPLY);
+        expect_answer(&records[i], 200, "ok");
+        if (i == 0)
+            expect_request(fixture, fd);
+    }
+    assert_int_equal(stats_of(fixture).opened, 1);
+    (void)close(fd);
+}
+
+static void test_connecting_is_tried_again_while_another_call_takes_long(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[2];
+    int first = start_without_descriptors(fixture, records);
+    int second = accept_one(fixture);
+
+    expect_request(fixture, second);
+    say(second, OK_REPLY);
+    expect_answer(&records[1], 200, "ok");
+    assert_int_equal(stats_of(fixture).connect_failures, 0);
+    say(first, OK_REPLY);
+    expect_answer(&records[0], 200, "ok");
+    (void)close(first);
+    (void)close(second);
+}
+
+static void test_without_descriptors_and_connections_every_call_ends(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[3];
+    rlim_t limit;
+
+    open_client(fixture, (struct http_client_options){0});
+    limit = set_descriptor_limit(0);
+    for (int i = 0; i < 3; i++)
+        call_start(fixture, &records[i]);
+    for (int i = 0; i < 3; i++)
+        expect_error(&records[i], HTTP_CALL_NOT_SENT, "too many open files");
+    (void)set_descriptor_limit(limit);
+    assert_int_equal(stats_of(fixture).connections, 0);
+}
+
+static void test_queue_stays_bounded_while_no_connection_can_be_made(void **state) {
+    struct fixture *fixture = *state;
+    struct record records[6];
+    rlim_t limit;
+    int fd;
+
+    open_client(fixture, (struct http_client_options){.queue = 2});
+    call_start(fixture, &records[0]);
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    limit = set_descriptor_limit(0);
+    for (int i = 1; i < 6; i++)
+        call_start(fixture, &records[i]);
+    for (int i = 3; i < 6; i++)
+        expect_error(&records[i], HTTP_CALL_NOT_SENT, "the queue is full");
+    (void)set_descriptor_limit(limit);
+    assert_int_equal(stats_of(fixture).queued, 2);
+    close_client(fixture);
+    expect_error(&records[0], HTTP_CALL_UNKNOWN, "closing");
+    for (int i = 1; i < 3; i++)
+        expect_error(&records[i], HTTP_CALL_NOT_SENT, "closing");
+    (void)close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_answer_that_came_during_a_stall_counts),
+        TEST(test_connection_made_during_a_stall_counts),
+        TEST(test_call_that_is_late_after_a_stall_is_not_sent),
+        TEST(test_call_without_a_descriptor_takes_the_next_free_connection),
+        TEST(test_connecting_is_tried_again_while_another_call_takes_long),
+        TEST(test_without_descriptors_and_connections_every_call_ends),
+        TEST(test_queue_stays_bounded_while_no_connection_can_be_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
