@@ -71,7 +71,6 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
 static void granted(struct lk_lease *lease) {
     (void)uv_timer_stop(&lease->timer);
     lease_move(lease, LEASE_HELD);
-    lease->is_doubtful = false;
     queue_leave(lease->queue, lease, true);
     lease_hold(lease);
     set_outcome(lease, LK_OK);

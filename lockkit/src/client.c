@@ -182,8 +182,6 @@ void client_part_gone(struct lk_client *client) {
 
 /* A lease that the caller has, or could still be given. */
 static void close_lease(struct lk_lease *lease) {
-    int64_t limit_ns = client_moment_ns(lease->client, lease->client->cleanup_ms);
-
     switch (lease->phase) {
     case LEASE_QUEUED:
     case LEASE_TRYING:
@@ -198,8 +196,7 @@ static void close_lease(struct lk_lease *lease) {
         lease_release(lease);
         break;
     case LEASE_RELEASING:
-        if (lease->cleanup_until_ns > limit_ns)
-            lease->cleanup_until_ns = limit_ns;
+        lease_hurry_release(lease);
         break;
     case LEASE_ORPHANED:
     case LEASE_ENDED:

@@ -88,7 +88,8 @@ struct lk_lease {
     lk_release_cb on_released;
     void *release_data;
     int64_t cleanup_until_ns;
-    bool is_answered; /* the release has been reported to the caller */
+    uint32_t pause_ms; /* before the next release */
+    bool is_answered;  /* the release has been reported to the caller */
 
     TAILQ_ENTRY(lk_lease) in_queue, in_client, in_ended;
 };
@@ -119,5 +120,7 @@ void lease_stop_holding(struct lk_lease *lease);
 
 /* release.c */
 void lease_release(struct lk_lease *lease);
+/* While RELEASING: repeat it now, if it is to be repeated. */
+void lease_hurry_release(struct lk_lease *lease);
 
 #endif

@@ -3,9 +3,12 @@
  * Happy path: one release, confirmed. Without an answer the caller is told UNKNOWN, and the release
  * is repeated until it is confirmed, or until the clean-up time or the TTL has passed, after which
  * the server has forgotten the lock by itself. Repeating is safe: a release only ever deletes what
- * carries this lease's owner token. "Not yours" is final as well, except while an attempt of ours
- * is unanswered: that attempt may reach the server after the release. */
+ * carries this lease's owner token. It is also repeated after an answer while an attempt of ours
+ * is unanswered: that attempt may reach the server after the release. The pauses between double, so
+ * that those who clean up after a slow server do not keep it slow. */
 #include "lease.h"
+
+#define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
 
 static void end(struct lk_lease *lease) {
     lease_move(lease, LEASE_ENDED);
@@ -35,12 +38,21 @@ static void report(struct lk_lease *lease, enum lk_status status) {
 static bool is_final(const struct lk_lease *lease, enum lk_status status) {
     if (client_now_ns(lease->client) >= lease->cleanup_until_ns)
         return true;
-    if (status == LK_LOST)
-        return !lease->is_doubtful || lease->client->is_closing;
-    return status == LK_OK;
+    return status != LK_UNKNOWN && (!lease->is_doubtful || lease->client->is_closing);
 }
 
 static void on_retry(uv_timer_t *timer);
+
+/* The last time is when the clean-up ends. */
+static void retry_later(struct lk_lease *lease) {
+    int64_t left_ms = validity_left_ms(lease->cleanup_until_ns, client_now_ns(lease->client)) + 1;
+    uint32_t pause_ms = client_jitter_ms(lease->client, lease->pause_ms);
+
+    (void)uv_timer_start(&lease->timer, on_retry, left_ms < pause_ms ? (uint64_t)left_ms : pause_ms,
+                         0);
+    if (lease->pause_ms < PAUSE_MOST_MS)
+        lease->pause_ms *= 2;
+}
 
 static void on_release_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
@@ -54,8 +66,7 @@ static void on_release_answered(struct lk_command *command) {
     if (is_final(lease, status))
         end(lease);
     else
-        (void)uv_timer_start(&lease->timer, on_retry,
-                             client_jitter_ms(lease->client, lease->policy.poll_ms), 0);
+        retry_later(lease);
     report(lease, status);
 }
 
@@ -77,8 +88,14 @@ void lease_release(struct lk_lease *lease) {
     if (lease->policy.has_ttl && lease->policy.ttl_ms < cleanup_ms)
         cleanup_ms = lease->policy.ttl_ms;
     lease->cleanup_until_ns = client_moment_ns(lease->client, cleanup_ms);
+    lease->pause_ms = lease->policy.poll_ms;
     lease_move(lease, LEASE_RELEASING);
     give_back(lease);
+}
+
+void lease_hurry_release(struct lk_lease *lease) {
+    if (uv_is_active((uv_handle_t *)&lease->timer))
+        (void)uv_timer_start(&lease->timer, on_retry, 0, 0);
 }
 
 void lk_release(lk_lease *lease, lk_release_cb cb, void *data) {

@@ -36,7 +36,8 @@ struct proxy {
     uv_tcp_t listener;
     struct sockaddr_in server;
     bool holds_requests, holds_replies;
-    char url[64];
+    unsigned requests; /* chunks that came from clients */
+    char url[512];
     LIST_HEAD(, proxy_link) links;
 };
 
@@ -108,6 +109,7 @@ static inline void on_proxy_read(uv_stream_t *stream, ssize_t size, const uv_buf
         return;
     }
     chunk->size = (size_t)size;
+    end->proxy->requests += end->is_client;
     STAILQ_INSERT_TAIL(&end->held, chunk, entry);
     proxy_flush(end);
 }

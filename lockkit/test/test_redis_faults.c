@@ -147,6 +147,51 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
     WAIT(&env->fixture, !exists(env));
 }
 
+/* Acquire although the reply to the first attempt is lost. */
+static void take_doubtful(struct env *env, struct caller *caller, lk_lock *lock) {
+    assert_int_equal(take(&env->fixture, caller, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(give(&env->fixture, caller), LK_OK);
+    proxy_hold(&env->proxy, false, true);
+    start(caller, lock, LK_FOREVER);
+    WAIT(&env->fixture, exists(env));
+    proxy_cut_all(&env->proxy);
+    proxy_hold(&env->proxy, false, false);
+    WAIT(&env->fixture, caller->calls == 1);
+    assert_int_equal(caller->status, LK_OK);
+}
+
+static void test_attempt_that_arrives_after_use_and_release_is_given_back(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    char value[64];
+
+    take_doubtful(env, &caller, open_lock(&env->fixture, env->far, 60000));
+    (void)snprintf(value, sizeof value, "%s:9:late", lk_lease_owner(caller.lease));
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    assert_false(exists(env));
+    freeReplyObject(redisCommand(env->redis, "SET %s %s PX 60000", env->key, value));
+    WAIT(&env->fixture, !exists(env));
+    assert_int_equal(caller.releases, 1);
+}
+
+static void test_repeated_releases_are_few(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 1000, .poll_ms = 5};
+    lk_lock *lock, *near = open_lock(&env->fixture, env->fixture.client, 1200);
+    struct caller caller;
+    unsigned before;
+
+    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
+    take_doubtful(env, &caller, lock);
+    before = env->proxy.requests;
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    /* Until the clean-up is over: as long as an abandoned lock stays. */
+    assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
+    lk_abandon(caller.lease);
+    assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
+    assert_in_range(env->proxy.requests - before, 3, 20);
+}
+
 static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -369,6 +414,8 @@ int main(void) {
         REDIS_TEST(test_release_after_expiry_spares_the_successor),
         REDIS_TEST(test_token_of_a_lost_reply_is_given_back),
         REDIS_TEST(test_attempt_that_arrives_after_its_release_is_given_back),
+        REDIS_TEST(test_attempt_that_arrives_after_use_and_release_is_given_back),
+        REDIS_TEST(test_repeated_releases_are_few),
         REDIS_TEST(test_waiter_finds_the_grant_whose_reply_was_lost),
         REDIS_TEST(test_late_grant_is_given_back),
         REDIS_TEST(test_grant_whose_validity_is_over_on_arrival_is_given_back),
