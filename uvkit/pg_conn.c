@@ -228,6 +228,16 @@ void pg_conn_step(struct pg_conn *conn) {
     }
 }
 
+/* A loop that was busy, or stopped, looks at its clock before its sockets: the answer may have come
+ * in time. */
+static void fail_unless_answered(struct pg_conn *conn, const char *why) {
+    enum pg_conn_state state = conn->state;
+
+    pg_run_step(conn);
+    if (conn->state == state)
+        pg_conn_fail(conn, why);
+}
+
 void pg_conn_expire(struct pg_conn *conn) {
     switch (conn->state) {
     case PG_CONN_DOWN:
@@ -239,11 +249,11 @@ void pg_conn_expire(struct pg_conn *conn) {
     case PG_CONN_IDLE:
         return;
     case PG_CONN_PREPARING:
-        pg_conn_fail(conn, "the statement was not prepared by the deadline");
+        fail_unless_answered(conn, "the statement was not prepared by the deadline");
         return;
     case PG_CONN_RUNNING:
     case PG_CONN_ROLLING_BACK:
-        pg_conn_fail(conn, "no answer by the deadline");
+        fail_unless_answered(conn, "no answer by the deadline");
         return;
     }
 }

@@ -200,12 +200,15 @@ static void finish(struct pg_conn *conn) {
     }
     if (conn->state == PG_CONN_PREPARING && !is_failed) {
         conn->prepared[conn->prepared_count++] = conn->query->statement;
-        drop_result(conn);
-        send_query(conn);
-        return;
-    }
-    if (conn->query != NULL)
+        if (conn->query->deadline_ms > clock_now_ms()) {
+            drop_result(conn);
+            send_query(conn);
+            return;
+        }
+        pg_pool_end(conn->pool, conn->query, PG_NOT_SENT, "prepared too late to be sent");
+    } else if (conn->query != NULL) {
         end_query(conn);
+    }
     drop_result(conn);
     pg_run_settle(conn);
 }

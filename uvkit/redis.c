@@ -22,7 +22,6 @@
 
 #define PENDING_DEFAULT         16384
 #define CONNECT_TIMEOUT_DEFAULT 1000
-#define STALL_MS                100
 
 struct call_list {
     struct redis_call *first, *last;
@@ -224,12 +223,32 @@ static void on_down(void *data) {
     arm(redis);
 }
 
+static bool is_silent(const struct redis *redis, int64_t now) {
+    return redis->head != redis->sent && now - redis->silent_since_ms >= REDIS_SILENCE_MS;
+}
+
+static bool is_late(const struct redis *redis, int64_t now) {
+    return redis->running.first && redis->running.first->deadline_ms <= now;
+}
+
+/* A loop that was busy, or stopped, looks at its clock before its sockets: answers that came in
+ * time may still be waiting. */
+static void take_what_came(struct redis *redis, int64_t now) {
+    size_t head = redis->head + 1;
+
+    while (head != redis->head && (is_late(redis, now) || is_silent(redis, now))) {
+        head = redis->head;
+        redis_connection_read(&redis->connection);
+    }
+}
+
 static void expire(struct redis *redis) {
     static const char silent[] = "no answer to anything";
     int64_t now = clock_now_ms();
     char why[128];
 
-    while (redis->running.first && redis->running.first->deadline_ms <= now) {
+    take_what_came(redis, now);
+    while (is_late(redis, now)) {
         struct redis_call *call = redis->running.first;
 
         if (place_at(redis, call->own.place)->is_sent)
@@ -239,10 +258,7 @@ static void expire(struct redis *redis) {
         end_early(redis, call, why);
     }
     trim(redis);
-    /* This process stood still, not the server: what came meanwhile is still to be read. */
-    if (now - redis->timer_due_ms >= STALL_MS)
-        redis->silent_since_ms = now;
-    if (redis->head != redis->sent && now - redis->silent_since_ms >= REDIS_SILENCE_MS) {
+    if (is_silent(redis, now)) {
         redis_connection_drop(&redis->connection, silent);
         /* Nothing else would find out soon: there is nothing to answer on it. */
         redis_connection_drop(&redis->subscriptions.connection, silent);

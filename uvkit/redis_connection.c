@@ -129,6 +129,11 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
         redis_connection_drop(connection, uv_strerror(status));
 }
 
+void redis_connection_read(struct redis_connection *connection) {
+    if (connection->watcher)
+        on_ready(&connection->watcher->poll, 0, UV_READABLE);
+}
+
 static void watch(struct redis_watcher *watcher, int events) {
     int status;
 

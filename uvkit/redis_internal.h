@@ -48,6 +48,8 @@ struct redis_connection {
 
 void redis_connection_open(struct redis_connection *connection);
 void redis_connection_close(struct redis_connection *connection);
+/* Take what waits in the socket, from the loop. */
+void redis_connection_read(struct redis_connection *connection);
 /* Give this socket up, and connect again later. */
 void redis_connection_drop(struct redis_connection *connection, const char *why);
 /* The same from the loop, when hiredis did not take a command. */

@@ -138,7 +138,7 @@ struct relay {
     uv_tcp_t listener;
     struct relay_end *ends;
     bool is_silent; /* takes all, passes nothing on */
-    char url[64];
+    char url[512];
     unsigned accepted;
 };
 

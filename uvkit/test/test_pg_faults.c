@@ -217,6 +217,26 @@ static void test_held_connection_breaks_at_a_deadline(void **state) {
     expect_working(fixture);
 }
 
+static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+    int ended;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    start_query(fixture, &query, "SELECT 1", 100, &ended);
+    (void)usleep(200 * 1000);
+    WAIT_FOR(fixture, ended != 0);
+    assert_int_equal(query.status, PG_OK);
+    pg_query_clear(&query);
+    start_statement(fixture, &query, 100, &ended);
+    (void)usleep(200 * 1000);
+    WAIT_FOR(fixture, ended != 0);
+    assert_int_equal(query.status, PG_NOT_SENT);
+    assert_string_equal(query.message, "prepared too late to be sent");
+    expect_working(fixture);
+    assert_int_equal(pool_stats(fixture).reconnects, 0);
+}
+
 /* What the ledger says must agree with what the callers were told, whatever is killed when. */
 static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
     enum { QUERIES = 400 };
@@ -263,6 +283,7 @@ int main(void) {
         TEST(test_down_and_up_are_logged_once_and_without_the_password),
         TEST(test_held_connection_that_is_killed_is_replaced_when_given_back),
         TEST(test_held_connection_breaks_at_a_deadline),
+        TEST(test_answer_that_came_in_time_counts_after_a_pause),
         TEST(test_outcomes_agree_with_the_ledger_under_fire),
     };
 

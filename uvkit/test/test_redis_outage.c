@@ -90,9 +90,22 @@ static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state
     assert_int_equal(stats.reconnects, 0);
 }
 
+static void test_an_answer_that_came_in_time_counts_after_a_pause(void **state) {
+    struct answer first, second;
+
+    (void)state;
+    open_redis();
+    start(&first, 100, "ECHO 1");
+    start(&second, 100, "ECHO 2");
+    (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
+    (void)usleep(200 * 1000);
+    assert_answer(&first, REDIS_IS_OK, "1");
+    assert_answer(&second, REDIS_IS_OK, "2");
+}
+
 static void test_a_wrong_password_counts_as_down(void **state) {
     struct answer answer;
-    char url[64];
+    char url[512];
 
     (void)state;
     (void)snprintf(url, sizeof url, "redis://:wr%%6fng@%s:%d", server.host, server.port);
@@ -173,6 +186,7 @@ int main(void) {
         TEST(test_a_server_that_never_greets_is_tried_again),
         TEST(test_a_server_that_falls_silent_is_connected_to_again),
         TEST(test_a_pause_of_this_process_is_not_the_servers_silence),
+        TEST(test_an_answer_that_came_in_time_counts_after_a_pause),
         TEST(test_a_wrong_password_counts_as_down),
         TEST(test_expired_commands_make_room_while_there_is_no_connection),
         TEST(test_close_ends_every_command_once_at_every_stage),
