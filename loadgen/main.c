@@ -5,20 +5,8 @@
 #include "run.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-
-/* It shares the machine with the servers that it loads. A request that is due goes before their
- * work, or the scheduler's time slices, 3 to 4 ms each, would show as a missed schedule. It needs
- * little CPU time; where real-time priority is not permitted, it goes without. */
-static void be_punctual(void) {
-    struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
-
-    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    (void)sched_setscheduler(0, SCHED_RR, &lowest);
-}
 
 static FILE *open_output(const char *path) {
     FILE *to = path[0] != '\0' ? fopen(path, "w") : stdout;
@@ -32,7 +20,6 @@ static int run_to(const struct options *options, FILE *to) {
     uv_loop_t loop;
     int exit_code;
 
-    be_punctual();
     if (uv_loop_init(&loop) != 0) {
         fprintf(stderr, "loadgen: out of memory or files\n");
         return EXIT_INTERNAL;

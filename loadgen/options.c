@@ -41,6 +41,10 @@ static const struct setting table[] = {
     {"output", 'o', SETTING_TEXT, &set.output, NULL, "file for the report, instead of stdout",
      NULL},
     {"no-progress", 0, SETTING_FLAG, &set.is_quiet, NULL, "no progress bar on a terminal", NULL},
+    {"no-realtime", 0, SETTING_FLAG, &set.is_ordinary, NULL,
+     "send without real-time priority (else taken where permitted, for 200 ms at a stretch at "
+     "most)",
+     NULL},
     {"list-strategies", 0, SETTING_FLAG, &set.is_listing, NULL,
      "print what the target knows, and exit", NULL},
     {"no-judge", 0, SETTING_FLAG, &set.is_unjudged, NULL,
@@ -140,11 +144,24 @@ static enum options_result check_command(int argc, char **argv) {
 enum options_result options_read(struct options **options, int argc, char **argv) {
     enum options_result result;
 
-    switch (settings_read(table,
-                          "loadgen: fire a flash sale at the order service, on time whatever the "
-                          "answers, and judge the ledger.\n`loadgen create` makes one product and "
-                          "prints its id.",
-                          "LOADGEN", "[create]", &argc, argv)) {
+    switch (
+        settings_read(table,
+                      "loadgen: fire a flash sale at the order service, on time whatever the "
+                      "answers, and judge the ledger.\n`loadgen create` makes one product and "
+                      "prints its id.\n"
+                      "\n"
+                      "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
+                      "  more than 5 % of the requests were sent over 10 ms late, or any not at "
+                      "all;\n"
+                      "  fewer than 30 pairs of attempts overlapped in which one got a unit "
+                      "(a race that\n  strikes one pair in ten hides in 30 with a chance of "
+                      "4 %);\n"
+                      "  requests were not answered, and the ledger did not settle within "
+                      "--drain.\n"
+                      "Exit codes: 0 each verdict as expected, 1 not so, 2 inconclusive, 64 bad "
+                      "usage,\n69 target or database not reached, 70 internal, 130 "
+                      "interrupted.",
+                      "LOADGEN", "[create]", &argc, argv)) {
     case SETTINGS_OK:
         break;
     case SETTINGS_HELP:

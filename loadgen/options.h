@@ -27,7 +27,8 @@ struct options {
     char *name;
     char *output_format;
     char *output;
-    bool is_quiet; /* --no-progress */
+    bool is_quiet;    /* --no-progress */
+    bool is_ordinary; /* --no-realtime */
     bool is_listing;
     bool is_unjudged;
     char *inventory_db, *orders_db;

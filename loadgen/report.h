@@ -17,6 +17,7 @@ struct round {
     struct audit_product product;
     struct recorder *recorder; /* without its records */
     struct verdict verdict;
+    bool is_realtime; /* sent with real-time priority */
 };
 
 struct report {

@@ -37,12 +37,14 @@ static json_t *outcomes(const struct recorder *recorder) {
     return json;
 }
 
-static json_t *schedule(const struct recorder *recorder) {
-    return json_pack("{s:f, s:f, s:f, s:o}", "within_1ms_percent",
-                     100 * recorder_punctual(recorder, 1000000), "within_2ms_percent",
-                     100 * recorder_punctual(recorder, 2000000), "within_10ms_percent",
-                     100 * recorder_punctual(recorder, VERDICT_LATE_NS), "lateness_ms",
-                     distribution(&recorder->lateness));
+static json_t *schedule(const struct round *round) {
+    const struct recorder *recorder = round->recorder;
+
+    return json_pack("{s:b, s:f, s:f, s:f, s:o}", "realtime_priority", round->is_realtime,
+                     "within_1ms_percent", 100 * recorder_punctual(recorder, 1000000),
+                     "within_2ms_percent", 100 * recorder_punctual(recorder, 2000000),
+                     "within_10ms_percent", 100 * recorder_punctual(recorder, VERDICT_LATE_NS),
+                     "lateness_ms", distribution(&recorder->lateness));
 }
 
 static json_t *anomalies(const struct verdict *verdict) {
@@ -120,7 +122,7 @@ static json_t *round_json(const struct report *report, const struct round *round
                   (json_int_t)report->options->stock, "achieved_rate", report_rate(recorder),
                   "outcomes", outcomes(recorder), "expected", expected_name(round->expectation),
                   "as_expected", as_expected(round), "latency_ms", distribution(&recorder->latency),
-                  "service_ms", distribution(&recorder->service), "schedule", schedule(recorder));
+                  "service_ms", distribution(&recorder->service), "schedule", schedule(round));
     json_t *judged = judgement(&round->verdict);
 
     if (json_object_update(json, judged) != 0) {

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "progress.h"
+#include "punctual.h"
 #include "report.h"
 #include "sender.h"
 #include "settings.h"
@@ -153,7 +154,9 @@ static int send_round(struct run *run, struct round *round) {
     snprintf(body, sizeof body, "{\"product_id\":\"%s\"}", round->product.id);
     progress_start(&run->progress, round->item->name, run->plan.count, round->recorder);
     run->sender = &sender;
+    (void)punctual_start(!options->is_ordinary);
     rc = sender_run(&sender);
+    round->is_realtime = punctual_stop();
     run->sender = NULL;
     progress_stop(&run->progress);
     return rc == 0 ? 0 : fail(EXIT_INTERNAL, uv_strerror(rc));

@@ -1,0 +1,16 @@
+/* Real-time priority while a round is sent: the generator shares the machine with the servers that
+ * it loads, and a request that is due goes before their work. */
+#ifndef LOADGEN_PUNCTUAL_H
+#define LOADGEN_PUNCTUAL_H
+
+#include <stdbool.h>
+
+/* Exact timers; and, if `is_wanted`, real-time priority, until punctual_stop() or until this
+ * process has computed for 200 ms without a pause, which sending never does: then the priority is
+ * ordinary again, so that no bug can freeze the machine. False when there is no such priority,
+ * because it is not wanted or not permitted. */
+bool punctual_start(bool is_wanted);
+/* Whether there was such a priority to the end. */
+bool punctual_stop(void);
+
+#endif

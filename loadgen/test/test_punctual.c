@@ -1,0 +1,65 @@
+/* Real-time priority is bounded: a process that computes on and on becomes an ordinary one. */
+#include "punctual.h"
+
+#include "clock.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 20000
+
+static void test_without_a_wish_the_priority_is_ordinary(void **state) {
+    (void)state;
+    assert_false(punctual_start(false));
+    assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+    assert_false(punctual_stop());
+}
+
+static bool start(void) {
+    if (punctual_start(true)) {
+        assert_int_equal(sched_getscheduler(0), SCHED_RR | SCHED_RESET_ON_FORK);
+        return true;
+    }
+    print_message("no real-time priority here\n");
+    return false;
+}
+
+static bool is_ordinary(void) {
+    return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+}
+
+static void test_the_priority_is_given_back(void **state) {
+    bool is_taken = start();
+
+    (void)state;
+    assert_int_equal(punctual_stop(), is_taken);
+    assert_true(is_ordinary());
+}
+
+static void test_a_process_that_never_pauses_loses_the_priority(void **state) {
+    int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
+
+    (void)state;
+    if (!start())
+        return;
+    while (!is_ordinary() && clock_now_ms() < deadline_ms)
+        continue;
+    assert_true(is_ordinary());
+    assert_false(punctual_stop());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_a_wish_the_priority_is_ordinary),
+        cmocka_unit_test(test_the_priority_is_given_back),
+        cmocka_unit_test(test_a_process_that_never_pauses_loses_the_priority),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
