@@ -22,6 +22,9 @@ static struct {
     bool is_lab;
 } set;
 
+/* Connections: sales of one product queue for its row anyway, here in order and at no cost, or in
+ * Postgres, where each waiter is woken for each sale. POST /orders under atomic reaches 1.02 of
+ * pgbench's rate (32 clients, one hot row) with 4 connections per instance, 0.85 with 8. */
 static const struct setting settings[] = {
     {"listen", 0, SETTING_TEXT, &set.listen, "127.0.0.1", "address to listen on", NULL},
     {"port", 'p', SETTING_INT, &set.port, "8001", "port to listen on", "1..65535"},
@@ -29,8 +32,8 @@ static const struct setting settings[] = {
     {"db", 0, SETTING_SECRET, &set.db, NULL, "libpq connection string of the inventory database",
      NULL},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[:password@]host[:port][/db]", NULL},
-    {"db-connections", 0, SETTING_INT, &set.db_connections, "4", "connections to the database",
-     "1..1000"},
+    {"db-connections", 0, SETTING_INT, &set.db_connections, "4",
+     "connections to the database; more contend for a hot row", "1..1000"},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
     {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
     {"drain", 0, SETTING_DURATION, &set.drain_ns, "10s", "how long requests may take after SIGTERM",
@@ -199,6 +202,17 @@ static int check_settings(void) {
     return 0;
 }
 
+/* The server gives up a statement before we do, so that its answer is definite; a connection string
+ * that names options has its own way. */
+static int limit_statements(void) {
+    char options[100];
+
+    (void)snprintf(options, sizeof options,
+                   "-c statement_timeout=%d -c idle_in_transaction_session_timeout=5000",
+                   SERVER_MS);
+    return setenv("PGOPTIONS", options, 0);
+}
+
 int main(int argc, char **argv) {
     int result;
 
@@ -212,12 +226,7 @@ int main(int argc, char **argv) {
         break;
     }
     result = check_settings();
-    /* The server gives up a statement before we do, so that its answer is definite; a connection
-     * string that names options has its own way. */
-    if (result == 0 &&
-        (setenv("PGOPTIONS",
-                "-c statement_timeout=3000 -c idle_in_transaction_session_timeout=5000", 0) != 0 ||
-         uv_loop_init(&program.loop) != 0)) {
+    if (result == 0 && (limit_statements() != 0 || uv_loop_init(&program.loop) != 0)) {
         (void)fprintf(stderr, "inventory-svc: out of memory\n");
         result = 70;
     } else if (result == 0) {

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define NONE_RETURNED_MS 100
-#define LOOK_UP_MS       1000
 #define STRATEGIES_MAX   32
 
 #define X(name, text)    +1
@@ -66,7 +65,7 @@ static enum outcome take_returned(struct live_sale *live) {
 static void answer_again(struct selling *selling, struct live_sale *live) {
     bool is_found;
     enum outcome outcome =
-        reservation_sql_find(live->store->pool, selling->order_id, statement_deadline_ms(),
+        reservation_sql_find(live->store->pool, selling->order_id, live_sale_look_up_due_ms(live),
                              &is_found, &selling->sold, live->sale.message);
 
     if (outcome != OUTCOME_OK)
@@ -86,13 +85,13 @@ static enum outcome look_further(const struct selling *selling, struct live_sale
     bool is_found = false;
 
     if (selling->may_be_repeat && outcome != OUTCOME_REPEATED) {
-        enum outcome looked =
-            reservation_sql_find(live->store->pool, selling->order_id, clock_now_ms() + LOOK_UP_MS,
-                                 &is_found, &found, live->sale.message);
+        enum outcome looked = reservation_sql_find(live->store->pool, selling->order_id,
+                                                   live_sale_look_up_due_ms(live), &is_found,
+                                                   &found, live->sale.message);
         if (is_found)
             return OUTCOME_REPEATED;
-        if (looked != OUTCOME_OK && outcome == OUTCOME_SOLD_OUT)
-            return looked;
+        if (looked != OUTCOME_OK)
+            return OUTCOME_UNKNOWN; /* it may have its unit */
     }
     return outcome == OUTCOME_SOLD_OUT ? take_returned(live) : outcome;
 }
@@ -126,12 +125,13 @@ static void answer(struct selling *selling, struct live_sale *live, enum outcome
     }
 }
 
-static void sell(struct selling *selling, struct store *store, struct product *product) {
+static void sell(struct selling *selling, struct store *store, struct product *product,
+                 int64_t begun_ms) {
     const struct strategy *strategy = product->spec.strategy;
     struct live_sale live;
     enum outcome outcome;
 
-    live_sale_init(&live, store, product, selling->order_id);
+    live_sale_init(&live, store, product, selling->order_id, begun_ms);
     outcome = strategy->sell(&live.sale);
     if (outcome != OUTCOME_SOLD)
         outcome = look_further(selling, &live, outcome);
@@ -141,6 +141,7 @@ static void sell(struct selling *selling, struct store *store, struct product *p
 }
 
 static void sell_of_product(struct selling *selling, struct inventory *inventory) {
+    int64_t begun_ms = clock_now_ms();
     char message[MESSAGE_BYTES];
     struct product *product;
     enum outcome outcome = product_get(inventory->products, selling->product_id, &product, message);
@@ -148,6 +149,8 @@ static void sell_of_product(struct selling *selling, struct inventory *inventory
     if (product == NULL) {
         if (outcome == OUTCOME_OK)
             refuse(selling, 404, "unknown_product", "no product has this id");
+        else if (selling->may_be_repeat)
+            refuse(selling, 504, "unknown", message);
         else if (outcome == OUTCOME_FAILED)
             refuse(selling, 500, "failed", message);
         else
@@ -157,7 +160,7 @@ static void sell_of_product(struct selling *selling, struct inventory *inventory
     if (product->spec.strategy == NULL)
         refuse(selling, 422, "bad_strategy", product->why);
     else
-        sell(selling, &inventory->store, product);
+        sell(selling, &inventory->store, product, begun_ms);
     product_put(product);
 }
 

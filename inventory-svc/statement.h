@@ -8,9 +8,11 @@
 
 #include <inttypes.h>
 
-/* Longer than the server's own statement_timeout of 3 s (main.c), so that a slow statement ends
- * with the server's definite "cancelled" and not with our "unknown". */
+/* A statement with its wait for a connection. Longer than what the server gives a statement
+ * (statement_timeout, set in main.c), so that a slow one ends with the server's definite
+ * "cancelled" and not with our "unknown". */
 #define STATEMENT_MS  4000
+#define SERVER_MS     2000
 
 #define MESSAGE_BYTES 160 /* as in struct sale */
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
-                            struct stock_row *row, char message[MESSAGE_BYTES]) {
+                            struct stock_row *row, int64_t deadline_ms,
+                            char message[MESSAGE_BYTES]) {
     static const struct pg_statement statement = {
         "read_stock",
         "SELECT first_unit, available, version, fence FROM stock"
@@ -12,7 +13,8 @@ enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int sh
         2};
     static struct metric times = STATEMENT_TIMES("read_stock");
     struct number number = number_of(shard);
-    struct pg_query query = {.statement = &statement, .params = {product_id, number.text}};
+    struct pg_query query = {
+        .statement = &statement, .params = {product_id, number.text}, .deadline_ms = deadline_ms};
     enum outcome outcome = statement_read(pool, &query, &times, message);
 
     if (outcome == OUTCOME_OK && query.affected == 0) {
@@ -30,7 +32,8 @@ enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int sh
 }
 
 enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
-                             const struct reservation *sold, char message[MESSAGE_BYTES]) {
+                             const struct reservation *sold, int64_t deadline_ms,
+                             char message[MESSAGE_BYTES]) {
     static const struct pg_statement statement = {
         "write_stock",
         "WITH written AS ("
@@ -47,7 +50,8 @@ enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
     struct pg_query query = {.statement = &statement,
                              .on = on,
                              .params = {sold->order_id, sold->product_id, shard.text, unit.text,
-                                        remaining.text, sold->instance, fence.text}};
+                                        remaining.text, sold->instance, fence.text},
+                             .deadline_ms = deadline_ms};
     enum outcome outcome = statement_write(pool, &query, &times, message);
 
     if (outcome == OUTCOME_OK)
@@ -76,7 +80,7 @@ static enum outcome take(struct pg_pool *pool, struct pg_query *query, struct me
     return outcome;
 }
 
-enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold,
+enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int64_t deadline_ms,
                             char message[MESSAGE_BYTES]) {
     static const struct pg_statement statement = {
         "take_stock",
@@ -92,13 +96,14 @@ enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold,
     struct number shard = number_of(sold->shard);
     struct pg_query query = {
         .statement = &statement,
-        .params = {sold->order_id, sold->product_id, shard.text, sold->instance}};
+        .params = {sold->order_id, sold->product_id, shard.text, sold->instance},
+        .deadline_ms = deadline_ms};
 
     return take(pool, &query, &times, sold, message);
 }
 
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
-                                     char message[MESSAGE_BYTES]) {
+                                     int64_t deadline_ms, char message[MESSAGE_BYTES]) {
     static const struct pg_statement statement = {
         "take_returned",
         "WITH picked AS MATERIALIZED ("
@@ -112,7 +117,8 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
         3};
     static struct metric times = STATEMENT_TIMES("take_returned");
     struct pg_query query = {.statement = &statement,
-                             .params = {sold->order_id, sold->product_id, sold->instance}};
+                             .params = {sold->order_id, sold->product_id, sold->instance},
+                             .deadline_ms = deadline_ms};
 
     return take(pool, &query, &times, sold, message);
 }

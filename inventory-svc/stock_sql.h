@@ -1,6 +1,7 @@
 /* SQL of the stock and of selling from it: each sale is one statement that also writes the ledger.
  *
- * All of these run in a fiber, and set `message` when they return BUSY, UNKNOWN or FAILED. */
+ * All of these run in a fiber, end soon after `deadline_ms`, and set `message` when they return
+ * BUSY, UNKNOWN or FAILED. */
 #ifndef INVENTORY_STOCK_SQL_H
 #define INVENTORY_STOCK_SQL_H
 
@@ -11,20 +12,22 @@
 
 /* Read one row: OK, BUSY, FAILED. */
 enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
-                            struct stock_row *row, char message[MESSAGE_BYTES]);
+                            struct stock_row *row, int64_t deadline_ms,
+                            char message[MESSAGE_BYTES]);
 
 /* Set the row to sold->remaining, whatever it is now, and write `sold` to the ledger. `on` is a
  * held connection or NULL. SOLD, REPEATED, BUSY, UNKNOWN, FAILED. */
 enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
-                             const struct reservation *sold, char message[MESSAGE_BYTES]);
+                             const struct reservation *sold, int64_t deadline_ms,
+                             char message[MESSAGE_BYTES]);
 
 /* Take the last unit of the row, if there is one, and fill in `unit` and `remaining` of `sold`.
  * SOLD, SOLD_OUT, REPEATED, BUSY, UNKNOWN, FAILED. */
-enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold,
+enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int64_t deadline_ms,
                             char message[MESSAGE_BYTES]);
 
 /* The same with a unit that an earlier customer gave back: fills in `shard` and `unit`. */
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
-                                     char message[MESSAGE_BYTES]);
+                                     int64_t deadline_ms, char message[MESSAGE_BYTES]);
 
 #endif

@@ -1,11 +1,14 @@
 /* The store as it is in service.
  *
- * A write that is not answered: look the order up in the ledger once. Found, it is sold. Absent
- * proves nothing, because the statement may still be running, so it stays UNKNOWN and the lock is
- * left to run out instead of being given to the next sale.
+ * A write that is not answered: look the order up in the ledger once. Found, it has its unit, from
+ * this write or from an earlier one of the same order: REPEATED, because the caller may take back
+ * only what is certainly this sale's. Absent proves nothing, because the statement may still be
+ * running, so it stays UNKNOWN and the lock is left to run out instead of being given to the next
+ * sale.
  *
  * A write under a lease: first take a connection, which may mean waiting, and only then ask whether
- * the lease is still ours; so nothing waits between that answer and the sending. */
+ * the lease is still ours; so nothing waits between that answer and the sending. It is not begun
+ * when the sale's own time would end before the server's definite answer. */
 #include "store_live.h"
 
 #include "clock.h"
@@ -19,8 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_UP_MS 2000
-#define NEED_MS    300 /* of lease that a write should have left; a quarter of a short lease */
+#define STATEMENTS_MS 3000 /* of a sale, for all its statements together */
+#define LOOK_UP_MS    500  /* beyond that */
+
+/* The lease that a write should have left: so much that the server gives the write up before the
+ * lease ends, even when this instance or Redis dies right after the sending. A short lease cannot
+ * have that: a third of it then, since renewal begins when two thirds are left. */
+#define NEED_MS (SERVER_MS + 300)
 
 struct store_lock {
     enum lock_kind kind;
@@ -28,30 +36,30 @@ struct store_lock {
     int64_t acquired_ns;
 };
 
-static struct metric wait_times[] = {
-    [LOCK_LOCAL] = {.name = "inventory_lock_wait_seconds",
-                    .help = "Time until a lock was won or given up",
-                    .type = METRIC_TIMES,
-                    .labels = "kind=\"local\""},
-    [LOCK_REDIS] = {.name = "inventory_lock_wait_seconds",
-                    .help = "Time until a lock was won or given up",
-                    .type = METRIC_TIMES,
-                    .labels = "kind=\"redis\""},
-};
+#define TIMES(what, where, text)                                                                   \
+    {                                                                                              \
+        .name = "inventory_lock_" what "_seconds", .help = text, .type = METRIC_TIMES,             \
+        .labels = "kind=\"" where "\""                                                             \
+    }
+#define WAIT_TIMES(where) TIMES("wait", where, "Time until a lock was won or given up")
+#define HOLD_TIMES(where) TIMES("hold", where, "Time from winning a lock to giving it back")
 
+static struct metric wait_times[] = {
+    [LOCK_LOCAL] = WAIT_TIMES("local"), [LOCK_REDIS] = WAIT_TIMES("redis")};
 static struct metric hold_times[] = {
-    [LOCK_LOCAL] = {.name = "inventory_lock_hold_seconds",
-                    .help = "Time from winning a lock to giving it back",
-                    .type = METRIC_TIMES,
-                    .labels = "kind=\"local\""},
-    [LOCK_REDIS] = {.name = "inventory_lock_hold_seconds",
-                    .help = "Time from winning a lock to giving it back",
-                    .type = METRIC_TIMES,
-                    .labels = "kind=\"redis\""},
-};
+    [LOCK_LOCAL] = HOLD_TIMES("local"), [LOCK_REDIS] = HOLD_TIMES("redis")};
 
 static struct live_sale *live_of(struct sale *sale) {
     return (struct live_sale *)(void *)sale;
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* When the next statement of this sale must have ended. */
+static int64_t due_ms(const struct live_sale *live) {
+    return earlier(statement_deadline_ms(), live->deadline_ms);
 }
 
 /* OK, or FAILED when the product's failpoint makes this sale fail here. */
@@ -75,8 +83,8 @@ static enum outcome pass(struct live_sale *live, enum fail_point point) {
 
 static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *row) {
     struct live_sale *live = live_of(sale);
-    enum outcome outcome =
-        stock_sql_read(live->store->pool, live->product->id, shard, row, sale->message);
+    enum outcome outcome = stock_sql_read(live->store->pool, live->product->id, shard, row,
+                                          due_ms(live), sale->message);
 
     return outcome == OUTCOME_OK ? pass(live, FAIL_AFTER_READ) : outcome;
 }
@@ -88,26 +96,25 @@ static void note_sold(struct sale *sale, const struct reservation *sold) {
     sale->fence = sold->fence;
 }
 
-static enum outcome look_up(struct live_sale *live, struct reservation *sold) {
-    struct reservation found = {0};
+int64_t live_sale_look_up_due_ms(const struct live_sale *live) {
+    return earlier(statement_deadline_ms(), live->deadline_ms + LOOK_UP_MS);
+}
+
+static enum outcome look_up(const struct live_sale *live) {
+    struct reservation found;
     char ignored[MESSAGE_BYTES]; /* the write's own message says more */
     bool is_found;
 
-    if (reservation_sql_find(live->store->pool, live->order_id, clock_now_ms() + LOOK_UP_MS,
-                             &is_found, &found, ignored) != OUTCOME_OK ||
-        !is_found)
-        return OUTCOME_UNKNOWN;
-    if (strcmp(found.product_id, live->product->id) != 0)
-        return OUTCOME_REPEATED;
-    *sold = found;
-    return OUTCOME_SOLD;
+    (void)reservation_sql_find(live->store->pool, live->order_id, live_sale_look_up_due_ms(live),
+                               &is_found, &found, ignored);
+    return is_found ? OUTCOME_REPEATED : OUTCOME_UNKNOWN;
 }
 
 /* The end of each way to sell. */
 static enum outcome after_write(struct live_sale *live, enum outcome outcome,
-                                struct reservation *sold) {
+                                const struct reservation *sold) {
     if (outcome == OUTCOME_UNKNOWN)
-        outcome = look_up(live, sold);
+        return look_up(live);
     if (outcome != OUTCOME_SOLD)
         return outcome;
     note_sold(&live->sale, sold);
@@ -124,10 +131,8 @@ static struct reservation begin_reservation(const struct live_sale *live, int sh
 }
 
 static enum outcome check_lock(struct sale *sale, const struct store_lock *lock) {
-    int64_t quarter_ms = sale->options->ttl_ms / 4;
-    uint32_t need_ms = lock->kind == LOCK_LOCAL ? 1
-                       : quarter_ms < NEED_MS   ? (uint32_t)quarter_ms
-                                                : NEED_MS;
+    uint32_t need_ms =
+        lock->kind == LOCK_LOCAL ? 1 : (uint32_t)earlier(NEED_MS, sale->options->ttl_ms / 3);
 
     if (lk_lease_check(lock->lease, need_ms) == LK_OK)
         return OUTCOME_OK;
@@ -142,13 +147,14 @@ static enum outcome write_now(struct live_sale *live, struct pg_conn *on,
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    return stock_sql_write(live->store->pool, on, sold, live->sale.message);
+    return stock_sql_write(live->store->pool, on, sold, due_ms(live), live->sale.message);
 }
 
 static enum outcome write_under_lease(struct live_sale *live, const struct store_lock *under,
                                       const struct reservation *sold) {
     struct sale *sale = &live->sale;
-    struct pg_conn *conn = pg_hold(live->store->pool, statement_deadline_ms());
+    struct pg_conn *conn =
+        pg_hold(live->store->pool, earlier(due_ms(live), live->deadline_ms - SERVER_MS));
     enum outcome outcome;
 
     if (conn == NULL) {
@@ -206,13 +212,14 @@ static enum outcome take_stock(struct sale *sale, int shard) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = stock_sql_take(live->store->pool, &sold, sale->message);
+    outcome = stock_sql_take(live->store->pool, &sold, due_ms(live), sale->message);
     return after_write(live, outcome, &sold);
 }
 
 enum outcome live_sale_take_returned(struct live_sale *live) {
     struct reservation sold = begin_reservation(live, 0);
-    enum outcome outcome = stock_sql_take_returned(live->store->pool, &sold, live->sale.message);
+    enum outcome outcome =
+        stock_sql_take_returned(live->store->pool, &sold, due_ms(live), live->sale.message);
 
     return after_write(live, outcome, &sold);
 }
@@ -272,7 +279,7 @@ static void work(struct sale *sale) {
 }
 
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
-                    const char *order_id) {
+                    const char *order_id, int64_t begun_ms) {
     static const struct store_ops ops = {.read_stock = read_stock,
                                          .write_stock = write_stock,
                                          .take_stock = take_stock,
@@ -289,7 +296,8 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
         .store = store,
         .product = product,
         .order_id = order_id,
-        .lock_deadline_ms = clock_now_ms() + options->wait_ms,
+        .lock_deadline_ms = begun_ms + options->wait_ms,
+        .deadline_ms = begun_ms + options->wait_ms + options->work_ms + STATEMENTS_MS,
     };
 }
 

@@ -28,13 +28,18 @@ struct live_sale {
     struct product *product; /* in use until the sale is over */
     const char *order_id;
     int64_t lock_deadline_ms; /* for all locks of this sale together */
+    int64_t deadline_ms;      /* for all that it does, but for a last look at the ledger */
     bool has_passed;          /* the product's failpoint */
     bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
 };
 
-/* Begin a sale; it ends by itself. `order_id` is not copied. */
+/* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default
+ * options, so that whoever asked (order-svc: for 9 s) gets a definite answer. `order_id` is not
+ * copied. */
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
-                    const char *order_id);
+                    const char *order_id, int64_t begun_ms);
+/* When a look at the ledger on behalf of this sale must have ended. */
+int64_t live_sale_look_up_due_ms(const struct live_sale *live);
 
 /* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
  * none, REPEATED, BUSY, UNKNOWN, FAILED. */

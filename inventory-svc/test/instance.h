@@ -82,8 +82,8 @@ static inline int make_schema(void **state) {
     }
     (void)alarm(PATIENCE_S);
     log_init("test", LOG_ERROR);
-    (void)snprintf(text, sizeof text, "-c search_path=inventory_%ld -c statement_timeout=3000",
-                   (long)getpid());
+    (void)snprintf(text, sizeof text, "-c search_path=inventory_%ld -c statement_timeout=%d",
+                   (long)getpid(), SERVER_MS);
     assert_int_equal(setenv("PGOPTIONS", text, 1), 0);
     instance.admin = PQconnectdb(conninfo);
     if (PQstatus(instance.admin) != CONNECTION_OK)

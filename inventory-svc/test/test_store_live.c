@@ -3,10 +3,18 @@
 #include "instance.h"
 
 static void wait_until_blocked(void) {
-    while (ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = '%s'"
-               " AND wait_event_type = 'Lock'",
-               instance.name) == 0)
+    static const char blocked[] =
+        "SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
+        " WHERE application_name = '%s' AND wait_event_type = 'Lock'";
+
+    while (ask(blocked, instance.name) == 0)
         (void)uv_run(&instance.loop, UV_RUN_NOWAIT);
+}
+
+static void cut_blocked(void) {
+    (void)ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+              " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
+              instance.name);
 }
 
 static void lock_stock_row(const char *id) {
@@ -62,9 +70,7 @@ static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
     lock_stock_row(id);
     begin(&buyer, id, NULL);
     wait_until_blocked();
-    (void)ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-              " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
-              instance.name);
+    cut_blocked();
     finish(&buyer, 1);
     assert_int_equal(buyer.selling.status, 504);
     assert_string_equal(buyer.selling.code, "unknown");
@@ -87,6 +93,74 @@ static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
     assert_int_equal(twins(id), 0);
     assert_int_equal(sell(&again, id, first.order_id), 200);
     assert_int_equal(again.selling.sold.unit, 5);
+}
+
+/* Whoever asked may take back what is certainly new, so what was perhaps there before is not. */
+static void test_an_unknown_write_that_the_ledger_has_is_a_repeat(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT], sql[300];
+
+    (void)state;
+    make_product(id, "atomic", 5);
+    lay_out(id);
+    lock_stock_row(id);
+    begin(&buyer, id, NULL);
+    wait_until_blocked();
+    (void)snprintf(sql, sizeof sql, "INSERT INTO reservation VALUES ('%s', '%s', 0, 4, 3, 'x', 0)",
+                   buyer.order_id, id);
+    run_sql(sql);
+    cut_blocked();
+    run_sql("COMMIT");
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.status, 200);
+    assert_int_equal(buyer.selling.sold.unit, 4);
+}
+
+/* The ledger cannot be asked, so that this very request sold nothing is no answer. */
+static void test_a_repeat_that_cannot_be_looked_up_is_unknown(void **state) {
+    static const struct pg_pool_options nowhere = {.conninfo = "host=127.0.0.1 port=1"};
+    struct store *store = &instance.inventory.store;
+    struct pg_pool *usual = store->pool;
+    struct buyer first, again;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic,wait=0", 5);
+    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &nowhere), 0);
+    begin(&again, id, first.order_id);
+    finish(&again, 1);
+    assert_int_equal(again.selling.status, 504);
+    assert_int_equal(sell(&again, id, NULL), 503);
+    pg_pool_close(store->pool, on_closed, NULL);
+    store->pool = usual;
+}
+
+static void take_late(void *arg) {
+    struct live_sale *live = arg;
+
+    assert_int_equal(store_take_stock(&live->sale, 0), OUTCOME_BUSY);
+    live->sale.shard = -1;
+}
+
+static void test_a_sale_past_its_deadline_sends_nothing(void **state) {
+    struct live_sale live;
+    struct buyer buyer;
+    char id[UUID_TEXT], message[MESSAGE_BYTES];
+    struct product *product;
+
+    (void)state;
+    make_product(id, "atomic,wait=1s,work=1s", 5);
+    lay_out(id);
+    assert_int_equal(product_get(instance.inventory.products, id, &product, message), OUTCOME_OK);
+    uuid_v7(buyer.order_id);
+    live_sale_init(&live, &instance.inventory.store, product, buyer.order_id,
+                   clock_now_ms() - 1000 - 1000 - 3000);
+    assert_int_equal(fiber_start(take_late, &live), 0);
+    while (live.sale.shard == 0)
+        (void)uv_run(&instance.loop, UV_RUN_NOWAIT);
+    product_put(product);
+    assert_int_equal(left(id), 4);
 }
 
 static void test_a_lock_not_won_in_time_is_busy(void **state) {
@@ -157,6 +231,17 @@ static void test_a_pause_before_the_check_sells_nothing(void **state) {
     assert_int_equal(sell(&buyer, id, NULL), 201);
 }
 
+/* By the TTL alone it could still write, but nothing would be left for a slow statement. */
+static void test_a_write_needs_a_third_of_the_lease(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis,ttl=1500ms,fail=after-read:pause=1100ms@1", 5);
+    assert_int_equal(sell(&buyer, id, NULL), 503);
+    assert_int_equal(left(id), 5);
+}
+
 static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **state) {
     struct store *store = &instance.inventory.store;
     struct lk_client_options options = {.size = sizeof options, .cleanup_ms = 1};
@@ -215,10 +300,14 @@ int main(void) {
         TEST(test_a_write_that_the_server_cancels_sells_nothing),
         TEST(test_a_write_whose_connection_is_cut_is_unknown),
         TEST(test_an_unknown_write_keeps_the_lock_until_its_ttl),
+        TEST(test_an_unknown_write_that_the_ledger_has_is_a_repeat),
+        TEST(test_a_repeat_that_cannot_be_looked_up_is_unknown),
+        TEST(test_a_sale_past_its_deadline_sends_nothing),
         TEST(test_a_lock_not_won_in_time_is_busy),
         TEST(test_each_failpoint_with_error_ends_the_sale),
         TEST(test_a_dropped_reply_is_a_sale),
         TEST(test_a_pause_before_the_check_sells_nothing),
+        TEST(test_a_write_needs_a_third_of_the_lease),
         TEST(test_without_redis_nothing_is_sold_and_nobody_waits_for_ever),
         TEST(test_without_memory_for_the_lock_nothing_is_sold),
         TEST(test_no_failed_allocation_sells_without_saying_so),
