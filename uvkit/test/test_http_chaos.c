@@ -1,0 +1,189 @@
+/* Thousands of lives of clients that send, stall, half-close, reset and pipeline at random, with a
+ * fixed seed: the HTTP server must outlive them all and lose nothing. */
+#include "http_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define AT_ONCE    40
+#define LIVES      2500
+#define HOST       "Host: test\r\n"
+#define POST(more) "POST /echo HTTP/1.1\r\n" HOST more "\r\n"
+
+static const char *const pieces[] = {
+    "GET / HTTP/1.1\r\n" HOST "\r\n",
+    "GET / HTTP/1.1\r\n" HOST "\r\n",
+    "HEAD / HTTP/1.1\r\n" HOST "\r\n",
+    "GET / HTTP/1.0\r\n\r\n",
+    "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n",
+    "GET /wait HTTP/1.1\r\n" HOST "\r\n",
+    "GET /wait HTTP/1.1\r\n" HOST "\r\n",
+    "GET /large HTTP/1.1\r\n" HOST "\r\n",
+    "GET /drop HTTP/1.1\r\n" HOST "\r\n",
+    "GET /silent HTTP/1.1\r\n" HOST "\r\n",
+    "GET /none HTTP/1.1\r\n" HOST "\r\n",
+    POST("Content-Length: 5\r\n") "hello",
+    POST("Content-Length: 5\r\nExpect: 100-continue\r\n") "hello",
+    POST("Content-Length: 999999\r\nExpect: 100-continue\r\n"),
+    POST("Transfer-Encoding: chunked\r\n") "5;a=b\r\nhello\r\n0\r\nA: b\r\n\r\n",
+    POST("Transfer-Encoding: chunked\r\n") "fffff\r\nhello",
+    "\r\n\r\n",
+    "nonsense",
+};
+
+struct life {
+    struct http_peer peer;
+    char text[4096];
+    size_t length, sent;
+    bool is_shut;
+};
+
+static uint64_t seed;
+
+static unsigned below(unsigned limit) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (unsigned)(seed >> 32) % limit;
+}
+
+static void be_born(struct life *life, struct http_fixture *fixture) {
+    life->length = life->sent = 0;
+    life->is_shut = false;
+    for (unsigned left = below(8); left > 0; left--) {
+        const char *piece = pieces[below(sizeof pieces / sizeof *pieces)];
+
+        memcpy(life->text + life->length, piece, strlen(piece));
+        life->length += strlen(piece);
+    }
+    http_peer_open(&life->peer, &fixture->loop, fixture->port);
+}
+
+static void send_some(struct life *life) {
+    size_t left = life->length - life->sent;
+    ssize_t sent;
+
+    if (left == 0 || life->is_shut)
+        return;
+    sent = send(life->peer.fd, life->text + life->sent, below(3) ? left : below((unsigned)left + 1),
+                MSG_DONTWAIT | MSG_NOSIGNAL);
+    life->sent += sent > 0 ? (size_t)sent : 0;
+}
+
+static void read_some(const struct life *life) {
+    static char bytes[256 * 1024];
+
+    (void)recv(life->peer.fd, bytes, below(2) ? sizeof bytes : 100, MSG_DONTWAIT);
+}
+
+/* One act of a life; false: it was the last. */
+static bool act(struct life *life) {
+    switch (below(16)) {
+    case 0:
+        http_peer_close(&life->peer);
+        return false;
+    case 1:
+        http_peer_reset(&life->peer);
+        return false;
+    case 2:
+        (void)shutdown(life->peer.fd, SHUT_WR);
+        life->is_shut = true;
+        return true;
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+        read_some(life);
+        return true;
+    default:
+        send_some(life);
+        return true;
+    }
+}
+
+static void live(struct http_fixture *fixture, struct life *lives) {
+    for (unsigned born = AT_ONCE; born < LIVES;) {
+        struct life *life = &lives[below(AT_ONCE)];
+
+        if (!act(life)) {
+            be_born(life, fixture);
+            born++;
+        }
+        if (below(2))
+            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        if (below(20) == 0)
+            http_fixture_let_go(fixture);
+    }
+}
+
+static bool is_at_rest(void *arg) {
+    struct http_fixture *fixture = arg;
+    struct http_server_stats stats;
+
+    http_fixture_let_go(fixture);
+    http_server_stats(fixture->server, &stats);
+    return stats.connections == 1 && stats.in_flight == 0;
+}
+
+static void spend_lives(const struct http_server_options *limits, bool closes_in_the_middle) {
+    struct http_fixture *fixture = http_fixture_open(limits);
+    struct life *lives = calloc(AT_ONCE, sizeof *lives);
+
+    assert_non_null(lives);
+    for (int i = 0; i < AT_ONCE; i++)
+        be_born(&lives[i], fixture);
+    live(fixture, lives);
+    if (closes_in_the_middle)
+        http_fixture_close(fixture);
+    for (int i = 0; i < AT_ONCE; i++)
+        http_peer_close(&lives[i].peer);
+    free(lives);
+    if (closes_in_the_middle)
+        return;
+    http_peer_wait(&fixture->loop, is_at_rest, fixture);
+    http_peer_say(&fixture->peer, pieces[0]);
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    http_fixture_close(fixture);
+}
+
+static void test_server_outlives_chaotic_clients(void **state) {
+    const struct http_server_options limits = {.header_limit = 256};
+
+    (void)state;
+    seed = 1;
+    spend_lives(&limits, false);
+}
+
+static void test_server_outlives_them_with_tight_limits(void **state) {
+    const struct http_server_options limits = {
+        .header_timeout_ms = 40, .body_limit = 4, .connection_limit = 30};
+
+    (void)state;
+    seed = 2;
+    spend_lives(&limits, false);
+}
+
+static void test_server_may_close_amid_chaos(void **state) {
+    const struct http_server_options limits = {0};
+
+    (void)state;
+    seed = 3;
+    spend_lives(&limits, true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_outlives_chaotic_clients),
+        cmocka_unit_test(test_server_outlives_them_with_tight_limits),
+        cmocka_unit_test(test_server_may_close_amid_chaos),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* Thousands of calls to a server that answers, splits, truncates, lies, resets and falls silent at
+ * random, with a fixed seed: each call ends once, with its own answer, and NOT_SENT means just
+ * that. */
+#include "http_client_fixture.h"
+
+#define CALLS       3000
+#define AT_ONCE     60
+#define CONNECTIONS 8
+
+/* The server's end of one connection. */
+struct end {
+    int fd; /* -1: none */
+    char text[8192];
+    size_t length;
+};
+
+struct chaos {
+    struct fixture *fixture;
+    struct record *records; /* CALLS of them */
+    char (*targets)[16];    /* "/<number>" */
+    bool *has_arrived;      /* at the server, by number */
+    struct end ends[4 * CONNECTIONS];
+    unsigned started, outcomes[3];
+};
+
+static uint64_t seed;
+
+static unsigned below(unsigned limit) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (unsigned)(seed >> 32) % limit;
+}
+
+static void close_end(struct end *end, bool is_reset) {
+    struct linger reset = {.l_onoff = 1};
+
+    if (is_reset)
+        (void)setsockopt(end->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    (void)close(end->fd);
+    end->fd = -1;
+}
+
+static void tell(struct end *end, const char *text, size_t length) {
+    (void)send(end->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void answer(struct end *end, const char *number) {
+    char reply[512];
+    int length = snprintf(reply, sizeof reply,
+                          below(2) ? "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s"
+                                   : "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                     "%zx\r\n%s\r\n0\r\n\r\n",
+                          strlen(number), number);
+    unsigned way = below(12);
+
+    if (way == 4) { /* at once: nobody could tell a second one that comes later from the next */
+        memcpy(reply + length, reply, (size_t)length);
+        length *= 2;
+    }
+    if (way == 0)
+        tell(end, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    if (way == 1)
+        tell(end, "garbage\r\n\r\n", 11);
+    else if (way == 2)
+        tell(end, reply, below((unsigned)length));
+    else if (way != 3)
+        tell(end, reply, (size_t)length);
+    if (way == 1 || way == 2 || way == 5 || way == 6)
+        close_end(end, way == 6 || below(2) == 0);
+}
+
+static void receive(struct chaos *chaos, struct end *end) {
+    ssize_t got =
+        recv(end->fd, end->text + end->length, sizeof end->text - 1 - end->length, MSG_DONTWAIT);
+    char *request;
+    unsigned number;
+
+    if (got == 0 || (got < 0 && errno != EAGAIN)) {
+        close_end(end, false);
+        return;
+    }
+    end->length += got > 0 ? (size_t)got : 0;
+    end->text[end->length] = '\0';
+    request = strstr(end->text, "GET /");
+    if (request == NULL || strstr(request, "\r\n\r\n") == NULL)
+        return;
+    number = (unsigned)strtoul(request + 5, NULL, 10);
+    assert_true(number < CALLS);
+    assert_false(chaos->has_arrived[number]); /* never sent twice */
+    chaos->has_arrived[number] = true;
+    end->length = 0;
+    end->text[0] = '\0';
+    answer(end, chaos->targets[number] + 1);
+}
+
+static void accept_into(struct chaos *chaos, struct end *end) {
+    end->length = 0;
+    end->text[0] = '\0';
+    end->fd = accept4(chaos->fixture->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static void serve(struct chaos *chaos) {
+    struct end *end = &chaos->ends[below(sizeof chaos->ends / sizeof *chaos->ends)];
+
+    if (end->fd < 0)
+        accept_into(chaos, end);
+    else if (below(40) == 0)
+        close_end(end, below(2) == 0);
+    else
+        receive(chaos, end);
+}
+
+static void start_call(struct chaos *chaos) {
+    unsigned number = chaos->started++;
+    struct record *record = &chaos->records[number];
+
+    (void)snprintf(chaos->targets[number], sizeof *chaos->targets, "/%u", number);
+    *record = (struct record){
+        .call = {.method = "GET",
+                 .target = chaos->targets[number],
+                 .deadline_ms = clock_now_ms() + (below(4) == 0 ? (int)below(10) : 100),
+                 .data = record},
+        .fixture = chaos->fixture};
+    http_client_call(chaos->fixture->client, &record->call, on_ended);
+}
+
+static void judge(struct chaos *chaos) {
+    for (unsigned i = 0; i < CALLS; i++) {
+        struct record *record = &chaos->records[i];
+
+        assert_int_equal(record->callbacks, 1);
+        chaos->outcomes[record->call.outcome]++;
+        if (record->call.outcome == HTTP_CALL_ANSWERED)
+            assert_string_equal(record->reply, chaos->targets[i] + 1);
+        if (record->call.outcome == HTTP_CALL_NOT_SENT)
+            assert_false(chaos->has_arrived[i]);
+    }
+    for (int outcome = 0; outcome < 3; outcome++)
+        assert_true(chaos->outcomes[outcome] > 0);
+}
+
+static void expect_client_unharmed(struct chaos *chaos) {
+    struct http_client_stats stats = stats_of(chaos->fixture);
+
+    assert_int_equal(stats.queued, 0);
+    assert_int_equal(stats.in_flight, 0);
+    assert_true(stats.connections <= CONNECTIONS);
+}
+
+static struct chaos *open_chaos(struct fixture *fixture) {
+    struct chaos *chaos = calloc(1, sizeof *chaos);
+
+    assert_non_null(chaos);
+    chaos->fixture = fixture;
+    chaos->records = calloc(CALLS, sizeof *chaos->records);
+    chaos->targets = calloc(CALLS, sizeof *chaos->targets);
+    chaos->has_arrived = calloc(CALLS, sizeof *chaos->has_arrived);
+    assert_true(chaos->records && chaos->targets && chaos->has_arrived);
+    for (size_t i = 0; i < sizeof chaos->ends / sizeof *chaos->ends; i++)
+        chaos->ends[i].fd = -1;
+    open_client(fixture, (struct http_client_options){
+                             .connections = CONNECTIONS, .queue = AT_ONCE / 2, .idle_ms = 20});
+    return chaos;
+}
+
+static void close_chaos(struct chaos *chaos) {
+    for (size_t i = 0; i < sizeof chaos->ends / sizeof *chaos->ends; i++)
+        if (chaos->ends[i].fd >= 0)
+            (void)close(chaos->ends[i].fd);
+    free(chaos->records);
+    free(chaos->targets);
+    free(chaos->has_arrived);
+    free(chaos);
+}
+
+static void live(struct chaos *chaos) {
+    struct fixture *fixture = chaos->fixture;
+
+    wait_until(fixture, fixture->ended == CALLS) {
+        for (int i = 0; i < 30; i++) {
+            serve(chaos);
+            if (chaos->started < CALLS && chaos->started - fixture->ended < AT_ONCE)
+                start_call(chaos);
+            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        }
+    }
+}
+
+static void test_every_call_ends_once_with_its_own_answer(void **state) {
+    struct chaos *chaos = open_chaos(*state);
+
+    seed = 1;
+    live(chaos);
+    expect_client_unharmed(chaos);
+    judge(chaos);
+    close_chaos(chaos);
+}
+
+static void test_client_may_close_amid_chaos(void **state) {
+    struct fixture *fixture = *state;
+    struct chaos *chaos = open_chaos(fixture);
+
+    seed = 2;
+    wait_until(fixture, chaos->started == CALLS) {
+        for (int i = 0; i < 10; i++) {
+            serve(chaos);
+            if (chaos->started < CALLS && chaos->started - fixture->ended < AT_ONCE)
+                start_call(chaos);
+        }
+    }
+    close_client(fixture);
+    assert_int_equal(fixture->ended, CALLS);
+    judge(chaos);
+    close_chaos(chaos);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_every_call_ends_once_with_its_own_answer, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_client_may_close_amid_chaos, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
