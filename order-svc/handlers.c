@@ -46,6 +46,16 @@ static bool take_product(struct http_exchange *exchange, struct placement *place
     return is_good;
 }
 
+/* The order is placed, so a reply that cannot be made is not a 500: that would deny it. */
+static void reply_order(struct http_exchange *exchange, const struct placement *placement) {
+    json_t *body = order_json(&placement->order);
+
+    if (body != NULL)
+        http_reply_json(exchange, placement->status, body);
+    else
+        http_reply_error(exchange, 504, "unknown", "placed, but out of memory for the reply");
+}
+
 static bool is_sold(const struct placement *placement) {
     return placement->outcome == ORDER_PLACED || placement->outcome == ORDER_REPEATED;
 }
@@ -72,7 +82,7 @@ static void on_post_order(struct http_exchange *exchange, void *data) {
     order_place(data, &placement);
     reply_headers(exchange, &placement);
     if (is_sold(&placement))
-        http_reply_json(exchange, placement.status, order_json(&placement.order));
+        reply_order(exchange, &placement);
     else
         http_reply_error(exchange, placement.status, placement.error, "%s", placement.message);
 }
@@ -122,7 +132,7 @@ static void relay(struct http_exchange *exchange, struct order_svc *svc, const c
         http_reply_json(exchange, answer.status, json_incref(answer.body));
     else
         http_reply_error(exchange, 503, "busy", "no inventory instance answered: %s",
-                         answer.message);
+                         answer.message[0] != '\0' ? answer.message : "not with JSON");
     json_decref(answer.body);
 }
 

@@ -28,6 +28,7 @@ struct instance {
 
 struct inventory {
     unsigned count, next, open;
+    bool is_closing;
     struct instance instances[INSTANCES_MAX];
     http_client_cb on_closed;
     void *data;
@@ -63,7 +64,6 @@ static int open_instance(struct inventory *inventory, uv_loop_t *loop, const cha
     instance->up = (struct metric){"order_inventory_up",   "1 while the instance is in use",
                                    .type = METRIC_GAUGE,   .labels = instance->label,
                                    .read = instance_is_up, .data = instance};
-    metric_register(&instance->up);
     inventory->count++;
     inventory->open++;
     return 0;
@@ -105,6 +105,9 @@ static void on_instance_closed(void *data) {
 }
 
 void inventory_close(struct inventory *inventory, http_client_cb cb, void *data) {
+    if (inventory->is_closing)
+        return;
+    inventory->is_closing = true;
     inventory->on_closed = cb;
     inventory->data = data;
     for (unsigned i = 0; i < inventory->count; i++)
@@ -129,6 +132,11 @@ int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, ch
     else
         free(inventory);
     return code;
+}
+
+void inventory_register_metrics(struct inventory *inventory) {
+    for (unsigned i = 0; i < inventory->count; i++)
+        metric_register(&inventory->instances[i].up);
 }
 
 bool inventory_is_up(const struct inventory *inventory) {
@@ -165,36 +173,47 @@ static struct instance *choose(struct inventory *inventory, uint64_t tried, int6
     return best;
 }
 
-static void note_outcome(struct instance *instance, const struct http_call *call) {
+static void note_answer(struct instance *instance) {
+    if (instance->skip_until_ms != 0)
+        log_info("inventory instance is back", "url=%s", instance->url);
+    instance->skip_until_ms = instance->pause_ms = 0;
+}
+
+static void note_not_sent(struct instance *instance, const char *error) {
     struct http_client_stats stats;
     char quoted[128];
 
-    if (call->outcome != HTTP_CALL_NOT_SENT) {
-        if (instance->skip_until_ms != 0)
-            log_info("inventory instance is back", "url=%s", instance->url);
-        instance->skip_until_ms = instance->pause_ms = 0;
-        return;
-    }
     http_client_stats(instance->client, &stats);
     if (stats.connect_failures == 0)
         return; /* not its fault: the deadline passed or the queue was full */
     if (instance->skip_until_ms == 0)
         log_warn("inventory instance is down", "url=%s error=%s", instance->url,
-                 log_quote(quoted, sizeof quoted, call->error));
+                 log_quote(quoted, sizeof quoted, error));
     instance->pause_ms = instance->pause_ms == 0 ? PAUSE_FIRST_MS : instance->pause_ms * 2;
     if (instance->pause_ms > PAUSE_MAX_MS)
         instance->pause_ms = PAUSE_MAX_MS;
     instance->skip_until_ms = clock_now_ms() + instance->pause_ms;
 }
 
-static void take_answer(struct http_call *call, struct inventory_answer *answer) {
+static void note_outcome(struct instance *instance, const struct http_call *call) {
+    switch (call->outcome) {
+    case HTTP_CALL_ANSWERED:
+        note_answer(instance);
+        return;
+    case HTTP_CALL_NOT_SENT:
+        note_not_sent(instance, call->error);
+        return;
+    case HTTP_CALL_UNKNOWN: /* it may just have died, or be slow */
+        return;
+    }
+}
+
+static void take_answer(const struct http_call *call, struct inventory_answer *answer) {
     answer->outcome = call->outcome;
     answer->status = call->status;
+    snprintf(answer->message, sizeof answer->message, "%s", call->error != NULL ? call->error : "");
     if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0)
         answer->body = json_loadb(call->reply, call->reply_length, 0, NULL);
-    else
-        snprintf(answer->message, sizeof answer->message, "%s",
-                 call->error != NULL ? call->error : "");
 }
 
 static void call_until_sent(struct inventory *inventory, struct http_call *call,
@@ -202,7 +221,8 @@ static void call_until_sent(struct inventory *inventory, struct http_call *call,
     uint64_t tried = 0;
     struct instance *instance;
 
-    while ((instance = choose(inventory, tried, clock_now_ms())) != NULL) {
+    while (!inventory->is_closing &&
+           (instance = choose(inventory, tried, clock_now_ms())) != NULL) {
         tried |= UINT64_C(1) << (instance - inventory->instances);
         (void)http_client_await(instance->client, call);
         note_outcome(instance, call);
@@ -224,7 +244,8 @@ void inventory_call(struct inventory *inventory, const char *method, const char 
                              .body_length = text != NULL ? strlen(text) : 0,
                              .deadline_ms = deadline_ms};
 
-    *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT};
+    *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT,
+                                        .message = "the service is closing"};
     if (body != NULL && text == NULL)
         snprintf(answer->message, sizeof answer->message, "out of memory");
     else

@@ -17,8 +17,13 @@ struct inventory;
 __attribute__((warn_unused_result)) int inventory_open(struct inventory **inventory,
                                                        uv_loop_t *loop, const char *urls, char *why,
                                                        size_t why_size);
-/* `cb` runs once, later, with everything freed. */
+/* `cb` runs once, later, with everything freed. Calls under way end first, and go to no other
+ * instance. */
 void inventory_close(struct inventory *inventory, http_client_cb cb, void *data);
+
+/* One gauge for each instance; it is read as long as the process has metrics, so `inventory` must
+ * live as long as they are asked for. */
+void inventory_register_metrics(struct inventory *inventory);
 
 /* True when at least one instance is not known to be down. */
 bool inventory_is_up(const struct inventory *inventory);

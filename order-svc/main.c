@@ -92,6 +92,7 @@ static int open_pools(struct program *program, uv_loop_t *loop) {
         fprintf(stderr, "order-svc: --inventory: %s\n", why);
         return 64;
     }
+    inventory_register_metrics(program->svc.inventory);
     settle_start(&program->settle, loop, program->svc.inventory, program->svc.pool,
                  program->svc.settle_after_ms, set.settle_every / 1000000);
     return 0;

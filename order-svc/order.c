@@ -4,7 +4,10 @@
  * Failures: nothing reserved → the reason, and nothing to undo. Reserved, and the order certainly
  * not recorded → the reservation is cancelled, and the answer is "busy". Whatever cannot be learned
  * is "unknown": if a unit was taken, settling records its order later (settle.h), and a repeat with
- * the same key finds it. */
+ * the same key finds it.
+ *
+ * An order under the customer's own key is never cancelled: a repeat of it may be recording it at
+ * this very moment, in this process or another. */
 #include "order.h"
 
 #include "clock.h"
@@ -54,9 +57,12 @@ __attribute__((format(printf, 3, 4))) static void end(struct placement *placemen
 /* What was refused by inventory-svc is passed on with its own status, code and reason. */
 static void pass_on(struct placement *placement, enum order_outcome outcome,
                     const struct inventory_answer *answer) {
+    const char *code = inventory_text(answer, "error");
+
     end(placement, outcome, "%s", inventory_text(answer, "message"));
     placement->status = answer->status;
-    snprintf(placement->error, sizeof placement->error, "%s", inventory_text(answer, "error"));
+    if (code[0] != '\0')
+        snprintf(placement->error, sizeof placement->error, "%s", code);
 }
 
 /* Read the reserved unit into the order; false when the answer is not what inventory-svc promises.
@@ -72,19 +78,38 @@ static bool take_unit(struct order *order, const struct inventory_answer *answer
     return json_is_integer(unit) && json_is_integer(remaining) && order->price[0] != '\0';
 }
 
+/* The customer can find out: the order id is the key. */
+static void end_unknown(struct placement *placement, const char *why) {
+    char quoted[300];
+
+    log_warn("order unknown", "order=%s why=%s", placement->order.order_id,
+             log_quote(quoted, sizeof quoted, why));
+    end(placement, ORDER_UNKNOWN, "a unit may have been sold; ask again with Idempotency-Key: %s",
+        placement->order.order_id);
+}
+
+/* Anything but a refusal in inventory-svc's own words may hide a sale. */
+static void judge_failure(struct placement *placement, const struct inventory_answer *answer) {
+    const char *message =
+        answer->outcome == HTTP_CALL_UNKNOWN ? answer->message : inventory_text(answer, "message");
+    char why[200];
+
+    if (answer->status == 500 && strcmp(inventory_text(answer, "error"), "failed") == 0) {
+        end(placement, ORDER_FAILED, "the inventory failed: %s; nothing was sold", message);
+        return;
+    }
+    snprintf(why, sizeof why, "the inventory gave no outcome: status %d %s", answer->status,
+             message);
+    end_unknown(placement, why);
+}
+
 static void judge_reservation(struct placement *placement, const struct inventory_answer *answer) {
     if (answer->outcome == HTTP_CALL_NOT_SENT) {
         end(placement, ORDER_BUSY, "no inventory instance could be reached: %s; nothing was sold",
             answer->message);
-    } else if (answer->outcome == HTTP_CALL_UNKNOWN || answer->status == 504) {
-        end(placement, ORDER_UNKNOWN,
-            "the inventory did not answer: a unit may have been sold; ask again with the "
-            "same Idempotency-Key");
-    } else if (answer->status == 201 || answer->status == 200) {
-        if (take_unit(&placement->order, answer))
-            end(placement, ORDER_PLACED, "%s", "");
-        else
-            end(placement, ORDER_UNKNOWN, "the inventory's answer was not understood");
+    } else if ((answer->status == 201 || answer->status == 200) &&
+               take_unit(&placement->order, answer)) {
+        end(placement, ORDER_PLACED, "%s", "");
     } else if (answer->status == 409) {
         pass_on(placement, ORDER_SOLD_OUT, answer);
     } else if (answer->status == 503) {
@@ -92,8 +117,7 @@ static void judge_reservation(struct placement *placement, const struct inventor
     } else if (answer->status >= 400 && answer->status < 500) {
         pass_on(placement, ORDER_REFUSED, answer);
     } else {
-        end(placement, ORDER_FAILED, "the inventory failed with status %d; nothing was sold",
-            answer->status);
+        judge_failure(placement, answer);
     }
 }
 
@@ -103,12 +127,17 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
     const struct order *order = &placement->order;
     struct inventory_answer answer;
     char target[96], headers[80] = "";
+    json_t *body = json_pack("{s:s}", "order_id", order->order_id);
 
+    if (body == NULL) {
+        end(placement, ORDER_BUSY, "out of memory; nothing was sold");
+        return;
+    }
     snprintf(target, sizeof target, "/products/%s/reservations", order->product_id);
     if (placement->is_key_given)
         snprintf(headers, sizeof headers, "Idempotency-Key: %s\r\n", order->order_id);
-    inventory_call(svc->inventory, "POST", target, headers[0] != '\0' ? headers : NULL,
-                   json_pack("{s:s}", "order_id", order->order_id), deadline_ms, &answer);
+    inventory_call(svc->inventory, "POST", target, headers[0] != '\0' ? headers : NULL, body,
+                   deadline_ms, &answer);
     judge_reservation(placement, &answer);
     *is_new = answer.status == 201;
     json_decref(answer.body);
@@ -127,22 +156,22 @@ static bool cancel(struct order_svc *svc, const struct order *order, int64_t dea
     return is_certain;
 }
 
-/* The order is certainly not recorded. Undo a unit that this call took, unless so much time has
- * passed that settling may be about to record the order. */
+/* This call has not recorded the order. Undo a unit that it took and that nobody else can record,
+ * unless so much time has passed that settling may be about to. */
 static void compensate(struct order_svc *svc, struct placement *placement, int64_t began_ms,
                        bool is_new, const char *why) {
     int64_t deadline_ms = began_ms + svc->settle_after_ms / 2;
-
+    bool is_ours = is_new && !placement->is_key_given;
     char quoted[200];
 
-    log_warn("order not recorded", "order=%s error=%s", placement->order.order_id,
+    if (!is_ours || clock_now_ms() >= deadline_ms || !cancel(svc, &placement->order, deadline_ms)) {
+        end_unknown(placement, why);
+        return;
+    }
+    log_warn("order undone", "order=%s why=%s", placement->order.order_id,
              log_quote(quoted, sizeof quoted, why));
-    if (is_new && clock_now_ms() < deadline_ms && cancel(svc, &placement->order, deadline_ms))
-        end(placement, ORDER_BUSY,
-            "the order could not be recorded; the unit was given back, nothing was sold");
-    else
-        end(placement, ORDER_UNKNOWN,
-            "the order could not be recorded yet; ask again with the same Idempotency-Key");
+    end(placement, ORDER_BUSY,
+        "the order could not be recorded; the unit was given back, nothing was sold");
 }
 
 /* Take the order as it was first recorded. */
@@ -157,24 +186,37 @@ static void repeat(struct placement *placement, const struct order *first) {
     end(placement, ORDER_REPEATED, "%s", "");
 }
 
-/* Look for an order with this id. True when that has settled the placement, one way or the other.
- */
-static bool find_first(struct order_svc *svc, struct placement *placement) {
+/* Look for an order with this id, and answer as it was answered. */
+static enum pg_status find_first(struct order_svc *svc, struct placement *placement, bool *is_found,
+                                 char *why, size_t why_size) {
     struct order first;
+    enum pg_status status = order_find(svc->pool, placement->order.order_id,
+                                       clock_now_ms() + RECORD_MS, &first, is_found, why, why_size);
+
+    if (status == PG_OK && *is_found)
+        repeat(placement, &first);
+    return status;
+}
+
+/* Before anything is sold under the customer's key. True when there is nothing more to do. */
+static bool is_repeat_answered(struct order_svc *svc, struct placement *placement) {
     char why[160];
     bool is_found = false;
-    enum pg_status status =
-        order_find(svc->pool, placement->order.order_id, clock_now_ms() + RECORD_MS, &first,
-                   &is_found, why, sizeof why);
 
-    if (status != PG_OK) {
-        end(placement, ORDER_BUSY,
-            "the orders database cannot be reached: %s; nothing was sold by this request", why);
-        return true;
-    }
-    if (is_found)
-        repeat(placement, &first);
-    return is_found;
+    if (find_first(svc, placement, &is_found, why, sizeof why) == PG_OK)
+        return is_found;
+    end(placement, ORDER_BUSY,
+        "the orders database cannot be reached: %s; nothing was sold by this request", why);
+    return true;
+}
+
+/* Settling or a repeat was faster, and its order stands. */
+static void take_first(struct order_svc *svc, struct placement *placement) {
+    char why[160] = "the order was there and is gone";
+    bool is_found = false;
+
+    if (find_first(svc, placement, &is_found, why, sizeof why) != PG_OK || !is_found)
+        end_unknown(placement, why);
 }
 
 static void record(struct order_svc *svc, struct placement *placement, int64_t began_ms,
@@ -186,25 +228,25 @@ static void record(struct order_svc *svc, struct placement *placement, int64_t b
 
     switch (status) {
     case PG_OK:
-        if (is_repeat && !find_first(svc, placement))
-            end(placement, ORDER_UNKNOWN, "the order was there and is gone");
+        if (is_repeat)
+            take_first(svc, placement);
         return;
     case PG_REJECTED:
     case PG_NOT_SENT:
         compensate(svc, placement, began_ms, is_new, why);
         return;
     case PG_UNKNOWN:
-        end(placement, ORDER_UNKNOWN,
-            "the orders database did not answer; ask again with the same Idempotency-Key");
+        end_unknown(placement, why);
         return;
     }
 }
 
 void order_place(struct order_svc *svc, struct placement *placement) {
-    int64_t began_ms = clock_now_ms();
     bool is_new = false;
 
-    if (!placement->is_key_given || !find_first(svc, placement)) {
+    if (!placement->is_key_given || !is_repeat_answered(svc, placement)) {
+        int64_t began_ms = clock_now_ms();
+
         reserve(svc, placement, began_ms + svc->inventory_timeout_ms, &is_new);
         if (placement->outcome == ORDER_PLACED)
             record(svc, placement, began_ms, is_new);

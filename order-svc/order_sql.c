@@ -107,10 +107,15 @@ enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms, char *
 
     if (status != PG_OK)
         return status;
-    snprintf(cursor, cursor_size, "%s", pg_text(&query, 0, 0));
-    *since_ms = pg_int(&query, 0, 1);
+    if (query.affected > 0) {
+        snprintf(cursor, cursor_size, "%s", pg_text(&query, 0, 0));
+        *since_ms = pg_int(&query, 0, 1);
+    } else {
+        snprintf(why, why_size, "the table settlement has lost its row; apply sql/orders.sql");
+        status = PG_REJECTED;
+    }
     pg_query_clear(&query);
-    return PG_OK;
+    return status;
 }
 
 enum pg_status settlement_write(struct pg_pool *pool, const char *cursor, int64_t deadline_ms,

@@ -71,7 +71,7 @@ static int settle_page(struct settle *settle, char *cursor, size_t cursor_size, 
     reservations = json_object_get(answer.body, "reservations");
     next = inventory_text(&answer, "next");
     if (answer.outcome != HTTP_CALL_ANSWERED || answer.status != 200 ||
-        !json_is_array(reservations)) {
+        !json_is_array(reservations) || next[0] == '\0') {
         snprintf(why, why_size, "no list of reservations: status %d %s", answer.status,
                  answer.message);
     } else if (json_array_size(reservations) == 0) {
@@ -138,6 +138,8 @@ static void on_timer_closed(uv_handle_t *timer) {
 }
 
 void settle_stop(struct settle *settle, void (*on_stopped)(void *data), void *data) {
+    if (uv_is_closing((uv_handle_t *)&settle->timer))
+        return;
     settle->on_stopped = on_stopped;
     settle->data = data;
     uv_close((uv_handle_t *)&settle->timer, on_timer_closed);

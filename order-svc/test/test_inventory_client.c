@@ -1,0 +1,338 @@
+/* Which instance a call goes to: in turn, past those that are down, and never twice. */
+#include "order_fixture.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#define MANY 20
+
+/* One call in a fiber of its own. */
+struct caller {
+    struct inventory_answer answer;
+    int64_t timeout_ms;
+    bool is_done;
+};
+
+static void call(void *arg) {
+    struct caller *caller = arg;
+
+    inventory_call(fixture.inventory, "POST", "/products/x/reservations", NULL,
+                   json_pack("{s:s}", "order_id", "x"), clock_now_ms() + caller->timeout_ms,
+                   &caller->answer);
+    json_decref(caller->answer.body);
+    caller->is_done = true;
+}
+
+static void begin(struct caller *caller, int64_t timeout_ms) {
+    *caller = (struct caller){.timeout_ms = timeout_ms};
+    assert_int_equal(fiber_start(call, caller), 0);
+}
+
+static enum http_call_outcome call_once(struct caller *caller) {
+    begin(caller, PATIENCE_MS);
+    WAIT_FOR(caller->is_done);
+    return caller->answer.outcome;
+}
+
+static void expect_answered(int times) {
+    struct caller caller;
+
+    for (int i = 0; i < times; i++) {
+        assert_int_equal(call_once(&caller), HTTP_CALL_ANSWERED);
+        assert_int_equal(caller.answer.status, 201);
+    }
+}
+
+/* A socket on the port: while it does not listen, connections are refused; when it does, they are
+ * made, and nobody answers. */
+static int take_port(int port) {
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), one = 1;
+
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void test_calls_are_spread_over_all_instances(void **state) {
+    (void)state;
+    open_inventory(3);
+    expect_answered(12);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(fixture.peers[i].calls, 4);
+}
+
+static void test_an_answer_is_handed_over_as_it_came(void **state) {
+    struct caller caller;
+
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].status = 409;
+    fixture.peers[0].body = "{\"error\":\"sold_out\"}";
+    begin(&caller, PATIENCE_MS);
+    WAIT_FOR(caller.is_done);
+    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+    assert_int_equal(caller.answer.status, 409);
+    assert_string_equal(caller.answer.message, "");
+}
+
+static void test_an_instance_that_is_down_is_skipped_and_that_is_said_once(void **state) {
+    (void)state;
+    open_inventory(2);
+    peer_close(&fixture.peers[0]);
+    catch_log();
+    expect_answered(MANY);
+    assert_int_equal(fixture.peers[1].calls, MANY);
+    assert_int_equal(logged("inventory instance is down"), 1);
+    assert_true(inventory_is_up(fixture.inventory));
+}
+
+static void test_an_instance_that_is_back_is_used_again(void **state) {
+    int port = fixture.peers[0].port;
+
+    (void)state;
+    open_inventory(2);
+    peer_close(&fixture.peers[0]);
+    catch_log();
+    expect_answered(2);
+    peer_open(&fixture.peers[0], port);
+    WAIT_FOR((expect_answered(1), fixture.peers[0].calls > 0));
+    assert_int_equal(logged("inventory instance is back"), 1);
+}
+
+/* The port listens again, but nobody answers: of all the calls at most one a second goes there. */
+static void test_an_instance_is_tried_again_by_one_call_at_a_time(void **state) {
+    struct caller callers[MANY];
+    int fd = -1, port = fixture.peers[0].port, tries = 0;
+    int64_t begun_ms;
+
+    (void)state;
+    open_inventory(2);
+    peer_close(&fixture.peers[0]);
+    expect_answered(2); /* and so it is known to be down */
+    fd = take_port(port);
+    assert_int_equal(listen(fd, 128), 0);
+    begun_ms = clock_now_ms();
+    while (clock_now_ms() < begun_ms + 200) { /* longer than the first pause */
+        for (int i = 0; i < MANY; i++)
+            begin(&callers[i], 20);
+        for (int i = 0; i < MANY; i++)
+            WAIT_FOR(callers[i].is_done);
+    }
+    for (int peer; (peer = accept(fd, NULL, NULL)) >= 0; tries++)
+        (void)close(peer);
+    assert_in_range(tries, 1, 1 + (clock_now_ms() - begun_ms) / 1000);
+    (void)close(fd);
+}
+
+static void test_with_all_down_nothing_is_sent(void **state) {
+    struct caller caller;
+
+    (void)state;
+    open_inventory(2);
+    peer_close(&fixture.peers[0]);
+    peer_close(&fixture.peers[1]);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(call_once(&caller), HTTP_CALL_NOT_SENT);
+        assert_string_equal(caller.answer.message, "connection refused");
+    }
+    assert_false(inventory_is_up(fixture.inventory));
+}
+
+static void test_what_was_sent_and_not_answered_goes_to_no_other(void **state) {
+    struct caller caller;
+
+    (void)state;
+    open_inventory(2);
+    fixture.peers[0].status = fixture.peers[1].status = 0; /* the connection is cut */
+    assert_int_equal(call_once(&caller), HTTP_CALL_UNKNOWN);
+    assert_true(caller.answer.message[0] != '\0');
+    assert_int_equal(fixture.peers[0].calls + fixture.peers[1].calls, 1);
+}
+
+static void test_a_call_that_is_late_goes_to_no_other(void **state) {
+    struct caller caller;
+
+    (void)state;
+    open_inventory(2);
+    fixture.peers[0].is_holding = fixture.peers[1].is_holding = true;
+    begin(&caller, 100);
+    WAIT_FOR(caller.is_done);
+    assert_int_equal(caller.answer.outcome, HTTP_CALL_UNKNOWN);
+    assert_true(fixture.peers[0].calls + fixture.peers[1].calls <= 1);
+}
+
+/* A call that an instance took with it when it died does not show that it is back. */
+static void test_an_unknown_outcome_does_not_bring_an_instance_back(void **state) {
+    struct caller caller;
+
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].is_holding = true;
+    begin(&caller, PATIENCE_MS);
+    WAIT_FOR(fixture.peers[0].holding > 0);
+    catch_log();
+    http_server_close(fixture.peers[0].server, on_something_closed, NULL);
+    fixture.peers[0].server = NULL; /* nobody listens any more; its one call still hangs */
+    {
+        struct caller other;
+
+        assert_int_equal(call_once(&other), HTTP_CALL_NOT_SENT);
+    }
+    WAIT_FOR(caller.is_done);
+    peer_let_go(&fixture.peers[0]);
+    assert_int_equal(caller.answer.outcome, HTTP_CALL_UNKNOWN);
+    assert_int_equal(logged("inventory instance is back"), 0);
+}
+
+static void test_an_answer_that_is_no_json_has_no_body(void **state) {
+    struct caller caller;
+
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].body = "{\"unit\":";
+    begin(&caller, PATIENCE_MS);
+    WAIT_FOR(caller.is_done);
+    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+    assert_null(caller.answer.body);
+    assert_string_equal(inventory_text(&caller.answer, "price"), "");
+}
+
+static void test_a_bad_url_is_refused_with_a_reason(void **state) {
+    static const char *const bad[] = {"",
+                                      ",",
+                                      "http://127.0.0.1:1,,http://127.0.0.1:2",
+                                      "127.0.0.1:8001",
+                                      "https://127.0.0.1:8001",
+                                      "http://127.0.0.1:0",
+                                      "http://127.0.0.1:65536",
+                                      "http://127.0.0.1:8001/path",
+                                      "http://",
+                                      "http://127.0.0.1:1,ftp://127.0.0.1"};
+    struct inventory *inventory;
+    char why[200], many[65 * 20] = "http://127.0.0.1:1";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        why[0] = '\0';
+        assert_int_equal(inventory_open(&inventory, &fixture.loop, bad[i], why, sizeof why),
+                         UV_EINVAL);
+        assert_non_null(strstr(why, "URL"));
+    }
+    for (int i = 1; i < 65; i++)
+        strcat(many, ",http://127.0.0.1:1");
+    assert_int_equal(inventory_open(&inventory, &fixture.loop, many, why, sizeof why), UV_EINVAL);
+    assert_non_null(strstr(why, "64"));
+}
+
+static void test_a_close_ends_the_calls_under_way(void **state) {
+    struct caller callers[MANY];
+
+    (void)state;
+    open_inventory(3);
+    for (int i = 0; i < PEERS; i++)
+        fixture.peers[i].is_holding = true;
+    for (int i = 0; i < MANY; i++)
+        begin(&callers[i], PATIENCE_MS);
+    WAIT_FOR(fixture.peers[0].holding > 0); /* others are still connecting */
+    close_inventory();
+    for (int i = 0; i < MANY; i++) {
+        assert_true(callers[i].is_done);
+        assert_int_not_equal(callers[i].answer.outcome, HTTP_CALL_ANSWERED);
+    }
+}
+
+/* Instance by instance the calls are told that it closes; none may turn to one that is gone. */
+static void test_a_close_before_anything_is_sent_sends_nothing(void **state) {
+    struct caller callers[MANY];
+
+    (void)state;
+    open_inventory(3);
+    for (int i = 0; i < MANY; i++)
+        begin(&callers[i], PATIENCE_MS);
+    close_inventory();
+    for (int i = 0; i < MANY; i++) {
+        assert_true(callers[i].is_done);
+        assert_int_equal(callers[i].answer.outcome, HTTP_CALL_NOT_SENT);
+    }
+    for (int i = 0; i < PEERS; i++)
+        assert_int_equal(fixture.peers[i].reserved, 0);
+}
+
+static void on_closed_once(void *data) {
+    (*(int *)data)++;
+}
+
+static void test_closing_twice_is_closing_once(void **state) {
+    struct inventory *inventory;
+    char why[200];
+    int closed = 0;
+
+    (void)state;
+    assert_int_equal(inventory_open(&inventory, &fixture.loop,
+                                    "http://127.0.0.1:1,http://127.0.0.1:2", why, sizeof why),
+                     0);
+    inventory_close(inventory, on_closed_once, &closed);
+    inventory_close(inventory, on_closed_once, &closed);
+    WAIT_FOR(closed == 1);
+}
+
+static void *allocate(size_t size) {
+    return malloc(size);
+}
+
+static void live_without_memory(void *arg) {
+    struct caller caller = {.timeout_ms = PATIENCE_MS};
+    char urls[100], why[200];
+
+    (void)arg;
+    (void)snprintf(urls, sizeof urls, "http://127.0.0.1:%d,http://127.0.0.1:%d",
+                   fixture.peers[0].port, fixture.peers[1].port);
+    if (inventory_open(&fixture.inventory, &fixture.loop, urls, why, sizeof why) != 0) {
+        fixture.inventory = NULL;
+        assert_string_equal(why, uv_strerror(UV_ENOMEM));
+        for (int i = 0; i < 10; i++) /* what was opened closes */
+            (void)uv_run(&fixture.loop, UV_RUN_ONCE);
+        return;
+    }
+    fixture.open++;
+    if (fiber_start(call, &caller) == 0)
+        WAIT_FOR(caller.is_done);
+    close_inventory();
+}
+
+static void test_memory_may_fail_at_every_allocation(void **state) {
+    (void)state;
+    json_set_alloc_funcs(allocate, free);
+    fault_each_allocation(live_without_memory, NULL);
+    json_set_alloc_funcs(malloc, free);
+    open_inventory(2);
+    expect_answered(2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_peers, tear_down_peers)
+        TEST(test_calls_are_spread_over_all_instances),
+        TEST(test_an_answer_is_handed_over_as_it_came),
+        TEST(test_an_instance_that_is_down_is_skipped_and_that_is_said_once),
+        TEST(test_an_instance_that_is_back_is_used_again),
+        TEST(test_an_instance_is_tried_again_by_one_call_at_a_time),
+        TEST(test_with_all_down_nothing_is_sent),
+        TEST(test_what_was_sent_and_not_answered_goes_to_no_other),
+        TEST(test_a_call_that_is_late_goes_to_no_other),
+        TEST(test_an_unknown_outcome_does_not_bring_an_instance_back),
+        TEST(test_an_answer_that_is_no_json_has_no_body),
+        TEST(test_a_bad_url_is_refused_with_a_reason),
+        TEST(test_a_close_ends_the_calls_under_way),
+        TEST(test_a_close_before_anything_is_sent_sends_nothing),
+        TEST(test_closing_twice_is_closing_once),
+        TEST(test_memory_may_fail_at_every_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/* Placing an order, with an inventory that answers as it is told to and a real Postgres. */
+#include "order.h"
+
+#include "orders_database.h"
+
+#define PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
+
+static struct order_svc svc;
+
+/* A placement in a fiber of its own. */
+struct buyer {
+    struct placement placement;
+    bool is_done;
+};
+
+static void buy(void *arg) {
+    struct buyer *buyer = arg;
+
+    svc.inventory = fixture.inventory;
+    svc.pool = fixture.pool;
+    order_place(&svc, &buyer->placement);
+    buyer->is_done = true;
+}
+
+/* With `key`, the customer's; or NULL and the service makes the order id. */
+static void begin(struct buyer *buyer, const char *key) {
+    *buyer = (struct buyer){.placement = {.is_key_given = key != NULL}};
+    strcpy(buyer->placement.order.product_id, PRODUCT);
+    if (key != NULL)
+        strcpy(buyer->placement.order.order_id, key);
+    else
+        uuid_v7(buyer->placement.order.order_id);
+    assert_int_equal(fiber_start(buy, buyer), 0);
+}
+
+static void expect(const struct buyer *buyer, enum order_outcome outcome, int status,
+                   const char *error) {
+    WAIT_FOR(buyer->is_done);
+    assert_string_equal(buyer->placement.error, error);
+    assert_int_equal(buyer->placement.outcome, outcome);
+    assert_int_equal(buyer->placement.status, status);
+}
+
+static void expect_placed(const struct buyer *buyer) {
+    expect(buyer, ORDER_PLACED, 201, "placed");
+}
+
+static int set_up(void **state) {
+    svc = (struct order_svc){.inventory_timeout_ms = 5000, .settle_after_ms = 60000};
+    order_register_metrics();
+    return set_up_database(state);
+}
+
+static void forbid_inserts(void) {
+    run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (false) NOT VALID");
+}
+
+static void test_an_order_is_reserved_and_recorded(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    begin(&buyer, NULL);
+    expect_placed(&buyer);
+    assert_int_equal(buyer.placement.order.unit, 7);
+    assert_string_equal(ask("SELECT order_id FROM orders"), buyer.placement.order.order_id);
+    assert_string_equal(
+        ask("SELECT concat_ws(' ', unit, remaining, price, inventory_instance) FROM orders"),
+        "7 6 9.90 inventory-9");
+    assert_string_equal(fixture.peers[0].headers, ""); /* a fresh order is no repeat */
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+struct mapping {
+    int status; /* of the inventory */
+    const char *body;
+    enum order_outcome outcome;
+    int own_status;
+    const char *error, *message;
+};
+
+static void expect_mapping(const struct mapping *mapping) {
+    struct buyer buyer;
+
+    fixture.peers[0].status = mapping->status;
+    fixture.peers[0].body = mapping->body;
+    begin(&buyer, NULL);
+    expect(&buyer, mapping->outcome, mapping->own_status, mapping->error);
+    if (strstr(buyer.placement.message, mapping->message) == NULL)
+        fail_msg("\"%s\" instead of \"%s\"", buyer.placement.message, mapping->message);
+}
+
+static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
+    static const struct mapping mappings[] = {
+#define SAYS(code) "{\"error\":\"" code "\",\"message\":\"its reason\"}"
+        {409, SAYS("sold_out"), ORDER_SOLD_OUT, 409, "sold_out", "its reason"},
+        {503, SAYS("busy"), ORDER_BUSY, 503, "busy", "its reason"},
+        {400, SAYS("bad_request"), ORDER_REFUSED, 400, "bad_request", "its reason"},
+        {404, SAYS("unknown_product"), ORDER_REFUSED, 404, "unknown_product", "its reason"},
+        {422, SAYS("bad_strategy"), ORDER_REFUSED, 422, "bad_strategy", "its reason"},
+        {500, SAYS("failed"), ORDER_FAILED, 500, "failed", "its reason"},
+        {504, SAYS("unknown"), ORDER_UNKNOWN, 504, "unknown", "ask again with Idempotency-Key: "},
+        /* Whatever says neither yes nor no may hide a sale. */
+        {500, SAYS("out_of_memory"), ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
+        {502, "<html>", ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
+        {302, "{}", ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
+        {201, "{}", ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
+        {201, "{\"unit\":\"7\",\"remaining\":6,\"price\":\"1\"}", ORDER_UNKNOWN, 504, "unknown",
+         ""},
+        {0, NULL, ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
+        /* A refusal without words is one all the same. */
+        {409, "", ORDER_SOLD_OUT, 409, "sold_out", ""},
+        {503, "<html>", ORDER_BUSY, 503, "busy", ""},
+#undef SAYS
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof mappings / sizeof mappings[0]; i++)
+        expect_mapping(&mappings[i]);
+    assert_int_equal(count_orders(), 0);
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+static void test_without_any_inventory_it_is_busy(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    peer_close(&fixture.peers[0]);
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_BUSY, 503, "busy");
+}
+
+static void test_a_late_inventory_is_unknown(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    svc.inventory_timeout_ms = 200;
+    fixture.peers[0].is_holding = true;
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+static void test_a_repeat_gets_the_first_answer_and_asks_for_no_unit(void **state) {
+    char key[UUID_TEXT];
+    struct buyer first, again;
+
+    (void)state;
+    uuid_v7(key);
+    begin(&first, key);
+    expect_placed(&first);
+    assert_string_equal(fixture.peers[0].headers, key);
+    begin(&again, key);
+    expect(&again, ORDER_REPEATED, 201, "repeated");
+    assert_int_equal(again.placement.order.unit, 7);
+    assert_int_equal(again.placement.order.remaining, 6);
+    assert_string_equal(again.placement.order.price, "9.90");
+    assert_string_equal(again.placement.order.instance, "inventory-9");
+    assert_int_equal(fixture.peers[0].calls, 1);
+}
+
+static void test_a_repeat_without_its_order_gets_it_recorded(void **state) {
+    char key[UUID_TEXT];
+    struct buyer buyer;
+
+    (void)state;
+    uuid_v7(key);
+    fixture.peers[0].status = 200; /* this order has its unit */
+    begin(&buyer, key);
+    expect_placed(&buyer);
+    assert_int_equal(count_orders(), 1);
+}
+
+static void test_a_key_of_another_product_is_refused(void **state) {
+    char key[UUID_TEXT], sql[300];
+    struct buyer buyer;
+
+    (void)state;
+    uuid_v7(key);
+    (void)snprintf(sql, sizeof sql, "INSERT INTO orders VALUES ('%s', '%s', 1, 0, 1, 'i')", key,
+                   key);
+    run_sql(sql);
+    begin(&buyer, key);
+    expect(&buyer, ORDER_REFUSED, 422, "key_reused");
+    assert_non_null(strstr(buyer.placement.message, key)); /* the product it was used for */
+    assert_int_equal(fixture.peers[0].calls, 0);
+}
+
+/* Settling is faster than the answer of the inventory. */
+static void record_meanwhile(struct buyer *buyer) {
+    char sql[300];
+
+    fixture.peers[0].is_holding = true;
+    begin(buyer, NULL);
+    WAIT_FOR(fixture.peers[0].holding > 0);
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO orders VALUES ('%s', '" PRODUCT "', 7, 6, 9.90, 'inventory-9')",
+                   buyer->placement.order.order_id);
+    run_sql(sql);
+}
+
+static void test_an_order_that_was_settled_meanwhile_is_answered(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    record_meanwhile(&buyer);
+    peer_let_go(&fixture.peers[0]);
+    expect(&buyer, ORDER_REPEATED, 201, "repeated");
+    assert_int_equal(buyer.placement.order.unit, 7);
+    assert_int_equal(count_orders(), 1);
+}
+
+/* Its insert finds the order there, and after that nothing can be read any more. */
+static void test_an_order_that_is_there_is_never_denied(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    close_pool();
+    open_pool(1, 10);
+    run_sql("CREATE FUNCTION blind() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN PERFORM set_config('search_path', 'nowhere', false); RETURN NULL; END $$");
+    record_meanwhile(&buyer);
+    run_sql("CREATE TRIGGER blind BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION blind()");
+    peer_let_go(&fixture.peers[0]);
+    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+static void test_a_unit_without_its_order_is_given_back(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    forbid_inserts();
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_BUSY, 503, "busy");
+    assert_non_null(strstr(buyer.placement.message, "given back"));
+    assert_int_equal(fixture.peers[0].cancelled, 1);
+}
+
+/* A repeat of it may be recording the order at this moment. */
+static void test_a_unit_under_the_customers_key_is_not_given_back(void **state) {
+    char key[UUID_TEXT];
+    struct buyer slow, repeat;
+
+    (void)state;
+    uuid_v7(key);
+    forbid_inserts();
+    begin(&slow, key);
+    WAIT_FOR(slow.is_done);
+    run_sql("ALTER TABLE orders DROP CONSTRAINT none");
+    begin(&repeat, key);
+    fixture.peers[0].status = 200;
+    expect_placed(&repeat);
+    expect(&slow, ORDER_UNKNOWN, 504, "unknown");
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+static void test_a_unit_that_an_earlier_call_took_is_not_given_back(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    forbid_inserts();
+    fixture.peers[0].status = 200;
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+static void test_nothing_is_given_back_that_settling_may_be_recording(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    svc.settle_after_ms = 0;
+    forbid_inserts();
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+static void test_a_unit_that_may_not_have_come_back_is_unknown(void **state) {
+    static const int answers[] = {404, 500, 504};
+    struct buyer buyer;
+
+    (void)state;
+    forbid_inserts();
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        fixture.peers[0].cancel_status = answers[i];
+        begin(&buyer, NULL);
+        expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+        assert_int_equal(fixture.peers[0].cancelled, i + 1);
+    }
+}
+
+/* The insert waits for a lock beyond its deadline: it may yet take effect. */
+static void test_an_insert_without_an_answer_is_unknown_and_not_undone(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    close_pool();
+    open_pool(1, 10);
+    begin(&buyer, NULL);
+    expect_placed(&buyer); /* the statement is prepared */
+    run_sql("BEGIN; LOCK TABLE orders");
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
+    run_sql("ROLLBACK");
+    assert_int_equal(fixture.peers[0].cancelled, 0);
+}
+
+/* One insert on the only connection, one in the queue, and the third is not sent. */
+static void test_only_an_insert_that_was_not_sent_is_undone(void **state) {
+    struct buyer buyers[3];
+    struct pg_pool_stats stats;
+
+    (void)state;
+    close_pool();
+    open_pool(1, 1);
+    run_sql("BEGIN; LOCK TABLE orders");
+    begin(&buyers[0], NULL);
+    WAIT_FOR((pg_pool_stats(fixture.pool, &stats), stats.idle == 0));
+    begin(&buyers[1], NULL);
+    WAIT_FOR((pg_pool_stats(fixture.pool, &stats), stats.queued == 1));
+    begin(&buyers[2], NULL);
+    expect(&buyers[2], ORDER_BUSY, 503, "busy");
+    run_sql("ROLLBACK");
+    expect_placed(&buyers[0]);
+    expect_placed(&buyers[1]);
+    assert_int_equal(count_orders(), 2);
+    assert_int_equal(fixture.peers[0].cancelled, 1);
+}
+
+static void test_a_keyed_order_waits_for_the_database_before_it_takes_a_unit(void **state) {
+    char key[UUID_TEXT];
+    struct buyer buyer;
+
+    (void)state;
+    uuid_v7(key);
+    run_sql("BEGIN; LOCK TABLE orders");
+    begin(&buyer, key);
+    expect(&buyer, ORDER_BUSY, 503, "busy");
+    run_sql("ROLLBACK");
+    assert_int_equal(fixture.peers[0].calls, 0);
+}
+
+static void *allocate(size_t size) {
+    return malloc(size);
+}
+
+/* A no is never said to an order that was recorded or to a unit that was kept. */
+static void place_without_memory(void *arg) {
+    const char *key = arg;
+    struct buyer buyer = {.placement = {.is_key_given = key != NULL}};
+    unsigned kept = fixture.peers[0].reserved - fixture.peers[0].cancelled;
+    int orders = count_orders();
+
+    strcpy(buyer.placement.order.product_id, PRODUCT);
+    uuid_v7(buyer.placement.order.order_id);
+    if (fiber_start(buy, &buyer) != 0)
+        return;
+    WAIT_FOR(buyer.is_done);
+    kept = fixture.peers[0].reserved - fixture.peers[0].cancelled - kept;
+    orders = count_orders() - orders;
+    if (buyer.placement.outcome == ORDER_PLACED)
+        assert_true(kept == 1 && orders == 1);
+    else if (buyer.placement.outcome != ORDER_UNKNOWN)
+        assert_true(kept == 0 && orders == 0);
+}
+
+static void test_memory_may_fail_at_every_allocation(void **state) {
+    static char is_keyed[] = "yes";
+
+    (void)state;
+    json_set_alloc_funcs(allocate, free);
+    fault_each_allocation(place_without_memory, NULL);
+    fault_each_allocation(place_without_memory, is_keyed);
+    json_set_alloc_funcs(malloc, free);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_database)
+        TEST(test_an_order_is_reserved_and_recorded),
+        TEST(test_each_answer_of_the_inventory_has_its_outcome),
+        TEST(test_without_any_inventory_it_is_busy),
+        TEST(test_a_late_inventory_is_unknown),
+        TEST(test_a_repeat_gets_the_first_answer_and_asks_for_no_unit),
+        TEST(test_a_repeat_without_its_order_gets_it_recorded),
+        TEST(test_a_key_of_another_product_is_refused),
+        TEST(test_an_order_that_was_settled_meanwhile_is_answered),
+        TEST(test_an_order_that_is_there_is_never_denied),
+        TEST(test_a_unit_without_its_order_is_given_back),
+        TEST(test_a_unit_under_the_customers_key_is_not_given_back),
+        TEST(test_a_unit_that_an_earlier_call_took_is_not_given_back),
+        TEST(test_nothing_is_given_back_that_settling_may_be_recording),
+        TEST(test_a_unit_that_may_not_have_come_back_is_unknown),
+        TEST(test_an_insert_without_an_answer_is_unknown_and_not_undone),
+        TEST(test_only_an_insert_that_was_not_sent_is_undone),
+        TEST(test_a_keyed_order_waits_for_the_database_before_it_takes_a_unit),
+        TEST(test_memory_may_fail_at_every_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

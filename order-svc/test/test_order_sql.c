@@ -1,0 +1,270 @@
+/* The statements of order-svc on a real Postgres. */
+#include "order_sql.h"
+
+#include "orders_database.h"
+
+static const struct order bamboo = {.order_id = "0190b2a8-7f00-7000-8000-000000000001",
+                                    .product_id = "82391173-9dbc-49b6-821b-746a11dbbe5e",
+                                    .unit = 788,
+                                    .remaining = 787,
+                                    .price = "88888.88",
+                                    .instance = "inventory-1"};
+
+static char why[200];
+
+static int64_t soon(void) {
+    return clock_now_ms() + PATIENCE_MS;
+}
+
+/* Run `body` in a fiber and wait for its end. */
+struct in_fiber {
+    void (*body)(void);
+    bool is_done;
+};
+
+static void run_body(void *arg) {
+    struct in_fiber *run = arg;
+
+    run->body();
+    run->is_done = true;
+}
+
+static void in_fiber(void (*body)(void)) {
+    struct in_fiber run = {.body = body};
+
+    why[0] = '\0';
+    assert_int_equal(fiber_start(run_body, &run), 0);
+    WAIT_FOR(run.is_done);
+}
+
+static void insert_twice(void) {
+    struct order other = bamboo;
+    bool is_repeat = true;
+
+    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why, sizeof why),
+                     PG_OK);
+    assert_false(is_repeat);
+    other.unit = 1;
+    assert_int_equal(order_insert(fixture.pool, &other, soon(), &is_repeat, why, sizeof why),
+                     PG_OK);
+    assert_true(is_repeat);
+}
+
+static void test_an_order_is_recorded_once_and_stays_as_it_was(void **state) {
+    (void)state;
+    in_fiber(insert_twice);
+    assert_int_equal(count_orders(), 1);
+    assert_string_equal(ask("SELECT unit FROM orders"), "788");
+}
+
+static void find_it(void) {
+    struct order order;
+    bool is_found = true, is_repeat;
+
+    assert_int_equal(
+        order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why, sizeof why),
+        PG_OK);
+    assert_false(is_found);
+    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why, sizeof why),
+                     PG_OK);
+    assert_int_equal(
+        order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why, sizeof why),
+        PG_OK);
+    assert_true(is_found);
+    assert_string_equal(order.order_id, bamboo.order_id);
+    assert_string_equal(order.product_id, bamboo.product_id);
+    assert_int_equal(order.unit, 788);
+    assert_int_equal(order.remaining, 787);
+    assert_string_equal(order.price, "88888.88");
+    assert_string_equal(order.instance, "inventory-1");
+}
+
+static void test_an_order_is_found_as_it_was_recorded(void **state) {
+    (void)state;
+    in_fiber(find_it);
+}
+
+static void insert_nonsense(void) {
+    struct order order = bamboo;
+    bool is_repeat, is_found;
+
+    strcpy(order.price, "dear");
+    assert_int_equal(order_insert(fixture.pool, &order, soon(), &is_repeat, why, sizeof why),
+                     PG_REJECTED);
+    assert_non_null(strstr(why, "dear"));
+    assert_int_equal(
+        order_find(fixture.pool, "x' OR true", soon(), &order, &is_found, why, sizeof why),
+        PG_REJECTED);
+}
+
+static void test_what_the_database_rejects_has_a_reason_and_no_effect(void **state) {
+    (void)state;
+    in_fiber(insert_nonsense);
+    assert_int_equal(count_orders(), 0);
+}
+
+static void insert_late(void) {
+    struct order order;
+    bool is_repeat, is_found;
+
+    assert_int_equal(
+        order_insert(fixture.pool, &bamboo, clock_now_ms() - 1, &is_repeat, why, sizeof why),
+        PG_NOT_SENT);
+    assert_true(why[0] != '\0');
+    assert_int_equal(order_find(fixture.pool, bamboo.order_id, clock_now_ms() - 1, &order,
+                                &is_found, why, sizeof why),
+                     PG_NOT_SENT);
+}
+
+static void test_what_is_too_late_is_not_sent(void **state) {
+    (void)state;
+    in_fiber(insert_late);
+    assert_int_equal(count_orders(), 0);
+}
+
+static int settled;
+
+static void on_settled(const char *order_id) {
+    assert_int_not_equal(strcmp(order_id, bamboo.order_id), 0); /* that one was there */
+    settled++;
+}
+
+static enum pg_status settle(const json_t *reservations) {
+    char *text = json_dumps(reservations, JSON_COMPACT);
+    enum pg_status status;
+
+    assert_non_null(text);
+    status = order_settle(fixture.pool, text, soon(), on_settled, why, sizeof why);
+    free(text);
+    return status;
+}
+
+static json_t *reservation_of(const struct order *order) {
+    return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s}", "order_id", order->order_id, "product_id",
+                     order->product_id, "unit", (json_int_t)1, "remaining", (json_int_t)0, "price",
+                     order->price, "instance", order->instance);
+}
+
+/* A page of five reservations, of which the order of the last was recorded. */
+static void settle_a_page(void) {
+    json_t *page = page_after(0, 4);
+    json_t *list = json_object_get(page, "reservations");
+    bool is_repeat;
+
+    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why, sizeof why),
+                     PG_OK);
+    assert_int_equal(json_array_append_new(list, reservation_of(&bamboo)), 0);
+    settled = 0;
+    assert_int_equal(settle(list), PG_OK);
+    assert_int_equal(settled, 4);
+    assert_int_equal(settle(list), PG_OK);
+    assert_int_equal(settled, 4);
+    json_decref(page);
+}
+
+static void test_a_page_adds_the_orders_that_are_missing(void **state) {
+    (void)state;
+    in_fiber(settle_a_page);
+    assert_int_equal(count_orders(), 5);
+    assert_string_equal(ask("SELECT unit FROM orders WHERE product_id::text LIKE '8239%'"), "788");
+    assert_string_equal(ask("SELECT concat_ws(' ', product_id, unit, remaining, price,"
+                            " inventory_instance) FROM orders WHERE unit = 2"),
+                        "00000000-0000-7000-8000-000000000002 2 0 9.90 inventory-9");
+}
+
+static void settle_nonsense(void) {
+    assert_int_equal(
+        order_settle(fixture.pool, "[{\"order_id\":\"x\"}]", soon(), on_settled, why, sizeof why),
+        PG_REJECTED);
+    assert_true(why[0] != '\0');
+    assert_int_equal(order_settle(fixture.pool,
+                                  "[{\"order_id\":\"0190b2a8-7f00-7000-8000-"
+                                  "000000000009\"}]",
+                                  soon(), on_settled, why, sizeof why),
+                     PG_REJECTED);
+}
+
+static void test_a_page_that_is_no_page_is_rejected(void **state) {
+    (void)state;
+    in_fiber(settle_nonsense);
+    assert_int_equal(count_orders(), 0);
+}
+
+static void move_cursor(void) {
+    char cursor[64] = "x";
+    int64_t since_ms = 0;
+
+    assert_int_equal(
+        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
+        PG_OK);
+    assert_string_equal(cursor, "");
+    assert_true(llabs(since_ms - clock_wall_us() / 1000) < 3600000);
+    assert_int_equal(settlement_write(fixture.pool, "5.x y", soon(), why, sizeof why), PG_OK);
+    assert_int_equal(
+        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
+        PG_OK);
+    assert_string_equal(cursor, "5.x y");
+}
+
+static void test_the_cursor_is_empty_at_first_and_then_what_was_written(void **state) {
+    (void)state;
+    in_fiber(move_cursor);
+}
+
+static void read_no_cursor(void) {
+    char cursor[64];
+    int64_t since_ms;
+
+    assert_int_equal(
+        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
+        PG_REJECTED);
+    assert_non_null(strstr(why, "settlement"));
+}
+
+static void test_a_cursor_that_was_deleted_is_an_error(void **state) {
+    (void)state;
+    run_sql("DELETE FROM settlement");
+    in_fiber(read_no_cursor);
+}
+
+static void fail_all(void) {
+    char cursor[64];
+    int64_t since_ms;
+
+    assert_int_equal(
+        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
+        PG_REJECTED);
+    assert_int_equal(settlement_write(fixture.pool, "1", soon(), why, sizeof why), PG_REJECTED);
+    assert_non_null(strstr(why, "settlement"));
+}
+
+static void test_without_its_table_settling_fails_with_a_reason(void **state) {
+    (void)state;
+    run_sql("DROP TABLE settlement");
+    in_fiber(fail_all);
+}
+
+static void test_the_schema_may_be_applied_again(void **state) {
+    (void)state;
+    run_sql("UPDATE settlement SET cursor = '5'");
+    apply_orders_sql();
+    assert_string_equal(ask("SELECT cursor FROM settlement"), "5");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down_database)
+        TEST(test_an_order_is_recorded_once_and_stays_as_it_was),
+        TEST(test_an_order_is_found_as_it_was_recorded),
+        TEST(test_what_the_database_rejects_has_a_reason_and_no_effect),
+        TEST(test_what_is_too_late_is_not_sent),
+        TEST(test_a_page_adds_the_orders_that_are_missing),
+        TEST(test_a_page_that_is_no_page_is_rejected),
+        TEST(test_the_cursor_is_empty_at_first_and_then_what_was_written),
+        TEST(test_a_cursor_that_was_deleted_is_an_error),
+        TEST(test_without_its_table_settling_fails_with_a_reason),
+        TEST(test_the_schema_may_be_applied_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* Settling: pages of reservations from a scripted inventory become orders in a real Postgres. */
+#include "settle.h"
+
+#include "orders_database.h"
+
+#define AFTER_MS 7000
+#define EVERY_MS 10
+
+static struct settle settle;
+
+static struct peer *const peer = &fixture.peers[0];
+
+static void start(void) {
+    settle_start(&settle, &fixture.loop, fixture.inventory, fixture.pool, AFTER_MS, EVERY_MS);
+    fixture.open++;
+}
+
+static void begin_stop(void) {
+    unsigned open = fixture.open;
+
+    settle_stop(&settle, on_something_closed, NULL);
+    assert_int_equal(fixture.open, open);
+}
+
+static void stop(void) {
+    unsigned open = fixture.open;
+
+    begin_stop();
+    WAIT_FOR(fixture.open < open);
+}
+
+static const char *cursor(void) {
+    return ask("SELECT cursor FROM settlement");
+}
+
+static void test_it_begins_where_the_database_was_made(void **state) {
+    (void)state;
+    run_sql("UPDATE settlement SET since = 'epoch'::timestamptz + interval '5 seconds'");
+    start();
+    WAIT_FOR(peer->listed > 0);
+    assert_string_equal(peer->after, "");
+    assert_string_equal(peer->since, "5000");
+    assert_string_equal(peer->older, "7000");
+    stop();
+    assert_int_equal(count_orders(), 0);
+    assert_string_equal(cursor(), "");
+}
+
+static void test_all_pages_are_settled_in_one_pass(void **state) {
+    (void)state;
+    peer->reservations = 1200;
+    start();
+    WAIT_FOR(strcmp(cursor(), "1200") == 0);
+    assert_int_equal(count_orders(), 1200);
+    stop();
+}
+
+static void test_the_cursor_outlives_the_process(void **state) {
+    unsigned listed;
+
+    (void)state;
+    peer->reservations = 3;
+    start();
+    WAIT_FOR(strcmp(cursor(), "3") == 0);
+    stop();
+    run_sql("DELETE FROM orders"); /* what lies behind the cursor is not looked at again */
+    peer->reservations = 5;
+    listed = peer->listed;
+    start();
+    WAIT_FOR(strcmp(cursor(), "5") == 0);
+    assert_true(peer->listed > listed);
+    assert_int_equal(count_orders(), 2);
+    stop();
+}
+
+static void test_orders_that_are_there_stay_as_they_are(void **state) {
+    char id[UUID_TEXT], sql[300];
+
+    (void)state;
+    order_id_of(2, id);
+    (void)snprintf(sql, sizeof sql, "INSERT INTO orders VALUES ('%s', '%s', 99, 0, 1, 'mine')", id,
+                   id);
+    run_sql(sql);
+    catch_log();
+    peer->reservations = 3;
+    start();
+    WAIT_FOR(strcmp(cursor(), "3") == 0);
+    stop();
+    assert_int_equal(count_orders(), 3);
+    assert_int_equal(atoi(ask("SELECT count(*) FROM orders WHERE unit = 99")), 1);
+    assert_int_equal(logged("order settled"), 2);
+}
+
+static void wait_for_passes(unsigned passes) {
+    unsigned listed = peer->listed;
+
+    WAIT_FOR(peer->listed >= listed + passes);
+}
+
+static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void **state) {
+    (void)state;
+    catch_log();
+    peer->list = "{}";
+    start();
+    wait_for_passes(5);
+    assert_int_equal(logged("cannot settle now"), 1);
+    peer->list = NULL;
+    peer->reservations = 1;
+    run_sql("ALTER TABLE orders RENAME TO others");
+    WAIT_FOR(logged("cannot settle now") == 2);
+    assert_int_equal(logged("settling again"), 0);
+    wait_for_passes(5);
+    assert_int_equal(logged("cannot settle now"), 2);
+    run_sql("ALTER TABLE others RENAME TO orders");
+    WAIT_FOR(logged("settling again") == 1);
+    wait_for_passes(5);
+    assert_int_equal(logged("settling again"), 1);
+    assert_int_equal(count_orders(), 1);
+    stop();
+}
+
+/* An order must never be left out: when a page fails, so does all after it. */
+static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
+    (void)state;
+    run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (unit <> 700)");
+    peer->reservations = 1200;
+    start();
+    WAIT_FOR(settle.failure[0] != '\0');
+    assert_non_null(strstr(settle.failure, "none"));
+    assert_string_equal(cursor(), "500");
+    assert_int_equal(count_orders(), 500);
+    run_sql("ALTER TABLE orders DROP CONSTRAINT none");
+    WAIT_FOR(strcmp(cursor(), "1200") == 0);
+    assert_int_equal(count_orders(), 1200);
+    stop();
+}
+
+/* With it, settling would begin again at the first reservation of all. */
+static void test_a_page_without_a_next_is_no_page(void **state) {
+    (void)state;
+    run_sql("UPDATE settlement SET cursor = '4'");
+    peer->list = "{\"reservations\":[{\"order_id\":\"0190b2a8-7f00-7000-8000-000000000001\","
+                 "\"product_id\":\"0190b2a8-7f00-7000-8000-000000000001\",\"unit\":1,"
+                 "\"remaining\":0,\"price\":\"1\",\"instance\":\"i\"}]}";
+    start();
+    wait_for_passes(3);
+    assert_true(settle.failure[0] != '\0');
+    assert_string_equal(cursor(), "4");
+    stop();
+}
+
+static void test_without_its_row_settling_fails_and_goes_on_when_it_is_back(void **state) {
+    (void)state;
+    run_sql("DELETE FROM settlement");
+    start();
+    WAIT_FOR(strstr(settle.failure, "settlement") != NULL);
+    apply_orders_sql();
+    peer->reservations = 1;
+    WAIT_FOR(strcmp(cursor(), "1") == 0);
+    stop();
+}
+
+static void test_a_stop_waits_for_the_page_under_way(void **state) {
+    unsigned open;
+
+    (void)state;
+    peer->reservations = 1200;
+    peer->is_holding = true;
+    start();
+    open = fixture.open;
+    WAIT_FOR(peer->holding > 0);
+    begin_stop();
+    for (int i = 0; i < 20; i++)
+        (void)uv_run(&fixture.loop, UV_RUN_ONCE);
+    assert_int_equal(fixture.open, open);
+    peer_let_go(peer);
+    WAIT_FOR(fixture.open < open);
+    assert_int_equal(count_orders(), 500); /* of that page, and of no other */
+    assert_string_equal(cursor(), "500");
+}
+
+static void test_a_stop_before_the_first_pass_and_a_second_stop(void **state) {
+    unsigned open;
+
+    (void)state;
+    start();
+    open = fixture.open;
+    begin_stop();
+    begin_stop();
+    WAIT_FOR(fixture.open < open);
+    for (int i = 0; i < 20; i++)
+        (void)uv_run(&fixture.loop, UV_RUN_ONCE);
+    assert_int_equal(fixture.open, open - 1);
+    assert_int_equal(peer->listed, 0);
+}
+
+/* Its connections are cut while it is at work. */
+static void test_it_goes_on_when_the_database_is_back(void **state) {
+    char sql[200];
+
+    (void)state;
+    start();
+    wait_for_passes(2);
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+                   "application_name = '%s'",
+                   fixture.name);
+    run_sql(sql);
+    peer->reservations = 600;
+    WAIT_FOR(strcmp(cursor(), "600") == 0);
+    assert_int_equal(count_orders(), 600);
+    stop();
+}
+
+static void *allocate(size_t size) {
+    return malloc(size);
+}
+
+static void settle_without_memory(void *arg) {
+    unsigned listed = peer->listed;
+
+    (void)arg;
+    run_sql("UPDATE settlement SET cursor = ''; DELETE FROM orders");
+    start();
+    WAIT_FOR(strcmp(cursor(), "3") == 0); /* some pass succeeds */
+    assert_int_equal(count_orders(), 3);
+    assert_true(peer->listed > listed);
+    stop();
+}
+
+static void test_memory_may_fail_at_every_allocation(void **state) {
+    (void)state;
+    peer->reservations = 3;
+    json_set_alloc_funcs(allocate, free);
+    fault_each_allocation(settle_without_memory, NULL);
+    json_set_alloc_funcs(malloc, free);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down_database)
+        TEST(test_it_begins_where_the_database_was_made),
+        TEST(test_all_pages_are_settled_in_one_pass),
+        TEST(test_the_cursor_outlives_the_process),
+        TEST(test_orders_that_are_there_stay_as_they_are),
+        TEST(test_a_failure_is_said_once_and_again_when_its_reason_changes),
+        TEST(test_the_cursor_stays_before_a_page_that_failed),
+        TEST(test_a_page_without_a_next_is_no_page),
+        TEST(test_without_its_row_settling_fails_and_goes_on_when_it_is_back),
+        TEST(test_a_stop_waits_for_the_page_under_way),
+        TEST(test_a_stop_before_the_first_pass_and_a_second_stop),
+        TEST(test_it_goes_on_when_the_database_is_back),
+        TEST(test_memory_may_fail_at_every_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
