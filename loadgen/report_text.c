@@ -123,12 +123,27 @@ static int print_table(const struct report *report, FILE *to) {
     return 0;
 }
 
+static void print_legend(const struct report *report, FILE *to) {
+    fputc('\n', to);
+    if (!report->options->is_unjudged)
+        table_print_wrapped(
+            "twins: sales of a unit that another order has, too; left: units not sold; early: told "
+            "sold out before a later customer got a unit; busy: told that nothing was sold; "
+            "unknown: not told.",
+            2, REPORT_COLUMNS, to);
+    table_print_wrapped("p50, p99: from the planned time of a request to its answer; rate: answers "
+                        "per second.",
+                        2, REPORT_COLUMNS, to);
+    fputc('\n', to);
+}
+
 /* The worst of all rounds. */
 static void print_schedule(const struct report *report, FILE *to) {
     double punctual = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
     char late[DURATION_TEXT];
+    bool is_realtime = true;
 
     for (size_t i = 0; i < report->count; i++) {
         const struct histogram *lateness = &report->rounds[i].recorder->lateness;
@@ -136,14 +151,16 @@ static void print_schedule(const struct report *report, FILE *to) {
         int64_t own_ns = histogram_percentile(lateness, 99.9);
 
         sent += lateness->count;
+        is_realtime = is_realtime && report->rounds[i].is_realtime;
         punctual = lateness->count > 0 && own < punctual ? own : punctual;
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
     if (sent == 0)
         fprintf(to, "schedule: no request was sent\n\n");
     else
-        fprintf(to, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s\n\n",
-                100 * punctual, report_duration(late, late_ns));
+        fprintf(to, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s\n\n",
+                100 * punctual, report_duration(late, late_ns),
+                is_realtime ? ", with real-time priority" : "");
 }
 
 static void print_head(const struct report *report, FILE *to) {
@@ -165,8 +182,9 @@ static void print_anomalies(const struct round *round, FILE *to) {
 
         if (found->count == 0)
             continue;
-        snprintf(text, sizeof text, "%s: %s %" PRId64 ": %s", round->item->given,
-                 anomaly_name((enum anomaly)i), found->count, anomaly_text((enum anomaly)i));
+        snprintf(text, sizeof text, "%s: %s, %" PRId64 " times: %s; for example",
+                 round->item->given, anomaly_name((enum anomaly)i), found->count,
+                 anomaly_text((enum anomaly)i));
         table_print_wrapped(text, 2, REPORT_COLUMNS, to);
         for (size_t e = 0; e < found->examples && e < TEXT_EXAMPLES; e++) {
             fputs("  ", to);
@@ -192,10 +210,28 @@ static void print_bound(const struct round *round, FILE *to) {
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
 }
 
+/* What has no column of its own. */
+static void print_others(const struct round *round, FILE *to) {
+    static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
+                                                 RECORD_UNSENT};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        size_t count = round->recorder->by_outcome[others[i]];
+
+        if (count > 0)
+            fprintf(to, "%s: %zu requests were %s\n", round->item->name, count,
+                    record_outcome_text(others[i]));
+    }
+}
+
 static void print_round(const struct round *round, FILE *to) {
     char text[2 * VERDICT_TEXT];
 
+    print_others(round, to);
     print_anomalies(round, to);
+    if (round->verdict.kind == VERDICT_VIOLATED)
+        fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
+                round->product.id);
     for (size_t i = 0; i < round->verdict.reasons; i++) {
         snprintf(text, sizeof text, "%s: inconclusive: %s", round->item->given,
                  round->verdict.reason[i]);
@@ -210,7 +246,7 @@ int report_text(const struct report *report, FILE *to) {
     print_schedule(report, to);
     if (print_table(report, to) != 0)
         return -1;
-    fputc('\n', to);
+    print_legend(report, to);
     for (size_t i = 0; i < report->count; i++)
         print_round(&report->rounds[i], to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;

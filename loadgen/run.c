@@ -14,6 +14,7 @@
 #include "settings.h"
 #include "target.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct run {
     size_t finished; /* rounds with a verdict */
     struct progress progress;
     struct sender *sender; /* of the round that is being sent, or NULL */
+    bool has_begun;        /* a request was sent */
     bool is_interrupted;
     uv_signal_t interrupt, terminate;
 };
@@ -154,6 +156,7 @@ static int send_round(struct run *run, struct round *round) {
     snprintf(body, sizeof body, "{\"product_id\":\"%s\"}", round->product.id);
     progress_start(&run->progress, round->item->name, run->plan.count, round->recorder);
     run->sender = &sender;
+    run->has_begun = true;
     (void)punctual_start(!options->is_ordinary);
     rc = sender_run(&sender);
     round->is_realtime = punctual_stop();
@@ -240,9 +243,14 @@ static int exit_of_verdicts(const struct run *run) {
     return exit_code;
 }
 
+static int write_report(const struct report *report, FILE *to) {
+    return strcmp(report->options->output_format, "json") == 0 ? report_json(report, to)
+                                                               : report_text(report, to);
+}
+
 static int fire(struct run *run) {
     struct report report = {.options = run->options, .started_us = clock_wall_us()};
-    int exit_code = prepare(run), rc;
+    int exit_code = prepare(run);
 
     for (size_t i = 0; i < run->options->list.count && exit_code == 0 && !run->is_interrupted; i++)
         exit_code = run_round(run, &run->rounds[i]);
@@ -253,9 +261,18 @@ static int fire(struct run *run) {
     report.rounds = run->rounds;
     report.count = run->finished;
     report.exit_code = exit_code;
-    rc = strcmp(run->options->output_format, "json") == 0 ? report_json(&report, run->to)
-                                                          : report_text(&report, run->to);
-    return rc == 0 ? exit_code : fail(EXIT_INTERNAL, "the report could not be written");
+    if (write_report(&report, run->to) == 0)
+        return exit_code;
+    fprintf(stderr, "loadgen: the report could not be written: %s\n", strerror(errno));
+    if (run->to != stdout)
+        (void)!write_report(&report, stdout);
+    return EXIT_INTERNAL;
+}
+
+static int flushed(const struct run *run) {
+    return fflush(run->to) == 0 && !ferror(run->to)
+               ? 0
+               : fail(EXIT_INTERNAL, "the output could not be written");
 }
 
 static int list_strategies(struct run *run) {
@@ -269,7 +286,7 @@ static int list_strategies(struct run *run) {
         fprintf(run->to, "%-16s %s\n%-16s promises: %s\n", text_of(strategies, i, "name"),
                 text_of(strategies, i, "summary"), "", text_of(strategies, i, "promise"));
     json_decref(strategies);
-    return 0;
+    return flushed(run);
 }
 
 static int create(struct run *run) {
@@ -280,7 +297,7 @@ static int create(struct run *run) {
         exit_code = make_product(run, &round);
     if (exit_code == 0)
         fprintf(run->to, "%s\n", round.product.id);
-    return exit_code;
+    return exit_code == 0 ? flushed(run) : exit_code;
 }
 
 static void free_rounds(struct run *run) {
@@ -309,12 +326,17 @@ static void conduct(void *arg) {
 }
 
 static void on_signal(uv_signal_t *handle, int number) {
+    static const char told[] =
+        "\nloadgen: interrupted: judging what there is; once more to stop at once\n";
     struct run *run = handle->data;
 
     (void)number;
     if (run->is_interrupted)
         _exit(EXIT_INTERRUPTED);
     run->is_interrupted = true;
+    if (!run->has_begun)
+        _exit(EXIT_INTERRUPTED); /* nothing to print yet, and waits of up to 20 s ahead */
+    (void)!write(STDERR_FILENO, told, sizeof told - 1);
     if (run->sender != NULL)
         sender_stop(run->sender, GRACE_MS);
 }

@@ -117,7 +117,7 @@ static void test_the_text_says_what_was_found(void **state) {
 
     (void)state;
     assert_non_null(strstr(text, "VIOLATED TWIN"));
-    assert_non_null(strstr(text, "none: TWIN 431: one unit was sold twice"));
+    assert_non_null(strstr(text, "none: TWIN, 431 times: one unit was sold twice"));
     assert_non_null(strstr(text, "unit 788 sold twice"));
     assert_non_null(strstr(text, ": inconclusive: the schedule was missed"));
     assert_non_null(strstr(text, "atomic: no anomaly in 790 overlapping attempts"));
