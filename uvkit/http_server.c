@@ -7,8 +7,10 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-#define BACKLOG 1024
+#define BACKLOG          1024
+#define MOST_CONNECTIONS 10000
 /* Connections above the limit that may be open at once to be told so; more are closed unheard. */
 #define TURNED_AWAY_AT_ONCE 128
 
@@ -122,6 +124,16 @@ static void on_sweep(uv_timer_t *timer) {
         accept_one(server);
 }
 
+/* Half of the descriptors: the others are for those that are turned away, and for what the handlers
+ * connect to. Without any left, libuv hangs up on whoever connects, or tries for ever. */
+static unsigned default_connection_limit(void) {
+    struct rlimit descriptors;
+
+    if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_cur / 2 > MOST_CONNECTIONS)
+        return MOST_CONNECTIONS;
+    return (unsigned)(descriptors.rlim_cur / 2);
+}
+
 static void set_defaults(struct http_server_options *options) {
     if (options->header_limit == 0)
         options->header_limit = 16 * 1024;
@@ -132,7 +144,7 @@ static void set_defaults(struct http_server_options *options) {
     if (options->idle_timeout_ms == 0)
         options->idle_timeout_ms = 60 * 1000;
     if (options->connection_limit == 0)
-        options->connection_limit = 10000;
+        options->connection_limit = default_connection_limit();
 }
 
 static void init_handle(struct http_server *server, uv_handle_t *handle) {

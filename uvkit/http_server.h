@@ -40,7 +40,8 @@ struct http_server_options {
     size_t body_limit;               /* bytes of body after dechunking [64 KiB] */
     uint64_t header_timeout_ms;      /* from a request's first byte to its last [10,000] */
     uint64_t idle_timeout_ms;        /* a kept-alive connection without a request [60,000] */
-    unsigned connection_limit;       /* above it, a connection gets 503 and is closed [10,000] */
+    unsigned connection_limit;       /* above it, a connection gets 503 and is closed [10,000, or
+                                        half of the descriptors that the process may have] */
 };
 
 struct http_server_stats {

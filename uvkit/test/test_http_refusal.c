@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -39,6 +40,19 @@ static int set_up_for_two(void **state) {
     const struct http_server_options limits = {.connection_limit = 2};
 
     *state = http_fixture_open(&limits);
+    return 0;
+}
+
+static int set_up_with_few_descriptors(void **state) {
+    const struct http_server_options limits = {0};
+    struct rlimit few, many;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &many), 0);
+    few = many;
+    few.rlim_cur = 40;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    *state = http_fixture_open(&limits);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &many), 0);
     return 0;
 }
 
@@ -320,6 +334,21 @@ static void test_connection_over_the_limit_is_503(void **state) {
     free(others);
 }
 
+static void test_half_of_the_descriptors_are_for_connections(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *others = calloc(20, sizeof *others);
+
+    assert_non_null(others);
+    for (int i = 0; i < 20; i++)
+        http_peer_open(&others[i], &fixture->loop, fixture->port);
+    expect_refusal(&others[19], 503, "too_many_connections");
+    http_peer_say(&others[18], "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(&others[18], NULL, 0), 200);
+    for (int i = 0; i < 20; i++)
+        http_peer_close(&others[i]);
+    free(others);
+}
+
 static void test_refusals_are_counted(void **state) {
     struct http_fixture *fixture = *state;
     struct http_server_stats stats;
@@ -361,6 +390,8 @@ int main(void) {
         TEST_IMPATIENT(test_peer_that_does_not_read_is_cut),
         cmocka_unit_test_setup_teardown(test_connection_over_the_limit_is_503, set_up_for_two,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_half_of_the_descriptors_are_for_connections,
+                                        set_up_with_few_descriptors, tear_down),
         TEST(test_refusals_are_counted),
     };
 
