@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #define PATIENCE_MS 20000
+#define OK_REPLY    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 struct fixture {
     uv_loop_t loop;
@@ -200,6 +201,19 @@ static inline void say(int fd, const char *text) {
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-#define OK_REPLY "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+/* The next request on `fd` is that of `record`, and is answered. */
+static inline void answer(struct record *record, int fd) {
+    expect_request(record->fixture, fd);
+    say(fd, OK_REPLY);
+    expect_answer(record, 200, "ok");
+}
+
+/* The same on a new connection, which is returned. */
+static inline int accept_and_answer(struct record *record) {
+    int fd = accept_one(record->fixture);
+
+    answer(record, fd);
+    return fd;
+}
 
 #endif

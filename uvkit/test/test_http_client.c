@@ -162,10 +162,7 @@ static void test_idle_connection_is_dropped_when_the_server_closes_it(void **sta
     open_client(fixture, (struct http_client_options){0});
     for (int i = 0; i < 3; i++) {
         call_start(fixture, &record);
-        fd = accept_one(fixture);
-        expect_request(fixture, fd);
-        say(fd, OK_REPLY);
-        expect_answer(&record, 200, "ok");
+        fd = accept_and_answer(&record);
         (void)close(fd);
         wait_until(fixture, stats_of(fixture).connections == 0) {
         }
@@ -179,10 +176,7 @@ static void test_idle_connection_is_closed_in_time(void **state) {
 
     open_client(fixture, (struct http_client_options){.idle_ms = 20});
     call_start(fixture, &record);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    say(fd, OK_REPLY);
-    expect_answer(&record, 200, "ok");
+    fd = accept_and_answer(&record);
     wait_until(fixture, stats_of(fixture).connections == 0){}(void)close(fd);
 }
 
@@ -249,10 +243,7 @@ static void test_names_are_resolved_and_every_address_is_tried(void **state) {
 
     open_client(fixture, (struct http_client_options){.host = "localhost"});
     call_start(fixture, &record);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    say(fd, OK_REPLY);
-    expect_answer(&record, 200, "ok");
+    fd = accept_and_answer(&record);
     (void)close(fd);
 }
 

@@ -45,7 +45,7 @@ static void tell(struct end *end, const char *text, size_t length) {
     (void)send(end->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void answer(struct end *end, const char *number) {
+static void reply_somehow(struct end *end, const char *number) {
     char reply[512];
     int length = snprintf(reply, sizeof reply,
                           below(2) ? "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s"
@@ -91,7 +91,7 @@ static void receive(struct chaos *chaos, struct end *end) {
     chaos->has_arrived[number] = true;
     end->length = 0;
     end->text[0] = '\0';
-    answer(end, chaos->targets[number] + 1);
+    reply_somehow(end, chaos->targets[number] + 1);
 }
 
 static void accept_into(struct chaos *chaos, struct end *end) {

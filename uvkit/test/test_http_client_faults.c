@@ -130,10 +130,7 @@ static void test_server_is_down_then_up_again(void **state) {
     assert_true(stats_of(fixture).connect_failures <= 8);
     listen_on(fixture, port, 128);
     call_start(fixture, &records[0]);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    say(fd, OK_REPLY);
-    expect_answer(&records[0], 200, "ok");
+    fd = accept_and_answer(&records[0]);
     assert_int_equal(stats_of(fixture).connect_failures, 0);
     (void)close(fd);
 }
@@ -179,17 +176,11 @@ static void test_call_on_a_connection_that_was_just_reset_gets_another(void **st
 
     open_client(fixture, (struct http_client_options){0});
     call_start(fixture, &record);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    say(fd, OK_REPLY);
-    expect_answer(&record, 200, "ok");
+    fd = accept_and_answer(&record);
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     (void)close(fd);
     call_start(fixture, &record); /* the write fails, no byte has left: a new connection */
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    say(fd, OK_REPLY);
-    expect_answer(&record, 200, "ok");
+    fd = accept_and_answer(&record);
     (void)close(fd);
 }
 
@@ -200,10 +191,7 @@ static void test_call_on_a_connection_that_was_just_closed_is_unknown(void **sta
 
     open_client(fixture, (struct http_client_options){0});
     call_start(fixture, &record);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    say(fd, OK_REPLY);
-    expect_answer(&record, 200, "ok");
+    fd = accept_and_answer(&record);
     (void)close(fd);
     call_start(fixture, &record); /* this write succeeds: nobody can tell who has read it */
     expect(&record, HTTP_CALL_UNKNOWN);

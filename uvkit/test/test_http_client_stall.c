@@ -33,10 +33,7 @@ static void test_connection_made_during_a_stall_counts(void **state) {
     open_client(fixture, (struct http_client_options){.connect_timeout_ms = 50});
     call_start(fixture, &record);
     stand_still_past(clock_now_ms() + 100);
-    fd = accept_one(fixture);
-    expect_request(fixture, fd);
-    say(fd, OK_REPLY);
-    expect_answer(&record, 200, "ok");
+    fd = accept_and_answer(&record);
     (void)close(fd);
 }
 
@@ -108,9 +105,7 @@ static void test_connecting_is_tried_again_while_another_call_takes_long(void **
     int first = start_without_descriptors(fixture, records);
     int second = accept_one(fixture);
 
-    expect_request(fixture, second);
-    say(second, OK_REPLY);
-    expect_answer(&records[1], 200, "ok");
+    answer(&records[1], second);
     assert_int_equal(stats_of(fixture).connect_failures, 0);
     say(first, OK_REPLY);
     expect_answer(&records[0], 200, "ok");
