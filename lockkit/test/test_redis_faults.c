@@ -1,10 +1,6 @@
-/* Silence, expiry, lost replies, suspended machines and dead holders: what only a backend with a
- * server and a TTL can show. */
+/* Silence, expiry, lost replies and suspended machines: what only a backend with a server and a TTL
+ * can show. */
 #include "redis_env.h"
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static uint64_t fake_now_ns;
 
@@ -358,53 +354,6 @@ static void test_close_ends_although_the_server_is_silent(void **state) {
     assert_int_equal(waiter.status, LK_CANCELED);
 }
 
-/* In a child: hold the lock, tell the parent, and never let go. */
-static void hold_for_ever(struct env *env, int told) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 400};
-    struct caller caller = {0};
-    lk_client *client;
-    lk_lock *lock;
-    uv_loop_t loop;
-    uint64_t fence;
-
-    if (uv_loop_init(&loop) != 0 || lk_client_open(&client, &loop, redis_url(), NULL) != LK_OK ||
-        lk_lock_open(&lock, client, env->fixture.name, &options) != LK_OK ||
-        lk_acquire(lock, LK_FOREVER, on_caller_acquired, &caller, NULL) != LK_OK)
-        _exit(1);
-    while (caller.calls == 0)
-        (void)uv_run(&loop, UV_RUN_ONCE);
-    fence = lk_lease_fence(caller.lease);
-    if (write(told, &fence, sizeof fence) < 0)
-        _exit(1);
-    (void)uv_run(&loop, UV_RUN_DEFAULT);
-    _exit(1);
-}
-
-static void test_lock_of_a_killed_process_is_freed_by_its_ttl(void **state) {
-    struct env *env = *state;
-    struct caller caller;
-    uint64_t fence = 0;
-    int told[2], status;
-    pid_t child;
-
-    assert_int_equal(pipe(told), 0);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        hold_for_ever(env, told[1]);
-    assert_int_equal(read(told[0], &fence, sizeof fence), sizeof fence);
-    (void)close(told[0]);
-    (void)close(told[1]);
-    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 400), LK_TRY),
-                     LK_BUSY);
-    assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 400), 15000),
-                     LK_OK);
-    assert_true(lk_lease_fence(caller.lease) > fence);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-}
-
 int main(void) {
     static const struct CMUnitTest tests[] = {
         REDIS_TEST(test_holder_is_told_before_a_successor_is_granted),
@@ -425,7 +374,6 @@ int main(void) {
         REDIS_TEST(test_lost_lease_stays_lost_and_is_renewed_no_more),
         REDIS_TEST(test_unanswered_release_is_unknown_and_goes_on),
         REDIS_TEST(test_close_ends_although_the_server_is_silent),
-        REDIS_TEST(test_lock_of_a_killed_process_is_freed_by_its_ttl),
     };
 
     (void)redis_url();
