@@ -87,16 +87,30 @@ static const char *connection_line(const struct http_exchange *exchange) {
     return exchange->is_http_1_0 ? "Connection: keep-alive\r\n" : "";
 }
 
+/* Every reply has one: RFC 9110, 6.6.1. */
+static const char *date_line(struct http_server *server) {
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (now != server->dated && gmtime_r(&now, &tm) != NULL) {
+        server->dated = now;
+        (void)strftime(server->date, sizeof server->date, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n",
+                       &tm);
+    }
+    return server->date;
+}
+
 static void send_reply(struct http_exchange *exchange, int status, const char *body,
                        size_t length) {
-    char head[160], content_length[48] = "";
+    char head[256], content_length[48] = "";
     int head_length;
     uv_buf_t bufs[4];
 
     if (status != 204) /* which may not have one: RFC 9110, 8.6 */
         (void)snprintf(content_length, sizeof content_length, "Content-Length: %zu\r\n", length);
-    head_length = snprintf(head, sizeof head, "HTTP/1.1 %d %s\r\n%s%s", status,
-                           http_status_text(status), content_length, connection_line(exchange));
+    head_length =
+        snprintf(head, sizeof head, "HTTP/1.1 %d %s\r\n%s%s%s", status, http_status_text(status),
+                 date_line(exchange->inbound->server), content_length, connection_line(exchange));
     bufs[0] = uv_buf_init(head, (unsigned)head_length);
     bufs[1] = uv_buf_init(exchange->reply_headers.bytes, (unsigned)exchange->reply_headers.length);
     bufs[2] = uv_buf_init((char[]){'\r', '\n'}, 2);

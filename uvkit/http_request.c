@@ -126,11 +126,11 @@ static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parse
     return true;
 }
 
-static bool is_too_large(struct http_exchange *exchange, uint64_t body_length) {
-    if (body_length <= exchange->inbound->server->options.body_limit)
-        return false;
-    (void)http_exchange_refuse(exchange, 413, "too_large", "the body is over the limit: send less");
-    return true;
+static bool has_room(struct http_exchange *exchange, uint64_t more) {
+    if (more <= exchange->inbound->server->options.body_limit - exchange->body.length)
+        return true;
+    return http_exchange_refuse(exchange, 413, "too_large",
+                                "the body is over the limit: send less");
 }
 
 static void send_continue(struct http_inbound *inbound) {
@@ -149,7 +149,7 @@ static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
 
     if (!is_well_framed(exchange, parser, &framing))
         return false;
-    if (is_too_large(exchange, parser->content_length) || !http_route(exchange))
+    if (!has_room(exchange, parser->content_length) || !http_route(exchange))
         return false;
     exchange->keeps_alive = llhttp_should_keep_alive(parser) != 0;
     if (has_body && framing.expects_continue && parser->http_minor == 1) {
@@ -174,11 +174,11 @@ static int on_headers_complete(llhttp_t *parser) {
 static int on_body(llhttp_t *parser, const char *at, size_t length) {
     struct http_exchange *exchange = exchange_of(parser);
 
-    if (is_too_large(exchange, exchange->body.length + length)) {
-        exchange->keeps_alive = false;
-        return HPE_USER;
-    }
-    return keep(&exchange->body, parser, at, length);
+    return has_room(exchange, length) ? keep(&exchange->body, parser, at, length) : HPE_USER;
+}
+
+static int on_chunk_header(llhttp_t *parser) {
+    return has_room(exchange_of(parser), parser->content_length) ? 0 : HPE_USER;
 }
 
 static int on_message_complete(llhttp_t *parser) {
@@ -200,6 +200,7 @@ const llhttp_settings_t http_request_callbacks = {
     .on_header_value = on_head_text,
     .on_header_value_complete = on_value_complete,
     .on_headers_complete = on_headers_complete,
+    .on_chunk_header = on_chunk_header,
     .on_body = on_body,
     .on_message_complete = on_message_complete,
 };

@@ -18,6 +18,7 @@
 #include "http_server.h"
 
 #include <llhttp.h>
+#include <time.h>
 
 #define HTTP_INPUT_BYTES (64 * 1024) /* one read; all connections share the buffer */
 
@@ -96,6 +97,8 @@ struct http_server {
     uint64_t accepted;
     int64_t swept_ms; /* when the sweep was last here */
     uint64_t id_seed, ids;
+    char date[48]; /* the Date header of `dated`, with its CRLF */
+    time_t dated;
     unsigned open_handles; /* listener and timers */
     int port;
     bool is_draining, is_accept_waiting;

@@ -118,6 +118,7 @@ static void test_bad_escapes_are_400(void **state) {
 }
 
 #define ECHO_POST "POST /echo HTTP/1.1\r\n" HOST
+#define CHUNKED   ECHO_POST "Transfer-Encoding: chunked\r\n\r\n"
 
 /* Wherever two readers could disagree on where the request ends. */
 static void test_ambiguous_framing_is_400(void **state) {
@@ -137,7 +138,6 @@ static void test_ambiguous_framing_is_400(void **state) {
 }
 
 static void test_bad_chunks_are_400(void **state) {
-#define CHUNKED ECHO_POST "Transfer-Encoding: chunked\r\n\r\n"
     refuses_malformed(state, CHUNKED "x\r\n");
     refuses_malformed(state, CHUNKED "-1\r\n");
     refuses_malformed(state, CHUNKED "\r\n");
@@ -196,6 +196,9 @@ static void test_large_body_is_413_before_it_arrives(void **state) {
     refuses(state, ECHO_POST "Content-Length: 4097\r\nExpect: 100-continue\r\n\r\n", 413,
             "too_large");
     refuses(state, ECHO_POST "Content-Length: 1099511627776\r\n\r\n", 413, "too_large");
+    refuses(state, ECHO_POST "Content-Length: 18446744073709551615\r\n\r\n", 413, "too_large");
+    refuses(state, CHUNKED "1001\r\n", 413, "too_large");
+    refuses(state, CHUNKED "1\r\nx\r\nffffffffffffffff\r\n", 413, "too_large");
 }
 
 static void test_large_chunked_body_is_413(void **state) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -67,6 +68,23 @@ static void test_offer_to_upgrade_is_ignored(void **state) {
     ask(fixture, "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200,
         "hello");
     ask(fixture, "GET / HTTP/1.1\r\n" HOST "\r\n", 200, "hello");
+}
+
+static void test_every_reply_is_dated(void **state) {
+    struct http_fixture *fixture = *state;
+    const char *date;
+    char reply[512];
+    struct tm tm;
+
+    for (int i = 0; i < 2; i++) {
+        http_peer_say(&fixture->peer, i == 0 ? "GET / HTTP/1.1\r\n" HOST "\r\n" : "nonsense");
+        assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), i == 0 ? 200 : 400);
+        date = strstr(reply, "\r\nDate: ");
+        assert_non_null(date);
+        date = strptime(date, "\r\nDate: %a, %d %b %Y %H:%M:%S GMT", &tm);
+        assert_true(date != NULL && *date == '\r');
+        assert_true(timegm(&tm) <= time(NULL) && timegm(&tm) > time(NULL) - 60);
+    }
 }
 
 static void test_head_gets_no_body(void **state) {
@@ -391,6 +409,7 @@ int main(void) {
         TEST(test_connection_is_kept_alive),
         TEST(test_http_1_0_is_answered_and_closed),
         TEST(test_offer_to_upgrade_is_ignored),
+        TEST(test_every_reply_is_dated),
         TEST(test_head_gets_no_body),
         TEST(test_body_with_a_length_and_in_chunks),
         TEST(test_100_continue_is_answered_before_the_body),
