@@ -166,8 +166,9 @@ static void test_stock_is_laid_out_evenly_and_without_a_gap(void **state) {
         const char *strategy;
         int stock, rows, most, least;
     } cases[] = {
-        {"sharded", 7, 10, 1, 0},         {"sharded", 1003, 10, 101, 100}, {"none", 5, 1, 5, 5},
-        {"sharded,shards=1", 5, 1, 5, 5}, {"sharded", 0, 10, 0, 0},
+        {"sharded", 7, 10, 1, 0}, {"sharded", 1003, 10, 101, 100},
+        {"none", 5, 1, 5, 5},     {"sharded,shards=1", 5, 1, 5, 5},
+        {"sharded", 0, 10, 0, 0}, {"sharded,shards=1000", 1000000000, 1000, 1000000, 1000000},
     };
 
     (void)state;

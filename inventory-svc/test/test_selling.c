@@ -63,6 +63,17 @@ static void test_sharded_leaves_nothing_stranded(void **state) {
     }
 }
 
+static void test_work_longer_than_the_ttl_keeps_its_lease(void **state) {
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis,ttl=300ms,work=700ms", 5);
+    buy_all(id, 3);
+    assert_int_equal(count_status(buyers, 3, 201), 3);
+    assert_int_equal(twins(id), 0);
+    assert_int_equal(left(id), 2);
+}
+
 static void test_the_answer_is_the_ledger_row(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
@@ -280,6 +291,7 @@ int main(void) {
         TEST(test_guarded_strategies_sell_exactly_what_there_is),
         TEST(test_without_a_guard_one_unit_is_sold_to_several),
         TEST(test_sharded_leaves_nothing_stranded),
+        TEST(test_work_longer_than_the_ttl_keeps_its_lease),
         TEST(test_the_answer_is_the_ledger_row),
         TEST(test_a_repeated_order_sells_once),
         TEST(test_a_repeat_after_the_sell_out_gets_the_first_answer),
