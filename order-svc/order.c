@@ -198,8 +198,8 @@ static enum pg_status find_first(struct order_svc *svc, struct placement *placem
     return status;
 }
 
-/* Before anything is sold under the customer's key. True when there is nothing more to do. */
-static bool is_repeat_answered(struct order_svc *svc, struct placement *placement) {
+/* Before anything is sold. True when there is nothing more to do. */
+static bool is_look_up_enough(struct order_svc *svc, struct placement *placement) {
     char why[160];
     bool is_found = false;
 
@@ -241,10 +241,16 @@ static void record(struct order_svc *svc, struct placement *placement, int64_t b
     }
 }
 
+/* Under the customer's key there may be an order already. And while the database is down, the
+ * look-up waits for it, so that no unit is taken only to be given back. */
+static bool needs_look_up(const struct order_svc *svc, const struct placement *placement) {
+    return placement->is_key_given || !pg_pool_is_up(svc->pool);
+}
+
 void order_place(struct order_svc *svc, struct placement *placement) {
     bool is_new = false;
 
-    if (!placement->is_key_given || !is_repeat_answered(svc, placement)) {
+    if (!needs_look_up(svc, placement) || !is_look_up_enough(svc, placement)) {
         int64_t began_ms = clock_now_ms();
 
         reserve(svc, placement, began_ms + svc->inventory_timeout_ms, &is_new);

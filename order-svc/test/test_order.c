@@ -341,6 +341,19 @@ static void test_a_keyed_order_waits_for_the_database_before_it_takes_a_unit(voi
     assert_int_equal(fixture.peers[0].calls, 0);
 }
 
+static void test_no_unit_is_taken_while_the_database_is_down(void **state) {
+    struct pg_pool_options options = {.conninfo = "host=127.0.0.1 port=1"};
+    struct buyer buyer;
+
+    (void)state;
+    close_pool();
+    assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), 0);
+    fixture.open++;
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_BUSY, 503, "busy");
+    assert_int_equal(fixture.peers[0].calls, 0);
+}
+
 static void *allocate(size_t size) {
     return malloc(size);
 }
@@ -394,6 +407,7 @@ int main(void) {
         TEST(test_a_unit_that_may_not_have_come_back_is_unknown),
         TEST(test_an_insert_without_an_answer_is_unknown_and_not_undone),
         TEST(test_only_an_insert_that_was_not_sent_is_undone),
+        TEST(test_no_unit_is_taken_while_the_database_is_down),
         TEST(test_a_keyed_order_waits_for_the_database_before_it_takes_a_unit),
         TEST(test_memory_may_fail_at_every_allocation),
     };
