@@ -60,10 +60,11 @@ all: $(PROGRAMS) ## build the programs
 $(B)/bin/order-svc: $(OBJECTS_order-svc) $(B)/libuvkit.a
 $(B)/bin/inventory-svc: $(OBJECTS_inventory-svc) $(B)/liblockkit.a $(B)/libuvkit.a
 $(B)/bin/loadgen: $(OBJECTS_loadgen) $(B)/libuvkit.a
+$(B)/bin/hold: $(B)/lockkit/example/hold.o $(B)/liblockkit.a $(B)/libuvkit.a
 $(B)/bin/bench_%: $(B)/bench/%.o $(B)/libuvkit.a
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(PROGRAMS):
+$(PROGRAMS) $(B)/bin/hold:
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -91,6 +92,7 @@ $(B)/uvkit/test/%: $(B)/uvkit/test/%.o $(TESTLIB) $(B)/libuvkit.a
 	$(TESTLINK)
 $(B)/lockkit/test/%: $(B)/lockkit/test/%.o $(TESTLIB) $(B)/liblockkit.a $(B)/libuvkit.a
 	$(TESTLINK)
+$(B)/lockkit/test/test_hold: | $(B)/bin/hold # which it runs
 $(B)/order-svc/test/%: $(B)/order-svc/test/%.o $(TESTLIB) $(filter-out %/main.o,$(OBJECTS_order-svc)) $(B)/libuvkit.a
 	$(TESTLINK)
 $(B)/inventory-svc/test/%: $(B)/inventory-svc/test/%.o $(TESTLIB) $(filter-out %/main.o,$(OBJECTS_inventory-svc)) $(B)/liblockkit.a $(B)/libuvkit.a

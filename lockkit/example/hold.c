@@ -18,13 +18,13 @@ static int fail(const char *what, enum lk_status status) {
  * alone cannot help a program that is paused right after it. */
 static enum lk_status work(const lk_held *held) {
     for (int step = 1; step <= 3; step++) {
-        enum lk_status status = lk_sync_check(held, 1500);
+        enum lk_status status = lk_sync_check(held, 600);
 
         if (status != LK_OK)
             return status;
         (void)printf("step %d with fencing token %llu\n", step,
                      (unsigned long long)lk_sync_fence(held));
-        (void)sleep(1);
+        (void)usleep(500000);
     }
     return LK_OK;
 }
