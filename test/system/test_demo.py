@@ -1,0 +1,121 @@
+"""`make demo`, `make up` and `make down` as a user types them, on ports and in a folder of their own."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import ARTICLE_PRODUCT, BUILD, PORT_BASE, ROOT, wait_for
+
+PORTS = [PORT_BASE + offset for offset in (0, 1, 2, 90, 91)]
+
+
+def is_open(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Demo(unittest.TestCase):
+    def setUp(self):
+        # A clone without its history: a user's own .run is left alone.
+        self.folder = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+        self.folder.chmod(0o755)
+        for entry in ROOT.iterdir():
+            if entry.name not in (".git", ".run", "build"):
+                (shutil.copytree if entry.is_dir() else shutil.copy2)(entry, self.folder / entry.name)
+        (self.folder / "build").symlink_to(ROOT / "build")
+        self.env = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "MAKEFLAGS", "MAKELEVEL")}
+        self.env.update(PORT_BASE=str(PORT_BASE), B=BUILD)
+
+    def tearDown(self):
+        for run_dir in [self.folder / ".run", self.folder / ".run/demo"]:
+            if run_dir.exists():
+                subprocess.run(["scripts/stack", "down"], cwd=self.folder, env=dict(self.env, RUN_DIR=str(run_dir)), check=False)
+        for data in self.folder.glob(".run/**/postgres"):
+            if data.is_symlink():
+                shutil.rmtree(data.resolve(), ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, *args):
+        return subprocess.Popen(["make", *args], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+    def make(self, *args):
+        run = self.start(*args)
+        output, _ = run.communicate(timeout=120)
+        return run.returncode, output
+
+    def assert_nothing_is_left(self):
+        self.assertEqual([port for port in PORTS if is_open(port)], [], "still listening")
+        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and self.works_in_folder(pid)]
+        self.assertEqual(left, [], "still running")
+
+    def works_in_folder(self, pid):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_text()
+            return str(self.folder) in command or os.readlink(f"/proc/{pid}/cwd").startswith(str(self.folder))
+        except OSError:
+            return False  # it has ended, or it is a kernel thread's
+
+    def test_the_demo_prints_the_table_and_leaves_nothing(self):
+        code, output = self.make("demo")
+        self.assertEqual(code, 0, output)
+        for name, verdict in [("none", "VIOLATED TWIN"), ("mutex", "VIOLATED TWIN"), ("redis", "VALID"), ("sharded", "VALID"),
+                              ("atomic", "VALID")]:
+            self.assertRegex(output, rf"(?m)^{name} +{verdict}")
+        self.assertRegex(output, r"unit \d+ sold twice: order \S+ by inventory-\d at [\d:.]+, order")
+        self.assertIn("make up", output)
+        self.assert_nothing_is_left()
+
+    def test_an_interrupted_demo_leaves_nothing(self):
+        run = self.start("demo")
+        try:
+            wait_for("loadgen", lambda: any(self.is_loadgen(pid) for pid in os.listdir("/proc") if pid.isdigit()), 60)
+            os.killpg(run.pid, signal.SIGINT)
+            output, _ = run.communicate(timeout=60)
+        finally:
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
+        self.assertIn(run.returncode, (2, 130, -signal.SIGINT), output)
+        self.assert_nothing_is_left()
+
+    def is_loadgen(self, pid):
+        try:
+            return "bin/loadgen" in Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0] and self.works_in_folder(pid)
+        except OSError:
+            return False
+
+    def test_a_taken_port_is_named(self):
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(("127.0.0.1", PORT_BASE + 1))
+            taken.listen()
+            code, output = self.make("demo")
+        self.assertNotEqual(code, 0)
+        self.assertIn(f"port {PORT_BASE + 1}, for inventory-1, is taken", output)
+        self.assertIn("PORT_BASE=", output)
+        self.assert_nothing_is_left()
+
+    def test_up_serves_the_article_until_down_and_a_demo_beside_it_says_what_to_do(self):
+        code, output = self.make("up")
+        self.assertEqual(code, 0, output)
+        self.assertIn("scripts/loadgen", output)
+        product = subprocess.run(["curl", "-fsS", f"http://127.0.0.1:{PORT_BASE}/products/{ARTICLE_PRODUCT}"],
+                                 capture_output=True, text=True)
+        self.assertIn("黄金竹子", product.stdout, product.stderr)
+        code, output = self.make("demo")
+        self.assertNotEqual(code, 0)
+        self.assertIn("make down", output)
+        self.assertIn("PORT_BASE=", output)
+        code, output = self.make("down")
+        self.assertEqual(code, 0, output)
+        self.assert_nothing_is_left()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,222 @@
+"""loadgen from outside: its exit codes, what it says when something is wrong, and that nothing it found is lost."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import tempfile
+import unittest
+import uuid
+from pathlib import Path
+
+from harness import BUILD, PORT_BASE, ROOT, SystemTest, wait_for
+
+DEAD = "http://127.0.0.1:9"
+QUICK = ["-R", "800", "-d", "200ms", "--output-format", "json"]
+# What two runs of the same command differ in.
+MEASURED = {"started_at", "achieved_rate", "latency_ms", "service_ms", "schedule", "product_id", "overlapping_pairs",
+            "overlapping_attempts", "rate_bound"}
+
+
+def stable(value):
+    if isinstance(value, dict):
+        return {k: stable(v) for k, v in value.items() if k not in MEASURED}
+    return [stable(v) for v in value] if isinstance(value, list) else value
+
+
+def shape(value):
+    """The keys of JSON, and the types of its values."""
+    if isinstance(value, dict):
+        return {k: shape(v) for k, v in value.items()}
+    return [shape(v) for v in value] if isinstance(value, list) else type(value).__name__
+
+
+class Loadgen(SystemTest):
+    def says(self, code, texts, *args, env=None):
+        """It ends with this code, and says each of the texts on stderr."""
+        kept = self.stack.settings
+        self.stack.settings = {k: v for k, v in {**kept, **(env or {})}.items() if v is not None}
+        try:
+            done = self.stack.loadgen(*args)
+        finally:
+            self.stack.settings = kept
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        for text in [texts] if isinstance(texts, str) else texts:
+            self.assertIn(text, done.stderr)
+        self.assertNotIn("\033", done.stdout + done.stderr)
+        return done
+
+    def summary(self, *args, code=0):
+        done = self.stack.loadgen(*args, *QUICK)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+    # ---- exit codes
+
+    def test_what_is_expected_ends_with_0(self):
+        summary = self.summary("--strategy", "none,atomic", "--expect", "none=TWIN")
+        self.assertEqual([s["as_expected"] for s in summary["strategies"]], [True, True])
+
+    def test_a_violation_that_was_not_expected_ends_with_1(self):
+        summary = self.summary("--strategy", "none", code=1)
+        self.assertEqual(summary["strategies"][0]["verdict"], "VIOLATED")
+        self.assertEqual(summary["exit_code"], 1)
+
+    def test_a_violation_that_did_not_appear_ends_with_1(self):
+        summary = self.summary("--strategy", "atomic", "--expect", "atomic=TWIN", code=1)
+        self.assertEqual(summary["strategies"][0]["verdict"], "VALID")
+
+    def test_a_run_that_proves_nothing_ends_with_2(self):
+        done = self.stack.loadgen("--strategy", "atomic", "-R", "10", "--requests", "3")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"atomic +INCONCLUSIVE")
+        self.assertIn("raise --rate", done.stdout)
+
+    def test_a_run_of_which_nothing_is_answered_with_yes_ends_with_2(self):
+        done = self.stack.loadgen("--strategy", "atomic", "--path", "/nowhere", "-R", "800", "-d", "200ms")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("160 requests were told: a bad request", done.stdout)
+
+    def test_bad_usage_ends_with_64_and_says_what_is_right(self):
+        cases = [(["--nosuch"], "--nosuch"), (["--rate", "0"], "1..1000000"), (["--rate", "many"], "many"),
+                 (["--work", "2"], "like 2ms"), (["--arrival", "never"], "poisson or constant"),
+                 (["--output-format", "xml"], "text or json"), (["--path", "orders"], "starts with a /"),
+                 (["--strategy", "redis,,none"], "nothing between two commas"),
+                 (["--strategy", "ttl=2s,redis"], "option before any name"),
+                 (["--strategy", "none", "--expect", "redis=TWIN"], '"redis", which is not in --strategy'),
+                 (["--strategy", "none", "--expect", "none=BAD"], "EARLY-SOLD-OUT"),
+                 (["--no-judge", "--expect", "none=TWIN"], "--no-judge"), (["destroy"], 'no command "destroy"'),
+                 (["--target", "somewhere"], "http://127.0.0.1:8000"),
+                 (["-R", "1000000", "-d", "1h"], "10,000,000 requests"), (["create", "--strategy", "a,b"], "one product")]
+        for args, text in cases:
+            with self.subTest(" ".join(args)):
+                self.says(64, text, *args)
+
+    def test_an_unknown_strategy_or_option_ends_with_64_and_names_those_that_exist(self):
+        self.says(64, ['no strategy "zookeper"', "none mutex redis sharded atomic"], "--strategy", "none,zookeper")
+        self.says(64, ["colour", "wait"], "--strategy", "redis,colour=red")
+
+    def test_a_dead_target_or_database_ends_with_69_and_is_named(self):
+        here = [f"http://127.0.0.1:{PORT_BASE}", DEAD]
+        self.says(69, [DEAD, "cannot be reached", "--target"], "--target", here[1])
+        for name in ["inventory", "orders"]:
+            variable = f"LOADGEN_{name.upper()}_DB"
+            self.says(69, [f"the database {name} cannot be reached", variable],
+                      env={variable: "host=127.0.0.1 port=9 dbname=x connect_timeout=2"})
+            self.says(69, [f"{variable} is not set"], env={variable: None})
+
+    # ---- interrupted
+
+    def interrupted(self, *args, when, number=signal.SIGINT):
+        run = self.stack.start_loadgen(*args)
+        try:
+            wait_for("the moment to interrupt", when)
+            run.send_signal(number)
+            output, errors = run.communicate(timeout=30)
+        finally:
+            run.kill()
+            run.wait()
+        self.assertEqual(run.returncode, 130, output + errors)
+        return output, errors
+
+    def sold(self, name):
+        return self.stack.value("inventory", "SELECT count(*) FROM reservation JOIN product USING (product_id) "
+                                             "WHERE name = :'name'", name=name)
+
+    def test_an_interrupt_in_mid_run_prints_what_there_is(self):
+        for number in [signal.SIGINT, signal.SIGTERM]:
+            name = str(uuid.uuid4())
+            output, errors = self.interrupted("--strategy", "atomic,redis", "-d", "60s", "--stock", "100000", "--name", name,
+                                              when=lambda: self.sold(name) > 50, number=number)
+            self.assertIn("judging what there is", errors)
+            self.assertRegex(output, r"atomic +INCONCLUSIVE")
+            self.assertIn("inconclusive: interrupted", output)
+            self.assertNotRegex(output, r"(?m)^redis")
+
+    def test_an_interrupt_while_the_ledger_settles_prints_what_there_is(self):
+        name = str(uuid.uuid4())
+        output, _ = self.interrupted("--strategy", "redis,work=10ms", "-R", "800", "--requests", "200", "--timeout", "100ms",
+                                     "--drain", "10m", "--name", name, when=lambda: self.sold(name) > 40)
+        self.assertRegex(output, r"redis,work=10ms +INCONCLUSIVE")
+
+    def test_an_interrupt_before_the_start_ends_at_once(self):
+        lock = subprocess.Popen(["psql", self.stack.settings["TEST_PG"] + " dbname=inventory", "-Xqc",
+                                 "BEGIN; LOCK product; SELECT pg_sleep(60)"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        try:
+            self.interrupted("--strategy", "atomic", when=lambda: self.stack.value(
+                "postgres", "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = 'loadgen'") > 0)
+        finally:
+            lock.kill()
+            lock.wait()
+            self.stack.sql("postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%LOCK product%'"
+                                       " AND pid <> pg_backend_pid()")
+
+    # ---- output
+
+    def test_the_same_command_sends_the_same_schedule_and_prints_the_same_json(self):
+        args = ["--strategy", "atomic", "--seed", "7", "--stock", "50"]
+        first, second = self.summary(*args), self.summary(*args)
+        self.assertEqual(stable(first), stable(second))
+        self.assertEqual(shape(first), shape(second))
+        self.assertEqual(first["schema_version"], 1)
+        self.assertEqual(first["settings"]["seed"], 7)
+        self.assertEqual(sum(first["strategies"][0]["outcomes"].values()), 160)
+
+    def test_the_table_fits_120_columns(self):
+        done = self.stack.loadgen("--strategy", "sharded,shards=20,wait=4s,ttl=8s,none,atomic", "--expect", "none=TWIN", "-d",
+                                  "200ms")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 120, done.stdout)
+
+    def test_a_violation_says_how_to_see_all_of_it(self):
+        done = self.stack.loadgen("--strategy", "none", "-d", "200ms")
+        command = next(line.partition(": ")[2] for line in done.stdout.splitlines() if "all of it" in line)
+        shown = subprocess.run(["bash", "-c", command], cwd=ROOT, env=dict(os.environ, **self.stack.settings),
+                               capture_output=True, text=True)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("Twins", shown.stdout)
+
+    def test_strategies_are_listed_with_their_promises(self):
+        done = self.says(0, [], "--list-strategies")
+        for name in ["none", "mutex", "redis", "sharded", "atomic"]:
+            self.assertRegex(done.stdout, rf"(?m)^{name} +\S")
+        self.assertEqual(done.stdout.count("promises: "), 5)
+
+    def test_create_prints_a_product_that_can_be_bought(self):
+        done = self.says(0, [], "create", "--strategy", "redis", "--stock", "1")
+        self.assertRegex(done.stdout, r"^[0-9a-f-]{36}\n$")
+        self.assertEqual(self.stack.order(done.stdout.strip()).status, 201)
+        self.assertEqual(self.stack.order(done.stdout.strip()).status, 409)
+
+    def test_only_a_terminal_sees_the_progress_bar(self):
+        controller, terminal = pty.openpty()
+        run = subprocess.Popen([str(ROOT / BUILD / "bin/loadgen"), "--strategy", "atomic", "-d", "300ms"], cwd=ROOT,
+                               env=dict(self.stack.env, **self.stack.settings), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=terminal)
+        output, _ = run.communicate(timeout=60)
+        os.close(terminal)
+        self.assertIn(b"sent", os.read(controller, 4096))
+        os.close(controller)
+        self.assertNotIn(b"\033", output)
+
+    def test_a_full_disk_is_told_and_the_table_still_printed(self):
+        done = self.says(70, "No space left on device", "--strategy", "atomic", "-d", "200ms", "-o", "/dev/full")
+        self.assertRegex(done.stdout, r"(?m)^atomic +VALID")
+        self.says(64, "/nowhere/x", "-o", "/nowhere/x")
+
+    def test_the_report_goes_to_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "report.json"
+            done = self.says(0, [], "--strategy", "atomic", *QUICK, "-o", str(path))
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(json.loads(path.read_text())["strategies"][0]["verdict"], "VALID")
+
+    def test_real_time_priority_can_be_declined(self):
+        schedule = self.summary("--strategy", "atomic", "--no-realtime")["strategies"][0]["schedule"]
+        self.assertIs(schedule["realtime_priority"], False)
+
+
+if __name__ == "__main__":
+    unittest.main()
