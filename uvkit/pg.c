@@ -176,11 +176,22 @@ static void free_pool(struct pg_pool *pool) {
     free(pool);
 }
 
+/* A URL whose password has an unescaped '/' parses, with the password's beginning for a port, and
+ * libpq would quote that in its errors. */
+static bool has_odd_port(const PQconninfoOption *option) {
+    for (; option != NULL && option->keyword != NULL; option++)
+        if (strcmp(option->keyword, "port") == 0 && option->val != NULL)
+            return option->val[strspn(option->val, "0123456789,")] != '\0';
+    return false;
+}
+
 static int check_conninfo(const char *conninfo) {
     char *error = NULL;
     PQconninfoOption *options = PQconninfoParse(conninfo, &error);
     int rv = options != NULL ? 0 : (error != NULL ? UV_EINVAL : UV_ENOMEM);
 
+    if (has_odd_port(options))
+        rv = UV_EINVAL;
     PQconninfoFree(options);
     PQfreemem(error);
     return rv;

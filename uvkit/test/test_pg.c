@@ -295,10 +295,14 @@ static void test_held_connection_serves_nobody_else(void **state) {
 
 static void test_conninfo_that_cannot_be_parsed_is_refused(void **state) {
     struct fixture *fixture = *state;
-    struct pg_pool_options options = {.conninfo = "host=x no_such_option=1"};
+    const char *const bad[] = {"host=x no_such_option=1", "postgresql://me:pass/word@x/db"};
 
-    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), UV_EINVAL);
-    assert_null(fixture->pool);
+    for (int i = 0; i < 2; i++) {
+        struct pg_pool_options options = {.conninfo = bad[i]};
+
+        assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), UV_EINVAL);
+        assert_null(fixture->pool);
+    }
 }
 
 static void test_settings_of_a_connection(void **state) {
