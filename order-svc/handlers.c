@@ -6,6 +6,7 @@
 #include "uuid.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ARTICLE_PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
@@ -49,11 +50,14 @@ static bool take_product(struct http_exchange *exchange, struct placement *place
 /* The order is placed, so a reply that cannot be made is not a 500: that would deny it. */
 static void reply_order(struct http_exchange *exchange, const struct placement *placement) {
     json_t *body = order_json(&placement->order);
+    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
 
-    if (body != NULL)
-        http_reply_json(exchange, placement->status, body);
+    if (text != NULL)
+        http_reply(exchange, placement->status, "application/json", text, strlen(text));
     else
         http_reply_error(exchange, 504, "unknown", "placed, but out of memory for the reply");
+    json_decref(body);
+    free(text);
 }
 
 static bool is_sold(const struct placement *placement) {

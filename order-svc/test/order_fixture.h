@@ -111,6 +111,12 @@ static inline void on_peer_cancel(struct http_exchange *exchange, void *data) {
     http_reply(exchange, peer->cancel_status, NULL, "", 0);
 }
 
+static inline void on_peer_get(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+
+    http_reply(exchange, 200, "application/json", peer->body, strlen(peer->body));
+}
+
 /* The order id of reservation `number`. */
 static inline void order_id_of(int number, char id[UUID_TEXT]) {
     (void)snprintf(id, UUID_TEXT, "00000000-0000-7000-8000-%012d", number);
@@ -161,6 +167,8 @@ static const struct http_route peer_routes[] = {
     {"POST", "/products/{id}/reservations", on_peer_reserve},
     {"DELETE", "/reservations/{id}", on_peer_cancel},
     {"GET", "/reservations", on_peer_list},
+    {"GET", "/products/{id}", on_peer_get},
+    {"GET", "/strategies", on_peer_get},
     {NULL, NULL, NULL},
 };
 

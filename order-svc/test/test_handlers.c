@@ -1,0 +1,157 @@
+/* The HTTP interface of order-svc: what only a fault or a hostile peer shows. */
+#include "handlers.h"
+
+#include "order.h"
+#include "orders_database.h"
+
+#define PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
+#define BODY    "{\"product_id\":\"" PRODUCT "\"}"
+
+static struct order_svc svc;
+static struct http_server *server;
+static struct http_client *client;
+
+/* One request in a fiber, and what came back. */
+struct exchange {
+    const char *method, *target, *headers, *body;
+    int status; /* 0: no reply */
+    char text[1000];
+    bool is_done;
+};
+
+static void run(void *arg) {
+    struct exchange *exchange = arg;
+    struct http_call call = {.method = exchange->method,
+                             .target = exchange->target,
+                             .headers = exchange->headers,
+                             .body = exchange->body,
+                             .body_length = exchange->body != NULL ? strlen(exchange->body) : 0,
+                             .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+    if (http_client_await(client, &call) == HTTP_CALL_ANSWERED) {
+        exchange->status = call.status;
+        (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);
+    }
+    http_call_done(&call);
+    exchange->is_done = true;
+}
+
+static int ask_for(struct exchange *exchange) {
+    assert_int_equal(fiber_start(run, exchange), 0);
+    WAIT_FOR(exchange->is_done);
+    return exchange->status;
+}
+
+static int get(struct exchange *exchange, const char *target) {
+    *exchange = (struct exchange){.method = "GET", .target = target};
+    return ask_for(exchange);
+}
+
+static int post(struct exchange *exchange, const char *headers) {
+    *exchange =
+        (struct exchange){.method = "POST", .target = "/orders", .headers = headers, .body = BODY};
+    return ask_for(exchange);
+}
+
+static int set_up(void **state) {
+    struct http_server_options options = {.routes = order_routes, .data = &svc};
+    struct http_client_options to = {.host = "127.0.0.1"};
+
+    if (set_up_database(state) != 0)
+        return -1;
+    svc = (struct order_svc){.inventory = fixture.inventory,
+                             .pool = fixture.pool,
+                             .inventory_timeout_ms = 5000,
+                             .settle_after_ms = 60000};
+    assert_int_equal(http_server_open(&server, &fixture.loop, &options), 0);
+    assert_int_equal(http_server_listen(server, "127.0.0.1", 0), 0);
+    to.port = http_server_port(server);
+    assert_int_equal(http_client_open(&client, &fixture.loop, &to), 0);
+    fixture.open += 2;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    unsigned open = fixture.open;
+
+    http_client_close(client, on_something_closed, NULL);
+    http_server_close(server, on_something_closed, NULL);
+    WAIT_FOR(fixture.open == open - 2);
+    return tear_down_database(state);
+}
+
+/* Counts down to the one allocation of jansson's that fails. */
+static int until_failure;
+
+static void *allocate(size_t size) {
+    return until_failure-- == 0 ? NULL : malloc(size);
+}
+
+static void test_an_order_that_is_placed_is_never_denied_for_want_of_memory(void **state) {
+    struct exchange exchange;
+
+    (void)state;
+    json_set_alloc_funcs(allocate, free);
+    for (int nth = 0;; nth++) {
+        int orders = count_orders();
+
+        until_failure = nth;
+        (void)post(&exchange, NULL);
+        if (count_orders() > orders)
+            assert_true(exchange.status == 201 || exchange.status == 504);
+        if (until_failure >= 0)
+            break;
+    }
+    json_set_alloc_funcs(malloc, free);
+    assert_int_equal(exchange.status, 201);
+}
+
+static void test_what_the_inventory_says_is_passed_on(void **state) {
+    struct exchange exchange;
+
+    (void)state;
+    fixture.peers[0].body = "{\"strategies\":[]}";
+    assert_int_equal(get(&exchange, "/strategies"), 200);
+    assert_string_equal(exchange.text, "{\"strategies\":[]}");
+    assert_int_equal(get(&exchange, "/products/" PRODUCT), 200);
+}
+
+static void test_an_inventory_that_does_not_speak_json_is_told(void **state) {
+    struct exchange exchange;
+
+    (void)state;
+    fixture.peers[0].body = "<html>";
+    assert_int_equal(get(&exchange, "/strategies"), 503);
+    assert_non_null(strstr(exchange.text, "not with JSON"));
+    peer_close(&fixture.peers[0]);
+    assert_int_equal(get(&exchange, "/strategies"), 503);
+    assert_non_null(strstr(exchange.text, "connection refused"));
+}
+
+static void test_nothing_of_a_request_goes_into_another_as_it_came(void **state) {
+    static const char *const targets[] = {
+        "/products/" PRODUCT "%0d%0aX:%20y", "/products/..%2freservations",
+        "/products/" PRODUCT "%20HTTP/1.1",  "/products/%00",
+        "/orders/" PRODUCT "'%20OR%20true",  "/orders/%0d%0a",
+    };
+    struct exchange exchange;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        assert_in_range(get(&exchange, targets[i]), 400, 404);
+    assert_int_equal(post(&exchange, "Idempotency-Key: " PRODUCT " X-Evil: y\r\n"), 400);
+    assert_int_equal(post(&exchange, "Idempotency-Key: \r\n"), 400);
+    assert_int_equal(fixture.peers[0].calls, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_an_order_that_is_placed_is_never_denied_for_want_of_memory),
+        TEST(test_what_the_inventory_says_is_passed_on),
+        TEST(test_an_inventory_that_does_not_speak_json_is_told),
+        TEST(test_nothing_of_a_request_goes_into_another_as_it_came),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
