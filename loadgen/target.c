@@ -5,10 +5,51 @@
 #include "fiber.h"
 #include "http_client.h"
 
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CALL_MS 10000
+
+struct lookup {
+    struct fiber_event done;
+    struct addrinfo *addresses;
+};
+
+static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *addresses) {
+    struct lookup *lookup = request->data;
+
+    lookup->addresses = status == 0 ? addresses : NULL;
+    fiber_event_set(&lookup->done);
+}
+
+/* IPv4 first: it is what a service on a name such as localhost listens on. */
+static const struct addrinfo *choose(const struct addrinfo *addresses) {
+    const struct addrinfo *at = addresses;
+
+    while (at != NULL && at->ai_family != AF_INET)
+        at = at->ai_next;
+    return at != NULL ? at : addresses;
+}
+
+/* The address instead of the name, once and before the run: a client looks the name up for each
+ * connection, and each look-up, some milliseconds among containers, would be a late request. A name
+ * that is not found stays; the first call says so. */
+static void resolve_host(struct target *target, uv_loop_t *loop) {
+    static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct lookup lookup = {.done = FIBER_EVENT_INIT};
+    uv_getaddrinfo_t request = {.data = &lookup};
+    const struct addrinfo *chosen;
+
+    if (uv_getaddrinfo(loop, &request, on_resolved, target->host, NULL, &hints) != 0)
+        return;
+    fiber_event_wait(&lookup.done);
+    chosen = choose(lookup.addresses);
+    if (chosen != NULL)
+        (void)getnameinfo(chosen->ai_addr, chosen->ai_addrlen, target->host, sizeof target->host,
+                          NULL, 0, NI_NUMERICHOST);
+    uv_freeaddrinfo(lookup.addresses);
+}
 
 int target_open(struct target *target, uv_loop_t *loop, const char *url, char *why,
                 size_t why_size) {
@@ -16,6 +57,8 @@ int target_open(struct target *target, uv_loop_t *loop, const char *url, char *w
     int rc = http_origin_parse(url, target->host, sizeof target->host, &target->port);
 
     options.port = target->port;
+    if (rc == 0)
+        resolve_host(target, loop);
     if (rc == 0)
         rc = http_client_open(&target->client, loop, &options);
     if (rc != 0)

@@ -22,7 +22,8 @@ enum target_result {
     TARGET_UNREACHABLE, /* or it answers with an error */
 };
 
-/* `url` is http://host:port. 0; or -1, and `why` says what is wrong, with nothing to undo. */
+/* `url` is http://host:port; `host` becomes its address. 0; or -1, and `why` says what is wrong,
+ * with nothing to undo. */
 __attribute__((warn_unused_result)) int target_open(struct target *target, uv_loop_t *loop,
                                                     const char *url, char *why, size_t why_size);
 void target_close(struct target *target);

@@ -213,6 +213,11 @@ class Loadgen(SystemTest):
             self.assertEqual(done.stdout, "")
             self.assertEqual(json.loads(path.read_text())["strategies"][0]["verdict"], "VALID")
 
+    def test_a_target_may_have_a_name(self):
+        summary = self.summary("--strategy", "atomic", "--target", f"http://localhost:{PORT_BASE}")
+        self.assertEqual(summary["strategies"][0]["verdict"], "VALID")
+        self.says(69, "cannot be reached", "--target", "http://nowhere.invalid:80")
+
     def test_real_time_priority_can_be_declined(self):
         schedule = self.summary("--strategy", "atomic", "--no-realtime")["strategies"][0]["schedule"]
         self.assertIs(schedule["realtime_priority"], False)
