@@ -167,6 +167,11 @@ static void complain(const struct service *service, int err) {
                       "%s: port %d on %s is taken by another program: stop it, or choose another "
                       "with --port\n",
                       service->name, service->port, service->listen);
+    else if (err == UV_EINVAL)
+        (void)fprintf(stderr,
+                      "%s: \"%s\" is not an address to listen on: give one such as 127.0.0.1, "
+                      "0.0.0.0 or ::1 with --listen\n",
+                      service->name, service->listen);
     else
         (void)fprintf(stderr, "%s: cannot serve on %s, port %d: %s\n", service->name,
                       service->listen, service->port, uv_strerror(err));

@@ -27,6 +27,7 @@
 struct fixture {
     uv_loop_t loop; /* nothing runs on it: the peer needs one */
     struct http_peer peer;
+    const char *listen;
     pid_t child;
     int child_log;  /* its stderr */
     int gate[2];    /* a byte in it lets /wait go on, or makes the service ready */
@@ -66,7 +67,7 @@ static const struct http_route routes[] = {{"GET", "/wait", wait_for_gate}, {NUL
 /* The child's exit status: 0 when all went well. */
 static int serve(struct fixture *fixture, int port) {
     const struct service service = {.name = "test-svc",
-                                    .listen = "127.0.0.1",
+                                    .listen = fixture->listen,
                                     .port = port,
                                     .routes = routes,
                                     .data = fixture,
@@ -141,6 +142,7 @@ static int set_up(void **state) {
     assert_int_equal(uv_loop_init(&fixture->loop), 0);
     assert_int_equal(pipe2(fixture->gate, O_NONBLOCK), 0);
     fixture->peer.fd = -1;
+    fixture->listen = "127.0.0.1";
     *state = fixture;
     return 0;
 }
@@ -297,6 +299,29 @@ static void test_taken_port_is_named(void **state) {
     (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
 }
 
+static void test_all_addresses_of_both_families_are_listened_on(void **state) {
+    struct fixture *fixture = *state;
+
+    if (access("/proc/net/if_inet6", F_OK) != 0)
+        skip(); /* this kernel has no IPv6 */
+    fixture->listen = "::";
+    start(fixture, 0);
+    http_peer_open(&fixture->peer, &fixture->loop,
+                   atoi(expect_log(fixture, "msg=\"listening\" address=:: port=")));
+    ask(fixture, "/healthz", 200, "ok");
+    assert_int_equal(kill(fixture->child, SIGTERM), 0);
+    assert_int_equal(expect_exit(fixture), 0);
+}
+
+static void test_name_is_no_address_to_listen_on(void **state) {
+    struct fixture *fixture = *state;
+
+    fixture->listen = "localhost";
+    start(fixture, 0);
+    (void)expect_log(fixture, "\"localhost\" is not an address to listen on: give one such as");
+    assert_int_equal(expect_exit(fixture), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_serving, tear_down)
 
 int main(void) {
@@ -308,6 +333,9 @@ int main(void) {
         TEST(test_draining_service_is_not_ready),
         TEST(test_second_signal_ends_the_drain_at_once),
         cmocka_unit_test_setup_teardown(test_taken_port_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_all_addresses_of_both_families_are_listened_on, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_name_is_no_address_to_listen_on, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
