@@ -23,7 +23,8 @@
 #include <string.h>
 
 #define STATEMENTS_MS 3000 /* of a sale, for all its statements together */
-#define LOOK_UP_MS    500  /* beyond that */
+#define LAST_LOOK_MS  500  /* beyond that */
+#define LOOK_UP_MS    1000 /* with the lock held: others wait for it, and then for its TTL */
 
 /* The lease that a write should have left: so much that the server gives the write up before the
  * lease ends, even when this instance or Redis dies right after the sending. A short lease cannot
@@ -97,7 +98,7 @@ static void note_sold(struct sale *sale, const struct reservation *sold) {
 }
 
 int64_t live_sale_look_up_due_ms(const struct live_sale *live) {
-    return earlier(statement_deadline_ms(), live->deadline_ms + LOOK_UP_MS);
+    return earlier(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS);
 }
 
 static enum outcome look_up(const struct live_sale *live) {
@@ -105,7 +106,8 @@ static enum outcome look_up(const struct live_sale *live) {
     char ignored[MESSAGE_BYTES]; /* the write's own message says more */
     bool is_found;
 
-    (void)reservation_sql_find(live->store->pool, live->order_id, live_sale_look_up_due_ms(live),
+    (void)reservation_sql_find(live->store->pool, live->order_id,
+                               earlier(clock_now_ms() + LOOK_UP_MS, live_sale_look_up_due_ms(live)),
                                &is_found, &found, ignored);
     return is_found ? OUTCOME_REPEATED : OUTCOME_UNKNOWN;
 }
