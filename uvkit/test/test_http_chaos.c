@@ -2,6 +2,8 @@
  * fixed seed: the HTTP server must outlive them all and lose nothing. */
 #include "http_fixture.h"
 
+#include "fault.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +110,7 @@ static bool act(struct life *life) {
     }
 }
 
-static void live(struct http_fixture *fixture, struct life *lives) {
+static void live(struct http_fixture *fixture, struct life *lives, bool is_short_of_memory) {
     for (unsigned born = AT_ONCE; born < LIVES;) {
         struct life *life = &lives[below(AT_ONCE)];
 
@@ -116,10 +118,13 @@ static void live(struct http_fixture *fixture, struct life *lives) {
             be_born(life, fixture);
             born++;
         }
+        if (is_short_of_memory)
+            fault_memory((int)below(20), 1 + (int)below(4));
         if (below(2))
             (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
         if (below(20) == 0)
             http_fixture_let_go(fixture);
+        (void)fault_memory_end();
     }
 }
 
@@ -132,14 +137,15 @@ static bool is_at_rest(void *arg) {
     return stats.connections == 1 && stats.in_flight == 0;
 }
 
-static void spend_lives(const struct http_server_options *limits, bool closes_in_the_middle) {
+static void spend_lives(const struct http_server_options *limits, bool is_short_of_memory,
+                        bool closes_in_the_middle) {
     struct http_fixture *fixture = http_fixture_open(limits);
     struct life *lives = calloc(AT_ONCE, sizeof *lives);
 
     assert_non_null(lives);
     for (int i = 0; i < AT_ONCE; i++)
         be_born(&lives[i], fixture);
-    live(fixture, lives);
+    live(fixture, lives, is_short_of_memory);
     if (closes_in_the_middle)
         http_fixture_close(fixture);
     for (int i = 0; i < AT_ONCE; i++)
@@ -158,7 +164,7 @@ static void test_server_outlives_chaotic_clients(void **state) {
 
     (void)state;
     seed = 1;
-    spend_lives(&limits, false);
+    spend_lives(&limits, false, false);
 }
 
 static void test_server_outlives_them_with_tight_limits(void **state) {
@@ -167,7 +173,7 @@ static void test_server_outlives_them_with_tight_limits(void **state) {
 
     (void)state;
     seed = 2;
-    spend_lives(&limits, false);
+    spend_lives(&limits, false, false);
 }
 
 static void test_server_may_close_amid_chaos(void **state) {
@@ -175,7 +181,16 @@ static void test_server_may_close_amid_chaos(void **state) {
 
     (void)state;
     seed = 3;
-    spend_lives(&limits, true);
+    spend_lives(&limits, false, true);
+}
+
+static void test_server_outlives_them_short_of_memory(void **state) {
+    /* The sweep that accepts again is as frequent as the shorter timeout. */
+    const struct http_server_options limits = {.header_timeout_ms = 40};
+
+    (void)state;
+    seed = 4;
+    spend_lives(&limits, true, false);
 }
 
 int main(void) {
@@ -183,6 +198,7 @@ int main(void) {
         cmocka_unit_test(test_server_outlives_chaotic_clients),
         cmocka_unit_test(test_server_outlives_them_with_tight_limits),
         cmocka_unit_test(test_server_may_close_amid_chaos),
+        cmocka_unit_test(test_server_outlives_them_short_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
  * that. */
 #include "http_client_fixture.h"
 
+#include "fault.h"
+
 #define CALLS       3000
 #define AT_ONCE     60
 #define CONNECTIONS 8
@@ -20,6 +22,7 @@ struct chaos {
     char (*targets)[16];    /* "/<number>" */
     bool *has_arrived;      /* at the server, by number */
     struct end ends[4 * CONNECTIONS];
+    bool is_short_of_memory;
     unsigned started, outcomes[3];
 };
 
@@ -180,21 +183,34 @@ static void live(struct chaos *chaos) {
     wait_until(fixture, fixture->ended == CALLS) {
         for (int i = 0; i < 30; i++) {
             serve(chaos);
+            if (chaos->is_short_of_memory)
+                fault_memory((int)below(8), 1 + (int)below(3));
             if (chaos->started < CALLS && chaos->started - fixture->ended < AT_ONCE)
                 start_call(chaos);
             (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+            (void)fault_memory_end();
         }
     }
 }
 
-static void test_every_call_ends_once_with_its_own_answer(void **state) {
-    struct chaos *chaos = open_chaos(*state);
-
-    seed = 1;
+static void call_amid_chaos(struct chaos *chaos) {
     live(chaos);
     expect_client_unharmed(chaos);
     judge(chaos);
     close_chaos(chaos);
+}
+
+static void test_every_call_ends_once_with_its_own_answer(void **state) {
+    seed = 1;
+    call_amid_chaos(open_chaos(*state));
+}
+
+static void test_every_call_ends_once_when_short_of_memory(void **state) {
+    struct chaos *chaos = open_chaos(*state);
+
+    seed = 3;
+    chaos->is_short_of_memory = true;
+    call_amid_chaos(chaos);
 }
 
 static void test_client_may_close_amid_chaos(void **state) {
@@ -218,6 +234,8 @@ static void test_client_may_close_amid_chaos(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_call_ends_once_with_its_own_answer, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_every_call_ends_once_when_short_of_memory, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_client_may_close_amid_chaos, set_up, tear_down),
     };
