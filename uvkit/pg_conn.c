@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAUSE_FIRST_MS  50
 #define PAUSE_MOST_MS   2000
@@ -30,10 +31,16 @@ bool pg_pool_is_up(const struct pg_pool *pool) {
     return false;
 }
 
+/* More than once: a request that arrives before the server has begun with the query is ignored, and
+ * then the query would run on with nobody there. */
 static void *send_cancel(void *cancel) {
+    static const useconds_t pauses_us[] = {0, 100000, 900000};
     char error[256];
 
-    (void)PQcancel(cancel, error, sizeof(error));
+    for (unsigned i = 0; i < sizeof(pauses_us) / sizeof(*pauses_us); i++) {
+        (void)usleep(pauses_us[i]);
+        (void)PQcancel(cancel, error, sizeof(error));
+    }
     PQfreeCancel(cancel);
     atomic_fetch_sub(&cancels, 1);
     return NULL;

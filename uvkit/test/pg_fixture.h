@@ -42,6 +42,7 @@ struct proxy {
     int listener, own_port;
     int pairs[PAIRS_MOST][2];
     unsigned count;
+    atomic_uint frozen, dropped; /* nothing moves on the first pairs; how many have ended */
     bool is_listening;
 };
 
@@ -91,6 +92,7 @@ static inline void proxy_drop(struct proxy *proxy, unsigned pair) {
     (void)close(proxy->pairs[pair][0]);
     (void)close(proxy->pairs[pair][1]);
     proxy->count--;
+    proxy->dropped++;
     memcpy(proxy->pairs[pair], proxy->pairs[proxy->count], sizeof(proxy->pairs[0]));
 }
 
@@ -121,7 +123,8 @@ static inline void proxy_move(struct proxy *proxy) {
     struct pollfd polled[1 + 2 * PAIRS_MOST] = {{.fd = proxy->listener, .events = POLLIN}};
 
     for (unsigned i = 0; i < 2 * proxy->count; i++)
-        polled[1 + i] = (struct pollfd){.fd = proxy->pairs[i / 2][i % 2], .events = POLLIN};
+        polled[1 + i] = (struct pollfd){
+            .fd = i / 2 < proxy->frozen ? -1 : proxy->pairs[i / 2][i % 2], .events = POLLIN};
     if (poll(polled, 1 + 2 * proxy->count, 2) <= 0)
         return;
     for (unsigned i = proxy->count; i-- > 0;)

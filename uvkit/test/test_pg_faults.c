@@ -217,6 +217,27 @@ static void test_held_connection_breaks_at_a_deadline(void **state) {
     expect_working(fixture);
 }
 
+static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+    char is_there[256];
+    int ended;
+
+    proxy_listen(&fixture->proxy);
+    open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
+    (void)snprintf(is_there, sizeof(is_there),
+                   "SELECT count(*) FROM pg_stat_activity WHERE pid = %d",
+                   ask(fixture, "SELECT pid " POOL_BACKENDS));
+    proxy_set(&fixture->proxy, PROXY_STALL);
+    fixture->proxy.frozen = 1;
+    proxy_set(&fixture->proxy, PROXY_PASS);
+    start_query(fixture, &query, "SELECT pg_sleep(1000)", 30, &ended);
+    WAIT_FOR(fixture, ended != 0 && fixture->proxy.dropped == 1);
+    assert_int_equal(query.status, PG_UNKNOWN);
+    fixture->proxy.frozen = 0;
+    WAIT_FOR(fixture, ask(fixture, is_there) == 0);
+}
+
 static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
     struct fixture *fixture = *state;
     struct pg_query query;
@@ -283,6 +304,7 @@ int main(void) {
         TEST(test_down_and_up_are_logged_once_and_without_the_password),
         TEST(test_held_connection_that_is_killed_is_replaced_when_given_back),
         TEST(test_held_connection_breaks_at_a_deadline),
+        TEST(test_query_that_arrives_after_its_cancel_request_is_cancelled),
         TEST(test_answer_that_came_in_time_counts_after_a_pause),
         TEST(test_outcomes_agree_with_the_ledger_under_fire),
     };
