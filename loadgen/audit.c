@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECT_MS 5000  /* for the databases to answer at the start */
-#define QUERY_MS   20000 /* for each query */
-#define POLL_MS    100   /* between two looks at a ledger */
+#define CONNECT_MS 5000 /* for the databases to answer at the start */
+#define QUERY_MS   8000 /* for each query */
+#define POLL_MS    100  /* between two looks at a ledger */
 
 static const struct pg_statement ping = {"ping", "SELECT 1", 0};
 
@@ -52,6 +52,7 @@ int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory
                  const char *orders, char *why, size_t why_size) {
     memset(auditor, 0, sizeof *auditor);
     auditor->loop = loop;
+    auditor->query_ms = QUERY_MS;
     if (audit_queries_parse(audit_text, &auditor->queries, why, why_size) != 0)
         return -1;
     if (open_database(loop, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
@@ -116,7 +117,7 @@ static int run_query(struct auditor *auditor, const char *name, const struct aud
     query->statement = &found->statement;
     query->params[0] = product->id;
     query->params[1] = product->since;
-    query->deadline_ms = clock_now_ms() + QUERY_MS;
+    query->deadline_ms = clock_now_ms() + auditor->query_ms;
     if (pg_query_await(found->is_orders ? auditor->orders : auditor->inventory, query) == PG_OK)
         return 0;
     snprintf(why, why_size, "the ledger could not be read: %s of audit.sql: %s", name,

@@ -19,6 +19,7 @@ struct auditor {
     uv_loop_t *loop;
     struct pg_pool *inventory, *orders;
     struct audit_queries queries;
+    int64_t query_ms; /* for each query of an audit; may be changed at any time */
 };
 
 /* A product of this run. */

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GRACE_MS        1000 /* for answers after the first Ctrl-C */
+#define GRACE_MS        1000 /* for answers, and for each query, after the first Ctrl-C */
 #define DEFAULT_WAIT_MS 5000 /* wait= of a strategy that does not say it */
 #define SLACK_MS        2000 /* for a sale's own work and statements after it has its lock */
 
@@ -334,6 +334,7 @@ static void on_signal(uv_signal_t *handle, int number) {
     if (run->is_interrupted)
         _exit(EXIT_INTERRUPTED);
     run->is_interrupted = true;
+    run->auditor.query_ms = GRACE_MS;
     if (!run->has_begun)
         _exit(EXIT_INTERRUPTED); /* nothing to print yet, and waits of up to 20 s ahead */
     (void)!write(STDERR_FILENO, told, sizeof told - 1);

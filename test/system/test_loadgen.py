@@ -145,6 +145,9 @@ class Loadgen(SystemTest):
                                  "BEGIN; LOCK product; SELECT pg_sleep(60)"], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
         try:
+            wait_for("the lock", lambda: self.stack.value(
+                "inventory", "SELECT count(*) FROM pg_locks WHERE relation = 'product'::regclass AND granted AND mode = "
+                             "'AccessExclusiveLock'") > 0)
             self.interrupted("--strategy", "atomic", when=lambda: self.stack.value(
                 "postgres", "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = 'loadgen'") > 0)
         finally:
