@@ -10,39 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_MAX   1000
-#define LIMIT_TEXT  "500"
-#define OLDER_TEXT  "10000"
-#define TIME_MAX_MS INT64_C(100000000000000) /* the year 5138 */
-
-void on_cancel(struct http_exchange *exchange, void *data) {
-    struct inventory *inventory = data;
-    char order_id[UUID_TEXT], product_id[UUID_TEXT], message[MESSAGE_BYTES];
-    enum outcome outcome;
-    bool was_there;
-
-    if (uuid_parse(http_path_param(exchange, "order_id"), order_id) != 0) {
-        http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
-        return;
-    }
-    outcome =
-        reservation_sql_cancel(inventory->store.pool, order_id, &was_there, product_id, message);
-    if (outcome != OUTCOME_OK) {
-        reply_not_done(exchange, outcome, message);
-    } else if (!was_there) {
-        http_reply_error(exchange, 404, "unknown_reservation", "no reservation has this order id");
-    } else {
-        product_note_returned(inventory->products, product_id);
-        http_reply(exchange, 204, NULL, "", 0);
-    }
-}
-
-/* What GET /reservations was asked for. */
-struct listing {
-    struct reservation_place place;
-    int64_t older_than_ms;
-    int64_t limit;
-};
+#define LIMIT_MAX     1000
+#define LIMIT_TEXT    "500"
+#define OLDER_TEXT    "10000"
+#define TIME_MAX_MS   INT64_C(100000000000000) /* the year 5138 */
+#define TIME_MAX_TEXT "100000000000000"
 
 /* A number in the query, or its default; -1 after a 400. */
 static int read_number(struct http_exchange *exchange, const char *name, const char *default_text,
@@ -57,6 +29,39 @@ static int read_number(struct http_exchange *exchange, const char *name, const c
                      most);
     return -1;
 }
+
+void on_cancel(struct http_exchange *exchange, void *data) {
+    struct inventory *inventory = data;
+    char order_id[UUID_TEXT], product_id[UUID_TEXT], message[MESSAGE_BYTES];
+    int64_t younger_than_ms;
+    enum outcome outcome;
+    bool was_there;
+
+    if (uuid_parse(http_path_param(exchange, "order_id"), order_id) != 0) {
+        http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
+        return;
+    }
+    if (read_number(exchange, "younger_than_ms", TIME_MAX_TEXT, 0, TIME_MAX_MS, &younger_than_ms))
+        return;
+    outcome = reservation_sql_cancel(inventory->store.pool, order_id, younger_than_ms, &was_there,
+                                     product_id, message);
+    if (outcome != OUTCOME_OK) {
+        reply_not_done(exchange, outcome, message);
+    } else if (!was_there) {
+        http_reply_error(exchange, 404, "unknown_reservation",
+                         "no reservation has this order id, or it is too old to be cancelled");
+    } else {
+        product_note_returned(inventory->products, product_id);
+        http_reply(exchange, 204, NULL, "", 0);
+    }
+}
+
+/* What GET /reservations was asked for. */
+struct listing {
+    struct reservation_place place;
+    int64_t older_than_ms;
+    int64_t limit;
+};
 
 /* A cursor is "<microseconds>.<order id>"; the first one is made of since_ms. */
 static int read_place(struct http_exchange *exchange, struct reservation_place *place) {

@@ -35,17 +35,20 @@ enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, in
     return outcome;
 }
 
-enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, bool *was_there,
+enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id,
+                                    int64_t younger_than_ms, bool *was_there,
                                     char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
     static const struct pg_statement statement = {
         "cancel_reservation",
         "WITH gone AS (DELETE FROM reservation WHERE order_id = $1"
+        " AND clock_timestamp() - reserved_at < $2::bigint * interval '1 millisecond'"
         " RETURNING product_id, shard, unit)"
         " INSERT INTO returned_unit (product_id, shard, unit)"
         " SELECT product_id, shard, unit FROM gone RETURNING product_id",
-        1};
+        2};
     static struct metric times = STATEMENT_TIMES("cancel_reservation");
-    struct pg_query query = {.statement = &statement, .params = {order_id}};
+    struct number age = number_of(younger_than_ms);
+    struct pg_query query = {.statement = &statement, .params = {order_id, age.text}};
     enum outcome outcome = statement_write(pool, &query, &times, message);
 
     *was_there = outcome == OUTCOME_OK && query.affected > 0;

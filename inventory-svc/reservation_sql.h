@@ -17,9 +17,10 @@ enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, in
                                   bool *is_found, struct reservation *found,
                                   char message[MESSAGE_BYTES]);
 
-/* Cancel: the ledger row goes and its unit becomes a returned unit, in one statement. OK, and
- * *was_there, and then `product_id`; BUSY, UNKNOWN, FAILED. */
-enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, bool *was_there,
+/* Cancel, when it is younger than that: the ledger row goes and its unit becomes a returned unit,
+ * in one statement. OK, and *was_there, and then `product_id`; BUSY, UNKNOWN, FAILED. */
+enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id,
+                                    int64_t younger_than_ms, bool *was_there,
                                     char product_id[UUID_TEXT], char message[MESSAGE_BYTES]);
 
 /* A place in the ledger: after that moment, and among the rows of one moment after that order. */

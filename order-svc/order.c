@@ -14,6 +14,7 @@
 #include "log.h"
 #include "metrics.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,13 +144,15 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
     json_decref(answer.body);
 }
 
-/* Give the unit back. True only when it is certain. */
+/* Give the unit back. True only when it is certain. However late the request arrives, it cancels no
+ * reservation that settling may have given its order. */
 static bool cancel(struct order_svc *svc, const struct order *order, int64_t deadline_ms) {
     struct inventory_answer answer;
-    char target[64];
+    char target[96];
     bool is_certain;
 
-    snprintf(target, sizeof target, "/reservations/%s", order->order_id);
+    snprintf(target, sizeof target, "/reservations/%s?younger_than_ms=%" PRId64, order->order_id,
+             svc->settle_after_ms / 2);
     inventory_call(svc->inventory, "DELETE", target, NULL, NULL, deadline_ms, &answer);
     is_certain = answer.outcome == HTTP_CALL_ANSWERED && answer.status == 204;
     json_decref(answer.body);
