@@ -17,7 +17,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Ws
     -Wimplicit-fallthrough -Werror
 OPTIMISE := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2)
 HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
-PACKAGES := libuv hiredis libpq jansson
+PACKAGES := libuv hiredis libpq jansson zlib
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
@@ -34,7 +34,7 @@ INCLUDE_lockkit := -iquote lockkit/src -Ilockkit/include -iquote uvkit
 INCLUDE_order-svc := -iquote order-svc -iquote uvkit
 INCLUDE_inventory-svc := -iquote inventory-svc -Ilockkit/include -iquote uvkit
 INCLUDE_loadgen := -iquote loadgen -iquote uvkit
-INCLUDE_bench := -iquote uvkit
+INCLUDE_bench := -iquote uvkit -iquote loadgen
 INCLUDE_test := -iquote test/lib -iquote uvkit
 includes = $(INCLUDE_$(firstword $(subst /, ,$1)))
 
@@ -61,6 +61,7 @@ $(B)/bin/order-svc: $(OBJECTS_order-svc) $(B)/libuvkit.a
 $(B)/bin/inventory-svc: $(OBJECTS_inventory-svc) $(B)/liblockkit.a $(B)/libuvkit.a
 $(B)/bin/loadgen: $(OBJECTS_loadgen) $(B)/libuvkit.a
 $(B)/bin/hold: $(B)/lockkit/example/hold.o $(B)/liblockkit.a $(B)/libuvkit.a
+$(B)/bin/bench_checker: $(B)/loadgen/linear.o
 $(B)/bin/bench_%: $(B)/bench/%.o $(B)/libuvkit.a
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -85,6 +86,14 @@ $(B)/%.o: %.S Makefile
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit_text.o: sql/audit.sql
+$(B)/loadgen/page_text.o: $(wildcard loadgen/page/*)
+# What env.json says of the sources: the commit, and whether they differ from it. Made again only when that has changed.
+$(B)/revision: .FORCE
+	@mkdir -p $(@D)
+	@revision=$$(GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null) || revision=unknown; \
+	    [ "$$revision" = "$$(cat $@ 2>/dev/null)" ] || echo "$$revision" >$@
+$(B)/loadgen/environment.o: $(B)/revision
+$(B)/loadgen/environment.o: override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
 # A unit test links its folder's objects without main, and the folders below it.
 TESTLINK = $(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $^ $(LIBS) -lcmocka
@@ -154,5 +163,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all deps demo up down test test-unit test-system tests test-compose benches bench lint format clean help
+.PHONY: .FORCE all deps demo up down test test-unit test-system tests test-compose benches bench lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -185,10 +185,6 @@ int fiber_start(fiber_fn fn, void *arg) {
     return 0;
 }
 
-struct fiber *fiber_self(void) {
-    return fibers.current;
-}
-
 unsigned fiber_alive(void) {
     return fibers.alive;
 }

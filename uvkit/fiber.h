@@ -29,9 +29,6 @@ typedef void (*fiber_fn)(void *arg);
  * or ends. 0, or UV_ENOMEM, and then `fn` never runs. `arg` stays the caller's. */
 __attribute__((warn_unused_result)) int fiber_start(fiber_fn fn, void *arg);
 
-/* The fiber that runs now, or NULL outside of any. */
-struct fiber *fiber_self(void);
-
 /* How many fibers have started and not ended. */
 unsigned fiber_alive(void);
 

@@ -108,13 +108,15 @@ static void maybe_closed(struct http_client *client) {
     close_handle(client, (uv_handle_t *)&client->ending);
 }
 
-static void on_calls_ended(uv_idle_t *ending) {
-    struct http_client *client = ending->data;
-
+void http_client_tell(struct http_client *client) {
     tell_ended(client);
     if (client->ended.count == 0)
-        (void)uv_idle_stop(ending);
+        (void)uv_idle_stop(&client->ending);
     maybe_closed(client);
+}
+
+static void on_calls_ended(uv_idle_t *ending) {
+    http_client_tell(ending->data);
 }
 
 void http_client_forget(struct http_connection *connection) {
@@ -138,6 +140,8 @@ void http_client_end(struct http_client *client, struct http_call *call,
         call->received_ns = clock_now_ns();
     if (outcome == HTTP_CALL_NOT_SENT)
         call->sent_ns = 0;
+    if (outcome != HTTP_CALL_ANSWERED)
+        call->header[0] = '\0'; /* it may be half of one */
     append(&client->ended, call);
     if (!client->has_closed_handles)
         (void)uv_idle_start(&client->ending, on_calls_ended); /* fails only without a callback */
@@ -203,6 +207,7 @@ void http_client_dispatch(struct http_client *client) {
         http_connection_send(client->connections[CONNECTION_IDLE].first, call);
     }
     while (client->connections[CONNECTION_OPENING].count < client->queue.count &&
+           client->connections[CONNECTION_OPENING].count < client->options.opening &&
            may_connect(client)) {
         int rc = http_connection_open(client);
 
@@ -308,6 +313,12 @@ void http_client_close(struct http_client *client, http_client_cb cb, void *data
         while (client->connections[state].first != NULL)
             http_connection_close(client->connections[state].first, why);
     maybe_closed(client);
+}
+
+void http_client_warm(struct http_client *client, unsigned count) {
+    while (!client->is_closing && kept_connections(client) < count && may_connect(client))
+        if (http_connection_open(client) != 0)
+            return;
 }
 
 void http_client_stats(const struct http_client *client, struct http_client_stats *stats) {

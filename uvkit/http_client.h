@@ -47,6 +47,8 @@ struct http_call_part {
     char *body;                  /* of the reply, allocated */
 };
 
+#define HTTP_CALL_HEADER_BYTES 192
+
 /* One request and its reply. The caller owns it, zeroes it and fills in the first part; it may go,
  * or be used again, in or after the callback. Strings in must live until the callback. */
 struct http_call {
@@ -57,6 +59,8 @@ struct http_call {
     size_t body_length;
     int64_t deadline_ms; /* a moment, clock_now_ms() */
     void *data;          /* the caller's */
+    /* The name of a reply header to keep, in any case, or NULL. */
+    const char *want_header;
 
     /* Filled in before the callback. */
     enum http_call_outcome outcome;
@@ -67,6 +71,9 @@ struct http_call {
     int64_t sent_ns;     /* before the first write, monotonic; 0 when NOT_SENT */
     int64_t received_ns; /* after the last byte of the reply, or when given up */
     const char *error;   /* a word on why, static; NULL when ANSWERED */
+    /* The value of the wanted header; "" when there was none, and when not ANSWERED. Several are
+     * joined by ", ", and what is too long is cut. */
+    char header[HTTP_CALL_HEADER_BYTES];
 
     /* The client's own. */
     struct http_call_part internal;
@@ -77,6 +84,7 @@ struct http_client_options {
     const char *host; /* a literal address or a name, resolved at the start of each connection */
     int port;
     unsigned connections;        /* the most to keep [64] */
+    unsigned opening;            /* the most to open at a time for calls that wait [no limit] */
     unsigned queue;              /* calls that may wait for a connection [1,024] */
     size_t reply_limit;          /* bytes of a reply body [64 KiB] */
     uint64_t connect_timeout_ms; /* [1,000] */
@@ -112,6 +120,9 @@ void http_client_call(struct http_client *client, struct http_call *call, http_c
  * http_call_done(). */
 enum http_call_outcome http_client_await(struct http_client *client, struct http_call *call);
 void http_call_done(struct http_call *call);
+
+/* Open connections, until there are `count` or the most to keep, so that calls find them idle. */
+void http_client_warm(struct http_client *client, unsigned count);
 
 void http_client_stats(const struct http_client *client, struct http_client_stats *stats);
 

@@ -125,6 +125,7 @@ static void on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
             finish_reply(connection);
     }
     http_client_dispatch(client);
+    http_client_tell(client);
 }
 
 /* All connections share one buffer: what is in it is parsed before the next read. */

@@ -1,11 +1,12 @@
 /* What the HTTP client's own files share: the client, its connections, their calls.
  *
- * A call:        start -> queue -> on a connection -> ended -> callback (from an idle handle)
+ * A call:        start -> queue -> on a connection -> ended -> callback (at the end of the read
+ *                that ended it, or from an idle handle)
  * A connection:  OPENING -> IDLE <-> BUSY, and from anywhere to CLOSED
  *
  * While a connection is IDLE the queue is empty, and while calls wait, as many connections are
- * OPENING as there are calls and room. Functions here only move things; the loop's callbacks end
- * with http_client_dispatch(), which brings calls and connections together again. */
+ * OPENING as there are calls, room and `opening`. Functions here only move things; the loop's
+ * callbacks end with http_client_dispatch(), which brings calls and connections together again. */
 #ifndef UVKIT_HTTP_CLIENT_INTERNAL_H
 #define UVKIT_HTTP_CLIENT_INTERNAL_H
 
@@ -53,8 +54,10 @@ struct http_connection {
     llhttp_t parser;
     char *body;
     size_t body_length, body_capacity;
-    bool has_input, is_complete, keeps_alive;
+    bool has_input, has_headers, is_complete, keeps_alive;
     const char *reply_error; /* why the parser was stopped by us */
+    size_t name_length;      /* bytes of a header's name that were read */
+    bool is_wanted;          /* and so far it is the name that the call wants */
 };
 
 struct http_connection_list {
@@ -123,6 +126,8 @@ void http_client_forget(struct http_connection *connection);
 void http_client_requeue(struct http_client *client, struct http_call *call);
 /* A connection that was OPENING could not be made: tell the calls that it was for. */
 void http_client_connect_failed(struct http_client *client, int code);
+/* Tell the calls that have ended: the last line of a callback of the loop. */
+void http_client_tell(struct http_client *client);
 /* Its callback runs soon, from the loop. */
 void http_client_end(struct http_client *client, struct http_call *call,
                      enum http_call_outcome outcome, const char *error);

@@ -65,6 +65,7 @@ static void set_options(struct http_client *client, const struct http_client_opt
     *set = *options;
     set->host = client->host;
     set->connections = set->connections != 0 ? set->connections : 64;
+    set->opening = set->opening != 0 ? set->opening : set->connections;
     set->queue = set->queue != 0 ? set->queue : 1024;
     set->reply_limit = set->reply_limit != 0 ? set->reply_limit : 64 * 1024;
     set->connect_timeout_ms = set->connect_timeout_ms != 0 ? set->connect_timeout_ms : 1000;

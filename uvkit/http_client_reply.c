@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int stop(struct http_connection *connection, const char *why) {
     connection->reply_error = why;
@@ -15,9 +16,53 @@ static bool is_without_body(unsigned status, const char *method) {
     return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
 }
 
+/* Names and values may come in pieces, however the bytes were split on the way. */
+static int on_header_field(llhttp_t *parser, const char *bytes, size_t length) {
+    struct http_connection *connection = parser->data;
+    const char *wanted = connection->call->want_header;
+
+    if (connection->name_length == 0)
+        connection->is_wanted = !connection->has_headers; /* and not a trailer */
+    connection->is_wanted = connection->is_wanted &&
+                            length <= strlen(wanted) - connection->name_length &&
+                            strncasecmp(wanted + connection->name_length, bytes, length) == 0;
+    connection->name_length += length;
+    return 0;
+}
+
+static void append(char *header, const char *bytes, size_t length) {
+    size_t used = strlen(header);
+
+    if (length > HTTP_CALL_HEADER_BYTES - 1 - used)
+        length = HTTP_CALL_HEADER_BYTES - 1 - used;
+    memcpy(header + used, bytes, length);
+    header[used + length] = '\0';
+}
+
+static int on_header_field_complete(llhttp_t *parser) {
+    struct http_connection *connection = parser->data;
+    struct http_call *call = connection->call;
+
+    connection->is_wanted =
+        connection->is_wanted && connection->name_length == strlen(call->want_header);
+    connection->name_length = 0;
+    if (connection->is_wanted && call->header[0] != '\0')
+        append(call->header, ", ", 2);
+    return 0;
+}
+
+static int on_header_value(llhttp_t *parser, const char *bytes, size_t length) {
+    struct http_connection *connection = parser->data;
+
+    if (connection->is_wanted)
+        append(connection->call->header, bytes, length);
+    return 0;
+}
+
 static int on_headers_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
+    connection->has_headers = parser->status_code >= 200;
     if (parser->status_code == 101)
         return stop(connection, "the server switched protocols unasked");
     if (is_without_body(parser->status_code, connection->call->method))
@@ -59,8 +104,10 @@ static int on_body(llhttp_t *parser, const char *bytes, size_t length) {
 static int on_message_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
-    if (parser->status_code < 200)
-        return 0; /* interim: the reply is still to come */
+    if (parser->status_code < 200) { /* interim: the reply is still to come */
+        connection->call->header[0] = '\0';
+        return 0;
+    }
     connection->is_complete = true;
     connection->keeps_alive = llhttp_should_keep_alive(parser) == 1;
     return HPE_PAUSED;
@@ -69,15 +116,27 @@ static int on_message_complete(llhttp_t *parser) {
 static const llhttp_settings_t callbacks = {.on_headers_complete = on_headers_complete,
                                             .on_body = on_body,
                                             .on_message_complete = on_message_complete};
+static const llhttp_settings_t wanting = {.on_header_field = on_header_field,
+                                          .on_header_field_complete = on_header_field_complete,
+                                          .on_header_value = on_header_value,
+                                          .on_headers_complete = on_headers_complete,
+                                          .on_body = on_body,
+                                          .on_message_complete = on_message_complete};
 
 void http_reply_expect(struct http_connection *connection) {
-    llhttp_init(&connection->parser, HTTP_RESPONSE, &callbacks);
+    struct http_call *call = connection->call;
+
+    call->header[0] = '\0';
+    llhttp_init(&connection->parser, HTTP_RESPONSE,
+                call->want_header != NULL ? &wanting : &callbacks);
     connection->parser.data = connection;
     connection->body_length = 0;
     connection->has_input = false;
     connection->is_complete = false;
     connection->keeps_alive = false;
     connection->reply_error = NULL;
+    connection->has_headers = false;
+    connection->name_length = 0;
 }
 
 const char *http_reply_parse(struct http_connection *connection, const char *bytes, size_t length) {

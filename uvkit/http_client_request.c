@@ -5,10 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* RFC 9110, 5.6.2. Returns the length of the token that `text` starts with. */
+/* RFC 9110, 5.6.2. */
+static bool is_token_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           (c != '\0' && strchr("!#$%&'*+.^_`|~", c) != NULL);
+}
+
+/* Returns the length of the token that `text` starts with. */
 static size_t token_length(const char *text) {
-    return strspn(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    size_t length = 0;
+
+    while (is_token_char(text[length]))
+        length++;
+    return length;
 }
 
 static bool is_target(const char *target) {
@@ -71,21 +80,34 @@ static bool reserve(struct http_client *client, size_t length) {
     return true;
 }
 
+static char *put(char *at, const char *text) {
+    size_t length = strlen(text);
+
+    memcpy(at, text, length);
+    return at + length;
+}
+
 size_t http_request_build(struct http_client *client, const struct http_call *call) {
-    static const char format[] = "%s %s HTTP/1.1\r\nHost: %s\r\n%s%s\r\n";
     const char *headers = call->headers != NULL ? call->headers : "";
     size_t body = call->body != NULL ? call->body_length : 0;
     char length_line[64];
-    size_t head;
+    char *at;
 
     format_length(call, length_line, sizeof length_line);
-    head = sizeof format + strlen(call->method) + strlen(call->target) + strlen(client->authority) +
-           strlen(headers) + strlen(length_line);
-    if (!reserve(client, head + body))
+    if (!reserve(client, strlen(call->method) + strlen(call->target) + strlen(client->authority) +
+                             strlen(headers) + strlen(length_line) + body +
+                             sizeof "  HTTP/1.1\r\nHost: \r\n\r\n"))
         return 0;
-    head = (size_t)snprintf(client->request, head, format, call->method, call->target,
-                            client->authority, headers, length_line);
+    at = put(client->request, call->method);
+    at = put(at, " ");
+    at = put(at, call->target);
+    at = put(at, " HTTP/1.1\r\nHost: ");
+    at = put(at, client->authority);
+    at = put(at, "\r\n");
+    at = put(at, headers);
+    at = put(at, length_line);
+    at = put(at, "\r\n");
     if (body > 0)
-        memcpy(client->request + head, call->body, body);
-    return head + body;
+        memcpy(at, call->body, body);
+    return (size_t)(at - client->request) + body;
 }

@@ -111,7 +111,6 @@ static void begin_request(struct http_inbound *inbound) {
 
     inbound->state = READING;
     inbound->deadline_ms = now_ms(inbound) + (int64_t)server->options.header_timeout_ms;
-    inbound->exchange.received_ns = clock_now_ns();
     for (unsigned i = 0; i < 16; i++)
         inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
     server->stats.requests++;

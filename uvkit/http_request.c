@@ -227,14 +227,6 @@ void http_exchange_free(struct http_exchange *exchange) {
     http_buffer_free(&exchange->reply_headers);
 }
 
-const char *http_method(const struct http_exchange *exchange) {
-    return exchange->method;
-}
-
-const char *http_path(const struct http_exchange *exchange) {
-    return exchange->path;
-}
-
 const char *http_header(const struct http_exchange *exchange, const char *name) {
     const char *field = exchange->head.bytes + exchange->headers_start;
     const char *end = exchange->head.bytes + exchange->head.length;
@@ -264,12 +256,4 @@ const char *http_request_id(const struct http_exchange *exchange) {
     const char *given = http_header(exchange, "X-Request-Id");
 
     return given != NULL && is_sane_id(given) ? given : exchange->id;
-}
-
-uv_loop_t *http_loop(const struct http_exchange *exchange) {
-    return exchange->inbound->server->loop;
-}
-
-int64_t http_received_ns(const struct http_exchange *exchange) {
-    return exchange->received_ns;
 }

@@ -9,8 +9,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define BACKLOG          1024
+#define BACKLOG          4096 /* connections that may wait while this process is stopped */
 #define MOST_CONNECTIONS 10000
+/* Accepted in a turn of the loop, so that a crowd of new connections, as after a stop of this
+ * process, does not keep those waiting whose requests have arrived. */
+#define ACCEPTED_A_TURN 16
 /* Connections above the limit that may be open at once to be told so; more are closed unheard. */
 #define TURNED_AWAY_AT_ONCE 128
 
@@ -74,7 +77,7 @@ static void accept_one(struct http_server *server) {
     struct http_inbound *inbound = server->spare != NULL ? server->spare : malloc(sizeof *inbound);
     int err;
 
-    server->is_accept_waiting = inbound == NULL; /* the sweep tries again */
+    server->is_accept_waiting = inbound == NULL; /* on_turn() tries again, after a sweep at least */
     if (inbound == NULL)
         return;
     server->spare = malloc(sizeof *server->spare);
@@ -93,10 +96,21 @@ static void accept_one(struct http_server *server) {
 static void on_connection(uv_stream_t *listener, int status) {
     struct http_server *server = listener->data;
 
-    if (status == 0)
+    if (status == 0 && ++server->accepted_this_turn > ACCEPTED_A_TURN)
+        server->is_accept_waiting = true; /* for on_turn() */
+    else if (status == 0)
         accept_one(server);
     else
         log_warn("connection not accepted", "why=\"%s\"", uv_strerror(status));
+}
+
+/* Runs after the input of each turn of the loop. */
+static void on_turn(uv_check_t *turn) {
+    struct http_server *server = turn->data;
+
+    server->accepted_this_turn = 0;
+    if (server->is_accept_waiting)
+        accept_one(server);
 }
 
 void http_server_forget(struct http_server *server, struct http_inbound *inbound) {
@@ -120,8 +134,6 @@ static void on_sweep(uv_timer_t *timer) {
         if (server->swept_ms >= inbound->deadline_ms && inbound->state != CLOSED)
             http_inbound_time_out(inbound);
     server->swept_ms = now;
-    if (server->is_accept_waiting && !server->is_draining)
-        accept_one(server);
 }
 
 /* Half of the descriptors: the others are for those that are turned away, and for what the handlers
@@ -168,9 +180,11 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     set_defaults(&made->options);
     made->id_seed = uv_hrtime() * UINT64_C(0x9e3779b97f4a7c15);
     (void)uv_tcp_init(loop, &made->listener); /* no socket yet: cannot fail, nor do timers */
+    (void)uv_check_init(loop, &made->turn);
     (void)uv_timer_init(loop, &made->sweep);
     (void)uv_timer_init(loop, &made->drain);
     init_handle(made, (uv_handle_t *)&made->listener);
+    init_handle(made, (uv_handle_t *)&made->turn);
     init_handle(made, (uv_handle_t *)&made->sweep);
     init_handle(made, (uv_handle_t *)&made->drain);
     *server = made;
@@ -211,6 +225,8 @@ int http_server_listen(struct http_server *server, const char *host, int port) {
     if (err == 0)
         err = uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection);
     if (err == 0)
+        err = uv_check_start(&server->turn, on_turn);
+    if (err == 0)
         err = uv_timer_start(&server->sweep, on_sweep, period, period);
     if (err == 0)
         learn_port(server);
@@ -241,6 +257,7 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
     server->on_closed = cb;
     server->on_closed_data = data;
     uv_close((uv_handle_t *)&server->listener, on_handle_closed);
+    uv_close((uv_handle_t *)&server->turn, on_handle_closed);
     for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
         http_inbound_drain(inbound);
     uv_update_time(server->loop); /* a stale loop time would cut too early */

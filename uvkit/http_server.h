@@ -84,9 +84,6 @@ void http_server_cut(struct http_server *server);
 
 /* The request. Strings are NUL-terminated, live as long as the exchange, and are never NULL unless
  * it says so. Header names are matched without case. */
-const char *http_method(const struct http_exchange *exchange);
-/* Without the query, and as it came: still percent-encoded. */
-const char *http_path(const struct http_exchange *exchange);
 const char *http_header(const struct http_exchange *exchange, const char *name);     /* or NULL */
 const char *http_path_param(const struct http_exchange *exchange, const char *name); /* or NULL */
 const char *http_query_param(const struct http_exchange *exchange,
@@ -94,8 +91,6 @@ const char *http_query_param(const struct http_exchange *exchange,
 const char *http_body(const struct http_exchange *exchange, size_t *length);
 /* A short id for logs: the X-Request-Id header when it is sane, else one of our own. */
 const char *http_request_id(const struct http_exchange *exchange);
-uv_loop_t *http_loop(const struct http_exchange *exchange);
-int64_t http_received_ns(const struct http_exchange *exchange); /* first byte, monotonic */
 
 /* Add a header to the reply that is still to be sent; both strings are copied. */
 void http_reply_header(struct http_exchange *exchange, const char *name, const char *value);

@@ -56,7 +56,6 @@ struct http_exchange {
     size_t query_params_start; /* in params */
     struct http_buffer reply_headers; /* lines, each with its CRLF */
     size_t head_bytes;                /* on the wire, so far: all that is not body */
-    int64_t received_ns;
     const char *method;
     char id[20]; /* our own request id, made when asked for */
     bool is_head, is_head_complete, keeps_alive, is_replied;
@@ -91,15 +90,17 @@ struct http_server {
     struct http_server_options options;
     struct http_server_stats stats;
     uv_tcp_t listener;
+    uv_check_t turn;
     uv_timer_t sweep, drain;
     struct http_inbound *inbounds;
     struct http_inbound *spare; /* so that without memory there is still one to accept with */
     uint64_t accepted;
+    unsigned accepted_this_turn;
     int64_t swept_ms; /* when the sweep was last here */
     uint64_t id_seed, ids;
     char date[48]; /* the Date header of `dated`, with its CRLF */
     time_t dated;
-    unsigned open_handles; /* listener and timers */
+    unsigned open_handles; /* listener, check and timers */
     int port;
     bool is_draining, is_accept_waiting;
     http_server_cb on_closed;

@@ -36,11 +36,6 @@ void metric_add(struct metric *metric, double amount) {
     metric->value += amount;
 }
 
-void metric_set(struct metric *metric, double value) {
-    metric_register(metric);
-    metric->value = value;
-}
-
 void metric_time(struct metric *metric, int64_t ns) {
     double seconds = ns > 0 ? (double)ns / 1e9 : 0;
     size_t i = 0;

@@ -39,7 +39,6 @@ struct metric {
 
 void metric_register(struct metric *metric);
 void metric_add(struct metric *metric, double amount); /* counter and gauge */
-void metric_set(struct metric *metric, double value);  /* gauge */
 void metric_time(struct metric *metric, int64_t ns);   /* times */
 
 /* All metrics as text, HELP and TYPE once per name; a malloc()ed string, or NULL without memory. */

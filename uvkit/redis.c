@@ -45,8 +45,7 @@ struct redis {
     uv_timer_t timer;                  /* next deadline, end of silence, or ended calls */
     int64_t timer_due_ms;
     int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
-    uint64_t commands, connects;
-    unsigned pending, parts;
+    unsigned connects, pending, parts;
     bool is_closing;
     redis_close_cb on_closed;
     void *on_closed_data;
@@ -171,7 +170,6 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
         return;
     unlink_call(&redis->running, call);
     redis->pending--;
-    redis->commands++;
     set_outcome(call, REDIS_IS_OK, "");
     if (reply->type == REDIS_REPLY_ERROR)
         set_outcome(call, REDIS_IS_REJECTED, reply->str);
@@ -197,6 +195,8 @@ static void flush(struct redis *redis) {
             return;
         }
         place->is_sent = true;
+        if (place->call->sends)
+            (*place->call->sends)++;
         free_text(place);
     }
     trim(redis);
@@ -368,11 +368,8 @@ bool redis_is_up(const struct redis *redis) {
     return redis->connection.is_up;
 }
 
-void redis_stats(const struct redis *redis, struct redis_stats *stats) {
-    stats->is_connected = redis->connection.is_up;
-    stats->pending = redis->pending;
-    stats->commands = redis->commands;
-    stats->reconnects = redis->connects > 0 ? redis->connects - 1 : 0;
+unsigned redis_reconnects(const struct redis *redis) {
+    return redis->connects > 0 ? redis->connects - 1 : 0;
 }
 
 /* Copy the command to a place of its own; or say why not. */

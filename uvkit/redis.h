@@ -46,6 +46,7 @@ struct redis_call {
     int argc;
     const char *argv[REDIS_ARGS_MAX];
     size_t lengths[REDIS_ARGS_MAX]; /* 0 means strlen(argv[i]) */
+    unsigned *sends;                /* counted up when it is sent; or NULL */
     int64_t deadline_ms;            /* a moment, clock_now_ms() */
     void *data;                     /* the caller's */
 
@@ -86,13 +87,6 @@ struct redis_options {
     uint64_t connect_timeout_ms; /* [1,000] */
 };
 
-struct redis_stats {
-    bool is_connected;
-    unsigned pending;
-    uint64_t commands; /* answered since the start */
-    uint64_t reconnects;
-};
-
 /* Open: it connects by itself, in the background. 0 or a negative libuv code (UV_EINVAL for a bad
  * URL), and then there is nothing to undo. */
 __attribute__((warn_unused_result)) int redis_open(struct redis **redis, uv_loop_t *loop,
@@ -103,7 +97,8 @@ typedef void (*redis_close_cb)(void *data);
 void redis_close(struct redis *redis, redis_close_cb cb, void *data);
 
 bool redis_is_up(const struct redis *redis);
-void redis_stats(const struct redis *redis, struct redis_stats *stats);
+/* How often it has connected again. */
+unsigned redis_reconnects(const struct redis *redis);
 
 /* Start a command. `cb` runs exactly once, later, on the loop, also when it cannot be sent. While
  * the first connection is being made, or one is being made again, commands wait for it until their

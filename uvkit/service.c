@@ -190,6 +190,8 @@ int service_run(uv_loop_t *loop, const struct service *service) {
         service_metrics_watch(frame.server);
         log_info("listening", "address=%s port=%d", service->listen,
                  http_server_port(frame.server));
+        if (service->on_listening != NULL)
+            service->on_listening(service->data, http_server_port(frame.server));
         (void)uv_run(loop, UV_RUN_DEFAULT);
         log_info("stopped", "port=%d", service->port);
     } else {

@@ -18,6 +18,8 @@ struct service {
     /* Runs in a fiber for GET /readyz: 0 when the service can do its work, else -1 and `why` says
      * what is missing, in a line. */
     int (*is_ready)(void *data, char *why, size_t size);
+    /* Runs once when it listens, on this port; or NULL. */
+    void (*on_listening)(void *data, int port);
     /* Runs once when the server has drained: close what keeps the loop alive. */
     void (*on_drained)(void *data);
 };

@@ -1,6 +1,7 @@
 /* Settings: defaults, then the environment, then the flags go into the table's values. */
 #include "settings_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,10 @@ struct reader {
     const char *program, *prefix, *rest;
     int argc;
     char **argv;
-    int at;        /* the argument that is read */
-    int kept;      /* arguments moved to the front, argv[0] among them */
-    char why[256]; /* of the last error */
+    int at;         /* the argument that is read */
+    int kept;       /* arguments moved to the front, argv[0] among them */
+    uint64_t lists; /* a bit for each SETTING_LIST that a flag has given a value, by place */
+    char why[256];  /* of the last error */
 };
 
 /* Starts the line of an error; the caller completes it. */
@@ -100,6 +102,21 @@ static const struct setting *find_by_letter(const struct setting *table, char le
     return NULL;
 }
 
+/* The first flag of a list replaces what the environment says, and the others add to it. */
+static int set_or_add(struct reader *reader, const struct setting *setting, const char *text) {
+    uint64_t bit;
+    bool is_further;
+
+    if (setting->type != SETTING_LIST)
+        return settings_set(setting, text, reader->why, sizeof reader->why);
+    assert(setting - reader->table < 64);
+    bit = UINT64_C(1) << (setting - reader->table);
+    is_further = (reader->lists & bit) != 0;
+    reader->lists |= bit;
+    return is_further ? settings_append(setting, text, reader->why, sizeof reader->why)
+                      : settings_set(setting, text, reader->why, sizeof reader->why);
+}
+
 /* Give a setting the value that a flag has: `text`, or the next argument when it is NULL. */
 static enum settings_result set_by_flag(struct reader *reader, const struct setting *setting,
                                         const char *text) {
@@ -117,7 +134,7 @@ static enum settings_result set_by_flag(struct reader *reader, const struct sett
         text = next;
         reader->at++;
     }
-    if (settings_set(setting, text, reader->why, sizeof reader->why) == 0)
+    if (set_or_add(reader, setting, text) == 0)
         return SETTINGS_OK;
     (void)fprintf(complain(reader), "--%s: %s\n", setting->name, reader->why);
     return SETTINGS_ERROR;
@@ -177,7 +194,7 @@ static int read_default(struct reader *reader, const struct setting *setting) {
     const char *text = setting->default_text;
 
     if (text == NULL)
-        text = setting->type == SETTING_TEXT || setting->type == SETTING_SECRET ? "" : "0";
+        text = settings_is_text(setting) ? "" : "0";
     if (settings_set(setting, text, reader->why, sizeof reader->why) == 0)
         return 0;
     (void)fprintf(complain(reader), "the default of --%s: %s\n", setting->name, reader->why);
@@ -214,7 +231,7 @@ static bool is_help_wanted(const struct reader *reader) {
 
 static void clear_texts(const struct setting *table) {
     for (; table->name != NULL; table++)
-        if (table->type == SETTING_TEXT || table->type == SETTING_SECRET)
+        if (settings_is_text(table))
             *(char **)table->value = NULL;
 }
 
@@ -253,7 +270,7 @@ enum settings_result settings_read(const struct setting *table, const char *abou
 
 void settings_free(const struct setting *table) {
     for (; table->name != NULL; table++) {
-        if (table->type == SETTING_TEXT || table->type == SETTING_SECRET) {
+        if (settings_is_text(table)) {
             char **value = table->value;
 
             free(*value);

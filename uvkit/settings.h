@@ -17,6 +17,8 @@
 
 enum setting_type {
     SETTING_TEXT,   /* char *, always an owned copy, never NULL */
+    SETTING_LIST,   /* the same; a flag given several times adds up, one value a line,
+                      and replaces the environment's; among the first 64 of the table */
     SETTING_SECRET, /* the same; only from the environment: a flag would show in `ps`; never printed
                      */
     SETTING_INT,    /* int64_t; k and m multiply by a thousand and a million: 20k */

@@ -15,6 +15,7 @@ void settings_variable(const struct setting *setting, const char *prefix,
 static const char *placeholder(enum setting_type type) {
     switch (type) {
     case SETTING_TEXT:
+    case SETTING_LIST:
         return " TEXT";
     case SETTING_INT:
         return " N";
@@ -73,7 +74,7 @@ static void print_setting(const struct setting *setting, const char *prefix, int
     else if (setting->default_text != NULL && setting->default_text[0] != '\0')
         (void)printf(" [default %s", setting->default_text);
     else
-        (void)printf(" [default %s", setting->type == SETTING_TEXT ? "empty" : "0");
+        (void)printf(" [default %s", settings_is_text(setting) ? "empty" : "0");
     if (setting->range != NULL)
         (void)printf("; %s", setting->range);
     if (prefix != NULL) {

@@ -4,6 +4,7 @@
 
 #include "settings.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SETTINGS_VARIABLE_BYTES 128
@@ -14,6 +15,15 @@ void settings_variable(const struct setting *setting, const char *prefix,
 
 /* Put `text` into the setting's value. 0, or -1 and `why` says what is accepted instead. */
 int settings_set(const struct setting *setting, const char *text, char *why, size_t size);
+
+/* Add a line to the value of a SETTING_LIST. The same. */
+int settings_append(const struct setting *setting, const char *text, char *why, size_t size);
+
+/* True when the value is an owned char *. */
+static inline bool settings_is_text(const struct setting *setting) {
+    return setting->type == SETTING_TEXT || setting->type == SETTING_LIST ||
+           setting->type == SETTING_SECRET;
+}
 
 void settings_help(const struct setting *table, const char *program, const char *about,
                    const char *prefix, const char *rest);

@@ -129,6 +129,21 @@ static int set_text(const struct setting *setting, const char *text, char *why, 
     return 0;
 }
 
+int settings_append(const struct setting *setting, const char *text, char *why, size_t size) {
+    const char *old = *(char **)setting->value;
+    const char *newline = old[0] != '\0' && text[0] != '\0' ? "\n" : "";
+    char *both = NULL;
+    int rc;
+
+    if (asprintf(&both, "%s%s%s", old, newline, text) < 0) {
+        (void)snprintf(why, size, "out of memory");
+        return -1;
+    }
+    rc = set_text(setting, both, why, size);
+    free(both);
+    return rc;
+}
+
 static int set_number(const struct setting *setting, const char *text, char *why, size_t size) {
     const char *accepted = setting->type == SETTING_INT ? "a whole number, such as 8 or 20k"
                                                         : "a duration, such as 250ms, 1.5s or 2m";
@@ -158,6 +173,7 @@ static int set_flag(const struct setting *setting, const char *text, char *why, 
 int settings_set(const struct setting *setting, const char *text, char *why, size_t size) {
     switch (setting->type) {
     case SETTING_TEXT:
+    case SETTING_LIST:
     case SETTING_SECRET:
         return set_text(setting, text, why, size);
     case SETTING_INT:

@@ -8,6 +8,44 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Random bytes to come, drawn 4 KiB at a time, as each draw is a system call. A child of fork()
+ * finds the page wiped, `left` 0, and so draws its own. */
+struct pool {
+    size_t left;
+    uint8_t bytes[4096 - sizeof(size_t)];
+};
+
+static struct pool *make_pool(void) {
+    struct pool *made =
+        mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (made == MAP_FAILED)
+        return NULL;
+    if (madvise(made, sizeof *made, MADV_WIPEONFORK) == 0)
+        return made;
+    (void)munmap(made, sizeof *made);
+    return NULL;
+}
+
+static void draw(uint8_t *bytes, size_t length) {
+    static _Thread_local struct pool *pool;
+
+    if (pool == NULL)
+        pool = make_pool();
+    if (pool == NULL) {
+        arc4random_buf(bytes, length);
+        return;
+    }
+    if (pool->left < length) {
+        arc4random_buf(pool->bytes, sizeof pool->bytes);
+        pool->left = sizeof pool->bytes;
+    }
+    pool->left -= length;
+    memcpy(bytes, pool->bytes + pool->left, length);
+    memset(pool->bytes + pool->left, 0, length);
+}
 
 static const char digits[] = "0123456789abcdef";
 
@@ -20,7 +58,7 @@ void uuid_v7(char out[UUID_TEXT]) {
     uint64_t ms = (uint64_t)(clock_wall_us() / 1000);
     size_t at = 0;
 
-    arc4random_buf(bytes, sizeof bytes);
+    draw(bytes, sizeof bytes);
     for (size_t i = 0; i < 6; i++)
         bytes[i] = (uint8_t)(ms >> (40 - 8 * i));
     bytes[6] = (uint8_t)(0x70 | (bytes[6] & 0x0f));

@@ -4,13 +4,18 @@
 
 #include "fault.h"
 
+#include <arpa/inet.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -193,12 +198,60 @@ static void test_server_outlives_them_short_of_memory(void **state) {
     spend_lives(&limits, true, false);
 }
 
+static void need_descriptors(unsigned count) {
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (limit.rlim_max < count)
+        skip();
+    if (limit.rlim_cur < count)
+        limit.rlim_cur = count;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* What Linux lets a backlog be, whatever listen() asks for. */
+static void need_backlog(unsigned count) {
+    FILE *file = fopen("/proc/sys/net/core/somaxconn", "r");
+    char text[32] = "";
+
+    if (file == NULL || fgets(text, sizeof text, file) == NULL || strtoul(text, NULL, 10) < count)
+        skip();
+    (void)fclose(file);
+}
+
+static void test_connections_wait_for_a_process_that_stands_still(void **state) {
+    enum { COUNT = 2000 };
+    const struct http_server_options limits = {0};
+    struct http_fixture *fixture;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fds[COUNT];
+
+    (void)state;
+    need_descriptors(2 * COUNT + 100);
+    need_backlog(COUNT);
+    fixture = http_fixture_open(&limits);
+    address.sin_port = htons((uint16_t)fixture->port);
+    for (int i = 0; i < COUNT; i++) { /* the loop does not run */
+        struct pollfd connected = {.events = POLLOUT};
+
+        connected.fd = fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        assert_true(fds[i] >= 0);
+        (void)connect(fds[i], (const struct sockaddr *)&address, sizeof address);
+        assert_int_equal(poll(&connected, 1, 20000), 1);
+        assert_int_equal(connected.revents, POLLOUT);
+    }
+    for (int i = 0; i < COUNT; i++)
+        (void)close(fds[i]);
+    http_fixture_close(fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_outlives_chaotic_clients),
         cmocka_unit_test(test_server_outlives_them_with_tight_limits),
         cmocka_unit_test(test_server_may_close_amid_chaos),
         cmocka_unit_test(test_server_outlives_them_short_of_memory),
+        cmocka_unit_test(test_connections_wait_for_a_process_that_stands_still),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ struct chaos {
 };
 
 static uint64_t seed;
+static unsigned close_after; /* so many calls a callback closes the client; 0: none does */
 
 static unsigned below(unsigned limit) {
     seed ^= seed << 13;
@@ -114,6 +115,14 @@ static void serve(struct chaos *chaos) {
         receive(chaos, end);
 }
 
+static void on_ended_maybe_close(struct http_call *call) {
+    struct fixture *fixture = ((struct record *)call->data)->fixture;
+
+    on_ended(call);
+    if (fixture->ended == close_after)
+        http_client_close(fixture->client, on_client_closed, fixture);
+}
+
 static void start_call(struct chaos *chaos) {
     unsigned number = chaos->started++;
     struct record *record = &chaos->records[number];
@@ -125,7 +134,7 @@ static void start_call(struct chaos *chaos) {
                  .deadline_ms = clock_now_ms() + (below(4) == 0 ? (int)below(10) : 100),
                  .data = record},
         .fixture = chaos->fixture};
-    http_client_call(chaos->fixture->client, &record->call, on_ended);
+    http_client_call(chaos->fixture->client, &record->call, on_ended_maybe_close);
 }
 
 static void judge(struct chaos *chaos) {
@@ -231,6 +240,41 @@ static void test_client_may_close_amid_chaos(void **state) {
     close_chaos(chaos);
 }
 
+/* What the client connected and closed again, with requests that the next one makes, too. */
+static void turn_away(struct fixture *fixture) {
+    int fd;
+
+    while ((fd = accept4(fixture->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+        (void)close(fd);
+}
+
+static void close_in_callback(struct fixture *fixture) {
+    struct chaos *chaos = open_chaos(fixture);
+
+    fixture->ended = 0;
+    fixture->is_closed = false;
+    wait_until(fixture, fixture->is_closed) {
+        for (int i = 0; i < 10 && fixture->client != NULL; i++) {
+            serve(chaos);
+            if (chaos->started - fixture->ended < AT_ONCE)
+                start_call(chaos);
+            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        }
+    }
+    assert_int_equal(fixture->ended, chaos->started);
+    for (unsigned i = 0; i < chaos->started; i++)
+        assert_int_equal(chaos->records[i].callbacks, 1);
+    close_chaos(chaos);
+    turn_away(fixture);
+}
+
+static void test_callback_may_close_the_client_amid_chaos(void **state) {
+    seed = 4;
+    for (close_after = 1; close_after < 200; close_after += 3)
+        close_in_callback(*state);
+    close_after = 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_call_ends_once_with_its_own_answer, set_up,
@@ -238,6 +282,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_every_call_ends_once_when_short_of_memory, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_client_may_close_amid_chaos, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_callback_may_close_the_client_amid_chaos, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

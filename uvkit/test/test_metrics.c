@@ -57,9 +57,9 @@ static void test_metrics_of_one_name_form_one_group(void **state) {
         .name = "answers", .help = "Answers", .type = METRIC_GAUGE, .labels = "code=\"500\""};
 
     (void)state;
-    metric_set(&a, 2.5);
-    metric_set(&between, -1);
-    metric_set(&b, 7);
+    metric_add(&a, 2.5);
+    metric_add(&between, -1);
+    metric_add(&b, 7);
     metric_add(&b, -1);
     assert_prints("answers", "# HELP answers Answers\n# TYPE answers gauge\n"
                              "answers{code=\"200\"} 2.5\nanswers{code=\"500\"} 6\n"

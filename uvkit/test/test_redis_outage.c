@@ -4,7 +4,6 @@
 
 static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
     struct answer cut, after;
-    struct redis_stats stats;
 
     (void)state;
     open_redis();
@@ -16,8 +15,7 @@ static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
     start(&after, 10000, "ECHO again");
     assert_answer(&after, REDIS_IS_OK, "again");
     assert_int_equal(cut.times, 1);
-    redis_stats(redis, &stats);
-    assert_int_equal(stats.reconnects, 1);
+    assert_int_equal(redis_reconnects(redis), 1);
 }
 
 static void test_commands_wait_for_a_server_that_is_not_there_yet(void **state) {
@@ -78,7 +76,6 @@ static void test_a_server_that_falls_silent_is_connected_to_again(void **state) 
 
 static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state) {
     struct answer answer;
-    struct redis_stats stats;
 
     (void)state;
     open_redis();
@@ -86,8 +83,7 @@ static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state
     (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
     (void)usleep((REDIS_SILENCE_MS + 200) * 1000);
     assert_answer(&answer, REDIS_IS_OK, "me");
-    redis_stats(redis, &stats);
-    assert_int_equal(stats.reconnects, 0);
+    assert_int_equal(redis_reconnects(redis), 0);
 }
 
 static void test_an_answer_that_came_in_time_counts_after_a_pause(void **state) {

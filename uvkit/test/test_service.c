@@ -33,7 +33,8 @@ struct fixture {
     int gate[2];    /* a byte in it lets /wait go on, or makes the service ready */
     char log[8192]; /* what was read from it */
     size_t log_length;
-    int drained; /* in the child */
+    int drained;        /* in the child */
+    uv_loop_t *serving; /* in the child */
 };
 
 static int is_ready(void *data, char *why, size_t size) {
@@ -58,7 +59,7 @@ static void wait_for_gate(struct http_exchange *exchange, void *data) {
 
     log_info("waiting", "x=1");
     while (read(fixture->gate[0], &byte, 1) != 1)
-        fiber_sleep(http_loop(exchange), 1);
+        fiber_sleep(fixture->serving, 1);
     http_reply(exchange, 200, "text/plain", "waited", 6);
 }
 
@@ -79,6 +80,8 @@ static int serve(struct fixture *fixture, int port) {
     uv_loop_t loop;
     int status;
 
+    /* cppcheck-suppress autoVariables ; the loop lives as long as the child serves */
+    fixture->serving = &loop;
     log_init(service.name, LOG_INFO);
     if (setrlimit(RLIMIT_NOFILE, &low) != 0 || uv_loop_init(&loop) != 0)
         return 10;

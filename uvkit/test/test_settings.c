@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 static struct {
-    char *listen, *name, *db;
+    char *listen, *name, *db, *rules;
     int64_t port, timeout_ns;
     bool is_lab;
 } set;
@@ -26,6 +26,7 @@ static const struct setting table[] = {
     {"inventory-timeout", 0, SETTING_DURATION, &set.timeout_ns, "9s", "how long to wait",
      "1ms..1h"},
     {"db", 0, SETTING_SECRET, &set.db, NULL, "connection string", NULL},
+    {"rule", 'r', SETTING_LIST, &set.rules, NULL, "rule to hold", NULL},
     {"lab", 'l', SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
     {NULL, 0, SETTING_TEXT, NULL, NULL, NULL, NULL}};
 
@@ -79,6 +80,7 @@ static int tear_down(void **state) {
     (void)unsetenv("SHOP_PORT");
     (void)unsetenv("SHOP_DB");
     (void)unsetenv("SHOP_LAB");
+    (void)unsetenv("SHOP_RULE");
     (void)unsetenv("SHOP_INVENTORY_TIMEOUT");
     return 0;
 }
@@ -107,6 +109,26 @@ static void test_flags_go_before_the_environment(void **state) {
     expect_ok("--port 82 --lab=false");
     assert_int_equal(set.port, 82);
     assert_false(set.is_lab);
+}
+
+static void test_a_list_adds_up_and_goes_before_the_environment(void **state) {
+    static const struct {
+        const char *line, *rules;
+    } cases[] = {{"", "env"},
+                 {"--rule a", "a"},
+                 {"-r a --rule=b --lab -rc", "a\nb\nc"},
+                 {"--rule= --rule a --rule= --rule b", "a\nb"}};
+
+    (void)state;
+    expect_ok("");
+    assert_string_equal(set.rules, "");
+    settings_free(table);
+    (void)setenv("SHOP_RULE", "env", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_ok(cases[i].line);
+        assert_string_equal(set.rules, cases[i].rules);
+        settings_free(table);
+    }
 }
 
 static void test_every_way_to_write_a_flag(void **state) {
@@ -205,6 +227,7 @@ static void test_help_has_an_aligned_line_for_each_setting(void **state) {
               "      --inventory-timeout DURATION  how long to wait [default 9s; 1ms..1h; "
               "SHOP_INVENTORY_TIMEOUT]\n"
               "      SHOP_DB=SECRET                connection string [only from the environment]\n"
+              "  -r, --rule TEXT                   rule to hold [default empty; SHOP_RULE]\n"
               "  -l, --lab                         honour failpoints [default false; SHOP_LAB]\n"
               "      --help                        print this and exit\n");
 }
@@ -293,6 +316,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_defaults_hold_when_nothing_is_said),
         TEST(test_flags_go_before_the_environment),
+        TEST(test_a_list_adds_up_and_goes_before_the_environment),
         TEST(test_every_way_to_write_a_flag),
         TEST(test_other_arguments_move_to_the_front),
         TEST(test_errors_say_what_is_accepted),

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -34,6 +36,46 @@ static void test_two_are_different(void **state) {
     uuid_v7(one);
     uuid_v7(two);
     assert_string_not_equal(one, two);
+}
+
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+/* More than one draw of random bytes. */
+static void test_many_are_all_different(void **state) {
+    static char texts[2000][UUID_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < 2000; i++)
+        uuid_v7(texts[i]);
+    qsort(texts, 2000, sizeof *texts, compare_texts);
+    for (size_t i = 1; i < 2000; i++)
+        assert_string_not_equal(texts[i - 1], texts[i]);
+}
+
+/* Their random parts: the date may be the same. */
+static void test_a_child_draws_its_own(void **state) {
+    char own[UUID_TEXT], childs[UUID_TEXT];
+    int ends[2], status;
+    pid_t child;
+
+    (void)state;
+    uuid_v7(own);
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    if (child == 0) {
+        uuid_v7(childs);
+        _exit(write(ends[1], childs, sizeof childs) == sizeof childs ? 0 : 1);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(ends[0], childs, sizeof childs), sizeof childs);
+    uuid_v7(own);
+    assert_string_not_equal(own + 15, childs + 15);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void test_reading_gives_lower_case(void **state) {
@@ -73,6 +115,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_version_7_begins_with_the_date),
         cmocka_unit_test(test_two_are_different),
+        cmocka_unit_test(test_many_are_all_different),
+        cmocka_unit_test(test_a_child_draws_its_own),
         cmocka_unit_test(test_reading_gives_lower_case),
         cmocka_unit_test(test_anything_else_is_refused),
     };

@@ -1,0 +1,156 @@
+/* The one header of a reply that a call can ask to keep. */
+#include "http_client_fixture.h"
+
+static void ask(struct fixture *fixture, struct record *record, const char *want_header) {
+    *record = (struct record){.call = {.method = "GET",
+                                       .target = "/x",
+                                       .deadline_ms = clock_now_ms() + PATIENCE_MS,
+                                       .want_header = want_header,
+                                       .data = record},
+                              .fixture = fixture};
+    http_client_call(fixture->client, &record->call, on_ended);
+}
+
+/* Answer one call with `wire`, cut in two at `split`, and hold what was kept against `expected`. */
+static void expect_kept(struct fixture *fixture, const char *wire, size_t split,
+                        const char *expected) {
+    struct record record;
+    int fd;
+
+    ask(fixture, &record, "Server-Timing");
+    fd = accept_one(fixture);
+    expect_request(fixture, fd);
+    assert_int_equal(send(fd, wire, split, MSG_NOSIGNAL), split);
+    for (int i = 0; i < 3; i++)
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+    if (wire[split] != '\0')
+        say(fd, wire + split);
+    expect_answer(&record, 200, "ok");
+    assert_string_equal(record.call.header, expected);
+    (void)close(fd);
+    wait_until(fixture, stats_of(fixture).connections == 0) {
+    }
+}
+
+#define REPLY(headers) "HTTP/1.1 200 OK\r\n" headers "Content-Length: 2\r\n\r\nok"
+
+static const struct {
+    const char *wire, *kept;
+} replies[] = {
+    {REPLY("Server-Timing: a;dur=1\r\n"), "a;dur=1"},
+    {REPLY("sERVER-tIMING:a\r\nX: y\r\n"), "a"},
+    {REPLY("X: y\r\n"), ""},
+    {REPLY("Server-Timing:\r\n"), ""},
+    {REPLY("Server-Timin: no\r\nServer-Timings: no\r\nServer: no\r\nServer-Timing: yes\r\n"),
+     "yes"},
+    {REPLY("Server-Timing: a\r\nX: y\r\nServer-Timing: b\r\n"), "a, b"},
+    {"HTTP/1.1 103 Hints\r\nServer-Timing: early\r\n\r\n" REPLY("Server-Timing: a\r\n"), "a"},
+    {"HTTP/1.1 103 Hints\r\nServer-Timing: early\r\n\r\n" REPLY(""), ""},
+    {"HTTP/1.1 200 OK\r\nServer-Timing: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+     "Server-Timing: trailer\r\n\r\n",
+     "a"},
+};
+
+static void test_wanted_header_is_kept_wherever_it_is_split(void **state) {
+    struct fixture *fixture = *state;
+
+    open_client(fixture, (struct http_client_options){0});
+    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++)
+        for (size_t split = 1; split <= strlen(replies[i].wire); split++)
+            expect_kept(fixture, replies[i].wire, split, replies[i].kept);
+}
+
+/* Hold what is kept of the header lines against the start of `value`. */
+static void expect_start(struct fixture *fixture, const char *lines, const char *value) {
+    char wire[2048], kept[HTTP_CALL_HEADER_BYTES] = "";
+
+    assert_true(snprintf(wire, sizeof wire, "HTTP/1.1 200 OK\r\n%sContent-Length: 2\r\n\r\nok",
+                         lines) < (int)sizeof wire);
+    expect_kept(fixture, wire, 40, strncat(kept, value, sizeof kept - 1));
+}
+
+/* A value of `length` letters, once in one header and once with another after it. */
+static void expect_cut(struct fixture *fixture, size_t length) {
+    char lines[1200], value[1024];
+
+    memset(value, 'v', length);
+    value[length] = '\0';
+    assert_true(snprintf(lines, sizeof lines, "Server-Timing: %s\r\n", value) > 0);
+    expect_start(fixture, lines, value);
+    strcat(lines, "Server-Timing: w\r\n");
+    expect_start(fixture, lines, strcat(value, ", w"));
+}
+
+static void test_long_header_is_cut(void **state) {
+    struct fixture *fixture = *state;
+
+    open_client(fixture, (struct http_client_options){0});
+    for (size_t length = HTTP_CALL_HEADER_BYTES - 6; length < HTTP_CALL_HEADER_BYTES + 6; length++)
+        expect_cut(fixture, length);
+    expect_cut(fixture, 900);
+}
+
+/* The same call once more, for another header, answered with `wire` on the same connection. */
+static void ask_again(struct record *record, int fd, const char *want_header, const char *wire) {
+    record->callbacks = 0;
+    record->call.want_header = want_header;
+    http_client_call(record->fixture->client, &record->call, on_ended);
+    expect_request(record->fixture, fd);
+    say(fd, wire);
+}
+
+static void test_no_header_is_kept_unasked_nor_from_the_call_before(void **state) {
+    static const char *const others[] = {NULL, "X-Other"};
+    struct fixture *fixture = *state;
+    struct record record;
+    int fd = -1;
+
+    open_client(fixture, (struct http_client_options){.connections = 1});
+    for (size_t i = 0; i < 2; i++) {
+        ask(fixture, &record, "Server-Timing");
+        if (i == 0)
+            fd = accept_one(fixture);
+        expect_request(fixture, fd);
+        say(fd, replies[0].wire);
+        expect_answer(&record, 200, "ok");
+        assert_string_equal(record.call.header, "a;dur=1");
+        ask_again(&record, fd, others[i], replies[0].wire);
+        expect_answer(&record, 200, "ok");
+        assert_string_equal(record.call.header, "");
+    }
+    (void)close(fd);
+}
+
+static void test_header_of_a_reply_that_breaks_off_is_not_kept(void **state) {
+    static const char *const starts[] = {
+        "HTTP/1.1 200 OK\r\nServer-Timing: a;dur=1",
+        "HTTP/1.1 200 OK\r\nServer-Timing: a;dur=12\r\nContent-Length: 2\r\n\r\no"};
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_client(fixture, (struct http_client_options){0});
+    for (size_t i = 0; i < 2; i++) {
+        int fd;
+
+        ask(fixture, &record, "Server-Timing");
+        fd = accept_one(fixture);
+        expect_request(fixture, fd);
+        say(fd, starts[i]);
+        (void)close(fd);
+        expect_error(&record, HTTP_CALL_UNKNOWN, "in the middle");
+        assert_string_equal(record.call.header, "");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_wanted_header_is_kept_wherever_it_is_split, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_long_header_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_header_is_kept_unasked_nor_from_the_call_before,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_header_of_a_reply_that_breaks_off_is_not_kept, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
