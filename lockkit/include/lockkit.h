@@ -169,6 +169,12 @@ LK_CHECK enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_c
                                    lk_request **request);
 /* The callback runs soon, with LK_CANCELED, or with its outcome if that came first. */
 void lk_cancel(lk_request *request);
+/* In the acquire callback: how often this acquisition asked the server, which is what it cost. Once
+ * for each attempt, and once more for one that also had to bring the server its script; with an
+ * attempt that was not answered before the wait ended, and without the giving back of what that may
+ * have got. 0 when it never came to an attempt, or was never sent, and always on the local backend,
+ * which has no server. */
+unsigned lk_request_round_trips(const lk_request *request);
 
 typedef void (*lk_release_cb)(enum lk_status status, void *data);
 /* Give the lock back. Renewal stops first. The lease must not be used after this call. `cb` may be

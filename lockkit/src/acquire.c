@@ -60,12 +60,14 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     queue_leave(lease->queue, lease, false);
     count(&lease->client->counters, status);
     set_outcome(lease, status);
-    if (lease->phase == LEASE_TRYING && lease->in_flight > 0)
+    if (lease->phase == LEASE_TRYING && lease->in_flight > 0) {
+        lease->round_trips += lease->command.round_trips;
         lease_move(lease, LEASE_ORPHANED);
-    else if (lease->is_doubtful)
+    } else if (lease->is_doubtful) {
         lease_release(lease);
-    else
+    } else {
         end(lease);
+    }
 }
 
 static void granted(struct lk_lease *lease) {
@@ -109,6 +111,8 @@ static void on_attempt_answered(struct lk_command *command) {
 
     lease->in_flight--;
     lease->fence = command->holder.fence;
+    if (lease->phase == LEASE_TRYING)
+        lease->round_trips += command->round_trips;
     /* A grant whose validity is over before we heard of it is as good as no answer: the next
      * attempt, with the same owner token, renews it, or it is given back. */
     if (status == LK_OK && !is_still_valid(lease))
@@ -173,6 +177,10 @@ enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, voi
         *request = &lease->request;
     start(lease, wait_ms);
     return LK_OK;
+}
+
+unsigned lk_request_round_trips(const lk_request *request) {
+    return request->lease->round_trips;
 }
 
 void lk_cancel(lk_request *request) {

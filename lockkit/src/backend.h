@@ -32,6 +32,7 @@ struct lk_command {
     void *data;     /* the caller's */
     void *internal; /* ops->command_size bytes, aligned for anything, for the backend */
 
+    unsigned round_trips; /* commands sent to a server for it so far */
     enum lk_status status;
     struct lk_holder holder; /* see above; its strings live until on_answer returns */
 };

@@ -127,7 +127,7 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
 
 /* By digest, or with the script's whole text. */
 static void issue(struct sent *sent, bool is_whole) {
-    const struct lk_command *command = sent->command;
+    struct lk_command *command = sent->command;
     const struct redis_script *script = redis_script(command->verb);
     char lock[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], ttl[16];
 
@@ -139,6 +139,7 @@ static void issue(struct sent *sent, bool is_whole) {
         .argc = 9,
         .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2", lock,
                  fence, command->owner ? command->owner : "", ttl, sent->server->label, channel},
+        .sends = &command->round_trips,
         .deadline_ms = sent->deadline_ms,
         .data = sent,
     };

@@ -67,7 +67,8 @@ struct lk_lease {
     unsigned in_flight; /* of these two */
     int64_t sent_ns, renewal_sent_ns;
     int64_t joined_ns;
-    bool is_doubtful; /* an attempt was not answered: it may take effect, even later */
+    unsigned round_trips; /* of the attempts until the outcome */
+    bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
 
     struct lk_request request;
     lk_acquire_cb on_acquired;

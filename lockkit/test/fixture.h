@@ -40,6 +40,7 @@ struct fixture {
 /* One caller of lk_acquire() and lk_release(). */
 struct caller {
     int calls, releases;
+    unsigned round_trips;
     enum lk_status status, release_status;
     lk_lease *lease;
     lk_request *request;
@@ -99,8 +100,8 @@ static inline void on_caller_acquired(lk_request *request, enum lk_status status
                                       void *data) {
     struct caller *caller = data;
 
-    (void)request;
     caller->calls++;
+    caller->round_trips = lk_request_round_trips(request);
     caller->status = status;
     caller->lease = lease;
     caller->request = NULL;

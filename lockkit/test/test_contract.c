@@ -8,6 +8,7 @@ static void test_lock_is_granted_and_given_back(void **state) {
 
     assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
+    assert_int_equal(caller.round_trips > 0, has(fixture, LK_CAP_CROSS_PROCESS));
     assert_int_equal(lk_lease_check(caller.lease, 100), LK_OK);
     assert_true(lk_lease_remaining_ms(caller.lease) > 100);
     assert_int_equal(strlen(lk_lease_owner(caller.lease)), 40);
@@ -36,6 +37,7 @@ static void test_try_does_not_overtake_a_waiter(void **state) {
     assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
     start(&waiter, fixture->lock, LK_FOREVER);
     assert_int_equal(take(fixture, &late, fixture->lock, LK_TRY), LK_BUSY);
+    assert_int_equal(late.round_trips, 0);
     assert_int_equal(waiter.calls, 0);
     assert_int_equal(give(fixture, &first), LK_OK);
     WAIT(fixture, waiter.calls == 1);

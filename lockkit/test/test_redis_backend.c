@@ -73,6 +73,27 @@ static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
 }
 
+static void test_round_trips_are_counted(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter;
+    lk_lock *near = open_unpolled(env, env->fixture.client), *lock = open_unpolled(env, env->far);
+
+    freeReplyObject(redisCommand(env->redis, "SCRIPT FLUSH"));
+    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
+    assert_int_equal(holder.round_trips, 2); /* the second brought the script */
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
+    assert_int_equal(holder.round_trips, 1);
+    assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
+    assert_int_equal(waiter.round_trips, 1);
+    start(&waiter, lock, LK_FOREVER);
+    WAIT(&env->fixture, counters(env->far).wakeups == 1);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT(&env->fixture, waiter.calls == 1);
+    assert_int_equal(waiter.round_trips, 1 + counters(env->far).wakeups);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
 static int64_t subscribers(struct env *env) {
     redisReply *reply = redisCommand(env->redis, "PUBSUB NUMSUB %s:free", env->key);
     int64_t count = reply->element[1]->integer;
@@ -167,8 +188,22 @@ static void test_absent_server_is_unavailable(void **state) {
 
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNAVAILABLE);
     assert_int_equal(take(&env->fixture, &caller, lock, 600), LK_UNAVAILABLE);
+    assert_int_equal(caller.round_trips, 0);
     assert_int_equal(counters(client).unavailable, 2);
     close_client(&env->fixture, client);
+}
+
+static void test_attempt_that_was_never_sent_is_no_round_trip(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_client *client;
+
+    proxy_hold(&env->proxy, true, true); /* also what a connection begins with */
+    client = open_with(env, env->proxy.url, NULL);
+    assert_int_not_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), 20),
+                         LK_OK);
+    close_client(&env->fixture, client);
+    assert_int_equal(caller.round_trips, 0);
 }
 
 static void test_key_of_another_type_grants_nothing(void **state) {
@@ -187,11 +222,13 @@ int main(void) {
         REDIS_TEST(test_scripts_survive_a_flush),
         REDIS_TEST(test_digests_are_those_of_the_scripts),
         REDIS_TEST(test_waiter_is_woken_by_an_event),
+        REDIS_TEST(test_round_trips_are_counted),
         REDIS_TEST(test_event_missed_while_disconnected_is_made_up_for),
         REDIS_TEST(test_many_waiters_share_one_subscription),
         REDIS_TEST(test_two_greedy_clients_both_get_on),
         REDIS_TEST(test_subscription_stays_when_nobody_waits_for_a_moment),
         REDIS_TEST(test_absent_server_is_unavailable),
+        REDIS_TEST(test_attempt_that_was_never_sent_is_no_round_trip),
         REDIS_TEST(test_key_of_another_type_grants_nothing),
     };
 

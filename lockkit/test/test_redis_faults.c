@@ -28,12 +28,34 @@ static void on_successor(lk_request *request, enum lk_status status, lk_lease *l
     lk_release(lease, NULL, NULL);
 }
 
+static void hold(struct env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms) {
+    lk_lock *lock = open_lock(&env->fixture, client, ttl_ms);
+
+    assert_int_equal(take(&env->fixture, caller, lock, LK_FOREVER), LK_OK);
+}
+
+/* So that the next attempt is one command. */
+static void bring_script(struct env *env, lk_lock *lock) {
+    struct caller caller;
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void start_and_lose_the_reply(struct env *env, struct caller *caller, lk_lock *lock,
+                                     uint32_t wait_ms) {
+    bring_script(env, lock);
+    proxy_hold(&env->proxy, false, true);
+    start(caller, lock, wait_ms);
+    WAIT(&env->fixture, exists(env));
+    proxy_cut_all(&env->proxy);
+}
+
 static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 1200), LK_FOREVER), LK_OK);
+    hold(env, &caller, env->far, 1200);
     lk_lease_on_state(caller.lease, on_state, env);
     assert_int_equal(lk_acquire(open_lock(&env->fixture, env->fixture.client, 400), LK_FOREVER,
                                 on_successor, env, NULL),
@@ -51,8 +73,7 @@ static void test_suspect_lease_is_held_again_after_a_renewal(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 3000), LK_FOREVER), LK_OK);
+    hold(env, &caller, env->far, 3000);
     lk_lease_on_state(caller.lease, on_state, env);
     proxy_hold(&env->proxy, false, true);
     WAIT(&env->fixture, strstr(env->trace, "suspect"));
@@ -66,8 +87,7 @@ static void test_renewal_keeps_the_lock_past_its_ttl(void **state) {
     struct env *env = *state;
     struct caller caller, other;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 300), LK_FOREVER), LK_OK);
+    hold(env, &caller, env->far, 300);
     WAIT(&env->fixture, counters(env->far).renewed >= 10);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(
@@ -80,8 +100,7 @@ static void test_renewal_never_creates_the_lock_again(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 600), LK_FOREVER), LK_OK);
+    hold(env, &caller, env->far, 600);
     lk_lease_on_state(caller.lease, on_state, env);
     (void)ask(env, "DEL %s");
     WAIT(&env->fixture, strstr(env->trace, "lost"));
@@ -98,9 +117,7 @@ static void test_release_after_expiry_spares_the_successor(void **state) {
 
     assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
     assert_int_equal(take(&env->fixture, &late, lock, LK_FOREVER), LK_OK);
-    assert_int_equal(
-        take(&env->fixture, &next, open_lock(&env->fixture, env->fixture.client, 5000), LK_FOREVER),
-        LK_OK);
+    hold(env, &next, env->fixture.client, 5000);
     assert_true(lk_lease_fence(next.lease) > lk_lease_fence(late.lease));
     WAIT(&env->fixture, counters(env->far).lost == 1);
     lk_lease_on_state(late.lease, on_state, env);
@@ -117,12 +134,7 @@ static void test_token_of_a_lost_reply_is_given_back(void **state) {
     struct caller caller;
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    proxy_hold(&env->proxy, false, true);
-    start(&caller, lock, LK_TRY);
-    WAIT(&env->fixture, exists(env));
-    proxy_cut_all(&env->proxy);
+    start_and_lose_the_reply(env, &caller, lock, LK_TRY);
     WAIT(&env->fixture, caller.calls == 1);
     assert_int_equal(caller.status, LK_UNKNOWN);
     proxy_hold(&env->proxy, false, false);
@@ -134,8 +146,7 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
     struct caller caller;
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    bring_script(env, lock);
     proxy_hold(&env->proxy, true, false);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNKNOWN);
     proxy_hold(&env->proxy, false, false);
@@ -145,12 +156,7 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
 
 /* Acquire although the reply to the first attempt is lost. */
 static void take_doubtful(struct env *env, struct caller *caller, lk_lock *lock) {
-    assert_int_equal(take(&env->fixture, caller, lock, LK_FOREVER), LK_OK);
-    assert_int_equal(give(&env->fixture, caller), LK_OK);
-    proxy_hold(&env->proxy, false, true);
-    start(caller, lock, LK_FOREVER);
-    WAIT(&env->fixture, exists(env));
-    proxy_cut_all(&env->proxy);
+    start_and_lose_the_reply(env, caller, lock, LK_FOREVER);
     proxy_hold(&env->proxy, false, false);
     WAIT(&env->fixture, caller->calls == 1);
     assert_int_equal(caller->status, LK_OK);
@@ -191,17 +197,8 @@ static void test_repeated_releases_are_few(void **state) {
 static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
     struct env *env = *state;
     struct caller caller;
-    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    proxy_hold(&env->proxy, false, true);
-    start(&caller, lock, LK_FOREVER);
-    WAIT(&env->fixture, exists(env));
-    proxy_cut_all(&env->proxy);
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, caller.calls == 1);
-    assert_int_equal(caller.status, LK_OK);
+    take_doubtful(env, &caller, open_lock(&env->fixture, env->far, 60000));
     assert_int_equal(lk_lease_fence(caller.lease), 2);
     assert_int_equal(ask(env, "GET %s:fence"), 2);
     assert_owner(env, caller.lease);
@@ -213,10 +210,10 @@ static void test_late_grant_is_given_back(void **state) {
     struct caller caller;
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    bring_script(env, lock);
     proxy_hold(&env->proxy, false, true);
     assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_TIMEOUT);
+    assert_int_equal(caller.round_trips, 1);
     WAIT(&env->fixture, exists(env));
     proxy_hold(&env->proxy, false, false);
     WAIT(&env->fixture, !exists(env));
@@ -252,8 +249,7 @@ static void test_check_sees_at_once_that_the_machine_was_suspended(void **state)
 
     fake_now_ns = 1;
     client = open_with(env, redis_url(), fake_clock);
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, client, 60000), LK_FOREVER), LK_OK);
+    hold(env, &caller, client, 60000);
     assert_int_equal(lk_lease_check(caller.lease, 59000), LK_OK);
     assert_int_equal(lk_lease_check(caller.lease, 59500), LK_LOST);
     fake_now_ns += 50000000000U;
@@ -270,8 +266,7 @@ static void test_renewal_under_way_does_not_outlive_the_release(void **state) {
     struct caller caller;
     int64_t before, now;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 3000), LK_FOREVER), LK_OK);
+    hold(env, &caller, env->far, 3000);
     proxy_hold(&env->proxy, false, true);
     now = ask(env, "PTTL %s");
     do {
@@ -310,8 +305,7 @@ static void test_lost_lease_stays_lost_and_is_renewed_no_more(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 400), LK_FOREVER), LK_OK);
+    hold(env, &caller, env->far, 400);
     lk_lease_on_state(caller.lease, on_state, env);
     proxy_hold(&env->proxy, false, true);
     WAIT(&env->fixture, strstr(env->trace, "lost"));
@@ -326,8 +320,7 @@ static void test_unanswered_release_is_unknown_and_goes_on(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 60000), LK_FOREVER), LK_OK);
+    hold(env, &caller, env->far, 60000);
     proxy_hold(&env->proxy, true, false);
     assert_int_equal(give(&env->fixture, &caller), LK_UNKNOWN);
     assert_true(exists(env));
