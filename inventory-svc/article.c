@@ -40,8 +40,10 @@ void on_minus_inventory(struct http_exchange *exchange, void *data) {
     } else {
         selling_run(&selling, inventory);
     }
-    if (selling.is_reply_dropped)
+    if (selling.is_reply_dropped) {
         http_reply_drop(exchange);
-    else
-        reply(exchange, &selling, inventory->port);
+        return;
+    }
+    selling_tell_cost(&selling, exchange);
+    reply(exchange, &selling, inventory->port);
 }

@@ -3,30 +3,34 @@
 
 #include "fiber.h"
 
+#include <stdio.h>
+
 /* An acquire that a fiber waits for; on its stack. */
 struct acquiring {
     struct fiber_event done;
     enum lk_status status;
     lk_lease *lease;
+    unsigned attempts;
 };
 
 static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
     struct acquiring *acquiring = data;
 
-    (void)request;
     acquiring->status = status;
+    acquiring->attempts = lk_request_round_trips(request);
     acquiring->lease = lease;
     fiber_event_set(&acquiring->done);
 }
 
 enum lk_status lock_acquire_await(lk_client *client, const char *name, uint32_t ttl_ms,
-                                  uint32_t wait_ms, lk_lease **lease) {
+                                  uint32_t wait_ms, lk_lease **lease, unsigned *attempts) {
     struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
     struct acquiring acquiring = {.done = FIBER_EVENT_INIT};
     lk_lock *lock;
     enum lk_status status = lk_lock_open(&lock, client, name, &options);
 
     *lease = NULL;
+    *attempts = 0;
     if (status != LK_OK)
         return status;
     status = lk_acquire(lock, wait_ms, on_acquired, &acquiring, NULL);
@@ -34,7 +38,38 @@ enum lk_status lock_acquire_await(lk_client *client, const char *name, uint32_t 
         fiber_event_wait(&acquiring.done);
         status = acquiring.status;
         *lease = acquiring.lease;
+        *attempts = acquiring.attempts;
     }
     lk_lock_close(lock); /* lives on as long as the lease */
     return status;
+}
+
+/* An inspection that a fiber waits for; on its stack. */
+struct inspecting {
+    struct fiber_event done;
+    char *label;
+    size_t size;
+};
+
+static void on_inspected(enum lk_status status, const struct lk_holder *holder, unsigned waiters,
+                         void *data) {
+    struct inspecting *inspecting = data;
+
+    (void)status;
+    (void)waiters;
+    if (holder != NULL)
+        (void)snprintf(inspecting->label, inspecting->size, "%s", holder->label);
+    fiber_event_set(&inspecting->done);
+}
+
+void lock_holder_await(lk_client *client, const char *name, char *label, size_t size) {
+    struct inspecting inspecting = {.done = FIBER_EVENT_INIT, .label = label, .size = size};
+    lk_lock *lock;
+
+    label[0] = '\0';
+    if (lk_lock_open(&lock, client, name, NULL) != LK_OK)
+        return;
+    if (lk_inspect(lock, on_inspected, &inspecting) == LK_OK)
+        fiber_event_wait(&inspecting.done);
+    lk_lock_close(lock);
 }

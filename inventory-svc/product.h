@@ -22,6 +22,7 @@ struct product {
     struct failpoint failpoint;     /* does nothing without --lab */
     unsigned next_shard;            /* where the next sale starts */
     int64_t none_returned_until_ms; /* see selling.c */
+    bool is_locked_in_redis;        /* some sale of it asked for such a lock */
 
     /* The table's own. */
     struct product_table *table;

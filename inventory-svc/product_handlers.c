@@ -5,7 +5,7 @@
 
 static void reply_product(struct http_exchange *exchange, struct inventory *inventory,
                           const struct product *product) {
-    char message[MESSAGE_BYTES];
+    char message[MESSAGE_BYTES], holder[INSTANCE_BYTES];
     struct stock_count count;
     enum outcome outcome = product_sql_count(inventory->store.pool, product->id, &count, message);
 
@@ -13,13 +13,15 @@ static void reply_product(struct http_exchange *exchange, struct inventory *inve
         reply_not_done(exchange, outcome, message);
         return;
     }
+    store_live_holder(&inventory->store, product, holder);
     http_reply_json(exchange, 200,
-                    json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:i}", "product_id", product->id,
+                    json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:i,s:s?}", "product_id", product->id,
                               "name", product->row.name, "price", product->row.price,
                               "initial_stock", (json_int_t)product->row.initial_stock, "available",
                               (json_int_t)count.available, "returned", (json_int_t)count.returned,
                               "strategy", product->row.strategy, "shards",
-                              product->spec.options.shards));
+                              product->spec.options.shards, "holder",
+                              holder[0] != '\0' ? holder : NULL));
 }
 
 void on_get_product(struct http_exchange *exchange, void *data) {

@@ -35,6 +35,7 @@ static void reply(struct http_exchange *exchange, const struct selling *selling)
         http_reply_drop(exchange);
         return;
     }
+    selling_tell_cost(selling, exchange);
     if (selling->status == 503)
         http_reply_header(exchange, "Retry-After", "1");
     if (selling->code != NULL)

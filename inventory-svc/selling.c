@@ -8,7 +8,6 @@
 
 #include "clock.h"
 #include "log.h"
-#include "reservation_sql.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,9 +63,7 @@ static enum outcome take_returned(struct live_sale *live) {
 /* REPEATED: the first answer again, or a refusal when that was for another product. */
 static void answer_again(struct selling *selling, struct live_sale *live) {
     bool is_found;
-    enum outcome outcome =
-        reservation_sql_find(live->store->pool, selling->order_id, live_sale_look_up_due_ms(live),
-                             &is_found, &selling->sold, live->sale.message);
+    enum outcome outcome = live_sale_find(live, &is_found, &selling->sold, live->sale.message);
 
     if (outcome != OUTCOME_OK)
         refuse(selling, 504, "unknown", "this order has its unit, which could not be read");
@@ -85,9 +82,8 @@ static enum outcome look_further(const struct selling *selling, struct live_sale
     bool is_found = false;
 
     if (selling->may_be_repeat && outcome != OUTCOME_REPEATED) {
-        enum outcome looked = reservation_sql_find(live->store->pool, selling->order_id,
-                                                   live_sale_look_up_due_ms(live), &is_found,
-                                                   &found, live->sale.message);
+        enum outcome looked = live_sale_find(live, &is_found, &found, live->sale.message);
+
         if (is_found)
             return OUTCOME_REPEATED;
         if (looked != OUTCOME_OK)
@@ -138,6 +134,7 @@ static void sell(struct selling *selling, struct store *store, struct product *p
     count(strategy, outcome);
     answer(selling, &live, outcome);
     selling->is_reply_dropped = live.is_reply_dropped;
+    (void)sale_cost_text(&live.cost, selling->timing);
 }
 
 static void sell_of_product(struct selling *selling, struct inventory *inventory) {
@@ -162,6 +159,11 @@ static void sell_of_product(struct selling *selling, struct inventory *inventory
     else
         sell(selling, &inventory->store, product, begun_ms);
     product_put(product);
+}
+
+void selling_tell_cost(const struct selling *selling, struct http_exchange *exchange) {
+    if (selling->timing[0] != '\0')
+        http_reply_header(exchange, "Server-Timing", selling->timing);
 }
 
 void selling_run(struct selling *selling, struct inventory *inventory) {

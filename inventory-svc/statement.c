@@ -2,6 +2,7 @@
 #include "statement.h"
 
 #include "clock.h"
+#include "log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,29 @@ static enum outcome outcome_of(const struct pg_query *query) {
     return OUTCOME_FAILED;
 }
 
+/* What goes to the customer names no host, port or user, as libpq's text does; the log has it. */
+static void tell_failure(const struct pg_query *query, char message[MESSAGE_BYTES]) {
+    const char *text = query->message;
+    char quoted[2 * MESSAGE_BYTES];
+
+    switch (query->status) {
+    case PG_OK:
+    case PG_REJECTED:
+        break;
+    case PG_NOT_SENT: /* the pool has logged why it is down */
+        text = "the inventory database cannot be reached, or is too busy";
+        log_debug("statement not sent", "statement=%s why=%s", query->statement->name,
+                  log_quote(quoted, sizeof quoted, query->message));
+        break;
+    case PG_UNKNOWN:
+        text = "the inventory database did not answer";
+        log_warn("statement not answered", "statement=%s why=%s", query->statement->name,
+                 log_quote(quoted, sizeof quoted, query->message));
+        break;
+    }
+    (void)snprintf(message, MESSAGE_BYTES, "%s", text);
+}
+
 enum outcome statement_write(struct pg_pool *pool, struct pg_query *query, struct metric *times,
                              char message[MESSAGE_BYTES]) {
     int64_t begun_ns = clock_now_ns();
@@ -58,7 +82,7 @@ enum outcome statement_write(struct pg_pool *pool, struct pg_query *query, struc
     metric_time(times, clock_now_ns() - begun_ns);
     outcome = outcome_of(query);
     if (outcome != OUTCOME_OK)
-        (void)snprintf(message, MESSAGE_BYTES, "%s", query->message);
+        tell_failure(query, message);
     return outcome;
 }
 

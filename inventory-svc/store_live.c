@@ -67,12 +67,15 @@ static int64_t due_ms(const struct live_sale *live) {
 static enum outcome pass(struct live_sale *live, enum fail_point point) {
     struct failpoint *failpoint = &live->product->failpoint;
     enum fail_action action = failpoint_pass(failpoint, point, &live->has_passed);
+    int64_t begun_ns;
 
     if (action == FAIL_NOTHING)
         return OUTCOME_OK;
+    begun_ns = clock_now_ns();
     log_warn("failpoint", "order=%s product=%s point=%s action=%s", live->order_id,
              live->product->id, fail_point_text(point), fail_action_text(action));
     failpoint_act(failpoint, action, live->store->loop);
+    live->write_begun_ns += clock_now_ns() - begun_ns;
     if (action == FAIL_DROP_REPLY)
         live->is_reply_dropped = true;
     if (action != FAIL_ERROR)
@@ -84,9 +87,11 @@ static enum outcome pass(struct live_sale *live, enum fail_point point) {
 
 static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *row) {
     struct live_sale *live = live_of(sale);
-    enum outcome outcome = stock_sql_read(live->store->pool, live->product->id, shard, row,
-                                          due_ms(live), sale->message);
+    enum outcome outcome;
 
+    live->cost.postgres++;
+    outcome = stock_sql_read(live->store->pool, live->product->id, shard, row, due_ms(live),
+                             sale->message);
     return outcome == OUTCOME_OK ? pass(live, FAIL_AFTER_READ) : outcome;
 }
 
@@ -97,18 +102,25 @@ static void note_sold(struct sale *sale, const struct reservation *sold) {
     sale->fence = sold->fence;
 }
 
-int64_t live_sale_look_up_due_ms(const struct live_sale *live) {
-    return earlier(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS);
+static enum outcome find_until(struct live_sale *live, int64_t deadline_ms, bool *is_found,
+                               struct reservation *found, char message[MESSAGE_BYTES]) {
+    live->cost.postgres++;
+    return reservation_sql_find(live->store->pool, live->order_id,
+                                earlier(deadline_ms, live->deadline_ms + LAST_LOOK_MS), is_found,
+                                found, message);
 }
 
-static enum outcome look_up(const struct live_sale *live) {
+enum outcome live_sale_find(struct live_sale *live, bool *is_found, struct reservation *found,
+                            char message[MESSAGE_BYTES]) {
+    return find_until(live, statement_deadline_ms(), is_found, found, message);
+}
+
+static enum outcome look_up(struct live_sale *live) {
     struct reservation found;
     char ignored[MESSAGE_BYTES]; /* the write's own message says more */
     bool is_found;
 
-    (void)reservation_sql_find(live->store->pool, live->order_id,
-                               earlier(clock_now_ms() + LOOK_UP_MS, live_sale_look_up_due_ms(live)),
-                               &is_found, &found, ignored);
+    (void)find_until(live, clock_now_ms() + LOOK_UP_MS, &is_found, &found, ignored);
     return is_found ? OUTCOME_REPEATED : OUTCOME_UNKNOWN;
 }
 
@@ -119,17 +131,25 @@ static enum outcome after_write(struct live_sale *live, enum outcome outcome,
         return look_up(live);
     if (outcome != OUTCOME_SOLD)
         return outcome;
+    live->cost.commit_ns = clock_now_ns() - live->write_begun_ns;
+    live->cost.shard = sold->shard;
     note_sold(&live->sale, sold);
     return pass(live, FAIL_AFTER_WRITE) == OUTCOME_OK ? OUTCOME_SOLD : OUTCOME_UNKNOWN;
 }
 
-static struct reservation begin_reservation(const struct live_sale *live, int shard) {
+static struct reservation reservation_of(const struct live_sale *live, int shard) {
     struct reservation sold = {.shard = shard};
 
     (void)snprintf(sold.order_id, sizeof sold.order_id, "%s", live->order_id);
     (void)snprintf(sold.product_id, sizeof sold.product_id, "%s", live->product->id);
     (void)snprintf(sold.instance, sizeof sold.instance, "%s", live->store->instance);
     return sold;
+}
+
+/* The start of each way to sell. */
+static struct reservation begin_write(struct live_sale *live, int shard) {
+    live->write_begun_ns = clock_now_ns();
+    return reservation_of(live, shard);
 }
 
 static enum outcome check_lock(struct sale *sale, const struct store_lock *lock) {
@@ -149,6 +169,7 @@ static enum outcome write_now(struct live_sale *live, struct pg_conn *on,
 
     if (outcome != OUTCOME_OK)
         return outcome;
+    live->cost.postgres++;
     return stock_sql_write(live->store->pool, on, sold, due_ms(live), live->sale.message);
 }
 
@@ -174,7 +195,7 @@ static enum outcome write_under_lease(struct live_sale *live, const struct store
 static enum outcome write_stock(struct sale *sale, const struct stock_row *seen,
                                 const struct store_lock *under) {
     struct live_sale *live = live_of(sale);
-    struct reservation sold = begin_reservation(live, seen->shard);
+    struct reservation sold = begin_write(live, seen->shard);
     enum outcome outcome;
 
     sold.unit = seen->first_unit + seen->available - 1;
@@ -209,44 +230,59 @@ static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
 
 static enum outcome take_stock(struct sale *sale, int shard) {
     struct live_sale *live = live_of(sale);
-    struct reservation sold = begin_reservation(live, shard);
+    struct reservation sold = begin_write(live, shard);
     enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
 
     if (outcome != OUTCOME_OK)
         return outcome;
+    live->cost.postgres++;
     outcome = stock_sql_take(live->store->pool, &sold, due_ms(live), sale->message);
     return after_write(live, outcome, &sold);
 }
 
 enum outcome live_sale_take_returned(struct live_sale *live) {
-    struct reservation sold = begin_reservation(live, 0);
-    enum outcome outcome =
-        stock_sql_take_returned(live->store->pool, &sold, due_ms(live), live->sale.message);
+    struct reservation sold = begin_write(live, 0);
+    enum outcome outcome;
 
+    live->cost.postgres++;
+    outcome = stock_sql_take_returned(live->store->pool, &sold, due_ms(live), live->sale.message);
     return after_write(live, outcome, &sold);
+}
+
+#define LOCK_NAME_BYTES (UUID_TEXT + 24)
+
+static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product, int shard) {
+    (void)snprintf(name, LOCK_NAME_BYTES, "stock:%s:%d", product->id, shard);
 }
 
 static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int shard,
                               lk_lease **lease) {
     lk_client *client = kind == LOCK_LOCAL ? live->store->local : live->store->redis;
     int64_t wait_ms = live->lock_deadline_ms - clock_now_ms();
-    int64_t begun_ns = clock_now_ns();
-    char name[UUID_TEXT + 24];
+    int64_t begun_ns = clock_now_ns(), wait_ns;
+    char name[LOCK_NAME_BYTES];
     enum lk_status status;
+    unsigned attempts;
 
-    (void)snprintf(name, sizeof name, "stock:%s:%d", live->product->id, shard);
+    name_lock(name, live->product, shard);
+    live->product->is_locked_in_redis |= kind == LOCK_REDIS;
     status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
-                                wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease);
-    metric_time(&wait_times[kind], clock_now_ns() - begun_ns);
+                                wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease, &attempts);
+    wait_ns = clock_now_ns() - begun_ns;
+    metric_time(&wait_times[kind], wait_ns);
+    sale_cost_lock(&live->cost, kind, wait_ns, attempts);
     return status;
 }
 
 static void unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
     struct live_sale *live = live_of(sale);
     bool is_failing = pass(live, FAIL_BEFORE_UNLOCK) != OUTCOME_OK;
+    bool is_abandoned = outcome == OUTCOME_UNKNOWN || is_failing;
+    int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
 
-    metric_time(&hold_times[lock->kind], clock_now_ns() - lock->acquired_ns);
-    if (outcome == OUTCOME_UNKNOWN || is_failing)
+    metric_time(&hold_times[lock->kind], hold_ns);
+    sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
+    if (is_abandoned)
         lk_abandon(lock->lease);
     else
         lk_release(lock->lease, NULL, NULL); /* the customer need not wait for the confirmation */
@@ -301,10 +337,22 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
         .lock_deadline_ms = begun_ms + options->wait_ms,
         .deadline_ms = begun_ms + options->wait_ms + options->work_ms + STATEMENTS_MS,
     };
+    sale_cost_init(&live->cost);
+}
+
+void store_live_holder(struct store *store, const struct product *product,
+                       char holder[INSTANCE_BYTES]) {
+    char name[LOCK_NAME_BYTES];
+
+    holder[0] = '\0';
+    if (!product->is_locked_in_redis)
+        return;
+    name_lock(name, product, 0);
+    lock_holder_await(store->redis, name, holder, INSTANCE_BYTES);
 }
 
 void live_sale_reservation(const struct live_sale *live, struct reservation *sold) {
-    *sold = begin_reservation(live, live->sale.shard);
+    *sold = reservation_of(live, live->sale.shard);
     sold->unit = live->sale.unit;
     sold->remaining = live->sale.remaining;
     sold->fence = live->sale.fence;

@@ -4,6 +4,7 @@
 
 #include "product.h"
 #include "reservation.h"
+#include "sale_cost.h"
 #include "store.h"
 
 #include <lockkit.h>
@@ -31,6 +32,8 @@ struct live_sale {
     int64_t deadline_ms;      /* for all that it does, but for a last look at the ledger */
     bool has_passed;          /* the product's failpoint */
     bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
+    struct sale_cost cost;
+    int64_t write_begun_ns; /* without the time that a failpoint took since */
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default
@@ -38,12 +41,18 @@ struct live_sale {
  * copied. */
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
                     const char *order_id, int64_t begun_ms);
-/* When a look at the ledger on behalf of this sale must have ended. */
-int64_t live_sale_look_up_due_ms(const struct live_sale *live);
+/* Look for this order in the ledger: OK, BUSY, FAILED. `message` says why, when it failed. */
+enum outcome live_sale_find(struct live_sale *live, bool *is_found, struct reservation *found,
+                            char message[MESSAGE_BYTES]);
 
 /* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
  * none, REPEATED, BUSY, UNKNOWN, FAILED. */
 enum outcome live_sale_take_returned(struct live_sale *live);
+
+/* Who holds the lock of the product's first row of stock: the name of the instance, or "" when
+ * nobody does, no sale of it took one in Redis, or it could not be learned in half a second. */
+void store_live_holder(struct store *store, const struct product *product,
+                       char holder[INSTANCE_BYTES]);
 
 /* What was sold, as the ledger has it; call it after SOLD. */
 void live_sale_reservation(const struct live_sale *live, struct reservation *sold);

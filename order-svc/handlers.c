@@ -2,6 +2,7 @@
 #include "handlers.h"
 
 #include "clock.h"
+#include "log.h"
 #include "order.h"
 #include "uuid.h"
 
@@ -76,6 +77,8 @@ static void reply_headers(struct http_exchange *exchange, const struct placement
         http_reply_header(exchange, "Idempotent-Replay", "true");
     if (placement->outcome == ORDER_BUSY)
         http_reply_header(exchange, "Retry-After", "1");
+    if (placement->timing[0] != '\0')
+        http_reply_header(exchange, "Server-Timing", placement->timing);
 }
 
 static void on_post_order(struct http_exchange *exchange, void *data) {
@@ -110,6 +113,15 @@ static void on_article_order(struct http_exchange *exchange, void *data) {
                text, strlen(text));
 }
 
+/* libpq's reason may name host, port and user: it is for the log. */
+static void reply_without_database(struct http_exchange *exchange, const char *order_id,
+                                   const char *why) {
+    char quoted[400];
+
+    log_warn("orders database", "order=%s why=%s", order_id, log_quote(quoted, sizeof quoted, why));
+    http_reply_error(exchange, 503, "busy", "the orders database cannot be reached");
+}
+
 static void on_get_order(struct http_exchange *exchange, void *data) {
     struct order_svc *svc = data;
     struct order order;
@@ -120,7 +132,7 @@ static void on_get_order(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "an order id is a UUID");
     else if (order_find(svc->pool, order_id, clock_now_ms() + QUERY_MS, &order, &is_found, why,
                         sizeof why) != PG_OK)
-        http_reply_error(exchange, 503, "busy", "the orders database cannot be reached: %s", why);
+        reply_without_database(exchange, order_id, why);
     else if (!is_found)
         http_reply_error(exchange, 404, "unknown_order", "no order has the id %s", order_id);
     else

@@ -211,6 +211,7 @@ static void note_outcome(struct instance *instance, const struct http_call *call
 static void take_answer(const struct http_call *call, struct inventory_answer *answer) {
     answer->outcome = call->outcome;
     answer->status = call->status;
+    snprintf(answer->timing, sizeof answer->timing, "%s", call->header);
     snprintf(answer->message, sizeof answer->message, "%s", call->error != NULL ? call->error : "");
     if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0)
         answer->body = json_loadb(call->reply, call->reply_length, 0, NULL);
@@ -242,7 +243,8 @@ void inventory_call(struct inventory *inventory, const char *method, const char 
                              .headers = headers,
                              .body = text,
                              .body_length = text != NULL ? strlen(text) : 0,
-                             .deadline_ms = deadline_ms};
+                             .deadline_ms = deadline_ms,
+                             .want_header = "Server-Timing"};
 
     *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT,
                                         .message = "the service is closing"};

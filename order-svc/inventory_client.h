@@ -33,6 +33,7 @@ struct inventory_answer {
     int status;        /* when ANSWERED */
     json_t *body;      /* a JSON object, or NULL when there was none; the caller drops it */
     char message[160]; /* when not ANSWERED: why */
+    char timing[HTTP_CALL_HEADER_BYTES]; /* its Server-Timing header, or "" */
 };
 
 /* In a fiber: call `method target` with `body` (NULL for none; our reference is taken) and the

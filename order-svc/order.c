@@ -140,6 +140,7 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
     inventory_call(svc->inventory, "POST", target, headers[0] != '\0' ? headers : NULL, body,
                    deadline_ms, &answer);
     judge_reservation(placement, &answer);
+    snprintf(placement->timing, sizeof placement->timing, "%s", answer.timing);
     *is_new = answer.status == 201;
     json_decref(answer.body);
 }
@@ -203,13 +204,15 @@ static enum pg_status find_first(struct order_svc *svc, struct placement *placem
 
 /* Before anything is sold. True when there is nothing more to do. */
 static bool is_look_up_enough(struct order_svc *svc, struct placement *placement) {
-    char why[160];
+    char why[160], quoted[400];
     bool is_found = false;
 
     if (find_first(svc, placement, &is_found, why, sizeof why) == PG_OK)
         return is_found;
+    log_warn("orders database", "order=%s why=%s", placement->order.order_id,
+             log_quote(quoted, sizeof quoted, why)); /* for us: it may name host and user */
     end(placement, ORDER_BUSY,
-        "the orders database cannot be reached: %s; nothing was sold by this request", why);
+        "the orders database cannot be reached; nothing was sold by this request");
     return true;
 }
 
@@ -222,13 +225,24 @@ static void take_first(struct order_svc *svc, struct placement *placement) {
         end_unknown(placement, why);
 }
 
+/* Beside what the sale took, which another service measured. */
+static void tell_recording(struct placement *placement, int64_t ns) {
+    size_t used = strlen(placement->timing);
+
+    if (used > 0)
+        snprintf(placement->timing + used, sizeof placement->timing - used,
+                 ", order;dur=%" PRId64 ".%03" PRId64, ns / 1000000, ns / 1000 % 1000);
+}
+
 static void record(struct order_svc *svc, struct placement *placement, int64_t began_ms,
                    bool is_new) {
     char why[160];
     bool is_repeat = false;
+    int64_t asked_ns = clock_now_ns();
     enum pg_status status = order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS,
                                          &is_repeat, why, sizeof why);
 
+    tell_recording(placement, clock_now_ns() - asked_ns);
     switch (status) {
     case PG_OK:
         if (is_repeat)

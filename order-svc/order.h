@@ -35,6 +35,9 @@ struct placement {
     int status;     /* HTTP */
     char error[40]; /* the error code of the reply */
     char message[200];
+    /* What the sale cost, as the inventory told it in its Server-Timing header, and what recording
+     * the order took; "" when there is nothing to tell. */
+    char timing[HTTP_CALL_HEADER_BYTES + 40];
 };
 
 /* In a fiber: place the order. Counts its outcome. */

@@ -3,8 +3,9 @@
 --   psql orders    -v product=<uuid> -f sql/audit.sql
 -- loadgen reads what stands below a line `query: <name> on <database>`, up to the next; lines with a backslash are
 -- psql's. The ledgers of past runs are not scanned: rows are written in the order of time, the BRIN indexes know the
--- range of times of each block range, and no sale is older than its product. In `orders`, which has no products, give
--- `-v since=<time>` for the same effect.
+-- range of times of each block range, and no sale is older than its product, but for the minute by which the clocks of
+-- two servers may differ, or one may be set back. In `orders`, which has no products, give `-v since=<time>` for the
+-- same effect.
 \if :{?product}
 \else
 \echo 'audit.sql: name the product: psql ... -v product=<uuid> -f sql/audit.sql'
@@ -27,8 +28,17 @@ CROSS JOIN LATERAL (SELECT coalesce(sum(available), p.initial_stock)::bigint AS 
 CROSS JOIN LATERAL (SELECT count(*) AS returned FROM returned_unit WHERE product_id = p.product_id) r
 CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
                            count(*) FILTER (WHERE unit NOT BETWEEN 1 AND p.initial_stock) AS outside
-                    FROM reservation WHERE product_id = p.product_id AND reserved_at >= p.created_at) l
+                    FROM reservation
+                    WHERE product_id = p.product_id AND reserved_at >= p.created_at - interval '1 minute') l
 WHERE p.product_id = :'product'::uuid;
+
+\echo 'Rows: the stock as it is kept, one row or one per shard.'
+-- query: rows on inventory
+SELECT shard, first_unit, available FROM stock WHERE product_id = :'product'::uuid ORDER BY shard;
+
+\echo 'Returned: units of cancelled reservations, for sale again.'
+-- query: returned on inventory
+SELECT shard, unit FROM returned_unit WHERE product_id = :'product'::uuid ORDER BY unit;
 
 \echo 'Twins: one unit, several orders.'
 -- query: twins on inventory
@@ -36,7 +46,8 @@ SELECT unit, order_id, instance, shard, fence,
        to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
 FROM (SELECT *, count(*) OVER (PARTITION BY unit) AS times FROM reservation
       WHERE product_id = :'product'::uuid
-        AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)) sales
+        AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product
+                            WHERE product_id = :'product'::uuid)) sales
 WHERE times > 1
 ORDER BY unit, reserved_at, order_id;
 
@@ -46,14 +57,14 @@ SELECT r.unit, r.order_id, r.instance, r.shard, r.fence,
        to_char(r.reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
 FROM reservation r JOIN product p USING (product_id)
 WHERE r.product_id = :'product'::uuid AND r.unit NOT BETWEEN 1 AND p.initial_stock
-  AND r.reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)
+  AND r.reserved_at >= p.created_at - interval '1 minute'
 ORDER BY r.reserved_at, r.order_id;
 
 \echo 'Duplicates: one order, several ledger rows.'
 -- query: duplicates on inventory
 SELECT order_id, count(*) AS times FROM reservation
 WHERE product_id = :'product'::uuid
-  AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)
+  AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
 GROUP BY order_id HAVING count(*) > 1;
 
 \echo 'Sales: the whole ledger of the product.'
@@ -62,14 +73,14 @@ SELECT order_id, unit, shard, instance, fence,
        to_char(reserved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, remaining
 FROM reservation
 WHERE product_id = :'product'::uuid
-  AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid)
+  AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
 ORDER BY reserved_at, order_id;
 
 \echo 'How many sales: the same as in orders, once everything is settled.'
 -- query: sales_count on inventory
 SELECT count(*) AS sales FROM reservation
 WHERE product_id = :'product'::uuid
-  AND reserved_at >= (SELECT created_at FROM product WHERE product_id = :'product'::uuid);
+  AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid);
 \endif
 
 \if :is_orders
@@ -78,11 +89,11 @@ WHERE product_id = :'product'::uuid
 SELECT order_id, unit, inventory_instance AS instance,
        to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
 FROM orders
-WHERE product_id = :'product'::uuid AND created_at >= :'since'::timestamptz
+WHERE product_id = :'product'::uuid AND created_at >= :'since'::timestamptz - interval '1 minute'
 ORDER BY created_at, order_id;
 
 \echo 'How many orders: the same as the sales in inventory, once everything is settled.'
 -- query: orders_count on orders
 SELECT count(*) AS orders FROM orders
-WHERE product_id = :'product'::uuid AND created_at >= :'since'::timestamptz;
+WHERE product_id = :'product'::uuid AND created_at >= :'since'::timestamptz - interval '1 minute';
 \endif

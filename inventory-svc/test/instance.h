@@ -112,6 +112,7 @@ static inline int drop_schema(void **state) {
 static inline int set_up(void **state) {
     struct store *store = &instance.inventory.store;
     struct pg_pool_options db = {.conninfo = getenv("TEST_PG"), .name = instance.name};
+    struct lk_client_options locks = {.size = sizeof locks, .label = "inventory-test"};
 
     (void)state;
     (void)snprintf(instance.name, sizeof instance.name, "test-%ld", (long)getpid());
@@ -120,7 +121,7 @@ static inline int set_up(void **state) {
     store->instance = "inventory-test";
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
     assert_int_equal(lk_client_open(&store->local, &instance.loop, "local:", NULL), LK_OK);
-    assert_int_equal(lk_client_open(&store->redis, &instance.loop, getenv("TEST_REDIS"), NULL),
+    assert_int_equal(lk_client_open(&store->redis, &instance.loop, getenv("TEST_REDIS"), &locks),
                      LK_OK);
     instance.inventory.products = product_table_open(store->pool, store->instance, true, 100);
     assert_non_null(instance.inventory.products);
@@ -144,6 +145,22 @@ static inline int tear_down(void **state) {
     assert_int_equal(uv_loop_close(&instance.loop), 0);
     fiber_cleanup();
     return 0;
+}
+
+/* From here on Redis is not there; returns what regain_redis() takes. */
+static inline lk_client *lose_redis(void) {
+    struct store *store = &instance.inventory.store;
+    struct lk_client_options options = {.size = sizeof options, .cleanup_ms = 1};
+    lk_client *usual = store->redis;
+
+    assert_int_equal(lk_client_open(&store->redis, &instance.loop, "redis://127.0.0.1:1", &options),
+                     LK_OK);
+    return usual;
+}
+
+static inline void regain_redis(lk_client *usual) {
+    lk_client_close(instance.inventory.store.redis, on_closed, NULL);
+    instance.inventory.store.redis = usual;
 }
 
 /* Make a product and leave its id in `id`. */

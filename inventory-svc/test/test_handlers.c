@@ -16,6 +16,7 @@ struct exchange {
     char target[200];
     int status;
     char text[8000];
+    char timing[HTTP_CALL_HEADER_BYTES];
     json_t *json; /* NULL when the reply is none */
     bool is_done;
 };
@@ -27,10 +28,12 @@ static void run_exchange(void *arg) {
                              .headers = exchange->headers,
                              .body = exchange->body,
                              .body_length = exchange->body != NULL ? strlen(exchange->body) : 0,
-                             .deadline_ms = clock_now_ms() + 20000};
+                             .deadline_ms = clock_now_ms() + 20000,
+                             .want_header = "Server-Timing"};
 
     if (http_client_await(web.client, &call) == HTTP_CALL_ANSWERED) {
         exchange->status = call.status;
+        memcpy(exchange->timing, call.header, sizeof exchange->timing);
         (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);
     }
     http_call_done(&call);
@@ -205,6 +208,70 @@ static void test_a_product_says_what_is_left(void **state) {
     json_decref(e.json);
 }
 
+static void expect_holder(const char *product_id, const char *holder) {
+    struct exchange e;
+
+    assert_int_equal(get(&e, "GET", "/products/", product_id, ""), 200);
+    assert_string_equal(text_of(&e, "holder"), holder);
+    assert_int_equal(json_is_null(json_object_get(e.json, "holder")), holder[0] == '\0');
+    json_decref(e.json);
+}
+
+static void test_a_product_says_who_holds_its_lock(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis,ttl=60s,fail=before-unlock:error@2", 5);
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+    expect_holder(id, "");
+    assert_int_equal(sell(&buyer, id, NULL), 201); /* and its lease is left to run out */
+    expect_holder(id, "inventory-test");
+    make_product(id, "mutex,work=20ms", 5);
+    begin(&buyer, id, NULL);
+    expect_holder(id, "");
+    finish(&buyer, 1);
+}
+
+static void test_without_redis_a_product_has_no_holder(void **state) {
+    lk_client *usual;
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis", 5);
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+    usual = lose_redis();
+    expect_holder(id, "");
+    regain_redis(usual);
+}
+
+static void expect_timing(const struct exchange *exchange, const char *part, bool is_there) {
+    if ((strstr(exchange->timing, part) != NULL) != is_there)
+        fail_msg("%s in \"%s\"", part, exchange->timing);
+}
+
+static void test_a_reply_tells_its_cost_sold_or_not(void **state) {
+    struct exchange e;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "mutex", 1);
+    uuid_v7(order);
+    assert_int_equal(reserve(&e, id, order), 201);
+    json_decref(e.json);
+    expect_timing(&e, "wait;dur=", true);
+    expect_timing(&e, ", pg;desc=\"2\", lock;desc=\"local\", shard;desc=\"0\"", true);
+    uuid_v7(order);
+    expect_error(&e, reserve(&e, id, order), 409, "sold_out");
+    expect_timing(&e, ", pg;desc=\"2\", lock;desc=\"local\"", true);
+    expect_timing(&e, "shard", false);
+    assert_int_equal(get(&e, "GET", "/inventory/minusInventory?inventoryId=", id, ""), 409);
+    expect_timing(&e, "pg;desc=", true);
+    expect_error(&e, reserve(&e, "x", order), 400, "bad_request");
+    assert_string_equal(e.timing, "");
+}
+
 static void test_strategies_are_listed_in_the_order_of_the_ladder(void **state) {
     struct exchange e;
     json_t *list;
@@ -308,6 +375,9 @@ int main(void) {
         TEST(test_what_is_wrong_is_told),
         TEST(test_busy_unknown_and_failed_have_their_status),
         TEST(test_a_product_says_what_is_left),
+        TEST(test_a_product_says_who_holds_its_lock),
+        TEST(test_without_redis_a_product_has_no_holder),
+        TEST(test_a_reply_tells_its_cost_sold_or_not),
         TEST(test_strategies_are_listed_in_the_order_of_the_ladder),
         TEST(test_the_ledger_goes_on_where_the_cursor_says),
         TEST(test_a_bad_question_to_the_ledger_is_told),

@@ -34,10 +34,11 @@ struct peer {
     struct http_server *server;
     int port;
     unsigned calls, reserved, cancelled, listed;
-    int status;        /* of a reservation [201]; 0: the connection is cut */
-    const char *body;  /* of it, or NULL for a sale */
-    int cancel_status; /* [204] */
-    bool is_holding;   /* keep calls waiting */
+    int status;         /* of a reservation [201]; 0: the connection is cut */
+    const char *body;   /* of it, or NULL for a sale */
+    const char *timing; /* its Server-Timing header, or NULL */
+    int cancel_status;  /* [204] */
+    bool is_holding;    /* keep calls waiting */
     struct fiber_event *held[HELD_MOST];
     unsigned holding;
     char headers[100]; /* Idempotency-Key of the last call, or "" */
@@ -94,6 +95,8 @@ static inline void on_peer_reserve(struct http_exchange *exchange, void *data) {
         return;
     json_decref(body);
     peer->reserved += peer->status == 201 || peer->status == 0;
+    if (peer->timing != NULL)
+        http_reply_header(exchange, "Server-Timing", peer->timing);
     if (peer->status == 0)
         http_reply_drop(exchange);
     else if (peer->body != NULL)

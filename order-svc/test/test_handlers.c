@@ -16,6 +16,7 @@ struct exchange {
     const char *method, *target, *headers, *body;
     int status; /* 0: no reply */
     char text[1000];
+    char timing[HTTP_CALL_HEADER_BYTES];
     bool is_done;
 };
 
@@ -26,10 +27,12 @@ static void run(void *arg) {
                              .headers = exchange->headers,
                              .body = exchange->body,
                              .body_length = exchange->body != NULL ? strlen(exchange->body) : 0,
-                             .deadline_ms = clock_now_ms() + PATIENCE_MS};
+                             .deadline_ms = clock_now_ms() + PATIENCE_MS,
+                             .want_header = "Server-Timing"};
 
     if (http_client_await(client, &call) == HTTP_CALL_ANSWERED) {
         exchange->status = call.status;
+        memcpy(exchange->timing, call.header, sizeof exchange->timing);
         (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);
     }
     http_call_done(&call);
@@ -106,6 +109,49 @@ static void test_an_order_that_is_placed_is_never_denied_for_want_of_memory(void
     assert_int_equal(exchange.status, 201);
 }
 
+static int place_as_the_article(struct exchange *exchange) {
+    *exchange = (struct exchange){.method = "POST", .target = "/order/placeAnOrder"};
+    return ask_for(exchange);
+}
+
+/* The cost of the sale comes first, and then that of recording its order. */
+static void expect_recorded_cost(const struct exchange *exchange) {
+    static const char start[] = "hold;dur=3.001, pg;desc=\"2\", order;dur=";
+    char *end;
+
+    assert_memory_equal(exchange->timing, start, sizeof start - 1);
+    assert_true(strtod(exchange->timing + sizeof start - 1, &end) > 0);
+    assert_string_equal(end, "");
+}
+
+static void test_the_cost_of_a_sale_is_passed_on(void **state) {
+    struct exchange exchange;
+
+    (void)state;
+    for (int i = 0; i < PEERS; i++)
+        fixture.peers[i].timing = "hold;dur=3.001, pg;desc=\"2\"";
+    assert_int_equal(post(&exchange, NULL), 201);
+    expect_recorded_cost(&exchange);
+    assert_int_equal(place_as_the_article(&exchange), 200);
+    expect_recorded_cost(&exchange);
+    for (int i = 0; i < PEERS; i++) {
+        fixture.peers[i].status = 409;
+        fixture.peers[i].body = "{\"error\":\"sold_out\",\"message\":\"no unit left\"}";
+    }
+    assert_int_equal(post(&exchange, NULL), 409);
+    assert_string_equal(exchange.timing, "hold;dur=3.001, pg;desc=\"2\"");
+    assert_int_equal(place_as_the_article(&exchange), 409);
+    assert_string_equal(exchange.timing, "hold;dur=3.001, pg;desc=\"2\"");
+}
+
+static void test_an_inventory_that_tells_no_cost_adds_none(void **state) {
+    struct exchange exchange;
+
+    (void)state;
+    assert_int_equal(post(&exchange, NULL), 201);
+    assert_string_equal(exchange.timing, "");
+}
+
 static void test_what_the_inventory_says_is_passed_on(void **state) {
     struct exchange exchange;
 
@@ -148,6 +194,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_an_order_that_is_placed_is_never_denied_for_want_of_memory),
+        TEST(test_the_cost_of_a_sale_is_passed_on),
+        TEST(test_an_inventory_that_tells_no_cost_adds_none),
         TEST(test_what_the_inventory_says_is_passed_on),
         TEST(test_an_inventory_that_does_not_speak_json_is_told),
         TEST(test_nothing_of_a_request_goes_into_another_as_it_came),

@@ -1,0 +1,244 @@
+/* What a sale tells of its cost: the text, and for each strategy the round trips it must take. */
+#include "instance.h"
+
+#include <math.h>
+
+static void expect_text(const struct sale_cost *cost, const char *expected) {
+    char text[SALE_COST_TEXT];
+
+    assert_string_equal(sale_cost_text(cost, text), expected);
+}
+
+static void test_parts_that_do_not_apply_are_left_out(void **state) {
+    struct sale_cost cost;
+
+    (void)state;
+    sale_cost_init(&cost);
+    expect_text(&cost, "pg;desc=\"0\"");
+    cost.postgres = 2;
+    sale_cost_lock(&cost, LOCK_LOCAL, 999, 0);
+    expect_text(&cost, "wait;dur=0.000, pg;desc=\"2\", lock;desc=\"local\"");
+    sale_cost_unlock(&cost, LOCK_LOCAL, 1234567, true);
+    expect_text(&cost, "wait;dur=0.000, hold;dur=1.234, pg;desc=\"2\", lock;desc=\"local\"");
+    cost.commit_ns = 5004005006;
+    cost.shard = 7;
+    expect_text(&cost, "wait;dur=0.000, hold;dur=1.234, commit;dur=5004.005, pg;desc=\"2\", "
+                       "lock;desc=\"local\", shard;desc=\"7\"");
+}
+
+static void test_several_locks_add_up(void **state) {
+    struct sale_cost cost;
+
+    (void)state;
+    sale_cost_init(&cost);
+    sale_cost_lock(&cost, LOCK_REDIS, 1000000, 3);
+    sale_cost_unlock(&cost, LOCK_REDIS, 2000000, true);
+    sale_cost_lock(&cost, LOCK_REDIS, 500000, 1);
+    sale_cost_unlock(&cost, LOCK_REDIS, 250000, false);
+    sale_cost_lock(&cost, LOCK_REDIS, 0, 0);
+    expect_text(&cost, "wait;dur=1.500, hold;dur=2.250, pg;desc=\"0\", redis;desc=\"5\", "
+                       "retry;desc=\"2\", lock;desc=\"redis\"");
+}
+
+static void test_the_longest_text_has_whole_parts(void **state) {
+    struct sale_cost cost = {.postgres = UINT32_MAX,
+                             .redis = UINT32_MAX,
+                             .retries = UINT32_MAX,
+                             .has_lock = true,
+                             .lock = LOCK_REDIS,
+                             .wait_ns = INT64_MAX,
+                             .hold_ns = INT64_MAX,
+                             .commit_ns = INT64_MAX,
+                             .shard = INT32_MAX};
+    char text[SALE_COST_TEXT];
+    size_t length = strlen(sale_cost_text(&cost, text));
+
+    (void)state;
+    assert_true(length < sizeof text);
+    assert_int_equal(text[length - 1], '"');
+}
+
+static uint64_t statements(void) {
+    struct pg_pool_stats stats;
+
+    pg_pool_stats(instance.inventory.store.pool, &stats);
+    return stats.queries;
+}
+
+/* The counts of a buyer's cost, and the statements that the pool has answered since `before`. */
+static void expect_counts(const struct buyer *buyer, const char *counts, unsigned long before,
+                          unsigned expected) {
+    const char *found = strstr(buyer->selling.timing, "pg;");
+
+    assert_non_null(found);
+    assert_string_equal(found, counts);
+    assert_int_equal(statements() - before, expected);
+}
+
+/* Alone, on a product that the instance and Redis know. */
+static const struct {
+    const char *spec;
+    unsigned statements;
+    const char *sold, *refused; /* and when it is sold out, for the second time in a row */
+} cases[] = {
+    {"none", 2, "pg;desc=\"2\", shard;desc=\"0\"", "pg;desc=\"1\""},
+    {"mutex", 2, "pg;desc=\"2\", lock;desc=\"local\", shard;desc=\"0\"",
+     "pg;desc=\"1\", lock;desc=\"local\""},
+    {"redis", 2,
+     "pg;desc=\"2\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
+     "pg;desc=\"1\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\""},
+    {"sharded,shards=1", 3,
+     "pg;desc=\"3\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
+     "pg;desc=\"1\""},
+    {"atomic", 1, "pg;desc=\"1\", shard;desc=\"0\"", "pg;desc=\"1\""},
+};
+
+/* The second sale waits for the release of the first. */
+static void bring_scripts_to_redis(void) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    make_product(id, "redis", 2);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sell(&buyer, id, NULL), 201);
+}
+
+static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) {
+    (void)state;
+    bring_scripts_to_redis();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buyer buyer;
+        char id[UUID_TEXT];
+        uint64_t before;
+
+        make_product(id, cases[i].spec, 2);
+        assert_int_equal(sell(&buyer, id, NULL), 201);
+        before = statements();
+        assert_int_equal(sell(&buyer, id, NULL), 201);
+        expect_counts(&buyer, cases[i].sold, before, cases[i].statements);
+        assert_non_null(strstr(buyer.selling.timing, "commit;dur="));
+        assert_int_equal(sell(&buyer, id, NULL), 409); /* this one looks for a returned unit */
+        before = statements();
+        assert_int_equal(sell(&buyer, id, NULL), 409);
+        expect_counts(&buyer, cases[i].refused, before, 1);
+        assert_null(strstr(buyer.selling.timing, "commit;dur="));
+    }
+}
+
+static void test_a_look_at_the_ledger_counts(void **state) {
+    struct buyer first, again;
+    char id[UUID_TEXT];
+    uint64_t before;
+
+    (void)state;
+    make_product(id, "atomic", 1);
+    assert_int_equal(sell(&first, id, NULL), 201);
+    before = statements();
+    assert_int_equal(sell(&again, id, NULL), 409);
+    expect_counts(&again, "pg;desc=\"2\"", before, 2); /* and a returned unit */
+    before = statements();
+    assert_int_equal(sell(&again, id, first.order_id), 200);
+    expect_counts(&again, "pg;desc=\"3\"", before, 3); /* is it there, and its row */
+}
+
+static void test_a_returned_unit_is_a_sale_like_others(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT], sql[200];
+    uint64_t before;
+
+    (void)state;
+    make_product(id, "atomic", 1);
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+    (void)snprintf(sql, sizeof sql, "INSERT INTO returned_unit VALUES ('%s', 0, 1)", id);
+    run_sql(sql);
+    before = statements();
+    assert_int_equal(sell(&buyer, id, NULL), 201);
+    expect_counts(&buyer, "pg;desc=\"2\", shard;desc=\"0\"", before, 2);
+    assert_non_null(strstr(buyer.selling.timing, "commit;dur="));
+}
+
+static double part_ms(const struct buyer *buyer, const char *name) {
+    const char *at = strstr(buyer->selling.timing, name);
+
+    return at != NULL ? strtod(at + strlen(name), NULL) : -1;
+}
+
+static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **state) {
+    struct buyer first, second;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis", 5); /* which connects */
+    assert_int_equal(sell(&first, id, NULL), 201);
+    make_product(id, "redis,wait=400ms,ttl=1s,fail=before-unlock:error@1", 5);
+    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_non_null(strstr(first.selling.timing, "redis;desc=\"1\"")); /* it was not released */
+    assert_int_equal(sell(&second, id, NULL), 503);
+    assert_true(part_ms(&second, "wait;dur=") > 0);
+    assert_true(part_ms(&second, "hold;dur=") < 0);
+    assert_non_null(strstr(second.selling.timing, "pg;desc=\"0\", redis;desc=\""));
+    assert_null(strstr(second.selling.timing, "shard"));
+}
+
+static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
+    struct buyer buyers[3];
+    double longest = 0;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis,work=20ms", 5);
+    for (size_t i = 0; i < 3; i++)
+        begin(&buyers[i], id, NULL);
+    finish(buyers, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(buyers[i].selling.status, 201);
+        assert_true(part_ms(&buyers[i], "hold;dur=") >= 19);
+        assert_true(part_ms(&buyers[i], "commit;dur=") < part_ms(&buyers[i], "hold;dur="));
+        longest = fmax(longest, part_ms(&buyers[i], "wait;dur="));
+    }
+    assert_true(longest >= 38); /* of the last one, while two others worked */
+}
+
+/* What a failpoint takes is no work of the database, though the lock is held meanwhile. */
+static void test_a_failpoint_is_no_part_of_the_commit(void **state) {
+    static const char *const names[] = {"none", "mutex", "redis,ttl=30s", "atomic"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buyer buyer;
+        char id[UUID_TEXT], spec[100];
+
+        (void)snprintf(spec, sizeof spec, "%s,fail=before-write:delay=500ms@1", names[i]);
+        make_product(id, spec, 5);
+        assert_int_equal(sell(&buyer, id, NULL), 201);
+        assert_in_range(part_ms(&buyer, "commit;dur=") * 1000, 1, 499999);
+        if (strstr(buyer.selling.timing, "hold") != NULL)
+            assert_true(part_ms(&buyer, "hold;dur=") >= 499);
+    }
+}
+
+static void test_an_unknown_product_costs_no_sale(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    assert_int_equal(sell(&buyer, "00000000-0000-0000-0000-000000000000", NULL), 404);
+    assert_string_equal(buyer.selling.timing, "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_that_do_not_apply_are_left_out),
+        cmocka_unit_test(test_several_locks_add_up),
+        cmocka_unit_test(test_the_longest_text_has_whole_parts),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_each_strategy_takes_the_round_trips_that_it_must),
+        TEST(test_a_look_at_the_ledger_counts),
+        TEST(test_a_returned_unit_is_a_sale_like_others),
+        TEST(test_a_lock_that_is_given_up_was_waited_for_and_not_held),
+        TEST(test_waiters_tell_their_wait_and_holders_their_work),
+        TEST(test_a_failpoint_is_no_part_of_the_commit),
+        TEST(test_an_unknown_product_costs_no_sale),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}
