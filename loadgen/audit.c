@@ -12,11 +12,12 @@
 #define CONNECT_MS 5000 /* for the databases to answer at the start */
 #define QUERY_MS   8000 /* for each query */
 #define POLL_MS    100  /* between two looks at a ledger */
+#define SAMPLES    7    /* of the database's clock; the first ones find cold caches */
 
-static const struct pg_statement ping = {"ping", "SELECT 1", 0};
+static const struct pg_statement ping = {"ping", "SELECT current_setting('server_version_num')", 0};
 
-static int check_database(struct pg_pool *pool, const char *name, const char *variable, char *why,
-                          size_t why_size) {
+static int check_database(struct auditor *auditor, struct pg_pool *pool, const char *name,
+                          const char *variable, char *why, size_t why_size) {
     struct pg_query query = {.statement = &ping, .deadline_ms = clock_now_ms() + CONNECT_MS};
     enum pg_status status = pg_query_await(pool, &query);
 
@@ -24,11 +25,13 @@ static int check_database(struct pg_pool *pool, const char *name, const char *va
         snprintf(why, why_size,
                  "the database %s cannot be reached: %s. Start it with scripts/stack up, or set %s",
                  name, query.message, variable);
+    else
+        auditor->postgres_version = (int)pg_int(&query, 0, 0);
     pg_query_clear(&query);
     return status == PG_OK ? 0 : -1;
 }
 
-static int open_database(uv_loop_t *loop, struct pg_pool **pool, const char *conninfo,
+static int open_database(struct auditor *auditor, struct pg_pool **pool, const char *conninfo,
                          const char *name, const char *variable, char *why, size_t why_size) {
     struct pg_pool_options options = {.conninfo = conninfo, .name = "loadgen", .connections = 1};
     int rc;
@@ -40,12 +43,12 @@ static int open_database(uv_loop_t *loop, struct pg_pool **pool, const char *con
                  variable, name);
         return -1;
     }
-    rc = pg_pool_open(pool, loop, &options);
+    rc = pg_pool_open(pool, auditor->loop, &options);
     if (rc != 0) {
         snprintf(why, why_size, "%s is no connection string: %s", variable, uv_strerror(rc));
         return -1;
     }
-    return check_database(*pool, name, variable, why, why_size);
+    return check_database(auditor, *pool, name, variable, why, why_size);
 }
 
 int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory,
@@ -55,12 +58,12 @@ int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory
     auditor->query_ms = QUERY_MS;
     if (audit_queries_parse(audit_text, &auditor->queries, why, why_size) != 0)
         return -1;
-    if (open_database(loop, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
+    if (open_database(auditor, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
                       why, why_size) != 0)
         return -1;
     if (orders == NULL)
         return 0;
-    return open_database(loop, &auditor->orders, orders, "orders", "LOADGEN_ORDERS_DB", why,
+    return open_database(auditor, &auditor->orders, orders, "orders", "LOADGEN_ORDERS_DB", why,
                          why_size);
 }
 
@@ -104,12 +107,15 @@ int auditor_create(struct auditor *auditor, const char *name, int64_t stock, con
     return status == PG_OK ? 0 : -1;
 }
 
-/* Run a query of audit.sql. 0; or -1, and `why` says what failed. Clear `query` either way. */
-static int run_query(struct auditor *auditor, const char *name, const struct audit_product *product,
-                     struct pg_query *query, char *why, size_t why_size) {
+/* Run a query of audit.sql, on a connection that is held or on any. 0; or -1, and `why` says what
+ * failed. Clear `query` either way. */
+static int run_query(struct auditor *auditor, struct pg_conn *on, const char *name,
+                     const struct audit_product *product, struct pg_query *query, char *why,
+                     size_t why_size) {
     const struct audit_query *found = audit_query_find(&auditor->queries, name);
 
     memset(query, 0, sizeof *query);
+    query->on = on;
     if (found == NULL) {
         snprintf(why, why_size, "audit.sql has no query %s", name);
         return -1;
@@ -132,7 +138,7 @@ static int64_t count_rows(struct auditor *auditor, const char *name,
     char why[AUDIT_WHY];
     int64_t count = -1;
 
-    if (run_query(auditor, name, product, &query, why, sizeof why) == 0)
+    if (run_query(auditor, NULL, name, product, &query, why, sizeof why) == 0)
         count = pg_int(&query, 0, 0);
     pg_query_clear(&query);
     return count;
@@ -158,99 +164,174 @@ bool auditor_wait_quiet(struct auditor *auditor, const struct audit_product *pro
     }
 }
 
-static int by_sale_id(const void *a, const void *b) {
-    const struct ledger_sale *x = a, *y = b;
-
-    return strcmp(x->order_id, y->order_id);
+static void copy(char *to, size_t size, const struct pg_query *query, int row, int column) {
+    snprintf(to, size, "%s", pg_text(query, row, column));
 }
 
-static int by_order_id(const void *a, const void *b) {
-    const struct ledger_order *x = a, *y = b;
-
-    return strcmp(x->order_id, y->order_id);
-}
-
-static int take_sales(struct audit_reading *reading) {
-    struct ledger *ledger = &reading->ledger;
-    int rows = PQntuples(reading->sales.result);
+static int take_sales(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
 
     ledger->sales = calloc((size_t)rows + 1, sizeof *ledger->sales);
     if (ledger->sales == NULL)
         return -1;
-    for (int row = 0; row < rows; row++)
-        ledger->sales[row] = (struct ledger_sale){
-            .order_id = pg_text(&reading->sales, row, 0),
-            .unit = pg_int(&reading->sales, row, 1),
-            .shard = pg_int(&reading->sales, row, 2),
-            .instance = pg_text(&reading->sales, row, 3),
-            .fence = pg_int(&reading->sales, row, 4),
-            .at = pg_text(&reading->sales, row, 5),
-            .remaining = pg_int(&reading->sales, row, 6),
-        };
+    for (int row = 0; row < rows; row++) {
+        struct ledger_sale *sale = &ledger->sales[row];
+
+        copy(sale->order_id, sizeof sale->order_id, query, row, 0);
+        sale->unit = pg_int(query, row, 1);
+        sale->shard = pg_int(query, row, 2);
+        copy(sale->instance, sizeof sale->instance, query, row, 3);
+        sale->fence = pg_int(query, row, 4);
+        copy(sale->at, sizeof sale->at, query, row, 5);
+        sale->remaining = pg_int(query, row, 6);
+    }
     ledger->sale_count = (size_t)rows;
-    qsort(ledger->sales, ledger->sale_count, sizeof *ledger->sales, by_sale_id);
     return 0;
 }
 
-static int take_orders(struct audit_reading *reading) {
-    struct ledger *ledger = &reading->ledger;
-    int rows = PQntuples(reading->orders.result);
+static int take_orders(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
 
     ledger->orders = calloc((size_t)rows + 1, sizeof *ledger->orders);
     if (ledger->orders == NULL)
         return -1;
-    for (int row = 0; row < rows; row++)
-        ledger->orders[row] = (struct ledger_order){
-            .order_id = pg_text(&reading->orders, row, 0),
-            .unit = pg_int(&reading->orders, row, 1),
-            .instance = pg_text(&reading->orders, row, 2),
-            .at = pg_text(&reading->orders, row, 3),
-        };
+    for (int row = 0; row < rows; row++) {
+        struct ledger_order *order = &ledger->orders[row];
+
+        copy(order->order_id, sizeof order->order_id, query, row, 0);
+        order->unit = pg_int(query, row, 1);
+        copy(order->instance, sizeof order->instance, query, row, 2);
+        copy(order->at, sizeof order->at, query, row, 3);
+    }
     ledger->order_count = (size_t)rows;
-    qsort(ledger->orders, ledger->order_count, sizeof *ledger->orders, by_order_id);
     return 0;
 }
 
-static int read_stock(struct auditor *auditor, const struct audit_product *product,
-                      struct ledger *ledger, char *why, size_t why_size) {
-    struct pg_query query;
-    int rc = run_query(auditor, "stock", product, &query, why, why_size);
+static int take_rows(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
 
-    if (rc == 0 && query.affected != 1) {
-        snprintf(why, why_size, "the product %s is not in the database inventory", product->id);
+    ledger->rows = calloc((size_t)rows + 1, sizeof *ledger->rows);
+    if (ledger->rows == NULL)
+        return -1;
+    for (int row = 0; row < rows; row++)
+        ledger->rows[row] = (struct ledger_row){.shard = pg_int(query, row, 0),
+                                                .first_unit = pg_int(query, row, 1),
+                                                .available = pg_int(query, row, 2)};
+    ledger->row_count = (size_t)rows;
+    return 0;
+}
+
+static int take_returned(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
+
+    ledger->returned_units = calloc((size_t)rows + 1, sizeof *ledger->returned_units);
+    if (ledger->returned_units == NULL)
+        return -1;
+    for (int row = 0; row < rows; row++)
+        ledger->returned_units[row] =
+            (struct ledger_returned){.shard = pg_int(query, row, 0), .unit = pg_int(query, row, 1)};
+    ledger->returned_count = (size_t)rows;
+    return 0;
+}
+
+static int take_stock(const struct pg_query *query, struct ledger *ledger) {
+    if (query->affected != 1)
+        return -1;
+    ledger->initial = pg_int(query, 0, 0);
+    ledger->available = pg_int(query, 0, 1);
+    ledger->returned = pg_int(query, 0, 2);
+    ledger->counted = pg_int(query, 0, 3);
+    ledger->units = pg_int(query, 0, 4);
+    return 0;
+}
+
+struct ledger_part {
+    const char *name;
+    int (*take)(const struct pg_query *query, struct ledger *ledger);
+    const char *trouble;
+};
+
+static int read_part(struct auditor *auditor, struct pg_conn *on,
+                     const struct audit_product *product, const struct ledger_part *part,
+                     struct ledger *ledger, char *why, size_t why_size) {
+    struct pg_query query;
+    int rc = run_query(auditor, on, part->name, product, &query, why, why_size);
+
+    if (rc == 0 && part->take(&query, ledger) != 0) {
+        snprintf(why, why_size, "the ledger of %s could not be read: %s", product->id,
+                 part->trouble);
         rc = -1;
-    }
-    if (rc == 0) {
-        ledger->initial = pg_int(&query, 0, 0);
-        ledger->available = pg_int(&query, 0, 1);
-        ledger->returned = pg_int(&query, 0, 2);
-        ledger->counted = pg_int(&query, 0, 3);
-        ledger->units = pg_int(&query, 0, 4);
     }
     pg_query_clear(&query);
     return rc;
 }
 
-int auditor_read(struct auditor *auditor, const struct audit_product *product,
-                 struct audit_reading *reading, char *why, size_t why_size) {
-    memset(reading, 0, sizeof *reading);
-    /* The orders first: each of them has its sale by then, should they still be coming in. */
-    if (run_query(auditor, "orders", product, &reading->orders, why, why_size) != 0)
-        return -1;
-    if (run_query(auditor, "sales", product, &reading->sales, why, why_size) != 0)
-        return -1;
-    if (read_stock(auditor, product, &reading->ledger, why, why_size) != 0)
-        return -1;
-    if (take_sales(reading) == 0 && take_orders(reading) == 0)
-        return 0;
-    snprintf(why, why_size, "the ledger could not be read: out of memory");
-    return -1;
+/* Hold a connection with one snapshot for all that is read on it: a unit that is given back and
+ * sold again meanwhile would else be missing in both lists. */
+static struct pg_conn *hold_snapshot(struct auditor *auditor, char *why, size_t why_size) {
+    const int64_t deadline_ms = clock_now_ms() + auditor->query_ms;
+    struct pg_conn *conn = pg_hold(auditor->inventory, deadline_ms);
+    struct pg_query query = {.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                             .on = conn,
+                             .deadline_ms = deadline_ms};
+
+    if (conn != NULL && pg_query_await(auditor->inventory, &query) == PG_OK) {
+        pg_query_clear(&query);
+        return conn;
+    }
+    snprintf(why, why_size, "the ledger could not be read: %s",
+             conn != NULL ? query.message : "the database inventory cannot be reached");
+    pg_query_clear(&query);
+    if (conn != NULL)
+        pg_give_back(conn);
+    return NULL;
 }
 
-void audit_reading_free(struct audit_reading *reading) {
-    free(reading->ledger.sales);
-    free(reading->ledger.orders);
-    pg_query_clear(&reading->sales);
-    pg_query_clear(&reading->orders);
-    memset(reading, 0, sizeof *reading);
+int auditor_read(struct auditor *auditor, const struct audit_product *product,
+                 struct ledger *ledger, char *why, size_t why_size) {
+    static const struct ledger_part orders = {"orders", take_orders, "out of memory"};
+    static const struct ledger_part parts[] = {
+        {"sales", take_sales, "out of memory"},
+        {"stock", take_stock, "the product is not in the database inventory"},
+        {"rows", take_rows, "out of memory"},
+        {"returned", take_returned, "out of memory"}};
+    struct pg_conn *conn;
+    int rc;
+
+    memset(ledger, 0, sizeof *ledger);
+    /* The orders first: each of them has its sale by then, should they still be coming in. */
+    if (read_part(auditor, NULL, product, &orders, ledger, why, why_size) != 0)
+        return -1;
+    conn = hold_snapshot(auditor, why, why_size);
+    rc = conn != NULL ? 0 : -1;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++)
+        rc = read_part(auditor, conn, product, &parts[i], ledger, why, why_size);
+    if (conn != NULL)
+        pg_give_back(conn);
+    if (rc == 0)
+        ledger_sort(ledger);
+    return rc;
+}
+
+int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
+    static const struct pg_statement clock = {
+        "clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", 0};
+    int64_t fastest_ns = INT64_MAX;
+
+    for (int i = 0; i < SAMPLES; i++) {
+        struct pg_query query = {.statement = &clock,
+                                 .deadline_ms = clock_now_ms() + auditor->query_ms};
+        int64_t asked_us = clock_wall_us(), asked_ns = clock_now_ns(), took_ns;
+        enum pg_status status = pg_query_await(auditor->inventory, &query);
+
+        took_ns = clock_now_ns() - asked_ns;
+        if (status == PG_OK && took_ns < fastest_ns) {
+            fastest_ns = took_ns;
+            *skew_us = asked_us + took_ns / 2000 - pg_int(&query, 0, 0);
+        }
+        pg_query_clear(&query);
+        if (status != PG_OK)
+            return -1;
+    }
+    return 0;
 }

@@ -19,19 +19,14 @@ struct auditor {
     uv_loop_t *loop;
     struct pg_pool *inventory, *orders;
     struct audit_queries queries;
-    int64_t query_ms; /* for each query of an audit; may be changed at any time */
+    int64_t query_ms;     /* for each query of an audit; may be changed at any time */
+    int postgres_version; /* of the server: 150014 is 15.14 */
 };
 
 /* A product of this run. */
 struct audit_product {
     char id[UUID_TEXT];
     char since[64]; /* when it was created, as Postgres says it */
-};
-
-/* A ledger that was read, with the results that its texts are in. */
-struct audit_reading {
-    struct ledger ledger;
-    struct pg_query sales, orders;
 };
 
 /* Open both pools; the conninfos are copied, `orders` may be NULL when only products are to be
@@ -57,11 +52,15 @@ __attribute__((warn_unused_result)) bool auditor_wait_quiet(struct auditor *audi
                                                             int64_t still_ms, int64_t deadline_ms,
                                                             const bool *is_interrupted);
 
-/* 0; or -1, and `why` says what failed. Free either way. */
+/* 0; or -1, and `why` says what failed. ledger_free() it either way. */
 __attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,
                                                      const struct audit_product *product,
-                                                     struct audit_reading *reading, char *why,
+                                                     struct ledger *ledger, char *why,
                                                      size_t why_size);
-void audit_reading_free(struct audit_reading *reading);
+
+/* What to add to a time of the database inventory to have it on our wall clock, from the fastest of
+ * a few round trips: right to half of its length, some 50 µs nearby. 0, or -1 when the database
+ * does not answer. */
+__attribute__((warn_unused_result)) int auditor_skew(struct auditor *auditor, int64_t *skew_us);
 
 #endif

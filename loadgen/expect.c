@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int parse_value(const char *value, struct expectation *expectation) {
+int expect_read(const char *value, struct expectation *expectation) {
     *expectation = (struct expectation){.kind = VERDICT_VIOLATED, .is_any = true};
     if (strcmp(value, "VIOLATED") == 0)
         return 0;
@@ -19,6 +19,12 @@ static int parse_value(const char *value, struct expectation *expectation) {
             return 0;
     }
     return -1;
+}
+
+const char *expect_name(const struct expectation *expectation) {
+    if (expectation->kind == VERDICT_VIOLATED && !expectation->is_any)
+        return anomaly_name(expectation->anomaly);
+    return verdict_kind_name(expectation->kind);
 }
 
 static size_t apply(const char *name, const struct strategy_list *list,
@@ -42,7 +48,7 @@ static int parse_one(char *text, const struct strategy_list *list, struct expect
 
     if (equals != NULL)
         *equals = '\0';
-    if (equals == NULL || parse_value(equals + 1, &expectation) != 0) {
+    if (equals == NULL || expect_read(equals + 1, &expectation) != 0) {
         int used = snprintf(why, why_size,
                             "--expect wants name=VALID, name=VIOLATED or name=ANOMALY, where the "
                             "anomalies are");

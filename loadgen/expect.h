@@ -15,6 +15,11 @@ struct expectation {
     enum anomaly anomaly; /* when VIOLATED and not any */
 };
 
+/* "VALID", "VIOLATED", "TWIN": 0, or -1 when it is none of them. */
+__attribute__((warn_unused_result)) int expect_read(const char *value,
+                                                    struct expectation *expectation);
+const char *expect_name(const struct expectation *expectation);
+
 /* One expectation per element of the list, VALID where `text` ("" for none) names none. 0; or -1,
  * and `why` says what is wrong. */
 __attribute__((warn_unused_result)) int expect_parse(const char *text,

@@ -1,27 +1,44 @@
-/* The ledger of one product, as read from the two databases after a round. */
+/* The ledger of one product, as read from the two databases after a round, or from a history file.
+ *
+ * It owns all that it points to; ledger_free() frees it. */
 #ifndef LOADGEN_LEDGER_H
 #define LOADGEN_LEDGER_H
+
+#include "uuid.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A row of the table reservation: one unit sold. Texts are owned by whoever read the ledger. */
+#define LEDGER_INSTANCE 32
+#define LEDGER_TIME     28
+
+/* A row of the table reservation: one unit sold. */
 struct ledger_sale {
-    const char *order_id;
+    char order_id[UUID_TEXT];
+    char instance[LEDGER_INSTANCE];
+    char at[LEDGER_TIME]; /* "2026-11-21T10:01:02.123456Z", the database's clock */
     int64_t unit;
     int64_t shard;
-    const char *instance;
     int64_t fence;
     int64_t remaining; /* in its stock row after this sale; 0 for a unit that had come back */
-    const char *at;    /* "2026-11-21T10:01:02.123456Z" */
 };
 
 /* A row of the table orders: one promise to a customer. */
 struct ledger_order {
-    const char *order_id;
+    char order_id[UUID_TEXT];
+    char instance[LEDGER_INSTANCE];
+    char at[LEDGER_TIME];
     int64_t unit;
-    const char *instance;
-    const char *at;
+};
+
+/* A row of the table stock. It began with the units first_unit .. first_unit + initial - 1. */
+struct ledger_row {
+    int64_t shard, first_unit, initial, available;
+};
+
+/* A row of the table returned_unit: it was sold, given back, and waits to be sold again. */
+struct ledger_returned {
+    int64_t shard, unit;
 };
 
 struct ledger {
@@ -30,9 +47,20 @@ struct ledger {
     int64_t returned;  /* units of cancelled reservations, for sale again */
     int64_t counted;   /* sales in the same snapshot as the three above */
     int64_t units;     /* different units among those */
-    size_t sale_count, order_count;
+    size_t sale_count, order_count, row_count, returned_count;
     struct ledger_sale *sales;   /* in order of order_id */
     struct ledger_order *orders; /* in order of order_id */
+    struct ledger_row *rows;     /* in order of shard; none when it was never sold from */
+    struct ledger_returned *returned_units;
 };
+
+/* Put the rows into their order, and work out the `initial` of each stock row. */
+void ledger_sort(struct ledger *ledger);
+void ledger_free(struct ledger *ledger);
+
+/* An `at` in microseconds since 1970, or -1 when it is no such time. */
+int64_t ledger_time_us(const char *at);
+/* Of an `at` its "10:01:02.123456Z". */
+const char *ledger_clock(const char *at);
 
 #endif

@@ -47,8 +47,10 @@ int main(int argc, char **argv) {
         if (to == NULL)
             break;
         exit_code = run_to(options, to);
-        if (to != stdout && fclose(to) != 0)
+        if (to != stdout && fclose(to) != 0 && exit_code != EXIT_INTERNAL) {
+            fprintf(stderr, "loadgen: --output %s: %s\n", options->output, strerror(errno));
             exit_code = EXIT_INTERNAL;
+        }
     }
     options_free();
     return exit_code;

@@ -3,52 +3,82 @@
 
 #include "settings.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#define REQUESTS_MAX   10000000
-#define FILES_RESERVED 64 /* for the databases, the loop and the standard streams */
+#define REQUESTS_MAX        10000000
+#define NAME_CHARACTERS     200 /* as the table product takes */
+#define FILES_RESERVED      64  /* for the databases, the loop and the standard streams */
+#define RATE_DEFAULT        800 /* as in the table */
+#define DURATION_DEFAULT_NS 1000000000
 
 static struct options set;
 
 static const struct setting table[] = {
     {"strategy", 0, SETTING_TEXT, &set.strategies, "none",
-     "what guards the stock, one after the other: none,redis,ttl=2s,atomic", NULL},
+     "what guards the stock, in turn: none,redis,ttl=2s,atomic", NULL},
     {"rate", 'R', SETTING_INT, &set.rate, "800", "requests per second", "1..1000000"},
     {"duration", 'd', SETTING_DURATION, &set.duration_ns, "1s", "of sending", "1ms..1h"},
     {"requests", 0, SETTING_INT, &set.requests, "0", "how many to send, instead of a duration",
      "0..10000000"},
-    {"stock", 0, SETTING_INT, &set.stock, "1000", "units for sale", "0..1000000000"},
+    {"stages", 0, SETTING_TEXT, &set.stages, NULL,
+     "rates that change, instead of --rate and --duration: 5s:0..800,20s:800", NULL},
+    {"arrival", 0, SETTING_TEXT, &set.arrival, "poisson", "poisson or constant", NULL},
+    {"seed", 0, SETTING_INT, &set.seed, "1", "of the arrivals: the same for every strategy", NULL},
+    {"repeat", 0, SETTING_INT, &set.repeat, "1",
+     "rounds of each strategy, their order rotated; medians are compared", "1..20"},
+    {"dup-rate", 0, SETTING_TEXT, &set.dup_rate, "0",
+     "part of the requests to send once more with the same key: 5%", NULL},
+    {"timeout", 0, SETTING_DURATION, &set.timeout_ns, "10s", "of each request", "1ms..1h"},
+    {"connections", 'c', SETTING_INT, &set.connections, "8192", "the most to open", "1..60000"},
+    {"max-in-flight", 0, SETTING_INT, &set.max_in_flight, "0",
+     "requests unanswered at a time; more are launched late, and counted; 0: no limit",
+     "0..1000000"},
+    {"target", 0, SETTING_TEXT, &set.target, "http://127.0.0.1:8000", "where order-svc listens",
+     NULL},
+    {"path", 0, SETTING_TEXT, &set.path, "/orders", "of the POST requests", NULL},
+    {"no-realtime", 0, SETTING_FLAG, &set.is_ordinary, NULL,
+     "send without real-time priority (else taken where permitted, for 200 ms at a stretch at "
+     "most)",
+     NULL},
+    {"stock", 0, SETTING_INT, &set.stock, "1000", "units for sale, of each product",
+     "0..1000000000"},
+    {"items", 0, SETTING_INT, &set.items, "1", "products for sale at a time", "1..1000"},
+    {"skew", 0, SETTING_TEXT, &set.skew, "uniform",
+     "how requests fall on the products: uniform, zipf:1.1", NULL},
     {"work", 0, SETTING_TEXT, &set.work, "2ms",
      "business time between reading and writing the stock, for strategies without a work=", NULL},
     {"wait", 0, SETTING_TEXT, &set.wait, NULL,
      "how long a sale waits for a lock, for those without", NULL},
     {"ttl", 0, SETTING_TEXT, &set.ttl, NULL, "TTL of a lease, for strategies without a ttl=", NULL},
-    {"seed", 0, SETTING_INT, &set.seed, "1", "of the arrivals: the same for every strategy", NULL},
-    {"arrival", 0, SETTING_TEXT, &set.arrival, "poisson", "poisson or constant", NULL},
-    {"timeout", 0, SETTING_DURATION, &set.timeout_ns, "10s", "of each request", "1ms..1h"},
-    {"drain", 0, SETTING_DURATION, &set.drain_ns, "20s",
-     "how long to wait for the ledger to settle after the last answer", "0..1h"},
-    {"connections", 'c', SETTING_INT, &set.connections, "8192", "the most to open", "1..60000"},
     {"expect", 0, SETTING_TEXT, &set.expect, NULL,
      "verdicts that are right: none=TWIN,mutex=VIOLATED; VALID for the others", NULL},
-    {"target", 0, SETTING_TEXT, &set.target, "http://127.0.0.1:8000", "where order-svc listens",
+    {"threshold", 0, SETTING_LIST, &set.thresholds, NULL,
+     "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again", NULL},
+    {"abort-on-fail", 0, SETTING_FLAG, &set.is_aborting, NULL,
+     "stop as soon as a threshold is missed", NULL},
+    {"drain", 0, SETTING_DURATION, &set.drain_ns, "20s",
+     "how long to wait for the ledger to settle after the last answer", "0..1h"},
+    {"no-judge", 0, SETTING_FLAG, &set.is_unjudged, NULL,
+     "measure latency and schedule only, against any endpoint, without databases", NULL},
+    {"name", 0, SETTING_TEXT, &set.name, NULL, "a label for the report and the results folder",
      NULL},
-    {"path", 0, SETTING_TEXT, &set.path, "/orders", "of the POST requests", NULL},
-    {"name", 0, SETTING_TEXT, &set.name, NULL, "a label for the report", NULL},
+    {"results", 0, SETTING_TEXT, &set.results, "results", "where the results folders are", NULL},
+    {"no-results", 0, SETTING_FLAG, &set.is_unkept, NULL, "write no results folder", NULL},
     {"output-format", 0, SETTING_TEXT, &set.output_format, "text", "text or json", NULL},
     {"output", 'o', SETTING_TEXT, &set.output, NULL, "file for the report, instead of stdout",
      NULL},
-    {"no-progress", 0, SETTING_FLAG, &set.is_quiet, NULL, "no progress bar on a terminal", NULL},
-    {"no-realtime", 0, SETTING_FLAG, &set.is_ordinary, NULL,
-     "send without real-time priority (else taken where permitted, for 200 ms at a stretch at "
-     "most)",
-     NULL},
+    {"no-tui", 0, SETTING_FLAG, &set.is_plain, NULL,
+     "a plain line a second instead of the live view on a terminal", NULL},
+    {"no-progress", 0, SETTING_FLAG, &set.is_quiet, NULL, "neither of them", NULL},
+    {"listen", 0, SETTING_TEXT, &set.listen, "127.0.0.1", "address that `serve` listens on", NULL},
+    {"port", 0, SETTING_INT, &set.port, "8080", "port that `serve` listens on", "1..65535"},
+    {"dry-run", 0, SETTING_FLAG, &set.is_dry, NULL, "print the schedule, and send nothing", NULL},
     {"list-strategies", 0, SETTING_FLAG, &set.is_listing, NULL,
      "print what the target knows, and exit", NULL},
-    {"no-judge", 0, SETTING_FLAG, &set.is_unjudged, NULL,
-     "measure latency and schedule only, against any endpoint, without databases", NULL},
     {"inventory-db", 0, SETTING_SECRET, &set.inventory_db, NULL,
      "connection string of the database inventory", NULL},
     {"orders-db", 0, SETTING_SECRET, &set.orders_db, NULL,
@@ -77,26 +107,106 @@ static enum options_result check_durations(void) {
     return OPTIONS_OK;
 }
 
+static enum options_result check_thresholds(void) {
+    char why[THRESHOLD_WHY];
+
+    if (threshold_parse(set.thresholds, &set.threshold_list, why, sizeof why) != 0)
+        return refuse(why);
+    for (size_t i = 0; i < set.threshold_list.count && set.is_unjudged; i++) {
+        const struct threshold *threshold = &set.threshold_list.items[i];
+
+        if (!threshold_needs_verdict(threshold))
+            continue;
+        snprintf(why, sizeof why, "--threshold '%s' needs a verdict, and --no-judge gives none",
+                 threshold->text);
+        return refuse(why);
+    }
+    if (set.is_aborting && set.threshold_list.count == 0)
+        return refuse("--abort-on-fail needs a --threshold that can fail");
+    return OPTIONS_OK;
+}
+
+/* UTF-8 without control characters, which reach files of lines and terminals. */
+static bool is_plain_text(const char *text) {
+    json_t *utf8 = json_string(text);
+    bool is_plain = utf8 != NULL;
+
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++)
+        is_plain = is_plain && *at >= 0x20 && *at != 0x7f && !(*at == 0xc2 && at[1] < 0xa0);
+    json_decref(utf8);
+    return is_plain;
+}
+
+/* It is the name of the products, too, which the database is to take. */
+static bool fits_product(const char *name) {
+    size_t length = 0;
+
+    for (; *name != '\0'; name++)
+        length += ((unsigned char)*name & 0xc0) != 0x80;
+    return length <= NAME_CHARACTERS;
+}
+
+static enum options_result check_texts(void) {
+    if (!is_plain_text(set.name))
+        return refuse("--name is text in UTF-8 without control characters");
+    if (!fits_product(set.name))
+        return refuse("--name has more than 200 characters");
+    if (!is_plain_text(set.strategies))
+        return refuse("--strategy is text in UTF-8 without control characters");
+    if (set.path[0] != '/' || !is_plain_text(set.path) || strchr(set.path, ' ') != NULL)
+        return refuse("--path starts with a / and has neither spaces nor control characters");
+    return OPTIONS_OK;
+}
+
 static enum options_result check_words(void) {
-    if (plan_parse_arrival(set.arrival, &set.arrival_kind) != 0)
+    if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
         return refuse("--arrival is poisson or constant");
+    if (plan_parse_skew(set.skew, &set.shape.zipf) != 0)
+        return refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
+    if (plan_parse_part(set.dup_rate, &set.shape.dup_rate) != 0)
+        return refuse("--dup-rate is a part of the requests, such as 5% or 0.05");
     if (strcmp(set.output_format, "text") != 0 && strcmp(set.output_format, "json") != 0)
         return refuse("--output-format is text or json");
-    if (set.path[0] != '/')
-        return refuse("--path starts with a /");
     if (set.is_unjudged && set.expect[0] != '\0')
         return refuse("--expect needs a verdict, and --no-judge gives none");
+    if (check_texts() != OPTIONS_OK || check_thresholds() != OPTIONS_OK)
+        return OPTIONS_BAD;
     return check_durations();
 }
 
-static enum options_result count_requests(void) {
-    double planned = (double)set.rate * (double)set.duration_ns / 1e9 + 0.5;
+static enum options_result shape_stages(void) {
+    struct plan_shape *shape = &set.shape;
+    char why[256];
 
-    if (set.requests == 0) {
-        if (planned < 1 || planned > REQUESTS_MAX)
-            return refuse("--rate times --duration is to be 1 to 10,000,000 requests");
-        set.requests = (int64_t)planned;
-    }
+    if (set.requests > 0)
+        return refuse("--stages and --requests exclude each other");
+    if (set.rate != RATE_DEFAULT || set.duration_ns != DURATION_DEFAULT_NS)
+        return refuse("--stages says the rates and their durations: leave out --rate and "
+                      "--duration");
+    if (plan_parse_stages(set.stages, shape, why, sizeof why) != 0)
+        return refuse(why);
+    set.duration_ns = plan_span_ns(shape);
+    return OPTIONS_OK;
+}
+
+/* The shape of the load: the stages, or one stage of constant rate. */
+static enum options_result shape_load(void) {
+    struct plan_shape *shape = &set.shape;
+    double planned;
+
+    shape->seed = (uint64_t)set.seed;
+    shape->items = (uint32_t)set.items;
+    shape->stage_count = 1;
+    shape->stages[0] = (struct plan_stage){set.duration_ns, (double)set.rate, (double)set.rate};
+    if (set.requests > 0)
+        shape->stages[0].span_ns = (int64_t)((double)set.requests / (double)set.rate * 1e9);
+    if (set.stages[0] != '\0' && shape_stages() != OPTIONS_OK)
+        return OPTIONS_BAD;
+    planned = set.requests > 0 ? (double)set.requests : plan_expected(shape) + 0.5;
+    if (planned < 1 || planned > REQUESTS_MAX)
+        return refuse("--rate times --duration, or --stages, is to be 1 to 10,000,000 requests");
+    set.requests = (int64_t)planned;
+    shape->count = (size_t)set.requests;
     return OPTIONS_OK;
 }
 
@@ -108,7 +218,7 @@ static enum options_result make_list(void) {
     if (strategy_list_parse(set.strategies, common, &set.list, why, sizeof why) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
         return refuse(why);
-    if (set.is_creating && set.list.count != 1)
+    if (set.command == COMMAND_CREATE && set.list.count != 1)
         return refuse("create makes one product: name one --strategy");
     return OPTIONS_OK;
 }
@@ -129,39 +239,107 @@ static void fit_connections(void) {
         set.connections = most > 1 ? most : 1;
 }
 
+static const struct {
+    const char *word, *text;
+} commands[] = {
+#define X(id, word, text) [COMMAND_##id] = {word, text},
+    COMMANDS(X)
+#undef X
+};
+
 static enum options_result check_command(int argc, char **argv) {
     char why[128];
 
+    set.arguments = argc > 1 ? argv + 2 : argv + 1;
+    set.argument_count = argc > 1 ? argc - 2 : 0;
     if (argc == 1)
         return OPTIONS_OK;
-    set.is_creating = argc == 2 && strcmp(argv[1], "create") == 0;
-    if (set.is_creating)
-        return OPTIONS_OK;
-    snprintf(why, sizeof why, "there is no command \"%.40s\"; see loadgen --help", argv[argc - 1]);
+    for (size_t i = 1; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(argv[1], commands[i].word) == 0) {
+            set.command = (enum command)i;
+            return OPTIONS_OK;
+        }
+    }
+    snprintf(why, sizeof why, "there is no command \"%.40s\"; see loadgen --help", argv[1]);
     return refuse(why);
+}
+
+static enum options_result check_arguments(void) {
+    static const struct {
+        int least, most;
+        const char *usage;
+    } counts[] = {
+        [COMMAND_FIRE] = {0, 0, "loadgen"},
+        [COMMAND_CREATE] = {0, 0, "loadgen create"},
+        [COMMAND_CHECK] = {1, 1, "loadgen check DIR, such as results/latest"},
+        [COMMAND_DIFF] = {2, 2, "loadgen diff A B, two results folders"},
+        [COMMAND_REPORT] = {1, 16, "loadgen report DIR... -o FILE"},
+        [COMMAND_SERVE] = {0, 1, "loadgen serve [DIR]"},
+    };
+    char why[128];
+
+    if (set.argument_count >= counts[set.command].least &&
+        set.argument_count <= counts[set.command].most)
+        return OPTIONS_OK;
+    snprintf(why, sizeof why, "usage: %s", counts[set.command].usage);
+    return refuse(why);
+}
+
+static bool is_plain_word(const char *word) {
+    return word[0] != '\0' && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789-_=+.,:/@%") == strlen(word);
+}
+
+/* The command as one would type it again. */
+static char *quote_command(int argc, char **argv) {
+    char *line = NULL;
+    size_t size;
+    FILE *to = open_memstream(&line, &size);
+
+    if (to == NULL)
+        return NULL;
+    for (int i = 0; i < argc; i++) {
+        if (i > 0)
+            fputc(' ', to);
+        if (is_plain_word(argv[i])) {
+            fputs(argv[i], to);
+            continue;
+        }
+        fputc('\'', to);
+        for (const char *at = argv[i]; *at != '\0'; at++)
+            fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, to);
+        fputc('\'', to);
+    }
+    return fclose(to) == 0 ? line : NULL;
 }
 
 enum options_result options_read(struct options **options, int argc, char **argv) {
     enum options_result result;
 
-    switch (
-        settings_read(table,
-                      "loadgen: fire a flash sale at the order service, on time whatever the "
-                      "answers, and judge the ledger.\n`loadgen create` makes one product and "
-                      "prints its id.\n"
-                      "\n"
-                      "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
-                      "  more than 5 % of the requests were sent over 10 ms late, or any not at "
-                      "all;\n"
-                      "  fewer than 30 pairs of attempts overlapped in which one got a unit "
-                      "(a race that\n  strikes one pair in ten hides in 30 with a chance of "
-                      "4 %);\n"
-                      "  requests were not answered, and the ledger did not settle within "
-                      "--drain.\n"
-                      "Exit codes: 0 each verdict as expected, 1 not so, 2 inconclusive, 64 bad "
-                      "usage,\n69 target or database not reached, 70 internal, 130 "
-                      "interrupted.",
-                      "LOADGEN", "[create]", &argc, argv)) {
+    set.command_line = quote_command(argc, argv);
+    if (set.command_line == NULL)
+        return refuse("out of memory");
+    switch (settings_read(
+        table,
+        "loadgen: fire a flash sale at the order service, on time whatever the "
+        "answers, and judge the ledger.\n"
+        "\n"
+#define X(id, word, text) "  loadgen " word " " text "\n"
+        COMMANDS(X)
+#undef X
+            "\n"
+            "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
+            "  more than 5 % of the requests were sent over 10 ms late, or any not at "
+            "all;\n"
+            "  fewer than 30 pairs of attempts overlapped in which one got a unit "
+            "(a race that\n  strikes one pair in ten hides in 30 with a chance of "
+            "4 %);\n"
+            "  requests were not answered, and the ledger did not settle within "
+            "--drain.\n"
+            "Exit codes: 0 each verdict as expected, 1 not so, 2 inconclusive, 64 bad "
+            "usage,\n69 target or database not reached, 70 internal, 99 only a "
+            "--threshold missed, 130 interrupted.",
+        "LOADGEN", "[COMMAND]", &argc, argv)) {
     case SETTINGS_OK:
         break;
     case SETTINGS_HELP:
@@ -173,14 +351,18 @@ enum options_result options_read(struct options **options, int argc, char **argv
     fit_connections();
     result = check_command(argc, argv);
     if (result == OPTIONS_OK)
+        result = check_arguments();
+    if (result == OPTIONS_OK)
         result = check_words();
     if (result == OPTIONS_OK)
-        result = count_requests();
+        result = shape_load();
     if (result == OPTIONS_OK)
         result = make_list();
     return result;
 }
 
 void options_free(void) {
+    free(set.command_line);
+    set.command_line = NULL;
     settings_free(table);
 }

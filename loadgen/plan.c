@@ -1,102 +1,267 @@
-/* The arrival schedule: exponential gaps or equal ones, from a small generator of our own. */
+/* The arrival schedule: positions on the integrated rate, then the moments at which it has them. */
 #include "plan.h"
+
+#include "generator.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* xoshiro256** by Blackman and Vigna, seeded by splitmix64 as they advise
- * (https://prng.di.unimi.it): of our own, because rand() differs from one C library to the next. */
-struct generator {
-    uint64_t state[4];
+/* As an impatient customer, or a client's retry, sends again. */
+#define REPEAT_WITHIN_NS 100000000
+
+/* Streams of their own, so that neither items nor repeats move the arrivals of a seed. */
+#define ITEMS_STREAM   UINT64_C(0x6974656d73)     /* "items" */
+#define REPEATS_STREAM UINT64_C(0x72657065617473) /* "repeats" */
+
+int64_t plan_span_ns(const struct plan_shape *shape) {
+    int64_t span_ns = 0;
+
+    for (size_t i = 0; i < shape->stage_count; i++)
+        span_ns += shape->stages[i].span_ns;
+    return span_ns;
+}
+
+static double expected_in(const struct plan_stage *stage) {
+    return (stage->from + stage->to) / 2 * (double)stage->span_ns / 1e9;
+}
+
+double plan_expected(const struct plan_shape *shape) {
+    double expected = 0;
+
+    for (size_t i = 0; i < shape->stage_count; i++)
+        expected += expected_in(&shape->stages[i]);
+    return expected;
+}
+
+double plan_expected_until(const struct plan_shape *shape, int64_t at_ns) {
+    double expected = 0;
+
+    for (size_t i = 0; i < shape->stage_count && at_ns > 0; i++) {
+        struct plan_stage stage = shape->stages[i];
+
+        if (at_ns < stage.span_ns) {
+            stage.to = stage.from + (stage.to - stage.from) * (double)at_ns / (double)stage.span_ns;
+            stage.span_ns = at_ns;
+        }
+        expected += expected_in(&stage);
+        at_ns -= shape->stages[i].span_ns;
+    }
+    return expected;
+}
+
+/* ---- from a part of the arrivals to the moment by which they have come */
+
+struct course {
+    const struct plan_shape *shape;
+    double expected;
+    size_t stage;    /* in which the last part fell */
+    double before;   /* part of the arrivals that come before that stage */
+    int64_t from_ns; /* when it begins */
 };
 
-static uint64_t splitmix64(uint64_t *state) {
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+/* Where in the stage, 0..1, its first `part` have come: the root of
+ * (to - from) / 2 x^2 + from x = part (from + to) / 2, in the form that loses no digits. */
+static double place_in(const struct plan_stage *stage, double part) {
+    double slope = (stage->to - stage->from) / 2, wanted = part * (stage->from + stage->to) / 2;
 
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    if (slope == 0 || part <= 0)
+        return part;
+    return 2 * wanted /
+           (stage->from + sqrt(fmax(0, stage->from * stage->from + 4 * slope * wanted)));
 }
 
-static void generator_seed(struct generator *generator, uint64_t seed) {
-    for (int i = 0; i < 4; i++)
-        generator->state[i] = splitmix64(&seed);
+static double share_of(const struct course *course, size_t stage) {
+    return expected_in(&course->shape->stages[stage]) / course->expected;
 }
 
-static uint64_t rotate_left(uint64_t x, int k) {
-    return (x << k) | (x >> (64 - k));
+/* When `part` of all arrivals have come, in nanoseconds; `part` never falls from call to call. */
+static double moment_of(struct course *course, double part) {
+    const struct plan_shape *shape = course->shape;
+    const struct plan_stage *stage;
+    double within;
+
+    while (course->stage + 1 < shape->stage_count &&
+           part >= course->before + share_of(course, course->stage)) {
+        course->before += share_of(course, course->stage);
+        course->from_ns += shape->stages[course->stage].span_ns;
+        course->stage++;
+    }
+    stage = &shape->stages[course->stage];
+    within = (part - course->before) / share_of(course, course->stage);
+    if (!(within < 1)) /* rounding, or a last stage in which nothing comes */
+        return (double)course->from_ns + (expected_in(stage) > 0 ? (double)stage->span_ns : 0);
+    return (double)course->from_ns + place_in(stage, within) * (double)stage->span_ns;
 }
 
-static uint64_t generator_next(struct generator *generator) {
-    uint64_t *s = generator->state;
-    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
-    uint64_t t = s[1] << 17;
-
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = rotate_left(s[3], 45);
-    return result;
-}
-
-/* Exponentially distributed with mean 1: the logarithm of a uniform number in (0, 1]. */
+/* Exponentially distributed with mean 1. */
 static double next_gap(struct generator *generator) {
-    double uniform = (double)((generator_next(generator) >> 11) + 1) * 0x1.0p-53;
-
-    return -log(uniform);
+    return -log(generator_uniform(generator));
 }
 
 /* A Poisson process, given that `count` arrivals fall into the span: the sums of count + 1
- * exponential gaps, scaled so that the last one ends with the span (L. Devroye, Non-Uniform Random
- * Variate Generation, chapter V.2). So the mean rate is exact and not one more thing that varies.
- */
-static void fill_poisson(struct plan *plan, uint64_t seed) {
+ * exponential gaps, scaled so that the last one ends with the span, are sorted uniform numbers
+ * (L. Devroye, Non-Uniform Random Variate Generation, chapter V.2), and the inverse of the
+ * integrated rate takes them to the moments (chapter VI.1.3). So the mean rate is exact and not one
+ * more thing that varies. */
+static void fill_poisson(struct arrival *arrivals, const struct plan_shape *shape,
+                         struct course *course) {
     struct generator generator;
     double total = 0, at = 0;
 
-    generator_seed(&generator, seed);
-    for (size_t i = 0; i <= plan->count; i++)
+    generator_seed(&generator, shape->seed);
+    for (size_t i = 0; i <= shape->count; i++)
         total += next_gap(&generator);
-    generator_seed(&generator, seed);
-    for (size_t i = 0; i < plan->count; i++) {
+    generator_seed(&generator, shape->seed);
+    for (size_t i = 0; i < shape->count; i++) {
         at += next_gap(&generator);
-        plan->due_ns[i] = (int64_t)(at / total * (double)plan->span_ns);
+        arrivals[i].due_ns = (int64_t)moment_of(course, at / total);
     }
 }
 
-static void fill_constant(struct plan *plan) {
-    double gap = (double)plan->span_ns / (double)plan->count;
-
-    for (size_t i = 0; i < plan->count; i++)
-        plan->due_ns[i] = (int64_t)(gap * (double)i);
+static void fill_constant(struct arrival *arrivals, const struct plan_shape *shape,
+                          struct course *course) {
+    for (size_t i = 0; i < shape->count; i++)
+        arrivals[i].due_ns = llround(moment_of(course, (double)i / (double)shape->count));
 }
 
-int plan_parse_arrival(const char *text, enum plan_arrival *arrival) {
-    *arrival = PLAN_POISSON;
-    if (strcmp(text, "poisson") == 0)
+/* ---- which product */
+
+/* Running sums of the weights 1 / rank^zipf, up to 1; or NULL without memory. */
+static double *make_popularity(const struct plan_shape *shape) {
+    double *sums = malloc((shape->items + 1) * sizeof *sums);
+    double sum = 0;
+
+    if (sums == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < shape->items; i++)
+        sums[i] = sum += pow((double)i + 1, -shape->zipf);
+    for (uint32_t i = 0; i < shape->items; i++)
+        sums[i] /= sum;
+    return sums;
+}
+
+/* The first whose sum is not below `part`. */
+static uint32_t find_item(const double *sums, uint32_t count, double part) {
+    uint32_t low = 0, high = count - 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (sums[middle] < part)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int fill_items(struct arrival *arrivals, const struct plan_shape *shape) {
+    struct generator generator;
+    double *sums;
+
+    if (shape->items <= 1)
         return 0;
-    *arrival = PLAN_CONSTANT;
-    return strcmp(text, "constant") == 0 ? 0 : -1;
-}
-
-int plan_make(struct plan *plan, size_t count, int64_t per_second, enum plan_arrival arrival,
-              uint64_t seed) {
-    plan->count = count;
-    plan->span_ns = (int64_t)((double)count / (double)per_second * 1e9);
-    plan->due_ns = calloc(count ? count : 1, sizeof *plan->due_ns);
-    if (plan->due_ns == NULL)
+    sums = make_popularity(shape);
+    if (sums == NULL)
         return -1;
-    if (arrival == PLAN_POISSON)
-        fill_poisson(plan, seed);
-    else
-        fill_constant(plan);
+    generator_seed(&generator, shape->seed ^ ITEMS_STREAM);
+    for (size_t i = 0; i < shape->count; i++)
+        arrivals[i].item = find_item(sums, shape->items, generator_uniform(&generator));
+    free(sums);
     return 0;
 }
 
+/* ---- the same key again */
+
+struct repeat {
+    int64_t due_ns;
+    uint32_t original; /* its number among the first sendings */
+};
+
+/* In the order of their originals. Returns how many; counts only, when `repeats` is NULL. */
+static size_t choose_repeats(const struct plan_shape *shape, const struct arrival *firsts,
+                             struct repeat *repeats) {
+    struct generator generator;
+    size_t count = 0;
+
+    if (shape->dup_rate <= 0)
+        return 0;
+    generator_seed(&generator, shape->seed ^ REPEATS_STREAM);
+    for (size_t i = 0; i < shape->count; i++) {
+        bool is_chosen = generator_uniform(&generator) <= shape->dup_rate;
+        double delay_ns = generator_uniform(&generator) * REPEAT_WITHIN_NS;
+
+        if (is_chosen && repeats != NULL)
+            repeats[count] = (struct repeat){firsts[i].due_ns + (int64_t)delay_ns, (uint32_t)i};
+        count += is_chosen;
+    }
+    return count;
+}
+
+static int compare_repeats(const void *a, const void *b) {
+    const struct repeat *one = a, *other = b;
+
+    if (one->due_ns != other->due_ns)
+        return one->due_ns < other->due_ns ? -1 : 1;
+    return one->original < other->original ? -1 : one->original > other->original;
+}
+
+/* By time, and a first sending before its repeat. `firsts[i].repeats` becomes the place of i. */
+static void merge(struct plan *plan, struct arrival *firsts, size_t count,
+                  const struct repeat *repeats) {
+    size_t first = 0, repeat = 0, repeat_count = plan->count - count;
+
+    for (size_t place = 0; place < plan->count; place++) {
+        struct arrival *arrival = &plan->arrivals[place];
+
+        if (repeat == repeat_count ||
+            (first < count && firsts[first].due_ns <= repeats[repeat].due_ns)) {
+            firsts[first].repeats = (uint32_t)place;
+            *arrival = firsts[first++];
+        } else {
+            *arrival = firsts[repeats[repeat].original];
+            arrival->due_ns = repeats[repeat++].due_ns;
+        }
+    }
+}
+
+static int add_repeats(struct plan *plan, const struct plan_shape *shape, struct arrival *firsts) {
+    size_t count = choose_repeats(shape, firsts, NULL);
+    struct repeat *repeats = malloc((count + 1) * sizeof *repeats);
+
+    if (repeats == NULL)
+        return -1;
+    plan->count = shape->count + count;
+    plan->arrivals = malloc((plan->count + 1) * sizeof *plan->arrivals);
+    if (plan->arrivals != NULL) {
+        (void)choose_repeats(shape, firsts, repeats);
+        qsort(repeats, count, sizeof *repeats, compare_repeats);
+        merge(plan, firsts, shape->count, repeats);
+    }
+    free(repeats);
+    return plan->arrivals != NULL ? 0 : -1;
+}
+
+int plan_make(struct plan *plan, const struct plan_shape *shape) {
+    struct course course = {.shape = shape, .expected = plan_expected(shape)};
+    struct arrival *firsts = calloc(shape->count + 1, sizeof *firsts);
+    int rc;
+
+    *plan = (struct plan){.span_ns = plan_span_ns(shape)};
+    if (firsts == NULL)
+        return -1;
+    if (shape->arrival == PLAN_POISSON)
+        fill_poisson(firsts, shape, &course);
+    else
+        fill_constant(firsts, shape, &course);
+    rc = fill_items(firsts, shape);
+    if (rc == 0)
+        rc = add_repeats(plan, shape, firsts);
+    free(firsts);
+    return rc;
+}
+
 void plan_free(struct plan *plan) {
-    free(plan->due_ns);
-    plan->due_ns = NULL;
+    free(plan->arrivals);
+    plan->arrivals = NULL;
 }

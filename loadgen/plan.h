@@ -1,33 +1,83 @@
-/* The arrival schedule: when each request is to be sent, made from a seed before the run.
+/* The arrival schedule: when each request is to be sent and for which product, made from a seed
+ * before the run.
  *
- * The same seed, rate and count give the same schedule on every machine, so that every strategy
- * meets the same arrivals. */
+ * The same seed and shape give the same schedule, so that every strategy meets the same arrivals;
+ * on another machine to the nanosecond, as C libraries may round the last digit of log() otherwise.
+ */
 #ifndef LOADGEN_PLAN_H
 #define LOADGEN_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum plan_arrival {
     PLAN_POISSON, /* as independent customers come: bursts and gaps */
-    PLAN_CONSTANT /* every 1/rate seconds */
+    PLAN_CONSTANT /* in equal steps of the expected number of arrivals */
+};
+
+#define PLAN_STAGES 32
+
+/* The rate goes from `from` to `to` requests a second, linearly, over `span_ns`. */
+struct plan_stage {
+    int64_t span_ns;
+    double from, to;
+};
+
+/* All that a plan follows from. */
+struct plan_shape {
+    size_t count; /* of arrivals, repeats not among them */
+    size_t stage_count;
+    struct plan_stage stages[PLAN_STAGES];
+    enum plan_arrival arrival;
+    uint64_t seed;
+    uint32_t items;  /* products */
+    double zipf;     /* exponent of their popularity, item 0 the most; 0: all alike */
+    double dup_rate; /* the part of arrivals whose key is sent once more, 0..1 */
+};
+
+struct arrival {
+    int64_t due_ns;   /* from the start */
+    uint32_t item;    /* the product that it asks for */
+    uint32_t repeats; /* the arrival whose key it sends again, up to 100 ms after it; itself when it
+                         is none */
 };
 
 struct plan {
-    size_t count;
-    int64_t span_ns; /* count / rate: every request is planned in 0 .. span_ns */
-    int64_t *due_ns; /* nanoseconds from the start, ascending */
+    size_t count;             /* repeats among them */
+    int64_t span_ns;          /* of the stages: every arrival but repeats is in 0 .. span_ns */
+    struct arrival *arrivals; /* in order of due_ns */
 };
 
 /* "poisson" or "constant": 0, or -1 when it is neither. */
 __attribute__((warn_unused_result)) int plan_parse_arrival(const char *text,
                                                            enum plan_arrival *arrival);
+/* "5s:0..800,20s:800", DURATION:RATE or DURATION:FROM..TO, into the stages of `shape`: 0, or -1 and
+ * `why` says what is wrong. */
+__attribute__((warn_unused_result)) int plan_parse_stages(const char *text,
+                                                          struct plan_shape *shape, char *why,
+                                                          size_t why_size);
+/* "uniform" or "zipf:1.1". */
+__attribute__((warn_unused_result)) int plan_parse_skew(const char *text, double *zipf);
+/* "5%" or "0.05", 0..1. */
+__attribute__((warn_unused_result)) int plan_parse_part(const char *text, double *part);
 
-/* `count` arrivals at `per_second` on average. 0, or -1 without memory, and then there is nothing
- * to free. */
-__attribute__((warn_unused_result)) int plan_make(struct plan *plan, size_t count,
-                                                  int64_t per_second, enum plan_arrival arrival,
-                                                  uint64_t seed);
+/* Expected arrivals of the stages, and their length. */
+double plan_expected(const struct plan_shape *shape);
+double plan_expected_until(const struct plan_shape *shape, int64_t at_ns);
+int64_t plan_span_ns(const struct plan_shape *shape);
+
+/* 0, or -1 without memory, and then there is nothing to free. */
+__attribute__((warn_unused_result)) int plan_make(struct plan *plan,
+                                                  const struct plan_shape *shape);
 void plan_free(struct plan *plan);
+
+/* --dry-run: what would be sent and when, as tables; or, `is_json`, an object a line: each arrival
+ * {"number", "due_ns", "item", "repeats"}, where `repeats` is a number or null. 0, or -1 when it
+ * could not be written. */
+__attribute__((warn_unused_result)) int plan_print(const struct plan *plan,
+                                                   const struct plan_shape *shape, bool is_json,
+                                                   FILE *to);
 
 #endif

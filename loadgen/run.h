@@ -1,4 +1,4 @@
-/* One run of loadgen, from the first question to the target to the report. */
+/* What loadgen does, from the first question to the target to the report. */
 #ifndef LOADGEN_RUN_H
 #define LOADGEN_RUN_H
 
@@ -13,6 +13,7 @@
 #define EXIT_USAGE        64
 #define EXIT_UNREACHABLE  69
 #define EXIT_INTERNAL     70
+#define EXIT_THRESHOLD    99
 #define EXIT_INTERRUPTED  130
 
 /* Do what `options` say on `loop`, print the report to `to`, and return the exit code. */

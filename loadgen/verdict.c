@@ -1,4 +1,5 @@
 /* Puts a judgement together: the indexes, the anomalies, and whether the run proves anything. */
+#include "counterexample.h"
 #include "verdict_internal.h"
 
 #include <inttypes.h>
@@ -37,44 +38,12 @@ const char *verdict_kind_name(enum verdict_kind kind) {
     return names[kind];
 }
 
-const char *judge_id(const struct record *record) {
-    return record->order_id[0] != '\0' ? record->order_id : record->key;
-}
-
-static int compare_sale_id(const void *id, const void *sale) {
-    return strcmp(id, ((const struct ledger_sale *)sale)->order_id);
-}
-
-static int compare_order_id(const void *id, const void *order) {
-    return strcmp(id, ((const struct ledger_order *)order)->order_id);
-}
-
-static int compare_record_id(const void *id, const void *record) {
-    return strcmp(id, judge_id(*(const struct record *const *)record));
-}
-
-const struct ledger_sale *judge_find_sale(const struct judge *judge, const char *order_id) {
-    return bsearch(order_id, judge->ledger->sales, judge->ledger->sale_count,
-                   sizeof *judge->ledger->sales, compare_sale_id);
-}
-
-const struct ledger_order *judge_find_order(const struct judge *judge, const char *order_id) {
-    return bsearch(order_id, judge->ledger->orders, judge->ledger->order_count,
-                   sizeof *judge->ledger->orders, compare_order_id);
-}
-
-const struct record *judge_find_record(const struct judge *judge, const char *order_id) {
-    const struct record **found = bsearch(order_id, judge->by_id, judge->recorder->count,
-                                          sizeof(const struct record *), compare_record_id);
-
-    return found ? *found : NULL;
-}
-
 void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const char *format,
                  ...) {
     struct anomaly_found *found = &judge->verdict->found[anomaly];
     va_list arguments;
 
+    judge->has_found[anomaly] = true;
     found->count += count;
     if (found->examples == VERDICT_EXAMPLES)
         return;
@@ -83,50 +52,59 @@ void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const
     va_end(arguments);
 }
 
-static int by_unit(const void *a, const void *b) {
-    const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
-    const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
-
-    if (x->unit != y->unit)
-        return x->unit < y->unit ? -1 : 1;
-    return strcmp(x->at, y->at);
-}
-
-static int by_id(const void *a, const void *b) {
-    return strcmp(judge_id(*(const struct record *const *)a),
-                  judge_id(*(const struct record *const *)b));
-}
-
-static int make_indexes(struct judge *judge) {
-    size_t sales = judge->ledger->sale_count, records = judge->recorder->count;
-
-    judge->by_unit = calloc(sales + 1, sizeof(const struct ledger_sale *));
-    judge->by_id = calloc(records + 1, sizeof(const struct record *));
-    if (judge->by_unit == NULL || judge->by_id == NULL)
-        return -1;
-    for (size_t i = 0; i < sales; i++)
-        judge->by_unit[i] = &judge->ledger->sales[i];
-    qsort(judge->by_unit, sales, sizeof(const struct ledger_sale *), by_unit);
-    for (size_t i = 0; i < records; i++)
-        judge->by_id[i] = &judge->recorder->records[i];
-    qsort(judge->by_id, records, sizeof(const struct record *), by_id);
-    return 0;
-}
-
-static int judge_ledger(const struct verdict_case *judged, struct verdict *verdict) {
-    struct judge judge = {judged->ledger, judged->recorder, verdict, NULL, NULL};
-    int rc = make_indexes(&judge);
+static int judge_product(struct judge *judge) {
+    struct verdict *verdict = judge->verdict;
+    int rc = judge_open(judge);
 
     if (rc == 0) {
-        verdict->sold = (int64_t)judged->ledger->sale_count;
-        verdict->left = judged->ledger->available + judged->ledger->returned;
-        judge_units(&judge);
-        judge_promises(&judge);
-        judge_refusals(&judge);
-        rc = judge_overlaps(&judge);
+        verdict->sold += (int64_t)judge->ledger->sale_count;
+        verdict->left += judge->ledger->available + judge->ledger->returned;
+        judge_units(judge);
+        judge_promises(judge);
+        judge_refusals(judge);
+        rc = judge_rows(judge);
     }
-    free(judge.by_unit);
-    free(judge.by_id);
+    if (rc == 0)
+        rc = judge_overlaps(judge);
+    return rc;
+}
+
+/* Product by product: its purchases are next to each other. */
+static int judge_products(const struct verdict_case *judged, struct purchases *purchases,
+                          struct counterexamples *examples, struct verdict *verdict) {
+    size_t next = 0;
+    int rc = 0;
+
+    for (uint32_t item = 0; item < judged->items && rc == 0; item++) {
+        struct judge judge = {.ledger = &judged->ledgers[item],
+                              .item = item,
+                              .verdict = verdict,
+                              .purchases = &purchases->all[next]};
+
+        while (next < purchases->count && purchases->all[next].requests[0]->item == item)
+            next++;
+        judge.purchase_count = (size_t)(&purchases->all[next] - judge.purchases);
+        rc = judge_product(&judge);
+        if (rc == 0)
+            counterexamples_add(examples, &judge);
+        judge_close(&judge);
+    }
+    return rc;
+}
+
+static int judge_ledgers(const struct verdict_case *judged, struct verdict *verdict) {
+    struct counterexamples *examples = calloc(1, sizeof *examples);
+    struct purchases purchases;
+    int rc = purchases_make(&purchases, judged->recorder);
+
+    if (examples == NULL)
+        rc = -1;
+    if (rc == 0)
+        rc = judge_products(judged, &purchases, examples, verdict);
+    if (rc == 0)
+        counterexamples_choose(examples, verdict);
+    purchases_free(&purchases);
+    free(examples);
     return rc;
 }
 
@@ -143,12 +121,20 @@ __attribute__((format(printf, 2, 3))) static void doubt(struct verdict *verdict,
 
 static void doubt_schedule(const struct recorder *recorder, struct verdict *verdict) {
     double punctual = recorder_punctual(recorder, VERDICT_LATE_NS);
+    double held =
+        recorder->count > 0 ? (double)recorder->late_launches / (double)recorder->count : 0;
 
     if (recorder->count > 0 && recorder->answered == 0) {
         doubt(verdict, "the target answered none of the %zu requests", recorder->count);
         return;
     }
-    if (recorder->lateness.count > 0 && punctual < PUNCTUAL_MIN)
+    if (held > 1 - PUNCTUAL_MIN)
+        doubt(
+            verdict,
+            "the schedule was missed: %.1f %% of the requests waited for --max-in-flight, and 5 %% "
+            "may; raise it or lower --rate",
+            100 * held);
+    else if (recorder->lateness.count > 0 && punctual < PUNCTUAL_MIN)
         doubt(
             verdict,
             "the schedule was missed: %.1f %% of the requests were sent more than 10 ms late, and "
@@ -160,7 +146,12 @@ static void doubt_schedule(const struct recorder *recorder, struct verdict *verd
 }
 
 static void doubt_ledger(const struct verdict_case *judged, struct verdict *verdict) {
-    if (judged->ledger->counted != (int64_t)judged->ledger->sale_count)
+    bool is_moving = false;
+
+    for (size_t i = 0; i < judged->items; i++)
+        is_moving =
+            is_moving || judged->ledgers[i].counted != (int64_t)judged->ledgers[i].sale_count;
+    if (is_moving)
         doubt(verdict, "the ledger was still changing when it was read; raise --drain");
     if (verdict->unsettled > 0)
         doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet; raise --drain",
@@ -184,7 +175,7 @@ static enum verdict_kind conclude(const struct verdict_case *judged,
     }
     if (verdict->reasons > 0)
         return VERDICT_INCONCLUSIVE;
-    return judged->ledger ? VERDICT_VALID : VERDICT_UNJUDGED;
+    return judged->ledgers ? VERDICT_VALID : VERDICT_UNJUDGED;
 }
 
 int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
@@ -194,8 +185,8 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     doubt_schedule(judged->recorder, verdict);
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
-    if (judged->ledger != NULL) {
-        if (judge_ledger(judged, verdict) != 0)
+    if (judged->ledgers != NULL) {
+        if (judge_ledgers(judged, verdict) != 0)
             return -1;
         doubt_ledger(judged, verdict);
     }

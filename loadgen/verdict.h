@@ -19,7 +19,8 @@
     X(GHOST, "GHOST", "a customer was promised a unit that the ledger does not have")              \
     X(ORPHAN, "ORPHAN", "the ledger has a sale whose customer was told no")                        \
     X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
-    X(LEAK, "LEAK", "units left and units sold do not add up to the stock")
+    X(LEAK, "LEAK", "units left and units sold do not add up to the stock")                        \
+    X(STALE, "STALE", "a sale saw a count that a finished sale had already lowered")
 
 enum anomaly {
 #define X(id, name, text) ANOMALY_##id,
@@ -31,7 +32,7 @@ const char *anomaly_name(enum anomaly anomaly);
 const char *anomaly_text(enum anomaly anomaly);
 
 #define VERDICT_EXAMPLES 3
-#define VERDICT_REASONS  6
+#define VERDICT_REASONS  8
 #define VERDICT_TEXT     256
 
 struct anomaly_found {
@@ -39,6 +40,32 @@ struct anomaly_found {
     size_t examples; /* how many of `example` are filled */
     char example[VERDICT_EXAMPLES][VERDICT_TEXT];
 };
+
+#define COUNTEREXAMPLE_OPS   3
+#define COUNTEREXAMPLE_LINES 6
+
+/* One of them, as a picture needs it. Times are those of the round; 0 for what did not happen. */
+struct counterexample_op {
+    char instance[LEDGER_INSTANCE]; /* that made the sale, or "" when none did */
+    int64_t sent_ns, answered_ns;   /* by the client's clock; answered: the first yes, or the no */
+    int64_t ledger_us;              /* when its row was written: the database's wall clock */
+};
+
+/* The fewest operations that no correct sale of this stock could have produced together, in prose.
+ * The prose calls them A, B, C, in the order of `order_id`. */
+struct counterexample {
+    enum anomaly anomaly;
+    uint32_t item;
+    int64_t shard;
+    size_t ops;
+    char order_id[COUNTEREXAMPLE_OPS][UUID_TEXT]; /* of the request or the ledger row */
+    struct counterexample_op op[COUNTEREXAMPLE_OPS];
+    size_t lines;
+    char line[COUNTEREXAMPLE_LINES][VERDICT_TEXT];
+    int64_t from_ns, to_ns; /* when it happened, on the round's clock; 0 when not known */
+};
+
+#define VERDICT_COUNTEREXAMPLES 5
 
 enum verdict_kind {
     VERDICT_VALID,
@@ -53,6 +80,8 @@ struct verdict {
     struct anomaly_found found[ANOMALY_COUNT];
     size_t reasons; /* why INCONCLUSIVE; kept when VIOLATED, too */
     char reason[VERDICT_REASONS][VERDICT_TEXT];
+    size_t counterexamples; /* of different anomalies first */
+    struct counterexample counterexample[VERDICT_COUNTEREXAMPLES];
     int64_t sold;          /* ledger rows */
     int64_t distinct;      /* units among them */
     int64_t left;          /* available + returned */
@@ -63,10 +92,11 @@ struct verdict {
     int64_t overlapping;   /* attempts in such a pair */
 };
 
-/* What is judged. `ledger` is NULL when it could not be read, and `problem` then says why; without
- * a problem either, nobody wants it judged. */
+/* What is judged. `ledgers` has one per product of the round; it is NULL when they could not be
+ * read, and `problem` then says why; without a problem either, nobody wants it judged. */
 struct verdict_case {
-    const struct ledger *ledger;
+    const struct ledger *ledgers;
+    size_t items;
     const struct recorder *recorder;
     const char *problem;
     bool is_interrupted;

@@ -33,16 +33,32 @@ static bool has_competed(const struct record *record) {
            record->outcome == RECORD_BUSY || record->outcome == RECORD_UNKNOWN;
 }
 
+/* From the first request that came near the stock to the first yes, or the last answer. Requests of
+ * one key are one attempt, and do not compete with each other. */
+static bool span_of(const struct purchase *purchase, struct span *span) {
+    bool has_any = false;
+
+    for (size_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase->requests[i];
+
+        if (!has_competed(record))
+            continue;
+        if (!has_any)
+            *span = (struct span){record->sent_ns, record->received_ns, purchase->sale != NULL};
+        has_any = true;
+        if (record->received_ns > span->end)
+            span->end = record->received_ns;
+    }
+    if (has_any && purchase->yes != NULL)
+        span->end = purchase->answered_ns;
+    return has_any;
+}
+
 static size_t collect_spans(const struct judge *judge, struct span *spans) {
     size_t count = 0;
 
-    for (size_t i = 0; i < judge->recorder->count; i++) {
-        const struct record *record = &judge->recorder->records[i];
-
-        if (has_competed(record))
-            spans[count++] = (struct span){record->sent_ns, record->received_ns,
-                                           judge_find_sale(judge, judge_id(record)) != NULL};
-    }
+    for (size_t i = 0; i < judge->purchase_count; i++)
+        count += span_of(&judge->purchases[i], &spans[count]);
     qsort(spans, count, sizeof *spans, by_start);
     return count;
 }
@@ -91,7 +107,7 @@ static void count_pairs(const struct span *spans, size_t count, struct ends *all
 }
 
 int judge_overlaps(struct judge *judge) {
-    size_t size = judge->recorder->count + 1, count;
+    size_t size = judge->purchase_count + 1, count;
     struct span *spans = calloc(size, sizeof *spans);
     struct ends all = {.at = calloc(size, sizeof *all.at)};
     struct ends buyers = {.at = calloc(size, sizeof *buyers.at)};

@@ -62,8 +62,9 @@ static void test_what_cannot_be_prepared_is_refused(void **state) {
 }
 
 static void test_the_embedded_queries_are_all_there(void **state) {
-    static const char *const names[] = {"stock", "twins",       "outside", "duplicates",
-                                        "sales", "sales_count", "orders",  "orders_count"};
+    static const char *const names[] = {"stock",   "rows",        "returned", "twins",
+                                        "outside", "duplicates",  "sales",    "sales_count",
+                                        "orders",  "orders_count"};
 
     (void)state;
     assert_int_equal(parse(audit_text), 0);
@@ -179,14 +180,17 @@ static void add_rows(void) {
         "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 1, 3, 0, 'i-2', 8, "
         "'2126-01-02 10:00:00.5+00'), ('00000000-0000-7000-8000-00000000000a', '%s', 0, 2, 1, "
         "'i-1', 7, '2126-01-02 10:00:00.6+00')");
-    add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence) "
-        "VALUES ('00000000-0000-7000-8000-00000000000c', '%s', 0, 2, 1, 'i-2', 0), "
-        "(gen_random_uuid(), gen_random_uuid(), 0, 99, 0, 'not %s', 0)");
+    /* By a clock that was set back, or by another server's. */
+    add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
+        "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000c', '%s', 0, 2, 1, 'i-2', 0, "
+        "now() - interval '50 s'), "
+        "(gen_random_uuid(), gen_random_uuid(), 0, 99, 0, 'not %s', 0, now())");
     add("INSERT INTO returned_unit (product_id, shard, unit) VALUES ('%s', 0, 1)"
         " -- %s");
-    add("INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance) "
-        "VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 3, 0, 1.00, 'i-2'), "
-        "(gen_random_uuid(), gen_random_uuid(), 98, 0, 1.00, 'not %s')");
+    add("INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance, "
+        "created_at) VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 3, 0, 1.00, 'i-2', "
+        "now() - interval '50 s'), "
+        "(gen_random_uuid(), gen_random_uuid(), 98, 0, 1.00, 'not %s', now())");
 }
 
 static void assert_ledger(const struct ledger *ledger) {
@@ -206,35 +210,116 @@ static void assert_ledger(const struct ledger *ledger) {
     assert_int_equal(ledger->order_count, 1);
     assert_int_equal(ledger->orders[0].unit, 3);
     assert_string_equal(ledger->orders[0].instance, "i-2");
+    assert_int_equal(ledger->row_count, 2);
+    assert_int_equal(ledger->rows[0].first_unit, 1);
+    assert_int_equal(ledger->rows[0].initial, 2);
+    assert_int_equal(ledger->rows[0].available, 1);
+    assert_int_equal(ledger->rows[1].shard, 1);
+    assert_int_equal(ledger->rows[1].first_unit, 3);
+    assert_int_equal(ledger->rows[1].initial, 1);
+    assert_int_equal(ledger->rows[1].available, 0);
+    assert_int_equal(ledger->returned_count, 1);
+    assert_int_equal(ledger->returned_units[0].shard, 0);
+    assert_int_equal(ledger->returned_units[0].unit, 1);
+}
+
+static int64_t database_us(void) {
+    PGresult *result =
+        PQexec(admin, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+    int64_t us;
+
+    assert_int_equal(PQresultStatus(result), PGRES_TUPLES_OK);
+    us = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    PQclear(result);
+    return us;
+}
+
+/* Asked twice, with another connection, the database's time lies between two of ours. */
+static void compare_clocks(void *arg) {
+    int64_t skew_us, before_us, between_us, after_us;
+
+    (void)arg;
+    open_auditor();
+    assert_int_equal(auditor_skew(&auditor, &skew_us), 0);
+    before_us = clock_wall_us();
+    between_us = database_us();
+    after_us = clock_wall_us();
+    /* Half of the fastest round trip is the error; a second of it is forgiven to a busy machine. */
+    assert_true(between_us + skew_us >= before_us - 1000000);
+    assert_true(between_us + skew_us <= after_us + 1000000);
+    auditor_close(&auditor);
+}
+
+static void read_no_clock(void *arg) {
+    int64_t skew_us = 7;
+
+    (void)arg;
+    assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", why, sizeof why),
+                     -1);
+    auditor.query_ms = 50;
+    assert_int_equal(auditor_skew(&auditor, &skew_us), -1);
+    assert_int_equal(skew_us, 7);
+    auditor_close(&auditor);
 }
 
 static void read_hand_made_ledger(void *arg) {
-    struct audit_reading reading;
+    struct ledger ledger;
 
     (void)arg;
     open_auditor();
     create_product();
-    assert_int_equal(auditor_read(&auditor, &product, &reading, why, sizeof why), 0);
-    assert_int_equal(reading.ledger.available, 3); /* never sold from: all of it is there */
-    audit_reading_free(&reading);
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_int_equal(ledger.available, 3); /* never sold from: all of it is there */
+    ledger_free(&ledger);
     add_rows();
-    if (auditor_read(&auditor, &product, &reading, why, sizeof why) != 0)
+    if (auditor_read(&auditor, &product, &ledger, why, sizeof why) != 0)
         fail_msg("%s", why);
-    assert_ledger(&reading.ledger);
-    audit_reading_free(&reading);
+    assert_ledger(&ledger);
+    ledger_free(&ledger);
+    auditor_close(&auditor);
+}
+
+/* Once the auditor waits for the list of returned units, one of them is sold. */
+static void sell_returned(uv_timer_t *timer) {
+    PGresult *waiting = PQexec(admin, "SELECT FROM pg_locks WHERE NOT granted AND relation = "
+                                      "'returned_unit'::regclass");
+    const bool is_waiting = PQntuples(waiting) > 0;
+
+    PQclear(waiting);
+    if (!is_waiting)
+        return;
+    add("DELETE FROM returned_unit; INSERT INTO reservation (order_id, product_id, shard, unit, "
+        "remaining, instance, fence) VALUES (gen_random_uuid(), '%s', 0, 1, 0, '%.3s', 0); COMMIT");
+    uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void read_while_it_changes(void *arg) {
+    struct ledger ledger;
+    uv_timer_t timer;
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    add_rows();
+    run_sql("BEGIN; LOCK TABLE returned_unit");
+    assert_int_equal(uv_timer_init(&loop, &timer), 0);
+    assert_int_equal(uv_timer_start(&timer, sell_returned, 1, 10), 0);
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_ledger(&ledger);
+    ledger_free(&ledger);
     auditor_close(&auditor);
 }
 
 static void read_unknown_product(void *arg) {
-    struct audit_reading reading;
+    struct ledger ledger;
 
     (void)arg;
     open_auditor();
     snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
     snprintf(product.since, sizeof product.since, "-infinity");
-    assert_int_equal(auditor_read(&auditor, &product, &reading, why, sizeof why), -1);
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), -1);
     assert_non_null(strstr(why, "is not in the database"));
-    audit_reading_free(&reading);
+    ledger_free(&ledger);
     auditor_close(&auditor);
 }
 
@@ -260,7 +345,7 @@ static void wait_for_quiet(void *arg) {
     auditor_close(&auditor);
 }
 
-/* Each query that only people run finds its rows: the count is in $1's place of the name. */
+/* Each query that only people run finds its rows. */
 static void run_other_queries(void *arg) {
     static const struct {
         const char *name;
@@ -308,6 +393,11 @@ static void test_a_hand_made_ledger_is_read_as_it_is(void **state) {
     in_fiber(read_hand_made_ledger);
 }
 
+static void test_a_ledger_is_read_as_it_was_at_one_moment(void **state) {
+    (void)state;
+    in_fiber(read_while_it_changes);
+}
+
 static void test_a_product_that_is_not_there_is_told(void **state) {
     (void)state;
     in_fiber(read_unknown_product);
@@ -321,6 +411,16 @@ static void test_waiting_ends_when_each_sale_has_its_order(void **state) {
 static void test_twins_and_units_outside_are_found(void **state) {
     (void)state;
     in_fiber(run_other_queries);
+}
+
+static void test_the_databases_clock_is_compared_with_ours(void **state) {
+    (void)state;
+    in_fiber(compare_clocks);
+}
+
+static void test_a_clock_that_cannot_be_read_is_told(void **state) {
+    (void)state;
+    in_fiber(read_no_clock);
 }
 
 static void test_a_database_that_is_not_there_is_named(void **state) {
@@ -337,10 +437,13 @@ int main(void) {
         cmocka_unit_test(test_the_embedded_queries_are_all_there),
         cmocka_unit_test(test_no_memory_for_queries_is_told),
         ON_POSTGRES(test_a_hand_made_ledger_is_read_as_it_is),
+        ON_POSTGRES(test_a_ledger_is_read_as_it_was_at_one_moment),
         ON_POSTGRES(test_a_product_that_is_not_there_is_told),
         ON_POSTGRES(test_waiting_ends_when_each_sale_has_its_order),
         ON_POSTGRES(test_twins_and_units_outside_are_found),
         ON_POSTGRES(test_a_database_that_is_not_there_is_named),
+        ON_POSTGRES(test_the_databases_clock_is_compared_with_ours),
+        ON_POSTGRES(test_a_clock_that_cannot_be_read_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -54,11 +55,31 @@ static void test_a_process_that_never_pauses_loses_the_priority(void **state) {
     assert_false(punctual_stop());
 }
 
+static int64_t computed_ms(void) {
+    struct timespec used;
+
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used), 0);
+    return used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* It computes for three times as long as it may without a pause. */
+static void test_a_process_that_rests_keeps_the_priority(void **state) {
+    int64_t until_ms = computed_ms() + 600;
+
+    (void)state;
+    if (!start())
+        return;
+    while (computed_ms() < until_ms)
+        punctual_rest(clock_now_ns());
+    assert_true(punctual_stop());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_a_wish_the_priority_is_ordinary),
         cmocka_unit_test(test_the_priority_is_given_back),
         cmocka_unit_test(test_a_process_that_never_pauses_loses_the_priority),
+        cmocka_unit_test(test_a_process_that_rests_keeps_the_priority),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,126 +1,21 @@
 /* The report: what a person reads fits a terminal, and what a program reads is JSON. */
-#include "report.h"
-#include "report_table.h"
+#include "report_fixture.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define MS INT64_C(1000000)
-
-static struct options options;
-static struct round rounds[3];
-static struct report report;
-
-static void fill_round(struct round *round, size_t i) {
-    round->item = &options.list.items[i];
-    round->expectation = &options.expectations[i];
-    snprintf(round->product.id, sizeof round->product.id, "%s",
-             "01900000-0000-7000-8000-000000000001");
-    round->recorder = recorder_make(1);
-    assert_non_null(round->recorder);
-    round->recorder->count = 800;
-    round->recorder->answered = 800;
-    round->recorder->last_ns = 1000 * MS;
-    round->recorder->by_outcome[RECORD_SOLD] = 800;
-    for (int64_t n = 1; n <= 100; n++) {
-        histogram_record(&round->recorder->latency, n * MS);
-        histogram_record(&round->recorder->service, n * MS);
-        histogram_record(&round->recorder->lateness, n * 1000);
-    }
-    round->verdict = (struct verdict){
-        .sold = 800, .distinct = 800, .left = 200, .overlapping = 790, .pairs = 4000};
-}
-
-static void violate(struct verdict *verdict, enum anomaly anomaly, int64_t count,
-                    const char *example) {
-    verdict->kind = VERDICT_VIOLATED;
-    verdict->found[anomaly].count = count;
-    verdict->found[anomaly].examples = 1;
-    snprintf(verdict->found[anomaly].example[0], VERDICT_TEXT, "%s", example);
-}
-
-static int set_up(void **state) {
-    static char text[] = "none,work=1ms", target[] = "http://127.0.0.1:8000", empty[] = "",
-                arrival[] = "poisson", path[] = "/orders", work[] = "2ms";
-    static const struct strategy_option none[] = {{NULL, NULL}};
-    char why[128];
-
-    (void)state;
-    options = (struct options){.strategies = text,
-                               .rate = 800,
-                               .requests = 800,
-                               .stock = 1000,
-                               .seed = 1,
-                               .arrival = arrival,
-                               .target = target,
-                               .path = path,
-                               .name = empty,
-                               .work = work,
-                               .wait = empty,
-                               .ttl = empty};
-    assert_int_equal(strategy_list_parse("none,redis,ttl=2s,fail=after-read:pause=4s@100,atomic",
-                                         none, &options.list, why, sizeof why),
-                     0);
-    assert_int_equal(
-        expect_parse("none=TWIN", &options.list, options.expectations, why, sizeof why), 0);
-    for (size_t i = 0; i < 3; i++)
-        fill_round(&rounds[i], i);
-    violate(&rounds[0].verdict, ANOMALY_TWIN, 431,
-            "unit 788 sold twice: order 01900000-0000-7000-8000-000000000001 by inventory-1 at "
-            "10:01:02.123, order 01900000-0000-7000-8000-000000000002 by inventory-2 at "
-            "10:01:02.124");
-    violate(&rounds[0].verdict, ANOMALY_EARLY_SOLD_OUT, 3, "request x was told sold out");
-    violate(&rounds[0].verdict, ANOMALY_LEAK, 31, "12 left + 0 returned + 3 units sold is 15");
-    rounds[1].verdict.kind = VERDICT_INCONCLUSIVE;
-    rounds[1].verdict.reasons = 1;
-    snprintf(rounds[1].verdict.reason[0], VERDICT_TEXT, "the schedule was missed");
-    report = (struct report){.options = &options, .rounds = rounds, .count = 3, .exit_code = 2};
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    for (size_t i = 0; i < 3; i++)
-        recorder_free(rounds[i].recorder);
-    memset(rounds, 0, sizeof rounds);
-    return 0;
-}
-
-/* What `write` prints of the report; free() it. */
-static char *printed(int (*write)(const struct report *, FILE *)) {
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    assert_non_null(to);
-    assert_int_equal(write(&report, to), 0);
-    assert_int_equal(fclose(to), 0);
-    return text;
-}
-
-static void assert_fits(char *text) {
-    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        if (table_width(line) > REPORT_COLUMNS)
-            fail_msg("%zu columns: %s", table_width(line), line);
-    }
-}
+#include <pty.h>
+#include <unistd.h>
 
 static void test_the_text_says_what_was_found(void **state) {
     char *text = printed(report_text);
 
     (void)state;
     assert_non_null(strstr(text, "VIOLATED TWIN"));
-    assert_non_null(strstr(text, "none: TWIN, 431 times: one unit was sold twice"));
+    assert_non_null(strstr(text, "  TWIN, 431 times: one unit was sold twice"));
     assert_non_null(strstr(text, "unit 788 sold twice"));
-    assert_non_null(strstr(text, ": inconclusive: the schedule was missed"));
-    assert_non_null(strstr(text, "atomic: no anomaly in 790 overlapping attempts"));
+    assert_non_null(strstr(text, "\n    unit 788 sold twice"));
+    assert_non_null(strstr(text, "none: VIOLATED, as expected\n"));
+    assert_non_null(strstr(text, ": INCONCLUSIVE\n  the schedule was missed\n"));
+    assert_non_null(strstr(text, "\natomic: VALID: no anomaly in 790 overlapping attempts"));
     assert_non_null(strstr(text, "0.38 % (3/n)"));
     assert_null(strstr(text, "safe"));
     free(text);
@@ -140,11 +35,131 @@ static void test_large_numbers_fit_too(void **state) {
     (void)state;
     options.stock = options.requests = rounds[1].verdict.sold = 9999999;
     rounds[1].verdict.left = rounds[1].verdict.refused_early = 9999999;
-    rounds[1].recorder->count = rounds[1].recorder->by_outcome[RECORD_BUSY] = 9999999;
-    rounds[1].recorder->by_outcome[RECORD_UNKNOWN] = 9999999;
+    results[1].total->count = results[1].total->by_outcome[RECORD_BUSY] = 9999999;
+    results[1].total->by_outcome[RECORD_UNKNOWN] = 9999999;
+    cost(results[1].total);
+    results[1].count = 2;
+    results[1].rounds[1] = results[1].rounds[0];
+    spread(&results[1].p50_ms, 1, 10400, 99999);
+    spread(&results[1].p99_ms, 1, 10400, 99999);
+    spread(&results[1].rate, 10000, 10000, 10000);
     text = printed(report_text);
     assert_fits(text);
     free(text);
+}
+
+static void test_repeats_show_the_median_and_the_range_below(void **state) {
+    (void)state;
+    assert_silent_on("median");
+    results[2].count = 3;
+    results[2].rounds[1] = results[2].rounds[2] = results[2].rounds[0];
+    spread(&results[2].p50_ms, 0.4, 3.25, 11);
+    spread(&results[2].p99_ms, 900, 1250, 10400);
+    spread(&results[2].rate, 700.4, 750, 801);
+    assert_tells("3.2 ms 1.2 s 750 yes 0.4–11 0.9–10 700–801");
+    assert_says("800/3000");
+    assert_says("the median of the rounds");
+}
+
+static void test_a_range_is_in_the_unit_of_its_median(void **state) {
+    static const struct {
+        struct spread ms;
+        const char *text;
+    } cases[] = {{{.min = 12, .median = 15, .max = 19}, "12–19"},
+                 {{.min = 0.85, .median = 1.2, .max = 9.96}, "0.8–10"},
+                 {{.min = 0.2, .median = 0.5, .max = 1.2}, "200–1200"},
+                 {{.min = 900, .median = 1000, .max = 1100}, "0.9–1.1"},
+                 {{.min = 0, .median = 0, .max = 0}, "0–0"}};
+    char text[REPORT_RANGE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(report_range(text, &cases[i].ms), cases[i].text);
+}
+
+static void test_what_it_cost_is_told_only_when_it_is_known(void **state) {
+    (void)state;
+    assert_silent_on("what it cost");
+    cost(results[1].total);
+    assert_says("what it cost");
+    assert_tells("40 ms 40 ms 3.0 ms 1.0 ms 2.5 2.1 0.5");
+    assert_tells("atomic - - - - - - - - - ");
+    cost(results[2].total);
+    results[2].total->by_outcome[RECORD_SOLD] = 0;
+    assert_tells("atomic 40 ms 40 ms 3.0 ms 1.0 ms 2.5 2.1 - ");
+}
+
+static void test_columns_that_say_nothing_are_left_out(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        results[i].verdict.refused_early = 0;
+    assert_silent_on(" busy");
+    assert_silent_on(" unknown");
+    assert_silent_on(" early");
+    assert_says(" oversold");
+    results[1].total->by_outcome[RECORD_BUSY] = 3;
+    assert_says(" busy ");
+    assert_says("; busy: told that nothing was sold; p50");
+    cost(results[2].total);
+    memset(results[2].total->locks, 0, sizeof results[2].total->locks);
+    results[2].total->wait.count = results[2].total->hold.count = 0;
+    assert_tells("what it cost commit p50 Postgres Redis retries none");
+    assert_silent_on("ceiling:");
+}
+
+static void test_a_round_without_an_answer_has_no_times(void **state) {
+    (void)state;
+    histogram_reset(&results[2].total->latency);
+    assert_tells("800/1000 0 0 200 - - - yes");
+}
+
+static void test_words_of_any_length_are_printed_whole(void **state) {
+    char *text = NULL, word[400];
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(to);
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    table_print_wrapped(word, 2, 20, to);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(strncmp(text, word, sizeof word - 1), 0);
+    assert_string_equal(text + sizeof word - 1, "\n");
+    free(text);
+}
+
+static void test_only_a_terminal_is_coloured(void **state) {
+    static char terminal[] = "TERM=xterm", dumb[] = "TERM=dumb";
+    char text[65536];
+    int controller, fd;
+    ssize_t length;
+    FILE *to;
+
+    (void)state;
+    assert_silent_on("\033");
+    assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
+    to = fdopen(fd, "w");
+    assert_non_null(to);
+    assert_int_equal(putenv(terminal), 0);
+    (void)unsetenv("NO_COLOR");
+    fprintf(to, "%d", table_is_coloured(to));
+    assert_int_equal(putenv(dumb), 0);
+    fprintf(to, "%d", table_is_coloured(to));
+    assert_int_equal(putenv(terminal), 0);
+    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
+    fprintf(to, "%d", table_is_coloured(to));
+    assert_int_equal(setenv("NO_COLOR", "", 1), 0);
+    fprintf(to, "%d ", table_is_coloured(to));
+    table_print(&(struct table_row){.cell = {"a", "no", "b"}, .colour = {NULL, TABLE_RED, NULL}}, 1,
+                3, 80, to);
+    assert_int_equal(fflush(to), 0);
+    length = read(controller, text, sizeof text - 1);
+    assert_true(length > 0);
+    text[length] = '\0';
+    assert_string_equal(text, "1001 a  \033[31mno\033[0m  b\r\n");
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(close(controller), 0);
 }
 
 static void test_the_json_has_what_the_text_has(void **state) {
@@ -187,13 +202,18 @@ static void test_durations_are_for_humans(void **state) {
         assert_string_equal(report_duration(text, cases[i].ns), cases[i].text);
 }
 
-#define REPORTED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         REPORTED(test_the_text_says_what_was_found),
         REPORTED(test_no_line_is_wider_than_a_terminal),
         REPORTED(test_large_numbers_fit_too),
+        REPORTED(test_repeats_show_the_median_and_the_range_below),
+        cmocka_unit_test(test_a_range_is_in_the_unit_of_its_median),
+        REPORTED(test_what_it_cost_is_told_only_when_it_is_known),
+        REPORTED(test_columns_that_say_nothing_are_left_out),
+        REPORTED(test_a_round_without_an_answer_has_no_times),
+        cmocka_unit_test(test_words_of_any_length_are_printed_whole),
+        REPORTED(test_only_a_terminal_is_coloured),
         REPORTED(test_the_json_has_what_the_text_has),
         cmocka_unit_test(test_durations_are_for_humans),
     };

@@ -1,130 +1,19 @@
 /* The open loop against a server in this process: on time whatever the answers, each request once.
  */
-#include "sender.h"
+#include "sender_fixture.h"
 
-#include "http_server.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define BODY "{\"product_id\":\"01900000-0000-7000-8000-000000000001\"}"
-
-static uv_loop_t loop;
-static struct http_server *server;
-static struct plan plan;
-static struct recorder *recorder;
-static struct sender sender;
-static int sender_rc;
-static http_handler answer;
-static int64_t answer_ms; /* how long the server takes */
-static unsigned served;   /* requests that the server has begun */
-static uv_timer_t stopper;
-
-/* A sale of unit 7 to the key that asked. */
-static void sell(struct http_exchange *exchange, void *data) {
-    const char *key = http_header(exchange, "Idempotency-Key");
-    size_t length;
-
-    (void)data;
-    served++;
-    assert_non_null(key);
-    assert_string_equal(http_body(exchange, &length), BODY);
-    if (answer_ms > 0)
-        fiber_sleep(&loop, (uint64_t)answer_ms);
-    http_reply_json(exchange, 201, json_pack("{s:s, s:i}", "order_id", key, "unit", 7));
-}
+#include "http_client.h"
 
 static void refuse(struct http_exchange *exchange, void *data) {
-    static const int statuses[] = {409, 503, 504, 422, 500, 201};
+    static const int statuses[] = {409, 503, 504, 422, 500, 502, 201};
 
     (void)data;
-    http_reply(exchange, statuses[served++ % 6], "text/plain", "what?", 5);
+    http_reply(exchange, statuses[served++ % 7], "text/plain", "what?", 5);
 }
 
 static void drop(struct http_exchange *exchange, void *data) {
     (void)data;
     http_reply_drop(exchange);
-}
-
-static void on_request(struct http_exchange *exchange, void *data) {
-    answer(exchange, data);
-}
-
-static int set_up(void **state) {
-    static const struct http_route routes[] = {{"POST", "/orders", on_request}, {0}};
-    struct http_server_options options = {.routes = routes};
-
-    (void)state;
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(http_server_open(&server, &loop, &options), 0);
-    assert_int_equal(http_server_listen(server, "127.0.0.1", 0), 0);
-    assert_int_equal(uv_timer_init(&loop, &stopper), 0);
-    answer = sell;
-    answer_ms = served = 0;
-    sender = (struct sender){.loop = &loop,
-                             .host = "127.0.0.1",
-                             .port = http_server_port(server),
-                             .path = "/orders",
-                             .body = BODY,
-                             .plan = &plan,
-                             .timeout_ms = 10000,
-                             .connections = 100};
-    return 0;
-}
-
-static void plan_requests(size_t count, int64_t rate) {
-    assert_int_equal(plan_make(&plan, count, rate, PLAN_CONSTANT, 1), 0);
-    recorder = recorder_make(count);
-    assert_non_null(recorder);
-    sender.recorder = recorder;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    fiber_cleanup();
-    recorder_free(recorder);
-    recorder = NULL;
-    plan_free(&plan);
-    return uv_loop_close(&loop);
-}
-
-static void on_server_closed(void *data) {
-    (void)data;
-    server = NULL;
-}
-
-static void close_server(void) {
-    if (server != NULL)
-        http_server_close(server, on_server_closed, NULL);
-}
-
-static void send_all(void *arg) {
-    (void)arg;
-    sender_rc = sender_run(&sender);
-    if (!uv_is_closing((uv_handle_t *)&stopper))
-        uv_close((uv_handle_t *)&stopper, NULL);
-    close_server();
-}
-
-static void run(void) {
-    assert_int_equal(fiber_start(send_all, NULL), 0);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(fiber_alive(), 0);
-}
-
-static void assert_outcomes(enum record_outcome outcome, size_t count) {
-    size_t counted = 0;
-
-    assert_int_equal(recorder->by_outcome[outcome], count);
-    for (size_t i = 0; i < recorder->count; i++)
-        counted += recorder->records[i].outcome == outcome;
-    assert_int_equal(counted, count);
 }
 
 static void test_each_request_is_sent_once_and_recorded(void **state) {
@@ -142,7 +31,7 @@ static void test_each_request_is_sent_once_and_recorded(void **state) {
         assert_int_equal(record->unit, 7);
         assert_int_equal(record->status, 201);
         assert_string_equal(record->order_id, record->key);
-        assert_int_equal(record->planned_ns, plan.due_ns[i]);
+        assert_int_equal(record->planned_ns, plan.arrivals[record->number].due_ns);
         assert_true(record->sent_ns >= record->planned_ns);
         assert_true(record->received_ns > record->sent_ns);
         assert_true(i == 0 || strcmp(record->key, recorder->records[i - 1].key) != 0);
@@ -163,15 +52,15 @@ static void test_late_answers_delay_no_request(void **state) {
 static void test_answers_have_their_outcomes(void **state) {
     (void)state;
     answer = refuse;
-    plan_requests(60, 2000);
+    plan_requests(70, 2000);
     run();
     assert_outcomes(RECORD_SOLD_OUT, 10);
     assert_outcomes(RECORD_BUSY, 10);
-    assert_outcomes(RECORD_UNKNOWN, 10);
+    assert_outcomes(RECORD_UNKNOWN, 20);
     assert_outcomes(RECORD_REFUSED, 10);
     assert_outcomes(RECORD_FAILED, 10);
     assert_outcomes(RECORD_SOLD, 10);
-    for (size_t i = 0; i < 60; i++)
+    for (size_t i = 0; i < 70; i++)
         assert_int_equal(recorder->records[i].unit, -1);
 }
 
@@ -185,52 +74,170 @@ static void test_dropped_replies_are_unknown(void **state) {
     assert_int_equal(recorder->latency.count, 20);
 }
 
-static void test_lost_replies_are_samples_of_the_timeout(void **state) {
-    (void)state;
-    answer_ms = 1000;
-    sender.timeout_ms = 50;
-    plan_requests(10, 2000);
-    run();
-    assert_outcomes(RECORD_UNKNOWN, 10);
-    assert_int_equal(recorder->latency.count, 10);
-    assert_true(recorder->latency.min >= 49000000);
+/* The product asked for, as the last digit of its id, is the unit. */
+static void sell_item(struct http_exchange *exchange, void *data) {
+    size_t length;
+    const char *body = http_body(exchange, &length);
+
+    (void)data;
+    served++;
+    assert_int_equal(length, strlen(BODY));
+    http_reply_json(exchange, 201,
+                    json_pack("{s:s, s:i}", "order_id", http_header(exchange, "Idempotency-Key"),
+                              "unit", body[length - 3] - '0'));
 }
 
-static void test_a_dead_target_is_recorded(void **state) {
+static void test_each_arrival_asks_for_its_product(void **state) {
+    struct plan_shape shape = shape_of(200, 2000);
+    size_t asked[3] = {0};
+
     (void)state;
-    sender.port = 1;
-    plan_requests(20, 2000);
+    answer = sell_item;
+    sender.items = 3;
+    shape.items = 3;
+    plan_shape(&shape);
     run();
-    assert_int_equal(sender_rc, 0);
-    assert_outcomes(RECORD_UNREACHED, 20);
-    assert_int_equal(recorder->latency.count, 0);
+    assert_outcomes(RECORD_SOLD, 200);
+    for (size_t i = 0; i < 200; i++) {
+        const struct record *record = &recorder->records[i];
+
+        assert_int_equal(record->item, plan.arrivals[record->number].item);
+        assert_int_equal(record->unit, record->item + 1);
+        asked[record->item]++;
+    }
+    assert_true(asked[0] > 0 && asked[1] > 0 && asked[2] > 0);
 }
 
-/* Two may be under way and two may wait; the others find no room. */
-static void test_requests_without_room_are_unsent(void **state) {
+static void test_a_repeat_sends_the_key_again(void **state) {
+    struct plan_shape shape = shape_of(500, 5000);
+    size_t repeats = 0;
+
     (void)state;
-    sender.connections = 2;
-    answer_ms = 300;
-    plan_requests(10, 10000);
+    shape.dup_rate = 0.3;
+    plan_shape(&shape);
     run();
-    assert_outcomes(RECORD_UNSENT, 6);
-    assert_outcomes(RECORD_SOLD, 4);
+    assert_outcomes(RECORD_SOLD, plan.count);
+    for (size_t i = 0; i < plan.count; i++) {
+        size_t first = plan.arrivals[i].repeats;
+
+        assert_int_equal(record_of(i)->is_repeat, first != i);
+        if (first == i)
+            continue;
+        repeats++;
+        assert_string_equal(record_of(i)->key, record_of(first)->key);
+        assert_true(record_of(i)->sent_ns >= record_of(first)->sent_ns);
+    }
+    assert_int_equal(repeats, plan.count - 500);
+    assert_true(repeats > 100);
 }
 
-static void on_stop(uv_timer_t *timer) {
-    (void)timer;
-    sender_stop(&sender, 20);
-    sender_stop(&sender, 20);
+static void test_arrivals_beyond_the_limit_are_launched_late_in_order(void **state) {
+    (void)state;
+    plan_requests(30, 1000);
+    sender.max_in_flight = 5;
+    answer_ms = 20;
+    run();
+    assert_outcomes(RECORD_SOLD, 30);
+    assert_true(most_serving <= 5);
+    assert_true(recorder->late_launches > 0 && recorder->late_launches <= 25);
+    assert_true(recorder->lateness.max > 20000000); /* six lots of 20 ms, in 30 ms */
+    for (size_t i = 1; i < 30; i++)
+        assert_true(record_of(i)->sent_ns >= record_of(i - 1)->sent_ns);
 }
 
-static void test_a_stop_gives_up_what_is_under_way(void **state) {
+/* The last is due when all that was held has long been answered. */
+static void test_after_the_limit_sending_is_on_time_again(void **state) {
     (void)state;
-    answer_ms = 3000;
-    plan_requests(10000, 100);
-    assert_int_equal(uv_timer_start(&stopper, on_stop, 200, 0), 0);
+    plan_requests(9, 10000);
+    plan.arrivals[8].due_ns = 2000000000;
+    sender.max_in_flight = 2;
+    answer_ms = 20;
     run();
-    assert_true(recorder->count > 0 && recorder->count < 10000);
-    assert_outcomes(RECORD_UNKNOWN, recorder->count);
+    assert_outcomes(RECORD_SOLD, 9);
+    assert_in_range(recorder->late_launches, 1, 6);
+    assert_true(record_of(8)->sent_ns >= record_of(8)->planned_ns);
+}
+
+static void on_turn(uv_check_t *check) {
+    ++*(size_t *)check->data;
+}
+
+static void test_between_planned_moments_the_loop_sleeps(void **state) {
+    size_t turns = 0;
+    uv_check_t check = {.data = &turns};
+
+    (void)state;
+    plan_requests(2, 10000);
+    plan.arrivals[1].due_ns = 1000000000;
+    assert_int_equal(uv_check_init(&loop, &check), 0);
+    assert_int_equal(uv_check_start(&check, on_turn), 0);
+    uv_unref((uv_handle_t *)&check);
+    run();
+    uv_close((uv_handle_t *)&check, NULL);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_outcomes(RECORD_SOLD, 2);
+    assert_in_range(turns, 1, 5000);
+}
+
+static uint64_t opened; /* connections, when the first request came */
+
+static void note_opened(struct http_exchange *exchange, void *data) {
+    struct http_client_stats stats;
+
+    http_client_stats(sender.client, &stats);
+    if (served == 0)
+        opened = stats.opened;
+    sell(exchange, data);
+}
+
+/* As many as come within 50 ms, as are allowed, and as may be in flight. */
+static void test_connections_are_open_before_the_first_request(void **state) {
+    static const struct {
+        unsigned connections, opened;
+        size_t max_in_flight;
+    } cases[] = {{100, 11, 0}, {4, 4, 0}, {100, 3, 3}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (i > 0)
+            assert_int_equal(set_up(state), 0);
+        answer = note_opened;
+        plan_requests(30, 200);
+        sender.connections = cases[i].connections;
+        sender.max_in_flight = cases[i].max_in_flight;
+        run();
+        assert_int_equal(opened, cases[i].opened);
+        assert_outcomes(RECORD_SOLD, 30);
+        if (i + 1 < sizeof cases / sizeof *cases)
+            assert_int_equal(tear_down(state), 0);
+    }
+}
+
+/* Each is due right after its first sending, which may still be held. */
+static void test_a_repeat_waits_for_its_first_at_the_limit(void **state) {
+    struct plan_shape shape = shape_of(15, 1000);
+
+    (void)state;
+    shape.dup_rate = 1;
+    plan_shape(&shape);
+    for (size_t i = 0; i < plan.count; i++)
+        plan.arrivals[i].due_ns /= 100;
+    sender.max_in_flight = 2;
+    answer_ms = 5;
+    run();
+    assert_outcomes(RECORD_SOLD, 30);
+    assert_int_equal(recorder->sold_again, 15);
+    for (size_t i = 0; i < 30; i++)
+        assert_true(record_of(i)->sent_ns >= record_of(plan.arrivals[i].repeats)->sent_ns);
+}
+
+static void test_a_limit_that_is_not_reached_delays_nothing(void **state) {
+    (void)state;
+    plan_requests(30, 1000);
+    sender.max_in_flight = 30;
+    answer_ms = 50;
+    run();
+    assert_outcomes(RECORD_SOLD, 30);
+    assert_int_equal(recorder->late_launches, 0);
 }
 
 static void test_an_empty_plan_sends_nothing(void **state) {
@@ -241,18 +248,20 @@ static void test_an_empty_plan_sends_nothing(void **state) {
     assert_int_equal(served, 0);
 }
 
-#define SENT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         SENT(test_each_request_is_sent_once_and_recorded),
         SENT(test_late_answers_delay_no_request),
         SENT(test_answers_have_their_outcomes),
         SENT(test_dropped_replies_are_unknown),
-        SENT(test_lost_replies_are_samples_of_the_timeout),
-        SENT(test_a_dead_target_is_recorded),
-        SENT(test_requests_without_room_are_unsent),
-        SENT(test_a_stop_gives_up_what_is_under_way),
+        SENT(test_each_arrival_asks_for_its_product),
+        SENT(test_a_repeat_sends_the_key_again),
+        SENT(test_arrivals_beyond_the_limit_are_launched_late_in_order),
+        SENT(test_after_the_limit_sending_is_on_time_again),
+        SENT(test_between_planned_moments_the_loop_sleeps),
+        SENT(test_connections_are_open_before_the_first_request),
+        SENT(test_a_repeat_waits_for_its_first_at_the_limit),
+        SENT(test_a_limit_that_is_not_reached_delays_nothing),
         SENT(test_an_empty_plan_sends_nothing),
     };
 

@@ -55,7 +55,7 @@ static void test_a_ledger_that_moved_while_it_was_read_is_inconclusive(void **st
 static void test_a_ledger_that_could_not_be_read_is_inconclusive(void **state) {
     (void)state;
     sell(10);
-    judged.ledger = NULL;
+    judged.ledgers = NULL;
     judged.problem = "the ledger could not be read";
     assert_kind(VERDICT_INCONCLUSIVE);
     assert_string_equal(verdict.reason[0], "the ledger could not be read");
@@ -64,7 +64,7 @@ static void test_a_ledger_that_could_not_be_read_is_inconclusive(void **state) {
 static void test_a_run_that_nobody_wants_judged_is_not(void **state) {
     (void)state;
     sell(10);
-    judged.ledger = NULL;
+    judged.ledgers = NULL;
     assert_kind(VERDICT_UNJUDGED);
 }
 
@@ -150,6 +150,15 @@ static void test_two_refusals_do_not_compete(void **state) {
     assert_int_equal(verdict.overlapping, 3);
 }
 
+static void test_who_is_told_busy_competes(void **state) {
+    (void)state;
+    sell(10);
+    request(RECORD_BUSY);
+    request(RECORD_UNREACHED);
+    judge();
+    assert_int_equal(verdict.pairs, 1);
+}
+
 static void test_overlapping_pairs_are_counted(void **state) {
     static const int64_t spans[][2] = {{1, 10}, {2, 3}, {3, 4}, {9, 12}, {20, 21}};
 
@@ -221,6 +230,7 @@ int main(void) {
         JUDGED(test_a_ledger_that_does_not_become_quiet_is_inconclusive),
         JUDGED(test_a_run_that_sold_nothing_is_inconclusive),
         JUDGED(test_two_refusals_do_not_compete),
+        JUDGED(test_who_is_told_busy_competes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

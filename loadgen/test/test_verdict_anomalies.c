@@ -27,6 +27,18 @@ static void test_more_sales_than_stock_is_an_oversell(void **state) {
     assert_int_equal(verdict.kind, VERDICT_VIOLATED);
 }
 
+static void test_of_sales_beyond_the_stock_the_more_count(void **state) {
+    (void)state;
+    ledger.initial = 2;
+    ledger.available = 2;
+    sell(2);
+    sell(3);
+    sell(4);
+    judge();
+    assert_int_equal(verdict.found[ANOMALY_OVERSELL].count, 2);
+    assert_non_null(strstr(verdict.found[ANOMALY_OVERSELL].example[0], "the stock is 1 to 2"));
+}
+
 static void test_a_unit_that_never_was_is_an_oversell(void **state) {
     (void)state;
     sell(11);
@@ -45,18 +57,23 @@ static void test_a_unit_returned_after_the_last_refusal_is_no_undersell(void **s
     for (int64_t unit = 10; unit > 1; unit--)
         sell(unit);
     ledger.available = 0;
-    ledger.returned = 1;
+    returned_row(0, 1);
     request(RECORD_SOLD_OUT);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.left, 1);
+}
+
+static void move(struct record *record, int64_t sent_ns) {
+    record->sent_ns = sent_ns;
+    record->received_ns = sent_ns + 3 * MS;
 }
 
 static void sell_after_a_refusal(int64_t sent_ns) {
     for (int64_t unit = 10; unit > 2; unit--)
         sell(unit);
     request(RECORD_SOLD_OUT)->received_ns = 20 * MS;
-    sell(2)->sent_ns = sent_ns;
-    sell(1)->sent_ns = sent_ns - MS;
+    move(sell(2), sent_ns);
+    move(sell(1), sent_ns - MS);
 }
 
 static void test_a_refusal_before_a_later_buyer_was_sent_is_early(void **state) {
@@ -64,6 +81,13 @@ static void test_a_refusal_before_a_later_buyer_was_sent_is_early(void **state) 
     sell_after_a_refusal(20 * MS + 1);
     assert_only(ANOMALY_EARLY_SOLD_OUT, 1);
     assert_int_equal(verdict.refused_early, 1);
+}
+
+static void test_a_refusal_after_the_last_buyer_was_sent_is_not_early(void **state) {
+    (void)state;
+    sell_after_a_refusal(20 * MS + 1);
+    request(RECORD_SOLD_OUT)->received_ns = 20 * MS + 1;
+    assert_only(ANOMALY_EARLY_SOLD_OUT, 1);
 }
 
 static void test_a_refusal_while_the_buyer_was_on_its_way_is_not_early(void **state) {
@@ -93,7 +117,7 @@ static void test_an_unknown_outcome_that_bought_later_shows_an_early_refusal(voi
 
     (void)state;
     sell_after_a_refusal(20 * MS + 1);
-    record = &recorder->records[recorder->count - 2];
+    record = &recorder->room[recorder->count - 2];
     record->outcome = RECORD_UNKNOWN;
     record->order_id[0] = '\0';
     assert_only(ANOMALY_EARLY_SOLD_OUT, 1);
@@ -129,6 +153,13 @@ static void test_an_order_without_a_sale_is_a_ghost(void **state) {
     (void)state;
     request(RECORD_UNKNOWN);
     order_row(0, 10);
+    assert_only(ANOMALY_GHOST, 1);
+}
+
+static void test_an_order_of_unknown_outcome_for_another_unit_is_a_ghost(void **state) {
+    (void)state;
+    sell(10)->outcome = RECORD_UNKNOWN;
+    orders[0].unit = 9;
     assert_only(ANOMALY_GHOST, 1);
 }
 
@@ -197,7 +228,7 @@ static void test_one_key_with_two_orders_is_a_duplicate(void **state) {
 static void test_one_order_with_two_ledger_rows_is_a_duplicate(void **state) {
     (void)state;
     sell(10);
-    ledger_row(0, 9)->order_id = ids[0];
+    memcpy(ledger_row(0, 9)->order_id, ids[0], UUID_TEXT);
     ledger.available--;
     judge();
     assert_int_equal(verdict.found[ANOMALY_DUPLICATE].count, 1);
@@ -242,15 +273,18 @@ int main(void) {
         JUDGED(test_one_unit_in_two_orders_is_a_twin),
         JUDGED(test_more_sales_than_stock_is_an_oversell),
         JUDGED(test_a_unit_that_never_was_is_an_oversell),
+        JUDGED(test_of_sales_beyond_the_stock_the_more_count),
         JUDGED(test_units_left_after_a_refusal_are_an_undersell),
         JUDGED(test_a_unit_returned_after_the_last_refusal_is_no_undersell),
         JUDGED(test_a_refusal_before_a_later_buyer_was_sent_is_early),
         JUDGED(test_a_refusal_while_the_buyer_was_on_its_way_is_not_early),
+        JUDGED(test_a_refusal_after_the_last_buyer_was_sent_is_not_early),
         JUDGED(test_a_promise_without_a_ledger_row_is_a_ghost),
         JUDGED(test_a_promise_of_another_unit_is_a_ghost),
         JUDGED(test_a_promise_that_was_not_recorded_is_a_ghost),
         JUDGED(test_an_order_for_another_unit_is_a_ghost),
         JUDGED(test_an_order_without_a_sale_is_a_ghost),
+        JUDGED(test_an_order_of_unknown_outcome_for_another_unit_is_a_ghost),
         JUDGED(test_one_order_for_two_customers_is_a_ghost),
         JUDGED(test_a_sale_whose_customer_was_told_no_is_an_orphan),
         JUDGED(test_a_sale_that_nobody_asked_for_is_an_orphan),

@@ -23,6 +23,7 @@ static struct recorder *recorder;
 static struct ledger ledger;
 static struct ledger_sale sales[ROOM];
 static struct ledger_order orders[ROOM];
+static struct ledger_returned returned_units[ROOM];
 static char ids[ROOM][UUID_TEXT];
 static struct verdict verdict;
 static struct verdict_case judged;
@@ -34,8 +35,12 @@ static inline int set_up(void **state) {
     for (int i = 0; i < ROOM; i++)
         snprintf(ids[i], sizeof ids[i], "01900000-0000-7000-8000-%012d", i);
     memset(&verdict, 0, sizeof verdict);
-    ledger = (struct ledger){.initial = 10, .available = 10, .sales = sales, .orders = orders};
-    judged = (struct verdict_case){.ledger = &ledger, .recorder = recorder};
+    ledger = (struct ledger){.initial = 10,
+                             .available = 10,
+                             .sales = sales,
+                             .orders = orders,
+                             .returned_units = returned_units};
+    judged = (struct verdict_case){.ledgers = &ledger, .items = 1, .recorder = recorder};
     return 0;
 }
 
@@ -47,8 +52,10 @@ static inline int tear_down(void **state) {
 
 static inline struct record *request(enum record_outcome outcome) {
     size_t number = recorder->count;
-    struct record *record = recorder_next(recorder, (int64_t)number * MS);
+    struct record *record = &recorder->room[recorder->ended++];
 
+    recorder->records = recorder->room;
+    recorder_begin(recorder, record, (int64_t)number * MS, NULL);
     memcpy(record->key, ids[number], UUID_TEXT);
     record->outcome = outcome;
     recorder->by_outcome[outcome]++;
@@ -68,19 +75,26 @@ static inline struct ledger_sale *ledger_row(int number, int64_t unit) {
     for (size_t i = 0; i < ledger.sale_count; i++)
         is_first = is_first && sales[i].unit != unit;
     ledger.sale_count++;
-    *sale = (struct ledger_sale){.order_id = ids[number],
-                                 .unit = unit,
-                                 .remaining = unit - 1,
-                                 .instance = number % 2 ? "inventory-2" : "inventory-1",
-                                 .at = "2026-11-21T10:01:02.123456Z"};
+    *sale = (struct ledger_sale){
+        .unit = unit, .remaining = unit - 1, .at = "2026-11-21T10:01:02.123456Z"};
+    snprintf(sale->instance, sizeof sale->instance, "inventory-%d", number % 2 + 1);
+    memcpy(sale->order_id, ids[number], UUID_TEXT);
     ledger.counted++;
     ledger.units += is_first;
     return sale;
 }
 
 static inline void order_row(int number, int64_t unit) {
-    orders[ledger.order_count++] = (struct ledger_order){
-        .order_id = ids[number], .unit = unit, .at = "2026-11-21T10:01:02.124456Z"};
+    struct ledger_order *order = &orders[ledger.order_count++];
+
+    *order = (struct ledger_order){
+        .unit = unit, .instance = "inventory-1", .at = "2026-11-21T10:01:02.124456Z"};
+    memcpy(order->order_id, ids[number], UUID_TEXT);
+}
+
+static inline void returned_row(int64_t shard, int64_t unit) {
+    returned_units[ledger.returned_count++] = (struct ledger_returned){shard, unit};
+    ledger.returned++;
 }
 
 /* A sale as it should be: told, in the ledger, recorded, and taken from the stock. */

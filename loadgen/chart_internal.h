@@ -1,0 +1,46 @@
+/* What the parts of a chart share. */
+#ifndef LOADGEN_CHART_INTERNAL_H
+#define LOADGEN_CHART_INTERNAL_H
+
+#include "chart.h"
+
+#include <stdint.h>
+
+#define CHART_US 1000 /* nanoseconds */
+
+/* A round that is being drawn. */
+struct chart {
+    const struct round *round;
+    const struct record *records;
+    size_t count;                    /* of records */
+    int64_t end_us;                  /* the last thing that happened */
+    int place[RECORD_OUTCOME_COUNT]; /* of an outcome among those that occurred, or -1 */
+    json_t *instances;               /* names, those of the ledger after the recorder's; borrowed */
+};
+
+/* A ledger's time on the round's clock; -1 when it cannot be read. */
+int64_t chart_ledger_us(const struct round *round, const char *at);
+/* When the request ended, or was to be sent and was not. */
+int64_t chart_end_us(const struct record *record);
+/* The order that a request is about. */
+const char *chart_order_id(const struct record *record);
+/* The ledger row of an order, or NULL. */
+const struct ledger_sale *chart_sale(const struct round *round, uint32_t item,
+                                     const char *order_id);
+/* The place of the instance of this name; added when it is new. -1 for "". */
+int chart_instance(struct chart *chart, const char *name);
+
+/* Each a new reference, or NULL without memory. */
+json_t *chart_faults(const struct chart *chart);
+json_t *chart_scatter(const struct chart *chart);
+json_t *chart_latency(const struct chart *chart);
+json_t *chart_outcomes(const struct chart *chart);
+json_t *chart_examples(struct chart *chart);
+/* Sets what `json` has of the ledgers. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int chart_stock(const struct chart *chart, json_t *json);
+
+/* A round length of time, so that no more than `most` of them fill the round; at least `least_us`.
+ */
+int64_t chart_step_us(const struct chart *chart, int64_t least_us, int64_t most);
+
+#endif

@@ -1,0 +1,153 @@
+/* The requests around each counterexample. */
+#include "chart_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR_NS (INT64_C(1) << 46)
+
+/* The operations of a counterexample, and where they are in time. */
+struct proof {
+    const struct counterexample *example;
+    int64_t at_ns[COUNTEREXAMPLE_OPS]; /* -1 when not known */
+    bool has_request[COUNTEREXAMPLE_OPS];
+};
+
+/* 1, 2, 3 for A, B, C; else 0. */
+static int mark_of(const struct counterexample *example, const struct record *record) {
+    for (size_t i = 0; i < example->ops; i++)
+        if (strcmp(chart_order_id(record), example->order_id[i]) == 0)
+            return (int)i + 1;
+    return 0;
+}
+
+static void locate(const struct chart *chart, struct proof *proof) {
+    const struct counterexample *example = proof->example;
+
+    for (size_t i = 0; i < example->ops; i++) {
+        const struct ledger_sale *sale =
+            chart_sale(chart->round, example->item, example->order_id[i]);
+        int64_t us = sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1;
+
+        proof->at_ns[i] = us >= 0 ? us * CHART_US : -1;
+    }
+    for (size_t i = 0; i < chart->count; i++) {
+        int mark =
+            chart->records[i].item == example->item ? mark_of(example, &chart->records[i]) : 0;
+
+        if (mark > 0 && !proof->has_request[mark - 1]) {
+            proof->has_request[mark - 1] = true;
+            proof->at_ns[mark - 1] = chart->records[i].sent_ns;
+        }
+    }
+}
+
+static int64_t distance(const struct proof *proof, const struct record *record) {
+    int64_t least = FAR_NS;
+
+    if (record->item != proof->example->item || record->sent_ns <= 0)
+        return FAR_NS;
+    for (size_t i = 0; i < proof->example->ops; i++)
+        if (proof->at_ns[i] >= 0 && llabs(record->sent_ns - proof->at_ns[i]) < least)
+            least = llabs(record->sent_ns - proof->at_ns[i]);
+    return least;
+}
+
+static size_t count_within(const struct chart *chart, const struct proof *proof, int64_t reach) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < chart->count; i++)
+        count += distance(proof, &chart->records[i]) <= reach;
+    return count;
+}
+
+/* The longest distance within which there are no more than CHART_OPS requests. */
+static int64_t find_reach(const struct chart *chart, const struct proof *proof) {
+    int64_t low = 0, high = FAR_NS - 1;
+
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+
+        if (count_within(chart, proof, middle) <= CHART_OPS)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static int by_sent(const void *a, const void *b) {
+    const struct record *x = *(const struct record *const *)a;
+    const struct record *y = *(const struct record *const *)b;
+
+    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
+}
+
+static json_t *request_json(struct chart *chart, const struct record *record, int mark) {
+    const char *id = chart_order_id(record);
+    const struct ledger_sale *sale = chart_sale(chart->round, record->item, id);
+    int64_t unit = sale != NULL ? sale->unit : record->unit;
+    int instance = record->instance;
+
+    if (instance < 0 && sale != NULL)
+        instance = chart_instance(chart, sale->instance);
+    return json_pack("[s, i, i, I, I, i, I, I]", id, mark, instance,
+                     (json_int_t)(record->sent_ns / CHART_US), (json_int_t)chart_end_us(record),
+                     chart->place[record->outcome], (json_int_t)unit,
+                     (json_int_t)(sale != NULL ? chart_ledger_us(chart->round, sale->at) : -1));
+}
+
+/* A named row of the ledger that no request of this run is about. */
+static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i) {
+    const struct ledger_sale *sale =
+        chart_sale(chart->round, proof->example->item, proof->example->order_id[i]);
+
+    if (sale == NULL)
+        return NULL;
+    return json_pack("[s, i, i, i, i, i, I, I]", sale->order_id, (int)i + 1,
+                     chart_instance(chart, sale->instance), -1, -1, -1, (json_int_t)sale->unit,
+                     (json_int_t)chart_ledger_us(chart->round, sale->at));
+}
+
+static json_t *ops_json(struct chart *chart, const struct proof *proof) {
+    int64_t reach = find_reach(chart, proof);
+    const struct record *near[CHART_OPS] = {NULL};
+    json_t *ops = json_array();
+    size_t count = 0;
+
+    for (size_t i = 0; i < chart->count && count < CHART_OPS; i++)
+        if (distance(proof, &chart->records[i]) <= reach)
+            near[count++] = &chart->records[i];
+    qsort(near, count, sizeof near[0], by_sent);
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(ops,
+                                    request_json(chart, near[i], mark_of(proof->example, near[i])));
+    for (size_t i = 0; i < proof->example->ops; i++)
+        if (!proof->has_request[i])
+            (void)json_array_append_new(ops, row_json(chart, proof, i));
+    return ops;
+}
+
+static json_t *example_json(struct chart *chart, const struct counterexample *example) {
+    struct proof proof = {.example = example};
+    json_t *lines = json_array();
+    json_int_t of = 0;
+
+    locate(chart, &proof);
+    for (size_t i = 0; i < example->lines; i++)
+        (void)json_array_append_new(lines, json_string(example->line[i]));
+    for (size_t i = 0; i < chart->count; i++)
+        of += chart->records[i].item == example->item && chart->records[i].sent_ns > 0;
+    return json_pack("{s:s, s:o, s:I, s:I, s:I, s:o}", "anomaly", anomaly_name(example->anomaly),
+                     "lines", lines, "item", (json_int_t)example->item, "shard",
+                     (json_int_t)example->shard, "of", of, "ops", ops_json(chart, &proof));
+}
+
+json_t *chart_examples(struct chart *chart) {
+    const struct verdict *verdict = &chart->round->verdict;
+    json_t *examples = json_array();
+
+    for (size_t i = 0; i < verdict->counterexamples && chart->round->ledgers != NULL; i++)
+        (void)json_array_append_new(examples, example_json(chart, &verdict->counterexample[i]));
+    return examples;
+}

@@ -1,0 +1,173 @@
+/* Reads Server-Timing: metrics by comma, their parameters by semicolon, values bare or quoted. */
+#include "cost.h"
+
+#include <string.h>
+
+void cost_init(struct record_cost *cost) {
+    *cost = (struct record_cost){-1, -1, -1, -1, -1, -1, -1, RECORD_LOCK_UNTOLD};
+}
+
+bool cost_is_told(const struct record_cost *cost) {
+    return cost->postgres >= 0;
+}
+
+/* A piece of the header; it ends where `end` points. */
+struct piece {
+    const char *at, *end;
+};
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t';
+}
+
+static struct piece trimmed(struct piece piece) {
+    while (piece.at < piece.end && is_space(*piece.at))
+        piece.at++;
+    while (piece.at < piece.end && is_space(piece.end[-1]))
+        piece.end--;
+    return piece;
+}
+
+/* Cut the next piece off `rest`, up to `separator` outside quotes. False when nothing is left. */
+static bool cut(struct piece *rest, char separator, struct piece *piece) {
+    bool is_quoted = false;
+    const char *at = rest->at;
+
+    if (at == NULL)
+        return false;
+    for (; at < rest->end && (is_quoted || *at != separator); at++) {
+        is_quoted ^= *at == '"';
+        if (is_quoted && *at == '\\' && at + 1 < rest->end)
+            at++;
+    }
+    *piece = trimmed((struct piece){rest->at, at});
+    rest->at = at < rest->end ? at + 1 : NULL;
+    return true;
+}
+
+static bool is_word(struct piece piece, const char *word) {
+    size_t length = strlen(word);
+
+    return (size_t)(piece.end - piece.at) == length && memcmp(piece.at, word, length) == 0;
+}
+
+static struct piece unquoted(struct piece piece) {
+    if (piece.end - piece.at >= 2 && *piece.at == '"' && piece.end[-1] == '"')
+        return (struct piece){piece.at + 1, piece.end - 1};
+    return piece;
+}
+
+/* Digits, and in `decimals` places digits after a point: the number of 10^-decimals, cut off behind
+ * them. -1 for anything else and for what is above `most`. */
+static int64_t number(struct piece piece, int decimals, int64_t most) {
+    int64_t value = 0;
+    bool has_point = false;
+
+    if (piece.at == piece.end || *piece.at == '.')
+        return -1;
+    for (; piece.at < piece.end; piece.at++) {
+        if (*piece.at == '.' && decimals > 0 && !has_point) {
+            has_point = true;
+            continue;
+        }
+        if (*piece.at < '0' || *piece.at > '9')
+            return -1;
+        if (has_point && decimals == 0)
+            continue; /* finer than is kept */
+        decimals -= has_point;
+        value = value * 10 + (*piece.at - '0');
+        if (value > most)
+            return -1;
+    }
+    while (decimals-- > 0)
+        value *= 10;
+    return value <= most ? value : -1;
+}
+
+static int16_t lock_of(struct piece text) {
+    static const char *const words[] = {
+        [RECORD_LOCK_LOCAL] = "local", [RECORD_LOCK_REDIS] = "redis"};
+
+    for (int16_t i = 0; i < RECORD_LOCK_COUNT; i++)
+        if (is_word(text, words[i]))
+            return i;
+    return RECORD_LOCK_UNTOLD;
+}
+
+static void take_duration(struct record_cost *cost, struct piece name, struct piece value) {
+    int32_t us = (int32_t)number(value, 3, INT32_MAX);
+
+    if (is_word(name, "wait"))
+        cost->wait_us = us;
+    else if (is_word(name, "hold"))
+        cost->hold_us = us;
+    else if (is_word(name, "commit"))
+        cost->commit_us = us;
+}
+
+static void take_description(struct record_cost *cost, struct piece name, struct piece value) {
+    int16_t count = (int16_t)number(value, 0, INT16_MAX);
+
+    if (is_word(name, "pg"))
+        cost->postgres = count;
+    else if (is_word(name, "redis"))
+        cost->redis = count;
+    else if (is_word(name, "retry"))
+        cost->retries = count;
+    else if (is_word(name, "shard"))
+        cost->shard = count;
+    else if (is_word(name, "lock"))
+        cost->lock = lock_of(value);
+}
+
+/* `name;dur=1.5;desc="text"` */
+static void take_metric(struct record_cost *cost, struct piece metric) {
+    struct piece name, parameter;
+
+    if (!cut(&metric, ';', &name))
+        return;
+    while (cut(&metric, ';', &parameter)) {
+        struct piece key;
+
+        if (!cut(&parameter, '=', &key) || parameter.at == NULL)
+            continue;
+        parameter = unquoted(trimmed(parameter));
+        if (is_word(key, "dur"))
+            take_duration(cost, name, parameter);
+        else if (is_word(key, "desc"))
+            take_description(cost, name, parameter);
+    }
+}
+
+void cost_parse(const char *text, struct record_cost *cost) {
+    struct piece rest = {text, text + strlen(text)}, metric;
+
+    cost_init(cost);
+    while (cut(&rest, ',', &metric))
+        take_metric(cost, metric);
+}
+
+static void add_time(struct histogram *histogram, int32_t us) {
+    if (us >= 0)
+        histogram_record(histogram, (int64_t)us * 1000);
+}
+
+static uint64_t count_of(int16_t value) {
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+void cost_add(struct recorder *recorder, const struct record_cost *cost) {
+    if (!cost_is_told(cost))
+        return;
+    recorder->costed++;
+    recorder->postgres += count_of(cost->postgres);
+    recorder->redis += count_of(cost->redis);
+    recorder->retries += count_of(cost->retries);
+    add_time(&recorder->wait, cost->wait_us);
+    add_time(&recorder->hold, cost->hold_us);
+    add_time(&recorder->commit, cost->commit_us);
+    if (cost->lock >= 0 && cost->lock < RECORD_LOCK_COUNT)
+        recorder->locks[cost->lock]++;
+    if (cost->shard >= 0 && (uint32_t)cost->shard >= recorder->shards)
+        recorder->shards = (uint32_t)cost->shard + 1;
+}

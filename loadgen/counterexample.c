@@ -1,0 +1,337 @@
+/* Tells what contradicts what. */
+#include "counterexample.h"
+
+#include "example_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- one anomaly each: false when there is nothing to tell */
+
+/* The first of this unit in by_unit, or as far as it would be. */
+static size_t first_of_unit(const struct judge *judge, int64_t unit) {
+    size_t low = 0, high = judge->ledger->sale_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (judge->by_unit[middle]->unit < unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether a sale between the two may have set the row's count back to what both read: then B need
+ * not have read it before A wrote. Only a sale writes the count, while it holds the row, and then
+ * it writes what it left; but one that was given back is in the ledger no more. */
+static bool is_set_back(const struct judge *judge, const struct ledger_sale *a,
+                        const struct ledger_sale *b) {
+    for (size_t i = first_of_unit(judge, a->unit + 1); i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = judge->by_unit[i];
+
+        if (sale->unit != a->unit + 1)
+            break;
+        if (sale->shard == a->shard && strcmp(sale->at, a->at) >= 0 && strcmp(sale->at, b->at) <= 0)
+            return true;
+    }
+    return judge->may_have_returned;
+}
+
+static void tell_twins(struct counterexample *example, const struct judge *judge,
+                       const struct pair *pair) {
+    const struct ledger_sale *a = pair->sales[0], *b = pair->sales[1];
+
+    *example = example_begin(judge, ANOMALY_TWIN, a);
+    example_tell_sale(example, judge, a);
+    example_tell_sale(example, judge, b);
+    if (!judge_is_counted(judge, a) || !judge_is_counted(judge, b) || a->shard != b->shard)
+        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both.", a->unit);
+    else if (is_set_back(judge, a, b))
+        example_say(example,
+                    "B read %" PRId64 " before A wrote %" PRId64
+                    ", or after another sale had written %" PRId64
+                    " over that, so both sold unit %" PRId64 ".",
+                    b->remaining + 1, a->remaining, b->remaining + 1, a->unit);
+    else
+        example_say(example,
+                    "B read %" PRId64 " before A wrote %" PRId64 ", so both sold unit %" PRId64 ".",
+                    b->remaining + 1, a->remaining, a->unit);
+    example_say(example, "There was one unit %" PRId64 ", and two orders have it: a contradiction.",
+                a->unit);
+}
+
+/* More sales than units, all of units that there were, are twins. */
+static bool tell_oversell(struct counterexample *example, const struct judge *judge) {
+    const struct ledger_sale *sale = judge->outside ? judge->outside : judge->range.sales[0];
+    const struct ledger_row *row = sale ? judge_row(judge, sale->shard) : NULL;
+    const int64_t initial = judge->ledger->initial;
+    /* Not the tightest, which is told as a TWIN. */
+    const struct pair *twins = &judge->twins[judge->twin_count > 0 ? judge->twin_count - 1 : 0];
+
+    *example = example_begin(judge, ANOMALY_OVERSELL, sale);
+    if (sale != NULL) {
+        example_tell_sale(example, judge, sale);
+        example_say(example,
+                    "A sold unit %" PRId64 ", and %s had units %" PRId64 " to %" PRId64
+                    ": a contradiction.",
+                    sale->unit, row ? "its stock row" : "the stock", row ? row->first_unit : 1,
+                    row ? row->first_unit + row->initial - 1 : initial);
+    } else {
+        example_tell_sale(example, judge, twins->sales[0]);
+        example_tell_sale(example, judge, twins->sales[1]);
+        example_say(example,
+                    "%zu were sold of a stock of %" PRId64
+                    ", so units were sold twice; A and B both sold unit %" PRId64
+                    ": a contradiction.",
+                    judge->ledger->sale_count, initial, twins->sales[0]->unit);
+    }
+    return true;
+}
+
+static bool tell_twin(struct counterexample *example, const struct judge *judge) {
+    if (judge->twin_count == 0)
+        return false;
+    tell_twins(example, judge, &judge->twins[0]);
+    return true;
+}
+
+static bool tell_undersell(struct counterexample *example, const struct judge *judge) {
+    *example = example_begin(judge, ANOMALY_UNDERSELL, NULL);
+    example_tell_refusal(example, judge->refused_last);
+    example_say(example, "At the end %" PRId64 " units are left in the stock.",
+                judge->ledger->available);
+    example_say(example,
+                "A count may only fall, so they were there when A was refused: a contradiction.");
+    return true;
+}
+
+static bool tell_early(struct counterexample *example, const struct judge *judge) {
+    const struct ledger_sale *sale = judge->early.sales[0];
+
+    if (sale == NULL || judge->early.refusal == NULL)
+        return false;
+    *example = example_begin(judge, ANOMALY_EARLY_SOLD_OUT, sale);
+    example_tell_refusal(example, judge->early.refusal);
+    example_tell_sale(example, judge, sale);
+    example_say(example, "B was sent after A had been answered, and got unit %" PRId64 ".",
+                sale->unit);
+    example_say(example, "A count may only fall, so that unit was there when A was refused: a "
+                         "contradiction.");
+    return true;
+}
+
+static bool tell_stale(struct counterexample *example, const struct judge *judge) {
+    const struct ledger_sale *a = judge->stale.sales[0], *b = judge->stale.sales[1];
+
+    if (a == NULL || b == NULL)
+        return false;
+    *example = example_begin(judge, ANOMALY_STALE, a);
+    example_tell_sale(example, judge, a);
+    example_tell_sale(example, judge, b);
+    example_say(example,
+                "B was sent after A had been answered, and read %" PRId64
+                ", where A had left %" PRId64 ".",
+                b->remaining + 1, a->remaining);
+    example_say(example, "A count may only fall: a contradiction.");
+    return true;
+}
+
+static void tell_yes(struct counterexample *example, const struct record *yes) {
+    char promise[PART_TEXT];
+
+    snprintf(promise, sizeof promise, "told: yours, unit %" PRId64 ",", yes->unit);
+    example_tell_request(example, yes, yes->order_id[0] ? yes->order_id : yes->key, promise);
+}
+
+/* The key of another customer who was promised the same order. */
+static const char *other_key(const struct judge *judge, const struct purchase *purchase) {
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        const struct purchase *other = &judge->purchases[i];
+
+        if (other != purchase && strcmp(other->id, purchase->id) == 0)
+            return other->requests[0]->key;
+    }
+    return "";
+}
+
+static bool tell_ghost(struct counterexample *example, const struct judge *judge) {
+    const struct purchase *purchase = judge->ghost;
+    const struct record *told = purchase ? example_told(purchase) : NULL;
+
+    if (purchase == NULL)
+        return false;
+    *example = example_begin(judge, ANOMALY_GHOST, purchase->sale);
+    if (purchase->yes)
+        tell_yes(example, told);
+    else
+        example_tell_request(example, told, purchase->id, record_outcome_text(told->outcome));
+    if (purchase->sale == NULL)
+        example_say(example, "The ledger has no sale of that order%s: a contradiction.",
+                    purchase->order ? ", though the order is recorded" : "");
+    else if (purchase->yes && purchase->sale->unit != told->unit)
+        example_say(example, "The ledger says that A has unit %" PRId64 ": a contradiction.",
+                    purchase->sale->unit);
+    else if (purchase->order == NULL)
+        example_say(example, "The unit was taken, and no order was recorded: a contradiction.");
+    else if (purchase->order->unit != purchase->sale->unit)
+        example_say(example,
+                    "The order is recorded for unit %" PRId64 ", and the ledger says %" PRId64
+                    ": a contradiction.",
+                    purchase->order->unit, purchase->sale->unit);
+    else
+        example_say(example,
+                    "Another customer, with the key %s, has the same order: a contradiction.",
+                    other_key(judge, purchase));
+    return true;
+}
+
+static bool tell_orphan(struct counterexample *example, const struct judge *judge) {
+    const struct ledger_sale *sale = judge->orphan_row;
+
+    if (sale == NULL && judge->orphan == NULL)
+        return false;
+    *example = example_begin(judge, ANOMALY_ORPHAN, sale);
+    if (sale != NULL)
+        example_tell_sale(example, judge, sale);
+    else
+        example_tell_request(example, judge->orphan->requests[0], judge->orphan->id,
+                             record_outcome_text(judge->orphan->requests[0]->outcome));
+    if (judge->orphan == NULL)
+        example_say(example, "The ledger has a sale that no request of this run asked for.");
+    else if (sale != NULL)
+        example_say(example,
+                    "The ledger has a sale, and its customer was told no: a contradiction.");
+    else
+        example_say(example,
+                    "An order was recorded, and its customer was told no: a contradiction.");
+    return true;
+}
+
+static bool tell_duplicate(struct counterexample *example, const struct judge *judge) {
+    const struct purchase *purchase = judge->duplicate;
+    const struct ledger_sale *own = NULL;
+    const char *key;
+
+    if (purchase == NULL)
+        return false;
+    key = purchase->requests[0]->key;
+    own = judge_find_sale(judge, key);
+    *example = example_begin(judge, ANOMALY_DUPLICATE, purchase->sale);
+    if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
+        example_tell_sale(example, judge, own);
+        example_tell_sale(example, judge, purchase->sale);
+        example_say(example,
+                    "Both were sold for the key %s, which may buy one unit: a contradiction.", key);
+        return true;
+    }
+    tell_yes(example, purchase->yes);
+    tell_yes(example, purchase_other_yes(purchase));
+    example_say(example, "Both replies are to the key %s, which may buy one unit: a contradiction.",
+                key);
+    return true;
+}
+
+/* A unit that is sold and in the stock all the same: of such sales the last, and the last sale of
+ * its row, which wrote what is left there. */
+static struct pair find_surplus(const struct judge *judge) {
+    struct pair pair = {.sales = {NULL, NULL}};
+
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+        const struct ledger_row *row = judge_row(judge, sale->shard);
+
+        if (row != NULL && judge_is_counted(judge, sale) && sale->remaining < row->available &&
+            (pair.sales[0] == NULL || strcmp(sale->at, pair.sales[0]->at) > 0))
+            pair.sales[0] = sale;
+    }
+    for (size_t i = 0; pair.sales[0] != NULL && i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+
+        if (sale->shard == pair.sales[0]->shard && strcmp(sale->at, pair.sales[0]->at) > 0 &&
+            (pair.sales[1] == NULL || strcmp(sale->at, pair.sales[1]->at) > 0))
+            pair.sales[1] = sale;
+    }
+    return pair;
+}
+
+static void tell_surplus(struct counterexample *example, const struct judge *judge,
+                         const struct pair *pair) {
+    const struct ledger_sale *a = pair->sales[0], *b = pair->sales[1];
+    const struct ledger_row *row = judge_row(judge, a->shard);
+
+    example_tell_sale(example, judge, a);
+    if (b != NULL && judge_is_counted(judge, b) && b->remaining == row->available) {
+        example_tell_sale(example, judge, b);
+        example_say(example, "B wrote %" PRId64 " after A had written %" PRId64 ".", b->remaining,
+                    a->remaining);
+    }
+    example_say(example,
+                "%" PRId64 " are left, from unit %" PRId64 " up: unit %" PRId64
+                " is in the stock, and A sold it: a contradiction.",
+                row->available, row->first_unit, a->unit);
+}
+
+static void tell_missing(struct counterexample *example, const struct judge *judge,
+                         const struct pair *missing) {
+    if (missing->refusal != NULL)
+        example_tell_refusal(example, missing->refusal);
+    for (size_t i = 0; i < 2; i++)
+        if (missing->sales[i] != NULL)
+            example_tell_sale(example, judge, missing->sales[i]);
+    if (judge->is_any_unknown)
+        example_say(example,
+                    "A saw units gone that no order has and nobody gave back, from unit %" PRId64
+                    " up; too few requests of unknown outcome were sent in time to have taken "
+                    "them: a contradiction.",
+                    missing->unit);
+    else
+        example_say(example,
+                    "A saw %s, and no order has unit %" PRId64
+                    ", and nobody gave it back: a contradiction.",
+                    missing->refusal != NULL ? "none left" : "that unit gone", missing->unit);
+}
+
+static bool tell_leak(struct counterexample *example, const struct judge *judge) {
+    const struct pair *missing = &judge->missing;
+    struct pair surplus = {.sales = {NULL, NULL}};
+    char sums[VERDICT_TEXT];
+
+    if (judge_write_sums(judge, sums) > 0)
+        surplus = find_surplus(judge);
+    *example =
+        example_begin(judge, ANOMALY_LEAK, surplus.sales[0] ? surplus.sales[0] : missing->sales[0]);
+    if (surplus.sales[0] != NULL)
+        tell_surplus(example, judge, &surplus);
+    else if (missing->sales[0] != NULL || missing->refusal != NULL)
+        tell_missing(example, judge, missing);
+    example_say(example, "%s.", sums);
+    return true;
+}
+
+/* ---- choosing */
+
+void counterexamples_add(struct counterexamples *all, const struct judge *judge) {
+    static bool (*const tell[ANOMALY_COUNT])(struct counterexample *, const struct judge *) = {
+        [ANOMALY_OVERSELL] = tell_oversell,   [ANOMALY_TWIN] = tell_twin,
+        [ANOMALY_UNDERSELL] = tell_undersell, [ANOMALY_EARLY_SOLD_OUT] = tell_early,
+        [ANOMALY_GHOST] = tell_ghost,         [ANOMALY_ORPHAN] = tell_orphan,
+        [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = tell_leak,
+        [ANOMALY_STALE] = tell_stale};
+
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (!all->has[i] && judge->has_found[i])
+            all->has[i] = tell[i](&all->first[i], judge);
+    for (size_t i = 1; i < judge->twin_count && all->twins < VERDICT_COUNTEREXAMPLES; i++)
+        tell_twins(&all->twin[all->twins++], judge, &judge->twins[i]);
+}
+
+void counterexamples_choose(const struct counterexamples *all, struct verdict *verdict) {
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (all->has[i] && verdict->counterexamples < VERDICT_COUNTEREXAMPLES)
+            verdict->counterexample[verdict->counterexamples++] = all->first[i];
+    for (size_t i = 0; i < all->twins && verdict->counterexamples < VERDICT_COUNTEREXAMPLES; i++)
+        verdict->counterexample[verdict->counterexamples++] = all->twin[i];
+}

@@ -1,0 +1,281 @@
+/* Compares two summaries, value by value. */
+#include "diff.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- settings and machines */
+
+/* Settings under which the same strategy gives other figures. Where the target listens does not
+ * matter, nor where results go. */
+static const char *const settings[] = {
+    "path",   "rate",     "requests",   "stages",      "seed",          "arrival",
+    "repeat", "dup_rate", "timeout_ms", "connections", "max_in_flight", "stock",
+    "items",  "skew",     "work",       "wait",        "ttl",           "is_judged"};
+
+static const char *const machine[] = {"cpu", "cores", "memory_bytes", "kernel"};
+
+static int add_unequal(json_t *unequal, const char *name, json_t *a, json_t *b) {
+    if (a == NULL || b == NULL || json_equal(a, b) || json_is_null(a) || json_is_null(b))
+        return 0;
+    return json_array_append_new(unequal,
+                                 json_pack("{s:s, s:O, s:O}", "setting", name, "a", a, "b", b));
+}
+
+static bool differs(const json_t *a, const json_t *b, const char *name) {
+    const json_t *of_a = json_object_get(a, name), *of_b = json_object_get(b, name);
+
+    return of_a != NULL && of_b != NULL && !json_equal(of_a, of_b);
+}
+
+/* The length of a load of one rate; -1 of one in stages. */
+static double steady_ms(const json_t *set) {
+    const json_t *stages = json_object_get(set, "stages"), *first = json_array_get(stages, 0);
+    double from = json_number_value(json_object_get(first, "from_rate"));
+    double to = json_number_value(json_object_get(first, "to_rate"));
+
+    if (json_array_size(stages) != 1 || fabs(from - to) > 0)
+        return -1;
+    return json_number_value(json_object_get(first, "duration_ms"));
+}
+
+/* Rate, length and number of requests hang together: of what was changed by one flag, one is told.
+ */
+static bool is_told(const json_t *a, const json_t *b, const char *name) {
+    double ms_a = steady_ms(a), ms_b = steady_ms(b);
+    bool is_steady = ms_a >= 0 && ms_b >= 0;
+
+    if (strcmp(name, "stages") == 0)
+        return !is_steady;
+    if (strcmp(name, "rate") == 0)
+        return is_steady || !differs(a, b, "stages");
+    if (strcmp(name, "requests") == 0)
+        return is_steady ? !differs(a, b, "rate") || fabs(ms_a - ms_b) > 1
+                         : !differs(a, b, "stages");
+    return true;
+}
+
+static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t *env_a,
+                                  const json_t *env_b) {
+    const json_t *set_a = json_object_get(a, "settings"), *set_b = json_object_get(b, "settings");
+    const json_t *on_a = json_object_get(env_a, "machine"),
+                 *on_b = json_object_get(env_b, "machine");
+    json_t *unequal = json_array();
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0] && rc == 0; i++)
+        if (is_told(set_a, set_b, settings[i]))
+            rc = add_unequal(unequal, settings[i], json_object_get(set_a, settings[i]),
+                             json_object_get(set_b, settings[i]));
+    for (size_t i = 0; i < sizeof machine / sizeof machine[0] && rc == 0; i++)
+        rc = add_unequal(unequal, machine[i], json_object_get(on_a, machine[i]),
+                         json_object_get(on_b, machine[i]));
+    if (rc == 0)
+        return unequal;
+    json_decref(unequal);
+    return NULL;
+}
+
+/* ---- values */
+
+/* What `path`, such as "spread.p50_ms.median", leads to, or NULL. */
+static json_t *find(const json_t *from, const char *path) {
+    json_t *at = NULL;
+    char key[32];
+
+    while (*path != '\0') {
+        size_t length = strcspn(path, ".");
+
+        snprintf(key, sizeof key, "%.*s", (int)length, path);
+        at = json_object_get(from, key);
+        from = at;
+        path += length + (path[length] == '.');
+    }
+    return at;
+}
+
+/* The first of both that is a number: medians of the rounds, or what there was before them. */
+static json_t *find_number(const json_t *strategy, const char *path, const char *otherwise) {
+    json_t *value = find(strategy, path);
+
+    if (!json_is_number(value) && otherwise != NULL)
+        value = find(strategy, otherwise);
+    return json_is_number(value) ? json_incref(value) : json_null();
+}
+
+static json_t *pair(json_t *a, json_t *b) {
+    return json_pack("{s:o, s:o}", "a", a, "b", b);
+}
+
+static json_t *pair_with_ratio(const json_t *a, const json_t *b, const char *path,
+                               const char *otherwise) {
+    json_t *of_a = find_number(a, path, otherwise), *of_b = find_number(b, path, otherwise);
+    double ratio = json_number_value(of_b) / json_number_value(of_a);
+    bool has_ratio = json_is_number(of_a) && json_is_number(of_b) && isfinite(ratio);
+
+    return json_pack("{s:o, s:o, s:o}", "a", of_a, "b", of_b, "ratio",
+                     has_ratio ? json_real(ratio) : json_null());
+}
+
+static json_t *pair_of(const json_t *a, const json_t *b, const char *key) {
+    json_t *of_a = json_object_get(a, key), *of_b = json_object_get(b, key);
+
+    return pair(of_a != NULL ? json_incref(of_a) : json_null(),
+                of_b != NULL ? json_incref(of_b) : json_null());
+}
+
+/* ---- anomalies */
+
+static json_int_t count_of(const json_t *strategy, const char *name) {
+    const json_t *anomalies = json_object_get(strategy, "anomalies");
+
+    for (size_t i = 0; i < json_array_size(anomalies); i++) {
+        const json_t *found = json_array_get(anomalies, i);
+        const char *own = json_string_value(json_object_get(found, "name"));
+
+        if (own != NULL && strcmp(own, name) == 0)
+            return json_integer_value(json_object_get(found, "count"));
+    }
+    return 0;
+}
+
+static json_int_t count_all(const json_t *strategy) {
+    const json_t *anomalies = json_object_get(strategy, "anomalies");
+    json_int_t sum = 0;
+
+    for (size_t i = 0; i < json_array_size(anomalies); i++)
+        sum += json_integer_value(json_object_get(json_array_get(anomalies, i), "count"));
+    return sum;
+}
+
+/* Those of `from`, but not those that are in `known` when that is not NULL. */
+static int add_counts(json_t *counts, const json_t *from, const json_t *known, const json_t *a,
+                      const json_t *b) {
+    const json_t *anomalies = json_object_get(from, "anomalies");
+    int rc = 0;
+
+    for (size_t i = 0; i < json_array_size(anomalies) && rc == 0; i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(anomalies, i), "name"));
+
+        if (name != NULL && (known == NULL || count_of(known, name) == 0))
+            rc =
+                json_array_append_new(counts, json_pack("{s:s, s:I, s:I}", "name", name, "a",
+                                                        count_of(a, name), "b", count_of(b, name)));
+    }
+    return rc;
+}
+
+static json_t *compare_anomalies(const json_t *a, const json_t *b) {
+    json_t *counts = json_array();
+
+    if (add_counts(counts, a, NULL, a, b) == 0 && add_counts(counts, b, a, a, b) == 0)
+        return counts;
+    json_decref(counts);
+    return NULL;
+}
+
+/* ---- strategies */
+
+/* How bad a verdict is; -1 for one that says nothing. */
+static int badness(const json_t *strategy) {
+    static const char *const kinds[] = {"VALID", "INCONCLUSIVE", "VIOLATED"};
+    const char *verdict = json_string_value(json_object_get(strategy, "verdict"));
+
+    for (int i = 0; i < 3; i++)
+        if (verdict != NULL && strcmp(verdict, kinds[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool is_worse(const json_t *a, const json_t *b, const json_t *counts) {
+    if (badness(a) < 0 || badness(b) < 0)
+        return false;
+    for (size_t i = 0; i < json_array_size(counts); i++) {
+        const json_t *count = json_array_get(counts, i);
+
+        if (json_integer_value(json_object_get(count, "a")) == 0 &&
+            json_integer_value(json_object_get(count, "b")) > 0)
+            return true;
+    }
+    return badness(b) > badness(a);
+}
+
+static json_t *compare_strategies(const char *name, const json_t *a, const json_t *b) {
+    json_t *counts = compare_anomalies(a, b);
+    bool worse = is_worse(a, b, counts);
+
+    return json_pack(
+        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "strategy", name, "is_worse",
+        worse, "verdict", pair_of(a, b, "verdict"), "sold", pair_of(a, b, "sold"), "anomalies",
+        pair(json_integer(count_all(a)), json_integer(count_all(b))), "p50_ms",
+        pair_with_ratio(a, b, "spread.p50_ms.median", "latency_ms.p50"), "p99_ms",
+        pair_with_ratio(a, b, "spread.p99_ms.median", "latency_ms.p99"), "rate",
+        pair_with_ratio(a, b, "spread.achieved_rate.median", "achieved_rate"), "postgres_per_order",
+        pair_with_ratio(a, b, "work.postgres_per_order", NULL), "redis_per_order",
+        pair_with_ratio(a, b, "work.redis_per_order", NULL), "anomaly_counts", counts);
+}
+
+static const char *name_of(const json_t *strategies, size_t i) {
+    const char *name =
+        json_string_value(json_object_get(json_array_get(strategies, i), "strategy"));
+
+    return name != NULL ? name : "";
+}
+
+/* The same strategy may be listed twice: the second of A is held against the second of B. */
+static const json_t *find_partner(const json_t *of, size_t place, const json_t *among) {
+    size_t skip = 0;
+
+    for (size_t i = 0; i < place; i++)
+        skip += strcmp(name_of(of, i), name_of(of, place)) == 0;
+    for (size_t i = 0; i < json_array_size(among); i++)
+        if (strcmp(name_of(among, i), name_of(of, place)) == 0 && skip-- == 0)
+            return json_array_get(among, i);
+    return NULL;
+}
+
+static json_t *without_partner(const json_t *of, const json_t *among) {
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < json_array_size(of); i++)
+        if (find_partner(of, i, among) == NULL)
+            (void)json_array_append_new(names, json_string(name_of(of, i)));
+    return names;
+}
+
+/* Returns whether any became worse. */
+static bool compare_all(const json_t *of_a, const json_t *of_b, json_t *compared) {
+    bool worse = false;
+
+    for (size_t i = 0; i < json_array_size(of_a); i++) {
+        const json_t *b = find_partner(of_a, i, of_b);
+        json_t *one;
+
+        if (b == NULL)
+            continue;
+        one = compare_strategies(name_of(of_a, i), json_array_get(of_a, i), b);
+        worse = worse || json_is_true(json_object_get(one, "is_worse"));
+        (void)json_array_append_new(compared, one);
+    }
+    return worse;
+}
+
+static json_t *origin(const json_t *summary, const json_t *env) {
+    json_t *name = json_object_get(summary, "name");
+    json_t *started = json_object_get(summary, "started_at"), *git = find(env, "revision.git");
+
+    return json_pack("{s:O, s:O, s:O}", "name", name != NULL ? name : json_null(), "started_at",
+                     started != NULL ? started : json_null(), "revision",
+                     git != NULL ? git : json_null());
+}
+
+json_t *diff_make(const json_t *a, const json_t *b, const json_t *env_a, const json_t *env_b) {
+    const json_t *of_a = json_object_get(a, "strategies"), *of_b = json_object_get(b, "strategies");
+    json_t *compared = json_array();
+    bool worse = compare_all(of_a, of_b, compared);
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "a", origin(a, env_a), "b",
+                     origin(b, env_b), "unequal", compare_conditions(a, b, env_a, env_b),
+                     "strategies", compared, "only_a", without_partner(of_a, of_b), "only_b",
+                     without_partner(of_b, of_a), "is_worse", worse);
+}

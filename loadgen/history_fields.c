@@ -1,0 +1,286 @@
+/* Tables of the members of a history's lines, and what reads and writes a member. */
+#include "history_fields.h"
+
+#include "json_text.h"
+#include "options.h"
+#include "round.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Far above all that a run has; and sums and differences of a few fit into an int64_t. */
+#define AMOUNT_MAX   INT64_C(1000000000000000)
+#define TIME_MAX_NS  INT64_C(1000000000000000000)
+#define MOMENT_US    INT64_C(9000000000000000) /* its nanoseconds, too, fit */
+#define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
+
+#define FIELD(of, kind, key, member, low, high, is_optional, usual)                                \
+    {                                                                                              \
+        key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high,           \
+            is_optional, usual                                                                     \
+    }
+#define PLAIN(of, kind, key, member)       FIELD(of, kind, key, member, 0, 0, false, 0)
+#define NUMBER(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, false, 0)
+#define AMOUNT(of, key, member)            NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
+#define USUALLY(of, key, member, usual, high)                                                      \
+    FIELD(of, NUMBER, key, member, usual, high, true, usual)
+#define END                                                                                        \
+    { .key = NULL }
+
+#define SETTING(kind, key, member) PLAIN(struct options, kind, key, member)
+#define COUNT(key, member)         NUMBER(struct options, key, member, 0, AMOUNT_MAX)
+const struct history_field history_settings[] = {
+    SETTING(TEXT, "command", command_line),
+    SETTING(TEXT, "name", name),
+    SETTING(TEXT, "strategy", strategies),
+    COUNT("rate", rate),
+    COUNT("duration_ns", duration_ns),
+    COUNT("requests", requests),
+    SETTING(TEXT, "stages", stages),
+    SETTING(TEXT, "arrival", arrival),
+    NUMBER(struct options, "seed", seed, INT64_MIN, INT64_MAX),
+    COUNT("repeat", repeat),
+    SETTING(TEXT, "dup_rate", dup_rate),
+    COUNT("timeout_ns", timeout_ns),
+    COUNT("connections", connections),
+    COUNT("max_in_flight", max_in_flight),
+    SETTING(TEXT, "target", target),
+    SETTING(TEXT, "path", path),
+    COUNT("stock", stock),
+    COUNT("items", items),
+    SETTING(TEXT, "skew", skew),
+    SETTING(TEXT, "work", work),
+    SETTING(TEXT, "wait", wait),
+    SETTING(TEXT, "ttl", ttl),
+    SETTING(TEXT, "expect", expect),
+    SETTING(TEXT, "threshold", thresholds),
+    SETTING(FLAG, "abort_on_fail", is_aborting),
+    COUNT("drain_ns", drain_ns),
+    SETTING(FLAG, "no_judge", is_unjudged),
+    SETTING(FLAG, "no_realtime", is_ordinary),
+    END,
+};
+
+/* ---- a round */
+
+const struct history_field history_round_begin[] = {
+    NUMBER(struct round, "strategy", strategy, 0, STRATEGY_LIST_MAX - 1),
+    NUMBER(struct round, "repeat", repeat, 0, AMOUNT_MAX),
+    NUMBER(struct round, "started_us", started_us, -MOMENT_US, MOMENT_US),
+    NUMBER(struct round, "ledger_skew_us", ledger_skew_us, -MOMENT_US, MOMENT_US),
+    PLAIN(struct round, FLAG, "is_realtime", is_realtime),
+    PLAIN(struct round, FLAG, "is_aborted", is_aborted),
+    END,
+};
+
+const struct history_field history_round_counts[] = {
+    NUMBER(struct history_counts, "requests", requests, 0, REQUESTS_MAX),
+    NUMBER(struct history_counts, "planned", planned, 0, REQUESTS_MAX),
+    NUMBER(struct history_counts, "late_launches", late_launches, 0, REQUESTS_MAX),
+    END,
+};
+
+const struct history_field history_round_end[] = {
+    NUMBER(struct round, "ended_us", ended_us, -MOMENT_US, MOMENT_US),
+    PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
+    PLAIN(struct round, FLAG, "is_restless", is_restless),
+    PLAIN(struct round, STRING, "problem", problem),
+    END,
+};
+
+const struct history_field history_request[] = {
+    NUMBER(struct record, "number", number, 0, REQUESTS_MAX),
+    USUALLY(struct record, "item", item, 0, UINT32_MAX),
+    NUMBER(struct record, "planned", planned_ns, 0, TIME_MAX_NS),
+    USUALLY(struct record, "sent", sent_ns, 0, TIME_MAX_NS),
+    USUALLY(struct record, "received", received_ns, 0, TIME_MAX_NS),
+    USUALLY(struct record, "status", status, 0, 999),
+    USUALLY(struct record, "unit", unit, -1, AMOUNT_MAX),
+    USUALLY(struct record, "instance", instance, -1, RECORD_INSTANCES - 1),
+    PLAIN(struct record, UUID, "key", key),
+    FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true, 0),
+    FIELD(struct record, UUID, "order_id", order_id, 0, 0, true, 0),
+    END,
+};
+
+/* ---- a ledger */
+
+const struct history_field history_product[] = {
+    AMOUNT(struct ledger, "initial", initial),   AMOUNT(struct ledger, "available", available),
+    AMOUNT(struct ledger, "returned", returned), AMOUNT(struct ledger, "counted", counted),
+    AMOUNT(struct ledger, "units", units),       END,
+};
+
+static const struct history_field row[] = {
+    AMOUNT(struct ledger_row, "shard", shard),
+    AMOUNT(struct ledger_row, "first_unit", first_unit),
+    AMOUNT(struct ledger_row, "initial", initial),
+    AMOUNT(struct ledger_row, "available", available),
+    END,
+};
+
+static const struct history_field returned[] = {
+    AMOUNT(struct ledger_returned, "shard", shard),
+    AMOUNT(struct ledger_returned, "unit", unit),
+    END,
+};
+
+static const struct history_field sale[] = {
+    PLAIN(struct ledger_sale, UUID, "order_id", order_id),
+    AMOUNT(struct ledger_sale, "unit", unit),
+    AMOUNT(struct ledger_sale, "remaining", remaining),
+    AMOUNT(struct ledger_sale, "shard", shard),
+    NUMBER(struct ledger_sale, "fence", fence, INT64_MIN, INT64_MAX),
+    PLAIN(struct ledger_sale, STRING, "instance", instance),
+    PLAIN(struct ledger_sale, STRING, "at", at),
+    END,
+};
+
+static const struct history_field order[] = {
+    PLAIN(struct ledger_order, UUID, "order_id", order_id),
+    AMOUNT(struct ledger_order, "unit", unit),
+    PLAIN(struct ledger_order, STRING, "instance", instance),
+    PLAIN(struct ledger_order, STRING, "at", at),
+    END,
+};
+
+#define ROWS(type, fields, of, array, count)                                                       \
+    { type, fields, sizeof(of), offsetof(struct ledger, array), offsetof(struct ledger, count) }
+const struct history_rows history_rows[HISTORY_ROWS] = {
+    ROWS("row", row, struct ledger_row, rows, row_count),
+    ROWS("returned", returned, struct ledger_returned, returned_units, returned_count),
+    ROWS("sale", sale, struct ledger_sale, sales, sale_count),
+    ROWS("order", order, struct ledger_order, orders, order_count),
+};
+
+/* ---- writing */
+
+static char *put(char *to, const char *text) {
+    size_t length = strlen(text);
+
+    memcpy(to, text, length);
+    return to + length;
+}
+
+char *history_put_number(char *to, int64_t value) {
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    char digits[24] = "", *at = digits + sizeof digits - 1;
+
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (value < 0)
+        *--at = '-';
+    return put(to, at);
+}
+
+int64_t history_number(const struct history_field *field, const void *from) {
+    const char *at = (const char *)from + field->offset;
+
+    if (field->type == HISTORY_FLAG)
+        return *(const bool *)at;
+    if (field->size == sizeof(int16_t))
+        return *(const int16_t *)(const void *)at;
+    if (field->size == sizeof(uint32_t))
+        return *(const uint32_t *)(const void *)at;
+    return *(const int64_t *)(const void *)at;
+}
+
+static bool is_usual(const struct history_field *field, const void *from) {
+    if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
+        return history_number(field, from) == field->usual;
+    return *((const char *)from + field->offset) == '\0';
+}
+
+static char *put_value(char *to, const struct history_field *field, const void *from) {
+    switch (field->type) {
+    case HISTORY_TEXT:
+        break; /* may be longer than the room for a line */
+    case HISTORY_STRING:
+    case HISTORY_UUID:
+        return json_text_quote(to, (const char *)from + field->offset);
+    case HISTORY_NUMBER:
+        return history_put_number(to, history_number(field, from));
+    case HISTORY_FLAG:
+        return put(to, history_number(field, from) ? "true" : "false");
+    }
+    return to;
+}
+
+char *history_put(char *to, const struct history_field *fields, const void *from) {
+    for (const struct history_field *field = fields; field->key != NULL; field++) {
+        if (field->is_optional && is_usual(field, from))
+            continue;
+        to = put(put(put(to, ",\""), field->key), "\":");
+        to = put_value(to, field, from);
+    }
+    return to;
+}
+
+/* ---- reading */
+
+static int set_number(const struct history_field *field, int64_t value, void *to) {
+    void *at = (char *)to + field->offset;
+
+    if (value < field->low || value > field->high)
+        return -1;
+    if (field->size == sizeof(int16_t))
+        *(int16_t *)at = (int16_t)value;
+    else if (field->size == sizeof(uint32_t))
+        *(uint32_t *)at = (uint32_t)value;
+    else
+        *(int64_t *)at = value;
+    return 0;
+}
+
+static int get_text(const struct history_field *field, const char *text, char *at) {
+    if (field->type == HISTORY_UUID)
+        return uuid_parse(text, at);
+    if (text == NULL)
+        return -1;
+    if (field->type == HISTORY_STRING) {
+        snprintf(at, field->size, "%s", text);
+        return 0;
+    }
+    *(char **)(void *)at = strdup(text);
+    return *(char **)(void *)at != NULL ? 0 : -1;
+}
+
+static int get_value(const json_t *value, const struct history_field *field, void *to) {
+    switch (field->type) {
+    case HISTORY_TEXT:
+    case HISTORY_STRING:
+    case HISTORY_UUID:
+        return get_text(field, json_string_value(value), (char *)to + field->offset);
+    case HISTORY_NUMBER:
+        return json_is_integer(value) ? set_number(field, json_integer_value(value), to) : -1;
+    case HISTORY_FLAG:
+        *(bool *)(void *)((char *)to + field->offset) = json_is_true(value);
+        return json_is_boolean(value) ? 0 : -1;
+    }
+    return -1;
+}
+
+static int get_usual(const struct history_field *field, void *to) {
+    if (field->type == HISTORY_NUMBER)
+        return set_number(field, field->usual, to);
+    memset((char *)to + field->offset, 0, field->size);
+    return 0;
+}
+
+const char *history_get(const json_t *json, const struct history_field *fields, void *to,
+                        char wrong[HISTORY_WRONG]) {
+    for (const struct history_field *field = fields; field->key != NULL; field++) {
+        const json_t *value = json_object_get(json, field->key);
+        int rc = value == NULL && field->is_optional ? get_usual(field, to)
+                                                     : get_value(value, field, to);
+
+        if (rc == 0)
+            continue;
+        snprintf(wrong, HISTORY_WRONG, "its \"%s\" %s", field->key,
+                 value == NULL ? "is missing" : "is of another type or out of range");
+        return wrong;
+    }
+    return NULL;
+}

@@ -1,0 +1,242 @@
+/* Reads the lines of a round. */
+#include "history_lines.h"
+
+#include "cost.h"
+#include "history_fields.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ITEMS_MAX 1000
+
+static const char no_memory[] = "out of memory";
+static const char no_round[] = "it stands outside of a round";
+
+struct round *history_round(struct history_lines *lines) {
+    return lines->is_in_round ? &lines->history->rounds[lines->history->count] : NULL;
+}
+
+/* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. NULL
+ * without memory, and then it is as it was. */
+static void *grow(void *array, size_t count, size_t *room, size_t size) {
+    if (count == *room) {
+        size_t more = count < 16 ? 16 : 2 * count;
+        void *grown = realloc(array, more * size);
+
+        if (grown == NULL)
+            return NULL;
+        array = grown;
+        *room = more;
+    }
+    memset((char *)array + count * size, 0, size);
+    return array;
+}
+
+/* ---- round and end */
+
+static const char *read_instances(struct recorder *recorder, const json_t *json) {
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        const char *name = json_string_value(json_array_get(json, i));
+
+        if (name == NULL || recorder_instance(recorder, name) != (int16_t)i)
+            return "its instances cannot be read";
+    }
+    return NULL;
+}
+
+static const char *read_products(struct round *round, const json_t *json) {
+    round->items = json_array_size(json);
+    if (round->items == 0 || round->items > ITEMS_MAX)
+        return "it has no products, or too many";
+    round->products = calloc(round->items, sizeof *round->products);
+    if (round->products == NULL)
+        return no_memory;
+    for (size_t i = 0; i < round->items; i++) {
+        const char *id = json_string_value(json_array_get(json, i));
+
+        /* Empty in a run without a judgement, which makes no product. */
+        if (id == NULL || (id[0] != '\0' && uuid_parse(id, round->products[i].id) != 0))
+            return "the id of a product is no UUID";
+    }
+    return NULL;
+}
+
+/* As the run did: many requests go to disk, beside the history; or stay in memory where that cannot
+ * be written. */
+static struct recorder *make_recorder(const struct history_lines *lines, size_t count) {
+    struct recorder *recorder =
+        count > RECORD_MEMORY ? recorder_make_long(count, lines->folder) : NULL;
+
+    return recorder != NULL ? recorder : recorder_make(count);
+}
+
+static const char *begin_round(struct history_lines *lines, const json_t *json,
+                               struct round *round) {
+    const struct strategy_list *list = &lines->history->options.list;
+    struct history_counts counts;
+    const char *wrong = history_get(json, history_round_begin, round, lines->wrong);
+
+    if (wrong == NULL)
+        wrong = history_get(json, history_round_counts, &counts, lines->wrong);
+    if (wrong != NULL)
+        return wrong;
+    if (round->strategy >= list->count || counts.requests > counts.planned)
+        return "its strategy or requests are out of range";
+    round->item = &list->items[round->strategy];
+    round->recorder = make_recorder(lines, (size_t)counts.requests);
+    if (round->recorder == NULL)
+        return no_memory;
+    round->recorder->planned = (size_t)counts.planned;
+    round->recorder->late_launches = (size_t)counts.late_launches;
+    wrong = read_instances(round->recorder, json_object_get(json, "instances"));
+    return wrong != NULL ? wrong : read_products(round, json_object_get(json, "products"));
+}
+
+const char *history_read_round(struct history_lines *lines, const json_t *json) {
+    struct history *history = lines->history;
+    struct round *rounds;
+
+    if (!lines->has_run || lines->is_in_round)
+        return lines->has_run ? "the round before it has no end" : "no run has begun";
+    rounds = grow(history->rounds, history->count, &lines->round_room, sizeof *rounds);
+    if (rounds == NULL)
+        return no_memory;
+    history->rounds = rounds;
+    lines->is_in_round = true;
+    lines->ledger = NULL;
+    lines->products = 0;
+    return begin_round(lines, json, &rounds[history->count]);
+}
+
+static int read_verdict(const char *name, enum verdict_kind *kind) {
+    for (int i = VERDICT_VALID; i <= VERDICT_UNJUDGED; i++)
+        if (strcmp(verdict_kind_name((enum verdict_kind)i), name) == 0) {
+            *kind = (enum verdict_kind)i;
+            return 0;
+        }
+    return -1;
+}
+
+const char *history_read_end(struct history_lines *lines, const json_t *json) {
+    const char *verdict = json_string_value(json_object_get(json, "verdict")), *wrong;
+    struct round *round = history_round(lines);
+
+    if (round == NULL)
+        return no_round;
+    wrong = history_get(json, history_round_end, round, lines->wrong);
+    if (wrong != NULL)
+        return wrong;
+    if (verdict == NULL || read_verdict(verdict, &round->verdict.kind) != 0)
+        return "its verdict is unknown";
+    if (round->recorder->ended != round->recorder->size)
+        return "the round has fewer requests than its first line says";
+    if (lines->products != 0 && lines->products != round->items)
+        return "the ledger of a product is missing";
+    for (size_t i = 0; i < lines->products; i++)
+        ledger_sort(&round->ledgers[i]);
+    if (recorder_seal(round->recorder) != 0) {
+        snprintf(lines->wrong, sizeof lines->wrong, "its requests could not be kept on disk: %s",
+                 strerror(errno));
+        return lines->wrong;
+    }
+    lines->is_in_round = false;
+    lines->history->count++;
+    return NULL;
+}
+
+/* ---- requests */
+
+static const char *read_outcome(const char *name, enum record_outcome *outcome) {
+    for (int i = 0; name != NULL && i < RECORD_OUTCOME_COUNT; i++)
+        if (strcmp(record_outcome_name((enum record_outcome)i), name) == 0) {
+            *outcome = (enum record_outcome)i;
+            return NULL;
+        }
+    return "its outcome is unknown";
+}
+
+static const char *read_cost(const json_t *json, struct record_cost *cost) {
+    int parts[HISTORY_COST];
+
+    if (json == NULL)
+        return NULL;
+    for (size_t i = 0; i < HISTORY_COST; i++) {
+        json_int_t value = json_integer_value(json_array_get(json, i));
+
+        if (value < -1 || value > (i < 3 ? INT32_MAX : INT16_MAX))
+            return "its cost is out of range";
+        parts[i] = (int)value;
+    }
+    if (json_array_size(json) != HISTORY_COST || parts[7] >= RECORD_LOCK_COUNT)
+        return "its cost has more or fewer numbers";
+    *cost = (struct record_cost){parts[0],          parts[1],          parts[2],
+                                 (int16_t)parts[3], (int16_t)parts[4], (int16_t)parts[5],
+                                 (int16_t)parts[6], (int16_t)parts[7]};
+    return NULL;
+}
+
+const char *history_read_request(struct history_lines *lines, const json_t *json) {
+    struct record record = {.item = 0};
+    struct round *round = history_round(lines);
+    const char *wrong;
+
+    cost_init(&record.cost);
+    if (round == NULL)
+        return no_round;
+    if (round->recorder->ended == round->recorder->size)
+        return "the round has more requests than its first line says";
+    wrong = history_get(json, history_request, &record, lines->wrong);
+    if (wrong == NULL &&
+        (record.item >= round->items || record.instance >= (int)round->recorder->instance_count))
+        wrong = "its item or instance is out of range";
+    if (wrong == NULL)
+        wrong = read_outcome(json_string_value(json_object_get(json, "outcome")), &record.outcome);
+    if (wrong == NULL)
+        wrong = read_cost(json_object_get(json, "cost"), &record.cost);
+    if (wrong == NULL)
+        recorder_add(round->recorder, &record);
+    return wrong;
+}
+
+/* ---- the ledger */
+
+const char *history_read_product(struct history_lines *lines, const json_t *json) {
+    const json_t *item = json_object_get(json, "item");
+    struct round *round = history_round(lines);
+
+    if (round == NULL)
+        return no_round;
+    if (!json_is_integer(item) || json_integer_value(item) != (json_int_t)lines->products ||
+        lines->products == round->items)
+        return "it is not the next product";
+    if (round->ledgers == NULL)
+        round->ledgers = calloc(round->items, sizeof *round->ledgers);
+    if (round->ledgers == NULL)
+        return no_memory;
+    lines->ledger = &round->ledgers[lines->products++];
+    memset(lines->row_room, 0, sizeof lines->row_room);
+    return history_get(json, history_product, lines->ledger, lines->wrong);
+}
+
+const char *history_read_row(struct history_lines *lines, const json_t *json, size_t kind) {
+    const struct history_rows *rows = &history_rows[kind];
+    char *ledger = lines->is_in_round ? (char *)lines->ledger : NULL;
+    const char *wrong;
+    size_t count;
+    void *array;
+
+    if (ledger == NULL)
+        return "it belongs to no product";
+    memcpy(&array, ledger + rows->array, sizeof array);
+    memcpy(&count, ledger + rows->count, sizeof count);
+    array = grow(array, count, &lines->row_room[kind], rows->size);
+    if (array == NULL)
+        return no_memory;
+    memcpy(ledger + rows->array, &array, sizeof array);
+    wrong = history_get(json, rows->fields, (char *)array + count * rows->size, lines->wrong);
+    count++;
+    if (wrong == NULL)
+        memcpy(ledger + rows->count, &count, sizeof count);
+    return wrong;
+}

@@ -1,0 +1,111 @@
+/* Reads the first line of a history: the settings, and what follows from them. */
+#include "history_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_MAX    1000000
+#define SPAN_MAX_NS (INT64_C(100) * 24 * 3600 * 1000000000)
+
+/* What json_unpack() found missing or of the wrong type. */
+static const char *describe(struct history_lines *lines, const json_error_t *error) {
+    snprintf(lines->wrong, sizeof lines->wrong, "%.200s", error->text);
+    return lines->wrong;
+}
+
+static int copy(char *to, size_t size, const char *text) {
+    int length = snprintf(to, size, "%s", text);
+
+    return length >= 0 && (size_t)length < size ? 0 : -1;
+}
+
+static const char *read_strategies(struct history_lines *lines, const json_t *json) {
+    struct options *options = &lines->history->options;
+    struct strategy_list *list = &options->list;
+
+    if (json_array_size(json) == 0 || json_array_size(json) > STRATEGY_LIST_MAX)
+        return "it has no strategies, or too many";
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        const char *name, *given, *spec, *expected;
+        struct strategy_item *item = &list->items[list->count++];
+        json_error_t error;
+
+        if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
+                           &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
+            return describe(lines, &error);
+        if (copy(item->name, sizeof item->name, name) != 0 ||
+            copy(item->given, sizeof item->given, given) != 0 ||
+            copy(item->spec, sizeof item->spec, spec) != 0)
+            return "the spec of a strategy is too long";
+        if (expect_read(expected, &options->expectations[i]) != 0)
+            return "it expects an unknown verdict";
+    }
+    return NULL;
+}
+
+static const char *read_shape(struct history_lines *lines, const json_t *stages) {
+    struct options *options = &lines->history->options;
+    struct plan_shape *shape = &options->shape;
+
+    shape->count = (size_t)options->requests;
+    shape->seed = (uint64_t)options->seed;
+    shape->items = (uint32_t)options->items;
+    if (plan_parse_arrival(options->arrival, &shape->arrival) != 0 ||
+        plan_parse_skew(options->skew, &shape->zipf) != 0 ||
+        plan_parse_part(options->dup_rate, &shape->dup_rate) != 0)
+        return "its arrival, skew or dup_rate cannot be read";
+    if (json_array_size(stages) > PLAN_STAGES)
+        return "it has too many stages";
+    for (size_t i = 0; i < json_array_size(stages); i++) {
+        struct plan_stage *stage = &shape->stages[shape->stage_count++];
+        json_int_t span_ns;
+        json_error_t error;
+
+        if (json_unpack_ex(json_array_get(stages, i), &error, 0, "[I, F, F]", &span_ns,
+                           &stage->from, &stage->to) != 0)
+            return describe(lines, &error);
+        if (span_ns < 0 || span_ns > SPAN_MAX_NS ||
+            !(stage->from >= 0 && stage->from <= RATE_MAX) ||
+            !(stage->to >= 0 && stage->to <= RATE_MAX))
+            return "its stages are out of range";
+        stage->span_ns = span_ns;
+    }
+    return NULL;
+}
+
+static const char *read_thresholds(struct history_lines *lines) {
+    struct options *options = &lines->history->options;
+
+    return threshold_parse(options->thresholds, &options->threshold_list, lines->wrong,
+                           sizeof lines->wrong) == 0
+               ? NULL
+               : lines->wrong;
+}
+
+const char *history_read_run(struct history_lines *lines, const json_t *json) {
+    json_t *settings, *strategies, *stages;
+    json_int_t started_us;
+    json_error_t error;
+    const char *wrong;
+    int version;
+
+    if (lines->has_run)
+        return "a run has begun already";
+    if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0, "{s:i, s:I, s:o, s:o, s:o}", "version",
+                       &version, "started_us", &started_us, "settings", &settings, "strategies",
+                       &strategies, "stages", &stages) != 0)
+        return describe(lines, &error);
+    if (version != HISTORY_VERSION) {
+        snprintf(lines->wrong, sizeof lines->wrong,
+                 "its version is %d, and this program reads version %d", version, HISTORY_VERSION);
+        return lines->wrong;
+    }
+    lines->has_run = true;
+    lines->history->started_us = started_us;
+    wrong = history_get(settings, history_settings, &lines->history->options, lines->wrong);
+    if (wrong == NULL)
+        wrong = read_strategies(lines, strategies);
+    if (wrong == NULL)
+        wrong = read_shape(lines, stages);
+    return wrong != NULL ? wrong : read_thresholds(lines);
+}

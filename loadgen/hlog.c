@@ -1,0 +1,153 @@
+/* Writes HdrHistogram's log format. Our histogram has the layout of one with three significant
+ * digits and a lowest value of 1: the bucket of a value is its index there. */
+#include "hlog.h"
+
+#include "iso_time.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define COOKIE            0x1c849313U /* V2 */
+#define COMPRESSED_COOKIE 0x1c849314U /* V2, deflated */
+#define DIGITS            3
+#define HEAD              40 /* bytes before the counts */
+#define COMPRESSED_HEAD   8
+#define COUNT_MAX         9 /* bytes of a count */
+
+/* ---- the encoding */
+
+static unsigned char *put_number(unsigned char *to, uint64_t value, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
+    return to + bytes;
+}
+
+/* ZigZag LEB128. Counts are far below 2^56, from where HdrHistogram's variant differs. */
+static unsigned char *put_count(unsigned char *to, int64_t count) {
+    uint64_t rest = (uint64_t)count << 1;
+
+    rest = count < 0 ? ~rest : rest;
+    for (; rest >= 0x80; rest >>= 7)
+        *to++ = (unsigned char)(0x80 | (rest & 0x7f));
+    *to++ = (unsigned char)rest;
+    return to;
+}
+
+/* A run of empty buckets is one negative number. */
+static unsigned char *put_counts(unsigned char *to, const struct histogram *histogram) {
+    const size_t end = histogram->count > 0 ? histogram_bucket(histogram->max) + 1 : 0;
+
+    for (size_t i = 0; i < end;) {
+        size_t empty = 0;
+
+        while (i + empty < end && histogram->buckets[i + empty] == 0)
+            empty++;
+        to = put_count(to, empty > 0 ? -(int64_t)empty : (int64_t)histogram->buckets[i]);
+        i += empty > 0 ? empty : 1;
+    }
+    return to;
+}
+
+/* Returns where it ends. */
+static unsigned char *put_histogram(unsigned char *to, const struct histogram *histogram) {
+    const double ratio = 1;
+    unsigned char *end = put_counts(to + HEAD, histogram), *at = to;
+    uint64_t bits;
+
+    memcpy(&bits, &ratio, sizeof bits);
+    at = put_number(at, COOKIE, 4);
+    at = put_number(at, (uint64_t)(end - to) - HEAD, 4);
+    at = put_number(at, 0, 4); /* normalizing index offset */
+    at = put_number(at, DIGITS, 4);
+    at = put_number(at, 1, 8); /* lowest value */
+    at = put_number(at, HISTOGRAM_MAX, 8);
+    (void)put_number(at, bits, 8); /* of integers to values */
+    return end;
+}
+
+static char *base64(const unsigned char *from, size_t length) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = malloc((length + 2) / 3 * 4 + 1), *to = text;
+
+    for (size_t i = 0; text != NULL && i < length; i += 3) {
+        const size_t left = length - i;
+        const uint32_t three = (uint32_t)from[i] << 16 |
+                               (left > 1 ? (uint32_t)from[i + 1] << 8 : 0) |
+                               (left > 2 ? (uint32_t)from[i + 2] : 0);
+
+        *to++ = digits[three >> 18];
+        *to++ = digits[three >> 12 & 63];
+        *to++ = left > 1 ? digits[three >> 6 & 63] : '=';
+        *to++ = left > 2 ? digits[three & 63] : '=';
+    }
+    if (text != NULL)
+        *to = '\0';
+    return text;
+}
+
+static char *encode(const struct histogram *histogram, unsigned char *plain, unsigned char *packed,
+                    size_t room) {
+    const size_t length = (size_t)(put_histogram(plain, histogram) - plain);
+    uLongf packed_length = room - COMPRESSED_HEAD;
+
+    if (compress(packed + COMPRESSED_HEAD, &packed_length, plain, length) != Z_OK)
+        return NULL;
+    (void)put_number(put_number(packed, COMPRESSED_COOKIE, 4), packed_length, 4);
+    return base64(packed, packed_length + COMPRESSED_HEAD);
+}
+
+char *hlog_encode(const struct histogram *histogram) {
+    const size_t size = HEAD + (size_t)HISTOGRAM_BUCKETS * COUNT_MAX;
+    const size_t room = COMPRESSED_HEAD + compressBound(size);
+    unsigned char *plain = malloc(size), *packed = malloc(room);
+    char *text = plain != NULL && packed != NULL ? encode(histogram, plain, packed, room) : NULL;
+
+    free(plain);
+    free(packed);
+    return text;
+}
+
+/* ---- the file */
+
+static void put_tag(FILE *to, const char *strategy) {
+    fputs("Tag=", to);
+    for (; *strategy != '\0'; strategy++)
+        putc(*strategy == ',' ? ';' : *strategy, to);
+}
+
+static int put_line(const struct report *report, const struct round *round,
+                    const struct histogram *histogram, const char *suffix, FILE *to) {
+    char *encoded = hlog_encode(histogram);
+
+    if (encoded == NULL)
+        return -1;
+    put_tag(to, round->item->given);
+    fprintf(to, "%s,%.3f,%.3f,%.3f,%s\n", suffix,
+            (double)(round->started_us - report->started_us) / 1e6,
+            (double)round->recorder->last_ns / 1e9, (double)histogram->max / 1e6, encoded);
+    free(encoded);
+    return 0;
+}
+
+int hlog_write(const struct report *report, FILE *to) {
+    char started[ISO_TIME];
+
+    fprintf(to,
+            "#[Histogram log format version 1.3]\n"
+            "#[StartTime: %.3f (seconds since epoch), %s]\n"
+            "#[Values are nanoseconds; Interval_Max is in milliseconds. Tag=STRATEGY: from the "
+            "planned time of a request to its answer; Tag=STRATEGY.service: from its sent time. "
+            "In a tag, commas are semicolons.]\n"
+            "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
+            "\"Interval_Compressed_Histogram\"\n",
+            (double)report->started_us / 1e6, iso_time(started, report->started_us));
+    for (size_t i = 0; i < report->round_count; i++) {
+        const struct round *round = &report->rounds[i];
+
+        if (put_line(report, round, &round->recorder->latency, "", to) != 0 ||
+            put_line(report, round, &round->recorder->service, ".service", to) != 0)
+            return -1;
+    }
+    return fflush(to) == 0 && !ferror(to) ? 0 : -1;
+}

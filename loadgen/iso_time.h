@@ -1,0 +1,26 @@
+/* A moment of the wall clock as text: ISO 8601, UTC. */
+#ifndef LOADGEN_ISO_TIME_H
+#define LOADGEN_ISO_TIME_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#define ISO_TIME 40
+
+/* "2026-11-21T10:01:02.123Z" of microseconds since 1970; "" for a moment that has no date. Returns
+ * `text`. */
+static inline const char *iso_time(char text[ISO_TIME], int64_t us) {
+    time_t seconds = (time_t)(us / 1000000);
+    struct tm utc;
+    size_t used;
+
+    text[0] = '\0';
+    if (us < 0 || gmtime_r(&seconds, &utc) == NULL)
+        return text;
+    used = strftime(text, ISO_TIME, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text + used, ISO_TIME - used, ".%03dZ", (int)(us / 1000 % 1000));
+    return text;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* Makes JSON strings of any bytes. */
+#include "json_text.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* The length of the UTF-8 sequence that begins here, by table 3-7 of the Unicode standard; 0 when
+ * there is none. */
+static size_t sequence(const unsigned char *at) {
+    static const struct {
+        unsigned char first, last, low, high;
+        size_t length;
+    } forms[] = {
+        {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (at[0] < forms[i].first || at[0] > forms[i].last)
+            continue;
+        if (forms[i].length > 1 && (at[1] < forms[i].low || at[1] > forms[i].high))
+            return 0;
+        for (size_t n = 2; n < forms[i].length; n++)
+            if (at[n] < 0x80 || at[n] > 0xbf)
+                return 0;
+        return forms[i].length;
+    }
+    return 0;
+}
+
+json_t *json_text(const char *text) {
+    char *clean = malloc(strlen(text) * strlen(REPLACEMENT) + 1), *to = clean;
+    json_t *json;
+
+    if (clean == NULL)
+        return NULL;
+    while (*text != '\0') {
+        size_t length = sequence((const unsigned char *)text);
+
+        memcpy(to, length > 0 ? text : REPLACEMENT, length > 0 ? length : strlen(REPLACEMENT));
+        to += length > 0 ? length : strlen(REPLACEMENT);
+        text += length > 0 ? length : 1;
+    }
+    json = json_stringn(clean, (size_t)(to - clean));
+    free(clean);
+    return json;
+}
+
+static void keep_whole(json_t **json, int rc) {
+    if (rc == 0)
+        return;
+    json_decref(*json);
+    *json = NULL;
+}
+
+void json_text_append(json_t **array, json_t *one) {
+    keep_whole(array, json_array_append_new(*array, one));
+}
+
+void json_text_set(json_t **object, const char *key, json_t *one) {
+    keep_whole(object, json_object_set_new(*object, key, one));
+}
+
+static char *quote_one(char *to, const char *text, size_t length) {
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char byte = (unsigned char)*text;
+
+    if (length == 0)
+        return (char *)memcpy(to, "\\ufffd", 6) + 6;
+    if (byte < 0x20) {
+        memcpy(to, "\\u00", 4);
+        to[4] = digits[byte >> 4];
+        to[5] = digits[byte & 15];
+        return to + 6;
+    }
+    if (byte == '"' || byte == '\\')
+        *to++ = '\\';
+    return (char *)memcpy(to, text, length) + length;
+}
+
+char *json_text_quote(char *to, const char *text) {
+    *to++ = '"';
+    while (*text != '\0') {
+        size_t length = sequence((const unsigned char *)text);
+
+        to = quote_one(to, text, length);
+        text += length > 0 ? length : 1;
+    }
+    *to++ = '"';
+    return to;
+}

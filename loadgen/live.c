@@ -1,0 +1,194 @@
+/* Samples the recorder by a timer, and draws. */
+#include "live.h"
+
+#include "clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define VIEW_MS  250
+#define PLAIN_MS 1000
+#define WIPE_MS  1000 /* how long to wait, between rounds, for a terminal that is stopped */
+
+/* After Ctrl-Z and fg the shell has written below the view. A signal watched by the loop would be
+ * told after the timer. */
+static volatile sig_atomic_t is_resumed;
+
+static void on_resumed(int number) {
+    (void)number;
+    is_resumed = 1;
+}
+
+static size_t ended(const struct recorder *recorder) {
+    size_t count = 0;
+
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        count += recorder->by_outcome[i];
+    return count;
+}
+
+static enum live_phase phase_of(const struct live *live) {
+    if (live->is_judging)
+        return LIVE_JUDGING;
+    return !live->is_stopped && live->round.recorder->count < live->round.requests ? LIVE_SENDING
+                                                                                   : LIVE_WAITING;
+}
+
+/* The rates count from the oldest sample, a second ago. */
+static void take_sample(struct live *live, struct live_snapshot *snapshot) {
+    const struct recorder *recorder = live->round.recorder;
+    const struct live_sample now = {clock_now_ns(), recorder->count, recorder->answered};
+    size_t most = live->mode == LIVE_VIEW ? LIVE_SAMPLES : 2;
+    double seconds;
+
+    if (live->sample_count == most) {
+        memmove(live->samples, live->samples + 1, (most - 1) * sizeof now);
+        live->sample_count--;
+    }
+    live->samples[live->sample_count++] = now;
+    seconds = (double)(now.at_ns - live->samples[0].at_ns) / 1e9;
+    if (seconds > 0) {
+        snapshot->offered = (double)(now.due - live->samples[0].due) / seconds;
+        snapshot->achieved = (double)(now.answered - live->samples[0].answered) / seconds;
+    }
+    if (recorder->start_ns != 0 && now.at_ns > recorder->start_ns)
+        snapshot->elapsed_ns = now.at_ns - recorder->start_ns;
+}
+
+static void look(struct live *live, struct live_snapshot *snapshot) {
+    const struct live_round *round = &live->round;
+    const struct recorder *recorder = round->recorder;
+    const struct live_stock *stock = &live->stock;
+
+    *snapshot = (struct live_snapshot){
+        .name = round->name,
+        .round = round->round,
+        .rounds = round->rounds,
+        .repeat = round->repeat,
+        .repeats = round->repeats,
+        .phase = phase_of(live),
+        .span_ns = round->span_ns,
+        .in_flight = recorder->count - ended(recorder),
+        .p99_ns = recorder->latency.count > 0 ? histogram_percentile(&recorder->latency, 99) : -1,
+        .sold = recorder->by_outcome[RECORD_SOLD] - recorder->sold_again,
+        .stock = round->stock,
+        .left = stock->left,
+        .has_holder = stock->has_holder,
+        .holder = stock->holder[0] != '\0' ? stock->holder : NULL};
+    memcpy(snapshot->outcomes, recorder->by_outcome, sizeof snapshot->outcomes);
+    take_sample(live, snapshot);
+}
+
+static void on_tick(uv_timer_t *timer) {
+    struct live *live = timer->data;
+    struct live_snapshot snapshot;
+    struct live_frame frame;
+    char line[512], text[sizeof line + 1];
+
+    look(live, &snapshot);
+    if (live->mode == LIVE_VIEW)
+        live_stock_ask(&live->stock);
+    if (!screen_is_ready(&live->screen))
+        return;
+    if (live->mode == LIVE_PLAIN) {
+        (void)snprintf(text, sizeof text, "%s\n", live_line(&snapshot, line, sizeof line));
+        screen_say(&live->screen, text);
+        return;
+    }
+    if (is_resumed)
+        screen_forget(&live->screen);
+    is_resumed = 0;
+    screen_size(&live->screen, &live->style.columns, &live->style.rows);
+    live_draw(&snapshot, &live->style, &frame);
+    screen_show(&live->screen, &frame);
+}
+
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+
+    return value != NULL && value[0] != '\0';
+}
+
+static bool is_dumb(void) {
+    return !is_set("TERM") || strcmp(getenv("TERM"), "dumb") == 0;
+}
+
+/* As the C library decides: the first of these that is set counts. */
+static bool is_utf8(void) {
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        if (is_set(variables[i]))
+            return strcasestr(getenv(variables[i]), "utf-8") != NULL ||
+                   strcasestr(getenv(variables[i]), "utf8") != NULL;
+    return false;
+}
+
+void live_init(struct live *live, uv_loop_t *loop, bool is_wanted, bool is_plain) {
+    const struct sigaction resumed = {.sa_handler = on_resumed, .sa_flags = SA_RESTART};
+
+    *live = (struct live){.mode = LIVE_QUIET};
+    if (is_wanted)
+        live->mode = is_plain || is_dumb() || !isatty(STDERR_FILENO) ? LIVE_PLAIN : LIVE_VIEW;
+    live->style.is_coloured = !is_set("NO_COLOR");
+    live->style.is_utf8 = is_utf8();
+    screen_open(&live->screen);
+    (void)uv_timer_init(loop, &live->timer);
+    live->timer.data = live;
+    uv_unref((uv_handle_t *)&live->timer);
+    if (live->mode == LIVE_VIEW)
+        (void)sigaction(SIGCONT, &resumed, NULL);
+}
+
+void live_start(struct live *live, const struct live_round *round) {
+    if (live->mode == LIVE_QUIET)
+        return;
+    live->round = *round;
+    live->is_running = true;
+    live->is_stopped = live->is_judging = false;
+    live->sample_count = 0;
+    live_stock_start(&live->stock, round->client, round->product_id);
+    if (live->mode == LIVE_VIEW) {
+        (void)uv_timer_start(&live->timer, on_tick, 0, VIEW_MS);
+    } else {
+        struct live_snapshot first;
+
+        look(live, &first); /* what the first line counts from */
+        (void)uv_timer_start(&live->timer, on_tick, PLAIN_MS, PLAIN_MS);
+    }
+}
+
+void live_stopping(struct live *live) {
+    live->is_stopped = true;
+}
+
+void live_judging(struct live *live) {
+    live->is_judging = true;
+}
+
+void live_stop(struct live *live) {
+    if (!live->is_running)
+        return;
+    live->is_running = false;
+    (void)uv_timer_stop(&live->timer);
+    live_stock_stop(&live->stock);
+    screen_say(&live->screen, "");
+    screen_flush(&live->screen, WIPE_MS);
+}
+
+/* A terminal has echoed ^C where the cursor is: in the view, or else on a line that ends here. */
+void live_say(struct live *live, const char *text) {
+    if (live->screen.lines == 0 && isatty(STDERR_FILENO))
+        screen_say(&live->screen, "\n");
+    screen_say(&live->screen, text);
+}
+
+void live_close(struct live *live) {
+    live_stop(live);
+    screen_close(&live->screen);
+    uv_close((uv_handle_t *)&live->timer, NULL);
+}

@@ -1,0 +1,60 @@
+/* What the live view shows, as text: a few lines for a terminal, or one line for anything else.
+ *
+ * Pure: it knows nothing of terminals but their width, and moves no cursor. */
+#ifndef LOADGEN_LIVE_DRAW_H
+#define LOADGEN_LIVE_DRAW_H
+
+#include "record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum live_phase {
+    LIVE_SENDING,
+    LIVE_WAITING, /* for the last answers */
+    LIVE_JUDGING, /* the ledger becomes quiet, is read and judged */
+};
+
+/* A round at one moment. */
+struct live_snapshot {
+    const char *name;       /* the strategy */
+    size_t round, rounds;   /* the first is 1 */
+    size_t repeat, repeats; /* the first is 1 */
+    enum live_phase phase;
+    int64_t elapsed_ns, span_ns; /* since the round's start; of its schedule */
+    size_t in_flight;
+    double offered, achieved; /* requests due and answers, per second, lately */
+    int64_t p99_ns;           /* of the response time so far; -1: no answer yet */
+    size_t outcomes[RECORD_OUTCOME_COUNT];
+    size_t sold;        /* units that customers were promised */
+    int64_t stock;      /* of all products; -1: not known */
+    int64_t left;       /* as the target last said; -1: not known */
+    bool has_holder;    /* the target names who holds the lock */
+    const char *holder; /* NULL: nobody, when it was last asked */
+};
+
+struct live_style {
+    unsigned columns, rows; /* of the terminal; 0: not known */
+    bool is_coloured;
+    bool is_utf8;
+};
+
+#define LIVE_LINES 5
+#define LIVE_TEXT  4096
+
+struct live_frame {
+    size_t lines;
+    unsigned width[LIVE_LINES]; /* columns of each line */
+    size_t length;
+    char text[LIVE_TEXT]; /* lines with \n between them; colours are its only escape sequences */
+};
+
+/* Each line is narrower than the terminal, and all of them are fewer than its rows. */
+void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
+               struct live_frame *frame);
+
+/* One line, without its \n, for files and plain terminals; returns `text`. */
+const char *live_line(const struct live_snapshot *snapshot, char *text, size_t size);
+
+#endif

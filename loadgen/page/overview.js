@@ -1,0 +1,155 @@
+// The banner: what came out, in words that can be read from the back of the room; and the caveats.
+
+const EXITS = {
+  0: ['ok', 'every verdict is as expected'],
+  1: ['fail', 'a violation that was not expected, or an expected one that did not appear'],
+  2: ['unknown', 'inconclusive: the run proves nothing, and the page says why'],
+  70: ['fail', 'loadgen itself failed'],
+  99: ['fail', 'the verdicts are as expected; a threshold was missed'],
+  130: ['unknown', 'interrupted: the page has what was measured until then'],
+};
+
+function headline(strategies) {
+  const kinds = ['VIOLATED', 'INCONCLUSIVE', 'VALID', 'not judged'].map((kind) =>
+    [kind, strategies.filter((strategy) => strategy.verdict === kind).length]).filter(([, n]) => n > 0);
+  if (kinds.length === 0) return el('p', { class: 'headline none' }, 'No round was finished');
+  return el('p', { class: 'headline' }, kinds.map(([kind, n]) => el('span', { class: `big ${KINDS[kind].tone}` },
+    el('span', { class: 'shape', 'aria-hidden': 'true' }, KINDS[kind].mark), strategies.length > 1 ? `${n} ${kind}` : kind)));
+}
+
+function verdictCard(entry) {
+  const { strategy } = entry, kind = kindOf(strategy);
+  const names = (strategy.anomalies || []).map((anomaly) => `${anomaly.name} ${count(anomaly.count)}`).join(', ');
+  const [tone, words] = expectedWords(strategy);
+  const why = names || (strategy.inconclusive_because || [])[0] || boundWords(strategy) || '';
+  return el('li', { class: `card ${kind.tone}`, 'data-entry': entry.id, 'data-verdict': strategy.verdict },
+    el('a', { href: `#${entry.id}`, class: 'card-name' }, strategy.strategy), entries.length > 1 ? verdictBadge(strategy) : null,
+    why ? el('span', { class: 'card-why' }, why) : null,
+    strategy.verdict === 'not judged' ? null : el('span', { class: `card-expected tone-${tone}` }, words));
+}
+
+function boundWords(strategy) {
+  if (!isNumber(strategy.rate_bound)) return null;
+  return `no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts`;
+}
+
+function copyButton(text) {
+  const button = el('button', { type: 'button', class: 'copy', click: async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch (error) {
+      const area = el('textarea', { class: 'sr' }, text);
+      document.body.append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+      button.focus();
+    }
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+  } }, 'Copy');
+  return button;
+}
+
+function commandOf(summary) {
+  return summary.command || '';
+}
+
+const stageWords = (stage) => `${brief(stage.duration_ms)} at ${stage.from_rate === stage.to_rate ? '' : `${significant(stage.from_rate, 3)} to `}` +
+  rate(stage.to_rate);
+
+function revisionWords({ revision }) {
+  if (!revision || !revision.git) return null;
+  return `${revision.git.slice(0, 12)}${revision.is_dirty ? ' with changes' : ''}`;
+}
+
+function machineWords({ machine }) {
+  if (!machine) return null;
+  return [machine.cpu, isNumber(machine.cores) ? plural(machine.cores, 'core') : null].filter(Boolean).join(', ') || null;
+}
+
+function facts(run) {
+  const { summary } = run, settings = summary.settings || {};
+  const list = [
+    ['when', summary.started_at ? summary.started_at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC') : null],
+    ['load', (settings.stages || []).length > 1 ? `${settings.stages.map(stageWords).join(', ')}, ${settings.arrival}` : isNumber(settings.rate) ? `${rate(settings.rate)}, ${count(settings.requests)} requests, ${settings.arrival || ''}` : null],
+    ['stock', isNumber(settings.stock) && settings.is_judged !== false ? `${count(settings.stock)}${settings.items > 1 ? ` × ${count(settings.items)} products` : ''}` : null],
+    ['rounds', settings.repeat > 1 ? `${count(settings.repeat)} of each strategy, order rotated` : null],
+    ['seed', isNumber(settings.seed) ? String(settings.seed) : null],
+    ['target', settings.target || null],
+    ['machine', machineWords(run.environment)],
+    ['revision', revisionWords(run.environment)],
+  ];
+  return el('dl', { class: 'facts' }, list.filter(([, value]) => value).map(([name, value]) =>
+    el('div', {}, el('dt', {}, name), el('dd', {}, value))));
+}
+
+function runBanner(run, index) {
+  const { summary } = run, strategies = summary.strategies || [], command = commandOf(summary);
+  const isUnjudged = summary.exit_code === 0 && strategies.every((strategy) => strategy.verdict === 'not judged');
+  const [tone, meaning] = isUnjudged ? ['none', 'nothing was to be judged'] : EXITS[summary.exit_code] || ['unknown', ''];
+  return el('section', { class: 'banner', 'aria-label': 'Verdict' },
+    runs.length > 1 ? el('h2', {}, runName(run, index)) : null,
+    headline(strategies),
+    el('ul', { class: 'cards' }, entries.filter((entry) => entry.run === run).map(verdictCard)),
+    el('p', { class: 'exit' }, el('strong', { class: `tone-${tone}` }, `Exit ${summary.exit_code}`), meaning ? `: ${meaning}.` : '.'),
+    summary.is_interrupted ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run was interrupted.'),
+      ' Strategies that had no finished round are not shown.') : null,
+    command ? el('div', { class: 'command' }, el('span', { class: 'label' }, 'Reproduce'), el('code', {}, tokens(command)), copyButton(command)) : null,
+    facts(run));
+}
+
+// An option is not broken at its dashes.
+const tokens = (command) => command.split(' ').flatMap((token, i) => [i ? ' ' : '', token.length < 30 ? el('span', { class: 'token' }, token) : token]);
+
+// ---- caveats
+
+function roundNotes(strategy) {
+  const rounds = strategy.rounds;
+  if (!Array.isArray(rounds) || rounds.length < 2) return null;
+  const spread = (strategy.spread || {}).p99_ms;
+  return `${rounds.length} rounds${spread && isNumber(spread.min) ? `; p99 from ${ms(spread.min)} to ${ms(spread.max)}` : ''}`;
+}
+
+function caveatNotes(entry) {
+  const { strategy, chart } = entry, notes = [];
+  const schedule = strategy.schedule || {};
+  if (isNumber(strategy.rate_bound))
+    notes.push(`no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts means, with 95 % confidence, a rate under this load below ` +
+      `${significant(strategy.rate_bound, 2)} (about 3/n); it does not mean zero.`);
+  for (const reason of strategy.inconclusive_because || []) notes.push(`inconclusive because ${reason}.`);
+  if (isNumber(schedule.within_1ms_percent))
+    notes.push(`${significant(schedule.within_1ms_percent, 4)} % of the requests were sent within 1 ms of plan, ` +
+      `${significant(schedule.within_10ms_percent, 4)} % within 10 ms.`);
+  notes.push(`${plural(strategy.offered, 'request')} in ${roundNotes(strategy) || 'one round; --repeat shows how far rounds differ'}.`);
+  if (chart && chart.scatter && chart.scatter.points.length < chart.scatter.of)
+    notes.push(`the scatter shows ${count(chart.scatter.points.length)} of ${count(chart.scatter.of)} requests: the slowest of each ` +
+      'interval and rare outcomes are all kept, the rest is thinned out. Lines and tables are from all requests.');
+  if (chart && chart.clock && chart.clock.sales > 0)
+    notes.push(chart.clock.outside === 0 ? 'every sale was written between the sending and the answer of its request, by the clocks of both.'
+      : `${count(chart.clock.outside)} of ${count(chart.clock.sales)} sales were, by the clocks, written outside of their request: the order of events across clocks is no more exact than that.`);
+  return notes;
+}
+
+// What is said of several strategies is said once.
+function caveatRows() {
+  const names = new Map();
+  for (const entry of entries) for (const note of caveatNotes(entry)) names.set(note, [...(names.get(note) || []), entry.name]);
+  return [...names].map(([note, of]) =>
+    el('li', {}, of.length === entries.length ? note[0].toUpperCase() + note.slice(1) : [el('strong', {}, of.join(', ')), ': ', note]));
+}
+
+function caveats() {
+  return section('caveats', 'Caveats', 'What these numbers do not say.',
+    el('ul', { class: 'notes' },
+      el('li', {}, 'Response time counts from the planned moment of a request, service time from its sending: a server that stalls is charged for all who wait.'),
+      el('li', {}, 'Times of requests are from the load generator’s monotonic clock; times of the ledger are the database’s, moved by the measured difference.'),
+      el('li', {}, 'A request without an answer counts as lasting until it was given up.'),
+      el('li', {}, 'Figures are of this machine and this load. Compare strategies of one run, not runs of different machines.'),
+      caveatRows()));
+}
+
+function section(id, title, lead, ...children) {
+  return el('section', { id, class: 'part', 'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, title),
+    lead ? el('p', { class: 'lead' }, lead) : null, children);
+}

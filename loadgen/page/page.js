@@ -1,0 +1,102 @@
+// Puts the page together, and shows the strategy that is chosen.
+
+function tabList(panel) {
+  const tabs = entries.map((entry) => el('button', { type: 'button', role: 'tab', id: `tab-${entry.id}`, 'aria-controls': 'panel',
+    class: `tab ${kindOf(entry.strategy).tone}`, click: () => choose(entry.id) },
+    el('span', { class: 'shape', 'aria-hidden': 'true' }, kindOf(entry.strategy).mark), entry.name,
+    el('span', { class: 'sr' }, ` ${entry.strategy.verdict}`)));
+  const list = el('div', { role: 'tablist', class: 'tabs', 'aria-label': 'Strategy' }, tabs);
+  const select = (id) => tabs.forEach((tab) => {
+    const isChosen = tab.id === `tab-${id}`;
+    tab.setAttribute('aria-selected', String(isChosen));
+    tab.setAttribute('tabindex', isChosen ? '0' : '-1');
+    if (isChosen) panel.setAttribute('aria-labelledby', tab.id);
+  });
+  list.addEventListener('keydown', (event) => {
+    const at = tabs.indexOf(document.activeElement), last = tabs.length - 1;
+    const next = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at === 0 ? last : at - 1, Home: 0, End: last }[event.key];
+    if (next === undefined || at < 0) return;
+    event.preventDefault();
+    choose(entries[next].id);
+    tabs[next].focus();
+  });
+  return { list, select };
+}
+
+function choose(id) {
+  if (location.hash === `#${id}`) showChosen();
+  else history.replaceState(null, '', `#${id}`);
+  showChosen();
+}
+
+const chosen = { panel: null, tabs: null, id: null };
+function showChosen() {
+  const wanted = location.hash.slice(1), entry = entries.find(({ id }) => id === wanted) || entries[0];
+  if (!entry || chosen.id === entry.id) return;
+  hideTip();
+  chosen.id = entry.id;
+  chosen.tabs.select(entry.id);
+  chosen.panel.replaceChildren(...strategyCharts(entry));
+}
+
+function strategySection() {
+  chosen.panel = el('div', { role: entries.length > 1 ? 'tabpanel' : null, id: 'panel', tabindex: '-1' });
+  chosen.tabs = tabList(chosen.panel);
+  return section('strategy', entries.length > 1 ? 'Strategy by strategy' : 'Over time', null, entries.length > 1 ? chosen.tabs.list : null, chosen.panel);
+}
+
+function strategyCharts(entry) {
+  const { strategy, chart } = entry;
+  const head = el('div', { class: 'strategy-head' }, el('h3', { class: 'strategy-name' }, entry.name), verdictBadge(strategy),
+    chart && (strategy.rounds || []).length > 1
+      ? el('span', { class: 'faint' }, `counts and percentiles are of all ${strategy.rounds.length} rounds, the drawings of round ${chart.repeat + 1}`) : null,
+    (strategy.anomalies || []).length ? el('ul', { class: 'found' }, strategy.anomalies.map((anomaly) =>
+      el('li', {}, el('strong', { class: 'tone-fail' }, `${anomaly.name} ${count(anomaly.count)}`), ` ${anomaly.text || ''}`))) : null);
+  return [head, stockChart(entry), exampleSection(entry), outcomeChart(entry), latencyChart(entry), ladderChart(entry)]
+    .filter(Boolean);
+}
+
+// Links from the tables go to a strategy: show it, and go where its charts begin.
+function followHash() {
+  const isStrategy = entries.some(({ id }) => `#${id}` === location.hash);
+  showChosen();
+  if (isStrategy) document.getElementById('strategy').scrollIntoView();
+}
+
+function anomalySection() {
+  const isAny = entries.some(({ strategy }) => strategy.verdict !== 'not judged');
+  return section('anomalies', 'What went wrong', isAny ? '✓ none found · ✗ found, with the count · – not judged' : 'No ledger was read, so nothing was judged.',
+    isAny ? anomalyGrid() : null, thresholdTable());
+}
+
+function whySection() {
+  const parts = [workChart(), tradeoffChart(), capacitySection()].filter(Boolean);
+  return section('tradeoff', parts.length > 1 ? 'Why, and what to choose' : 'Why', null, parts);
+}
+
+function title() {
+  const names = runs.map(runName).filter(Boolean);
+  return runs.length > 1 ? `${runs.length} runs compared` : runs[0] && runs[0].summary.name ? names[0] : 'Flash sale report';
+}
+
+function build() {
+  loadRuns();
+  loadEntries();
+  document.title = `${title()} · loadgen`;
+  const main = document.getElementById('main');
+  main.replaceChildren(el('header', {}, el('p', { class: 'brand' }, 'loadgen report'), el('h1', {}, title())),
+    ...runs.map(runBanner));
+  if (entries.length) {
+    main.append(anomalySection(),
+      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. Below a figure: its range over the rounds.', comparison()),
+      whySection(),
+      strategySection(), caveats());
+    window.addEventListener('hashchange', followHash);
+    showChosen();
+  }
+  main.append(el('footer', {}, 'Made by loadgen. The numbers are those of summary.json, which this file contains.'));
+  document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hideTip(); });
+  window.addEventListener('scroll', hideTip, { passive: true });
+}
+
+build();

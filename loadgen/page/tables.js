@@ -1,0 +1,178 @@
+// The grid of anomalies and the table of measurements.
+
+const ANOMALIES = [
+  ['OVERSELL', 'more was sold than there was'],
+  ['TWIN', 'one unit was sold twice'],
+  ['UNDERSELL', 'customers were told sold out, and units were left'],
+  ['EARLY-SOLD-OUT', 'a customer was told sold out before a later one bought'],
+  ['GHOST', 'a customer was promised a unit that the ledger does not have'],
+  ['ORPHAN', 'the ledger has a sale whose customer was told no'],
+  ['DUPLICATE', 'one key bought two units'],
+  ['LEAK', 'units left and units sold do not add up to the stock'],
+  ['STALE', 'a sale saw a count that a finished sale had already lowered'],
+];
+
+const KINDS = {
+  VALID: { mark: '✓', tone: 'ok' },
+  VIOLATED: { mark: '✗', tone: 'fail' },
+  INCONCLUSIVE: { mark: '?', tone: 'unknown' },
+  'not judged': { mark: '–', tone: 'none' },
+};
+const kindOf = (strategy) => KINDS[strategy.verdict] || KINDS['not judged'];
+
+function verdictBadge(strategy) {
+  const kind = kindOf(strategy);
+  return el('span', { class: `badge ${kind.tone}` }, el('span', { class: 'shape', 'aria-hidden': 'true' }, kind.mark),
+    strategy.verdict);
+}
+
+function expectedWords(strategy) {
+  const wanted = strategy.expected || 'VALID';
+  if (strategy.verdict === 'not judged') return ['none', '–'];
+  if (strategy.as_expected === true) return ['ok', wanted === 'VALID' ? 'as expected' : `as expected: ${wanted}`];
+  return strategy.as_expected === false ? ['fail', `expected ${wanted}`] : ['unknown', `open: expected ${wanted}`];
+}
+
+function foundIn(strategy) {
+  const found = new Map();
+  for (const anomaly of strategy.anomalies || []) found.set(anomaly.name, anomaly);
+  return found;
+}
+
+// VALID rules every anomaly out in what was seen; INCONCLUSIVE rules out none.
+function anomalyCell(strategy, name) {
+  const found = foundIn(strategy).get(name);
+  if (found)
+    return el('td', { class: 'cell fail', title: (found.examples || []).join('\n') },
+      el('span', { 'aria-hidden': 'true' }, '✗ '), el('span', { class: 'sr' }, 'found '), count(found.count));
+  if (strategy.verdict === 'VALID' || strategy.verdict === 'VIOLATED')
+    return el('td', { class: 'cell ok' }, el('span', { 'aria-hidden': 'true' }, '✓'), el('span', { class: 'sr' }, 'none found'));
+  return el('td', { class: 'cell none' }, el('span', { 'aria-hidden': 'true' }, '–'), el('span', { class: 'sr' }, 'not judged'));
+}
+
+function anomalyGrid() {
+  const seen = new Set(ANOMALIES.map(([name]) => name));
+  const columns = [...ANOMALIES];
+  for (const { strategy } of entries)
+    for (const anomaly of strategy.anomalies || [])
+      if (!seen.has(anomaly.name)) {
+        seen.add(anomaly.name);
+        columns.push([anomaly.name, anomaly.text || '']);
+      }
+  const head = el('tr', {}, el('th', { scope: 'col' }, 'strategy'), el('th', { scope: 'col' }, 'verdict'),
+    columns.map(([name, text]) => el('th', { scope: 'col', class: 'turned', title: text }, el('span', {}, name))),
+    el('th', { scope: 'col' }, 'expected'));
+  const rows = entries.map((entry) => {
+    const [tone, words] = expectedWords(entry.strategy);
+    return el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
+      el('td', {}, verdictBadge(entry.strategy)), columns.map(([name]) => anomalyCell(entry.strategy, name)),
+      el('td', { class: `tone-${tone}` }, words));
+  });
+  return scrollable('Anomalies found, by strategy', el('table', { class: 'grid', id: 'grid' }, el('thead', {}, head),
+    el('tbody', {}, rows)));
+}
+
+function strategyLink(entry) {
+  const [name, ...options] = entry.strategy.strategy.split(',');
+  const run = runs.length > 1 ? entry.name.slice(entry.strategy.strategy.length + 3) : '';
+  return el('a', { href: `#${entry.id}` }, name, options.length ? el('span', { class: 'faint' }, `,${options.join(',')}`) : null,
+    run ? el('span', { class: 'run' }, run) : null);
+}
+
+// Wide tables scroll in themselves, and can be scrolled by keyboard.
+function scrollable(label, table) {
+  return el('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table);
+}
+
+// ---- measurements
+
+// What replies told of their cost: {wait, hold, commit} in ms each {p50, mean, ...}, trips, retries. Null: not measured.
+function workOf(strategy) {
+  const work = strategy.work;
+  if (!work) return null;
+  const part = (name) => {
+    const value = work[`${name}_ms`] !== undefined ? work[`${name}_ms`] : work[name];
+    return value && isNumber(value.mean) && value.count !== 0 ? value : null;
+  };
+  const parts = { wait: part('wait'), hold: part('hold'), commit: part('commit') };
+  const isTold = (parts.wait || parts.hold || parts.commit || isNumber(work.postgres_per_order));
+  return isTold ? { ...parts, work } : null;
+}
+
+// The unit once, when it is the same.
+function spreadWords(low, high) {
+  const [value, unit] = low.split(' ');
+  return unit && high.endsWith(` ${unit}`) ? `${value}–${high}` : `${low.replace('/s', '')}–${high}`;
+}
+
+function spreadNote(spread, format) {
+  if (!spread || !isNumber(spread.min) || !isNumber(spread.max) || spread.min === spread.max) return null;
+  return el('span', { class: 'spread' }, spreadWords(format(spread.min), format(spread.max)));
+}
+
+// Of all rounds and products together, as `sold` is.
+function stockOf({ strategy, run }) {
+  return strategy.stock * Math.max(1, (strategy.rounds || []).length) * ((run.summary.settings || {}).items || 1);
+}
+
+const COLUMNS = [
+  ['sold / stock', (entry) => (entry.strategy.verdict === 'not judged' ? notMeasured() : [count(entry.strategy.sold), el('span', { class: 'faint' }, ` / ${count(stockOf(entry))}`)]), 'sold'],
+  ['p50', ({ strategy }) => [ms(latency(strategy, 'p50')), spreadNote((strategy.spread || {}).p50_ms, ms)], 'p50'],
+  ['p99', ({ strategy }) => [ms(latency(strategy, 'p99')), spreadNote((strategy.spread || {}).p99_ms, ms)], 'p99'],
+  ['answers', ({ strategy }) => [rate(strategy.achieved_rate), spreadNote((strategy.spread || {}).achieved_rate, rate)], 'rate'],
+  ['round trips per order', ({ strategy }) => trips(strategy), 'trips'],
+  ['retries per sale', ({ strategy }) => retries(strategy), 'retries'],
+  ['time (mean)', ({ strategy }) => split(strategy), 'work'],
+];
+
+const latency = (strategy, name) => (strategy.latency_ms || {})[name];
+
+function trips(strategy) {
+  const told = workOf(strategy);
+  if (!told) return notMeasured();
+  const { postgres_per_order: postgres, redis_per_order: redis } = told.work;
+  if (!isNumber(postgres) && !isNumber(redis)) return notMeasured();
+  return [`${significant(postgres || 0, 2)} pg`, redis ? el('span', { class: 'spread' }, `${significant(redis, 2)} redis`) : null];
+}
+
+function retries(strategy) {
+  const told = workOf(strategy);
+  return told && isNumber(told.work.retries_per_success) ? significant(told.work.retries_per_success, 2) : notMeasured();
+}
+
+function split(strategy) {
+  const told = workOf(strategy);
+  if (!told) return notMeasured();
+  return ['wait', 'hold', 'commit'].filter((name) => told[name]).map((name) =>
+    el('span', { class: 'part-of' }, el('span', { class: 'faint' }, `${name} `), ms(told[name].mean)));
+}
+
+const notMeasured = () => el('span', { class: 'faint', title: 'not measured' }, '–', el('span', { class: 'sr' }, ' not measured'));
+
+function comparison() {
+  const head = el('tr', {}, el('th', { scope: 'col' }, 'strategy'), el('th', { scope: 'col' }, 'verdict'),
+    COLUMNS.map(([name]) => el('th', { scope: 'col', class: 'number' }, name)));
+  const rows = entries.map((entry) => el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
+    el('td', {}, verdictBadge(entry.strategy)),
+    COLUMNS.map(([, cell, key]) => el('td', { class: 'number', 'data-key': key }, cell(entry)))));
+  return scrollable('Measurements, by strategy', el('table', { id: 'comparison' }, el('thead', {}, head), el('tbody', {}, rows)));
+}
+
+// Times are in nanoseconds, and parts of 1, as in the summary.
+function measuredWords({ text, measured }) {
+  if (!isNumber(measured)) return 'nothing measured';
+  if (/^\s*(service_)?(p\W*\d|mean|max)/.test(text)) return ms(measured / 1e6);
+  return /%\s*$/.test(text) ? percent(measured) : significant(measured, 4);
+}
+
+function thresholdTable() {
+  const outcomes = runs.flatMap((run, r) => (run.summary.thresholds || []).map((outcome) => ({ outcome, name: runName(run, r) })));
+  if (outcomes.length === 0) return null;
+  const rows = outcomes.map(({ outcome, name }) => el('tr', {},
+    el('th', { scope: 'row' }, outcome.strategy, runs.length > 1 ? ` · ${name}` : ''),
+    el('td', {}, el('code', {}, outcome.text)), el('td', { class: 'number' }, measuredWords(outcome)),
+    el('td', { class: outcome.holds ? 'cell ok' : 'cell fail' }, outcome.holds ? '✓ kept' : '✗ missed')));
+  return [el('h3', {}, 'Thresholds'), scrollable('Thresholds', el('table', { id: 'thresholds' },
+    el('thead', {}, el('tr', {}, ['strategy', 'limit', 'measured', 'kept'].map((name) => el('th', { scope: 'col', class: name === 'measured' ? 'number' : null }, name)))),
+    el('tbody', {}, rows)))];
+}

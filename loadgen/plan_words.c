@@ -1,0 +1,133 @@
+/* The words that describe a load: --arrival, --stages, --skew and --dup-rate. */
+#include "plan.h"
+
+#include "settings.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_MAX    1000000
+#define ZIPF_MAX    10
+#define SPAN_MAX_NS (INT64_C(24) * 3600 * 1000000000)
+
+int plan_parse_arrival(const char *text, enum plan_arrival *arrival) {
+    *arrival = PLAN_POISSON;
+    if (strcmp(text, "poisson") == 0)
+        return 0;
+    *arrival = PLAN_CONSTANT;
+    return strcmp(text, "constant") == 0 ? 0 : -1;
+}
+
+/* The whole of `text` as a plain decimal number: no sign, exponent, hex, nan or inf. */
+static int parse_decimal(const char *text, double *value) {
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]) || strspn(text, "0123456789.") != strlen(text))
+        return -1;
+    *value = strtod(text, &end);
+    return *end == '\0' && isdigit((unsigned char)end[-1]) ? 0 : -1;
+}
+
+int plan_parse_skew(const char *text, double *zipf) {
+    static const char word[] = "zipf:";
+
+    *zipf = 0;
+    if (strcmp(text, "uniform") == 0)
+        return 0;
+    if (strncmp(text, word, sizeof word - 1) != 0)
+        return -1;
+    return parse_decimal(text + sizeof word - 1, zipf) == 0 && *zipf <= ZIPF_MAX ? 0 : -1;
+}
+
+int plan_parse_part(const char *text, double *part) {
+    char number[32];
+    size_t length = strlen(text);
+    bool is_percent = length > 0 && text[length - 1] == '%';
+
+    *part = 0;
+    if (length >= sizeof number)
+        return -1;
+    snprintf(number, sizeof number, "%.*s", (int)(length - is_percent), text);
+    if (parse_decimal(number, part) != 0)
+        return -1;
+    if (is_percent)
+        *part /= 100;
+    return *part <= 1 ? 0 : -1;
+}
+
+/* ---- stages */
+
+static int parse_rate(const char *text, double *rate) {
+    int64_t number;
+
+    if (settings_parse_int(text, &number) != 0 || number < 0 || number > RATE_MAX)
+        return -1;
+    *rate = (double)number;
+    return 0;
+}
+
+/* "800" or "0..800", cut apart in place. */
+static int parse_rates(char *text, struct plan_stage *stage) {
+    char *dots = strstr(text, "..");
+
+    if (dots != NULL)
+        *dots = '\0';
+    if (parse_rate(text, &stage->from) != 0)
+        return -1;
+    return parse_rate(dots != NULL ? dots + 2 : text, &stage->to);
+}
+
+/* What is wrong with one stage, cut apart in place, or NULL. */
+static const char *stage_flaw(char *text, struct plan_stage *stage) {
+    char *colon = strchr(text, ':');
+
+    if (colon == NULL)
+        return "it lacks a colon: write DURATION:RATE, such as 20s:800, or DURATION:FROM..TO";
+    *colon = '\0';
+    if (settings_parse_duration(text, &stage->span_ns) != 0)
+        return "it does not begin with a duration, such as 20s or 500ms";
+    if (stage->span_ns < 1000000 || stage->span_ns > SPAN_MAX_NS)
+        return "its duration is not within 1ms to 24h";
+    if (parse_rates(colon + 1, stage) != 0)
+        return "its rate is no whole number of 0 to 1m a second, such as 800, 20k or 0..800";
+    return NULL;
+}
+
+static int refuse_stage(char *why, size_t why_size, size_t number, const char *stage,
+                        const char *flaw) {
+    snprintf(why, why_size, "--stages: stage %zu, \"%.40s\": %s", number, stage, flaw);
+    return -1;
+}
+
+static int refuse_stages(char *why, size_t why_size, const char *flaw) {
+    snprintf(why, why_size, "--stages: %s", flaw);
+    return -1;
+}
+
+int plan_parse_stages(const char *text, struct plan_shape *shape, char *why, size_t why_size) {
+    char stage[64], whole[64];
+    const char *flaw, *at = text;
+
+    shape->stage_count = 0;
+    do {
+        size_t length = strcspn(at, ",");
+
+        if (shape->stage_count == PLAN_STAGES)
+            return refuse_stages(why, why_size, "there are more than 32");
+        snprintf(whole, sizeof whole, "%.*s", (int)(length < sizeof whole ? length : 63), at);
+        memcpy(stage, whole, sizeof stage);
+        flaw = length < sizeof whole ? stage_flaw(stage, &shape->stages[shape->stage_count])
+                                     : "it is too long";
+        shape->stage_count++;
+        if (flaw != NULL)
+            return refuse_stage(why, why_size, shape->stage_count, whole, flaw);
+        at += length;
+    } while (*at++ == ',');
+    if (plan_span_ns(shape) > SPAN_MAX_NS)
+        return refuse_stages(why, why_size, "together they are longer than 24h");
+    if (plan_expected(shape) < 1)
+        return refuse_stages(why, why_size, "together they send less than one request");
+    return 0;
+}

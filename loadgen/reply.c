@@ -1,0 +1,154 @@
+/* Reads replies: a scan of what the services write, and a real parser for the rest of JSON. */
+#include "reply.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Text of a JSON document; all that the scan does not know stops it. */
+struct scan {
+    const char *at, *end;
+};
+
+struct part {
+    const char *start;
+    size_t length;
+};
+
+static void skip_space(struct scan *scan) {
+    while (scan->at < scan->end &&
+           (*scan->at == ' ' || *scan->at == '\n' || *scan->at == '\r' || *scan->at == '\t'))
+        scan->at++;
+}
+
+static bool take(struct scan *scan, char c) {
+    skip_space(scan);
+    if (scan->at == scan->end || *scan->at != c)
+        return false;
+    scan->at++;
+    return true;
+}
+
+/* ASCII without escapes: what goes in is what it means. */
+static bool take_string(struct scan *scan, struct part *part) {
+    if (!take(scan, '"'))
+        return false;
+    part->start = scan->at;
+    for (; scan->at < scan->end; scan->at++) {
+        unsigned char c = (unsigned char)*scan->at;
+
+        if (c == '"') {
+            part->length = (size_t)(scan->at++ - part->start);
+            return true;
+        }
+        if (c < ' ' || c >= 0x7f || c == '\\')
+            return false;
+    }
+    return false;
+}
+
+/* Up to 18 digits, which fit. */
+static bool take_integer(struct scan *scan, int64_t *value) {
+    bool is_negative = take(scan, '-');
+    const char *start = scan->at;
+
+    *value = 0;
+    for (; scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9'; scan->at++) {
+        if (scan->at - start == 18)
+            return false;
+        *value = *value * 10 + (*scan->at - '0');
+    }
+    if (scan->at == start || (*start == '0' && scan->at - start > 1))
+        return false;
+    if (scan->at < scan->end && strchr(".eE", *scan->at) != NULL)
+        return false;
+    if (is_negative)
+        *value = -*value;
+    return true;
+}
+
+static bool is_named(const struct part *name, const char *word) {
+    return name->length == strlen(word) && memcmp(name->start, word, name->length) == 0;
+}
+
+static void copy(char text[REPLY_TEXT], const char *from, size_t length) {
+    if (length >= REPLY_TEXT)
+        length = REPLY_TEXT - 1;
+    memcpy(text, from, length);
+    text[length] = '\0';
+}
+
+static bool take_text(struct scan *scan, const struct part *name, struct reply *reply) {
+    struct part value;
+
+    if (is_named(name, "unit") || !take_string(scan, &value))
+        return false;
+    if (is_named(name, "order_id"))
+        copy(reply->order_id, value.start, value.length);
+    else if (is_named(name, "instance"))
+        copy(reply->instance, value.start, value.length);
+    return true;
+}
+
+static bool take_number(struct scan *scan, const struct part *name, struct reply *reply) {
+    int64_t value;
+
+    if (is_named(name, "order_id") || is_named(name, "instance") || !take_integer(scan, &value))
+        return false;
+    if (is_named(name, "unit"))
+        reply->unit = value;
+    return true;
+}
+
+static bool take_member(struct scan *scan, struct reply *reply) {
+    struct part name;
+
+    if (!take_string(scan, &name) || !take(scan, ':'))
+        return false;
+    skip_space(scan);
+    if (scan->at == scan->end)
+        return false;
+    return *scan->at == '"' ? take_text(scan, &name, reply) : take_number(scan, &name, reply);
+}
+
+static void say_nothing(struct reply *reply) {
+    reply->unit = -1;
+    reply->order_id[0] = reply->instance[0] = '\0';
+}
+
+int reply_scan(const char *text, size_t length, struct reply *reply) {
+    struct scan scan = {text, text + length};
+
+    say_nothing(reply);
+    if (!take(&scan, '{'))
+        return -1;
+    do {
+        if (!take_member(&scan, reply))
+            return -1;
+    } while (take(&scan, ','));
+    if (!take(&scan, '}'))
+        return -1;
+    skip_space(&scan);
+    return scan.at == scan.end ? 0 : -1;
+}
+
+static void copy_string(char text[REPLY_TEXT], const json_t *string) {
+    if (json_is_string(string))
+        copy(text, json_string_value(string), json_string_length(string));
+}
+
+void reply_read(const char *text, size_t length, struct reply *reply) {
+    const json_t *unit;
+    json_t *object;
+
+    if (reply_scan(text, length, reply) == 0)
+        return;
+    say_nothing(reply);
+    object = json_loadb(text, length, 0, NULL);
+    unit = json_object_get(object, "unit");
+    if (json_is_integer(unit))
+        reply->unit = json_integer_value(unit);
+    copy_string(reply->order_id, json_object_get(object, "order_id"));
+    copy_string(reply->instance, json_object_get(object, "instance"));
+    json_decref(object);
+}

@@ -1,0 +1,25 @@
+/* What the reply to an order says: {"order_id": ..., "unit": ..., "instance": ...}. */
+#ifndef LOADGEN_REPLY_H
+#define LOADGEN_REPLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define REPLY_TEXT 64
+
+/* "" or -1 for what it does not say, or says in a type that it does not have. */
+struct reply {
+    int64_t unit;
+    char order_id[REPLY_TEXT];
+    char instance[REPLY_TEXT]; /* cut to fit, as is the other text */
+};
+
+/* Text that is no JSON object says nothing. */
+void reply_read(const char *text, size_t length, struct reply *reply);
+
+/* The quick way, for a flat object of plain strings and numbers: 0; or -1 when it is anything else,
+ * and then `reply` is of no use. What it accepts is JSON, and it reads it as reply_read() does. */
+__attribute__((warn_unused_result)) int reply_scan(const char *text, size_t length,
+                                                   struct reply *reply);
+
+#endif

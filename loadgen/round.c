@@ -1,0 +1,36 @@
+/* What a round owns, and its judgement. */
+#include "round.h"
+
+#include <stdlib.h>
+
+int round_judge(struct round *round) {
+    const struct verdict_case judged = {
+        .ledgers = round->problem[0] == '\0' ? round->ledgers : NULL,
+        .items = round->items,
+        .recorder = round->recorder,
+        .problem = round->problem[0] != '\0' ? round->problem : NULL,
+        .is_interrupted = round->is_interrupted,
+        .is_restless = round->is_restless,
+        .pairs_wanted = VERDICT_PAIRS};
+
+    return verdict_judge(&judged, &round->verdict);
+}
+
+void round_forget(struct round *round) {
+    if (round->recorder != NULL)
+        recorder_forget(round->recorder);
+    for (size_t i = 0; round->ledgers != NULL && i < round->items; i++)
+        ledger_free(&round->ledgers[i]);
+    free(round->ledgers);
+    round->ledgers = NULL;
+}
+
+void round_free(struct round *round) {
+    round_forget(round);
+    recorder_free(round->recorder);
+    round->recorder = NULL;
+    free(round->products);
+    round->products = NULL;
+    json_decref(round->chart);
+    round->chart = NULL;
+}

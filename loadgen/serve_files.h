@@ -1,0 +1,37 @@
+/* The files of results folders, and nothing else of the disk: known names, in folders with plain
+ * names, through no symbolic link. */
+#ifndef LOADGEN_SERVE_FILES_H
+#define LOADGEN_SERVE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SERVE_FILE_MAX (64 * 1024 * 1024) /* a reply is held in memory */
+
+struct serve_file {
+    const char *name, *content_type;
+};
+extern const struct serve_file serve_files[]; /* ends with a NULL name; report.html is the first */
+
+/* NULL: no file of a results folder has this name. */
+const struct serve_file *serve_file_named(const char *name);
+
+/* Letters, digits and "-_.+", and no dot first: as loadgen names its folders. */
+bool serve_is_plain(const char *folder);
+
+/* The folders of `root`, the newest first: names that begin with a date before others. 0, or a
+ * negative errno. */
+__attribute__((warn_unused_result)) int serve_list(const char *root, char ***folders,
+                                                   size_t *count);
+void serve_list_free(char **folders, size_t count);
+
+/* Its size, or a negative errno when there is none. */
+__attribute__((warn_unused_result)) long long serve_size(const char *root, const char *folder,
+                                                         const char *file);
+/* All of it, NUL-terminated; free() it. 0, or a negative errno: -EFBIG for more than `most` bytes.
+ */
+__attribute__((warn_unused_result)) int serve_read(const char *root, const char *folder,
+                                                   const char *file, size_t most, char **bytes,
+                                                   size_t *length);
+
+#endif

@@ -1,0 +1,75 @@
+/* The order of a ledger's rows, and its times. */
+#include "ledger.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void test_rows_are_put_into_order_and_each_knows_its_units(void **state) {
+    struct ledger_row rows[] = {{.shard = 2, .first_unit = 6}, {.shard = 0, .first_unit = 1}};
+    struct ledger_sale sales[] = {{.order_id = "c"}, {.order_id = "a"}, {.order_id = "b"}};
+    struct ledger_order orders[] = {{.order_id = "b"}, {.order_id = "a"}};
+    struct ledger ledger = {.initial = 8,
+                            .rows = rows,
+                            .row_count = 2,
+                            .sales = sales,
+                            .sale_count = 3,
+                            .orders = orders,
+                            .order_count = 2};
+
+    (void)state;
+    ledger_sort(&ledger);
+    assert_string_equal(sales[0].order_id, "a");
+    assert_string_equal(sales[2].order_id, "c");
+    assert_string_equal(orders[0].order_id, "a");
+    assert_int_equal(rows[0].shard, 0);
+    assert_int_equal(rows[0].initial, 5);
+    assert_int_equal(rows[1].initial, 3);
+}
+
+/* As when there are more shards than units. */
+static void test_a_shard_without_units_begins_where_the_next_one_does(void **state) {
+    struct ledger_row rows[] = {{.shard = 1, .first_unit = 1},
+                                {.shard = 0, .first_unit = 1},
+                                {.shard = 2, .first_unit = 11}};
+    struct ledger ledger = {.initial = 10, .rows = rows, .row_count = 3};
+
+    (void)state;
+    ledger_sort(&ledger);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rows[i].shard, i);
+        assert_int_equal(rows[i].initial, i == 1 ? 10 : 0);
+    }
+}
+
+static void test_an_empty_ledger_has_nothing_to_sort(void **state) {
+    struct ledger ledger = {.initial = 10};
+
+    (void)state;
+    ledger_sort(&ledger);
+    assert_int_equal(ledger.initial, 10);
+}
+
+static void test_a_time_is_read_to_the_microsecond(void **state) {
+    (void)state;
+    assert_int_equal(ledger_time_us("1970-01-01T00:00:01.000002Z"), 1000002);
+    assert_int_equal(ledger_time_us("2026-11-21T10:01:02.123456Z"), 1795255262123456);
+    assert_int_equal(ledger_time_us(""), -1);
+    assert_int_equal(ledger_time_us("yesterday"), -1);
+    assert_string_equal(ledger_clock("2026-11-21T10:01:02.123456Z"), "10:01:02.123456Z");
+    assert_string_equal(ledger_clock("yesterday"), "yesterday");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_are_put_into_order_and_each_knows_its_units),
+        cmocka_unit_test(test_a_shard_without_units_begins_where_the_next_one_does),
+        cmocka_unit_test(test_an_empty_ledger_has_nothing_to_sort),
+        cmocka_unit_test(test_a_time_is_read_to_the_microsecond),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+/* Rounds added up: counts, histograms, the worst verdict, the evidence of all, and the spread. */
+#include "result.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS     INT64_C(1000000)
+#define ROUNDS 4
+
+static struct strategy_item items[2] = {{.name = "none", .given = "none"},
+                                        {.name = "atomic", .given = "atomic"}};
+static const struct expectation expectation = {.kind = VERDICT_VALID};
+static struct round rounds[2 * ROUNDS]; /* none, atomic, atomic, none, ... */
+static struct result result;
+
+static int set_up(void **state) {
+    (void)state;
+    memset(rounds, 0, sizeof rounds);
+    for (size_t i = 0; i < 2 * ROUNDS; i++) {
+        size_t strategy = (i / 2 + i) % 2;
+
+        rounds[i] = (struct round){.item = &items[strategy],
+                                   .strategy = strategy,
+                                   .repeat = i / 2,
+                                   .recorder = recorder_make(0)};
+        if (rounds[i].recorder == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    result_free(&result);
+    for (size_t i = 0; i < 2 * ROUNDS; i++)
+        recorder_free(rounds[i].recorder);
+    return 0;
+}
+
+/* Round `repeat` of strategy 0. */
+static struct round *round_of(size_t repeat) {
+    for (size_t i = 0; i < 2 * ROUNDS; i++)
+        if (rounds[i].strategy == 0 && rounds[i].repeat == repeat)
+            return &rounds[i];
+    fail();
+    return NULL;
+}
+
+static void make(size_t count) {
+    result_free(&result);
+    assert_int_equal(result_make(&result, rounds, count, 0, &expectation), 0);
+}
+
+static void test_only_its_own_rounds_are_added(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2 * ROUNDS; i++)
+        rounds[i].recorder->count = rounds[i].strategy == 0 ? 100 : 7;
+    make(2 * ROUNDS);
+    assert_int_equal(result.count, ROUNDS);
+    assert_int_equal(result.total->count, 400);
+    assert_ptr_equal(result.item, &items[0]);
+    assert_ptr_equal(result.expectation, &expectation);
+    for (size_t i = 0; i < ROUNDS; i++)
+        assert_int_equal(result.rounds[i]->repeat, i);
+}
+
+static void test_a_strategy_without_a_round_has_no_result(void **state) {
+    (void)state;
+    assert_int_equal(result_make(&result, rounds, 1, 1, &expectation), 0);
+    assert_int_equal(result.count, 0);
+    assert_null(result.total);
+}
+
+static void test_counts_and_histograms_are_summed(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        struct recorder *recorder = round_of(i)->recorder;
+
+        recorder->planned = 10;
+        recorder->answered = 8;
+        recorder->last_ns = 100 * MS;
+        recorder->late_launches = 1;
+        recorder->sold_again = 2;
+        recorder->by_outcome[RECORD_BUSY] = i;
+        recorder->postgres = 3;
+        recorder->redis = 4;
+        recorder->retries = 5;
+        recorder->costed = 6;
+        recorder->locks[RECORD_LOCK_REDIS] = 2;
+        recorder->shards = (uint32_t)(i == 1 ? 10 : 1);
+        for (int64_t n = 1; n <= 25; n++) {
+            int64_t value = ((int64_t)i * 25 + n) * 10;
+
+            histogram_record(&recorder->latency, value);
+            histogram_record(&recorder->service, value + 1);
+            histogram_record(&recorder->lateness, value + 2);
+            histogram_record(&recorder->wait, value + 3);
+            histogram_record(&recorder->hold, value + 4);
+            histogram_record(&recorder->commit, value + 5);
+        }
+    }
+    make(2 * ROUNDS);
+    assert_int_equal(result.total->planned, 40);
+    assert_int_equal(result.total->answered, 32);
+    assert_int_equal(result.total->last_ns, 400 * MS);
+    assert_int_equal(result.total->late_launches, 4);
+    assert_int_equal(result.total->sold_again, 8);
+    assert_int_equal(result.total->by_outcome[RECORD_BUSY], 6);
+    assert_int_equal(result.total->postgres, 12);
+    assert_int_equal(result.total->redis, 16);
+    assert_int_equal(result.total->retries, 20);
+    assert_int_equal(result.total->costed, 24);
+    assert_int_equal(result.total->locks[RECORD_LOCK_REDIS], 8);
+    assert_int_equal(result.total->shards, 10);
+    assert_int_equal(histogram_percentile(&result.total->latency, 50), 500);
+    assert_int_equal(result.total->latency.max, 1000);
+    assert_int_equal(result.total->service.max, 1001);
+    assert_int_equal(result.total->lateness.max, 1002);
+    assert_int_equal(result.total->wait.max, 1003);
+    assert_int_equal(result.total->hold.max, 1004);
+    assert_int_equal(result.total->commit.max, 1005);
+    assert_int_equal(result.total->commit.count, 100);
+}
+
+static void test_instances_are_known_once(void **state) {
+    (void)state;
+    (void)recorder_instance(round_of(0)->recorder, "inventory-1");
+    (void)recorder_instance(round_of(1)->recorder, "inventory-2");
+    (void)recorder_instance(round_of(1)->recorder, "inventory-1");
+    make(2 * ROUNDS);
+    assert_int_equal(result.total->instance_count, 2);
+    assert_string_equal(result.total->instances[1], "inventory-2");
+}
+
+static void test_the_worst_verdict_counts(void **state) {
+    static const struct {
+        enum verdict_kind kinds[ROUNDS], worst;
+    } cases[] = {
+        {{VERDICT_VALID, VERDICT_VALID, VERDICT_VALID, VERDICT_VALID}, VERDICT_VALID},
+        {{VERDICT_VALID, VERDICT_INCONCLUSIVE, VERDICT_VALID, VERDICT_VALID}, VERDICT_INCONCLUSIVE},
+        {{VERDICT_INCONCLUSIVE, VERDICT_VALID, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE},
+         VERDICT_VIOLATED},
+        {{VERDICT_VIOLATED, VERDICT_VALID, VERDICT_VALID, VERDICT_VALID}, VERDICT_VIOLATED},
+        {{VERDICT_UNJUDGED, VERDICT_UNJUDGED, VERDICT_UNJUDGED, VERDICT_UNJUDGED},
+         VERDICT_UNJUDGED},
+        {{VERDICT_UNJUDGED, VERDICT_UNJUDGED, VERDICT_UNJUDGED, VERDICT_INCONCLUSIVE},
+         VERDICT_INCONCLUSIVE},
+    };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (size_t i = 0; i < ROUNDS; i++)
+            round_of(i)->verdict.kind = cases[c].kinds[i];
+        make(2 * ROUNDS);
+        assert_int_equal(result.verdict.kind, cases[c].worst);
+    }
+}
+
+static void find(struct verdict *verdict, enum anomaly anomaly, const char *example) {
+    struct anomaly_found *found = &verdict->found[anomaly];
+
+    verdict->kind = VERDICT_VIOLATED;
+    found->count += 10;
+    snprintf(found->example[found->examples++], VERDICT_TEXT, "%s", example);
+}
+
+static void test_anomalies_add_up_and_keep_the_first_examples(void **state) {
+    (void)state;
+    find(&round_of(0)->verdict, ANOMALY_TWIN, "a");
+    find(&round_of(1)->verdict, ANOMALY_TWIN, "b");
+    find(&round_of(1)->verdict, ANOMALY_TWIN, "c");
+    find(&round_of(2)->verdict, ANOMALY_TWIN, "d");
+    find(&round_of(3)->verdict, ANOMALY_LEAK, "e");
+    make(2 * ROUNDS);
+    assert_int_equal(result.verdict.found[ANOMALY_TWIN].count, 40);
+    assert_int_equal(result.verdict.found[ANOMALY_TWIN].examples, VERDICT_EXAMPLES);
+    assert_string_equal(result.verdict.found[ANOMALY_TWIN].example[0], "a");
+    assert_string_equal(result.verdict.found[ANOMALY_TWIN].example[2], "c");
+    assert_int_equal(result.verdict.found[ANOMALY_LEAK].count, 10);
+    assert_int_equal(result.verdict.found[ANOMALY_GHOST].count, 0);
+}
+
+static void test_the_ledger_adds_up(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ROUNDS; i++)
+        round_of(i)->verdict = (struct verdict){.sold = 1,
+                                                .distinct = 2,
+                                                .left = 3,
+                                                .refused_early = 4,
+                                                .unsettled = 5,
+                                                .unknown_sold = 6,
+                                                .pairs = 7,
+                                                .overlapping = 8};
+    make(2 * ROUNDS);
+    assert_int_equal(result.verdict.sold, 4);
+    assert_int_equal(result.verdict.distinct, 8);
+    assert_int_equal(result.verdict.left, 12);
+    assert_int_equal(result.verdict.refused_early, 16);
+    assert_int_equal(result.verdict.unsettled, 20);
+    assert_int_equal(result.verdict.unknown_sold, 24);
+    assert_int_equal(result.verdict.pairs, 28);
+    assert_int_equal(result.verdict.overlapping, 32);
+}
+
+static void test_a_reason_is_given_once_with_its_first_figures(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        struct verdict *verdict = &round_of(i)->verdict;
+
+        verdict->kind = VERDICT_INCONCLUSIVE;
+        for (verdict->reasons = 0; verdict->reasons < 6; verdict->reasons++)
+            snprintf(verdict->reason[verdict->reasons], VERDICT_TEXT, "%zu.5 %% missed %c", i + 10,
+                     (char)('a' + verdict->reasons + i));
+    }
+    make(2 * ROUNDS);
+    assert_int_equal(result.verdict.reasons, VERDICT_REASONS);
+    assert_string_equal(result.verdict.reason[0], "10.5 % missed a");
+    assert_string_equal(result.verdict.reason[5], "10.5 % missed f");
+    assert_string_equal(result.verdict.reason[6], "11.5 % missed g");
+    assert_string_equal(result.verdict.reason[7], "12.5 % missed h");
+}
+
+static void prove(struct verdict *verdict, enum anomaly anomaly, uint32_t item) {
+    verdict->kind = VERDICT_VIOLATED;
+    verdict->counterexample[verdict->counterexamples++] =
+        (struct counterexample){.anomaly = anomaly, .item = item};
+}
+
+static void test_counterexamples_of_different_anomalies_come_first(void **state) {
+    static const uint32_t order[] = {1, 4, 2, 3, 5};
+
+    (void)state;
+    prove(&round_of(1)->verdict, ANOMALY_TWIN, 1);
+    prove(&round_of(1)->verdict, ANOMALY_TWIN, 2);
+    prove(&round_of(2)->verdict, ANOMALY_TWIN, 3);
+    prove(&round_of(2)->verdict, ANOMALY_LEAK, 4);
+    prove(&round_of(3)->verdict, ANOMALY_TWIN, 5);
+    prove(&round_of(3)->verdict, ANOMALY_TWIN, 6);
+    make(2 * ROUNDS);
+    assert_int_equal(result.verdict.counterexamples, VERDICT_COUNTEREXAMPLES);
+    for (size_t i = 0; i < VERDICT_COUNTEREXAMPLES; i++)
+        assert_int_equal(result.verdict.counterexample[i].item, order[i]);
+}
+
+static void measure(size_t repeat, int64_t ms) {
+    struct recorder *recorder = round_of(repeat)->recorder;
+
+    histogram_record(&recorder->latency, ms * MS);
+    recorder->answered = 1;
+    recorder->last_ns = ms * MS;
+}
+
+static void assert_spread(const struct spread *spread, double min, double median, double max) {
+    assert_float_equal(spread->min, min, 1e-9);
+    assert_float_equal(spread->median, median, 1e-9);
+    assert_float_equal(spread->max, max, 1e-9);
+}
+
+static void test_the_median_is_the_middle_or_the_mean_of_the_middle_two(void **state) {
+    (void)state;
+    measure(0, 40);
+    make(2);
+    assert_spread(&result.p50_ms, 40, 40, 40);
+    measure(1, 10);
+    make(4);
+    assert_spread(&result.p50_ms, 10, 25, 40);
+    measure(2, 20);
+    make(6);
+    assert_spread(&result.p99_ms, 10, 20, 40);
+    assert_spread(&result.rate, 25, 50, 100);
+    measure(3, 80);
+    make(8);
+    assert_spread(&result.p50_ms, 10, 30, 80);
+}
+
+static void test_a_round_without_an_answer_has_no_part_in_the_spread(void **state) {
+    (void)state;
+    make(8);
+    assert_spread(&result.p50_ms, 0, 0, 0);
+    measure(2, 20);
+    make(8);
+    assert_spread(&result.p50_ms, 20, 20, 20);
+}
+
+/* ---- thresholds */
+
+static bool holds(const char *text, double *measured) {
+    struct threshold_list list;
+    char why[THRESHOLD_WHY];
+
+    assert_int_equal(threshold_parse(text, &list, why, sizeof why), 0);
+    make(8);
+    return result_holds(&result, &list.items[0], measured);
+}
+
+static void test_every_round_has_to_keep_a_threshold(void **state) {
+    static const size_t sold[ROUNDS] = {100, 90, 100, 110};
+    double measured;
+
+    (void)state;
+    for (size_t i = 0; i < ROUNDS; i++)
+        round_of(i)->recorder->by_outcome[RECORD_SOLD] = sold[i];
+    assert_true(holds("sold>=90", &measured));
+    assert_float_equal(measured, 90, 0);
+    assert_false(holds("sold>=91", &measured));
+    assert_float_equal(measured, 90, 0);
+    assert_true(holds("sold<=110", &measured));
+    assert_float_equal(measured, 110, 0);
+    assert_false(holds("sold<105", &measured));
+    assert_float_equal(measured, 110, 0);
+    assert_false(holds("sold==110", &measured));
+    assert_float_equal(measured, 90, 0);
+    assert_false(holds("sold==90", &measured));
+    assert_float_equal(measured, 110, 0);
+    assert_true(holds("sold!=98", &measured));
+    assert_float_equal(measured, 100, 0);
+    assert_false(holds("sold!=90", &measured));
+    assert_float_equal(measured, 90, 0);
+}
+
+#define ADDED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        ADDED(test_only_its_own_rounds_are_added),
+        ADDED(test_a_strategy_without_a_round_has_no_result),
+        ADDED(test_counts_and_histograms_are_summed),
+        ADDED(test_instances_are_known_once),
+        ADDED(test_the_worst_verdict_counts),
+        ADDED(test_anomalies_add_up_and_keep_the_first_examples),
+        ADDED(test_the_ledger_adds_up),
+        ADDED(test_a_reason_is_given_once_with_its_first_figures),
+        ADDED(test_counterexamples_of_different_anomalies_come_first),
+        ADDED(test_the_median_is_the_middle_or_the_mean_of_the_middle_two),
+        ADDED(test_a_round_without_an_answer_has_no_part_in_the_spread),
+        ADDED(test_every_round_has_to_keep_a_threshold),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* Thresholds: what is understood, what is refused, and what a limit is held against, and when. */
+#include "threshold.h"
+
+#include "record.h"
+#include "verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS 1e6
+
+static struct threshold_list list;
+static char why[THRESHOLD_WHY];
+static struct recorder *recorder;
+static struct verdict verdict;
+static double measured;
+
+/* A round of 100 planned requests, nothing of it sent yet. */
+static int set_up(void **state) {
+    (void)state;
+    recorder = recorder_make(100);
+    memset(&verdict, 0, sizeof verdict);
+    return recorder != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    recorder_free(recorder);
+    return 0;
+}
+
+static const struct threshold *parsed(const char *text) {
+    if (threshold_parse(text, &list, why, sizeof why) != 0)
+        fail_msg("%s", why);
+    return &list.items[0];
+}
+
+static bool at_end(const char *text) {
+    return threshold_holds(parsed(text), recorder, &verdict, &measured);
+}
+
+static bool in_flight(const char *text) {
+    return threshold_holds(parsed(text), recorder, NULL, &measured);
+}
+
+static void answer(size_t count, double ms) {
+    while (count-- > 0) {
+        recorder->count++;
+        recorder->answered++;
+        histogram_record(&recorder->latency, (int64_t)(ms * MS));
+        histogram_record(&recorder->service, (int64_t)(ms * MS / 2));
+        histogram_record(&recorder->lateness, 1000);
+    }
+}
+
+/* ---- what is understood */
+
+static void test_every_metric_and_operator_is_understood(void **state) {
+    static const struct {
+        const char *text, *metric;
+        enum threshold_op op;
+        double value;
+        bool is_part;
+    } cases[] = {
+        {"oversell==0", "oversell", THRESHOLD_EQ, 0, false},
+        {"twin!=3", "twin", THRESHOLD_NE, 3, false},
+        {"undersell<1", "undersell", THRESHOLD_LT, 1, false},
+        {"early-sold-out<=0", "early-sold-out", THRESHOLD_LE, 0, false},
+        {"EARLY_SOLD_OUT<=0", "early-sold-out", THRESHOLD_LE, 0, false},
+        {"ghost==0", "ghost", THRESHOLD_EQ, 0, false},
+        {"orphan==0", "orphan", THRESHOLD_EQ, 0, false},
+        {"duplicate==0", "duplicate", THRESHOLD_EQ, 0, false},
+        {"leak==0", "leak", THRESHOLD_EQ, 0, false},
+        {"stale==0", "stale", THRESHOLD_EQ, 0, false},
+        {"anomalies==0", "anomalies", THRESHOLD_EQ, 0, false},
+        {"sold>=20k", "sold", THRESHOLD_GE, 20000, false},
+        {"sold_out>1m", "sold_out", THRESHOLD_GT, 1e6, false},
+        {"sold-out>1", "sold_out", THRESHOLD_GT, 1, false},
+        {"busy<1%", "busy", THRESHOLD_LT, 0.01, true},
+        {"unknown<=0.5%", "unknown", THRESHOLD_LE, 0.005, true},
+        {"refused==0", "refused", THRESHOLD_EQ, 0, false},
+        {"failed<100%", "failed", THRESHOLD_LT, 1, true},
+        {"unreached==0%", "unreached", THRESHOLD_EQ, 0, true},
+        {"unsent==0", "unsent", THRESHOLD_EQ, 0, false},
+        {"offered>=1.5k", "offered", THRESHOLD_GE, 1500, false},
+        {"p(99)<250ms", "p", THRESHOLD_LT, 250 * MS, false},
+        {"p99.9<1.5s", "p", THRESHOLD_LT, 1500 * MS, false},
+        {"service_p(50)<=850us", "service_p", THRESHOLD_LE, 0.85 * MS, false},
+        {"mean<0", "mean", THRESHOLD_LT, 0, false},
+        {"max<1m", "max", THRESHOLD_LT, 60000 * MS, false},
+        {"rate>=799.5", "rate", THRESHOLD_GE, 799.5, false},
+        {"late<5%", "late", THRESHOLD_LT, 0.05, true},
+        {"late<0.05", "late", THRESHOLD_LT, 0.05, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct threshold *threshold = parsed(cases[i].text);
+
+        assert_int_equal(list.count, 1);
+        assert_string_equal(threshold->text, cases[i].text);
+        assert_string_equal(threshold->metric, cases[i].metric);
+        assert_int_equal(threshold->op, cases[i].op);
+        assert_float_equal(threshold->value, cases[i].value, 1e-6);
+        assert_int_equal(threshold->is_part, cases[i].is_part);
+    }
+    assert_float_equal(parsed("p99.9<1s")->percentile, 99.9, 1e-9);
+    assert_float_equal(parsed("service_p(100)<1s")->percentile, 100, 1e-9);
+}
+
+static void test_spaces_may_stand_anywhere_between(void **state) {
+    static const char *const texts[] = {" p(99)<250ms ", "p( 99 ) < 250 ms", "p (99)\t<\t250ms"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const struct threshold *threshold = parsed(texts[i]);
+
+        assert_string_equal(threshold->metric, "p");
+        assert_float_equal(threshold->percentile, 99, 1e-9);
+        assert_float_equal(threshold->value, 250 * MS, 1);
+    }
+    assert_string_equal(parsed("  busy < 1 %\r")->text, "busy < 1 %");
+}
+
+static void test_a_line_each(void **state) {
+    (void)state;
+    parsed("oversell==0\np(99)<250ms\nbusy<1%");
+    assert_int_equal(list.count, 3);
+    assert_string_equal(list.items[2].metric, "busy");
+    parsed("sold>=1\n");
+    assert_int_equal(list.count, 1);
+    assert_int_equal(threshold_parse("", &list, why, sizeof why), 0);
+    assert_int_equal(list.count, 0);
+}
+
+/* ---- what is refused */
+
+static const struct {
+    const char *text, *says;
+} wrong[] = {
+    {"speed<1", "no metric \"speed\""},
+    {"speed<1", "oversell, twin, undersell, early-sold-out"},
+    {"speed<1", "p(N), service_p(N), mean, max, rate, late"},
+    {"<1", "no metric \"\""},
+    {"oversell", "== != < <= > >="},
+    {"oversell", "'oversell==0'"},
+    {"oversell=0", "== != < <= > >="},
+    {"oversell=<0", "== != < <= > >="},
+    {"oversell<>0", "== != < <= > >="},
+    {"oversell===0", "== != < <= > >="},
+    {"oversell!0", "== != < <= > >="},
+    {"oversell==", "the value is missing"},
+    {" ", "it is empty"},
+    {"oversell==0\n\nbusy<1%", "it is empty"},
+    {"oversell==x", "no number"},
+    {"oversell==-1", "no number"},
+    {"oversell==0x10", "no number"},
+    {"oversell==1e9", "no number"},
+    {"oversell==nan", "no number"},
+    {"oversell==1.2.3", "no number"},
+    {"oversell==.", "no number"},
+    {"oversell==1%", "no number"},
+    {"oversell==1 0", "no number"},
+    {"oversell==1kk", "no number"},
+    {"oversell==250ms", "no number"},
+    {"sold==1.5", "whole number"},
+    {"p(99)<250", "write it like 250ms"},
+    {"p(99)<-1ms", "write it like 250ms"},
+    {"p(99)<1%", "write it like 250ms"},
+    {"p<1ms", "which percentile? write it like p(99)"},
+    {"service_p<1ms", "which percentile? write it like service_p(99)"},
+    {"p()<1ms", "no percentile"},
+    {"p(99<1ms", "no percentile"},
+    {"p99)<1ms", "no percentile"},
+    {"p(0)<1ms", "no percentile"},
+    {"p(100.1)<1ms", "no percentile"},
+    {"p(9 9)<1ms", "no percentile"},
+    {"p(x)<1ms", "no percentile"},
+    {"p(99)x<1ms", "no percentile"},
+    {"max(99)<1ms", "max is no percentile"},
+    {"busy<101%", "no part"},
+    {"busy<1%%", "no part"},
+    {"busy<x%", "no part"},
+    {"late<2", "no part"},
+    {"late<1ms", "no part"},
+    {"oversell==0000000000000000000000000000000000000000000000000000000000000000", "longer"},
+};
+
+static void test_what_is_wrong_is_refused_with_what_is_right(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        why[0] = '\0';
+        if (threshold_parse(wrong[i].text, &list, why, sizeof why) != -1)
+            fail_msg("taken: %s", wrong[i].text);
+        if (strstr(why, "--threshold '") == NULL || strstr(why, wrong[i].says) == NULL)
+            fail_msg("%s: %s", wrong[i].text, why);
+    }
+}
+
+static void test_the_longest_complaint_is_whole(void **state) {
+    char text[THRESHOLD_TEXT];
+
+    (void)state;
+    memset(text, 'x', sizeof text);
+    memcpy(text + sizeof text - 3, "<1", 3);
+    assert_int_equal(threshold_parse(text, &list, why, sizeof why), -1);
+    assert_non_null(strstr(why, "'sold>=100'"));
+    assert_int_equal(threshold_parse("speed<1", &list, why, 20), -1);
+    assert_int_equal(strlen(why), 19);
+}
+
+static void test_there_may_be_sixteen(void **state) {
+    char text[THRESHOLDS_MAX * 16 + 16] = "";
+
+    (void)state;
+    for (int i = 0; i < THRESHOLDS_MAX; i++)
+        strcat(text, i > 0 ? "\nsold>=1" : "sold>=1");
+    assert_int_equal(threshold_parse(text, &list, why, sizeof why), 0);
+    assert_int_equal(list.count, THRESHOLDS_MAX);
+    strcat(text, "\nsold>=1");
+    assert_int_equal(threshold_parse(text, &list, why, sizeof why), -1);
+    assert_non_null(strstr(why, "at most 16"));
+}
+
+/* ---- at the end of a round */
+
+static void test_operators_compare(void **state) {
+    static const struct {
+        const char *text;
+        bool holds[3]; /* for 4, 5 and 6 */
+    } cases[] = {{"twin==5", {false, true, false}}, {"twin!=5", {true, false, true}},
+                 {"twin<5", {true, false, false}},  {"twin<=5", {true, true, false}},
+                 {"twin>5", {false, false, true}},  {"twin>=5", {false, true, true}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int n = 0; n < 3; n++) {
+            verdict.found[ANOMALY_TWIN].count = 4 + n;
+            assert_int_equal(at_end(cases[i].text), cases[i].holds[n]);
+        }
+}
+
+static void test_anomalies_are_counted(void **state) {
+    (void)state;
+    verdict.found[ANOMALY_OVERSELL].count = 2;
+    verdict.found[ANOMALY_LEAK].count = 3;
+    assert_false(at_end("oversell==0"));
+    assert_float_equal(measured, 2, 0);
+    assert_true(at_end("twin==0"));
+    assert_false(at_end("anomalies<5"));
+    assert_float_equal(measured, 5, 0);
+}
+
+static void test_outcomes_are_counts_or_parts(void **state) {
+    (void)state;
+    recorder->count = 200;
+    recorder->by_outcome[RECORD_BUSY] = 3;
+    recorder->by_outcome[RECORD_SOLD] = 197;
+    assert_true(at_end("busy<=3"));
+    assert_false(at_end("busy<1%"));
+    assert_float_equal(measured, 0.015, 1e-12);
+    assert_true(at_end("busy<=1.5%"));
+    assert_true(at_end("sold==197"));
+    assert_true(at_end("offered==200"));
+    recorder->count = recorder->by_outcome[RECORD_BUSY] = 0;
+    assert_true(at_end("busy==0%"));
+}
+
+static void test_times_are_those_of_the_answers(void **state) {
+    (void)state;
+    answer(99, 10);
+    answer(1, 500);
+    assert_true(at_end("p(99)<11ms"));
+    assert_false(at_end("p(100)<500ms"));
+    assert_true(at_end("service_p(99)<6ms"));
+    assert_true(at_end("max<=500ms"));
+    assert_false(at_end("max<500ms"));
+    assert_true(at_end("mean<15ms"));
+    assert_false(at_end("mean<14.8ms"));
+    recorder->last_ns = 2000000000;
+    assert_true(at_end("rate==50"));
+    assert_true(at_end("late==0%"));
+    histogram_record(&recorder->lateness, 11000000);
+    assert_false(at_end("late<0.9%"));
+}
+
+static void test_without_an_answer_no_time_is_kept(void **state) {
+    static const char *const texts[] = {"p(99)<1h", "service_p(50)>=0", "mean<=1h", "max!=1s",
+                                        "p(50)==1ms"};
+    char text[THRESHOLD_VALUE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        assert_false(at_end(texts[i]));
+        assert_true(in_flight(texts[i]));
+        assert_string_equal(threshold_value(&list.items[0], measured, text), "nothing measured");
+    }
+    assert_true(at_end("rate==0"));
+}
+
+static void test_anomalies_need_a_verdict(void **state) {
+    (void)state;
+    assert_true(threshold_needs_verdict(parsed("oversell==0")));
+    assert_true(threshold_needs_verdict(parsed("anomalies==0")));
+    assert_false(threshold_needs_verdict(parsed("sold==0")));
+    assert_false(threshold_needs_verdict(parsed("p(99)<1s")));
+}
+
+static void test_values_are_for_people(void **state) {
+    static const struct {
+        const char *threshold;
+        double value;
+        const char *text;
+    } cases[] = {{"p(99)<250ms", 212 * MS, "212 ms"},
+                 {"mean<250ms", 1.5 * MS, "1.5 ms"},
+                 {"p(99)<250ms", 250.3 * MS, "250.3 ms"},
+                 {"max<10s", 12345 * MS, "12.35 s"},
+                 {"busy<1%", 0.01002, "1.002 %"},
+                 {"oversell==0", 0, "0"},
+                 {"busy<1%", 0.012, "1.2 %"},
+                 {"late<1%", 0, "0 %"},
+                 {"rate>=700", 793.4, "793.4"},
+                 {"sold>=1m", 1234567, "1234567"}};
+    char text[THRESHOLD_VALUE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(threshold_value(parsed(cases[i].threshold), cases[i].value, text),
+                            cases[i].text);
+}
+
+/* ---- in mid-flight */
+
+static void test_what_only_grows_is_missed_as_soon_as_it_is_past(void **state) {
+    (void)state;
+    answer(10, 20);
+    recorder->by_outcome[RECORD_BUSY] = 5;
+    assert_true(in_flight("busy<=5"));
+    assert_true(in_flight("busy==5"));
+    assert_false(in_flight("busy<5"));
+    assert_false(in_flight("busy==4"));
+    assert_true(in_flight("busy==6"));
+    assert_false(in_flight("offered<10"));
+    assert_true(in_flight("offered<11"));
+    assert_false(in_flight("max<20ms"));
+    assert_true(in_flight("max<20.1ms"));
+}
+
+static void test_parts_are_of_all_planned_requests(void **state) {
+    (void)state;
+    answer(10, 1);
+    recorder->by_outcome[RECORD_BUSY] = 5; /* half of those sent, 5 % of those planned */
+    assert_true(in_flight("busy<=5%"));
+    assert_false(in_flight("busy<5%"));
+    assert_float_equal(measured, 0.5, 1e-12);
+    histogram_record(&recorder->lateness, 20000000);
+    assert_true(in_flight("late<=1%"));
+    assert_false(in_flight("late<1%"));
+}
+
+static void test_a_few_slow_answers_miss_no_percentile(void **state) {
+    (void)state;
+    answer(5, 500); /* all there are, and yet the other 95 may be fast */
+    assert_true(in_flight("p(95)<250ms"));
+    assert_true(in_flight("p(50)<250ms"));
+    assert_true(in_flight("mean<250ms"));
+    assert_false(in_flight("mean<20ms")); /* 5 x 500 ms over 100 requests */
+    answer(2, 500);
+    assert_false(in_flight("p(95)<250ms"));
+    assert_false(in_flight("service_p(95)<240ms"));
+    assert_true(in_flight("service_p(95)<260ms"));
+    assert_true(in_flight("p(50)<250ms"));
+}
+
+static void test_values_in_the_bucket_of_the_limit_are_not_over_it(void **state) {
+    const int64_t low = histogram_bucket_low(histogram_bucket(250000000));
+    char limit[64];
+
+    (void)state;
+    for (recorder->count = 0; recorder->count < 50; recorder->count++)
+        histogram_record(&recorder->latency, low);
+    snprintf(limit, sizeof limit, "p(99)<=%lldns", (long long)low);
+    assert_true(in_flight(limit));
+    snprintf(limit, sizeof limit, "p(99)<=%lldns", (long long)low - 1);
+    assert_false(in_flight(limit));
+}
+
+static void test_a_percentile_missed_in_flight_is_missed_at_the_end(void **state) {
+    (void)state;
+    for (size_t slow = 1; slow <= 100; slow++) {
+        bool is_kept;
+
+        (void)tear_down(NULL);
+        assert_int_equal(set_up(NULL), 0);
+        answer(slow, 500);
+        is_kept = in_flight("p(90)<250ms");
+        answer(100 - slow, 1); /* the best that can still come */
+        assert_false(!is_kept && at_end("p(90)<250ms"));
+        assert_false(is_kept && slow >= 12);
+    }
+}
+
+static void test_lower_limits_wait_for_the_end(void **state) {
+    static const char *const texts[] = {"sold>=100", "sold>0",       "rate>=700", "offered>=100",
+                                        "p(50)>1s",  "busy!=5",      "late>50%",  "max>1s",
+                                        "rate<1",    "anomalies==0", "oversell>3"};
+
+    (void)state;
+    answer(10, 20);
+    recorder->last_ns = 1000000000;
+    recorder->by_outcome[RECORD_BUSY] = 5;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (!in_flight(texts[i]))
+            fail_msg("missed: %s", texts[i]);
+}
+
+#define HELD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_metric_and_operator_is_understood),
+        cmocka_unit_test(test_spaces_may_stand_anywhere_between),
+        cmocka_unit_test(test_a_line_each),
+        cmocka_unit_test(test_what_is_wrong_is_refused_with_what_is_right),
+        cmocka_unit_test(test_the_longest_complaint_is_whole),
+        cmocka_unit_test(test_there_may_be_sixteen),
+        HELD(test_operators_compare),
+        HELD(test_anomalies_are_counted),
+        HELD(test_outcomes_are_counts_or_parts),
+        HELD(test_times_are_those_of_the_answers),
+        HELD(test_without_an_answer_no_time_is_kept),
+        cmocka_unit_test(test_anomalies_need_a_verdict),
+        cmocka_unit_test(test_values_are_for_people),
+        HELD(test_what_only_grows_is_missed_as_soon_as_it_is_past),
+        HELD(test_parts_are_of_all_planned_requests),
+        HELD(test_values_in_the_bucket_of_the_limit_are_not_over_it),
+        HELD(test_a_few_slow_answers_miss_no_percentile),
+        HELD(test_a_percentile_missed_in_flight_is_missed_at_the_end),
+        HELD(test_lower_limits_wait_for_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* Limits that a run must keep: --threshold 'oversell==0' --threshold 'p(99)<250ms'.
+ *
+ *     metric op value       op is one of == != < <= > >=
+ *
+ * Metrics: each anomaly in lower case (oversell, early-sold-out, ...), anomalies (all of them),
+ * each outcome (sold, sold_out, busy, unknown, ...), offered, p(N), service_p(N), mean, max, rate,
+ * late (the part of requests sent over 10 ms late). A value is a number, a duration for times, or a
+ * percentage of the requests for outcomes.
+ *
+ * A limit is one of each round: it is kept when every round keeps it (result_holds()).
+ *
+ * While a round is being sent, a limit counts as missed only when nothing that may still come can
+ * mend it, so that --abort-on-fail never stops a round that would have passed:
+ *
+ *     outcomes, offered, max   a count or a maximum only grows: past an upper limit (<, <=, ==)
+ *     busy<1%, late<1%         the part of all planned requests, not of those sent so far
+ *     p(N), service_p(N)       as many answers over the limit as all planned requests may have:
+ * with p(99)<250ms, 1 % of them and one more mean                     the answers so far, spread
+ * over all planned requests, exceed it
+ *
+ * Lower limits (>, >=), !=, rate and anomalies are held against whole rounds only. */
+#ifndef LOADGEN_THRESHOLD_H
+#define LOADGEN_THRESHOLD_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define THRESHOLDS_MAX  16
+#define THRESHOLD_TEXT  64
+#define THRESHOLD_VALUE 32
+#define THRESHOLD_WHY   1024
+
+enum threshold_op {
+    THRESHOLD_EQ,
+    THRESHOLD_NE,
+    THRESHOLD_LT,
+    THRESHOLD_LE,
+    THRESHOLD_GT,
+    THRESHOLD_GE
+};
+
+struct threshold {
+    char text[THRESHOLD_TEXT]; /* as given */
+    char metric[24];           /* "p", "service_p", "oversell" */
+    double percentile;         /* of p and service_p */
+    enum threshold_op op;
+    double value; /* ns for times, 0..1 for parts, else a count or a rate */
+    bool is_part; /* of the requests */
+};
+
+struct threshold_list {
+    size_t count;
+    struct threshold items[THRESHOLDS_MAX];
+};
+
+/* One threshold a line; "" is none. 0; or -1, and `why` says what is wrong and what there is. */
+__attribute__((warn_unused_result)) int threshold_parse(const char *text,
+                                                        struct threshold_list *list, char *why,
+                                                        size_t why_size);
+
+struct recorder;
+struct verdict;
+
+/* What `measured` is of a time when there was no answer to measure it by; it misses every limit. */
+#define THRESHOLD_UNMEASURED ((double)NAN)
+
+/* The measured value, and whether it keeps the limit. `verdict` is NULL while a round is still
+ * being sent: then it is kept until that is out of reach, see above. */
+bool threshold_holds(const struct threshold *threshold, const struct recorder *recorder,
+                     const struct verdict *verdict, double *measured);
+/* It is about what the ledger shows, which --no-judge does not read. */
+bool threshold_needs_verdict(const struct threshold *threshold);
+/* `value` of the threshold's metric, for people: "212 ms", "0", "1.2 %"; returns `text`. */
+const char *threshold_value(const struct threshold *threshold, double value,
+                            char text[THRESHOLD_VALUE]);
+
+#endif
