@@ -73,6 +73,28 @@ is_unprivileged() { # is_unprivileged SERVICE: process 1 is not root's and has n
         awk '/^Uid:/{uid = $2} /^CapPrm:/{caps = $2} END{exit !(uid > 0 && caps ~ /^0+$/)}'
 }
 
+loadgen() { # loadgen ARGUMENT...: in a container of its own
+    "${compose[@]}" run --rm -T demo loadgen "$@" </dev/null
+}
+
+# The folders of the demo and of the run after it, judged again by other containers.
+is_kept() {
+    local folders judged
+    folders=$("${compose[@]}" run --rm -T demo ls -a /results </dev/null) || return
+    judged=$(loadgen check /results/latest 2>&1) || return
+    printf '%s\n' "$folders" "$judged"
+    (($(grep -c '^[0-9]\{8\}T' <<<"$folders") >= 2)) && ! grep -q '^[.]latest' <<<"$folders" &&
+        grep -Eq '^redis +VALID' <<<"$judged" && grep -q 'the same verdicts and counts' <<<"$judged"
+}
+
+two_runs() {
+    local first code=0
+    loadgen --no-judge --path /readyz --rate 50 &
+    first=$!
+    loadgen --no-judge --path /readyz --rate 50 || code=$?
+    wait $first && ((code == 0))
+}
+
 trap on_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -90,6 +112,8 @@ for strategy in none mutex; do check "$strategy is violated" has_row $strategy V
 for strategy in redis sharded atomic; do check "$strategy is valid" has_row $strategy VALID; done
 check 'a run of your own ends with 0' twice_at_most "${compose[@]}" run --rm -T demo \
     loadgen --strategy redis --requests 100 --stock 50
+check 'the results outlive the containers that wrote them' is_kept
+check 'two runs at a time share the volume' two_runs
 check 'only the three services are published, on loopback' is_on_loopback_only
 for service in order-svc inventory-1 inventory-2; do check "$service runs unprivileged" is_unprivileged $service; done
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"

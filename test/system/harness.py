@@ -55,7 +55,9 @@ class Stack:
         """flags: ORDER_SVC_FLAGS="...", INVENTORY_SVC_FLAGS="..." for the services."""
         self.run_dir = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
         self.run_dir.chmod(0o755)  # Postgres runs as another user than root
-        self.env = dict(os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir), B=BUILD, **flags)
+        # loadgen leaves no results folder behind, unless a test asks for one.
+        self.env = dict({"LOADGEN_NO_RESULTS": "1"} | os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir),
+                        B=BUILD, **flags)
 
     def script(self, *args, check=True):
         done = subprocess.run(["scripts/stack", *args], cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL,

@@ -1,0 +1,120 @@
+"""How good an instrument loadgen is, against the endpoint that does nothing: on time, cheap, and honest about a server that
+stands still."""
+
+import json
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import time
+
+from measure import BUILD, ROOT, ROUNDS, SECONDS, NullServer, output_of, report, script, wrk_rate
+
+LOADGEN = str(ROOT / BUILD / "bin/loadgen")
+# What loadgen sends without a judgement, and so without a product; but with one key for all.
+POST = """\
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.headers["Idempotency-Key"] = "0190a5b0-0000-7000-8000-000000000000"
+wrk.body = '{"product_id":""}'
+"""
+STEP, LOWEST, HIGHEST = 0.025, 12, 40  # parts of wrk's rate that are tried: 0.3 to 1.0
+TRY_SECONDS, CPU_SECONDS = 2, 3
+
+
+def command(server, rate, seconds, *flags):
+    return [LOADGEN, "--no-judge", "--no-results", "--no-progress", "--target", server.url, "-R", str(int(rate)), "-d",
+            f"{seconds}s", "--output-format", "json", *flags]
+
+
+def load(server, rate, seconds=SECONDS, *flags):
+    return json.loads(output_of(command(server, rate, seconds, *flags), codes=(0, 2)))["strategies"][0]
+
+
+def bench_schedule():
+    with NullServer() as server:
+        schedule = load(server, 20000)["schedule"]
+    return report("loadgen at 20,000 a second, sent within 2 ms of plan",
+                  f"{schedule['within_2ms_percent']:.3f} %", "99.9 %", schedule["within_2ms_percent"] >= 99.9)
+
+
+def is_punctual(server, rate, part):
+    """Whether 99.9 % of all planned requests, those never sent among them, are sent within 1 ms of plan. What other programs
+    on this machine do for a moment is not its limit: it may be tried twice."""
+    return any(is_kept(server, rate, part) for _ in range(2))
+
+
+def is_kept(server, rate, part):
+    result = load(server, rate, TRY_SECONDS)
+    schedule = result["schedule"]
+    within = schedule["within_1ms_percent"] * schedule["lateness_ms"]["count"] / result["offered"]
+    print(f"         {rate:>9,.0f}/s  {part:.3f} of wrk  {within:8.3f} % within 1 ms, "
+          f"99.9 % within {schedule['lateness_ms']['p99_9']:.3f} ms, realtime {schedule['realtime_priority']}", flush=True)
+    return within >= 99.9
+
+
+def highest_punctual(server, closed_loop):
+    """By halving; 0 when not even the lowest is kept."""
+    kept, missed = LOWEST - 1, HIGHEST + 1
+    while missed - kept > 1:
+        middle = (kept + missed) // 2
+        if is_punctual(server, middle * STEP * closed_loop, middle * STEP):
+            kept = middle
+        else:
+            missed = middle
+    return kept * STEP if kept >= LOWEST else 0
+
+
+def bench_rate():
+    path, parts = script(POST), []
+    with NullServer() as server:
+        for _ in range(ROUNDS):
+            closed_loop = wrk_rate(server.url + "/orders", path, TRY_SECONDS)
+            print(f"         wrk, closed loop: {closed_loop:,.0f}/s")
+            parts.append(highest_punctual(server, closed_loop))
+    os.unlink(path)
+    part = statistics.median(parts)
+    return report(f"highest open-loop rate with 99.9 % sent within 1 ms / wrk's closed-loop rate, median of {ROUNDS}",
+                  f"{part:.3f}", "at least 0.8", part >= 0.8)
+
+
+def pause_error(server, length_s=13, stop_s=1.4, rate=2000):
+    """Arrivals at a constant rate over a run of length T, of which the server stands still for S: those in the stop wait
+    for its end, for times uniform on 0..S, so the p-th percentile x has (S - x) / T = 1 - p. What the server needs to catch
+    up comes on top."""
+    run = subprocess.Popen(command(server, rate, length_s, "--arrival", "constant"), stdout=subprocess.PIPE)
+    time.sleep(5)
+    stopped = time.monotonic()
+    os.kill(server.process.pid, signal.SIGSTOP)
+    time.sleep(stop_s)
+    os.kill(server.process.pid, signal.SIGCONT)
+    stop_s = time.monotonic() - stopped
+    result = json.loads(run.communicate()[0])["strategies"][0]
+    wanted, measured = 1000 * (stop_s - 0.01 * length_s), result["latency_ms"]["p99"]
+    error = 100 * (measured / wanted - 1)
+    print(f"         p99 {measured:.0f} ms, analytic {wanted:.0f} ms: {error:+.1f} %; "
+          f"{result['schedule']['within_10ms_percent']:.2f} % sent within 10 ms of plan")
+    return error
+
+
+def bench_pause():
+    errors = []
+    for _ in range(ROUNDS):
+        with NullServer() as server:
+            errors.append(pause_error(server))
+    error = statistics.median(errors)
+    return report(f"p99 at 2,000 a second with a stop of 1.4 s / the analytic value, median of {ROUNDS}", f"{error:+.1f} %",
+                  "within 2 %", abs(error) <= 2)
+
+
+def bench_cpu():
+    parts = []
+    with NullServer() as server:
+        for _ in range(ROUNDS):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            load(server, 800, CPU_SECONDS)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            parts.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / CPU_SECONDS)
+    part = 100 * statistics.median(parts)
+    return report("loadgen at 800 a second", f"{part:.1f} % of a core", "under 10 %", part < 10)

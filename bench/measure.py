@@ -1,0 +1,63 @@
+"""What the parts of bench/run measure with: programs and their output, wrk, the endpoint that does nothing."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "test/system"))
+from harness import BUILD, PORT_BASE, wait_for  # noqa: E402
+
+ROUNDS, SECONDS, CLIENTS = 3, 5, 32
+NULL_PORT = PORT_BASE + 50
+
+
+def report(name, measured, goal, is_met):
+    print(f"  {'ok    ' if is_met else 'MISSED'} {name}: {measured}   (goal: {goal})", flush=True)
+    return is_met
+
+
+def output_of(args, codes=(0,), **options):
+    done = subprocess.run(args, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+    if done.returncode not in codes:
+        sys.exit(f"bench: {args[0]} failed: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def script(text):
+    path = tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False)
+    path.write(text)
+    path.close()
+    return path.name
+
+
+def wrk_rate(url, lua=None, seconds=SECONDS):
+    args = ["wrk", "-t1", f"-c{CLIENTS}", f"-d{seconds}s", url]
+    if lua:
+        args[1:1] = ["-s", lua]
+    text = output_of(args)
+    if "Non-2xx" in text or "Socket errors" in text:
+        sys.exit(f"bench: wrk met errors:\n{text}")
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
+
+
+class NullServer:
+    def __enter__(self):
+        self.process = subprocess.Popen([str(ROOT / BUILD / "bin/bench_null_server"), "--port", str(NULL_PORT)],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for("the null server", self.is_up)
+        self.url = f"http://127.0.0.1:{NULL_PORT}"
+        return self
+
+    @staticmethod
+    def is_up():
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", NULL_PORT)) == 0
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()

@@ -1,0 +1,239 @@
+"""report.html in a real browser: it draws without a complaint, loads nothing, and tells what summary.json tells."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import ROOT, SystemTest
+
+PAGE_BYTES = 2_000_000
+HOSTILE = "</script><img src=x onerror=alert(1)>\u2028<!--"
+INSTANCE = "<img src=x onerror=alert(2)>"
+
+
+def look(*pages):
+    """What a browser finds on each page (test/node/open_page.js)."""
+    done = subprocess.run(["node", "test/node/open_page.js", *map(str, pages)], cwd=ROOT, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return json.loads(done.stdout)
+
+
+def milliseconds(text):
+    """Of "4.13 ms", "850 µs" and "1.27 s"."""
+    value, unit = text.split("\n")[0].split()
+    return float(value.replace(",", "")) * {"µs": 0.001, "ms": 1, "s": 1000}[unit]
+
+
+def number(text):
+    return float(text.split("\n")[0].split("/")[0].replace(",", "").strip())
+
+
+class Page(SystemTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = Path(tempfile.mkdtemp(prefix="sale-page-"))
+        try:
+            cls.run_and_look()
+        except BaseException:
+            cls.tearDownClass()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+        super().tearDownClass()
+
+    @classmethod
+    def run_and_look(cls):
+        done = cls.stack.loadgen("--strategy", "none,atomic", "--rate", "600", "--requests", "600", "--stock", "150", "--repeat", "2",
+                                 "--work", "5ms", "--expect", "none=TWIN", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
+                                 env={"LOADGEN_NO_RESULTS": "0"})
+        if done.returncode not in (0, 1, 2, 99):
+            raise AssertionError(done.stdout + done.stderr)
+        cls.run_folder = (cls.folder / "latest").resolve()
+        cls.summary = json.loads((cls.run_folder / "summary.json").read_text())
+        cls.pages = {"run": cls.run_folder / "report.html", "edge": cls.edge_page(), "many": cls.many_page(),
+                     "bare": cls.bare_page()}
+        cls.found = dict(zip(cls.pages, look(*cls.pages.values())))
+
+    @classmethod
+    def edge_page(cls):
+        """Hostile names; interrupted; a strategy that was not judged, one that was not measured, one inconclusive."""
+        folder = cls.folder / "edge"
+        shutil.copytree(cls.run_folder, folder)
+        summary = json.loads(json.dumps(cls.summary))
+        summary.update(name=HOSTILE, command=f"loadgen --name '{HOSTILE}'", is_interrupted=True, exit_code=130)
+        judged = summary["strategies"][0]
+        summary["settings"].update(target=HOSTILE, arrival=HOSTILE)
+        summary["thresholds"] = [{"text": HOSTILE, "strategy": HOSTILE, "measured": None, "holds": False}]
+        environment = json.loads((folder / "env.json").read_text())
+        environment["machine"]["cpu"] = environment["revision"]["git"] = HOSTILE
+        (folder / "env.json").write_text(json.dumps(environment))
+        history = (folder / "history.ndjson").read_text()
+        (folder / "history.ndjson").write_text(history.replace('"inventory-1"', json.dumps(INSTANCE)))
+        hostile = dict(judged, strategy=HOSTILE, counterexamples=[{"anomaly": HOSTILE, "lines": [f"A = {HOSTILE}"]}],
+                       capacity=dict(judged["capacity"], sentence=HOSTILE), anomalies=[{"name": HOSTILE, "text": HOSTILE, "count": 7, "examples": [HOSTILE]}])
+        unjudged = dict(judged, strategy="unjudged", verdict="not judged", as_expected=None, anomalies=[], work=None,
+                        capacity=None, counterexamples=[], percentiles={"response_ms": [], "service_ms": []})
+        empty = {"count": 0, "min": 0, "mean": 0, "max": 0, "p50": 0, "p90": 0, "p95": 0, "p99": 0, "p99_9": 0}
+        unmeasured = dict(unjudged, strategy="unmeasured", offered=0, sold=0, latency_ms=empty, service_ms=empty)
+        doubted = dict(unjudged, strategy="doubted", verdict="INCONCLUSIVE", inconclusive_because=[HOSTILE])
+        summary["strategies"] = [judged, hostile, unjudged, unmeasured, doubted]
+        (folder / "summary.json").write_text(json.dumps(summary))
+        return cls.report("edge.html", folder)
+
+    @classmethod
+    def many_page(cls):
+        return cls.report("many.html", *[cls.run_folder] * 16)
+
+    @classmethod
+    def bare_page(cls):
+        """Of a run that ended before its first round, and left no history."""
+        folder = cls.folder / "bare"
+        folder.mkdir()
+        (folder / "summary.json").write_text(json.dumps(dict(cls.summary, strategies=[], thresholds=[], exit_code=130)))
+        return cls.report("bare.html", folder)
+
+    @classmethod
+    def report(cls, name, *folders):
+        page = cls.folder / name
+        done = cls.stack.loadgen("report", *map(str, folders), "-o", str(page))
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        return page
+
+    def test_pages_draw_without_complaints(self):
+        for name, found in self.found.items():
+            self.assertEqual(found["problems"], [], name)
+
+    def test_pages_load_nothing(self):
+        for name, found in self.found.items():
+            self.assertEqual(len(found["requests"]), 1, found["requests"])
+
+    def test_pages_are_small(self):
+        for name, page in self.pages.items():
+            self.assertLess(page.stat().st_size, PAGE_BYTES, name)
+
+    def test_numbers_are_those_of_the_summary(self):
+        rows = self.found["run"]["rows"]
+        self.assertEqual(self.found["run"]["summaries"], [self.summary])
+        self.assertEqual(len(rows), len(self.summary["strategies"]))
+        for row, strategy in zip(rows, self.summary["strategies"]):
+            self.assertEqual(row["name"], strategy["strategy"])
+            self.assertIn(strategy["verdict"], row["verdict"])
+            self.assertEqual(number(row["sold"]), strategy["sold"])
+            self.assertEqual(number(row["sold"].split("/")[1]), strategy["stock"] * len(strategy["rounds"]))
+            for name in ("p50", "p99"):
+                self.assertAlmostEqual(milliseconds(row[name]) / strategy["latency_ms"][name], 1, delta=0.006)
+            self.assertAlmostEqual(number(row["rate"]) / strategy["achieved_rate"], 1, delta=0.006)
+
+    def test_grid_has_each_anomaly_with_its_count(self):
+        for row, strategy in zip(self.found["run"]["grid"], self.summary["strategies"]):
+            counts = {found["count"] for found in strategy["anomalies"]}
+            shown = {int(cell.split()[-1].replace(",", "")) for cell in row if cell.startswith("✗") and cell.split()[-1][0].isdigit()}
+            self.assertEqual(shown, counts)
+
+    def test_thresholds_are_told_in_their_units(self):
+        told = self.found["run"]["thresholds"]
+        self.assertEqual(len(told), len(self.summary["thresholds"]))
+        for (strategy, text, measured, kept), threshold in zip(told, self.summary["thresholds"]):
+            self.assertEqual((strategy, text), (threshold["strategy"], threshold["text"]))
+            self.assertIn("kept" if threshold["holds"] else "missed", kept)
+            if text == "p(99)<9s":
+                self.assertAlmostEqual(milliseconds(measured) / (threshold["measured"] / 1e6), 1, delta=0.006)
+            else:
+                self.assertEqual(number(measured), threshold["measured"])
+
+    def test_nothing_is_printed_as_an_object(self):
+        for name, found in self.found.items():
+            for accident in ("[object", "undefined", "NaN", "Infinity"):
+                self.assertNotIn(accident, found["text"], name)
+
+    def test_headings_and_tables_are_in_order(self):
+        for name, found in self.found.items():
+            levels = found["headings"]
+            self.assertEqual(levels[0], 1, name)
+            for before, after in zip(levels, levels[1:]):
+                self.assertLessEqual(after - before, 1, (name, levels))
+            self.assertEqual(found["headless"], 0, name)
+
+    def test_text_has_contrast(self):
+        """In both schemes; the marks of the charts, too."""
+        for name, found in self.found.items():
+            self.assertEqual(found["pale"], {"light": [], "dark": []}, name)
+
+    def test_the_broken_strategy_is_told_on_the_banner(self):
+        self.assertIn("VIOLATED", [row["verdict"].split()[-1] for row in self.found["run"]["rows"]])
+        self.assertIn(self.summary["command"], self.found["run"]["text"])
+        self.assertIn(f"Exit {self.summary['exit_code']}", self.found["run"]["text"])
+
+    def test_every_part_is_there_and_labelled(self):
+        for part, count in self.found["run"]["sections"].items():
+            self.assertEqual(count, 1, part)
+        self.assertEqual(self.found["run"]["unlabelled"], 0)
+        self.assertGreater(self.found["run"]["table"], 0)
+
+    def test_charts_tell_values_to_mouse_and_keyboard(self):
+        found = self.found["run"]
+        for chart in ("chart-work", "chart-tradeoff", "chart-stock", "chart-outcomes", "chart-latency", "chart-percentiles", "lanes-1"):
+            self.assertNotEqual(found["hover"][chart], "", chart)
+            first, second, last, closed = found["keys"][chart]
+            self.assertNotEqual(first, "", chart)
+            self.assertNotEqual(first, last, chart)
+            self.assertNotEqual(second, "", chart)
+            self.assertEqual(closed, "", chart)
+
+    def test_tabs_are_walked_by_keyboard(self):
+        tabs = self.found["run"]["tabs"]
+        self.assertEqual([tab["shown"] for tab in tabs], [strategy["strategy"] for strategy in self.summary["strategies"]])
+        self.assertEqual({tab["selected"] for tab in tabs}, {"true"})
+        self.assertEqual(tabs[1]["hash"], "#s2")
+        for tab in tabs:
+            self.assertGreaterEqual(tab["charts"], 4)
+
+    def test_colours_follow_the_scheme(self):
+        found = self.found["run"]
+        self.assertNotEqual(found["light"], found["dark"])
+        self.assertLess(self.luminance(found["dark"]["back"]), 0.1)
+        self.assertGreater(self.luminance(found["light"]["back"]), 0.8)
+
+    @staticmethod
+    def luminance(colour):
+        red, green, blue = (float(part) / 255 for part in colour[colour.index("(") + 1:-1].split(",")[:3])
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    def test_nothing_is_wider_than_a_phone(self):
+        for name, found in self.found.items():
+            self.assertEqual(found["overflow"], {"1280": 0, "390": 0}, name)
+
+    def test_hostile_names_are_text(self):
+        found = self.found["edge"]
+        self.assertEqual(found["images"], 0)
+        self.assertGreater(found["text"].count("</script><img src=x onerror=alert(1)>"), 10)
+        self.assertTrue(any(label.startswith(INSTANCE) for label in found["drawn"]), found["drawn"])
+        self.assertIn("nothing measured", found["text"])
+        self.assertNotIn("<img", self.pages["edge"].read_text())
+        self.assertNotIn("\u2028", self.pages["edge"].read_text())
+
+    def test_what_was_not_measured_is_said(self):
+        text = self.found["edge"]["text"]
+        self.assertIn("The run was interrupted", text)
+        self.assertIn("not judged", text)
+        self.assertIn("INCONCLUSIVE", text)
+        self.assertEqual(len(self.found["edge"]["rows"]), 5)
+        self.assertIn("No round was finished", self.found["bare"]["text"])
+
+    def test_many_runs_are_side_by_side(self):
+        self.assertEqual(len(self.found["many"]["rows"]), 32)
+        for tab in self.found["many"]["tabs"]:
+            self.assertGreaterEqual(tab["charts"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
