@@ -9,9 +9,10 @@ RUN make -j"$(nproc)" B=out all && strip out/bin/*
 FROM debian:bookworm-slim
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        libuv1 libhiredis0.14 libpq5 libjansson4 curl \
+        libuv1 libhiredis0.14 libpq5 libjansson4 zlib1g curl \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin sale
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin sale \
+    && install -d -o sale -g sale /results
 COPY --from=build /build/out/bin/ /usr/local/bin/
 USER sale
 CMD ["loadgen", "--help"]
