@@ -33,6 +33,7 @@ struct lk_command {
     void *internal; /* ops->command_size bytes, aligned for anything, for the backend */
 
     unsigned round_trips; /* commands sent to a server for it so far */
+    unsigned heard_by;    /* of RELEASE, when OK: the watchers it woke, ours among them */
     enum lk_status status;
     struct lk_holder holder; /* see above; its strings live until on_answer returns */
 };
@@ -48,6 +49,7 @@ struct lk_backend_config {
 };
 
 struct lk_watch;
+typedef void (*lk_event_cb)(void *data, const char *owner);
 
 struct lk_backend_ops {
     const char *scheme; /* what its URLs begin with */
@@ -57,10 +59,11 @@ struct lk_backend_ops {
     /* With no command under way and no watch left. `cb` runs later, with the backend freed. */
     void (*close)(struct lk_backend *backend, lk_close_cb cb, void *data);
     void (*run)(struct lk_backend *backend, struct lk_command *command);
-    /* Call `on_event` whenever `name` may have become free. NULL without memory. Both are NULL
-     * where only this client can free a lock. */
-    struct lk_watch *(*watch)(struct lk_backend *backend, const char *name,
-                              void (*on_event)(void *data), void *data);
+    /* Call `on_event` whenever `name` may have become free, with the owner that gave it back, or
+     * NULL where that is not known. NULL without memory. Both are NULL where only this client can
+     * free a lock. */
+    struct lk_watch *(*watch)(struct lk_backend *backend, const char *name, lk_event_cb on_event,
+                              void *data);
     void (*unwatch)(struct lk_backend *backend, struct lk_watch *watch);
 };
 

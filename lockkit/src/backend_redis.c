@@ -34,7 +34,7 @@ struct sent {
 
 struct lk_watch {
     struct redis_subscription subscription;
-    void (*on_event)(void *data);
+    lk_event_cb on_event;
     void *data;
     char channel[];
 };
@@ -88,6 +88,8 @@ static void answer(struct lk_command *command, const redisReply *reply) {
     case LK_RENEW:
     case LK_RELEASE:
         command->status = is_ok ? LK_OK : LK_LOST;
+        if (reply->elements > 1)
+            command->heard_by = (unsigned)integer_at(reply, 1);
         break;
     case LK_INSPECT:
         answer_inspection(command, reply);
@@ -160,12 +162,11 @@ static void on_message(struct redis_subscription *subscription, const char *mess
     struct lk_watch *watch = subscription->data;
 
     /* NULL, newly effective, is an event as well: the lock may have become free before. */
-    (void)message;
-    watch->on_event(watch->data);
+    watch->on_event(watch->data, message);
 }
 
-static struct lk_watch *watch(struct lk_backend *backend, const char *name,
-                              void (*on_event)(void *data), void *data) {
+static struct lk_watch *watch(struct lk_backend *backend, const char *name, lk_event_cb on_event,
+                              void *data) {
     struct server *server = (struct server *)backend;
     struct lk_watch *watch = calloc(1, sizeof *watch + KEY_SIZE);
 

@@ -8,7 +8,11 @@
 
 /* How long a name that nobody refers to keeps its subscription, so that a caller who opens a lock
  * for each acquisition does not subscribe each time. */
-#define IDLE_MS 5000
+#define IDLE_MS       5000
+
+#define ROW_MOST      16
+#define ROW_LIMIT     4096
+#define STAND_BACK_MS 25 /* enough for an event and an attempt in answer to it */
 
 static int compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -23,6 +27,7 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name) {
     memcpy(queue->name_copy, name, size);
     queue->name = queue->name_copy;
     queue->client = client;
+    queue->in_row_most = ROW_MOST;
     TAILQ_INIT(&queue->waiters);
     if (!tsearch(queue, &client->queues, compare)) {
         free(queue);
@@ -93,19 +98,60 @@ static void on_poll(uv_timer_t *timer) {
     set_due(timer->data, QUEUE_POLL);
 }
 
-void queue_wake(struct lk_queue *queue) {
+/* Whether `head` has to stand back, and has the time to. If so, the timer is set. */
+static bool stands_back(struct lk_queue *queue, const struct lk_lease *head) {
+    uint64_t now_ms = uv_now(queue->client->loop);
+    uint64_t pause_ms;
+
+    if (queue->stand_back_until_ms <= now_ms || head->is_try)
+        return false;
+    pause_ms = queue->stand_back_until_ms - now_ms;
+    if (uv_is_active((const uv_handle_t *)&head->timer) &&
+        uv_timer_get_due_in(&head->timer) <= pause_ms)
+        return false;
+    (void)uv_timer_start(&queue->poll, on_poll, pause_ms, 0);
+    return true;
+}
+
+/* The lock may have become free. */
+static void wake(struct lk_queue *queue) {
     struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
 
     if (!head)
         return;
     if (head->phase == LEASE_TRYING)
         queue->is_woken = true;
-    else
+    else if (!stands_back(queue, head))
         set_due(queue, QUEUE_EVENT);
 }
 
-static void on_event(void *data) {
-    queue_wake(data);
+void queue_given_back(struct lk_queue *queue, unsigned heard_by) {
+    unsigned by_us = queue->watch != NULL;
+
+    if (heard_by > by_us && queue->in_row >= queue->in_row_most) {
+        queue->in_row = 0;
+        if (queue->in_row_most < ROW_LIMIT)
+            queue->in_row_most *= 2;
+        queue->stand_back_until_ms = uv_now(queue->client->loop) + STAND_BACK_MS;
+    }
+    wake(queue);
+}
+
+void queue_others_have_it(struct lk_queue *queue) {
+    queue->in_row = 0;
+    queue->in_row_most = ROW_MOST;
+    queue->stand_back_until_ms = 0;
+}
+
+static void on_event(void *data, const char *owner) {
+    struct lk_queue *queue = data;
+
+    /* Of what we give back ourselves the reply tells, or the poll if there is none. */
+    if (owner && strcmp(owner, queue->last_owner) == 0)
+        return;
+    if (owner)
+        queue_others_have_it(queue);
+    wake(queue);
 }
 
 static void watch(struct lk_queue *queue) {
@@ -130,7 +176,7 @@ void queue_wait(struct lk_queue *queue, uint32_t poll_ms, int64_t remaining_ms) 
 
 void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
     TAILQ_INSERT_TAIL(&queue->waiters, lease, in_queue);
-    if (queue->length++ == 0)
+    if (queue->length++ == 0 && !stands_back(queue, lease))
         set_due(queue, QUEUE_FRESH);
 }
 
@@ -141,6 +187,7 @@ void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted
     TAILQ_REMOVE(&queue->waiters, lease, in_queue);
     queue->length--;
     head = TAILQ_FIRST(&queue->waiters);
+    queue->in_row += is_granted;
     if (is_granted || !head)
         queue->is_woken = false;
     if (!head)

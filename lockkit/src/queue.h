@@ -3,7 +3,13 @@
  * The head is QUEUED or TRYING. While it is QUEUED, one of these brings its next attempt: an event
  * (the lock may have become free), the poll timer (jittered, and never later than the end of the
  * present holder's TTL), or, for a head that has not attempted yet, the next turn of the loop. Each
- * event costs one attempt, however many wait. */
+ * event costs one attempt, however many wait.
+ *
+ * Who gave the lock back knows it first, so that a client with many waiters would win again and
+ * again. After ROW_MOST grants in a row, if the server says that others listen, it therefore stands
+ * back for a moment. That costs a moment of an idle lock when they were not waiting after all; then
+ * the next row may be twice as long. (A bound on the local hand-overs, as in lock cohorting: Dice,
+ * Marathe and Shavit, PPoPP 2012.) */
 #ifndef LOCKKIT_QUEUE_H
 #define LOCKKIT_QUEUE_H
 
@@ -18,9 +24,12 @@ struct lk_queue {
     struct lease_list waiters;
     unsigned length;
     uv_timer_t poll;
-    struct lk_watch *watch;   /* NULL until the first contention */
-    bool is_due, is_woken;    /* on client->due; an event came during an attempt */
-    enum queue_reason reason; /* of the attempt that is due */
+    struct lk_watch *watch;       /* NULL until the first contention */
+    bool is_due, is_woken;        /* on client->due; an event came during an attempt */
+    char last_owner[OWNER_SIZE];  /* who of us gave it back last, or is about to */
+    unsigned in_row, in_row_most; /* grants with nobody else's between, as far as we know */
+    uint64_t stand_back_until_ms; /* by uv_now() */
+    enum queue_reason reason;     /* of the attempt that is due */
     TAILQ_ENTRY(lk_queue) entry;
     char name_copy[];
 };
@@ -39,8 +48,11 @@ void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted
  * `remaining_ms` (negative: unknown). */
 void queue_wait(struct lk_queue *queue, uint32_t poll_ms, int64_t remaining_ms);
 
-/* The lock may have become free. */
-void queue_wake(struct lk_queue *queue);
+/* One of us has given the lock back, and `heard_by` watchers were told. */
+void queue_given_back(struct lk_queue *queue, unsigned heard_by);
+
+/* The lock has been seen in other hands. */
+void queue_others_have_it(struct lk_queue *queue);
 
 /* Let the head attempt, if it is still there and idle. Called by the client for what is due. */
 void queue_attempt(struct lk_queue *queue);

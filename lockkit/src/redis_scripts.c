@@ -24,14 +24,15 @@ static const struct redis_script scripts[] = {
                           "redis.call('PEXPIRE', KEYS[1], ARGV[2])\n"
                           "return {1}\n",
                   .sha1 = "c16ffc1b4993dadf17350b927c66b542af3b5c56"},
-    /* A channel that may not be published to must not hide that the lock was given back. */
+    /* {1, how many heard it}, or {0}. The message is the token, so that its owner knows it. A
+     * channel that may not be published to must not hide that the lock was given back. */
     [LK_RELEASE] = {.text =
                         "local held = redis.call('GET', KEYS[1])\n"
                         "if not held or string.sub(held, 1, 40) ~= ARGV[1] then return {0} end\n"
                         "redis.call('DEL', KEYS[1])\n"
-                        "redis.pcall('PUBLISH', ARGV[4], 'free')\n"
-                        "return {1}\n",
-                    .sha1 = "1f1d418da3941e2738fb3acd17e4c7d7fe1666fb"},
+                        "local heard = redis.pcall('PUBLISH', ARGV[4], ARGV[1])\n"
+                        "return {1, type(heard) == 'number' and heard or 0}\n",
+                    .sha1 = "52ee51893fbddf94a4e6b8887682676867fa1d0a"},
     /* {1}, or {1, value, remaining ms}. */
     [LK_INSPECT] = {.text = "local held = redis.call('GET', KEYS[1])\n"
                             "if not held then return {1} end\n"

@@ -8,6 +8,8 @@
  * that those who clean up after a slow server do not keep it slow. */
 #include "lease.h"
 
+#include <string.h>
+
 #define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
 
 static void end(struct lk_lease *lease) {
@@ -61,8 +63,8 @@ static void on_release_answered(struct lk_command *command) {
     lease->in_flight--;
     if (status != LK_OK && status != LK_LOST)
         status = LK_UNKNOWN;
-    if (status == LK_OK)
-        queue_wake(lease->queue);
+    if (status != LK_UNKNOWN)
+        queue_given_back(lease->queue, command->heard_by);
     if (is_final(lease, status))
         end(lease);
     else
@@ -71,6 +73,7 @@ static void on_release_answered(struct lk_command *command) {
 }
 
 static void give_back(struct lk_lease *lease) {
+    memcpy(lease->queue->last_owner, lease->owner, sizeof lease->owner);
     lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
 }
 

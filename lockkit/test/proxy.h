@@ -129,6 +129,7 @@ static inline void on_proxy_connected(uv_connect_t *connect, int status) {
 static inline void proxy_end_init(struct end *end, struct proxy *proxy, struct proxy_link *link,
                                   struct end *peer) {
     (void)uv_tcp_init(proxy->listener.loop, &end->tcp);
+    assert_int_equal(uv_tcp_nodelay(&end->tcp, 1), 0); /* else an event waits for an ACK */
     end->tcp.data = link;
     end->proxy = proxy;
     end->peer = peer;
