@@ -45,6 +45,8 @@ static void unlink_connection(struct http_connection *connection) {
         list->first = connection->next;
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
+    else
+        list->last = connection->previous;
     list->count--;
 }
 
@@ -59,6 +61,8 @@ void http_client_move(struct http_connection *connection, enum http_connection_s
     connection->next = list->first;
     if (list->first != NULL)
         list->first->previous = connection;
+    else
+        list->last = connection;
     list->first = connection;
     list->count++;
 }
@@ -220,6 +224,20 @@ void on_http_client_retry(struct http_deadline *retry) {
     size_t offset = offsetof(struct http_client, retry);
 
     http_client_dispatch((struct http_client *)(void *)((char *)retry - offset));
+}
+
+/* One deadline for all that are idle, as only the one that has been for longest can be due. */
+void on_http_client_idle(struct http_deadline *idle) {
+    size_t offset = offsetof(struct http_client, idle);
+    struct http_client *client = (struct http_client *)(void *)((char *)idle - offset);
+    struct http_connection_list *list = &client->connections[CONNECTION_IDLE];
+    int64_t idle_ms = (int64_t)client->options.idle_ms;
+
+    while (list->last != NULL &&
+           list->last->idle_since_ms + idle_ms <= (int64_t)uv_now(client->loop))
+        http_connection_close(list->last, NULL);
+    if (list->last != NULL)
+        http_deadline_set(&client->deadlines, idle, list->last->idle_since_ms + idle_ms);
 }
 
 static void on_call_too_late(struct http_deadline *deadline) {

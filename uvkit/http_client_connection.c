@@ -68,17 +68,14 @@ void http_connection_close(struct http_connection *connection, const char *error
         uv_close((uv_handle_t *)&connection->tcp, on_tcp_closed);
 }
 
-static void on_idle_too_long(struct http_deadline *deadline) {
-    http_connection_close(of_deadline(deadline), NULL);
-}
-
 static void become_idle(struct http_connection *connection) {
     struct http_client *client = connection->client;
 
     http_client_move(connection, CONNECTION_IDLE);
-    connection->deadline.on_passed = on_idle_too_long;
-    http_deadline_set(&client->deadlines, &connection->deadline,
-                      (int64_t)(uv_now(client->loop) + client->options.idle_ms));
+    connection->idle_since_ms = (int64_t)uv_now(client->loop);
+    if (client->idle.place == 0)
+        http_deadline_set(&client->deadlines, &client->idle,
+                          connection->idle_since_ms + (int64_t)client->options.idle_ms);
 }
 
 static void finish_reply(struct http_connection *connection) {
@@ -274,9 +271,6 @@ static void give_call_back(struct http_connection *connection, struct http_call 
 }
 
 static void take_call(struct http_connection *connection, struct http_call *call) {
-    struct http_client *client = connection->client;
-
-    http_deadline_drop(&client->deadlines, &connection->deadline);
     http_client_move(connection, CONNECTION_BUSY);
     connection->call = call;
     connection->is_fresh = false;

@@ -38,7 +38,8 @@ struct http_connection {
     struct http_client *client;
     enum http_connection_state state;
     struct http_connection *next, *previous; /* in the client's list of its state */
-    struct http_deadline deadline;           /* to be connected, or to be idle */
+    struct http_deadline deadline;           /* to be connected */
+    int64_t idle_since_ms;
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_getaddrinfo_t resolve;
@@ -61,7 +62,7 @@ struct http_connection {
 };
 
 struct http_connection_list {
-    struct http_connection *first;
+    struct http_connection *first, *last;
     unsigned count;
 };
 
@@ -82,6 +83,7 @@ struct http_client {
     uv_idle_t ending; /* active while calls are ended and not told */
     uint64_t opened, connect_failures;
     struct http_deadline retry; /* while it is set, and others work, no new connection is tried */
+    struct http_deadline idle;  /* when the last idle connection has been so for long enough */
     bool is_closing;
     unsigned open_handles;
     bool has_closed_handles;
@@ -133,5 +135,6 @@ void http_client_end(struct http_client *client, struct http_call *call,
                      enum http_call_outcome outcome, const char *error);
 void http_client_dispatch(struct http_client *client);
 void on_http_client_retry(struct http_deadline *retry);
+void on_http_client_idle(struct http_deadline *idle);
 
 #endif

@@ -87,15 +87,16 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
     made->loop = loop;
     set_address(made, options->host, options->port);
     set_options(made, options);
-    /* Of each connection that opens or idles, and of each call on one or in the queue, where one
-     * may wait for each connection that opens; and of the next attempt to connect. */
-    deadlines = 2 * (size_t)made->options.connections + made->options.queue + 1;
+    /* Of each connection that opens, and of each call on one or in the queue, where one may wait
+     * for each connection that opens; of the next attempt to connect, and of the idle ones. */
+    deadlines = 2 * (size_t)made->options.connections + made->options.queue + 2;
     rc = http_deadlines_init(&made->deadlines, loop, deadlines);
     if (rc != 0) {
         free(made);
         return rc;
     }
     made->retry.on_passed = on_http_client_retry;
+    made->idle.on_passed = on_http_client_idle;
     (void)uv_idle_init(loop, &made->ending); /* cannot fail */
     made->ending.data = made;
     (void)signal(SIGPIPE, SIG_IGN); /* writing to a closed connection is an error to handle */
