@@ -11,8 +11,14 @@
 #define REST_NS  50000000 /* at most, between two looks at whether it has paused */
 #define PAUSE_NS 50000    /* one that is over before it has begun would be none */
 
-static int64_t looked_ns;
-static long pauses; /* at that time */
+/* The kernel lets other processes have 5 % of each second, in one piece, and a process with
+ * real-time priority that needs all of its processor stands still for 50 ms. */
+#define FULL_PERCENT 90
+#define FULL_LOOKS   8 /* in a row: 400 ms */
+
+static int64_t looked_ns, used_ns; /* the time of the last look, and the processor's till then */
+static long pauses;                /* at that time */
+static int full_looks;             /* in a row */
 
 static void be_ordinary(void) {
     static const struct sched_param none = {.sched_priority = 0};
@@ -53,14 +59,31 @@ bool punctual_start(bool is_wanted) {
     if (!is_wanted || !bound() ||
         sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) != 0)
         return false;
+    full_looks = 0;
     wait_a_moment(); /* or what it computed before it lost the priority would count */
     return true;
 }
 
+static int64_t ns_of(struct timeval time) {
+    return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
+}
+
+/* One look at this thread's processor time, after `passed_ns`. */
+static void count_full(const struct rusage *usage, int64_t passed_ns) {
+    int64_t now_used_ns = ns_of(usage->ru_utime) + ns_of(usage->ru_stime);
+    bool is_full = (now_used_ns - used_ns) * 100 > passed_ns * FULL_PERCENT;
+
+    used_ns = now_used_ns;
+    full_looks = is_full ? full_looks + 1 : 0;
+    if (full_looks == FULL_LOOKS)
+        be_ordinary();
+}
+
 void punctual_rest(int64_t now_ns) {
+    int64_t passed_ns = now_ns - looked_ns;
     struct rusage usage;
 
-    if (now_ns - looked_ns < REST_NS)
+    if (passed_ns < REST_NS)
         return;
     looked_ns = now_ns;
     if (getrusage(RUSAGE_THREAD, &usage) != 0)
@@ -68,6 +91,7 @@ void punctual_rest(int64_t now_ns) {
     if (usage.ru_nvcsw == pauses)
         wait_a_moment();
     pauses = usage.ru_nvcsw;
+    count_full(&usage, passed_ns);
 }
 
 bool punctual_stop(void) {

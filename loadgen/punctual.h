@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /* Exact timers; and, if `is_wanted`, real-time priority, until punctual_stop() or until this
- * process has computed for 200 ms without a pause: then the priority is
- * ordinary again, so that no bug can freeze the machine. False when there is no such priority,
- * because it is not wanted or not permitted. */
+ * process has computed for 200 ms without a pause, so that no bug can freeze the machine, or has
+ * filled its processor for 400 ms: then the priority is ordinary again. False when there is no such
+ * priority, because it is not wanted or not permitted. */
 bool punctual_start(bool is_wanted);
 /* To be called often while there is work, at `now_ns` on the monotonic clock: pauses for a moment
  * when this process has not paused for long, because it always finds something to do, and so keeps

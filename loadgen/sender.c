@@ -1,7 +1,8 @@
 /* The open loop on a timerfd.
  *
  * libuv's own timers count in milliseconds; the timerfd is armed with the absolute nanosecond of
- * the next planned request, and being a file descriptor it wakes the loop's epoll at once. */
+ * the next planned request, and being a file descriptor it wakes the loop's epoll at once. For a
+ * moment that is nearer than that takes, the loop turns without waiting. */
 #include "sender.h"
 
 #include "audit.h"
@@ -17,6 +18,7 @@
 
 #define LEAD_NS 20000000 /* between the decision to start and the first planned request */
 #define BURST   64       /* requests sent before answers are looked at again */
+#define NEAR_NS 30000    /* to arm the timer, sleep and wake up takes about as long */
 
 /* Connections that are opened at a time once the sending has begun: it takes longer than to send,
  * and a server that lags is not to be buried under new ones. */
@@ -75,6 +77,7 @@ static void maybe_finished(struct sender *sender) {
         return;
     uv_close((uv_handle_t *)&sender->poll, on_handle_closed);
     uv_close((uv_handle_t *)&sender->prepare, on_handle_closed);
+    uv_close((uv_handle_t *)&sender->near, on_handle_closed);
     uv_close((uv_handle_t *)&sender->cut_timer, on_handle_closed);
     close_client(sender);
 }
@@ -164,14 +167,23 @@ static void on_due(uv_poll_t *poll, int status, int events) {
     send_due(poll->data);
 }
 
-/* Before the loop waits: for the next planned moment, unless answers alone are waited for. A moment
- * that has passed fires at once, and to set the timer again takes back that it fired. */
+static void on_near(uv_idle_t *near) {
+    send_due(near->data);
+}
+
+/* Before the loop waits: for the next planned moment, unless answers alone are waited for. To set
+ * the timer again takes back that it fired. */
 static void on_prepare(uv_prepare_t *prepare) {
     struct sender *sender = prepare->data;
     bool is_waiting = !sender->is_held && !sender->is_stopped && sender->next < sender->plan->count;
     int64_t at = is_waiting ? due_ns(sender) : 0;
     struct itimerspec when = {.it_value = {at / 1000000000, at % 1000000000}};
 
+    if (is_waiting && at - clock_now_ns() < NEAR_NS) {
+        (void)uv_idle_start(&sender->near, on_near);
+        return;
+    }
+    (void)uv_idle_stop(&sender->near);
     if (at == sender->armed_ns)
         return;
     sender->armed_ns = at;
@@ -256,10 +268,12 @@ static int start_timer(struct sender *sender) {
         return rc;
     sender->poll.data = sender;
     sender->prepare.data = sender;
+    sender->near.data = sender;
     sender->cut_timer.data = sender;
     (void)uv_prepare_init(sender->loop, &sender->prepare); /* as is all but the last: cannot fail */
+    (void)uv_idle_init(sender->loop, &sender->near);
     (void)uv_timer_init(sender->loop, &sender->cut_timer);
-    sender->open_handles = 4; /* the client is the fourth */
+    sender->open_handles = 5; /* the client is the fifth */
     sender->recorder->start_ns = clock_now_ns() + LEAD_NS;
     (void)uv_prepare_start(&sender->prepare, on_prepare);
     return uv_poll_start(&sender->poll, UV_READABLE, on_due);

@@ -46,6 +46,7 @@ struct sender {
     int timer_fd;
     uv_poll_t poll;
     uv_prepare_t prepare;
+    uv_idle_t near;   /* active while the next planned moment is too near for the timer */
     int64_t armed_ns; /* when the timer fires, 0 for never */
     uv_timer_t cut_timer;
     size_t next, in_flight;

@@ -62,16 +62,37 @@ static int64_t computed_ms(void) {
     return used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* It computes for three times as long as it may without a pause. */
+static void sleep_ms(long ms) {
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* It computes for three times as long as it may without a pause, three quarters of the time. */
 static void test_a_process_that_rests_keeps_the_priority(void **state) {
-    int64_t until_ms = computed_ms() + 600;
+    int64_t began_ms = computed_ms();
 
     (void)state;
     if (!start())
         return;
-    while (computed_ms() < until_ms)
-        punctual_rest(clock_now_ns());
+    while (computed_ms() < began_ms + 600) {
+        int64_t until_ms = computed_ms() + 150;
+
+        while (computed_ms() < until_ms)
+            punctual_rest(clock_now_ns());
+        sleep_ms(50);
+    }
     assert_true(punctual_stop());
+}
+
+static void test_a_process_that_fills_its_processor_loses_the_priority(void **state) {
+    int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
+
+    (void)state;
+    if (!start())
+        return;
+    while (!is_ordinary() && clock_now_ms() < deadline_ms)
+        punctual_rest(clock_now_ns());
+    assert_true(is_ordinary());
+    assert_false(punctual_stop());
 }
 
 int main(void) {
@@ -80,6 +101,7 @@ int main(void) {
         cmocka_unit_test(test_the_priority_is_given_back),
         cmocka_unit_test(test_a_process_that_never_pauses_loses_the_priority),
         cmocka_unit_test(test_a_process_that_rests_keeps_the_priority),
+        cmocka_unit_test(test_a_process_that_fills_its_processor_loses_the_priority),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
