@@ -1,0 +1,44 @@
+/* What the machine itself does to a schedule: two threads do nothing but look at the clock, as a
+ * sender and its server keep two processors busy; whenever one of them was kept from it for more
+ * than 1 ms, what a perfect sender had planned for the time before the last 1 ms was late.
+ *
+ *     standstill [SECONDS]      prints the percentage within 1 ms of plan, and the longest gap */
+#include "clock.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TOLERANCE_NS 1000000
+
+struct watch {
+    int64_t length_ns, late_ns, longest_ns;
+};
+
+static void *look(void *arg) {
+    struct watch *watch = arg;
+    int64_t start = clock_now_ns(), before = start, now = start;
+
+    for (; now - start < watch->length_ns; before = now) {
+        now = clock_now_ns();
+        if (now - before > TOLERANCE_NS)
+            watch->late_ns += now - before - TOLERANCE_NS;
+        if (now - before > watch->longest_ns)
+            watch->longest_ns = now - before;
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    int64_t length_ns = (argc > 1 ? atoi(argv[1]) : 2) * INT64_C(1000000000);
+    struct watch watches[2] = {{.length_ns = length_ns}, {.length_ns = length_ns}};
+    pthread_t other;
+
+    if (length_ns <= 0 || pthread_create(&other, NULL, look, &watches[1]) != 0)
+        return 1;
+    (void)look(&watches[0]);
+    (void)pthread_join(other, NULL);
+    (void)printf("%.3f %.3f\n", 100 - 100.0 * (double)watches[0].late_ns / (double)length_ns,
+                 (double)watches[0].longest_ns / 1e6);
+    return 0;
+}
