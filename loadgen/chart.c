@@ -1,5 +1,6 @@
 /* Samples a round for the page. */
 #include "chart_internal.h"
+#include "json_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +69,7 @@ static json_t *outcome_names(struct chart *chart) {
         if (chart->round->recorder->by_outcome[i] == 0)
             continue;
         chart->place[i] = place++;
-        (void)json_array_append_new(names,
-                                    json_string(record_outcome_name((enum record_outcome)i)));
+        json_text_append(&names, json_string(record_outcome_name((enum record_outcome)i)));
     }
     return names;
 }
@@ -79,7 +79,7 @@ static json_t *outcome_row(const struct chart *chart, const uint32_t *counts) {
 
     for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
         if (chart->place[i] >= 0)
-            (void)json_array_append_new(row, json_integer(counts[i]));
+            json_text_append(&row, json_integer(counts[i]));
     return row;
 }
 
@@ -101,7 +101,7 @@ json_t *chart_outcomes(const struct chart *chart) {
         counts[row * RECORD_OUTCOME_COUNT + chart->records[i].outcome]++;
     }
     for (size_t row = 0; row < rows && chart->count > 0; row++)
-        (void)json_array_append_new(json, outcome_row(chart, &counts[row * RECORD_OUTCOME_COUNT]));
+        json_text_append(&json, outcome_row(chart, &counts[row * RECORD_OUTCOME_COUNT]));
     free(counts);
     return json_pack("{s:I, s:o}", "step_us", (json_int_t)step_us, "rows", json);
 }
@@ -134,7 +134,7 @@ static json_t *instance_names(const struct recorder *recorder) {
     json_t *names = json_array();
 
     for (size_t i = 0; i < recorder->instance_count; i++)
-        (void)json_array_append_new(names, json_string(recorder->instances[i]));
+        json_text_append(&names, json_text(recorder->instances[i]));
     return names;
 }
 

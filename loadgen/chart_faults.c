@@ -1,5 +1,6 @@
 /* Spans in which an instance answered nothing though requests were in flight. */
 #include "chart_internal.h"
+#include "json_text.h"
 
 #include <stdlib.h>
 
@@ -158,10 +159,10 @@ json_t *chart_faults(const struct chart *chart) {
     }
     drop_explained(&bands);
     for (size_t i = 0; json != NULL && i < bands.count; i++)
-        (void)json_array_append_new(json, json_pack("[i, I, I, I]", bands.items[i].instance,
-                                                    (json_int_t)bands.items[i].from_us,
-                                                    (json_int_t)bands.items[i].to_us,
-                                                    (json_int_t)bands.items[i].waiting));
+        json_text_append(&json, json_pack("[i, I, I, I]", bands.items[i].instance,
+                                          (json_int_t)bands.items[i].from_us,
+                                          (json_int_t)bands.items[i].to_us,
+                                          (json_int_t)bands.items[i].waiting));
     free(answers.spans);
     free(answers.lost);
     return json;

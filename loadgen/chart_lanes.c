@@ -1,5 +1,6 @@
 /* The requests around each counterexample. */
 #include "chart_internal.h"
+#include "json_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,11 +121,10 @@ static json_t *ops_json(struct chart *chart, const struct proof *proof) {
             near[count++] = &chart->records[i];
     qsort(near, count, sizeof near[0], by_sent);
     for (size_t i = 0; i < count; i++)
-        (void)json_array_append_new(ops,
-                                    request_json(chart, near[i], mark_of(proof->example, near[i])));
+        json_text_append(&ops, request_json(chart, near[i], mark_of(proof->example, near[i])));
     for (size_t i = 0; i < proof->example->ops; i++)
         if (!proof->has_request[i])
-            (void)json_array_append_new(ops, row_json(chart, proof, i));
+            json_text_append(&ops, row_json(chart, proof, i));
     return ops;
 }
 
@@ -135,7 +135,7 @@ static json_t *example_json(struct chart *chart, const struct counterexample *ex
 
     locate(chart, &proof);
     for (size_t i = 0; i < example->lines; i++)
-        (void)json_array_append_new(lines, json_string(example->line[i]));
+        json_text_append(&lines, json_text(example->line[i]));
     for (size_t i = 0; i < chart->count; i++)
         of += chart->records[i].item == example->item && chart->records[i].sent_ns > 0;
     return json_pack("{s:s, s:o, s:I, s:I, s:I, s:o}", "anomaly", anomaly_name(example->anomaly),
@@ -148,6 +148,6 @@ json_t *chart_examples(struct chart *chart) {
     json_t *examples = json_array();
 
     for (size_t i = 0; i < verdict->counterexamples && chart->round->ledgers != NULL; i++)
-        (void)json_array_append_new(examples, example_json(chart, &verdict->counterexample[i]));
+        json_text_append(&examples, example_json(chart, &verdict->counterexample[i]));
     return examples;
 }

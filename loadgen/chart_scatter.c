@@ -1,5 +1,6 @@
 /* The latency of single requests, and its percentiles per interval. */
 #include "chart_internal.h"
+#include "json_text.h"
 
 #include <stdlib.h>
 
@@ -31,11 +32,11 @@ static json_t *percentile_row(int64_t *values, size_t count) {
         return json_null();
     qsort(values, count, sizeof *values, by_value);
     row = json_array();
-    (void)json_array_append_new(row, json_integer((json_int_t)count));
+    json_text_append(&row, json_integer((json_int_t)count));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         size_t rank = (size_t)(parts[i] * (double)count + 0.999999);
 
-        (void)json_array_append_new(row, json_integer(values[rank > 0 ? rank - 1 : 0]));
+        json_text_append(&row, json_integer(values[rank > 0 ? rank - 1 : 0]));
     }
     return row;
 }
@@ -85,7 +86,7 @@ json_t *chart_latency(const struct chart *chart) {
     } else {
         sort_into(chart, step_us, rows, ends, values);
         for (size_t i = 0; i < rows; i++) {
-            (void)json_array_append_new(json, percentile_row(values + begin, ends[i] - begin));
+            json_text_append(&json, percentile_row(values + begin, ends[i] - begin));
             begin = ends[i];
         }
     }
@@ -198,10 +199,10 @@ json_t *chart_scatter(const struct chart *chart) {
     count += draw_lots(chart, lots + count, 2 * CHART_POINTS - count);
     count = settle(lots, count);
     for (size_t i = 0; i < count; i++)
-        (void)json_array_append_new(
-            points, json_pack("[I, I, i]", (json_int_t)(lots[i].record->planned_ns / CHART_US),
-                              (json_int_t)latency_us(lots[i].record),
-                              chart->place[lots[i].record->outcome]));
+        json_text_append(&points,
+                         json_pack("[I, I, i]", (json_int_t)(lots[i].record->planned_ns / CHART_US),
+                                   (json_int_t)latency_us(lots[i].record),
+                                   chart->place[lots[i].record->outcome]));
     free(lots);
     for (size_t i = 0; i < chart->count; i++)
         timed += is_timed(&chart->records[i]);

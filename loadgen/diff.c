@@ -1,5 +1,6 @@
 /* Compares two summaries, value by value. */
 #include "diff.h"
+#include "json_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -239,7 +240,7 @@ static json_t *without_partner(const json_t *of, const json_t *among) {
 
     for (size_t i = 0; i < json_array_size(of); i++)
         if (find_partner(of, i, among) == NULL)
-            (void)json_array_append_new(names, json_string(name_of(of, i)));
+            json_text_append(&names, json_text(name_of(of, i)));
     return names;
 }
 

@@ -273,7 +273,7 @@ static enum options_result check_arguments(void) {
         [COMMAND_CREATE] = {0, 0, "loadgen create"},
         [COMMAND_CHECK] = {1, 1, "loadgen check DIR, such as results/latest"},
         [COMMAND_DIFF] = {2, 2, "loadgen diff A B, two results folders"},
-        [COMMAND_REPORT] = {1, 16, "loadgen report DIR... -o FILE"},
+        [COMMAND_REPORT] = {1, 16, "loadgen report DIR... -o FILE, of up to 16 folders"},
         [COMMAND_SERVE] = {0, 1, "loadgen serve [DIR]"},
     };
     char why[128];
