@@ -102,8 +102,6 @@ static void refused(struct lk_lease *lease, enum lk_status status, int64_t remai
     }
     lease->last = status == LK_BUSY ? LK_TIMEOUT : status;
     lease_move(lease, LEASE_QUEUED);
-    if (status == LK_BUSY)
-        queue_others_have_it(lease->queue);
     queue_wait(lease->queue, lease->policy.poll_ms, remaining_ms);
 }
 

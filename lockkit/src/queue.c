@@ -11,7 +11,7 @@
 #define IDLE_MS       5000
 
 #define ROW_MOST      16
-#define ROW_LIMIT     4096
+#define ROW_LIMIT     256
 #define STAND_BACK_MS 25 /* enough for an event and an attempt in answer to it */
 
 static int compare(const void *a, const void *b) {
@@ -98,19 +98,25 @@ static void on_poll(uv_timer_t *timer) {
     set_due(timer->data, QUEUE_POLL);
 }
 
-/* Whether `head` has to stand back, and has the time to. If so, the timer is set. */
-static bool stands_back(struct lk_queue *queue, const struct lk_lease *head) {
+static uint64_t left_to_stand_back_ms(const struct lk_queue *queue) {
     uint64_t now_ms = uv_now(queue->client->loop);
-    uint64_t pause_ms;
 
-    if (queue->stand_back_until_ms <= now_ms || head->is_try)
-        return false;
-    pause_ms = queue->stand_back_until_ms - now_ms;
-    if (uv_is_active((const uv_handle_t *)&head->timer) &&
-        uv_timer_get_due_in(&head->timer) <= pause_ms)
-        return false;
-    (void)uv_timer_start(&queue->poll, on_poll, pause_ms, 0);
-    return true;
+    return queue->stand_back_until_ms > now_ms ? queue->stand_back_until_ms - now_ms : 0;
+}
+
+/* Let the head attempt soon: at once, or when it has stood back, if it has the time for both. */
+static void set_soon(struct lk_queue *queue, enum queue_reason reason) {
+    const struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
+    uint64_t pause_ms = left_to_stand_back_ms(queue);
+    bool is_short = uv_is_active((const uv_handle_t *)&head->timer) &&
+                    uv_timer_get_due_in(&head->timer) <= pause_ms + queue->client->reply_ms;
+
+    if (pause_ms > head->policy.poll_ms)
+        pause_ms = head->policy.poll_ms;
+    if (pause_ms == 0 || head->is_try || is_short)
+        set_due(queue, reason);
+    else
+        (void)uv_timer_start(&queue->poll, on_poll, pause_ms, 0);
 }
 
 /* The lock may have become free. */
@@ -121,8 +127,8 @@ static void wake(struct lk_queue *queue) {
         return;
     if (head->phase == LEASE_TRYING)
         queue->is_woken = true;
-    else if (!stands_back(queue, head))
-        set_due(queue, QUEUE_EVENT);
+    else
+        set_soon(queue, QUEUE_EVENT);
 }
 
 void queue_given_back(struct lk_queue *queue, unsigned heard_by) {
@@ -137,20 +143,23 @@ void queue_given_back(struct lk_queue *queue, unsigned heard_by) {
     wake(queue);
 }
 
-void queue_others_have_it(struct lk_queue *queue) {
-    queue->in_row = 0;
-    queue->in_row_most = ROW_MOST;
-    queue->stand_back_until_ms = 0;
+/* By the fencing tokens, as each grant has the next one. */
+static void count_grant(struct lk_queue *queue, uint64_t fence) {
+    if (fence != queue->last_fence + 1) {
+        queue->in_row = 0;
+        queue->in_row_most = ROW_MOST;
+    }
+    queue->in_row++;
+    queue->last_fence = fence;
 }
 
 static void on_event(void *data, const char *owner) {
     struct lk_queue *queue = data;
 
-    /* Of what we give back ourselves the reply tells, or the poll if there is none. */
     if (owner && strcmp(owner, queue->last_owner) == 0)
-        return;
+        return; /* our own: the reply tells, and if none comes, that */
     if (owner)
-        queue_others_have_it(queue);
+        queue->stand_back_until_ms = 0;
     wake(queue);
 }
 
@@ -176,8 +185,8 @@ void queue_wait(struct lk_queue *queue, uint32_t poll_ms, int64_t remaining_ms) 
 
 void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
     TAILQ_INSERT_TAIL(&queue->waiters, lease, in_queue);
-    if (queue->length++ == 0 && !stands_back(queue, lease))
-        set_due(queue, QUEUE_FRESH);
+    if (queue->length++ == 0)
+        set_soon(queue, QUEUE_FRESH);
 }
 
 void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted) {
@@ -187,15 +196,16 @@ void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted
     TAILQ_REMOVE(&queue->waiters, lease, in_queue);
     queue->length--;
     head = TAILQ_FIRST(&queue->waiters);
-    queue->in_row += is_granted;
+    if (is_granted)
+        count_grant(queue, lease->fence);
     if (is_granted || !head)
         queue->is_woken = false;
     if (!head)
         (void)uv_timer_stop(&queue->poll);
     else if (is_granted)
         queue_wait(queue, head->policy.poll_ms, -1);
-    else if (was_head && lease->phase == LEASE_TRYING)
-        set_due(queue, QUEUE_FRESH);
+    else if (was_head && (lease->phase == LEASE_TRYING || left_to_stand_back_ms(queue) > 0))
+        set_soon(queue, QUEUE_FRESH);
 }
 
 void queue_attempt(struct lk_queue *queue) {

@@ -7,9 +7,9 @@
  *
  * Who gave the lock back knows it first, so that a client with many waiters would win again and
  * again. After ROW_MOST grants in a row, if the server says that others listen, it therefore stands
- * back for a moment. That costs a moment of an idle lock when they were not waiting after all; then
- * the next row may be twice as long. (A bound on the local hand-overs, as in lock cohorting: Dice,
- * Marathe and Shavit, PPoPP 2012.) */
+ * back for a moment, unless its head cannot wait so long. That costs a moment of an idle lock when
+ * the others were not waiting after all; then the next row may be twice as long, up to ROW_LIMIT.
+ * (A bound on the local hand-overs, as in lock cohorting: Dice, Marathe and Shavit, PPoPP 2012.) */
 #ifndef LOCKKIT_QUEUE_H
 #define LOCKKIT_QUEUE_H
 
@@ -27,7 +27,8 @@ struct lk_queue {
     struct lk_watch *watch;       /* NULL until the first contention */
     bool is_due, is_woken;        /* on client->due; an event came during an attempt */
     char last_owner[OWNER_SIZE];  /* who of us gave it back last, or is about to */
-    unsigned in_row, in_row_most; /* grants with nobody else's between, as far as we know */
+    uint64_t last_fence;          /* of our last grant */
+    unsigned in_row, in_row_most; /* our grants with nobody else's between */
     uint64_t stand_back_until_ms; /* by uv_now() */
     enum queue_reason reason;     /* of the attempt that is due */
     TAILQ_ENTRY(lk_queue) entry;
@@ -48,11 +49,8 @@ void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted
  * `remaining_ms` (negative: unknown). */
 void queue_wait(struct lk_queue *queue, uint32_t poll_ms, int64_t remaining_ms);
 
-/* One of us has given the lock back, and `heard_by` watchers were told. */
+/* One of us has given the lock back, or may have, and `heard_by` watchers were told. */
 void queue_given_back(struct lk_queue *queue, unsigned heard_by);
-
-/* The lock has been seen in other hands. */
-void queue_others_have_it(struct lk_queue *queue);
 
 /* Let the head attempt, if it is still there and idle. Called by the client for what is due. */
 void queue_attempt(struct lk_queue *queue);

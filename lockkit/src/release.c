@@ -63,8 +63,7 @@ static void on_release_answered(struct lk_command *command) {
     lease->in_flight--;
     if (status != LK_OK && status != LK_LOST)
         status = LK_UNKNOWN;
-    if (status != LK_UNKNOWN)
-        queue_given_back(lease->queue, command->heard_by);
+    queue_given_back(lease->queue, command->heard_by);
     if (is_final(lease, status))
         end(lease);
     else
