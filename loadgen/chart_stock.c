@@ -132,6 +132,15 @@ static void append_all(json_t *line, int64_t at_us, const struct counts *counts)
     append(line, "orders", counts->orders);
 }
 
+/* Whether there was memory for all. */
+static bool is_whole(json_t *line) {
+    const char *key;
+    json_t *values;
+
+    json_object_foreach(line, key, values) if (json_array_size(values) != CHART_STEPS) return false;
+    return true;
+}
+
 /* When the orders became more than the units, and what the stock row said then. */
 struct oversell {
     int64_t at_us; /* -1: never */
@@ -210,7 +219,7 @@ int chart_stock(const struct chart *chart, json_t *json) {
     events = calloc(event_count(round) + 1, sizeof *events);
     if (line != NULL && events != NULL && rows_open(&rows, round) == 0) {
         oversell = sample(chart, events, collect(round, products, events), &rows, initial, line);
-        rc = 0;
+        rc = is_whole(line) ? 0 : -1;
     }
     if (json_object_set_new(json, "oversold_us", number_or_null(oversell.at_us)) != 0 ||
         json_object_set_new(json, "oversold_left", json_integer(oversell.left)) != 0 ||

@@ -245,7 +245,7 @@ static json_t *without_partner(const json_t *of, const json_t *among) {
 }
 
 /* Returns whether any became worse. */
-static bool compare_all(const json_t *of_a, const json_t *of_b, json_t *compared) {
+static bool compare_all(const json_t *of_a, const json_t *of_b, json_t **compared) {
     bool worse = false;
 
     for (size_t i = 0; i < json_array_size(of_a); i++) {
@@ -256,7 +256,7 @@ static bool compare_all(const json_t *of_a, const json_t *of_b, json_t *compared
             continue;
         one = compare_strategies(name_of(of_a, i), json_array_get(of_a, i), b);
         worse = worse || json_is_true(json_object_get(one, "is_worse"));
-        (void)json_array_append_new(compared, one);
+        json_text_append(compared, one);
     }
     return worse;
 }
@@ -273,7 +273,7 @@ static json_t *origin(const json_t *summary, const json_t *env) {
 json_t *diff_make(const json_t *a, const json_t *b, const json_t *env_a, const json_t *env_b) {
     const json_t *of_a = json_object_get(a, "strategies"), *of_b = json_object_get(b, "strategies");
     json_t *compared = json_array();
-    bool worse = compare_all(of_a, of_b, compared);
+    bool worse = compare_all(of_a, of_b, &compared);
 
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "a", origin(a, env_a), "b",
                      origin(b, env_b), "unequal", compare_conditions(a, b, env_a, env_b),

@@ -41,8 +41,8 @@ static const struct setting table[] = {
      NULL},
     {"path", 0, SETTING_TEXT, &set.path, "/orders", "of the POST requests", NULL},
     {"no-realtime", 0, SETTING_FLAG, &set.is_ordinary, NULL,
-     "send without real-time priority (else taken where permitted, for 200 ms at a stretch at "
-     "most)",
+     "send without real-time priority (else taken where permitted, until 200 ms without a pause or "
+     "400 ms on a full core)",
      NULL},
     {"stock", 0, SETTING_INT, &set.stock, "1000", "units for sale, of each product",
      "0..1000000000"},

@@ -14,7 +14,7 @@
 /* The kernel lets other processes have 5 % of each second, in one piece, and a process with
  * real-time priority that needs all of its processor stands still for 50 ms. */
 #define FULL_PERCENT 90
-#define FULL_LOOKS   8 /* in a row: 400 ms */
+#define FULL_LOOKS   8 /* in a row: 400 ms or longer */
 
 static int64_t looked_ns, used_ns; /* the time of the last look, and the processor's till then */
 static long pauses;                /* at that time */
@@ -64,6 +64,14 @@ bool punctual_start(bool is_wanted) {
     return true;
 }
 
+bool punctual_stop(void) {
+    bool was_kept = sched_getscheduler(0) == (SCHED_RR | SCHED_RESET_ON_FORK);
+
+    if (was_kept)
+        be_ordinary();
+    return was_kept;
+}
+
 static int64_t ns_of(struct timeval time) {
     return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
 }
@@ -76,7 +84,7 @@ static void count_full(const struct rusage *usage, int64_t passed_ns) {
     used_ns = now_used_ns;
     full_looks = is_full ? full_looks + 1 : 0;
     if (full_looks == FULL_LOOKS)
-        be_ordinary();
+        (void)punctual_stop();
 }
 
 void punctual_rest(int64_t now_ns) {
@@ -92,12 +100,4 @@ void punctual_rest(int64_t now_ns) {
         wait_a_moment();
     pauses = usage.ru_nvcsw;
     count_full(&usage, passed_ns);
-}
-
-bool punctual_stop(void) {
-    bool was_kept = sched_getscheduler(0) == (SCHED_RR | SCHED_RESET_ON_FORK);
-
-    if (was_kept)
-        be_ordinary();
-    return was_kept;
 }

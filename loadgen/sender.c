@@ -162,9 +162,12 @@ static void send_due(struct sender *sender) {
 }
 
 static void on_due(uv_poll_t *poll, int status, int events) {
+    struct sender *sender = poll->data;
+
     (void)status;
     (void)events;
-    send_due(poll->data);
+    if (!uv_is_active((uv_handle_t *)&sender->near)) /* or else it has been set for the past */
+        send_due(sender);
 }
 
 static void on_near(uv_idle_t *near) {
