@@ -9,6 +9,7 @@
 #include "log.h"
 
 #include <inttypes.h>
+#include <sys/ioctl.h>
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
@@ -304,8 +305,17 @@ void http_inbound_time_out(struct http_inbound *inbound) {
     }
 }
 
+/* A request has arrived that the loop has not read yet. */
+static bool has_unread(const struct http_inbound *inbound) {
+    uv_os_fd_t fd;
+    int count = 0;
+
+    return uv_fileno((const uv_handle_t *)&inbound->tcp, &fd) == 0 &&
+           ioctl(fd, FIONREAD, &count) == 0 && count > 0;
+}
+
 void http_inbound_drain(struct http_inbound *inbound) {
-    if (inbound->state == IDLE)
+    if (inbound->state == IDLE && !has_unread(inbound))
         http_inbound_close(inbound, "draining");
 }
 

@@ -249,6 +249,20 @@ static void test_drain_closes_idle_connections_at_once(void **state) {
     http_peer_expect_end(&fixture->peer);
 }
 
+static void test_drain_answers_a_request_that_was_not_read_yet(void **state) {
+    struct http_fixture *fixture = *state;
+    char reply[512];
+
+    bring_to(fixture, KEPT_ALIVE);
+    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    assert_int_not_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 0);
+    assert_non_null(strstr(reply, "Connection: close"));
+    http_peer_expect_end(&fixture->peer);
+    http_peer_close(&fixture->peer);
+    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+}
+
 static void test_drain_may_be_cut_short(void **state) {
     struct http_fixture *fixture = *state;
 
@@ -286,6 +300,7 @@ int main(void) {
         TEST(test_drain_lets_a_request_in_flight_finish),
         TEST(test_drain_lets_a_request_that_has_begun_arrive),
         TEST(test_drain_closes_idle_connections_at_once),
+        TEST(test_drain_answers_a_request_that_was_not_read_yet),
         TEST(test_drain_may_be_cut_short),
         TEST(test_taken_port_is_an_error_that_leaves_the_server_closable),
     };
