@@ -267,16 +267,9 @@ static void test_a_sale_of_unknown_outcome_is_open_at_its_end(void **state) {
 }
 
 static void test_a_duplicate_names_both_orders(void **state) {
-    struct record *record;
-
     (void)state;
-    record = sell(10);
-    memcpy(record->order_id, ids[1], UUID_TEXT);
-    ledger_row(1, 10);
-    order_row(1, 10);
-    sales[0].unit = 9;
+    sell_for_one_key_twice();
     sales[0].remaining = 8;
-    ledger.available--;
     assert_int_equal(found(ANOMALY_DUPLICATE)->ops, 2);
     assert_string_equal(found(ANOMALY_DUPLICATE)->line[2],
                         "Both were sold for the key " ORDER "0, which may buy one unit: a "

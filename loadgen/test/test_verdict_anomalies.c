@@ -212,15 +212,8 @@ static void test_a_sale_that_nobody_asked_for_is_an_orphan(void **state) {
 }
 
 static void test_one_key_with_two_orders_is_a_duplicate(void **state) {
-    struct record *record;
-
     (void)state;
-    record = sell(10);
-    memcpy(record->order_id, ids[1], UUID_TEXT);
-    ledger_row(1, 10);
-    order_row(1, 10);
-    sales[0].unit = 9;
-    ledger.available--;
+    sell_for_one_key_twice();
     judge();
     assert_int_equal(verdict.found[ANOMALY_DUPLICATE].count, 1);
 }

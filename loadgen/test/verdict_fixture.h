@@ -132,4 +132,13 @@ static inline void assert_kind(enum verdict_kind kind) {
 
 #define JUDGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* Two orders for one key, of units 10 and 9. */
+static inline void sell_for_one_key_twice(void) {
+    memcpy(sell(10)->order_id, ids[1], UUID_TEXT);
+    ledger_row(1, 10);
+    order_row(1, 10);
+    sales[0].unit = 9;
+    ledger.available--;
+}
+
 #endif
