@@ -25,7 +25,7 @@ class Demo(unittest.TestCase):
         self.folder = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
         self.folder.chmod(0o755)
         for entry in ROOT.iterdir():
-            if entry.name not in (".git", ".run", "build"):
+            if entry.name not in (".git", ".run", "build", "results"):
                 (shutil.copytree if entry.is_dir() else shutil.copy2)(entry, self.folder / entry.name)
         (self.folder / "build").symlink_to(ROOT / "build")
         self.env = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "MAKEFLAGS", "MAKELEVEL")}
