@@ -28,52 +28,88 @@ LLHTTP_LIBS := $(shell pkg-config --libs libllhttp 2>/dev/null)
 LLHTTP_CFLAGS := $(if $(LLHTTP_LIBS),$(shell pkg-config --cflags libllhttp),-isystem /usr/share/include/llhttp)
 LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llhttp))
 
-# Includes go one way: a folder sees only these, so an upward include does not compile.
-INCLUDE_uvkit := -iquote uvkit $(LLHTTP_CFLAGS)
-INCLUDE_lockkit := -iquote lockkit/src -Ilockkit/include -iquote uvkit
-INCLUDE_order-svc := -iquote order-svc -iquote uvkit
-INCLUDE_inventory-svc := -iquote inventory-svc -Ilockkit/include -iquote uvkit
-INCLUDE_loadgen := -iquote loadgen -iquote uvkit
-INCLUDE_bench := -iquote uvkit -iquote loadgen
-INCLUDE_test := -iquote test/lib -iquote uvkit
-includes = $(INCLUDE_$(firstword $(subst /, ,$1)))
+# Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
+# first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
+UVKIT := uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit
+SEES_uvkit :=
+SEES_uvkit/settings := uvkit
+SEES_uvkit/http_server := uvkit
+SEES_uvkit/http_client := uvkit
+SEES_uvkit/pg := uvkit
+SEES_uvkit/redis := uvkit
+SEES_uvkit/service := uvkit/http_server uvkit/settings uvkit
+SEES_lockkit/src := lockkit/include uvkit/redis uvkit
+SEES_lockkit/example := $(SEES_lockkit/src)
+SEES_order-svc := $(UVKIT)
+SEES_inventory-svc/strategies :=
+SEES_inventory-svc/sql := inventory-svc/strategies uvkit/pg uvkit
+SEES_inventory-svc/sale := inventory-svc/sql inventory-svc/strategies lockkit/include $(UVKIT)
+SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
+SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
+SEES_loadgen/text := uvkit
+SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
+SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit
+SEES_loadgen/judge := loadgen/record $(SEES_loadgen/record)
+SEES_loadgen/audit := loadgen/judge loadgen/record loadgen/plan loadgen/text $(UVKIT)
+SEES_loadgen/send := loadgen/record loadgen/plan loadgen/text $(UVKIT)
+SEES_loadgen/options := loadgen/judge $(SEES_loadgen/judge)
+SEES_loadgen/rounds := loadgen/options loadgen/audit $(SEES_loadgen/audit)
+SEES_loadgen/live := $(SEES_loadgen/send)
+SEES_loadgen/report := loadgen/rounds $(SEES_loadgen/rounds)
+SEES_loadgen/page := loadgen/report $(SEES_loadgen/report)
+SEES_loadgen/results := loadgen/page $(SEES_loadgen/page)
+SEES_loadgen/serve := loadgen/results $(SEES_loadgen/results)
+SEES_loadgen/run := loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
+SEES_bench := loadgen/judge loadgen/record loadgen/plan loadgen/text $(UVKIT)
+FLAGS_uvkit/http_server := $(LLHTTP_CFLAGS)
+FLAGS_uvkit/http_client := $(LLHTTP_CFLAGS)
+ROOMS := $(patsubst SEES_%,%,$(filter SEES_%,$(.VARIABLES)))
+
+folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
+room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
+# What a source includes from. Tests also see the fixtures, and these every room of their folder.
+fixtures = $(if $(folder),test/lib/$(folder)) test/lib $(UVKIT)
+sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder)%,$(ROOMS))) lockkit/include) \
+    $(if $(findstring test/,$1),$(fixtures))
+includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room))
 
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
-UVKIT := $(call objects,uvkit/*.c) $(LLHTTP_OBJECTS)
-LOCKKIT := $(call objects,lockkit/src/*.c)
-OBJECTS_order-svc := $(call objects,order-svc/*.c)
-OBJECTS_inventory-svc := $(call objects,inventory-svc/*.c inventory-svc/strategies/*.c)
-OBJECTS_loadgen := $(call objects,loadgen/*.c loadgen/*.S)
+archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,lockkit/src,$1)) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
-TESTLIB := $(call objects,test/lib/*.c)
-TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c))
+TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c))
 # Tests fail our allocations one by one (test/lib/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.SECONDARY:
 
 all: $(PROGRAMS) ## build the programs
 
-$(B)/bin/order-svc: $(OBJECTS_order-svc) $(B)/libuvkit.a
-$(B)/bin/inventory-svc: $(OBJECTS_inventory-svc) $(B)/liblockkit.a $(B)/libuvkit.a
-$(B)/bin/loadgen: $(OBJECTS_loadgen) $(B)/libuvkit.a
-$(B)/bin/hold: $(B)/lockkit/example/hold.o $(B)/liblockkit.a $(B)/libuvkit.a
-$(B)/bin/bench_checker: $(B)/loadgen/linear.o
-$(B)/bin/bench_%: $(B)/bench/%.o $(B)/libuvkit.a
+$(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
+$(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
+$(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
+$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example))
+$(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(PROGRAMS) $(B)/bin/hold:
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(B)/libuvkit.a: $(UVKIT)
-$(B)/liblockkit.a: $(LOCKKIT)
+.SECONDEXPANSION:
+$(B)/llhttp.a: $(LLHTTP_OBJECTS)
+$(patsubst %,$(B)/%.a,$(ROOMS) $(patsubst %/,%,$(wildcard test/lib test/lib/*/))): $(B)/%.a: $$* $$(call objects,$$*/*.c $$*/*.S)
 $(B)/%.a:
 	@rm -f $@
-	$(call run,AR)ar rcs $@ $^
+	@mkdir -p $(@D)
+	$(call run,AR)ar rcs $@ $(filter %.o,$^)
+
+# All of a room, and what it calls: in itself or in the rooms below it.
+$(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
+	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
+	    -Wl,--no-whole-archive $(wordlist 2,99,$^) $(LIBS)
+rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c
 	@mkdir -p $(@D)
@@ -81,33 +117,25 @@ $(B)/llhttp/%.o: /usr/share/llhttp/%.c
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(call run,CC)$(CC) $(CFLAGS) $(if $(findstring /test/,$<),-iquote test/lib) $(call includes,$<) -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CC) $(CFLAGS) $(call includes,$<) -MMD -MP -c -o $@ $<
 $(B)/%.o: %.S Makefile
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
-$(B)/loadgen/audit_text.o: sql/audit.sql
-$(B)/loadgen/page_text.o: $(wildcard loadgen/page/*)
+$(B)/loadgen/audit/audit_text.o: sql/audit.sql
+$(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 # What env.json says of the sources: the commit, and whether they differ from it. Made again only when that has changed.
 $(B)/revision: .FORCE
 	@mkdir -p $(@D)
 	@revision=$$(GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null) || revision=unknown; \
 	    [ "$$revision" = "$$(cat $@ 2>/dev/null)" ] || echo "$$revision" >$@
-$(B)/loadgen/environment.o: $(B)/revision
-$(B)/loadgen/environment.o: override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
+$(B)/loadgen/report/environment.o: $(B)/revision
+$(B)/loadgen/report/environment.o: override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
-# A unit test links its folder's objects without main, and the folders below it.
-TESTLINK = $(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $^ $(LIBS) -lcmocka
-$(B)/uvkit/test/%: $(B)/uvkit/test/%.o $(TESTLIB) $(B)/libuvkit.a
-	$(TESTLINK)
-$(B)/lockkit/test/%: $(B)/lockkit/test/%.o $(TESTLIB) $(B)/liblockkit.a $(B)/libuvkit.a
-	$(TESTLINK)
-$(B)/lockkit/test/test_hold: | $(B)/bin/hold # which it runs
-$(B)/order-svc/test/%: $(B)/order-svc/test/%.o $(TESTLIB) $(filter-out %/main.o,$(OBJECTS_order-svc)) $(B)/libuvkit.a
-	$(TESTLINK)
-$(B)/inventory-svc/test/%: $(B)/inventory-svc/test/%.o $(TESTLIB) $(filter-out %/main.o,$(OBJECTS_inventory-svc)) $(B)/liblockkit.a $(B)/libuvkit.a
-	$(TESTLINK)
-$(B)/loadgen/test/%: $(B)/loadgen/test/%.o $(TESTLIB) $(filter-out %/main.o,$(OBJECTS_loadgen)) $(B)/libuvkit.a
-	$(TESTLINK)
+# A unit test links its room, those below it, and the fixtures with what they need of uvkit.
+test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
+$(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
+	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $^ $(LIBS) -lcmocka
+$(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
 
 deps: ## install what is missing
 	@scripts/deps
@@ -163,5 +191,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all deps demo up down test test-unit test-system tests test-compose benches bench lint format clean help
+.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests test-compose benches bench lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -214,8 +214,8 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     client->is_closing = true;
     client->on_closed = cb;
     client->close_data = data;
-    TAILQ_FOREACH(lease, &client->leases, in_client)
-    close_lease(lease);
+    TAILQ_FOREACH (lease, &client->leases, in_client)
+        close_lease(lease);
     while ((lock = TAILQ_FIRST(&client->locks)))
         lk_lock_close(lock);
     while ((queue = TAILQ_FIRST(&client->idle_queues)))

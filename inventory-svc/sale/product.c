@@ -1,0 +1,215 @@
+/* Products: the table by id, the order of last use, and the one load that all who ask wait for. */
+#include "product.h"
+
+#include "fiber.h"
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 1024
+
+/* A fiber that waits for a product that another fiber is loading; on its stack. */
+struct product_waiter {
+    struct fiber_event loaded;
+    LIST_ENTRY(product_waiter) others;
+};
+
+struct product_table {
+    struct pg_pool *pool;
+    const char *instance;
+    bool is_lab;
+    unsigned limit;
+    unsigned count;
+    TAILQ_HEAD(use_list, product) by_use; /* least recently used first */
+    LIST_HEAD(bucket, product) buckets[BUCKETS];
+};
+
+/* FNV-1a (Fowler, Noll, Vo). */
+static unsigned hash(const char *text) {
+    unsigned value = 2166136261U;
+
+    for (; *text != '\0'; text++)
+        value = (value ^ (unsigned char)*text) * 16777619U;
+    return value;
+}
+
+struct product_table *product_table_open(struct pg_pool *pool, const char *instance, bool is_lab,
+                                         unsigned limit) {
+    struct product_table *table = calloc(1, sizeof *table);
+
+    if (table == NULL)
+        return NULL;
+    table->pool = pool;
+    table->instance = instance;
+    table->is_lab = is_lab;
+    table->limit = limit;
+    TAILQ_INIT(&table->by_use);
+    return table;
+}
+
+static struct product *find(struct product_table *table, const char *id) {
+    struct product *at;
+
+    LIST_FOREACH (at, &table->buckets[hash(id) % BUCKETS], in_bucket)
+        if (strcmp(at->id, id) == 0)
+            break;
+    return at;
+}
+
+static struct product *add(struct product_table *table, const char *id) {
+    struct product *product = calloc(1, sizeof *product);
+
+    if (product == NULL)
+        return NULL;
+    product->table = table;
+    product->users = 1;
+    product->next_shard = hash(table->instance);
+    memcpy(product->id, id, sizeof product->id);
+    LIST_INSERT_HEAD(&table->buckets[hash(id) % BUCKETS], product, in_bucket);
+    TAILQ_INSERT_TAIL(&table->by_use, product, by_use);
+    table->count++;
+    return product;
+}
+
+static void forget(struct product *product) {
+    TAILQ_REMOVE(&product->table->by_use, product, by_use);
+    LIST_REMOVE(product, in_bucket);
+    product->table->count--;
+}
+
+/* Forget what was used longest ago and is not in use, down to the limit. */
+static void trim(struct product_table *table) {
+    struct product *at = TAILQ_FIRST(&table->by_use);
+
+    while (at != NULL && table->count > table->limit) {
+        struct product *next = TAILQ_NEXT(at, by_use);
+
+        if (at->users == 0) {
+            forget(at);
+            free(at);
+        }
+        at = next;
+    }
+}
+
+static void arm(struct product *product) {
+    struct failpoint failpoint;
+
+    if (failpoint_parse(product->spec.fail, &failpoint, product->why, sizeof product->why) != 0 ||
+        failpoint.action == FAIL_NOTHING)
+        return;
+    if (product->table->is_lab)
+        product->failpoint = failpoint;
+    else
+        log_warn("failpoint ignored: not started with --lab", "product=%s fail=%s", product->id,
+                 product->spec.fail);
+}
+
+static enum outcome load(struct product *product) {
+    struct pg_pool *pool = product->table->pool;
+    char *message = product->load_message;
+    bool is_found;
+    enum outcome outcome = product_sql_find(pool, product->id, &is_found, &product->row, message);
+
+    if (outcome != OUTCOME_OK || !is_found) {
+        product->state = outcome == OUTCOME_OK ? PRODUCT_ABSENT : PRODUCT_NOT_READ;
+        return outcome;
+    }
+    if (strategy_parse(product->row.strategy, &product->spec, product->why, sizeof product->why)) {
+        product->spec.strategy = NULL;
+        log_warn("product with a bad strategy", "product=%s", product->id);
+    } else {
+        arm(product);
+        outcome = product_sql_lay_out(pool, product->id, product->spec.options.shards, message);
+    }
+    product->state = outcome == OUTCOME_OK ? PRODUCT_LOADED : PRODUCT_NOT_READ;
+    return outcome;
+}
+
+static void wake_waiters(struct product *product) {
+    struct product_waiter *waiter;
+
+    while ((waiter = LIST_FIRST(&product->waiters)) != NULL) {
+        LIST_REMOVE(waiter, others);
+        fiber_event_set(&waiter->loaded);
+    }
+}
+
+/* What failed to load is forgotten before the others hear of it, so that whoever asks next tries
+ * again. */
+static void load_for_all(struct product *product) {
+    product->load_outcome = load(product);
+    if (product->state != PRODUCT_LOADED)
+        forget(product);
+    wake_waiters(product);
+}
+
+static void wait_for_load(struct product *product) {
+    struct product_waiter waiter = {.loaded = FIBER_EVENT_INIT};
+
+    LIST_INSERT_HEAD(&product->waiters, &waiter, others);
+    fiber_event_wait(&waiter.loaded);
+}
+
+void product_put(struct product *product) {
+    if (--product->users > 0)
+        return;
+    if (product->state != PRODUCT_LOADED)
+        free(product);
+    else
+        trim(product->table);
+}
+
+enum outcome product_get(struct product_table *table, const char *id, struct product **product,
+                         char message[MESSAGE_BYTES]) {
+    struct product *found = find(table, id);
+    enum outcome outcome;
+
+    *product = NULL;
+    if (found == NULL) {
+        found = add(table, id);
+        if (found == NULL) {
+            strcpy(message, "out of memory");
+            return OUTCOME_FAILED;
+        }
+        trim(table);
+        load_for_all(found);
+    } else {
+        found->users++;
+        TAILQ_REMOVE(&table->by_use, found, by_use);
+        TAILQ_INSERT_TAIL(&table->by_use, found, by_use);
+        if (found->state == PRODUCT_LOADING)
+            wait_for_load(found);
+    }
+    outcome = found->load_outcome;
+    memcpy(message, found->load_message, MESSAGE_BYTES);
+    if (found->state == PRODUCT_LOADED)
+        *product = found;
+    else
+        product_put(found);
+    return outcome;
+}
+
+void product_note_returned(struct product_table *table, const char *id) {
+    struct product *product = find(table, id);
+
+    if (product != NULL)
+        product->none_returned_until_ms = 0;
+}
+
+unsigned product_table_count(const struct product_table *table) {
+    return table->count;
+}
+
+void product_table_close(struct product_table *table) {
+    struct product *product;
+
+    if (table == NULL)
+        return;
+    while ((product = TAILQ_FIRST(&table->by_use)) != NULL) {
+        forget(product);
+        free(product);
+    }
+    free(table);
+}

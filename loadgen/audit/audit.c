@@ -1,0 +1,337 @@
+/* Reads the ledgers of a product from both databases. */
+#include "audit.h"
+
+#include "clock.h"
+#include "fiber.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_MS 5000 /* for the databases to answer at the start */
+#define QUERY_MS   8000 /* for each query */
+#define POLL_MS    100  /* between two looks at a ledger */
+#define SAMPLES    7    /* of the database's clock; the first ones find cold caches */
+
+static const struct pg_statement ping = {"ping", "SELECT current_setting('server_version_num')", 0};
+
+static int check_database(struct auditor *auditor, struct pg_pool *pool, const char *name,
+                          const char *variable, char *why, size_t why_size) {
+    struct pg_query query = {.statement = &ping, .deadline_ms = clock_now_ms() + CONNECT_MS};
+    enum pg_status status = pg_query_await(pool, &query);
+
+    if (status != PG_OK)
+        snprintf(why, why_size,
+                 "the database %s cannot be reached: %s. Start it with scripts/stack up, or set %s",
+                 name, query.message, variable);
+    else
+        auditor->postgres_version = (int)pg_int(&query, 0, 0);
+    pg_query_clear(&query);
+    return status == PG_OK ? 0 : -1;
+}
+
+static int open_database(struct auditor *auditor, struct pg_pool **pool, const char *conninfo,
+                         const char *name, const char *variable, char *why, size_t why_size) {
+    struct pg_pool_options options = {.conninfo = conninfo, .name = "loadgen", .connections = 1};
+    int rc;
+
+    if (conninfo[0] == '\0') {
+        snprintf(why, why_size,
+                 "%s is not set: the connection string of the database %s. scripts/stack up "
+                 "starts one and writes it to .run/env; --no-judge goes without",
+                 variable, name);
+        return -1;
+    }
+    rc = pg_pool_open(pool, auditor->loop, &options);
+    if (rc != 0) {
+        snprintf(why, why_size, "%s is no connection string: %s", variable, uv_strerror(rc));
+        return -1;
+    }
+    return check_database(auditor, *pool, name, variable, why, why_size);
+}
+
+int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory,
+                 const char *orders, char *why, size_t why_size) {
+    memset(auditor, 0, sizeof *auditor);
+    auditor->loop = loop;
+    auditor->query_ms = QUERY_MS;
+    if (audit_queries_parse(audit_text, &auditor->queries, why, why_size) != 0)
+        return -1;
+    if (open_database(auditor, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
+                      why, why_size) != 0)
+        return -1;
+    if (orders == NULL)
+        return 0;
+    return open_database(auditor, &auditor->orders, orders, "orders", "LOADGEN_ORDERS_DB", why,
+                         why_size);
+}
+
+static void on_pool_closed(void *data) {
+    fiber_event_set(data);
+}
+
+static void close_pool(struct pg_pool *pool) {
+    struct fiber_event closed = FIBER_EVENT_INIT;
+
+    if (pool == NULL)
+        return;
+    pg_pool_close(pool, on_pool_closed, &closed);
+    fiber_event_wait(&closed);
+}
+
+void auditor_close(struct auditor *auditor) {
+    close_pool(auditor->inventory);
+    close_pool(auditor->orders);
+    auditor->inventory = auditor->orders = NULL;
+    audit_queries_free(&auditor->queries);
+}
+
+int auditor_create(struct auditor *auditor, const char *name, int64_t stock, const char *spec,
+                   struct product *product, char *why, size_t why_size) {
+    char stock_text[24];
+    struct pg_query query = {.statement = &product_insert,
+                             .params = {name, stock_text, spec},
+                             .deadline_ms = clock_now_ms() + QUERY_MS};
+    enum pg_status status;
+
+    snprintf(stock_text, sizeof stock_text, "%" PRId64, stock);
+    status = pg_query_await(auditor->inventory, &query);
+    if (status == PG_OK) {
+        snprintf(product->id, sizeof product->id, "%s", pg_text(&query, 0, 0));
+        snprintf(product->since, sizeof product->since, "%s", pg_text(&query, 0, 1));
+    } else {
+        snprintf(why, why_size, "the product was not created: %s", query.message);
+    }
+    pg_query_clear(&query);
+    return status == PG_OK ? 0 : -1;
+}
+
+/* Run a query of audit.sql, on a connection that is held or on any. 0; or -1, and `why` says what
+ * failed. Clear `query` either way. */
+static int run_query(struct auditor *auditor, struct pg_conn *on, const char *name,
+                     const struct product *product, struct pg_query *query, char *why,
+                     size_t why_size) {
+    const struct audit_query *found = audit_query_find(&auditor->queries, name);
+
+    memset(query, 0, sizeof *query);
+    query->on = on;
+    if (found == NULL) {
+        snprintf(why, why_size, "audit.sql has no query %s", name);
+        return -1;
+    }
+    query->statement = &found->statement;
+    query->params[0] = product->id;
+    query->params[1] = product->since;
+    query->deadline_ms = clock_now_ms() + auditor->query_ms;
+    if (pg_query_await(found->is_orders ? auditor->orders : auditor->inventory, query) == PG_OK)
+        return 0;
+    snprintf(why, why_size, "the ledger could not be read: %s of audit.sql: %s", name,
+             query->message);
+    return -1;
+}
+
+/* One number, or -1 while the database does not answer. */
+static int64_t count_rows(struct auditor *auditor, const char *name,
+                          const struct product *product) {
+    struct pg_query query;
+    char why[AUDIT_WHY];
+    int64_t count = -1;
+
+    if (run_query(auditor, NULL, name, product, &query, why, sizeof why) == 0)
+        count = pg_int(&query, 0, 0);
+    pg_query_clear(&query);
+    return count;
+}
+
+bool auditor_wait_quiet(struct auditor *auditor, const struct product *product, int64_t still_ms,
+                        int64_t deadline_ms, const bool *is_interrupted) {
+    int64_t sales = -1, sold_ms = clock_now_ms();
+
+    for (;;) {
+        int64_t sales_now = count_rows(auditor, "sales_count", product);
+        int64_t orders_now = count_rows(auditor, "orders_count", product);
+        int64_t now = clock_now_ms();
+
+        if (sales_now != sales)
+            sold_ms = now;
+        sales = sales_now;
+        if (sales >= 0 && sales == orders_now && now - sold_ms >= still_ms)
+            return true;
+        if (now >= deadline_ms || *is_interrupted)
+            return false;
+        fiber_sleep(auditor->loop, POLL_MS);
+    }
+}
+
+static void copy(char *to, size_t size, const struct pg_query *query, int row, int column) {
+    snprintf(to, size, "%s", pg_text(query, row, column));
+}
+
+static int take_sales(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
+
+    ledger->sales = calloc((size_t)rows + 1, sizeof *ledger->sales);
+    if (ledger->sales == NULL)
+        return -1;
+    for (int row = 0; row < rows; row++) {
+        struct ledger_sale *sale = &ledger->sales[row];
+
+        copy(sale->order_id, sizeof sale->order_id, query, row, 0);
+        sale->unit = pg_int(query, row, 1);
+        sale->shard = pg_int(query, row, 2);
+        copy(sale->instance, sizeof sale->instance, query, row, 3);
+        sale->fence = pg_int(query, row, 4);
+        copy(sale->at, sizeof sale->at, query, row, 5);
+        sale->remaining = pg_int(query, row, 6);
+    }
+    ledger->sale_count = (size_t)rows;
+    return 0;
+}
+
+static int take_orders(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
+
+    ledger->orders = calloc((size_t)rows + 1, sizeof *ledger->orders);
+    if (ledger->orders == NULL)
+        return -1;
+    for (int row = 0; row < rows; row++) {
+        struct ledger_order *order = &ledger->orders[row];
+
+        copy(order->order_id, sizeof order->order_id, query, row, 0);
+        order->unit = pg_int(query, row, 1);
+        copy(order->instance, sizeof order->instance, query, row, 2);
+        copy(order->at, sizeof order->at, query, row, 3);
+    }
+    ledger->order_count = (size_t)rows;
+    return 0;
+}
+
+static int take_rows(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
+
+    ledger->rows = calloc((size_t)rows + 1, sizeof *ledger->rows);
+    if (ledger->rows == NULL)
+        return -1;
+    for (int row = 0; row < rows; row++)
+        ledger->rows[row] = (struct ledger_row){.shard = pg_int(query, row, 0),
+                                                .first_unit = pg_int(query, row, 1),
+                                                .available = pg_int(query, row, 2)};
+    ledger->row_count = (size_t)rows;
+    return 0;
+}
+
+static int take_returned(const struct pg_query *query, struct ledger *ledger) {
+    int rows = PQntuples(query->result);
+
+    ledger->returned_units = calloc((size_t)rows + 1, sizeof *ledger->returned_units);
+    if (ledger->returned_units == NULL)
+        return -1;
+    for (int row = 0; row < rows; row++)
+        ledger->returned_units[row] =
+            (struct ledger_returned){.shard = pg_int(query, row, 0), .unit = pg_int(query, row, 1)};
+    ledger->returned_count = (size_t)rows;
+    return 0;
+}
+
+static int take_stock(const struct pg_query *query, struct ledger *ledger) {
+    if (query->affected != 1)
+        return -1;
+    ledger->initial = pg_int(query, 0, 0);
+    ledger->available = pg_int(query, 0, 1);
+    ledger->returned = pg_int(query, 0, 2);
+    ledger->counted = pg_int(query, 0, 3);
+    ledger->units = pg_int(query, 0, 4);
+    return 0;
+}
+
+struct ledger_part {
+    const char *name;
+    int (*take)(const struct pg_query *query, struct ledger *ledger);
+    const char *trouble;
+};
+
+static int read_part(struct auditor *auditor, struct pg_conn *on, const struct product *product,
+                     const struct ledger_part *part, struct ledger *ledger, char *why,
+                     size_t why_size) {
+    struct pg_query query;
+    int rc = run_query(auditor, on, part->name, product, &query, why, why_size);
+
+    if (rc == 0 && part->take(&query, ledger) != 0) {
+        snprintf(why, why_size, "the ledger of %s could not be read: %s", product->id,
+                 part->trouble);
+        rc = -1;
+    }
+    pg_query_clear(&query);
+    return rc;
+}
+
+/* Hold a connection with one snapshot for all that is read on it: a unit that is given back and
+ * sold again meanwhile would else be missing in both lists. */
+static struct pg_conn *hold_snapshot(struct auditor *auditor, char *why, size_t why_size) {
+    const int64_t deadline_ms = clock_now_ms() + auditor->query_ms;
+    struct pg_conn *conn = pg_hold(auditor->inventory, deadline_ms);
+    struct pg_query query = {.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                             .on = conn,
+                             .deadline_ms = deadline_ms};
+
+    if (conn != NULL && pg_query_await(auditor->inventory, &query) == PG_OK) {
+        pg_query_clear(&query);
+        return conn;
+    }
+    snprintf(why, why_size, "the ledger could not be read: %s",
+             conn != NULL ? query.message : "the database inventory cannot be reached");
+    pg_query_clear(&query);
+    if (conn != NULL)
+        pg_give_back(conn);
+    return NULL;
+}
+
+int auditor_read(struct auditor *auditor, const struct product *product, struct ledger *ledger,
+                 char *why, size_t why_size) {
+    static const struct ledger_part orders = {"orders", take_orders, "out of memory"};
+    static const struct ledger_part parts[] = {
+        {"sales", take_sales, "out of memory"},
+        {"stock", take_stock, "the product is not in the database inventory"},
+        {"rows", take_rows, "out of memory"},
+        {"returned", take_returned, "out of memory"}};
+    struct pg_conn *conn;
+    int rc;
+
+    memset(ledger, 0, sizeof *ledger);
+    /* The orders first: each of them has its sale by then, should they still be coming in. */
+    if (read_part(auditor, NULL, product, &orders, ledger, why, why_size) != 0)
+        return -1;
+    conn = hold_snapshot(auditor, why, why_size);
+    rc = conn != NULL ? 0 : -1;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++)
+        rc = read_part(auditor, conn, product, &parts[i], ledger, why, why_size);
+    if (conn != NULL)
+        pg_give_back(conn);
+    if (rc == 0)
+        ledger_sort(ledger);
+    return rc;
+}
+
+int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
+    static const struct pg_statement clock = {
+        "clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", 0};
+    int64_t fastest_ns = INT64_MAX;
+
+    for (int i = 0; i < SAMPLES; i++) {
+        struct pg_query query = {.statement = &clock,
+                                 .deadline_ms = clock_now_ms() + auditor->query_ms};
+        int64_t asked_us = clock_wall_us(), asked_ns = clock_now_ns(), took_ns;
+        enum pg_status status = pg_query_await(auditor->inventory, &query);
+
+        took_ns = clock_now_ns() - asked_ns;
+        if (status == PG_OK && took_ns < fastest_ns) {
+            fastest_ns = took_ns;
+            *skew_us = asked_us + took_ns / 2000 - pg_int(&query, 0, 0);
+        }
+        pg_query_clear(&query);
+        if (status != PG_OK)
+            return -1;
+    }
+    return 0;
+}

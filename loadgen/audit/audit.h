@@ -1,0 +1,60 @@
+/* The auditor: makes products, waits until their ledgers are quiet, and reads them.
+ *
+ * It reads both databases directly, with a role of its own: what the services say of themselves
+ * is not evidence. All functions run in a fiber. */
+#ifndef LOADGEN_AUDIT_H
+#define LOADGEN_AUDIT_H
+
+#include "audit_sql.h"
+#include "ledger.h"
+#include "product.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#define AUDIT_WHY 256
+
+struct auditor {
+    uv_loop_t *loop;
+    struct pg_pool *inventory, *orders;
+    struct audit_queries queries;
+    int64_t query_ms;     /* for each query of an audit; may be changed at any time */
+    int postgres_version; /* of the server: 150014 is 15.14 */
+};
+
+/* Open both pools; the conninfos are copied, `orders` may be NULL when only products are to be
+ * made. Waits until the databases answer. 0; or -1, and `why` names the database and says what to
+ * do. Close either way. */
+__attribute__((warn_unused_result)) int auditor_open(struct auditor *auditor, uv_loop_t *loop,
+                                                     const char *inventory, const char *orders,
+                                                     char *why, size_t why_size);
+/* In a fiber: returns when both pools are closed. */
+void auditor_close(struct auditor *auditor);
+
+__attribute__((warn_unused_result)) int auditor_create(struct auditor *auditor, const char *name,
+                                                       int64_t stock, const char *spec,
+                                                       struct product *product, char *why,
+                                                       size_t why_size);
+
+/* Wait until each sale has its order and nothing was sold for `still_ms`: true; or until the
+ * deadline, or until *is_interrupted: false. After unknown outcomes sales may still come, and stand
+ * still as long as a lock's dead holder keeps it; but none waits for it longer than its wait=, so
+ * what is still for longer has ended. */
+__attribute__((warn_unused_result)) bool auditor_wait_quiet(struct auditor *auditor,
+                                                            const struct product *product,
+                                                            int64_t still_ms, int64_t deadline_ms,
+                                                            const bool *is_interrupted);
+
+/* 0; or -1, and `why` says what failed. ledger_free() it either way. */
+__attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,
+                                                     const struct product *product,
+                                                     struct ledger *ledger, char *why,
+                                                     size_t why_size);
+
+/* What to add to a time of the database inventory to have it on our wall clock, from the fastest of
+ * a few round trips: right to half of its length, some 50 µs nearby. 0, or -1 when the database
+ * does not answer. */
+__attribute__((warn_unused_result)) int auditor_skew(struct auditor *auditor, int64_t *skew_us);
+
+#endif

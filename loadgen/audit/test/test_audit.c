@@ -1,0 +1,450 @@
+/* sql/audit.sql: how it is cut into queries, and what they find in a real database. */
+#include "audit.h"
+
+#include "clock.h"
+#include "fault.h"
+#include "fiber.h"
+
+#include <libpq-fe.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct audit_queries queries;
+static char why[AUDIT_WHY];
+
+static int parse(const char *text) {
+    int rc = audit_queries_parse(text, &queries, why, sizeof why);
+
+    if (rc != 0)
+        audit_queries_free(&queries);
+    return rc;
+}
+
+static void test_queries_are_cut_at_their_names(void **state) {
+    (void)state;
+    assert_int_equal(parse("\\if :x\nSELECT 1 \\gset\n-- query: a on inventory\nSELECT :'product'"
+                           "::uuid\nFROM x;\n\n\\echo 'b'\n-- query: b on orders\nSELECT :'since',"
+                           " :'product';\n\\endif\n"),
+                     0);
+    assert_int_equal(queries.count, 2);
+    assert_string_equal(queries.queries[0].statement.sql, "SELECT $1::uuid\nFROM x");
+    assert_int_equal(queries.queries[0].statement.params, 1);
+    assert_false(queries.queries[0].is_orders);
+    assert_string_equal(audit_query_find(&queries, "b")->statement.sql, "SELECT $2, $1");
+    assert_int_equal(queries.queries[1].statement.params, 2);
+    assert_true(queries.queries[1].is_orders);
+    assert_null(audit_query_find(&queries, "c"));
+    audit_queries_free(&queries);
+}
+
+static void test_what_cannot_be_prepared_is_refused(void **state) {
+    static const char *const bad[] = {
+        "-- query: a\nSELECT :'product';\n",
+        "-- query: a on mars\nSELECT :'product';\n",
+        "-- query: a on orders\nSELECT :'product'\n",
+        "-- query: a on orders\nSELECT :'product'; SELECT 2;\n",
+        "-- query: a on orders\nSELECT 1;\n",
+        "-- query: a on orders\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(parse(bad[i]), -1);
+        assert_non_null(strstr(why, "audit.sql"));
+    }
+}
+
+static void test_the_embedded_queries_are_all_there(void **state) {
+    static const char *const names[] = {"stock",   "rows",        "returned", "twins",
+                                        "outside", "duplicates",  "sales",    "sales_count",
+                                        "orders",  "orders_count"};
+
+    (void)state;
+    assert_int_equal(parse(audit_text), 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        assert_non_null(audit_query_find(&queries, names[i]));
+    audit_queries_free(&queries);
+}
+
+static void parse_and_free(void *arg) {
+    (void)arg;
+    (void)!audit_queries_parse(audit_text, &queries, why, sizeof why);
+    audit_queries_free(&queries);
+}
+
+static void test_no_memory_for_queries_is_told(void **state) {
+    (void)state;
+    fault_each_allocation(parse_and_free, NULL);
+}
+
+/* ---- against Postgres: both databases are schemas of one, each with the real tables */
+
+static PGconn *admin;
+static char conninfo[2][512];
+static uv_loop_t loop;
+static struct auditor auditor;
+static struct product product;
+
+static void run_sql(const char *sql) {
+    PGresult *result = PQexec(admin, sql);
+    ExecStatusType status = PQresultStatus(result);
+
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", sql, PQerrorMessage(admin));
+    PQclear(result);
+}
+
+/* Apply a file of tables, without its grants to roles that may not exist here. */
+static void apply(const char *schema, const char *path) {
+    FILE *file = fopen(path, "r");
+    char line[512], sql[16384];
+    size_t used;
+    bool is_grant = false;
+
+    assert_non_null(file);
+    used = (size_t)snprintf(sql, sizeof sql,
+                            "DROP SCHEMA IF EXISTS %s CASCADE; CREATE SCHEMA %s; "
+                            "SET search_path = %s; ",
+                            schema, schema, schema);
+    while (fgets(line, sizeof line, file) != NULL) {
+        is_grant = is_grant || strncmp(line, "GRANT", 5) == 0;
+        if (!is_grant)
+            used += (size_t)snprintf(sql + used, sizeof sql - used, "%s", line);
+        is_grant = is_grant && strchr(line, ';') == NULL;
+        assert_true(used < sizeof sql);
+    }
+    fclose(file);
+    run_sql(sql);
+}
+
+static int set_up(void **state) {
+    static const char *const schemas[] = {"audit_inventory", "audit_orders"};
+    const char *base = getenv("TEST_PG");
+
+    (void)state;
+    if (base == NULL)
+        fail_msg("set TEST_PG to a connection string of a scratch database (test/run does)");
+    admin = PQconnectdb(base);
+    if (PQstatus(admin) != CONNECTION_OK)
+        fail_msg("TEST_PG: %s", PQerrorMessage(admin));
+    run_sql("SET client_min_messages = warning");
+    apply(schemas[0], "sql/inventory.sql");
+    apply(schemas[1], "sql/orders.sql");
+    run_sql("SET search_path = audit_inventory, audit_orders");
+    for (int i = 0; i < 2; i++)
+        snprintf(conninfo[i], sizeof conninfo[i], "%s options='-c search_path=%s'", base,
+                 schemas[i]);
+    return uv_loop_init(&loop);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    run_sql("DROP SCHEMA audit_inventory CASCADE; DROP SCHEMA audit_orders CASCADE");
+    PQfinish(admin);
+    fiber_cleanup();
+    return uv_loop_close(&loop);
+}
+
+static void open_auditor(void) {
+    if (auditor_open(&auditor, &loop, conninfo[0], conninfo[1], why, sizeof why) != 0)
+        fail_msg("%s", why);
+}
+
+static void create_product(void) {
+    if (auditor_create(&auditor, "test", 3, "none,work=2ms", &product, why, sizeof why) != 0)
+        fail_msg("%s", why);
+}
+
+/* Run SQL about the product, whose id stands for each %s (two of them). */
+static void add(const char *format) {
+    char sql[1024];
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(sql, sizeof sql, format, product.id, product.id);
+#pragma GCC diagnostic pop
+    run_sql(sql);
+}
+
+static void add_rows(void) {
+    add("INSERT INTO stock (product_id, shard, first_unit, available) VALUES ('%s', 0, 1, 1), "
+        "('%s', 1, 3, 0)");
+    add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
+        "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 1, 3, 0, 'i-2', 8, "
+        "'2126-01-02 10:00:00.5+00'), ('00000000-0000-7000-8000-00000000000a', '%s', 0, 2, 1, "
+        "'i-1', 7, '2126-01-02 10:00:00.6+00')");
+    /* By a clock that was set back, or by another server's. */
+    add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
+        "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000c', '%s', 0, 2, 1, 'i-2', 0, "
+        "now() - interval '50 s'), "
+        "(gen_random_uuid(), gen_random_uuid(), 0, 99, 0, 'not %s', 0, now())");
+    add("INSERT INTO returned_unit (product_id, shard, unit) VALUES ('%s', 0, 1)"
+        " -- %s");
+    add("INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance, "
+        "created_at) VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 3, 0, 1.00, 'i-2', "
+        "now() - interval '50 s'), "
+        "(gen_random_uuid(), gen_random_uuid(), 98, 0, 1.00, 'not %s', now())");
+}
+
+static void assert_ledger(const struct ledger *ledger) {
+    assert_int_equal(ledger->initial, 3);
+    assert_int_equal(ledger->available, 1);
+    assert_int_equal(ledger->returned, 1);
+    assert_int_equal(ledger->counted, 3);
+    assert_int_equal(ledger->units, 2);
+    assert_int_equal(ledger->sale_count, 3);
+    assert_string_equal(ledger->sales[0].order_id, "00000000-0000-7000-8000-00000000000a");
+    assert_int_equal(ledger->sales[0].unit, 2);
+    assert_int_equal(ledger->sales[0].remaining, 1);
+    assert_int_equal(ledger->sales[1].shard, 1);
+    assert_int_equal(ledger->sales[1].fence, 8);
+    assert_string_equal(ledger->sales[1].instance, "i-2");
+    assert_string_equal(ledger->sales[1].at, "2126-01-02T10:00:00.500000Z");
+    assert_int_equal(ledger->order_count, 1);
+    assert_int_equal(ledger->orders[0].unit, 3);
+    assert_string_equal(ledger->orders[0].instance, "i-2");
+    assert_int_equal(ledger->row_count, 2);
+    assert_int_equal(ledger->rows[0].first_unit, 1);
+    assert_int_equal(ledger->rows[0].initial, 2);
+    assert_int_equal(ledger->rows[0].available, 1);
+    assert_int_equal(ledger->rows[1].shard, 1);
+    assert_int_equal(ledger->rows[1].first_unit, 3);
+    assert_int_equal(ledger->rows[1].initial, 1);
+    assert_int_equal(ledger->rows[1].available, 0);
+    assert_int_equal(ledger->returned_count, 1);
+    assert_int_equal(ledger->returned_units[0].shard, 0);
+    assert_int_equal(ledger->returned_units[0].unit, 1);
+}
+
+static int64_t database_us(void) {
+    PGresult *result =
+        PQexec(admin, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+    int64_t us;
+
+    assert_int_equal(PQresultStatus(result), PGRES_TUPLES_OK);
+    us = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    PQclear(result);
+    return us;
+}
+
+/* Asked twice, with another connection, the database's time lies between two of ours. */
+static void compare_clocks(void *arg) {
+    int64_t skew_us, before_us, between_us, after_us;
+
+    (void)arg;
+    open_auditor();
+    assert_int_equal(auditor_skew(&auditor, &skew_us), 0);
+    before_us = clock_wall_us();
+    between_us = database_us();
+    after_us = clock_wall_us();
+    /* Half of the fastest round trip is the error; a second of it is forgiven to a busy machine. */
+    assert_true(between_us + skew_us >= before_us - 1000000);
+    assert_true(between_us + skew_us <= after_us + 1000000);
+    auditor_close(&auditor);
+}
+
+static void read_no_clock(void *arg) {
+    int64_t skew_us = 7;
+
+    (void)arg;
+    assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", why, sizeof why),
+                     -1);
+    auditor.query_ms = 50;
+    assert_int_equal(auditor_skew(&auditor, &skew_us), -1);
+    assert_int_equal(skew_us, 7);
+    auditor_close(&auditor);
+}
+
+static void read_hand_made_ledger(void *arg) {
+    struct ledger ledger;
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_int_equal(ledger.available, 3); /* never sold from: all of it is there */
+    ledger_free(&ledger);
+    add_rows();
+    if (auditor_read(&auditor, &product, &ledger, why, sizeof why) != 0)
+        fail_msg("%s", why);
+    assert_ledger(&ledger);
+    ledger_free(&ledger);
+    auditor_close(&auditor);
+}
+
+/* Once the auditor waits for the list of returned units, one of them is sold. */
+static void sell_returned(uv_timer_t *timer) {
+    PGresult *waiting = PQexec(admin, "SELECT FROM pg_locks WHERE NOT granted AND relation = "
+                                      "'returned_unit'::regclass");
+    const bool is_waiting = PQntuples(waiting) > 0;
+
+    PQclear(waiting);
+    if (!is_waiting)
+        return;
+    add("DELETE FROM returned_unit; INSERT INTO reservation (order_id, product_id, shard, unit, "
+        "remaining, instance, fence) VALUES (gen_random_uuid(), '%s', 0, 1, 0, '%.3s', 0); COMMIT");
+    uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void read_while_it_changes(void *arg) {
+    struct ledger ledger;
+    uv_timer_t timer;
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    add_rows();
+    run_sql("BEGIN; LOCK TABLE returned_unit");
+    assert_int_equal(uv_timer_init(&loop, &timer), 0);
+    assert_int_equal(uv_timer_start(&timer, sell_returned, 1, 10), 0);
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_ledger(&ledger);
+    ledger_free(&ledger);
+    auditor_close(&auditor);
+}
+
+static void read_unknown_product(void *arg) {
+    struct ledger ledger;
+
+    (void)arg;
+    open_auditor();
+    snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
+    snprintf(product.since, sizeof product.since, "-infinity");
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), -1);
+    assert_non_null(strstr(why, "is not in the database"));
+    ledger_free(&ledger);
+    auditor_close(&auditor);
+}
+
+/* Returns at the first look once each sale has its order, and at the deadline before. */
+static void wait_for_quiet(void *arg) {
+    const bool never = false;
+    int64_t deadline_ms;
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    assert_true(auditor_wait_quiet(&auditor, &product, 0, clock_now_ms() + 60000, &never));
+    add_rows();
+    deadline_ms = clock_now_ms() + 300;
+    assert_false(auditor_wait_quiet(&auditor, &product, 0, deadline_ms, &never));
+    assert_true(clock_now_ms() >= deadline_ms);
+    add("INSERT INTO orders SELECT order_id, product_id, unit, remaining, 1.00, instance FROM "
+        "reservation WHERE product_id = '%s' ON CONFLICT DO NOTHING -- %s");
+    deadline_ms = clock_now_ms() + 400;
+    assert_false(auditor_wait_quiet(&auditor, &product, 60000, deadline_ms, &never));
+    assert_true(auditor_wait_quiet(&auditor, &product, 400, deadline_ms + 60000, &never));
+    assert_true(clock_now_ms() >= deadline_ms + 400);
+    auditor_close(&auditor);
+}
+
+/* Each query that only people run finds its rows. */
+static void run_other_queries(void *arg) {
+    static const struct {
+        const char *name;
+        int rows;
+    } cases[] = {{"twins", 2}, {"outside", 1}, {"duplicates", 0}, {"sales_count", 1}};
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    add_rows();
+    add("UPDATE reservation SET unit = 4 WHERE product_id = '%s' AND shard = 1 -- %s");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct audit_query *query = audit_query_find(&auditor.queries, cases[i].name);
+        struct pg_query ran = {.statement = &query->statement,
+                               .params = {product.id, product.since},
+                               .deadline_ms = clock_now_ms() + 10000};
+
+        if (pg_query_await(auditor.inventory, &ran) != PG_OK)
+            fail_msg("%s: %s", cases[i].name, ran.message);
+        assert_int_equal(ran.affected, cases[i].rows);
+        pg_query_clear(&ran);
+    }
+    auditor_close(&auditor);
+}
+
+static void open_without_a_setting(void *arg) {
+    (void)arg;
+    assert_int_equal(auditor_open(&auditor, &loop, conninfo[0], "", why, sizeof why), -1);
+    assert_non_null(strstr(why, "LOADGEN_ORDERS_DB is not set"));
+    auditor_close(&auditor);
+    assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", why, sizeof why),
+                     -1);
+    assert_non_null(strstr(why, "the database inventory cannot be reached"));
+    auditor_close(&auditor);
+}
+
+static void in_fiber(fiber_fn scenario) {
+    assert_int_equal(fiber_start(scenario, NULL), 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(fiber_alive(), 0);
+}
+
+static void test_a_hand_made_ledger_is_read_as_it_is(void **state) {
+    (void)state;
+    in_fiber(read_hand_made_ledger);
+}
+
+static void test_a_ledger_is_read_as_it_was_at_one_moment(void **state) {
+    (void)state;
+    in_fiber(read_while_it_changes);
+}
+
+static void test_a_product_that_is_not_there_is_told(void **state) {
+    (void)state;
+    in_fiber(read_unknown_product);
+}
+
+static void test_waiting_ends_when_each_sale_has_its_order(void **state) {
+    (void)state;
+    in_fiber(wait_for_quiet);
+}
+
+static void test_twins_and_units_outside_are_found(void **state) {
+    (void)state;
+    in_fiber(run_other_queries);
+}
+
+static void test_the_databases_clock_is_compared_with_ours(void **state) {
+    (void)state;
+    in_fiber(compare_clocks);
+}
+
+static void test_a_clock_that_cannot_be_read_is_told(void **state) {
+    (void)state;
+    in_fiber(read_no_clock);
+}
+
+static void test_a_database_that_is_not_there_is_named(void **state) {
+    (void)state;
+    in_fiber(open_without_a_setting);
+}
+
+#define ON_POSTGRES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queries_are_cut_at_their_names),
+        cmocka_unit_test(test_what_cannot_be_prepared_is_refused),
+        cmocka_unit_test(test_the_embedded_queries_are_all_there),
+        cmocka_unit_test(test_no_memory_for_queries_is_told),
+        ON_POSTGRES(test_a_hand_made_ledger_is_read_as_it_is),
+        ON_POSTGRES(test_a_ledger_is_read_as_it_was_at_one_moment),
+        ON_POSTGRES(test_a_product_that_is_not_there_is_told),
+        ON_POSTGRES(test_waiting_ends_when_each_sale_has_its_order),
+        ON_POSTGRES(test_twins_and_units_outside_are_found),
+        ON_POSTGRES(test_a_database_that_is_not_there_is_named),
+        ON_POSTGRES(test_the_databases_clock_is_compared_with_ours),
+        ON_POSTGRES(test_a_clock_that_cannot_be_read_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,28 @@
+/* The words and the picture of a counterexample's operations, which it calls A, B and C. */
+#ifndef LOADGEN_EXAMPLE_TEXT_H
+#define LOADGEN_EXAMPLE_TEXT_H
+
+#include "judge.h"
+
+#define PART_TEXT 80
+
+/* Without operations or lines; `sale`, if any, tells the shard. */
+struct counterexample example_begin(const struct judge *judge, enum anomaly anomaly,
+                                    const struct ledger_sale *sale);
+/* Add a line, while there is room. */
+__attribute__((format(printf, 2, 3))) void example_say(struct counterexample *example,
+                                                       const char *format, ...);
+/* Add an operation and the line about it: "A = order … via inventory-1: sent …, read 58, wrote 57
+ * at …, answered …" */
+void example_tell_sale(struct counterexample *example, const struct judge *judge,
+                       const struct ledger_sale *sale);
+/* "A = request …: sent …, <told> at …" */
+void example_tell_request(struct counterexample *example, const struct record *record,
+                          const char *id, const char *told);
+void example_tell_refusal(struct counterexample *example, const struct record *refusal);
+
+/* The reply that counts: the first yes, else one that is missing, else that to the first request.
+ */
+const struct record *example_told(const struct purchase *purchase);
+
+#endif

@@ -1,0 +1,139 @@
+/* What the ledger alone shows: units sold twice, units that never were, units that went missing. */
+#include "judge.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void tell_twin(struct judge *judge, const struct ledger_sale *a,
+                      const struct ledger_sale *b) {
+    judge_found(judge, ANOMALY_TWIN, 1,
+                "unit %" PRId64 " sold twice: order %s by %s at %.12s, order %s by %s at %.12s",
+                a->unit, a->order_id, a->instance, ledger_clock(a->at), b->order_id, b->instance,
+                ledger_clock(b->at));
+}
+
+/* How far apart in time. Two by one instance stand behind two by different ones that are up to a
+ * millisecond wider: these show what no lock inside a process can prevent. */
+static int64_t apart_us(const struct pair *pair) {
+    int64_t apart = ledger_time_us(pair->sales[1]->at) - ledger_time_us(pair->sales[0]->at);
+
+    if (strcmp(pair->sales[0]->instance, pair->sales[1]->instance) == 0)
+        apart += 1000;
+    return apart;
+}
+
+/* The tightest pairs, in order. */
+static void keep_twin(struct judge *judge, const struct ledger_sale *a,
+                      const struct ledger_sale *b) {
+    struct pair pair = {.sales = {a, b}};
+    size_t place = judge->twin_count;
+
+    while (place > 0 && apart_us(&judge->twins[place - 1]) > apart_us(&pair))
+        place--;
+    if (place == VERDICT_COUNTEREXAMPLES)
+        return;
+    if (judge->twin_count < VERDICT_COUNTEREXAMPLES)
+        judge->twin_count++;
+    memmove(&judge->twins[place + 1], &judge->twins[place],
+            (judge->twin_count - place - 1) * sizeof pair);
+    judge->twins[place] = pair;
+}
+
+static void find_twins(struct judge *judge) {
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        if (i == 0 || judge->by_unit[i]->unit != judge->by_unit[i - 1]->unit) {
+            judge->verdict->distinct++;
+            continue;
+        }
+        tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
+        keep_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
+    }
+}
+
+/* Sales beyond the stock, or of units beyond it, whichever are more: they may be the same sales. */
+static void find_oversell(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+    int64_t beyond = (int64_t)ledger->sale_count - ledger->initial;
+    int64_t outside = 0;
+    const struct ledger_sale *first = NULL;
+
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        if (ledger->sales[i].unit >= 1 && ledger->sales[i].unit <= ledger->initial)
+            continue;
+        outside++;
+        first = first ? first : &ledger->sales[i];
+    }
+    judge->outside = first;
+    if (beyond > 0 && beyond >= outside)
+        judge_found(judge, ANOMALY_OVERSELL, beyond, "%zu sold of a stock of %" PRId64,
+                    ledger->sale_count, ledger->initial);
+    else if (outside > 0)
+        judge_found(judge, ANOMALY_OVERSELL, outside,
+                    "unit %" PRId64 " sold, and the stock is 1 to %" PRId64
+                    ": order %s by %s at %.12s",
+                    first->unit, ledger->initial, first->order_id, first->instance,
+                    ledger_clock(first->at));
+}
+
+/* What follows when `excess` more units were found than there were. Units that never were, and rows
+ * below zero or beyond their beginning, let nothing be said of those that were. */
+static const char *tell_excess(const struct judge *judge, int64_t excess) {
+    const struct ledger *ledger = judge->ledger;
+
+    for (size_t i = 0; i < judge->row_count; i++)
+        if (judge->rows[i].available < 0 || judge->rows[i].available > judge->rows[i].initial)
+            return excess > 0 ? "too many" : "too few";
+    if (excess < 0)
+        return "neither sold nor left";
+    return judge->outside == NULL && ledger->returned == 0 ? "sold, and in the stock all the same"
+                                                           : "too many";
+}
+
+int64_t judge_write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
+    const struct ledger *ledger = judge->ledger;
+    const int64_t sum = ledger->available + ledger->returned + ledger->units;
+    const int64_t excess = sum - ledger->initial;
+    char returned[40] = "";
+    int used;
+
+    if (ledger->returned != 0)
+        snprintf(returned, sizeof returned, " + %" PRId64 " returned", ledger->returned);
+    used = snprintf(text, VERDICT_TEXT, "%" PRId64 " left%s + %" PRId64 " unit%s sold is %" PRId64,
+                    ledger->available, returned, ledger->units, ledger->units == 1 ? "" : "s", sum);
+    if (excess == 0)
+        snprintf(text + used, VERDICT_TEXT - (size_t)used, ", which is the stock all the same");
+    else
+        snprintf(text + used, VERDICT_TEXT - (size_t)used,
+                 ", and the stock was %" PRId64 ": %" PRId64 " %s %s", ledger->initial,
+                 excess > 0 ? excess : -excess,
+                 excess == 1 || excess == -1 ? "unit is" : "units are", tell_excess(judge, excess));
+    return excess;
+}
+
+/* A unit sold twice counts once here: that is a TWIN, and a leak only when more is missing. */
+static void find_leak(struct judge *judge) {
+    char sums[VERDICT_TEXT];
+    const int64_t excess = judge_write_sums(judge, sums);
+
+    if (excess != 0)
+        judge_found(judge, ANOMALY_LEAK, excess > 0 ? excess : -excess, "%s", sums);
+}
+
+static void find_double_rows(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+
+    for (size_t i = 1; i < ledger->sale_count; i++) {
+        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) == 0)
+            judge_found(judge, ANOMALY_DUPLICATE, 1,
+                        "order %s has two ledger rows: units %" PRId64 " and %" PRId64,
+                        ledger->sales[i].order_id, ledger->sales[i - 1].unit,
+                        ledger->sales[i].unit);
+    }
+}
+
+void judge_units(struct judge *judge) {
+    find_twins(judge);
+    find_oversell(judge);
+    find_leak(judge);
+    find_double_rows(judge);
+}

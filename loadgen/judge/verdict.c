@@ -1,0 +1,195 @@
+/* Puts a judgement together: the indexes, the anomalies, and whether the run proves anything. */
+#include "counterexample.h"
+#include "judge.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Requests that may miss their schedule. One that is late is honestly measured, because latency
+ * counts from its planned time; but with many of them the arrivals are not the planned ones any
+ * more, and strategies are no longer compared under the same load. At 800 requests in a second this
+ * forgives the machine a single stop of 50 ms. */
+#define PUNCTUAL_MIN 0.95
+
+const char *anomaly_name(enum anomaly anomaly) {
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        ANOMALIES(X)
+#undef X
+    };
+    return names[anomaly];
+}
+
+const char *anomaly_text(enum anomaly anomaly) {
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        ANOMALIES(X)
+#undef X
+    };
+    return texts[anomaly];
+}
+
+const char *verdict_kind_name(enum verdict_kind kind) {
+    static const char *const names[] = {"VALID", "VIOLATED", "INCONCLUSIVE", "not judged"};
+
+    return names[kind];
+}
+
+void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const char *format,
+                 ...) {
+    struct anomaly_found *found = &judge->verdict->found[anomaly];
+    va_list arguments;
+
+    judge->has_found[anomaly] = true;
+    found->count += count;
+    if (found->examples == VERDICT_EXAMPLES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(found->example[found->examples++], VERDICT_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+static int judge_product(struct judge *judge) {
+    struct verdict *verdict = judge->verdict;
+    int rc = judge_open(judge);
+
+    if (rc == 0) {
+        verdict->sold += (int64_t)judge->ledger->sale_count;
+        verdict->left += judge->ledger->available + judge->ledger->returned;
+        judge_units(judge);
+        judge_promises(judge);
+        judge_refusals(judge);
+        rc = judge_rows(judge);
+    }
+    if (rc == 0)
+        rc = judge_overlaps(judge);
+    return rc;
+}
+
+/* Product by product: its purchases are next to each other. */
+static int judge_products(const struct verdict_case *judged, struct purchases *purchases,
+                          struct counterexamples *examples, struct verdict *verdict) {
+    size_t next = 0;
+    int rc = 0;
+
+    for (uint32_t item = 0; item < judged->items && rc == 0; item++) {
+        struct judge judge = {.ledger = &judged->ledgers[item],
+                              .item = item,
+                              .verdict = verdict,
+                              .purchases = &purchases->all[next]};
+
+        while (next < purchases->count && purchases->all[next].requests[0]->item == item)
+            next++;
+        judge.purchase_count = (size_t)(&purchases->all[next] - judge.purchases);
+        rc = judge_product(&judge);
+        if (rc == 0)
+            counterexamples_add(examples, &judge);
+        judge_close(&judge);
+    }
+    return rc;
+}
+
+static int judge_ledgers(const struct verdict_case *judged, struct verdict *verdict) {
+    struct counterexamples *examples = calloc(1, sizeof *examples);
+    struct purchases purchases;
+    int rc = purchases_make(&purchases, judged->recorder);
+
+    if (examples == NULL)
+        rc = -1;
+    if (rc == 0)
+        rc = judge_products(judged, &purchases, examples, verdict);
+    if (rc == 0)
+        counterexamples_choose(examples, verdict);
+    purchases_free(&purchases);
+    free(examples);
+    return rc;
+}
+
+__attribute__((format(printf, 2, 3))) static void doubt(struct verdict *verdict, const char *format,
+                                                        ...) {
+    va_list arguments;
+
+    if (verdict->reasons == VERDICT_REASONS)
+        return;
+    va_start(arguments, format);
+    vsnprintf(verdict->reason[verdict->reasons++], VERDICT_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+static void doubt_schedule(const struct recorder *recorder, struct verdict *verdict) {
+    double punctual = recorder_punctual(recorder, VERDICT_LATE_NS);
+    double held =
+        recorder->count > 0 ? (double)recorder->late_launches / (double)recorder->count : 0;
+
+    if (recorder->count > 0 && recorder->answered == 0) {
+        doubt(verdict, "the target answered none of the %zu requests", recorder->count);
+        return;
+    }
+    if (held > 1 - PUNCTUAL_MIN)
+        doubt(
+            verdict,
+            "the schedule was missed: %.1f %% of the requests waited for --max-in-flight, and 5 %% "
+            "may; raise it or lower --rate",
+            100 * held);
+    else if (recorder->lateness.count > 0 && punctual < PUNCTUAL_MIN)
+        doubt(
+            verdict,
+            "the schedule was missed: %.1f %% of the requests were sent more than 10 ms late, and "
+            "5 %% may be; lower --rate, raise --connections or free a CPU",
+            100 * (1 - punctual));
+    if (recorder->by_outcome[RECORD_UNSENT] > 0)
+        doubt(verdict, "%zu requests were not sent for want of a connection; raise --connections",
+              recorder->by_outcome[RECORD_UNSENT]);
+}
+
+static void doubt_ledger(const struct verdict_case *judged, struct verdict *verdict) {
+    bool is_moving = false;
+
+    for (size_t i = 0; i < judged->items; i++)
+        is_moving =
+            is_moving || judged->ledgers[i].counted != (int64_t)judged->ledgers[i].sale_count;
+    if (is_moving)
+        doubt(verdict, "the ledger was still changing when it was read; raise --drain");
+    if (verdict->unsettled > 0)
+        doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet; raise --drain",
+              verdict->unsettled);
+    if (judged->is_restless)
+        doubt(verdict, "requests were not answered, and the ledger did not become quiet; raise "
+                       "--drain");
+    if (verdict->pairs < judged->pairs_wanted)
+        doubt(verdict,
+              "in only %" PRId64
+              " pairs did an attempt overlap with one that got a unit; fewer than "
+              "%" PRId64 " would hardly show a race: raise --rate, --work or --stock",
+              verdict->pairs, judged->pairs_wanted);
+}
+
+static enum verdict_kind conclude(const struct verdict_case *judged,
+                                  const struct verdict *verdict) {
+    for (int i = 0; i < ANOMALY_COUNT; i++) {
+        if (verdict->found[i].count > 0)
+            return VERDICT_VIOLATED;
+    }
+    if (verdict->reasons > 0)
+        return VERDICT_INCONCLUSIVE;
+    return judged->ledgers ? VERDICT_VALID : VERDICT_UNJUDGED;
+}
+
+int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
+    memset(verdict, 0, sizeof *verdict);
+    if (judged->is_interrupted)
+        doubt(verdict, "interrupted");
+    doubt_schedule(judged->recorder, verdict);
+    if (judged->problem != NULL)
+        doubt(verdict, "%s", judged->problem);
+    if (judged->ledgers != NULL) {
+        if (judge_ledgers(judged, verdict) != 0)
+            return -1;
+        doubt_ledger(judged, verdict);
+    }
+    verdict->kind = conclude(judged, verdict);
+    return 0;
+}

@@ -1,0 +1,303 @@
+/* Lays the live view out: what does not fit in a line is left out, the most telling part first. */
+#include "live_draw.h"
+
+#include "duration.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMNS     80  /* of a terminal that does not say it */
+#define COLUMNS_MAX 160 /* a wider line is harder to read, not easier */
+#define NARROW      60
+#define BAR_MAX     48
+#define BAR_MIN     8
+#define LABEL       "%-6s "
+#define LABEL_WIDTH 7
+#define FEW_LEFT    5 /* a bar turns yellow when one part in so many is left */
+
+enum colour { PLAIN, BOLD, DIM, RED, GREEN, YELLOW };
+
+static const char *const codes[] = {
+    [PLAIN] = "", [BOLD] = "1", [DIM] = "2", [RED] = "1;31", [GREEN] = "32", [YELLOW] = "33"};
+
+/* Where the next text goes. */
+struct pen {
+    struct live_frame *frame;
+    const struct live_style *style;
+    unsigned columns; /* that a line may have */
+};
+
+static unsigned *column_of(const struct pen *pen) {
+    return &pen->frame->width[pen->frame->lines - 1];
+}
+
+static unsigned room(const struct pen *pen) {
+    return pen->columns - *column_of(pen);
+}
+
+static void put_raw(struct pen *pen, const char *text, size_t length) {
+    struct live_frame *frame = pen->frame;
+
+    if (length > sizeof frame->text - 1 - frame->length)
+        return;
+    memcpy(frame->text + frame->length, text, length);
+    frame->length += length;
+    frame->text[frame->length] = '\0';
+}
+
+/* Bytes that are not the first of a character in UTF-8 take no column. */
+static unsigned columns_of(const char *text) {
+    unsigned columns = 0;
+
+    for (; *text != '\0'; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+/* All of `text` or, where it does not fit, nothing. */
+static bool put(struct pen *pen, enum colour colour, const char *text) {
+    char code[16];
+
+    if (columns_of(text) > room(pen))
+        return false;
+    *column_of(pen) += columns_of(text);
+    if (colour == PLAIN || !pen->style->is_coloured) {
+        put_raw(pen, text, strlen(text));
+        return true;
+    }
+    (void)snprintf(code, sizeof code, "\033[%sm", codes[colour]);
+    put_raw(pen, code, strlen(code));
+    put_raw(pen, text, strlen(text));
+    put_raw(pen, "\033[0m", 4);
+    return true;
+}
+
+__attribute__((format(printf, 3, 4))) static bool put_format(struct pen *pen, enum colour colour,
+                                                             const char *format, ...) {
+    char text[LIVE_TEXT / 8];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return put(pen, colour, text);
+}
+
+static bool begin_line(struct pen *pen, const char *label) {
+    unsigned rows = pen->style->rows;
+
+    if (pen->frame->lines == LIVE_LINES || (rows > 0 && pen->frame->lines + 1 >= rows))
+        return false;
+    if (pen->frame->lines++ > 0)
+        put_raw(pen, "\n", 1);
+    *column_of(pen) = 0;
+    if (label != NULL && pen->columns >= 3 * LABEL_WIDTH)
+        (void)put_format(pen, DIM, LABEL, label);
+    return true;
+}
+
+/* Names come from elsewhere: what a terminal would obey becomes a question mark. */
+static const char *clean(const char *name, unsigned most, char *text, size_t size) {
+    size_t i;
+
+    for (i = 0; i < most && i + 1 < size && name[i] != '\0'; i++)
+        text[i] = name[i] >= ' ' && name[i] < 0x7f ? name[i] : '?';
+    if (name[i] != '\0' && i > 2)
+        memset(text + i - 2, '.', 2);
+    text[i] = '\0';
+    return text;
+}
+
+static void tell_phase(const struct live_snapshot *snapshot, bool is_narrow, char *text,
+                       size_t size) {
+    double elapsed = (double)snapshot->elapsed_ns / 1e9, span = (double)snapshot->span_ns / 1e9;
+
+    switch (snapshot->phase) {
+    case LIVE_SENDING:
+        (void)snprintf(text, size, is_narrow ? "  %.1f/%.1f s" : "  sending %.1f of %.1f s",
+                       elapsed, span);
+        break;
+    case LIVE_WAITING:
+        (void)snprintf(text, size, is_narrow ? "  answers %.1f s" : "  waiting for answers %.1f s",
+                       elapsed);
+        break;
+    case LIVE_JUDGING:
+        (void)snprintf(text, size, "  judging %.1f s", elapsed);
+        break;
+    }
+}
+
+static void draw_title(struct pen *pen, const struct live_snapshot *snapshot) {
+    char place[64] = "", repeat[64] = "", phase[64], name[96];
+    bool is_narrow = pen->columns < NARROW;
+    unsigned others;
+
+    if (!begin_line(pen, NULL))
+        return;
+    tell_phase(snapshot, is_narrow, phase, sizeof phase);
+    if (snapshot->rounds > 1)
+        (void)snprintf(place, sizeof place, is_narrow ? "  %zu/%zu" : "  round %zu of %zu",
+                       snapshot->round, snapshot->rounds);
+    if (snapshot->repeats > 1)
+        (void)snprintf(repeat, sizeof repeat, "  repeat %zu of %zu", snapshot->repeat,
+                       snapshot->repeats);
+    others = columns_of(phase) + columns_of(place);
+    (void)put(pen, BOLD,
+              clean(snapshot->name, others < pen->columns ? pen->columns - others : 0, name,
+                    sizeof name));
+    (void)put(pen, PLAIN, place);
+    if (columns_of(repeat) + columns_of(phase) <= room(pen))
+        (void)put(pen, DIM, repeat);
+    (void)put(pen, DIM, phase);
+}
+
+static void draw_bar(struct pen *pen, int64_t left, int64_t stock, unsigned width) {
+    const char *full = pen->style->is_utf8 ? "█" : "#", *empty = pen->style->is_utf8 ? "░" : ".";
+    char filled[BAR_MAX * 4] = "", rest[BAR_MAX * 4] = "";
+    double part = stock > 0 ? (double)left / (double)stock : 0;
+    unsigned cells = part >= 1 ? width : (unsigned)(part * width + 0.5);
+
+    if (cells == 0 && left > 0)
+        cells = 1; /* empty is what is sold out */
+    for (unsigned i = 0; i < width; i++)
+        strcat(i < cells ? filled : rest, i < cells ? full : empty);
+    (void)put(pen, part * FEW_LEFT < 1 ? YELLOW : GREEN, filled);
+    (void)put(pen, DIM, rest);
+}
+
+/* What is left by the target's word, else by the answers. */
+static int64_t left_of(const struct live_snapshot *snapshot) {
+    int64_t left = snapshot->stock - (int64_t)snapshot->sold;
+
+    if (snapshot->left >= 0)
+        return snapshot->left;
+    return left > 0 ? left : 0;
+}
+
+static void draw_stock(struct pen *pen, const struct live_snapshot *snapshot) {
+    char text[64];
+    int64_t left = left_of(snapshot);
+    unsigned width;
+
+    if (snapshot->stock < 0 || !begin_line(pen, "stock"))
+        return;
+    (void)snprintf(text, sizeof text, "  %lld of %lld left", (long long)left,
+                   (long long)snapshot->stock);
+    width = room(pen) > columns_of(text) ? room(pen) - columns_of(text) : 0;
+    if (width > BAR_MAX)
+        width = BAR_MAX;
+    if (width >= BAR_MIN)
+        draw_bar(pen, left, snapshot->stock, width);
+    (void)put(pen, PLAIN, width >= BAR_MIN ? text : text + 2);
+}
+
+static int64_t oversold(const struct live_snapshot *snapshot) {
+    int64_t sold = (int64_t)snapshot->sold;
+
+    return snapshot->stock >= 0 && sold > snapshot->stock ? sold - snapshot->stock : 0;
+}
+
+/* `of` and the stock, or nothing when it is not known. */
+static const char *stock_text(const struct live_snapshot *snapshot, const char *of, char *text,
+                              size_t size) {
+    text[0] = '\0';
+    if (snapshot->stock >= 0)
+        (void)snprintf(text, size, "%s%lld", of, (long long)snapshot->stock);
+    return text;
+}
+
+/* Outcomes that nobody hopes for show only when they occur. */
+static void draw_sold(struct pen *pen, const struct live_snapshot *snapshot) {
+    const size_t *outcomes = snapshot->outcomes;
+    const struct {
+        const char *word;
+        size_t count;
+        enum colour colour;
+    } others[] = {
+        {"failed", outcomes[RECORD_FAILED] + outcomes[RECORD_REFUSED], RED},
+        {"not sent", outcomes[RECORD_UNREACHED] + outcomes[RECORD_UNSENT], RED},
+        {"unknown", outcomes[RECORD_UNKNOWN], YELLOW},
+        {"busy", outcomes[RECORD_BUSY], YELLOW},
+        {"sold out", outcomes[RECORD_SOLD_OUT], PLAIN},
+    };
+    int64_t over = oversold(snapshot);
+    char of[32];
+
+    if (!begin_line(pen, "sold"))
+        return;
+    (void)put_format(pen, over > 0 ? RED : BOLD, "%zu%s", snapshot->sold,
+                     stock_text(snapshot, " of ", of, sizeof of));
+    if (over > 0)
+        (void)put_format(pen, RED, "  OVERSOLD by %lld", (long long)over);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].count > 0)
+            (void)put_format(pen, others[i].colour, "  %s %zu", others[i].word, others[i].count);
+}
+
+static const char *p99_text(const struct live_snapshot *snapshot, char text[DURATION_TEXT]) {
+    if (snapshot->p99_ns >= 0)
+        return duration_text(text, snapshot->p99_ns);
+    return "-";
+}
+
+static void draw_rate(struct pen *pen, const struct live_snapshot *snapshot) {
+    char duration[DURATION_TEXT];
+
+    if (!begin_line(pen, "rate"))
+        return;
+    (void)put_format(pen, PLAIN, "offered %.0f/s", snapshot->offered);
+    (void)put_format(pen, PLAIN, "  achieved %.0f/s", snapshot->achieved);
+    (void)put_format(pen, PLAIN, "  p99 %s", p99_text(snapshot, duration));
+    (void)put_format(pen, PLAIN, "  in flight %zu", snapshot->in_flight);
+}
+
+static void draw_lock(struct pen *pen, const struct live_snapshot *snapshot) {
+    char name[64];
+
+    if (!snapshot->has_holder || !begin_line(pen, "lock"))
+        return;
+    if (snapshot->holder == NULL)
+        (void)put(pen, DIM, "free");
+    else
+        (void)put_format(
+            pen, PLAIN, "held by %s",
+            clean(snapshot->holder, room(pen) > 8 ? room(pen) - 8 : 0, name, sizeof name));
+}
+
+void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
+               struct live_frame *frame) {
+    unsigned columns = style->columns > 0 ? style->columns : COLUMNS;
+    struct pen pen = {.frame = frame, .style = style};
+
+    /* A character in the last column would make some terminals wrap. */
+    pen.columns = (columns < COLUMNS_MAX ? columns : COLUMNS_MAX) - 1;
+    frame->lines = 0;
+    frame->length = 0;
+    frame->text[0] = '\0';
+    draw_title(&pen, snapshot);
+    draw_stock(&pen, snapshot);
+    draw_sold(&pen, snapshot);
+    draw_rate(&pen, snapshot);
+    draw_lock(&pen, snapshot);
+}
+
+const char *live_line(const struct live_snapshot *snapshot, char *text, size_t size) {
+    static const char *const phases[] = {[LIVE_SENDING] = "",
+                                         [LIVE_WAITING] = "  waiting for answers",
+                                         [LIVE_JUDGING] = "  judging"};
+    int64_t over = oversold(snapshot);
+    char duration[DURATION_TEXT], name[96], stock[32], warning[48] = "";
+
+    if (over > 0)
+        (void)snprintf(warning, sizeof warning, "  OVERSOLD by %lld", (long long)over);
+    (void)snprintf(text, size,
+                   "%s %zu/%zu  %.1f s  offered %.0f/s  achieved %.0f/s  sold %zu%s%s  "
+                   "in flight %zu  p99 %s%s",
+                   clean(snapshot->name, sizeof name - 1, name, sizeof name), snapshot->round,
+                   snapshot->rounds, (double)snapshot->elapsed_ns / 1e9, snapshot->offered,
+                   snapshot->achieved, snapshot->sold,
+                   stock_text(snapshot, "/", stock, sizeof stock), warning, snapshot->in_flight,
+                   p99_text(snapshot, duration), phases[snapshot->phase]);
+    return text;
+}

@@ -1,0 +1,200 @@
+/* Samples a round for the page. */
+#include "chart_internal.h"
+#include "json_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t chart_ledger_us(const struct round *round, const char *at) {
+    int64_t us = ledger_time_us(at);
+
+    return us < 0 ? -1 : us + round->ledger_skew_us - round->started_us;
+}
+
+int64_t chart_end_us(const struct record *record) {
+    return (record->received_ns > 0 ? record->received_ns : record->planned_ns) / CHART_US;
+}
+
+const char *chart_order_id(const struct record *record) {
+    return record->order_id[0] != '\0' ? record->order_id : record->key;
+}
+
+static int compare_id(const void *id, const void *sale) {
+    return strcmp(id, ((const struct ledger_sale *)sale)->order_id);
+}
+
+const struct ledger_sale *chart_sale(const struct round *round, uint32_t item,
+                                     const char *order_id) {
+    const struct ledger *ledger;
+
+    if (round->ledgers == NULL || item >= round->items)
+        return NULL;
+    ledger = &round->ledgers[item];
+    if (ledger->sale_count == 0)
+        return NULL;
+    return bsearch(order_id, ledger->sales, ledger->sale_count, sizeof *ledger->sales, compare_id);
+}
+
+int chart_instance(struct chart *chart, const char *name) {
+    size_t i;
+    json_t *known;
+
+    if (name[0] == '\0')
+        return -1;
+    json_array_foreach (chart->instances, i, known)
+        if (strcmp(json_string_value(known), name) == 0)
+            return (int)i;
+    return json_array_append_new(chart->instances, json_string(name)) == 0 ? (int)i : -1;
+}
+
+int64_t chart_step_us(const struct chart *chart, int64_t least_us, int64_t most) {
+    static const int factors[] = {2, 5, 10};
+    int64_t base = least_us, step = base;
+
+    for (size_t i = 0; chart->end_us / step >= most; i++) {
+        step = base * factors[i % 3];
+        if (i % 3 == 2)
+            base *= 10;
+    }
+    return step;
+}
+
+/* ---- outcomes */
+
+static json_t *outcome_names(struct chart *chart) {
+    json_t *names = json_array();
+    int place = 0;
+
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++) {
+        chart->place[i] = -1;
+        if (chart->round->recorder->by_outcome[i] == 0)
+            continue;
+        chart->place[i] = place++;
+        json_text_append(&names, json_string(record_outcome_name((enum record_outcome)i)));
+    }
+    return names;
+}
+
+static json_t *outcome_row(const struct chart *chart, const uint32_t *counts) {
+    json_t *row = json_array();
+
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        if (chart->place[i] >= 0)
+            json_text_append(&row, json_integer(counts[i]));
+    return row;
+}
+
+/* A bar for each second, or each 100 ms of a short round. */
+json_t *chart_outcomes(const struct chart *chart) {
+    int64_t step_us = chart->end_us <= 12000000 ? 100000 : chart_step_us(chart, 1000000, 400);
+    size_t rows = (size_t)(chart->end_us / step_us) + 1;
+    uint32_t *counts = calloc(rows, RECORD_OUTCOME_COUNT * sizeof *counts);
+    json_t *json = json_array();
+
+    if (counts == NULL || json == NULL) {
+        free(counts);
+        json_decref(json);
+        return NULL;
+    }
+    for (size_t i = 0; i < chart->count; i++) {
+        size_t row = (size_t)(chart_end_us(&chart->records[i]) / step_us);
+
+        counts[row * RECORD_OUTCOME_COUNT + chart->records[i].outcome]++;
+    }
+    for (size_t row = 0; row < rows && chart->count > 0; row++)
+        json_text_append(&json, outcome_row(chart, &counts[row * RECORD_OUTCOME_COUNT]));
+    free(counts);
+    return json_pack("{s:I, s:o}", "step_us", (json_int_t)step_us, "rows", json);
+}
+
+/* ---- all of it */
+
+/* A history may tell an answer before its planned time, and intervals are counted up to the end. */
+static void find_end(struct chart *chart) {
+    for (size_t i = 0; i < chart->count; i++) {
+        int64_t planned_us = chart->records[i].planned_ns / CHART_US;
+
+        if (chart_end_us(&chart->records[i]) > chart->end_us)
+            chart->end_us = chart_end_us(&chart->records[i]);
+        if (planned_us > chart->end_us)
+            chart->end_us = planned_us;
+    }
+    if (chart->end_us < 1000)
+        chart->end_us = 1000;
+}
+
+/* "after-read:pause=4s@100" of the spec, or null. */
+static json_t *failpoint(const struct round *round) {
+    const char *spec = round->item != NULL ? round->item->spec : "";
+    const char *option = strstr(spec, ",fail=");
+
+    return option != NULL ? json_stringn(option + 6, strcspn(option + 6, ",")) : json_null();
+}
+
+static json_t *instance_names(const struct recorder *recorder) {
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < recorder->instance_count; i++)
+        json_text_append(&names, json_text(recorder->instances[i]));
+    return names;
+}
+
+static void set_names(json_t *json, const char *key, json_t *names) {
+    (void)json_object_set(json_object_get(json, key), "names", names);
+}
+
+json_t *chart_make(const struct round *round) {
+    struct chart chart = {.round = round, .records = round->recorder->records};
+    json_t *names = outcome_names(&chart), *json = NULL;
+
+    chart.count = chart.records != NULL ? round->recorder->ended : 0;
+    chart.instances = instance_names(round->recorder);
+    find_end(&chart);
+    if (names != NULL && chart.instances != NULL)
+        json = json_pack("{s:I, s:I, s:O, s:o, s:o, s:o, s:o, s:o, s:o}", "repeat",
+                         (json_int_t)round->repeat, "end_us", (json_int_t)chart.end_us, "instances",
+                         chart.instances, "fail", failpoint(round), "faults", chart_faults(&chart),
+                         "outcomes", chart_outcomes(&chart), "scatter", chart_scatter(&chart),
+                         "latency", chart_latency(&chart), "examples", chart_examples(&chart));
+    if (json != NULL && chart_stock(&chart, json) != 0) {
+        json_decref(json);
+        json = NULL;
+    }
+    if (json != NULL) {
+        set_names(json, "outcomes", names);
+        set_names(json, "scatter", names);
+    }
+    json_decref(names);
+    json_decref(chart.instances);
+    return json;
+}
+
+/* ---- thinning */
+
+static void truncate_array(json_t *array, size_t keep) {
+    while (json_array_size(array) > keep)
+        (void)json_array_remove(array, json_array_size(array) - 1);
+}
+
+/* Those that are named, and the `keep` around the first of them. */
+static void thin_ops(json_t *ops, size_t keep) {
+    size_t first = 0, from;
+
+    while (first < json_array_size(ops) &&
+           json_integer_value(json_array_get(json_array_get(ops, first), 1)) == 0)
+        first++;
+    from = first > keep / 2 ? first - keep / 2 : 0;
+    for (size_t i = json_array_size(ops); i-- > 0;)
+        if ((i < from || i >= from + keep) &&
+            json_integer_value(json_array_get(json_array_get(ops, i), 1)) == 0)
+            (void)json_array_remove(ops, i);
+}
+
+void chart_thin(json_t *chart, size_t keep) {
+    json_t *examples = json_object_get(chart, "examples"), *example;
+    size_t i;
+
+    truncate_array(json_object_get(json_object_get(chart, "scatter"), "points"), keep);
+    json_array_foreach (examples, i, example)
+        thin_ops(json_object_get(example, "ops"), keep * CHART_OPS / CHART_POINTS);
+}

@@ -1,0 +1,315 @@
+/* What the page draws: samples keep what is rare, times agree, and data never ends the script. */
+#include "verdict_fixture.h"
+
+#include "chart.h"
+#include "page.h"
+
+static struct strategy_item item = {.spec = "redis,ttl=2s,fail=after-read:pause=4s@100,work=2ms"};
+static struct round drawn;
+
+static json_t *draw(void) {
+    json_t *chart;
+
+    drawn = (struct round){.item = &item,
+                           .items = 1,
+                           .recorder = recorder,
+                           .ledgers = &ledger,
+                           .verdict = verdict,
+                           .started_us = ledger_time_us("2026-11-21T10:01:02.000000Z")};
+    chart = chart_make(&drawn);
+    assert_non_null(chart);
+    return chart;
+}
+
+static const json_t *at(const json_t *json, const char *a, const char *b) {
+    return json_object_get(json_object_get(json, a), b);
+}
+
+static json_int_t last_of(const json_t *line) {
+    return json_integer_value(json_array_get(line, json_array_size(line) - 1));
+}
+
+static void test_stock_falls_as_orders_rise(void **state) {
+    json_t *chart;
+
+    (void)state;
+    for (int64_t unit = 10; unit >= 8; unit--)
+        sell(unit);
+    ledger.rows = &(struct ledger_row){.first_unit = 1, .initial = 10, .available = 7};
+    ledger.row_count = 1;
+    chart = draw();
+    assert_int_equal(last_of(at(chart, "stock", "stock")), 7);
+    assert_int_equal(last_of(at(chart, "stock", "orders")), 3);
+    assert_int_equal(last_of(at(chart, "stock", "sold")), 3);
+    assert_int_equal(json_array_size(at(chart, "stock", "t")), CHART_STEPS);
+    assert_true(json_is_null(json_object_get(chart, "oversold_us")));
+    json_decref(chart);
+}
+
+static void test_oversell_is_where_orders_pass_the_stock(void **state) {
+    json_t *chart;
+
+    (void)state;
+    ledger.initial = 2;
+    for (int i = 0; i < 3; i++)
+        sell(1);
+    for (int i = 0; i < 3; i++)
+        snprintf(orders[i].at, sizeof orders[i].at, "2026-11-21T10:01:02.00%c000Z", '1' + i);
+    chart = draw();
+    assert_int_equal(json_integer_value(json_object_get(chart, "oversold_us")), 3000);
+    json_decref(chart);
+}
+
+/* A hundred units of the others would hide that the second product was sold twice. */
+static void test_oversold_product_is_drawn_alone(void **state) {
+    struct ledger_order bought[2] = {{.at = "2026-11-21T10:01:02.001000Z"},
+                                     {.at = "2026-11-21T10:01:02.002000Z"}};
+    struct ledger_sale sold[2] = {{.unit = 1, .remaining = 1, .at = "2026-11-21T10:01:02.001000Z"},
+                                  {.unit = 1, .remaining = 1, .at = "2026-11-21T10:01:02.002000Z"}};
+    struct ledger_row row = {.first_unit = 1, .initial = 1};
+    struct ledger ledgers[2] = {{.initial = 100},
+                                {.initial = 1,
+                                 .rows = &row,
+                                 .row_count = 1,
+                                 .sales = sold,
+                                 .sale_count = 2,
+                                 .orders = bought,
+                                 .order_count = 2}};
+    json_t *chart;
+
+    (void)state;
+    json_decref(draw());
+    drawn.ledgers = ledgers;
+    drawn.items = 2;
+    chart = chart_make(&drawn);
+    assert_non_null(chart);
+    assert_int_equal(json_integer_value(json_object_get(chart, "product")), 1);
+    assert_int_equal(json_integer_value(json_object_get(chart, "initial")), 1);
+    assert_int_equal(json_integer_value(json_object_get(chart, "oversold_us")), 2000);
+    assert_int_equal(json_integer_value(json_object_get(chart, "oversold_left")), 1);
+    assert_int_equal(last_of(at(chart, "stock", "orders")), 2);
+    json_decref(chart);
+}
+
+static json_int_t measured(const json_t *chart) {
+    json_int_t count = 0;
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach (at(chart, "latency", "rows"), i, row)
+        count += json_integer_value(json_array_get(row, 0));
+    return count;
+}
+
+static void test_request_that_was_not_sent_has_no_response_time(void **state) {
+    json_t *chart;
+
+    (void)state;
+    sell(1);
+    request(RECORD_UNREACHED)->received_ns = 5 * MS;
+    chart = draw();
+    assert_int_equal(measured(chart), 1);
+    assert_int_equal(json_integer_value(at(chart, "scatter", "of")), 2);
+    json_decref(chart);
+}
+
+/* As a history may tell it that was written by another hand. */
+static void test_answer_before_its_planned_time_is_drawn(void **state) {
+    json_t *chart;
+
+    (void)state;
+    sell(1)->planned_ns = 3600 * 1000 * MS;
+    chart = draw();
+    assert_int_equal(measured(chart), 1);
+    assert_int_equal(json_integer_value(json_object_get(chart, "end_us")), 3600000000);
+    json_decref(chart);
+}
+
+static void test_ledger_times_are_moved_by_the_skew(void **state) {
+    json_t *chart;
+
+    (void)state;
+    sell(1);
+    chart = draw(); /* sold at .123456, and the request ran for the first 3 ms */
+    assert_int_equal(json_integer_value(at(chart, "clock", "outside")), 1);
+    json_decref(chart);
+    drawn.ledger_skew_us = -122000;
+    chart = chart_make(&drawn);
+    assert_int_equal(json_integer_value(at(chart, "clock", "sales")), 1);
+    assert_int_equal(json_integer_value(at(chart, "clock", "outside")), 0);
+    json_decref(chart);
+}
+
+static void test_failpoint_is_named(void **state) {
+    json_t *chart;
+
+    (void)state;
+    sell(1);
+    chart = draw();
+    assert_string_equal(json_string_value(json_object_get(chart, "fail")),
+                        "after-read:pause=4s@100");
+    json_decref(chart);
+}
+
+/* Instance 0 answers every millisecond but in the 300 ms after number 50; instance 1 always. */
+static void test_silent_instance_is_a_fault(void **state) {
+    const json_t *faults, *band;
+    json_t *chart;
+
+    (void)state;
+    (void)recorder_instance(recorder, "inventory-1");
+    (void)recorder_instance(recorder, "inventory-2");
+    for (int i = 0; i < 200; i++) {
+        struct record *record = sell(i + 1);
+
+        record->instance = (int16_t)(i % 2);
+        if (i % 2 == 0 && i >= 50)
+            record->received_ns += 300 * MS;
+    }
+    chart = draw();
+    faults = json_object_get(chart, "faults");
+    assert_int_equal(json_array_size(faults), 1);
+    band = json_array_get(faults, 0);
+    assert_int_equal(json_integer_value(json_array_get(band, 0)), 0);
+    assert_in_range(json_integer_value(json_array_get(band, 1)), 48000, 51500);
+    assert_int_equal(json_integer_value(json_array_get(band, 2)), 353000);
+    json_decref(chart);
+}
+
+/* Instance 0 stops for a second, and instance 1 with it but for an answer in between. */
+static void test_fault_of_one_instance_is_not_told_of_all(void **state) {
+    json_t *chart;
+
+    (void)state;
+    (void)recorder_instance(recorder, "inventory-1");
+    (void)recorder_instance(recorder, "inventory-2");
+    for (int i = 0; i < 200; i++) {
+        struct record *record = sell(i + 1);
+
+        record->instance = (int16_t)(i % 2);
+        if (i >= 50)
+            record->received_ns += (i == 51 ? 500 : 1000) * MS;
+    }
+    chart = draw();
+    assert_int_equal(json_array_size(json_object_get(chart, "faults")), 1);
+    assert_int_equal(
+        json_integer_value(json_array_get(json_array_get(json_object_get(chart, "faults"), 0), 0)),
+        0);
+    json_decref(chart);
+}
+
+static void test_rare_outcomes_and_outliers_are_kept(void **state) {
+    const size_t count = 20000;
+    struct record *record;
+    json_t *chart;
+    size_t i, rare = 0, slow = 0;
+    const json_t *point;
+
+    (void)state;
+    recorder_free(recorder);
+    recorder = recorder_make(count);
+    assert_non_null(recorder);
+    for (size_t n = 0; n < count; n++) {
+        record = &recorder->room[recorder->ended++];
+        recorder_begin(recorder, record, (int64_t)n * MS, NULL);
+        record->outcome = n % 4000 == 7 ? RECORD_UNKNOWN : RECORD_SOLD_OUT;
+        recorder->by_outcome[record->outcome]++;
+        record->sent_ns = record->planned_ns + 1000;
+        record->received_ns = record->planned_ns + (n == 12345 ? 900 : 2) * MS;
+    }
+    recorder->records = recorder->room;
+    chart = draw();
+    assert_in_range(json_array_size(at(chart, "scatter", "points")), 500, CHART_POINTS);
+    json_array_foreach (at(chart, "scatter", "points"), i, point) {
+        rare += json_integer_value(json_array_get(point, 2)) == 1;
+        slow += json_integer_value(json_array_get(point, 1)) == 900000;
+    }
+    assert_int_equal(rare, 5);
+    assert_int_equal(slow, 1);
+    assert_int_equal(json_integer_value(at(chart, "scatter", "of")), count);
+    json_decref(chart);
+}
+
+/* Two sales of unit 9, among 400 others: the picture has both, and no more than it may. */
+static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
+    const json_t *example, *op;
+    size_t i, named = 0;
+    json_t *chart, *ops;
+
+    (void)state;
+    for (int n = 0; n < 402; n++)
+        sell(n == 200 || n == 203 ? 9 : n + 10);
+    verdict.counterexamples = 1;
+    verdict.counterexample[0].anomaly = ANOMALY_TWIN;
+    verdict.counterexample[0].ops = 2;
+    memcpy(verdict.counterexample[0].order_id[0], ids[200], UUID_TEXT);
+    memcpy(verdict.counterexample[0].order_id[1], ids[203], UUID_TEXT);
+    chart = draw();
+    example = json_array_get(json_object_get(chart, "examples"), 0);
+    ops = json_object_get(example, "ops");
+    assert_in_range(json_array_size(ops), 150, CHART_OPS);
+    assert_int_equal(json_integer_value(json_object_get(example, "of")), 402);
+    chart_thin(chart, CHART_POINTS / 100);
+    json_array_foreach (ops, i, op) {
+        named += json_integer_value(json_array_get(op, 1)) > 0;
+        if (json_integer_value(json_array_get(op, 1)) > 0)
+            assert_int_equal(json_integer_value(json_array_get(op, 6)), 9);
+    }
+    assert_int_equal(named, 2);
+    assert_in_range(json_array_size(ops), 2, 6);
+    json_decref(chart);
+}
+
+static void test_round_without_anything_is_drawn(void **state) {
+    json_t *chart;
+
+    (void)state;
+    drawn.ledgers = NULL;
+    chart = draw();
+    assert_int_equal(json_array_size(at(chart, "scatter", "points")), 0);
+    drawn.ledgers = NULL;
+    json_decref(chart);
+    chart = chart_make(&drawn);
+    assert_non_null(chart);
+    assert_true(json_is_null(json_object_get(chart, "stock")));
+    json_decref(chart);
+}
+
+static void test_page_spells_what_would_end_its_script(void **state) {
+    struct page_run run = {.summary = json_pack("{s:s}", "name", "</script><!--\xE2\x80\xA8"),
+                           .charts = json_null(),
+                           .environment = json_null()};
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(to);
+    assert_int_equal(page_write_runs(&run, 1, to), 0);
+    assert_int_equal(fclose(to), 0);
+    assert_non_null(strstr(text, "[{\"name\":\"\\u003c/script\\u003e\\u003c!--\\u2028\"}]"));
+    assert_null(strstr(text, "</script><!--"));
+    assert_null(strstr(text, "@charts@"));
+    free(text);
+    json_decref(run.summary);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        JUDGED(test_stock_falls_as_orders_rise),
+        JUDGED(test_oversell_is_where_orders_pass_the_stock),
+        JUDGED(test_oversold_product_is_drawn_alone),
+        JUDGED(test_request_that_was_not_sent_has_no_response_time),
+        JUDGED(test_answer_before_its_planned_time_is_drawn),
+        JUDGED(test_ledger_times_are_moved_by_the_skew),
+        JUDGED(test_failpoint_is_named),
+        JUDGED(test_silent_instance_is_a_fault),
+        JUDGED(test_fault_of_one_instance_is_not_told_of_all),
+        JUDGED(test_rare_outcomes_and_outliers_are_kept),
+        JUDGED(test_counterexample_is_drawn_with_its_neighbours),
+        JUDGED(test_round_without_anything_is_drawn),
+        JUDGED(test_page_spells_what_would_end_its_script),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

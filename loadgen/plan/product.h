@@ -1,0 +1,12 @@
+/* A product of this run. */
+#ifndef LOADGEN_PRODUCT_H
+#define LOADGEN_PRODUCT_H
+
+#include "uuid.h"
+
+struct product {
+    char id[UUID_TEXT];
+    char since[64]; /* when it was created, as Postgres says it */
+};
+
+#endif

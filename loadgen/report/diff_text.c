@@ -1,0 +1,223 @@
+/* Prints two runs side by side. */
+#include "diff.h"
+#include "duration.h"
+#include "report.h"
+#include "table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS 3 /* of a strategy: A, B and B / A */
+#define TEXT 512
+
+static const char *text_of(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "-";
+}
+
+/* ---- what was compared */
+
+static void print_origin(const json_t *diff, const char *side, const char *title,
+                         const char *folder, FILE *to) {
+    const json_t *origin = json_object_get(diff, side);
+    const char *revision = json_string_value(json_object_get(origin, "revision"));
+    const char *name = json_string_value(json_object_get(origin, "name"));
+
+    fprintf(to, "%s: %s, of %s", title, folder, text_of(origin, "started_at"));
+    if (revision != NULL)
+        fprintf(to, ", revision %.12s", revision);
+    if (name != NULL && name[0] != '\0')
+        fprintf(to, ", \"%.60s\"", name);
+    fputc('\n', to);
+}
+
+/* "5 s from 0 to 800/s, 20 s at 800/s" would be long: as --stages takes them, "5s:0..800". */
+static void show_stages(const json_t *stages, char *text, size_t size) {
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < json_array_size(stages) && used < size; i++) {
+        const json_t *stage = json_array_get(stages, i);
+        double from = json_number_value(json_object_get(stage, "from_rate"));
+        double to = json_number_value(json_object_get(stage, "to_rate"));
+
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%gs:%g", i > 0 ? "," : "",
+                             json_number_value(json_object_get(stage, "duration_ms")) / 1e3, from);
+        if (used < size && fabs(from - to) > 0)
+            used += (size_t)snprintf(text + used, size - used, "..%g", to);
+    }
+}
+
+static void show(const json_t *value, char *text, size_t size) {
+    char *dumped;
+
+    if (json_is_array(value)) {
+        show_stages(value, text, size);
+        return;
+    }
+    dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+    snprintf(text, size, "%s", dumped != NULL ? dumped : "?");
+    free(dumped);
+}
+
+static void print_unequal(const json_t *diff, FILE *to) {
+    const json_t *unequal = json_object_get(diff, "unequal");
+    char text[TEXT], a[TEXT / 4], b[TEXT / 4];
+
+    if (json_array_size(unequal) == 0)
+        return;
+    fprintf(to, "not the same conditions, so that the figures below differ for this, too:\n");
+    for (size_t i = 0; i < json_array_size(unequal); i++) {
+        const json_t *one = json_array_get(unequal, i);
+
+        show(json_object_get(one, "a"), a, sizeof a);
+        show(json_object_get(one, "b"), b, sizeof b);
+        snprintf(text, sizeof text, "%s: %s → %s", text_of(one, "setting"), a, b);
+        table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+    }
+}
+
+/* ---- the table */
+
+static void fill_time(char cell[TABLE_CELL], const json_t *ms) {
+    char duration[DURATION_TEXT];
+
+    if (json_is_number(ms))
+        table_fill(cell, "%s", duration_text(duration, llround(json_number_value(ms) * 1e6)));
+    else
+        table_fill(cell, "-");
+}
+
+static void fill_number(char cell[TABLE_CELL], const json_t *number, int decimals) {
+    if (json_is_number(number))
+        table_fill(cell, "%.*f", decimals, json_number_value(number));
+    else
+        table_fill(cell, "-");
+}
+
+static void fill_ratio(char cell[TABLE_CELL], const json_t *pair) {
+    const json_t *ratio = json_object_get(pair, "ratio");
+    double value = json_number_value(ratio);
+
+    if (!json_is_number(ratio))
+        table_fill(cell, "-");
+    else if (value >= 10)
+        table_fill(cell, "×%.0f", value);
+    else
+        table_fill(cell, value >= 0.1 ? "×%.2f" : "×%.1g", value);
+}
+
+static void fill_side(const json_t *one, const char *side, struct table_row *row) {
+    static const struct {
+        const char *key;
+        bool is_time;
+        int decimals;
+    } columns[] = {{"sold", false, 0},           {"anomalies", false, 0},
+                   {"p50_ms", true, 0},          {"p99_ms", true, 0},
+                   {"rate", false, 0},           {"postgres_per_order", false, 1},
+                   {"redis_per_order", false, 1}};
+
+    table_fill(row->cell[1], "%s", side[0] == 'a' ? "A" : "B");
+    table_fill(row->cell[2], "%.60s", text_of(json_object_get(one, "verdict"), side));
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+        const json_t *value = json_object_get(json_object_get(one, columns[c].key), side);
+
+        if (columns[c].is_time)
+            fill_time(row->cell[c + 3], value);
+        else
+            fill_number(row->cell[c + 3], value, columns[c].decimals);
+    }
+    if (strcmp(row->cell[2], "VALID") == 0)
+        row->colour[2] = TABLE_GREEN;
+    if (strcmp(row->cell[2], "VIOLATED") == 0)
+        row->colour[2] = TABLE_RED;
+    if (strcmp(row->cell[2], "INCONCLUSIVE") == 0)
+        row->colour[2] = TABLE_YELLOW;
+}
+
+static void fill_strategy(const json_t *one, struct table_row *rows) {
+    static const char *const ratios[] = {"p50_ms", "p99_ms", "rate", "postgres_per_order",
+                                         "redis_per_order"};
+    bool is_worse = json_is_true(json_object_get(one, "is_worse"));
+
+    table_fill(rows[0].cell[0], "%.60s", text_of(one, "strategy"));
+    fill_side(one, "a", &rows[0]);
+    fill_side(one, "b", &rows[1]);
+    table_fill(rows[2].cell[1], "B/A");
+    if (is_worse)
+        table_fill(rows[2].cell[2], "worse");
+    rows[2].colour[2] = is_worse ? TABLE_RED : NULL;
+    for (size_t c = 0; c < sizeof ratios / sizeof ratios[0]; c++)
+        fill_ratio(rows[2].cell[c + 5], json_object_get(one, ratios[c]));
+}
+
+static void print_table(const json_t *strategies, FILE *to) {
+    static const struct table_row head = {.cell = {"strategy", "", "verdict", "sold", "anomalies",
+                                                   "p50", "p99", "rate", "Postgres", "Redis"}};
+    size_t count = json_array_size(strategies);
+    struct table_row *rows = calloc(count * ROWS + 1, sizeof *rows);
+
+    if (rows == NULL)
+        return;
+    rows[0] = head;
+    for (size_t i = 0; i < count; i++)
+        fill_strategy(json_array_get(strategies, i), &rows[i * ROWS + 1]);
+    table_print(rows, count * ROWS + 1, 3, REPORT_COLUMNS, to);
+    free(rows);
+    fputc('\n', to);
+    table_print_wrapped("p50, p99: from the planned time of a request to its answer; rate: answers "
+                        "per second; of several rounds the median. Postgres, Redis: round trips "
+                        "for each answer. B/A: how many times as much.",
+                        2, REPORT_COLUMNS, to);
+}
+
+/* ---- what became of the anomalies */
+
+static void print_counts(const json_t *one, FILE *to) {
+    const json_t *counts = json_object_get(one, "anomaly_counts");
+
+    for (size_t i = 0; i < json_array_size(counts); i++) {
+        const json_t *count = json_array_get(counts, i);
+        long long a = (long long)json_integer_value(json_object_get(count, "a"));
+        long long b = (long long)json_integer_value(json_object_get(count, "b"));
+        const char *what = a == 0 ? " (appeared)" : b == 0 ? " (gone)" : "";
+
+        fprintf(to, "%s: %s %lld → %lld%s\n", text_of(one, "strategy"), text_of(count, "name"), a,
+                b, what);
+    }
+}
+
+static void print_only(const json_t *names, const char *title, FILE *to) {
+    char text[TEXT];
+    size_t used = 0;
+
+    if (json_array_size(names) == 0)
+        return;
+    used += (size_t)snprintf(text, sizeof text, "%s:", title);
+    for (size_t i = 0; i < json_array_size(names) && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s", i > 0 ? "," : "",
+                                 json_string_value(json_array_get(names, i)));
+    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+}
+
+void diff_print(const json_t *diff, const char *folder_a, const char *folder_b, FILE *to) {
+    const json_t *strategies = json_object_get(diff, "strategies");
+
+    print_origin(diff, "a", "A", folder_a, to);
+    print_origin(diff, "b", "B", folder_b, to);
+    print_unequal(diff, to);
+    fputc('\n', to);
+    print_table(strategies, to);
+    fputc('\n', to);
+    for (size_t i = 0; i < json_array_size(strategies); i++)
+        print_counts(json_array_get(strategies, i), to);
+    print_only(json_object_get(diff, "only_a"), "only in A", to);
+    print_only(json_object_get(diff, "only_b"), "only in B", to);
+    if (json_is_true(json_object_get(diff, "is_worse")))
+        fprintf(to, "exit code 1: a verdict became worse, or an anomaly appeared\n");
+    else
+        fprintf(to, "exit code 0: no verdict became worse, and no anomaly appeared\n");
+}

@@ -1,0 +1,146 @@
+/* Why a strategy has its verdict and its rate: sentences for people. */
+#include "capacity.h"
+#include "report_parts.h"
+#include "table.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define TEXT 1024
+
+__attribute__((format(printf, 2, 3))) static void say(FILE *to, const char *format, ...) {
+    char text[TEXT];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+}
+
+static void print_counterexample(const struct counterexample *proof, FILE *to) {
+    for (size_t i = 0; i < proof->lines; i++)
+        table_print_indented(proof->line[i], 4, 6, REPORT_COLUMNS, to);
+}
+
+/* With the smallest counterexample, or an example where there is none. */
+static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, FILE *to) {
+    const struct anomaly_found *found = &verdict->found[anomaly];
+
+    say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
+        found->count == 1 ? "" : "s", anomaly_text(anomaly));
+    if (verdict->counterexamples > 0 && verdict->counterexample[0].lines > 0 &&
+        verdict->counterexample[0].anomaly == anomaly)
+        print_counterexample(&verdict->counterexample[0], to);
+    else if (found->examples > 0)
+        table_print_indented(found->example[0], 4, 6, REPORT_COLUMNS, to);
+}
+
+/* The product that the printed evidence is of: that of the first counterexample, if there is any.
+ */
+static const char *violated_product(const struct result *result) {
+    for (size_t i = 0; i < result->count; i++) {
+        const struct round *round = result->rounds[i];
+        const struct verdict *verdict = &round->verdict;
+        size_t item = verdict->counterexamples > 0 ? verdict->counterexample[0].item : 0;
+
+        if (verdict->kind == VERDICT_VIOLATED && item < round->items && round->products != NULL &&
+            (verdict->counterexamples > 0 || result->verdict.counterexamples == 0))
+            return round->products[item].id;
+    }
+    return NULL;
+}
+
+static void print_anomalies(const struct result *result, FILE *to) {
+    const char *product = violated_product(result);
+
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (result->verdict.found[i].count > 0)
+            print_anomaly(&result->verdict, (enum anomaly)i, to);
+    if (result->verdict.kind == VERDICT_VIOLATED && product != NULL)
+        fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
+                product);
+}
+
+/* After Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?" */
+static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
+    if (verdict->overlapping <= 3) /* all of them might have been anomalies */
+        snprintf(text, size,
+                 ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "
+                 "races",
+                 verdict->overlapping);
+    else
+        snprintf(text, size,
+                 ": no anomaly in %" PRId64 " overlapping attempts, so their true rate is at most "
+                 "about %.2g %% (3/n)",
+                 verdict->overlapping, 300.0 / (double)verdict->overlapping);
+}
+
+/* What has no column of its own. */
+static void print_others(const struct result *result, const struct options *options, FILE *to) {
+    static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
+                                                 RECORD_UNSENT};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        size_t count = result->total->by_outcome[others[i]];
+
+        if (count > 0)
+            say(to, "%zu requests were %s", count, record_outcome_text(others[i]));
+    }
+    if (result->total->late_launches > 0)
+        say(to,
+            "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
+            "--max-in-flight",
+            result->total->late_launches, options->max_in_flight);
+}
+
+static size_t count_kind(const struct result *result, enum verdict_kind kind) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->count; i++)
+        count += result->rounds[i]->verdict.kind == kind;
+    return count;
+}
+
+/* "none: VIOLATED in 2 of 3 rounds, as expected"; "atomic: VALID: no anomaly in ..." */
+static void print_title(const struct result *result, FILE *to) {
+    const struct verdict *verdict = &result->verdict;
+    enum expect_result expected = expect_hold(result->expectation, verdict);
+    bool is_judged = verdict->kind != VERDICT_UNJUDGED;
+    size_t same = count_kind(result, verdict->kind);
+    char rounds[64] = "", expectation[64] = "", bound[200] = "", text[TEXT];
+
+    if (same < result->count)
+        snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);
+    if (is_judged && expected == EXPECT_FAILED)
+        snprintf(expectation, sizeof expectation, ", and %s was expected",
+                 expect_name(result->expectation));
+    else if (verdict->kind == VERDICT_VIOLATED && expected == EXPECT_MET)
+        snprintf(expectation, sizeof expectation, ", as expected");
+    if (verdict->kind == VERDICT_VALID)
+        tell_bound(verdict, bound, sizeof bound);
+    snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
+             verdict_kind_name(verdict->kind), rounds, expectation, bound);
+    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+}
+
+static void print_result(const struct result *result, const struct options *options, FILE *to) {
+    const struct verdict *verdict = &result->verdict;
+    struct capacity capacity;
+
+    capacity_make(result, options, &capacity);
+    print_title(result, to);
+    print_anomalies(result, to);
+    for (size_t i = 0; i < verdict->reasons; i++)
+        say(to, "%s%s",
+            verdict->kind == VERDICT_INCONCLUSIVE ? "" : "and inconclusive: ", verdict->reason[i]);
+    if (capacity.sentence[0] != '\0')
+        say(to, "%s", capacity.sentence);
+    print_others(result, options, to);
+}
+
+void report_why(const struct report *report, FILE *to) {
+    for (size_t i = 0; i < report->count; i++)
+        print_result(&report->results[i], report->options, to);
+}

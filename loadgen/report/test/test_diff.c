@@ -1,0 +1,300 @@
+/* Two summaries side by side: what is matched, what counts as worse, and what is told. */
+#include "diff.h"
+
+#include "report.h"
+#include "table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SETTINGS                                                                                   \
+    "'settings': {'rate': 800, 'seed': 1, 'stock': 1000, 'target': 'http://a', 'stages': "         \
+    "[{'duration_ms': 1000.0, 'from_rate': 800.0, 'to_rate': 800.0}]}"
+
+static json_t *a, *b, *env_a, *env_b, *diff;
+
+/* JSON with ' for ". */
+static json_t *read_json(const char *text) {
+    char quoted[4096];
+    json_error_t error;
+    json_t *json;
+
+    snprintf(quoted, sizeof quoted, "%s", text);
+    for (char *at = quoted; *at != '\0'; at++)
+        if (*at == '\'')
+            *at = '"';
+    json = json_loads(quoted, 0, &error);
+    if (json == NULL)
+        fail_msg("%s: %s", error.text, quoted);
+    return json;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    json_decref(a);
+    json_decref(b);
+    json_decref(env_a);
+    json_decref(env_b);
+    json_decref(diff);
+    a = b = env_a = env_b = diff = NULL;
+    return 0;
+}
+
+static void compare(const char *text_a, const char *text_b) {
+    (void)tear_down(NULL);
+    a = read_json(text_a);
+    b = read_json(text_b);
+    diff = diff_make(a, b, NULL, NULL);
+    assert_non_null(diff);
+}
+
+#define ONE(verdict, anomalies)                                                                    \
+    "{'strategies': [{'strategy': 'x', 'verdict': '" verdict "', 'anomalies': [" anomalies "]}]}"
+#define TWINS(count) "{'name': 'TWIN', 'count': " count "}"
+#define LEAKS(count) "{'name': 'LEAK', 'count': " count "}"
+
+static bool became_worse(const char *text_a, const char *text_b) {
+    const json_t *one;
+
+    compare(text_a, text_b);
+    one = json_array_get(json_object_get(diff, "strategies"), 0);
+    assert_int_equal(json_is_true(json_object_get(one, "is_worse")),
+                     json_is_true(json_object_get(diff, "is_worse")));
+    return json_is_true(json_object_get(diff, "is_worse"));
+}
+
+static void test_a_worse_verdict_or_a_new_anomaly_is_worse(void **state) {
+    static const struct {
+        const char *a, *b;
+        bool is_worse;
+    } cases[] = {
+        {ONE("VALID", ""), ONE("VALID", ""), false},
+        {ONE("VALID", ""), ONE("INCONCLUSIVE", ""), true},
+        {ONE("VALID", ""), ONE("VIOLATED", TWINS("1")), true},
+        {ONE("INCONCLUSIVE", ""), ONE("VALID", ""), false},
+        {ONE("INCONCLUSIVE", ""), ONE("VIOLATED", TWINS("1")), true},
+        {ONE("VIOLATED", TWINS("9")), ONE("VALID", ""), false},
+        {ONE("VIOLATED", TWINS("9")), ONE("INCONCLUSIVE", ""), false},
+        {ONE("VIOLATED", TWINS("1")), ONE("VIOLATED", TWINS("9")), false},
+        {ONE("VIOLATED", TWINS("1")), ONE("VIOLATED", TWINS("1") "," LEAKS("1")), true},
+        {ONE("VIOLATED", TWINS("1")), ONE("VIOLATED", LEAKS("1")), true},
+        {ONE("VIOLATED", TWINS("1") "," LEAKS("1")), ONE("VIOLATED", LEAKS("1")), false},
+        {ONE("not judged", ""), ONE("VIOLATED", TWINS("1")), false},
+        {ONE("VALID", ""), ONE("not judged", ""), false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (became_worse(cases[i].a, cases[i].b) != cases[i].is_worse)
+            fail_msg("%s to %s", cases[i].a, cases[i].b);
+}
+
+static void test_every_anomaly_of_either_is_counted_once(void **state) {
+    json_t *expected = read_json("[{'name': 'TWIN', 'a': 3, 'b': 5}, {'name': 'LEAK', 'a': 1, 'b': "
+                                 "0}, {'name': 'GHOST', 'a': 0, 'b': 2}]");
+
+    (void)state;
+    compare(ONE("VIOLATED", TWINS("3") "," LEAKS("1")),
+            ONE("VIOLATED", "{'name': 'GHOST', 'count': 2}," TWINS("5")));
+    assert_true(json_equal(
+        json_object_get(json_array_get(json_object_get(diff, "strategies"), 0), "anomaly_counts"),
+        expected));
+    json_decref(expected);
+}
+
+static double number(const char *key, const char *side) {
+    const json_t *one = json_array_get(json_object_get(diff, "strategies"), 0);
+    const json_t *value = json_object_get(json_object_get(one, key), side);
+
+    return json_is_number(value) ? json_number_value(value) : -1;
+}
+
+static void test_medians_are_compared_where_there_are_any(void **state) {
+    (void)state;
+    compare("{'strategies': [{'strategy': 'x', 'latency_ms': {'p50': 7, 'p99': 70}, "
+            "'achieved_rate': 700}]}",
+            "{'strategies': [{'strategy': 'x', 'latency_ms': {'p50': 1, 'p99': 1}, "
+            "'achieved_rate': 1, 'spread': {'p50_ms': {'median': 14}, 'p99_ms': {'median': 35}, "
+            "'achieved_rate': {'median': 350}}}]}");
+    assert_float_equal(number("p50_ms", "a"), 7, 0);
+    assert_float_equal(number("p50_ms", "b"), 14, 0);
+    assert_float_equal(number("p50_ms", "ratio"), 2, 1e-9);
+    assert_float_equal(number("p99_ms", "ratio"), 0.5, 1e-9);
+    assert_float_equal(number("rate", "ratio"), 0.5, 1e-9);
+}
+
+static void test_what_is_not_told_has_no_ratio(void **state) {
+    (void)state;
+    compare("{'strategies': [{'strategy': 'x', 'work': null, 'achieved_rate': 0}]}",
+            "{'strategies': [{'strategy': 'x', 'work': {'postgres_per_order': 2}, "
+            "'achieved_rate': 5}]}");
+    assert_float_equal(number("postgres_per_order", "a"), -1, 0);
+    assert_float_equal(number("postgres_per_order", "b"), 2, 0);
+    assert_float_equal(number("postgres_per_order", "ratio"), -1, 0);
+    assert_float_equal(number("rate", "ratio"), -1, 0); /* by zero */
+    assert_float_equal(number("p50_ms", "ratio"), -1, 0);
+}
+
+static void test_strategies_are_matched_by_their_text(void **state) {
+    const json_t *strategies;
+
+    (void)state;
+    compare("{'strategies': [{'strategy': 'x', 'sold': 1}, {'strategy': 'only', 'sold': 2}, "
+            "{'strategy': 'x', 'sold': 3}]}",
+            "{'strategies': [{'strategy': 'x,ttl=1s', 'sold': 4}, {'strategy': 'x', 'sold': 5}, "
+            "{'strategy': 'x', 'sold': 6}]}");
+    strategies = json_object_get(diff, "strategies");
+    assert_int_equal(json_array_size(strategies), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *sold = json_object_get(json_array_get(strategies, i), "sold");
+
+        assert_int_equal(json_integer_value(json_object_get(sold, "a")), 1 + 2 * i);
+        assert_int_equal(json_integer_value(json_object_get(sold, "b")), 5 + i);
+    }
+    assert_string_equal(json_string_value(json_array_get(json_object_get(diff, "only_a"), 0)),
+                        "only");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(diff, "only_b"), 0)),
+                        "x,ttl=1s");
+}
+
+static void test_other_conditions_are_named(void **state) {
+    const json_t *unequal;
+
+    (void)state;
+    compare("{" SETTINGS "}", "{" SETTINGS "}");
+    assert_int_equal(json_array_size(json_object_get(diff, "unequal")), 0);
+    json_decref(diff);
+    env_a = read_json("{'machine': {'cpu': 'EPYC', 'cores': 2}}");
+    env_b = read_json("{'machine': {'cpu': 'EPYC', 'cores': 4}}");
+    (void)json_object_set_new(json_object_get(b, "settings"), "rate", json_integer(400));
+    (void)json_object_set_new(json_object_get(b, "settings"), "target", json_string("http://b"));
+    diff = diff_make(a, b, env_a, env_b);
+    unequal = json_object_get(diff, "unequal");
+    assert_int_equal(json_array_size(unequal), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(unequal, 0), "setting")),
+                        "rate");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(unequal, 1), "setting")),
+                        "cores");
+}
+
+/* The names of the settings that are listed as unequal, when A has `load_a` and B `load_b`. */
+static void assert_unequal(const char *load_a, const char *load_b, const char *names) {
+    const json_t *unequal;
+    char text_a[512], text_b[512], listed[256] = "";
+
+    snprintf(text_a, sizeof text_a, "{'settings': {%s}}", load_a);
+    snprintf(text_b, sizeof text_b, "{'settings': {%s}}", load_b);
+    compare(text_a, text_b);
+    unequal = json_object_get(diff, "unequal");
+    for (size_t i = 0; i < json_array_size(unequal); i++)
+        snprintf(listed + strlen(listed), sizeof listed - strlen(listed), "%s ",
+                 json_string_value(json_object_get(json_array_get(unequal, i), "setting")));
+    assert_string_equal(listed, names);
+}
+
+#define STAGE(ms, from, to) "{'duration_ms': " ms ", 'from_rate': " from ", 'to_rate': " to "}"
+#define LOAD(rate, requests, stages)                                                               \
+    "'rate': " rate ", 'requests': " requests ", 'stages': [" stages "]"
+
+static void test_what_one_flag_changed_is_named_once(void **state) {
+    static const char base[] = LOAD("800", "8000", STAGE("10000", "800", "800"));
+    static const char staged[] = LOAD("800", "4000", STAGE("10000", "0", "800"));
+
+    (void)state;
+    assert_unequal(base, LOAD("400", "4000", STAGE("10000", "400", "400")), "rate ");
+    assert_unequal(base, LOAD("400", "8000", STAGE("20000", "400", "400")), "rate ");
+    assert_unequal(base, LOAD("800", "4000", STAGE("5000", "800", "800")), "requests ");
+    assert_unequal(base, LOAD("400", "2000", STAGE("5000", "400", "400")), "rate requests ");
+    assert_unequal(base, staged, "stages ");
+    assert_unequal(staged, LOAD("800", "8000", STAGE("20000", "0", "800")), "stages ");
+    assert_unequal(staged, LOAD("800", "8000", STAGE("10000", "0", "800")), "requests ");
+    assert_unequal("'rate': 800", "'rate': 400", "rate ");
+    assert_unequal("'ttl': null", "'ttl': '2s'", "");
+}
+
+static char *printed(void) {
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    assert_non_null(to);
+    diff_print(diff, "results/a", "results/b", to);
+    assert_int_equal(fclose(to), 0);
+    return text;
+}
+
+static void assert_prints(const char *expected) {
+    char *text = printed();
+
+    if (strstr(text, expected) == NULL)
+        fail_msg("not printed: %s\n%s", expected, text);
+    assert_null(strchr(text, '\033'));
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        assert_in_range(table_width(line), 0, REPORT_COLUMNS);
+    free(text);
+}
+
+static void test_the_text_says_what_changed(void **state) {
+    (void)state;
+    compare("{'started_at': '2026-11-21T08:00:00Z', 'name': 'demo', " SETTINGS ", 'strategies': "
+            "[{'strategy': 'x', 'verdict': 'VALID', 'sold': 800, 'anomalies': [], 'latency_ms': "
+            "{'p50': 4, 'p99': 10}, 'achieved_rate': 800}, {'strategy': 'y'}]}",
+            "{'settings': {'stages': [{'duration_ms': 5000, 'from_rate': 0, 'to_rate': 800}, "
+            "{'duration_ms': 20000, 'from_rate': 800, 'to_rate': 800}]}, 'strategies': "
+            "[{'strategy': 'x', 'verdict': 'VIOLATED', 'sold': 801, 'anomalies': [" TWINS(
+                "7") "], 'latency_ms': {'p50': 1, 'p99': 1000}, 'achieved_rate': 200}]}");
+    assert_prints("A: results/a, of 2026-11-21T08:00:00Z, \"demo\"\nB: results/b, of -\n");
+    assert_prints("  stages: 1s:800 → 5s:0..800,20s:800\n");
+    assert_prints("x         A    VALID      800          0  4.0 ms  10 ms    800");
+    assert_prints("          B    VIOLATED   801          7  1.0 ms  1.0 s    200");
+    assert_prints("          B/A  worse                       ×0.25   ×100  ×0.25");
+    assert_prints("x: TWIN 0 → 7 (appeared)\n");
+    assert_prints("only in A: y\n");
+    assert_prints("exit code 1: a verdict became worse, or an anomaly appeared\n");
+}
+
+static void test_odd_summaries_are_compared_all_the_same(void **state) {
+    static const char *const odd[] = {
+        "{}",
+        "{'strategies': 7, 'settings': [], 'name': 1}",
+        "{'strategies': [1, null, {}, {'strategy': 5, 'verdict': 5, 'anomalies': [3, {}]}]}",
+        ("{'strategies': [{'strategy': 'x', 'verdict': null, 'anomalies': {'name': 1}, "
+         "'latency_ms': 3, 'spread': [], 'work': 'x', 'sold': 'many'}]}"),
+    };
+    const size_t count = sizeof odd / sizeof odd[0];
+
+    (void)state;
+    for (size_t i = 0; i < count * count; i++) {
+        char *text;
+
+        compare(odd[i / count], odd[i % count]);
+        assert_false(json_is_true(json_object_get(diff, "is_worse")));
+        text = printed();
+        assert_non_null(strstr(text, "exit code 0"));
+        free(text);
+    }
+}
+
+#define COMPARED(test) cmocka_unit_test_teardown(test, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        COMPARED(test_a_worse_verdict_or_a_new_anomaly_is_worse),
+        COMPARED(test_every_anomaly_of_either_is_counted_once),
+        COMPARED(test_medians_are_compared_where_there_are_any),
+        COMPARED(test_what_is_not_told_has_no_ratio),
+        COMPARED(test_strategies_are_matched_by_their_text),
+        COMPARED(test_other_conditions_are_named),
+        COMPARED(test_what_one_flag_changed_is_named_once),
+        COMPARED(test_the_text_says_what_changed),
+        COMPARED(test_odd_summaries_are_compared_all_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* The report: what a person reads fits a terminal, and what a program reads is JSON. */
+#include "report_fixture.h"
+
+#include <jansson.h>
+#include <pty.h>
+#include <unistd.h>
+
+static void test_the_text_says_what_was_found(void **state) {
+    char *text = printed(report_text);
+
+    (void)state;
+    assert_non_null(strstr(text, "VIOLATED TWIN"));
+    assert_non_null(strstr(text, "  TWIN, 431 times: one unit was sold twice"));
+    assert_non_null(strstr(text, "unit 788 sold twice"));
+    assert_non_null(strstr(text, "\n    unit 788 sold twice"));
+    assert_non_null(strstr(text, "none: VIOLATED, as expected\n"));
+    assert_non_null(strstr(text, ": INCONCLUSIVE\n  the schedule was missed\n"));
+    assert_non_null(strstr(text, "\natomic: VALID: no anomaly in 790 overlapping attempts"));
+    assert_non_null(strstr(text, "0.38 % (3/n)"));
+    assert_null(strstr(text, "safe"));
+    free(text);
+}
+
+static void test_no_line_is_wider_than_a_terminal(void **state) {
+    char *text = printed(report_text);
+
+    (void)state;
+    assert_fits(text);
+    free(text);
+}
+
+static void test_large_numbers_fit_too(void **state) {
+    char *text;
+
+    (void)state;
+    options.stock = options.requests = rounds[1].verdict.sold = 9999999;
+    rounds[1].verdict.left = rounds[1].verdict.refused_early = 9999999;
+    results[1].total->count = results[1].total->by_outcome[RECORD_BUSY] = 9999999;
+    results[1].total->by_outcome[RECORD_UNKNOWN] = 9999999;
+    cost(results[1].total);
+    results[1].count = 2;
+    results[1].rounds[1] = results[1].rounds[0];
+    spread(&results[1].p50_ms, 1, 10400, 99999);
+    spread(&results[1].p99_ms, 1, 10400, 99999);
+    spread(&results[1].rate, 10000, 10000, 10000);
+    text = printed(report_text);
+    assert_fits(text);
+    free(text);
+}
+
+static void test_repeats_show_the_median_and_the_range_below(void **state) {
+    (void)state;
+    assert_silent_on("median");
+    results[2].count = 3;
+    results[2].rounds[1] = results[2].rounds[2] = results[2].rounds[0];
+    spread(&results[2].p50_ms, 0.4, 3.25, 11);
+    spread(&results[2].p99_ms, 900, 1250, 10400);
+    spread(&results[2].rate, 700.4, 750, 801);
+    assert_tells("3.2 ms 1.2 s 750 yes 0.4–11 0.9–10 700–801");
+    assert_says("800/3000");
+    assert_says("the median of the rounds");
+}
+
+static void test_what_it_cost_is_told_only_when_it_is_known(void **state) {
+    (void)state;
+    assert_silent_on("what it cost");
+    cost(results[1].total);
+    assert_says("what it cost");
+    assert_tells("40 ms 40 ms 3.0 ms 1.0 ms 2.5 2.1 0.5");
+    assert_tells("atomic - - - - - - - - - ");
+    cost(results[2].total);
+    results[2].total->by_outcome[RECORD_SOLD] = 0;
+    assert_tells("atomic 40 ms 40 ms 3.0 ms 1.0 ms 2.5 2.1 - ");
+}
+
+static void test_columns_that_say_nothing_are_left_out(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        results[i].verdict.refused_early = 0;
+    assert_silent_on(" busy");
+    assert_silent_on(" unknown");
+    assert_silent_on(" early");
+    assert_says(" oversold");
+    results[1].total->by_outcome[RECORD_BUSY] = 3;
+    assert_says(" busy ");
+    assert_says("; busy: told that nothing was sold; p50");
+    cost(results[2].total);
+    memset(results[2].total->locks, 0, sizeof results[2].total->locks);
+    results[2].total->wait.count = results[2].total->hold.count = 0;
+    assert_tells("what it cost commit p50 Postgres Redis retries none");
+    assert_silent_on("ceiling:");
+}
+
+static void test_a_round_without_an_answer_has_no_times(void **state) {
+    (void)state;
+    histogram_reset(&results[2].total->latency);
+    assert_tells("800/1000 0 0 200 - - - yes");
+}
+
+static void test_words_of_any_length_are_printed_whole(void **state) {
+    char *text = NULL, word[400];
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(to);
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    table_print_wrapped(word, 2, 20, to);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(strncmp(text, word, sizeof word - 1), 0);
+    assert_string_equal(text + sizeof word - 1, "\n");
+    free(text);
+}
+
+static void test_only_a_terminal_is_coloured(void **state) {
+    static char terminal[] = "TERM=xterm", dumb[] = "TERM=dumb";
+    char text[65536];
+    int controller, fd;
+    ssize_t length;
+    FILE *to;
+
+    (void)state;
+    assert_silent_on("\033");
+    assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
+    to = fdopen(fd, "w");
+    assert_non_null(to);
+    assert_int_equal(putenv(terminal), 0);
+    (void)unsetenv("NO_COLOR");
+    fprintf(to, "%d", table_is_coloured(to));
+    assert_int_equal(putenv(dumb), 0);
+    fprintf(to, "%d", table_is_coloured(to));
+    assert_int_equal(putenv(terminal), 0);
+    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
+    fprintf(to, "%d", table_is_coloured(to));
+    assert_int_equal(setenv("NO_COLOR", "", 1), 0);
+    fprintf(to, "%d ", table_is_coloured(to));
+    table_print(&(struct table_row){.cell = {"a", "no", "b"}, .colour = {NULL, TABLE_RED, NULL}}, 1,
+                3, 80, to);
+    assert_int_equal(fflush(to), 0);
+    length = read(controller, text, sizeof text - 1);
+    assert_true(length > 0);
+    text[length] = '\0';
+    assert_string_equal(text, "1001 a  \033[31mno\033[0m  b\r\n");
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(close(controller), 0);
+}
+
+static void test_the_json_has_what_the_text_has(void **state) {
+    char *text = printed(report_json);
+    json_t *json = json_loads(text, 0, NULL);
+    json_t *first = json_array_get(json_object_get(json, "strategies"), 0);
+    const char *verdict, *name;
+    int sold, twins, left;
+    double within;
+
+    (void)state;
+    assert_int_equal(json_unpack(first, "{s:s, s:i, s:i, s:i, s:[{s:s}], s:{s:f}}", "verdict",
+                                 &verdict, "sold", &sold, "twins", &twins, "left", &left,
+                                 "anomalies", "name", &name, "schedule", "within_2ms_percent",
+                                 &within),
+                     0);
+    assert_string_equal(verdict, "VIOLATED");
+    assert_string_equal(name, "TWIN");
+    assert_int_equal(sold, 800);
+    assert_int_equal(twins, 431);
+    assert_int_equal(left, 200);
+    assert_true(within > 99.99);
+    assert_int_equal(json_array_size(json_object_get(json, "strategies")), 3);
+    json_decref(json);
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        REPORTED(test_the_text_says_what_was_found),
+        REPORTED(test_no_line_is_wider_than_a_terminal),
+        REPORTED(test_large_numbers_fit_too),
+        REPORTED(test_repeats_show_the_median_and_the_range_below),
+        REPORTED(test_what_it_cost_is_told_only_when_it_is_known),
+        REPORTED(test_columns_that_say_nothing_are_left_out),
+        REPORTED(test_a_round_without_an_answer_has_no_times),
+        cmocka_unit_test(test_words_of_any_length_are_printed_whole),
+        REPORTED(test_only_a_terminal_is_coloured),
+        REPORTED(test_the_json_has_what_the_text_has),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/* Writes the results folder. */
+#include "folder.h"
+
+#include "environment.h"
+#include "history.h"
+#include "hlog.h"
+#include "page.h"
+#include "rounds_csv.h"
+#include "violations.h"
+
+#include <errno.h>
+#include <stdio_ext.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLUG_MAX     60
+#define TRIES_MAX    1000
+#define HISTORY_ROOM 262144 /* bytes between two writes of the history */
+
+#define HISTORY_NAME "history.ndjson"
+
+/* ---- the name of the folder */
+
+/* Letters, digits, dots and underscores of `text`; a dash for each run of others. False when there
+ * are none. */
+static bool slug(const char *text, char to[SLUG_MAX + 1]) {
+    size_t length = 0;
+
+    for (; *text != '\0' && length < SLUG_MAX; text++) {
+        bool is_plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+                        (*text >= '0' && *text <= '9') ||
+                        (length > 0 && (*text == '.' || *text == '_'));
+
+        if (is_plain)
+            to[length++] = *text;
+        else if (length > 0 && to[length - 1] != '-')
+            to[length++] = '-';
+    }
+    while (length > 0 && to[length - 1] == '-')
+        length--;
+    to[length] = '\0';
+    return length > 0;
+}
+
+/* "none-redis-atomic" */
+static void slug_strategies(const struct strategy_list *list, char to[SLUG_MAX + 1]) {
+    char names[STRATEGY_LIST_MAX * STRATEGY_NAME_SIZE] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s ", list->items[i].name);
+    if (!slug(names, to))
+        snprintf(to, SLUG_MAX + 1, "run");
+}
+
+static void name_folder(const struct options *options, int64_t started_us, char *to, size_t size) {
+    time_t seconds = (time_t)(started_us / 1000000);
+    char stamp[32] = "", what[SLUG_MAX + 1];
+    struct tm utc;
+
+    if (gmtime_r(&seconds, &utc) != NULL)
+        (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    if (!slug(options->name, what))
+        slug_strategies(&options->list, what);
+    snprintf(to, size, "%s-%s", stamp, what);
+}
+
+/* ---- making it */
+
+static const char *root_of(const struct options *options) {
+    return options->results[0] != '\0' ? options->results : ".";
+}
+
+/* `path` and the folders above it. */
+static int make_folders(const char *path) {
+    char part[RESULTS_PATH];
+
+    if (strlen(path) >= sizeof part) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (size_t length = 1; length <= strlen(path); length++) {
+        if (path[length] != '/' && path[length] != '\0')
+            continue;
+        snprintf(part, sizeof part, "%.*s", (int)length, path);
+        if (mkdir(part, 0755) != 0 && errno != EEXIST)
+            return -1;
+    }
+    return 0;
+}
+
+/* A second run in the same second gets a number at the end. */
+static int make_folder(struct folder *folder, const char *root, const char *name) {
+    char path[RESULTS_PATH];
+    int length = snprintf(path, sizeof path, "%s/%s", root, name);
+
+    if (length < 0 || (size_t)length + 8 >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (int try = 2; try < TRIES_MAX; try++) {
+        if (mkdir(path, 0755) == 0) {
+            memcpy(folder->path, path, sizeof path); /* ours from here on, also to remove */
+            return 0;
+        }
+        if (errno != EEXIST)
+            return -1;
+        snprintf(path + length, sizeof path - (size_t)length, "-%d", try);
+    }
+    return -1;
+}
+
+static int begin_history(struct folder *folder, const struct options *options, int64_t started_us) {
+    char path[RESULTS_PATH + 32];
+
+    snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
+    folder->history = fopen(path, "wxe");
+    if (folder->history == NULL)
+        return -1;
+    (void)setvbuf(folder->history, NULL, _IOFBF, HISTORY_ROOM);
+    return history_write_run(folder->history, options, started_us);
+}
+
+/* Undo a folder in which no round was kept. */
+static void remove_folder(struct folder *folder) {
+    char path[RESULTS_PATH + 32];
+
+    snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
+    (void)unlink(path);
+    (void)rmdir(folder->path);
+    folder->path[0] = '\0';
+}
+
+int folder_open(struct folder *folder, const struct options *options, int64_t started_us, char *why,
+                size_t why_size) {
+    char name[SLUG_MAX + 40];
+    int error;
+
+    *folder = (struct folder){.history = NULL};
+    if (options->is_unkept)
+        return 0;
+    name_folder(options, started_us, name, sizeof name);
+    if (make_folders(root_of(options)) == 0 && make_folder(folder, root_of(options), name) == 0 &&
+        begin_history(folder, options, started_us) == 0)
+        return 0;
+    error = errno;
+    folder_close(folder);
+    snprintf(why, why_size,
+             "no results can be written below %s: %s; name another place with --results DIR, or "
+             "keep none with --no-results",
+             root_of(options), strerror(error));
+    return -1;
+}
+
+/* ---- the history */
+
+/* Without the half of a round that did not fit, the history is whole, and the other files have
+ * room.
+ */
+static void take_back(FILE *history, off_t end) {
+    __fpurge(history);
+    clearerr(history);
+    (void)!ftruncate(fileno(history), end);
+    (void)fseeko(history, end, SEEK_SET);
+}
+
+int folder_add(struct folder *folder, const struct round *round, char *why, size_t why_size) {
+    off_t end;
+
+    if (folder->history == NULL)
+        return 0;
+    end = ftello(folder->history);
+    if (end >= 0 && history_write_round(folder->history, round) == 0) {
+        folder->rounds++;
+        return 0;
+    }
+    snprintf(why, why_size, "%s/" HISTORY_NAME ": %s; this round is not in it", folder->path,
+             strerror(errno));
+    if (end >= 0)
+        take_back(folder->history, end);
+    return -1;
+}
+
+void folder_close(struct folder *folder) {
+    if (folder->history != NULL)
+        (void)fclose(folder->history);
+    folder->history = NULL;
+    if (folder->path[0] != '\0' && folder->rounds == 0 && !folder->is_written)
+        remove_folder(folder);
+}
+
+/* ---- the other files */
+
+static const struct {
+    const char *name;
+    int (*write)(const struct report *report, FILE *to);
+} files[] = {
+    {"summary.json", report_json},        {"rounds.csv", rounds_csv_write},
+    {"latency.hlog", hlog_write},         {"env.json", environment_write},
+    {"violations.txt", violations_write}, {"report.html", page_write},
+};
+
+/* Under another name first, so that no file is ever half of what it says. */
+static int write_file(const struct folder *folder, size_t i, const struct report *report) {
+    char path[RESULTS_PATH + 32], half[RESULTS_PATH + 40];
+    int rc, error;
+    FILE *to;
+
+    snprintf(path, sizeof path, "%s/%s", folder->path, files[i].name);
+    snprintf(half, sizeof half, "%s/.%s.half", folder->path, files[i].name);
+    to = fopen(half, "we");
+    if (to == NULL)
+        return -1;
+    rc = files[i].write(report, to);
+    error = errno;
+    if (fclose(to) != 0 && rc == 0) {
+        rc = -1;
+        error = errno;
+    }
+    if (rc == 0 && rename(half, path) == 0)
+        return 0;
+    error = rc == 0 ? errno : error;
+    (void)unlink(half);
+    errno = error;
+    return -1;
+}
+
+/* Atomically: `latest` is always a whole link. */
+static int point_latest(const struct folder *folder, const char *root) {
+    char link[RESULTS_PATH + 32], half[RESULTS_PATH + 40];
+    const char *name = folder->path + strlen(root) + 1;
+
+    snprintf(link, sizeof link, "%s/latest", root);
+    /* By the folder's name, which no other run has; two containers may well have one pid. */
+    snprintf(half, sizeof half, "%s/.latest.%s", root, name);
+    if (symlink(name, half) != 0)
+        return -1;
+    if (rename(half, link) == 0)
+        return 0;
+    (void)unlink(half);
+    return -1;
+}
+
+int folder_write(struct folder *folder, const struct report *report, char *why, size_t why_size) {
+    const char *failed = NULL;
+    int error = 0;
+
+    if (folder->path[0] == '\0')
+        return 0;
+    folder->is_written = true;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (write_file(folder, i, report) == 0 || failed != NULL)
+            continue;
+        failed = files[i].name;
+        error = errno;
+    }
+    if (point_latest(folder, root_of(report->options)) != 0 && failed == NULL) {
+        failed = "the link `latest`";
+        error = errno;
+    }
+    if (failed == NULL)
+        return 0;
+    snprintf(why, why_size, "%s: %s could not be written: %s; what could be is there", folder->path,
+             failed, strerror(error));
+    return -1;
+}

@@ -1,0 +1,268 @@
+/* The results folder: its name, what is left of it, and what it does when it cannot be written. */
+#include "folder.h"
+
+#include "fault.h"
+
+#include "verdict_fixture.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOON INT64_C(1795262462000000) /* 2026-11-21T12:01:02Z */
+
+static char root[] = "/tmp/sale-results-XXXXXX";
+static char deep[64], name[400], why[RESULTS_WHY];
+static struct options options;
+static struct folder folder;
+static struct product product;
+static struct round one;
+
+static int set_up_folder(void **state) {
+    static char none[] = "none", empty[] = "", poisson[] = "poisson", url[] = "http://h:1",
+                path[] = "/orders", uniform[] = "uniform", zero[] = "0", text[] = "text";
+    static const struct strategy_option no_options[] = {{NULL, NULL}};
+
+    strcpy(strrchr(root, '-'), "-XXXXXX");
+    if (set_up(state) != 0 || mkdtemp(root) == NULL)
+        return -1;
+    snprintf(deep, sizeof deep, "%s/a/b", root);
+    name[0] = '\0';
+    options = (struct options){.strategies = none,
+                               .rate = 1,
+                               .requests = 1,
+                               .stages = empty,
+                               .arrival = poisson,
+                               .repeat = 1,
+                               .dup_rate = zero,
+                               .target = url,
+                               .path = path,
+                               .stock = 10,
+                               .items = 1,
+                               .skew = uniform,
+                               .work = empty,
+                               .wait = empty,
+                               .ttl = empty,
+                               .expect = empty,
+                               .thresholds = empty,
+                               .output_format = text,
+                               .name = name,
+                               .results = deep};
+    if (strategy_list_parse("none,redis,ttl=2s", no_options, &options.list, why, sizeof why) != 0 ||
+        expect_parse("", &options.list, options.expectations, why, sizeof why) != 0)
+        return -1;
+    sell(10)->status = 201;
+    one = (struct round){.item = &options.list.items[0],
+                         .items = 1,
+                         .products = &product,
+                         .recorder = recorder,
+                         .ledgers = &ledger};
+    return recorder_seal(recorder) == 0 && round_judge(&one) == 0 ? 0 : -1;
+}
+
+static int tear_down_folder(void **state) {
+    char command[64];
+
+    folder_close(&folder);
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command) == 0 ? tear_down(state) : -1;
+}
+
+static void open_folder(void) {
+    assert_int_equal(folder_open(&folder, &options, NOON, why, sizeof why), 0);
+}
+
+/* The last part of the folder's path. */
+static const char *opened_name(void) {
+    open_folder();
+    assert_memory_equal(folder.path, deep, strlen(deep));
+    return folder.path + strlen(deep) + 1;
+}
+
+static void test_the_folder_is_named_after_the_moment_and_the_strategies(void **state) {
+    struct stat status;
+
+    (void)state;
+    assert_string_equal(opened_name(), "20261121T120102Z-none-redis");
+    assert_int_equal(stat(folder.path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0755);
+}
+
+static void test_a_name_becomes_a_plain_word(void **state) {
+    static const struct {
+        const char *name, *slug;
+    } cases[] = {
+        {"Friday night", "Friday-night"}, {"../../x", "x"},     {"a//b\n--c.d_e-", "a-b-c.d_e"},
+        {"\xe9\xbb\x84", "none-redis"},   {"..", "none-redis"}, {".hidden", "hidden"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(name, sizeof name, "%s", cases[i].name);
+        assert_string_equal(opened_name() + strlen("20261121T120102Z-"), cases[i].slug);
+        folder_close(&folder);
+    }
+}
+
+static void test_an_empty_place_is_here(void **state) {
+    (void)state;
+    assert_int_equal(chdir(root), 0);
+    options.results = deep + strlen(deep); /* "" */
+    open_folder();
+    assert_string_equal(folder.path, "./20261121T120102Z-none-redis");
+    assert_int_equal(access("20261121T120102Z-none-redis/history.ndjson", R_OK), 0);
+    folder_close(&folder);
+    assert_int_equal(chdir("/"), 0);
+}
+
+static void test_folders_of_one_second_differ(void **state) {
+    char first[RESULTS_PATH];
+
+    (void)state;
+    open_folder();
+    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    folder_close(&folder);
+    memcpy(first, folder.path, sizeof first);
+    open_folder();
+    assert_memory_equal(folder.path, first, strlen(first));
+    assert_string_equal(folder.path + strlen(first), "-2");
+}
+
+static void test_a_folder_without_a_round_is_removed(void **state) {
+    (void)state;
+    open_folder();
+    assert_int_equal(access(folder.path, F_OK), 0);
+    folder_close(&folder);
+    assert_string_equal(folder.path, "");
+    assert_int_equal(rmdir(deep), 0); /* it is empty */
+}
+
+static void test_nothing_is_made_when_none_is_wanted(void **state) {
+    (void)state;
+    options.is_unkept = true;
+    open_folder();
+    assert_string_equal(folder.path, "");
+    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    assert_int_equal(access(deep, F_OK), -1);
+}
+
+static void test_a_place_that_cannot_be_written_is_told(void **state) {
+    char file[80];
+
+    (void)state;
+    snprintf(file, sizeof file, "%s/file", root);
+    assert_int_equal(fclose(fopen(file, "w")), 0);
+    options.results = file;
+    assert_int_equal(folder_open(&folder, &options, NOON, why, sizeof why), -1);
+    assert_non_null(strstr(why, "--no-results"));
+    assert_non_null(strstr(why, file));
+}
+
+static off_t history_size(void) {
+    char path[RESULTS_PATH + 32];
+    struct stat status;
+
+    snprintf(path, sizeof path, "%s/history.ndjson", folder.path);
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_size;
+}
+
+/* Files may grow to `bytes`, as if the disk were full then. */
+static void limit_files(rlim_t bytes) {
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void test_a_round_that_does_not_fit_is_taken_back(void **state) {
+    off_t one_round, two_rounds;
+    int rc;
+
+    (void)state;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    open_folder();
+    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    one_round = history_size();
+    limit_files((rlim_t)one_round + 100);
+    rc = folder_add(&folder, &one, why, sizeof why);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(rc, -1);
+    assert_non_null(strstr(why, "history.ndjson: File too large"));
+    assert_int_equal(history_size(), one_round);
+    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    two_rounds = history_size();
+    assert_true(two_rounds > one_round);
+    assert_int_equal(folder.rounds, 2);
+}
+
+static void test_what_can_be_written_is_and_latest_points_to_it(void **state) {
+    struct report report;
+    char path[RESULTS_PATH + 32], target[RESULTS_PATH] = "";
+
+    (void)state;
+    open_folder();
+    assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
+    assert_int_equal(report_make(&report, &options, &one, 1), 0);
+    snprintf(path, sizeof path, "%s/rounds.csv", folder.path);
+    assert_int_equal(mkdir(path, 0755), 0); /* in the way */
+    assert_int_equal(folder_write(&folder, &report, why, sizeof why), -1);
+    assert_non_null(strstr(why, "rounds.csv could not be written"));
+    snprintf(path, sizeof path, "%s/env.json", folder.path);
+    assert_int_equal(access(path, R_OK), 0);
+    snprintf(path, sizeof path, "%s/latest", deep);
+    assert_true(readlink(path, target, sizeof target - 1) > 0);
+    assert_string_equal(target, "20261121T120102Z-none-redis");
+    report_free(&report);
+}
+
+struct summary {
+    struct report report;
+    json_t *whole;
+    size_t failed;
+};
+
+static void compare_summary(void *arg) {
+    struct summary *summary = arg;
+    json_t *json = report_summary(&summary->report);
+
+    if (json == NULL)
+        summary->failed++;
+    else
+        assert_true(json_equal(json, summary->whole));
+    json_decref(json);
+}
+
+static void test_a_summary_is_whole_or_not_there(void **state) {
+    struct summary summary = {.failed = 0};
+
+    (void)state;
+    json_set_alloc_funcs(malloc, free); /* ours, which fail */
+    assert_int_equal(report_make(&summary.report, &options, &one, 1), 0);
+    summary.whole = report_summary(&summary.report);
+    assert_non_null(summary.whole);
+    fault_each_allocation(compare_summary, &summary);
+    assert_true(summary.failed > 200);
+    json_decref(summary.whole);
+    report_free(&summary.report);
+}
+
+#define FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up_folder, tear_down_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        FOLDER(test_the_folder_is_named_after_the_moment_and_the_strategies),
+        FOLDER(test_a_name_becomes_a_plain_word),
+        FOLDER(test_an_empty_place_is_here),
+        FOLDER(test_folders_of_one_second_differ),
+        FOLDER(test_a_folder_without_a_round_is_removed),
+        FOLDER(test_nothing_is_made_when_none_is_wanted),
+        FOLDER(test_a_place_that_cannot_be_written_is_told),
+        FOLDER(test_a_round_that_does_not_fit_is_taken_back),
+        FOLDER(test_what_can_be_written_is_and_latest_points_to_it),
+        FOLDER(test_a_summary_is_whole_or_not_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+/* violations.txt: each round's anomalies and proofs, and the picture of them. */
+#include "violations.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS INT64_C(1000000)
+
+static struct strategy_item item = {.given = "none,work=2ms", .name = "none"};
+static struct product products[2] = {{.id = "01900000-0000-7000-8000-000000000001"},
+                                     {.id = "01900000-0000-7000-8000-000000000002"}};
+static struct round round_one;
+static struct result result;
+static struct report report;
+static char *text;
+
+static int set_up(void **state) {
+    (void)state;
+    round_one = (struct round){.item = &item, .items = 1, .products = products, .repeat = 1};
+    round_one.started_us = 1000000000;
+    result = (struct result){.item = &item, .count = 1, .rounds = {&round_one}};
+    report = (struct report){.count = 1, .results = &result};
+    text = NULL;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    free(text);
+    return 0;
+}
+
+static const char *written(void) {
+    size_t size;
+    FILE *to;
+
+    free(text);
+    to = open_memstream(&text, &size);
+    assert_non_null(to);
+    assert_int_equal(violations_write(&report, to), 0);
+    assert_int_equal(fclose(to), 0);
+    return text;
+}
+
+static void assert_has(const char *part) {
+    if (strstr(text, part) == NULL)
+        fail_msg("\"%s\" is not in:\n%s", part, text);
+}
+
+static void assert_lacks(const char *part) {
+    if (strstr(text, part) != NULL)
+        fail_msg("\"%s\" is in:\n%s", part, text);
+}
+
+/* Two sales of 4 ms each, 1 ms apart; their rows 2 ms and 3 ms after the first was sent. */
+static struct counterexample *add_twin(void) {
+    struct verdict *verdict = &round_one.verdict;
+    struct counterexample *twin = &verdict->counterexample[verdict->counterexamples++];
+
+    verdict->kind = VERDICT_VIOLATED;
+    verdict->found[ANOMALY_TWIN] =
+        (struct anomaly_found){.count = 431, .examples = 1, .example = {"unit 58 sold twice"}};
+    *twin = (struct counterexample){.anomaly = ANOMALY_TWIN, .ops = 2, .lines = 1};
+    snprintf(twin->line[0], VERDICT_TEXT, "A and B");
+    for (int i = 0; i < 2; i++) {
+        snprintf(twin->op[i].instance, LEDGER_INSTANCE, "inventory-%d", i + 1);
+        twin->op[i].sent_ns = (10 + i) * MS;
+        twin->op[i].answered_ns = (14 + i) * MS;
+        twin->op[i].ledger_us = 1000000000 + 12000 + i * 1000;
+    }
+    return twin;
+}
+
+static void test_a_violation_is_told_with_its_count_and_its_proof(void **state) {
+    (void)state;
+    add_twin();
+    written();
+    assert_has("none,work=2ms, round 2: VIOLATED\n  product 01900000-0000-7000-8000-000000000001");
+    assert_has("TWIN, 431 times: one unit was sold twice\n    unit 58 sold twice\n");
+    assert_has("counterexample 1 of 1: TWIN\n    A and B\n");
+    assert_lacks("no violation");
+}
+
+static void test_each_instance_and_the_database_have_a_lane(void **state) {
+    (void)state;
+    add_twin();
+    written();
+    assert_has("from 0.010000 s to 0.015000 s (5.0 ms)");
+    /* 72 columns for 5 ms: 14.2 to the millisecond. */
+    assert_has("inventory-1  |[A======================================================]\n");
+    assert_has("inventory-2  |              [B=======================================");
+    assert_has("database     |                            A             B\n");
+}
+
+static void test_the_ledgers_clock_is_set_right(void **state) {
+    (void)state;
+    add_twin();
+    round_one.ledger_skew_us = -1000;
+    written();
+    assert_has("database     |              A             B\n");
+}
+
+static void test_long_names_move_all_lanes(void **state) {
+    struct counterexample *twin;
+
+    (void)state;
+    twin = add_twin();
+    snprintf(twin->op[1].instance, LEDGER_INSTANCE, "inventory-of-the-second-shop");
+    written();
+    assert_has("\n      inventory-1                  |[A");
+    assert_has("\n      inventory-of-the-second-shop |  ");
+    assert_has("\n      database                     |  ");
+}
+
+/* Both at the very end, where there is no room behind the first. */
+static void test_rows_at_the_end_are_both_drawn(void **state) {
+    struct counterexample *twin;
+
+    (void)state;
+    twin = add_twin();
+    twin->op[0].ledger_us = twin->op[1].ledger_us = 1000000000 + 15000;
+    written();
+    assert_has("  AB\n");
+}
+
+static void test_two_on_one_instance_stand_below_each_other(void **state) {
+    struct counterexample *twin;
+
+    (void)state;
+    twin = add_twin();
+    memcpy(twin->op[1].instance, twin->op[0].instance, LEDGER_INSTANCE);
+    written();
+    assert_has("inventory-1  |[A");
+    assert_has("inventory-1  |              [B");
+    assert_lacks("inventory-2");
+}
+
+static void test_two_that_follow_each_other_share_a_lane(void **state) {
+    struct counterexample *twin;
+
+    (void)state;
+    twin = add_twin();
+    memcpy(twin->op[1].instance, twin->op[0].instance, LEDGER_INSTANCE);
+    twin->op[1].sent_ns = 20 * MS;
+    twin->op[1].answered_ns = 25 * MS;
+    written();
+    assert_has("]\n      database");
+    assert_non_null(strstr(strstr(text, "inventory-1  |[A"), "[B"));
+    assert_null(strstr(strstr(text, "inventory-1") + 1, "inventory-1"));
+}
+
+static void test_what_was_not_answered_is_open(void **state) {
+    struct counterexample *twin;
+
+    (void)state;
+    twin = add_twin();
+    twin->op[1].answered_ns = 0;
+    written();
+    assert_has("[A====");
+    assert_has(">\n");
+}
+
+static void test_a_row_of_unknown_time_is_not_drawn(void **state) {
+    (void)state;
+    add_twin();
+    round_one.started_us = 0;
+    written();
+    assert_has("inventory-1  |[A");
+    assert_lacks("database");
+}
+
+static void test_what_has_no_times_has_no_timeline(void **state) {
+    struct counterexample *leak;
+
+    (void)state;
+    leak = add_twin();
+    leak->ops = 0;
+    written();
+    assert_has("A and B");
+    assert_lacks("sent, ]");
+}
+
+static void test_of_several_products_the_one_is_named(void **state) {
+    struct counterexample *twin;
+
+    (void)state;
+    twin = add_twin();
+    twin->item = 1;
+    round_one.items = 2;
+    written();
+    assert_has("counterexample 1 of 1: TWIN, product 01900000-0000-7000-8000-000000000002\n");
+}
+
+static void test_no_violation_has_its_bound(void **state) {
+    (void)state;
+    round_one.verdict = (struct verdict){.kind = VERDICT_VALID, .overlapping = 24000};
+    written();
+    assert_has("VALID");
+    assert_has("no violation in 24000 overlapping attempts");
+    assert_has("at most about 0.013 % (3/n)");
+    round_one.verdict.overlapping = 0;
+    written();
+    assert_has("says nothing about races");
+}
+
+static void test_an_inconclusive_round_says_why_and_has_no_bound(void **state) {
+    (void)state;
+    round_one.verdict = (struct verdict){
+        .kind = VERDICT_INCONCLUSIVE, .overlapping = 24000, .reasons = 1, .reason = {"cut off"}};
+    written();
+    assert_has("INCONCLUSIVE");
+    assert_has("inconclusive: cut off\n");
+    assert_lacks("3/n");
+}
+
+static void test_a_full_disk_is_told(void **state) {
+    FILE *to = fopen("/dev/full", "w");
+
+    (void)state;
+    assert_non_null(to);
+    assert_int_equal(violations_write(&report, to), -1);
+    (void)fclose(to);
+}
+
+#define WRITTEN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WRITTEN(test_a_violation_is_told_with_its_count_and_its_proof),
+        WRITTEN(test_each_instance_and_the_database_have_a_lane),
+        WRITTEN(test_the_ledgers_clock_is_set_right),
+        WRITTEN(test_long_names_move_all_lanes),
+        WRITTEN(test_rows_at_the_end_are_both_drawn),
+        WRITTEN(test_two_on_one_instance_stand_below_each_other),
+        WRITTEN(test_two_that_follow_each_other_share_a_lane),
+        WRITTEN(test_what_was_not_answered_is_open),
+        WRITTEN(test_a_row_of_unknown_time_is_not_drawn),
+        WRITTEN(test_what_has_no_times_has_no_timeline),
+        WRITTEN(test_of_several_products_the_one_is_named),
+        WRITTEN(test_no_violation_has_its_bound),
+        WRITTEN(test_an_inconclusive_round_says_why_and_has_no_bound),
+        WRITTEN(test_a_full_disk_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* Writes violations.txt. */
+#include "violations.h"
+
+#include "duration.h"
+#include "table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LINE  100 /* columns of prose */
+#define TRACK 72  /* columns of a timeline */
+#define LANES (COUNTEREXAMPLE_OPS + 1)
+
+/* ---- timelines */
+
+/* What a column of the timeline stands for: from_ns in the first, to_ns in the last. */
+struct scale {
+    int64_t from_ns, to_ns;
+};
+
+struct lane {
+    char name[LEDGER_INSTANCE];
+    char track[TRACK + 1];
+};
+
+static struct lane make_lane(const char *name) {
+    struct lane lane;
+
+    snprintf(lane.name, sizeof lane.name, "%s", name);
+    memset(lane.track, ' ', TRACK);
+    lane.track[TRACK] = '\0';
+    return lane;
+}
+
+static size_t column_of(const struct scale *scale, int64_t ns) {
+    int64_t span = scale->to_ns - scale->from_ns;
+
+    return span > 0 ? (size_t)((ns - scale->from_ns) * (TRACK - 1) / span) : 0;
+}
+
+/* On the round's clock, to the precision with which the two wall clocks could be compared; 0 when
+ * there is no row or the round's own time is not known. */
+static int64_t row_ns(const struct round *round, const struct counterexample_op *op) {
+    if (op->ledger_us <= 0 || round->started_us <= 0)
+        return 0;
+    return (op->ledger_us + round->ledger_skew_us - round->started_us) * 1000;
+}
+
+static void widen(struct scale *scale, int64_t ns) {
+    if (ns <= 0)
+        return;
+    if (scale->from_ns == 0 || ns < scale->from_ns)
+        scale->from_ns = ns;
+    if (ns > scale->to_ns)
+        scale->to_ns = ns;
+}
+
+static struct scale scale_of(const struct round *round, const struct counterexample *example) {
+    struct scale scale = {0, 0};
+
+    for (size_t i = 0; i < example->ops; i++) {
+        widen(&scale, example->op[i].sent_ns);
+        widen(&scale, example->op[i].answered_ns);
+        widen(&scale, row_ns(round, &example->op[i]));
+    }
+    return scale;
+}
+
+/* "[A====]"; an operation that was not answered is open at its end. */
+static void draw_span(struct lane *lane, const struct scale *scale,
+                      const struct counterexample_op *op, char name) {
+    size_t start = column_of(scale, op->sent_ns);
+    size_t end = column_of(scale, op->answered_ns > 0 ? op->answered_ns : scale->to_ns);
+
+    if (start > TRACK - 3)
+        start = TRACK - 3;
+    if (end < start + 2)
+        end = start + 2;
+    memset(lane->track + start, '=', end - start);
+    lane->track[start] = '[';
+    lane->track[start + 1] = name;
+    lane->track[end] = op->answered_ns > 0 ? ']' : '>';
+}
+
+/* A mark in its column, or in the next one that is free. Marks come in order of time, mostly; so at
+ * the end those before make room. */
+static void draw_mark(struct lane *lane, size_t column, char name) {
+    size_t place = column;
+
+    while (place < TRACK && lane->track[place] != ' ')
+        place++;
+    if (place == TRACK) {
+        for (place = column; lane->track[place] != ' ';)
+            place--;
+        memmove(&lane->track[place], &lane->track[place + 1], TRACK - 1 - place);
+        place = TRACK - 1;
+    }
+    lane->track[place] = name;
+}
+
+/* On the lane of its instance, below another operation that it would run into. */
+static void draw_op(struct lane *lanes, size_t *count, const struct scale *scale,
+                    const struct counterexample_op *op, char name) {
+    struct lane lane = make_lane(op->instance[0] != '\0' ? op->instance : "client");
+    size_t start, end;
+
+    draw_span(&lane, scale, op, name);
+    start = strcspn(lane.track, "[");
+    end = strcspn(lane.track, "]>") + 1;
+    for (size_t i = 0; i < *count; i++) {
+        size_t blank = strspn(lanes[i].track + start, " ");
+
+        if (strcmp(lanes[i].name, lane.name) != 0 || start + blank < end)
+            continue;
+        memcpy(lanes[i].track + start, lane.track + start, end - start);
+        return;
+    }
+    lanes[(*count)++] = lane;
+}
+
+static void print_lane(const struct lane *lane, int width, FILE *to) {
+    size_t length = TRACK;
+
+    while (length > 0 && lane->track[length - 1] == ' ')
+        length--;
+    fprintf(to, "      %-*s |%.*s\n", width, lane->name, (int)length, lane->track);
+}
+
+static void print_timeline(const struct round *round, const struct counterexample *example,
+                           FILE *to) {
+    const struct scale scale = scale_of(round, example);
+    struct lane lanes[LANES], database = make_lane("database");
+    size_t count = 0;
+    char span[DURATION_TEXT];
+    bool has_rows = false;
+    int width = 12; /* of the names */
+
+    if (scale.to_ns <= scale.from_ns)
+        return;
+    for (size_t i = 0; i < example->ops; i++) {
+        const struct counterexample_op *op = &example->op[i];
+        int64_t at_ns = row_ns(round, op);
+
+        if (op->sent_ns > 0)
+            draw_op(lanes, &count, &scale, op, (char)('A' + i));
+        if (at_ns > 0)
+            draw_mark(&database, column_of(&scale, at_ns), (char)('A' + i));
+        has_rows = has_rows || at_ns > 0;
+    }
+    fprintf(to, "\n      from %.6f s to %.6f s (%s): [ sent, ] answered%s\n",
+            (double)scale.from_ns / 1e9, (double)scale.to_ns / 1e9,
+            duration_text(span, scale.to_ns - scale.from_ns),
+            has_rows ? "; database: the row is written" : "");
+    for (size_t i = 0; i < count; i++)
+        if ((int)strlen(lanes[i].name) > width)
+            width = (int)strlen(lanes[i].name);
+    for (size_t i = 0; i < count; i++)
+        print_lane(&lanes[i], width, to);
+    if (has_rows)
+        print_lane(&database, width, to);
+}
+
+/* ---- rounds */
+
+static void print_anomalies(const struct verdict *verdict, FILE *to) {
+    for (int i = 0; i < ANOMALY_COUNT; i++) {
+        const struct anomaly_found *found = &verdict->found[i];
+
+        if (found->count == 0)
+            continue;
+        fprintf(to, "  %s, %" PRId64 " times: %s\n", anomaly_name((enum anomaly)i), found->count,
+                anomaly_text((enum anomaly)i));
+        for (size_t e = 0; e < found->examples; e++) {
+            fputs("    ", to);
+            table_print_wrapped(found->example[e], 6, LINE - 4, to);
+        }
+    }
+}
+
+static void print_counterexample(const struct round *round, size_t number, FILE *to) {
+    const struct counterexample *example = &round->verdict.counterexample[number];
+
+    fprintf(to, "\n  counterexample %zu of %zu: %s", number + 1, round->verdict.counterexamples,
+            anomaly_name(example->anomaly));
+    if (round->items > 1)
+        fprintf(to, ", product %s", round->products[example->item].id);
+    fputc('\n', to);
+    for (size_t i = 0; i < example->lines; i++) {
+        fputs("    ", to);
+        table_print_wrapped(example->line[i], 8, LINE - 4, to);
+    }
+    print_timeline(round, example, to);
+}
+
+static void print_bound(const struct verdict *verdict, FILE *to) {
+    if (verdict->overlapping == 0) {
+        fprintf(to, "  no violation, and no two attempts overlapped: this says nothing about "
+                    "races\n");
+        return;
+    }
+    fprintf(to,
+            "  no violation in %" PRId64 " overlapping attempts: their true rate is at most about "
+            "%.2g %% (3/n)\n",
+            verdict->overlapping,
+            verdict->overlapping > 3 ? 300.0 / (double)verdict->overlapping : 100.0);
+}
+
+static void print_round(const struct round *round, FILE *to) {
+    const struct verdict *verdict = &round->verdict;
+
+    fprintf(to, "%s, round %zu: %s\n", round->item->given, round->repeat + 1,
+            verdict_kind_name(verdict->kind));
+    for (size_t i = 0; round->products != NULL && i < round->items; i++)
+        fprintf(to, "  product %s\n", round->products[i].id);
+    print_anomalies(verdict, to);
+    for (size_t i = 0; i < verdict->reasons; i++) {
+        fputs("  inconclusive: ", to);
+        table_print_wrapped(verdict->reason[i], 4, LINE - 16, to);
+    }
+    if (verdict->kind == VERDICT_VALID)
+        print_bound(verdict, to);
+    for (size_t i = 0; i < verdict->counterexamples; i++)
+        print_counterexample(round, i, to);
+    fputc('\n', to);
+}
+
+int violations_write(const struct report *report, FILE *to) {
+    for (size_t i = 0; i < report->count; i++)
+        for (size_t r = 0; r < report->results[i].count; r++)
+            print_round(report->results[i].rounds[r], to);
+    return fflush(to) == 0 && !ferror(to) ? 0 : -1;
+}

@@ -1,0 +1,41 @@
+/* One strategy under the whole plan, once: sent, then judged. */
+#ifndef LOADGEN_ROUND_H
+#define LOADGEN_ROUND_H
+
+#include "audit.h"
+#include "ledger.h"
+#include "record.h"
+#include "strategy_list.h"
+#include "verdict.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct round {
+    const struct strategy_item *item;
+    size_t strategy; /* its place in --strategy */
+    size_t repeat;   /* 0 .. --repeat - 1 */
+    size_t items;    /* products */
+    struct product *products;
+    struct recorder *recorder; /* its records only until round_forget() */
+    struct ledger *ledgers;    /* one per product, until round_forget(); NULL when not read */
+    int64_t ledger_skew_us;    /* what to add to a ledger's time to have it on our wall clock */
+    struct verdict verdict;
+    json_t *chart;      /* what the page draws of it, or NULL (chart.h) */
+    int64_t started_us; /* wall clock at the recorder's start_ns; 0: not begun */
+    int64_t ended_us;   /* wall clock when it was judged */
+    bool is_realtime;   /* sent with real-time priority */
+    bool is_aborted;    /* by --abort-on-fail */
+    /* What the verdict was given besides the records and ledgers (verdict.h). */
+    bool is_interrupted, is_restless;
+    char problem[AUDIT_WHY]; /* why the ledgers could not be read, or "" */
+};
+
+/* Judge it from its records and ledgers. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int round_judge(struct round *round);
+/* Free the records and the ledgers, and keep the counts, the verdict and the chart. */
+void round_forget(struct round *round);
+void round_free(struct round *round);
+
+#endif

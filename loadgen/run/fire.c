@@ -1,0 +1,279 @@
+/* Sends and judges the rounds, and reports them. */
+#include "chart.h"
+#include "clock.h"
+#include "fiber.h"
+#include "punctual.h"
+#include "report.h"
+#include "run_internal.h"
+#include "settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_WAIT_MS 5000 /* wait= of a strategy that does not say it */
+#define SLACK_MS        2000 /* for a sale's own work and statements after it has its lock */
+#define WATCH_MS        250  /* between two looks at the thresholds while a round is sent */
+
+/* Each repeat begins with the next strategy, so that none is always the first. */
+static int lay_out_rounds(struct run *run) {
+    const struct strategy_list *list = &run->options->list;
+    size_t repeats = (size_t)run->options->repeat, place = 0;
+
+    run->round_count = list->count * repeats;
+    run->rounds = calloc(run->round_count, sizeof *run->rounds);
+    if (run->rounds == NULL)
+        return -1;
+    for (size_t repeat = 0; repeat < repeats; repeat++)
+        for (size_t i = 0; i < list->count; i++) {
+            size_t strategy = (repeat + i) % list->count;
+
+            run->rounds[place++] = (struct round){
+                .item = &list->items[strategy], .strategy = strategy, .repeat = repeat};
+        }
+    return 0;
+}
+
+static int prepare(struct run *run) {
+    int exit_code = 0;
+
+    if (lay_out_rounds(run) != 0 || plan_make(&run->plan, &run->options->shape) != 0)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    if (!run->options->is_unjudged)
+        exit_code = prepare_check(run);
+    for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
+        exit_code = prepare_products(run, &run->rounds[i]);
+    return exit_code;
+}
+
+/* ---- sending */
+
+static bool is_threshold_missed(const struct run *run, const struct round *round,
+                                const struct verdict *verdict) {
+    const struct threshold_list *list = &run->options->threshold_list;
+    double measured;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (!threshold_holds(&list->items[i], round->recorder, verdict, &measured))
+            return true;
+    return false;
+}
+
+static void on_watch(uv_timer_t *timer) {
+    struct run *run = timer->data;
+    struct round *round = &run->rounds[run->finished];
+
+    if (run->is_aborted || !is_threshold_missed(run, round, NULL))
+        return;
+    run->is_aborted = round->is_aborted = true;
+    live_stopping(&run->live);
+    if (run->sender != NULL)
+        sender_stop(run->sender, RUN_GRACE_MS);
+}
+
+static void start_watch(struct run *run) {
+    if (run->options->is_aborting)
+        (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
+}
+
+static void show_round(struct run *run, const struct round *round) {
+    const struct options *options = run->options;
+    const struct live_round shown = {
+        .name = round->item->given,
+        .round = run->finished + 1,
+        .rounds = run->round_count,
+        .repeat = round->repeat + 1,
+        .repeats = (size_t)options->repeat,
+        .requests = run->plan.count,
+        .span_ns = run->plan.span_ns,
+        .stock = options->is_unjudged ? -1 : options->stock * (int64_t)round->items,
+        .recorder = round->recorder,
+        .client = run->target.client,
+        .product_id = round->items == 1 && !options->is_unjudged ? round->products[0].id : NULL};
+
+    live_start(&run->live, &shown);
+}
+
+static int fail_round(struct run *run, const char *why) {
+    live_stop(&run->live);
+    return run_fail(EXIT_INTERNAL, why);
+}
+
+static int fail_requests(struct run *run) {
+    char why[128];
+
+    snprintf(why, sizeof why, "the requests of this round could not be kept: %s", strerror(errno));
+    return fail_round(run, why);
+}
+
+static int send_round(struct run *run, struct round *round) {
+    const struct options *options = run->options;
+    struct sender sender = {.loop = run->loop,
+                            .host = run->target.host,
+                            .port = run->target.port,
+                            .path = options->path,
+                            .products = round->products,
+                            .items = round->items,
+                            .plan = &run->plan,
+                            .recorder = round->recorder,
+                            .timeout_ms = (options->timeout_ns + 999999) / 1000000,
+                            .connections = (unsigned)options->connections,
+                            .max_in_flight = (size_t)options->max_in_flight};
+    int rc;
+
+    show_round(run, round);
+    run->sender = &sender;
+    run->has_begun = true;
+    start_watch(run);
+    (void)punctual_start(!options->is_ordinary);
+    rc = sender_run(&sender);
+    round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
+    round->is_realtime = punctual_stop();
+    (void)uv_timer_stop(&run->watch);
+    run->sender = NULL;
+    live_judging(&run->live);
+    return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
+}
+
+/* ---- judging */
+
+/* How long a sale under this spec may stand still, waiting for a lock. */
+static int64_t longest_wait_ms(const struct strategy_item *item) {
+    const char *option = strstr(item->spec, ",wait=");
+    char text[32];
+    int64_t ns;
+
+    if (option == NULL)
+        return DEFAULT_WAIT_MS;
+    option += strlen(",wait=");
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(option, ","), option);
+    return settings_parse_duration(text, &ns) == 0 ? ns / 1000000 : DEFAULT_WAIT_MS;
+}
+
+/* Read the ledger of each product when it has become quiet. False when one did not. */
+static bool read_ledgers(struct run *run, struct round *round) {
+    const struct options *options = run->options;
+    const int64_t still_ms = round->recorder->by_outcome[RECORD_UNKNOWN] > 0
+                                 ? longest_wait_ms(round->item) + SLACK_MS
+                                 : 0;
+    const int64_t deadline_ms = clock_now_ms() + options->drain_ns / 1000000;
+    bool is_quiet = true;
+
+    round->ledgers = calloc(round->items, sizeof *round->ledgers);
+    if (round->ledgers == NULL) {
+        snprintf(round->problem, sizeof round->problem,
+                 "the ledger could not be read: out of memory");
+        return true;
+    }
+    for (size_t i = 0; i < round->items && round->problem[0] == '\0'; i++) {
+        const struct product *product = &round->products[i];
+        char why[AUDIT_WHY];
+
+        is_quiet = auditor_wait_quiet(&run->auditor, product, still_ms, deadline_ms,
+                                      &run->is_interrupted) &&
+                   is_quiet;
+        if (auditor_read(&run->auditor, product, &round->ledgers[i], why, sizeof why) != 0)
+            snprintf(round->problem, sizeof round->problem, "%s", why);
+    }
+    if (round->problem[0] == '\0' && auditor_skew(&run->auditor, &round->ledger_skew_us) != 0)
+        round->ledger_skew_us = 0; /* for pictures alone: not worth a verdict */
+    return is_quiet;
+}
+
+static int judge(struct run *run, struct round *round) {
+    if (!run->options->is_unjudged) {
+        bool is_quiet = read_ledgers(run, round);
+
+        round->is_restless = !is_quiet && round->recorder->by_outcome[RECORD_UNKNOWN] > 0;
+    }
+    round->is_interrupted = run->is_interrupted;
+    if (round_judge(round) != 0)
+        return fail_round(run, "out of memory");
+    round->ended_us = clock_wall_us();
+    live_stop(&run->live);
+    return 0;
+}
+
+/* The evidence of a judged round goes to disk and to the page, and out of memory. */
+static int keep_round(struct run *run, struct round *round) {
+    char why[RESULTS_WHY];
+    int rc = folder_add(&run->folder, round, why, sizeof why);
+
+    round->chart = chart_make(round);
+    round_forget(round);
+    return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, why);
+}
+
+static int run_round(struct run *run, struct round *round) {
+    int exit_code;
+
+    round->recorder =
+        recorder_make_long(run->plan.count, run->folder.path[0] != '\0' ? run->folder.path : NULL);
+    if (round->recorder == NULL)
+        return fail_requests(run);
+    exit_code = send_round(run, round);
+    if (exit_code == 0 && recorder_seal(round->recorder) != 0)
+        exit_code = fail_requests(run);
+    if (exit_code == 0)
+        exit_code = judge(run, round);
+    if (exit_code != 0)
+        return exit_code;
+    run->finished++; /* it is reported even when it cannot be kept */
+    if (run->options->is_aborting && is_threshold_missed(run, round, &round->verdict))
+        run->is_aborted = true;
+    return keep_round(run, round);
+}
+
+/* ---- reporting */
+
+/* To the results folder first: what is printed names it. */
+static int write_report(struct run *run, const struct report *report) {
+    int exit_code = report->exit_code;
+    char why[RESULTS_WHY];
+
+    if (folder_write(&run->folder, report, why, sizeof why) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, why);
+    if (report_print(report, run->to) == 0)
+        return exit_code;
+    fprintf(stderr, "loadgen: the report could not be written: %s\n", strerror(errno));
+    if (run->to != stdout)
+        (void)!report_print(report, stdout);
+    return EXIT_INTERNAL;
+}
+
+/* `exit_code` is not 0 when a later round failed: the program ends with it, and so says the report.
+ */
+static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
+    struct report report;
+
+    if (report_make(&report, run->options, run->rounds, run->finished) == 0) {
+        report.exit_code = exit_code != 0 ? exit_code : report.exit_code;
+        report.started_us = started_us;
+        report.ended_us = run->rounds[run->finished - 1].ended_us;
+        report.postgres_version = run->auditor.postgres_version;
+        report.folder = run->folder.path[0] != '\0' ? run->folder.path : NULL;
+        exit_code = write_report(run, &report);
+    } else {
+        exit_code = run_fail(EXIT_INTERNAL, "out of memory");
+    }
+    report_free(&report);
+    return exit_code;
+}
+
+int fire(struct run *run) {
+    const int64_t started_us = clock_wall_us();
+    char why[RESULTS_WHY];
+    int exit_code = 0;
+
+    if (folder_open(&run->folder, run->options, started_us, why, sizeof why) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, why);
+    else
+        exit_code = prepare(run);
+    for (size_t i = 0;
+         i < run->round_count && exit_code == 0 && !run->is_interrupted && !run->is_aborted; i++)
+        exit_code = run_round(run, &run->rounds[i]);
+    if (run->finished > 0)
+        exit_code = report_rounds(run, started_us, exit_code);
+    folder_close(&run->folder);
+    return exit_code;
+}

@@ -1,0 +1,91 @@
+/* Before the first round: what the target knows, and the products.
+ *
+ * All products are made and shown to the target before the first round, so that a spec that the
+ * target does not take stops the run while it has cost nothing. */
+#include "run_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int exit_of_target(enum target_result result) {
+    return result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE;
+}
+
+static const char *text_of(const json_t *strategies, size_t i, const char *key) {
+    const char *text = json_string_value(json_object_get(json_array_get(strategies, i), key));
+
+    return text != NULL ? text : "?";
+}
+
+static bool is_known(const json_t *strategies, const char *name) {
+    for (size_t i = 0; i < json_array_size(strategies); i++) {
+        if (strcmp(text_of(strategies, i, "name"), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int refuse_strategy(const json_t *strategies, const char *name) {
+    fprintf(stderr, "loadgen: there is no strategy \"%s\"; the target knows:", name);
+    for (size_t i = 0; i < json_array_size(strategies); i++)
+        fprintf(stderr, " %s", text_of(strategies, i, "name"));
+    fprintf(stderr, "\n");
+    return EXIT_USAGE;
+}
+
+int prepare_check(struct run *run) {
+    const struct strategy_list *list = &run->options->list;
+    json_t *strategies = NULL;
+    char why[TARGET_WHY];
+    int exit_code = 0;
+    enum target_result result = target_strategies(&run->target, &strategies, why, sizeof why);
+
+    if (result != TARGET_OK)
+        return run_fail(exit_of_target(result), why);
+    for (size_t i = 0; i < list->count && exit_code == 0; i++) {
+        if (!is_known(strategies, list->items[i].name))
+            exit_code = refuse_strategy(strategies, list->items[i].name);
+    }
+    json_decref(strategies);
+    return exit_code;
+}
+
+static int make_product(struct run *run, const struct round *round, struct product *product) {
+    const struct options *options = run->options;
+    char why[TARGET_WHY];
+    enum target_result result;
+
+    if (auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
+                       options->stock, round->item->spec, product, why, sizeof why) != 0)
+        return run_fail(EXIT_UNREACHABLE, why);
+    result = target_meet_product(&run->target, product->id, why, sizeof why);
+    return result == TARGET_OK ? 0 : run_fail(exit_of_target(result), why);
+}
+
+int prepare_products(struct run *run, struct round *round) {
+    int exit_code = 0;
+
+    round->items = (size_t)run->options->items;
+    round->products = calloc(round->items, sizeof *round->products);
+    if (round->products == NULL)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    for (size_t i = 0; i < round->items && exit_code == 0 && !run->options->is_unjudged; i++)
+        exit_code = make_product(run, round, &round->products[i]);
+    return exit_code;
+}
+
+int prepare_list(struct run *run) {
+    json_t *strategies = NULL;
+    char why[TARGET_WHY];
+    enum target_result result = target_strategies(&run->target, &strategies, why, sizeof why);
+
+    if (result != TARGET_OK)
+        return run_fail(exit_of_target(result), why);
+    for (size_t i = 0; i < json_array_size(strategies); i++)
+        fprintf(run->to, "%-16s %s\n%-16s promises: %s\n", text_of(strategies, i, "name"),
+                text_of(strategies, i, "summary"), "", text_of(strategies, i, "promise"));
+    json_decref(strategies);
+    return fflush(run->to) == 0 && !ferror(run->to)
+               ? 0
+               : run_fail(EXIT_INTERNAL, "the output could not be written");
+}

@@ -1,0 +1,153 @@
+/* Conducts a run, in one fiber: opens the target and the databases, does what was asked for, and
+ * closes everything. */
+#include "run.h"
+
+#include "commands.h"
+#include "fiber.h"
+#include "run_internal.h"
+#include "serve.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int run_fail(int exit_code, const char *why) {
+    fprintf(stderr, "loadgen: %s\n", why);
+    return exit_code;
+}
+
+static int open_all(struct run *run) {
+    const struct options *options = run->options;
+    char why[TARGET_WHY];
+
+    if (target_open(&run->target, run->loop, options->target, why, sizeof why) != 0)
+        return run_fail(EXIT_USAGE, why);
+    if (options->is_listing || options->is_unjudged)
+        return 0;
+    if (auditor_open(&run->auditor, run->loop, options->inventory_db,
+                     options->command == COMMAND_CREATE ? NULL : options->orders_db, why,
+                     sizeof why) != 0)
+        return run_fail(EXIT_UNREACHABLE, why);
+    return 0;
+}
+
+static int create(struct run *run) {
+    struct round round = {.item = &run->options->list.items[0]};
+    int exit_code = prepare_check(run);
+
+    if (exit_code == 0)
+        exit_code = prepare_products(run, &round);
+    for (size_t i = 0; i < round.items && exit_code == 0; i++)
+        fprintf(run->to, "%s\n", round.products[i].id);
+    round_free(&round);
+    if (exit_code == 0 && (fflush(run->to) != 0 || ferror(run->to)))
+        exit_code = run_fail(EXIT_INTERNAL, "the output could not be written");
+    return exit_code;
+}
+
+static void free_rounds(struct run *run) {
+    for (size_t i = 0; i < run->round_count; i++)
+        round_free(&run->rounds[i]);
+    free(run->rounds);
+    plan_free(&run->plan);
+}
+
+/* Once its handle is closed, a signal would kill: but all is said, and the exit code is settled. */
+static void close_signals(struct run *run) {
+    sigset_t both;
+
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &both, NULL);
+    uv_close((uv_handle_t *)&run->interrupt, NULL);
+    uv_close((uv_handle_t *)&run->terminate, NULL);
+}
+
+static void conduct(void *arg) {
+    struct run *run = arg;
+
+    run->exit_code = open_all(run);
+    if (run->exit_code == 0) {
+        if (run->options->is_listing)
+            run->exit_code = prepare_list(run);
+        else
+            run->exit_code = run->options->command == COMMAND_CREATE ? create(run) : fire(run);
+    }
+    free_rounds(run);
+    auditor_close(&run->auditor);
+    target_close(&run->target);
+    live_close(&run->live);
+    uv_close((uv_handle_t *)&run->watch, NULL);
+    close_signals(run);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    static const char told[] =
+        "loadgen: interrupted: judging what there is; once more to stop at once\n";
+    struct run *run = handle->data;
+
+    (void)number;
+    /* Before the first request there is nothing to print, and waits of up to 20 s may be ahead. */
+    if (run->is_interrupted || !run->has_begun) {
+        live_stop(&run->live);
+        folder_close(&run->folder);
+        _exit(EXIT_INTERRUPTED);
+    }
+    run->is_interrupted = true;
+    run->auditor.query_ms = RUN_GRACE_MS;
+    live_say(&run->live, told);
+    live_stopping(&run->live);
+    if (run->sender != NULL)
+        sender_stop(run->sender, RUN_GRACE_MS);
+}
+
+static void watch_signal(struct run *run, uv_signal_t *handle, int number) {
+    handle->data = run;
+    (void)uv_signal_init(run->loop, handle);
+    (void)uv_signal_start(handle, on_signal, number);
+    uv_unref((uv_handle_t *)handle);
+}
+
+static int run_against_target(uv_loop_t *loop, const struct options *options, FILE *to) {
+    struct run run = {.loop = loop, .options = options, .to = to, .exit_code = EXIT_INTERNAL};
+
+    live_init(&run.live, loop, !options->is_quiet, options->is_plain);
+    (void)uv_timer_init(loop, &run.watch);
+    run.watch.data = &run;
+    watch_signal(&run, &run.interrupt, SIGINT);
+    watch_signal(&run, &run.terminate, SIGTERM);
+    if (fiber_start(conduct, &run) != 0)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    return run.exit_code;
+}
+
+static int dry_run(const struct options *options, FILE *to) {
+    struct plan plan;
+    int rc;
+
+    if (plan_make(&plan, &options->shape) != 0)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    rc = plan_print(&plan, &options->shape, strcmp(options->output_format, "json") == 0, to);
+    plan_free(&plan);
+    return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, "the output could not be written");
+}
+
+int run(uv_loop_t *loop, const struct options *options, FILE *to) {
+    switch (options->command) {
+    case COMMAND_CHECK:
+        return command_check(options, to);
+    case COMMAND_DIFF:
+        return command_diff(options, to);
+    case COMMAND_REPORT:
+        return command_report(options, to);
+    case COMMAND_SERVE:
+        return serve(loop, options, to);
+    case COMMAND_FIRE:
+    case COMMAND_CREATE:
+        break;
+    }
+    return options->is_dry ? dry_run(options, to) : run_against_target(loop, options, to);
+}

@@ -1,0 +1,382 @@
+/* The open loop on a timerfd.
+ *
+ * libuv's own timers count in milliseconds; the timerfd is armed with the absolute nanosecond of
+ * the next planned request, and being a file descriptor it wakes the loop's epoll at once. For a
+ * moment that is nearer than that takes, the loop turns without waiting. */
+#include "sender.h"
+
+#include "clock.h"
+#include "http_client.h"
+#include "punctual.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define LEAD_NS 20000000 /* between the decision to start and the first planned request */
+#define BURST   64       /* requests sent before answers are looked at again */
+#define NEAR_NS 30000    /* to arm the timer, sleep and wake up takes about as long */
+
+/* Connections that are opened at a time once the sending has begun: it takes longer than to send,
+ * and a server that lags is not to be buried under new ones. */
+#define OPENING        16
+
+#define WARM_NS        50000000
+#define WARM_MOST      4096
+#define WARM_WITHIN_MS 1000
+
+static const char header_lines[] = "Content-Type: application/json\r\n"
+                                   "Idempotency-Key: 00000000-0000-0000-0000-000000000000\r\n";
+
+#define KEY_PLACE (sizeof header_lines - sizeof "00000000-0000-0000-0000-000000000000\r\n")
+
+struct sender_body {
+    size_t length;
+    char text[UUID_TEXT + sizeof "{\"product_id\":\"\"}"];
+};
+
+/* The keys of the arrivals that may still be repeated, by number, in a ring. */
+struct sender_key {
+    char text[UUID_TEXT];
+};
+
+/* One request in flight. */
+struct sender_slot {
+    struct http_call call;
+    struct sender *sender;
+    struct record record;
+    struct sender_slot *next;
+    char headers[sizeof header_lines];
+};
+
+static void on_client_closed(void *data) {
+    struct sender *sender = data;
+
+    if (--sender->open_handles == 0)
+        fiber_event_set(&sender->finished);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    on_client_closed(handle->data);
+}
+
+static void close_client(struct sender *sender) {
+    if (sender->is_closing)
+        return;
+    sender->is_closing = true;
+    http_client_close(sender->client, on_client_closed, sender);
+}
+
+static void maybe_finished(struct sender *sender) {
+    if (sender->in_flight > 0 || (sender->next < sender->plan->count && !sender->is_stopped))
+        return;
+    if (uv_is_closing((uv_handle_t *)&sender->poll))
+        return;
+    uv_close((uv_handle_t *)&sender->poll, on_handle_closed);
+    uv_close((uv_handle_t *)&sender->prepare, on_handle_closed);
+    uv_close((uv_handle_t *)&sender->near, on_handle_closed);
+    uv_close((uv_handle_t *)&sender->cut_timer, on_handle_closed);
+    close_client(sender);
+}
+
+static int64_t due_ns(const struct sender *sender) {
+    return sender->recorder->start_ns + sender->plan->arrivals[sender->next].due_ns;
+}
+
+static bool is_due(const struct sender *sender, int64_t now_ns) {
+    return sender->next < sender->plan->count && !sender->is_stopped && due_ns(sender) <= now_ns;
+}
+
+static bool is_full(const struct sender *sender) {
+    return sender->max_in_flight > 0 && sender->in_flight >= sender->max_in_flight;
+}
+
+/* Begin the record of the next arrival: with a key of its own, or that of the one it repeats. */
+static const struct arrival *begin_next(struct sender *sender, struct record *record) {
+    const size_t number = sender->next++;
+    const struct arrival *arrival = &sender->plan->arrivals[number];
+    const char *key = NULL;
+
+    if (arrival->repeats != number)
+        key = sender->keys[arrival->repeats % sender->key_count].text;
+    recorder_begin(sender->recorder, record, arrival->due_ns, key);
+    record->item = arrival->item;
+    if (sender->key_count > 0)
+        memcpy(sender->keys[number % sender->key_count].text, record->key, sizeof record->key);
+    return arrival;
+}
+
+static void leave_unsent(struct sender *sender) {
+    struct record unsent;
+
+    (void)begin_next(sender, &unsent);
+    recorder_unsent(sender->recorder, &unsent);
+}
+
+static void on_answer(struct http_call *call);
+
+static void send_next(struct sender *sender, int64_t now_ns) {
+    struct sender_slot *slot = sender->free_slots;
+    const struct sender_body *body;
+
+    if (slot == NULL) {
+        leave_unsent(sender);
+        return;
+    }
+    sender->free_slots = slot->next;
+    body = &sender->bodies[begin_next(sender, &slot->record)->item];
+    memcpy(slot->headers + KEY_PLACE, slot->record.key, UUID_TEXT - 1);
+    slot->call = (struct http_call){.method = "POST",
+                                    .target = sender->path,
+                                    .headers = slot->headers,
+                                    .body = body->text,
+                                    .body_length = body->length,
+                                    .deadline_ms = now_ns / 1000000 + sender->timeout_ms,
+                                    .data = slot,
+                                    .want_header = "Server-Timing"};
+    sender->in_flight++;
+    http_client_call(sender->client, &slot->call, on_answer);
+}
+
+/* At --max-in-flight what is due waits, in order, for answers. */
+static void send_due(struct sender *sender) {
+    for (int sent = 0; sent < BURST; sent++) {
+        int64_t now = clock_now_ns();
+
+        punctual_rest(now);
+        if (!is_due(sender, now)) {
+            sender->is_held = false;
+            break;
+        }
+        if (is_full(sender)) {
+            sender->is_held = true;
+            break;
+        }
+        sender->recorder->late_launches += sender->is_held;
+        send_next(sender, now);
+    }
+    maybe_finished(sender);
+}
+
+static void on_due(uv_poll_t *poll, int status, int events) {
+    struct sender *sender = poll->data;
+
+    (void)status;
+    (void)events;
+    if (!uv_is_active((uv_handle_t *)&sender->near)) /* or else it has been set for the past */
+        send_due(sender);
+}
+
+static void on_near(uv_idle_t *near) {
+    send_due(near->data);
+}
+
+/* Before the loop waits: for the next planned moment, unless answers alone are waited for. To set
+ * the timer again takes back that it fired. */
+static void on_prepare(uv_prepare_t *prepare) {
+    struct sender *sender = prepare->data;
+    bool is_waiting = !sender->is_held && !sender->is_stopped && sender->next < sender->plan->count;
+    int64_t at = is_waiting ? due_ns(sender) : 0;
+    struct itimerspec when = {.it_value = {at / 1000000000, at % 1000000000}};
+
+    if (is_waiting && at - clock_now_ns() < NEAR_NS) {
+        (void)uv_idle_start(&sender->near, on_near);
+        return;
+    }
+    (void)uv_idle_stop(&sender->near);
+    if (at == sender->armed_ns)
+        return;
+    sender->armed_ns = at;
+    (void)timerfd_settime(sender->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* Answers come in heaps; what falls due meanwhile does not wait for the last of them. */
+static void on_answer(struct http_call *call) {
+    struct sender_slot *slot = call->data;
+    struct sender *sender = slot->sender;
+
+    recorder_end(sender->recorder, &slot->record, call);
+    slot->next = sender->free_slots;
+    sender->free_slots = slot;
+    sender->in_flight--;
+    send_due(sender);
+}
+
+/* How far back a repeat reaches at most: the length of the ring, as it reads before it writes. */
+static size_t longest_reach(const struct plan *plan) {
+    size_t reach = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        if (i - plan->arrivals[i].repeats > reach)
+            reach = i - plan->arrivals[i].repeats;
+    return reach;
+}
+
+static int make_keys(struct sender *sender) {
+    sender->key_count = longest_reach(sender->plan);
+    sender->keys = calloc(sender->key_count + 1, sizeof *sender->keys);
+    return sender->keys != NULL ? 0 : UV_ENOMEM;
+}
+
+static int make_bodies(struct sender *sender) {
+    sender->bodies = calloc(sender->items + 1, sizeof *sender->bodies);
+    if (sender->bodies == NULL)
+        return UV_ENOMEM;
+    for (size_t i = 0; i < sender->items; i++) {
+        struct sender_body *body = &sender->bodies[i];
+
+        body->length = (size_t)snprintf(body->text, sizeof body->text, "{\"product_id\":\"%s\"}",
+                                        sender->products[i].id);
+    }
+    return 0;
+}
+
+static int make_slots(struct sender *sender) {
+    size_t count = 2 * (size_t)sender->connections;
+
+    if (count > sender->plan->count)
+        count = sender->plan->count;
+    sender->slots = calloc(count, sizeof *sender->slots);
+    if (sender->slots == NULL)
+        return UV_ENOMEM;
+    for (size_t i = count; i-- > 0;) {
+        sender->slots[i].sender = sender;
+        memcpy(sender->slots[i].headers, header_lines, sizeof header_lines);
+        sender->slots[i].next = sender->free_slots;
+        sender->free_slots = &sender->slots[i];
+    }
+    return 0;
+}
+
+static int open_client(struct sender *sender) {
+    struct http_client_options options = {.host = sender->host,
+                                          .port = sender->port,
+                                          .connections = sender->connections,
+                                          .opening = OPENING,
+                                          .queue = 2 * sender->connections,
+                                          .connect_timeout_ms = (uint64_t)sender->timeout_ms};
+
+    return http_client_open(&sender->client, sender->loop, &options);
+}
+
+/* The handles are closed by maybe_finished() from here on. */
+static int start_timer(struct sender *sender) {
+    int rc;
+
+    rc = uv_poll_init(sender->loop, &sender->poll, sender->timer_fd);
+    if (rc != 0)
+        return rc;
+    sender->poll.data = sender;
+    sender->prepare.data = sender;
+    sender->near.data = sender;
+    sender->cut_timer.data = sender;
+    (void)uv_prepare_init(sender->loop, &sender->prepare); /* as is all but the last: cannot fail */
+    (void)uv_idle_init(sender->loop, &sender->near);
+    (void)uv_timer_init(sender->loop, &sender->cut_timer);
+    sender->open_handles = 5; /* the client is the fifth */
+    sender->recorder->start_ns = clock_now_ns() + LEAD_NS;
+    (void)uv_prepare_start(&sender->prepare, on_prepare);
+    return uv_poll_start(&sender->poll, UV_READABLE, on_due);
+}
+
+/* The most arrivals within WARM_NS: a server that takes that long has so many under way. */
+static size_t most_at_once(const struct plan *plan) {
+    size_t first = 0, most = 0;
+
+    for (size_t i = 0; i < plan->count; i++) {
+        while (plan->arrivals[i].due_ns - plan->arrivals[first].due_ns > WARM_NS)
+            first++;
+        if (i - first + 1 > most)
+            most = i - first + 1;
+    }
+    return most;
+}
+
+/* To open a connection costs more than to send a request, on both sides: opened on demand, by the
+ * first requests all at once, they would make these late, and so ask for yet more connections. */
+static void warm_up(struct sender *sender) {
+    const int64_t deadline_ms = clock_now_ms() + WARM_WITHIN_MS;
+    struct http_client_stats stats;
+    size_t count = most_at_once(sender->plan);
+
+    if (count > WARM_MOST)
+        count = WARM_MOST;
+    if (sender->max_in_flight > 0 && count > sender->max_in_flight)
+        count = sender->max_in_flight;
+    http_client_warm(sender->client, (unsigned)count);
+    http_client_stats(sender->client, &stats);
+    while (stats.idle < stats.connections && !sender->is_stopped && clock_now_ms() < deadline_ms) {
+        fiber_sleep(sender->loop, 1);
+        http_client_stats(sender->client, &stats);
+    }
+}
+
+static int start(struct sender *sender) {
+    int rc = make_keys(sender);
+
+    if (rc == 0)
+        rc = make_bodies(sender);
+    if (rc == 0)
+        rc = make_slots(sender);
+    if (rc != 0)
+        return rc;
+    sender->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (sender->timer_fd < 0)
+        return UV_EMFILE;
+    rc = open_client(sender);
+    if (rc != 0)
+        return rc;
+    warm_up(sender);
+    rc = start_timer(sender);
+    if (rc == 0) {
+        maybe_finished(sender); /* stopped while it warmed up */
+        return 0;
+    }
+    if (sender->open_handles == 0) { /* no poll handle: the client alone is to be closed */
+        sender->open_handles = 1;
+        close_client(sender);
+    } else {
+        sender->is_stopped = true;
+        maybe_finished(sender);
+    }
+    fiber_event_wait(&sender->finished);
+    return rc;
+}
+
+static void on_cut(uv_timer_t *timer) {
+    close_client(timer->data);
+}
+
+void sender_stop(struct sender *sender, uint64_t grace_ms) {
+    if (sender->is_stopped)
+        return;
+    if (sender->open_handles == 0) { /* not begun: nothing is due; or over */
+        sender->is_stopped = true;
+        return;
+    }
+    while (is_due(sender, clock_now_ns()))
+        leave_unsent(sender);
+    sender->is_stopped = true;
+    maybe_finished(sender);
+    if (!sender->is_closing)
+        (void)uv_timer_start(&sender->cut_timer, on_cut, grace_ms, 0);
+}
+
+int sender_run(struct sender *sender) {
+    int rc;
+
+    sender->timer_fd = -1;
+    if (sender->plan->count == 0)
+        return 0;
+    rc = start(sender);
+    if (rc == 0)
+        fiber_event_wait(&sender->finished);
+    if (sender->timer_fd >= 0)
+        (void)close(sender->timer_fd);
+    free(sender->slots);
+    free(sender->bodies);
+    free(sender->keys);
+    return rc;
+}

@@ -1,0 +1,172 @@
+/* loadgen serve: the results folders in a browser, read-only. */
+#include "serve.h"
+
+#include "exit_code.h"
+#include "serve_files.h"
+#include "serve_index.h"
+#include "service.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define DRAIN_MS 1000
+
+struct viewer {
+    const char *root;
+    const char *listen;
+    FILE *to;
+};
+
+/* The list has no script. A report is one file with its scripts and styles in it, and needs nothing
+ * from elsewhere; it may be another's, so its scripts run as those of a site of its own, which can
+ * read no other run. */
+#define POLICY                                                                                     \
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "        \
+    "form-action 'none'; frame-ancestors 'none'"
+static const char index_policy[] = POLICY;
+static const char file_policy[] =
+    POLICY "; script-src 'unsafe-inline'; font-src data:; sandbox allow-scripts allow-modals";
+
+static void add_headers(struct http_exchange *exchange, const char *policy) {
+    http_reply_header(exchange, "Content-Security-Policy", policy);
+    http_reply_header(exchange, "X-Content-Type-Options", "nosniff");
+    http_reply_header(exchange, "Referrer-Policy", "no-referrer");
+    http_reply_header(exchange, "Cross-Origin-Resource-Policy", "same-origin");
+    http_reply_header(exchange, "Cache-Control", "no-store");
+}
+
+static bool is_address(const char *text) {
+    unsigned char address[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+/* A page of another site can have its own name lead to this address, and would then be let read
+ * what we reply; it cannot change the name that its requests carry. */
+static bool is_asked_by_address(const struct http_exchange *exchange) {
+    const char *header = http_header(exchange, "Host");
+    char host[256];
+
+    if (header == NULL) /* HTTP/1.0, which no browser speaks */
+        return true;
+    if (header[0] == '[')
+        snprintf(host, sizeof host, "%.*s", (int)strcspn(header + 1, "]"), header + 1);
+    else
+        snprintf(host, sizeof host, "%.*s", (int)strcspn(header, ":"), header);
+    return is_address(host) || strcasecmp(host, "localhost") == 0;
+}
+
+static bool refuse_stranger(struct http_exchange *exchange, const char *policy) {
+    add_headers(exchange, policy);
+    if (is_asked_by_address(exchange))
+        return false;
+    http_reply_error(exchange, 403, "forbidden_host",
+                     "ask by an address, such as 127.0.0.1, or by the name localhost");
+    return true;
+}
+
+static void on_index(struct http_exchange *exchange, void *data) {
+    const struct viewer *viewer = data;
+    const char *from = http_query_param(exchange, "from");
+    char *page = NULL;
+    size_t length;
+    FILE *to;
+    int rc = -1;
+
+    if (refuse_stranger(exchange, index_policy))
+        return;
+    to = open_memstream(&page, &length);
+    if (to != NULL) {
+        rc = serve_index(viewer->root, from != NULL ? strtoul(from, NULL, 10) : 0, to);
+        if (fclose(to) != 0)
+            rc = -1;
+    }
+    if (rc == 0)
+        http_reply(exchange, 200, "text/html; charset=utf-8", page, length);
+    else
+        http_reply_error(exchange, 500, "out_of_memory", "there is no memory for the page");
+    free(page);
+}
+
+static void on_file(struct http_exchange *exchange, void *data) {
+    const struct viewer *viewer = data;
+    const char *folder = http_path_param(exchange, "folder");
+    const struct serve_file *file = serve_file_named(http_path_param(exchange, "file"));
+    char *bytes = NULL;
+    size_t length = 0;
+    int rc;
+
+    if (refuse_stranger(exchange, file_policy))
+        return;
+    rc = file == NULL
+             ? -ENOENT
+             : serve_read(viewer->root, folder, file->name, SERVE_FILE_MAX, &bytes, &length);
+    if (rc == 0)
+        http_reply(exchange, 200, file->content_type, bytes, length);
+    else if (rc == -EFBIG)
+        http_reply_error(exchange, 403, "too_large",
+                         "over %d MB: open %s in the results folder instead",
+                         SERVE_FILE_MAX / (1024 * 1024), file->name);
+    else if (rc == -ENOMEM || rc == -EACCES || rc == -EIO || rc == -EMFILE)
+        http_reply_error(exchange, 500, "unreadable", "the file cannot be read: %s", strerror(-rc));
+    else
+        http_reply_error(exchange, 404, "not_found", "no results folder has such a file");
+    free(bytes);
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/", on_index},
+    {"GET", "/runs/{folder}/{file}", on_file},
+    {NULL, NULL, NULL},
+};
+
+static void on_listening(void *data, int port) {
+    const struct viewer *viewer = data;
+    bool is_ipv6 = strchr(viewer->listen, ':') != NULL;
+
+    fprintf(viewer->to, "listening on http://%s%s%s:%d/ ; Ctrl-C ends\n", is_ipv6 ? "[" : "",
+            viewer->listen, is_ipv6 ? "]" : "", port);
+    (void)fflush(viewer->to);
+}
+
+static int check_root(const char *root) {
+    char run[4096];
+    struct stat status;
+
+    if (stat(root, &status) != 0 || !S_ISDIR(status.st_mode)) {
+        fprintf(stderr,
+                "loadgen: %s is no folder of results: name another, or run loadgen, which makes "
+                "it\n",
+                root);
+        return EXIT_USAGE;
+    }
+    snprintf(run, sizeof run, "%s/summary.json", root);
+    if (stat(run, &status) == 0) {
+        fprintf(stderr, "loadgen: %s is a single run: name the folder that it is in\n", root);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+int serve(uv_loop_t *loop, const struct options *options, FILE *to) {
+    struct viewer viewer = {.root = options->argument_count > 0 ? options->arguments[0]
+                                                                : options->results,
+                            .listen = options->listen,
+                            .to = to};
+    const struct service service = {.name = "loadgen",
+                                    .listen = options->listen,
+                                    .port = (int)options->port,
+                                    .routes = routes,
+                                    .data = &viewer,
+                                    .drain_ms = DRAIN_MS,
+                                    .on_listening = on_listening};
+    int exit_code = check_root(viewer.root);
+
+    if (exit_code != 0)
+        return exit_code;
+    return service_run(loop, &service) == 0 ? 0 : EXIT_UNREACHABLE;
+}

@@ -1,0 +1,345 @@
+/* Lists the runs as HTML; all that it prints of them is escaped, cut, and bounded. */
+#include "serve_index.h"
+
+#include "duration.h"
+#include "serve_files.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUMMARY_MAX    (8 * 1024 * 1024)
+#define SUMMARY_DEPTH  32 /* the parser recurses, on a small stack */
+#define STRATEGIES_MAX 100
+#define ANOMALIES_MAX  20
+#define TEXT_MAX       2000
+
+static const char head[] =
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+    "<link rel=\"icon\" href=\"data:,\">\n<title>Runs</title>\n<style>\n"
+    ":root{--back:#f6f7f9;--card:#fff;--text:#1b2430;--dim:#5b6675;--line:#d8dde4;--link:#0b57a4;"
+    "--good:#0b62b8;--good-back:#e3effb;--bad:#b8145c;--bad-back:#fde6ef;--open:#8f5300;"
+    "--open-back:#fff0d9;--none-back:#eceff3}\n"
+    "@media(prefers-color-scheme:dark){:root{--back:#12161c;--card:#1b212a;--text:#e6eaf0;"
+    "--dim:#a3aebc;--line:#343d4a;--link:#7cbcff;--good:#7cbcff;--good-back:#16324f;--bad:#ff86b5;"
+    "--bad-back:#4a1930;--open:#ffc061;--open-back:#46300d;--none-back:#2a323d}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;max-width:64rem;padding:1rem;background:var(--back);color:var(--text);"
+    "font:16px/1.5 system-ui,sans-serif}\n"
+    "h1{font-size:1.5rem;margin:.5rem 0 0}h2{font-size:1.1rem;margin:0;overflow-wrap:anywhere}\n"
+    "p{margin:.3rem 0}.dim{color:var(--dim);font-size:.9rem;overflow-wrap:anywhere}\n"
+    "a{color:var(--link)}a:focus-visible{outline:2px solid var(--link);outline-offset:2px}\n"
+    "article{background:var(--card);border:1px solid var(--line);border-radius:8px;"
+    "padding:.9rem 1rem;margin:1rem 0}\n"
+    "pre{margin:.5rem 0;padding:.4rem .6rem;white-space:pre-wrap;overflow-wrap:anywhere;"
+    "background:var(--back);"
+    "border-radius:4px;font-size:.85rem}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.95rem}\n"
+    "th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line)}\n"
+    "th{color:var(--dim);font-weight:normal;font-size:.85rem}\n"
+    ".number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
+    ".verdict{display:inline-block;padding:0 .5rem;border-radius:4px;font-weight:600;"
+    "font-size:.85rem;color:var(--dim);background:var(--none-back)}\n"
+    ".VALID{color:var(--good);background:var(--good-back)}.VALID::before{content:\"\\2713  \"}\n"
+    ".VIOLATED{color:var(--bad);background:var(--bad-back)}.VIOLATED::before{content:\"\\2717  "
+    "\"}\n"
+    ".INCONCLUSIVE{color:var(--open);background:var(--open-back)}"
+    ".INCONCLUSIVE::before{content:\"? \"}\n"
+    "td span{white-space:nowrap}.files "
+    "a{margin-right:.9rem;white-space:nowrap}.error{color:var(--bad);font-weight:600}\n"
+    "@media(max-width:40rem){body{padding:.6rem}article{padding:.7rem}"
+    "th,td{padding-right:.4rem}table{font-size:.85rem}}\n"
+    "</style>\n</head>\n<body>\n<h1>Runs</h1>\n";
+
+static void text(FILE *to, const char *at) {
+    for (size_t i = 0; at != NULL && at[i] != '\0'; i++) {
+        if (i >= TEXT_MAX && ((unsigned char)at[i] & 0xc0) != 0x80) {
+            fputs(" ...", to);
+            return;
+        }
+        switch (at[i]) {
+        case '<':
+            fputs("&lt;", to);
+            break;
+        case '>':
+            fputs("&gt;", to);
+            break;
+        case '&':
+            fputs("&amp;", to);
+            break;
+        case '"':
+            fputs("&quot;", to);
+            break;
+        case '\'':
+            fputs("&#39;", to);
+            break;
+        default:
+            fputc(at[i], to);
+        }
+    }
+}
+
+static const char *string_of(const json_t *object, const char *key) {
+    const char *value = json_string_value(json_object_get(object, key));
+
+    return value != NULL ? value : "";
+}
+
+static bool is_shallow(const char *json) {
+    int depth = 0;
+    bool is_string = false;
+
+    for (; *json != '\0'; json++) {
+        if (is_string && *json == '\\' && json[1] != '\0')
+            json++;
+        else if (*json == '"')
+            is_string = !is_string;
+        else if (!is_string && (*json == '{' || *json == '['))
+            depth++;
+        else if (!is_string && (*json == '}' || *json == ']'))
+            depth--;
+        if (depth > SUMMARY_DEPTH)
+            return false;
+    }
+    return true;
+}
+
+/* The summary of a run, a new reference; or NULL, and `why` says why not. */
+static json_t *load(const char *root, const char *folder, char *why, size_t why_size) {
+    static const char file[] = "summary.json";
+    json_error_t error = {.line = -1};
+    json_t *json = NULL;
+    char *bytes;
+    size_t length;
+    int rc = serve_read(root, folder, file, SUMMARY_MAX, &bytes, &length);
+
+    if (rc == -ENOENT)
+        snprintf(why, why_size, "no %s: the run goes on, or ended early", file);
+    else if (rc != 0)
+        snprintf(why, why_size, "%s cannot be read: %s", file, strerror(-rc));
+    else if (!is_shallow(bytes))
+        snprintf(why, why_size, "%s is broken: nested too deeply", file);
+    else if ((json = json_loadb(bytes, length, 0, &error)) == NULL)
+        snprintf(why, why_size, "%s is broken: line %d: %s", file, error.line, error.text);
+    else if (!json_is_object(json) || !json_is_array(json_object_get(json, "strategies")))
+        snprintf(why, why_size, "%s is broken: it lists no strategies", file);
+    else
+        why[0] = '\0';
+    free(bytes);
+    if (why[0] != '\0') {
+        json_decref(json);
+        json = NULL;
+    }
+    return json;
+}
+
+/* Only words that we give: what the style knows. */
+static void print_verdict(const char *verdict, FILE *to) {
+    static const char *const words[] = {"VALID", "VIOLATED", "INCONCLUSIVE"};
+    const char *class = "";
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(verdict, words[i]) == 0)
+            class = words[i];
+    fprintf(to, "<td><span class=\"verdict %s\">", class);
+    text(to, verdict);
+    fputs("</span></td>", to);
+}
+
+static void print_anomalies(const json_t *strategy, FILE *to) {
+    const json_t *anomalies = json_object_get(strategy, "anomalies");
+
+    fputs("<td>", to);
+    for (size_t i = 0; i < json_array_size(anomalies) && i < ANOMALIES_MAX; i++) {
+        const json_t *anomaly = json_array_get(anomalies, i);
+
+        fputs(i > 0 ? ", <span>" : "<span>", to);
+        text(to, string_of(anomaly, "name"));
+        fprintf(to, " %" JSON_INTEGER_FORMAT "</span>",
+                json_integer_value(json_object_get(anomaly, "count")));
+    }
+    fputs("</td>", to);
+}
+
+static void print_expected(const json_t *strategy, FILE *to) {
+    const json_t *expected = json_object_get(strategy, "as_expected");
+    if (json_is_false(expected))
+        fputs("<td class=\"error\">NO</td>", to);
+    else
+        fputs(json_is_true(expected) ? "<td>yes</td>" : "<td>-</td>", to);
+}
+
+/* Sold and stock of all rounds together; the summary has the stock of a product of a round. */
+static void print_sold(const json_t *summary, const json_t *strategy, FILE *to) {
+    const json_t *items = json_object_get(json_object_get(summary, "settings"), "items");
+    double rounds = (double)json_array_size(json_object_get(strategy, "rounds"));
+    double products = json_number_value(items);
+    double stock = json_number_value(json_object_get(strategy, "stock"));
+
+    if (strcmp(string_of(strategy, "verdict"), "not judged") == 0)
+        fputs("<td class=\"number\">-</td>", to);
+    else
+        fprintf(to, "<td class=\"number\">%" JSON_INTEGER_FORMAT " / %.0f</td>",
+                json_integer_value(json_object_get(strategy, "sold")),
+                stock * fmax(1, rounds) * fmax(1, products));
+}
+
+static void print_strategy(const json_t *summary, const json_t *strategy, FILE *to) {
+    double p99_ms =
+        json_number_value(json_object_get(json_object_get(strategy, "latency_ms"), "p99"));
+    char duration[DURATION_TEXT] = "-";
+
+    if (p99_ms > 0 && p99_ms < 1e9)
+        duration_text(duration, (int64_t)(p99_ms * 1e6));
+    fputs("<tr><td>", to);
+    text(to, string_of(strategy, "strategy"));
+    fputs("</td>", to);
+    print_verdict(string_of(strategy, "verdict"), to);
+    print_anomalies(strategy, to);
+    print_sold(summary, strategy, to);
+    fprintf(to, "<td class=\"number\">%s</td>", duration);
+    print_expected(strategy, to);
+    fputs("</tr>\n", to);
+}
+
+static void print_strategies(const json_t *summary, FILE *to) {
+    const json_t *strategies = json_object_get(summary, "strategies");
+
+    fputs("<div class=\"wide\"><table><tr><th>strategy</th><th>verdict</th><th>anomalies</th>"
+          "<th class=\"number\">sold / stock</th><th class=\"number\">p99</th><th>expected</th>"
+          "</tr>\n",
+          to);
+    for (size_t i = 0; i < json_array_size(strategies) && i < STRATEGIES_MAX; i++)
+        print_strategy(summary, json_array_get(strategies, i), to);
+    fputs("</table></div>\n", to);
+}
+
+static void print_missed(const json_t *summary, FILE *to) {
+    const json_t *thresholds = json_object_get(summary, "thresholds");
+
+    for (size_t i = 0; i < json_array_size(thresholds) && i < STRATEGIES_MAX; i++) {
+        const json_t *threshold = json_array_get(thresholds, i);
+
+        if (!json_is_false(json_object_get(threshold, "holds")))
+            continue;
+        fputs("<p class=\"error\">threshold missed: ", to);
+        text(to, string_of(threshold, "text"));
+        fputs(", ", to);
+        text(to, string_of(threshold, "strategy"));
+        fputs("</p>\n", to);
+    }
+}
+
+/* Folder and file names are plain, so they may stand in a URL as they are. */
+static void print_files(const char *root, const char *folder, FILE *to) {
+    fputs("<p class=\"files\">", to);
+    for (const struct serve_file *file = serve_files; file->name != NULL; file++) {
+        long long size = serve_size(root, folder, file->name);
+
+        if (size > SERVE_FILE_MAX)
+            fprintf(to, "<span class=\"dim\">%s (%lld MB: open it from disk)</span> ", file->name,
+                    size / (1024 * 1024));
+        else if (size >= 0)
+            fprintf(to, "<a href=\"/runs/%s/%s\">%s</a> ", folder, file->name, file->name);
+    }
+    fputs("</p>\n", to);
+}
+
+/* "2026-11-21T10:01:02.658Z" as people write it. */
+static void print_time(const char *time, FILE *to) {
+    char moment[32];
+
+    if (strlen(time) < 19 || time[10] != 'T' || strlen(time) >= sizeof moment) {
+        text(to, time);
+        return;
+    }
+    snprintf(moment, sizeof moment, "%.10s %.8s UTC", time, time + 11);
+    text(to, moment);
+}
+
+static void print_title(const char *root, const char *folder, const json_t *summary, FILE *to) {
+    const char *name = string_of(summary, "name");
+    bool has_page = serve_size(root, folder, "report.html") >= 0;
+
+    fputs("<h2>", to);
+    if (has_page)
+        fprintf(to, "<a href=\"/runs/%s/report.html\">", folder);
+    text(to, name[0] != '\0' ? name : folder);
+    fputs(has_page ? "</a></h2>\n" : "</h2>\n", to);
+    fputs("<p class=\"dim\">", to);
+    print_time(string_of(summary, "started_at"), to);
+    if (name[0] != '\0')
+        fprintf(to, " &middot; %s", folder);
+    if (json_is_integer(json_object_get(summary, "exit_code")))
+        fprintf(to, " &middot; exit code %" JSON_INTEGER_FORMAT,
+                json_integer_value(json_object_get(summary, "exit_code")));
+    if (json_is_true(json_object_get(summary, "is_interrupted")))
+        fputs(" &middot; interrupted", to);
+    fputs("</p>\n", to);
+}
+
+static void print_run(const char *root, const char *folder, FILE *to) {
+    char why[256];
+    json_t *summary = load(root, folder, why, sizeof why);
+    const char *command = string_of(summary, "command");
+
+    fputs("<article>\n", to);
+    print_title(root, folder, summary, to);
+    if (command[0] != '\0') {
+        fputs("<pre>", to);
+        text(to, command);
+        fputs("</pre>\n", to);
+    }
+    if (summary != NULL) {
+        print_strategies(summary, to);
+        print_missed(summary, to);
+    } else {
+        fputs("<p class=\"error\">", to);
+        text(to, why);
+        fputs("</p>\n", to);
+    }
+    print_files(root, folder, to);
+    fputs("</article>\n", to);
+    json_decref(summary);
+}
+
+static void print_others(size_t from, size_t count, FILE *to) {
+    fputs("<p>", to);
+    if (from > 0)
+        fprintf(to, "<a href=\"/?from=%zu\">newer</a> ",
+                from > SERVE_RUNS_A_PAGE ? from - SERVE_RUNS_A_PAGE : 0);
+    if (count - from > SERVE_RUNS_A_PAGE)
+        fprintf(to, "<a href=\"/?from=%zu\">older</a>", from + SERVE_RUNS_A_PAGE);
+    fputs("</p>\n", to);
+}
+
+int serve_index(const char *root, size_t from, FILE *to) {
+    char **folders;
+    size_t count;
+    int rc = serve_list(root, &folders, &count);
+
+    fputs(head, to);
+    fprintf(to, "<p class=\"dim\">%zu in ", count);
+    text(to, root);
+    fputs("</p>\n", to);
+    if (rc != 0)
+        fprintf(to, "<p class=\"error\">The folder cannot be read: %s</p>\n", strerror(-rc));
+    else if (count == 0)
+        fputs("<p>None yet: <code>scripts/loadgen --strategy none,redis,atomic</code> makes one. "
+              "Reload this page then.</p>\n",
+              to);
+    if (from > count)
+        from = count;
+    for (size_t i = from; i < count && i < from + SERVE_RUNS_A_PAGE; i++)
+        print_run(root, folders[i], to);
+    print_others(from, count, to);
+    fputs("</body>\n</html>\n", to);
+    serve_list_free(folders, count);
+    return ferror(to) ? -1 : 0;
+}

@@ -1,0 +1,19 @@
+/* Durations as text for people. */
+#ifndef LOADGEN_DURATION_H
+#define LOADGEN_DURATION_H
+
+#include <stdint.h>
+
+#define DURATION_TEXT 16
+/* "850 µs", "4.1 ms", "12 ms", "1.2 s"; returns `text`. */
+const char *duration_text(char text[DURATION_TEXT], int64_t ns);
+/* The same with four digits, "250.3 ms": to stand beside a limit. */
+const char *duration_exact(char text[DURATION_TEXT], int64_t ns);
+
+#define DURATION_RANGE 32
+/* How far times lie apart, in the unit in which duration_text() prints their median: "12–19";
+ * returns `text`. */
+const char *duration_range(char text[DURATION_RANGE], double median_ms, double min_ms,
+                           double max_ms);
+
+#endif

@@ -1,0 +1,189 @@
+/* Lays out a table and wraps lines. */
+#include "table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CUT_COLUMNS 2
+#define LEGEND      1024
+
+/* What stays of the two leftmost columns when there is no room. */
+static const size_t cut_min[CUT_COLUMNS] = {6, 12};
+
+bool table_is_coloured(FILE *to) {
+    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    int fd = fileno(to);
+
+    return fd >= 0 && isatty(fd) && (refused == NULL || refused[0] == '\0') &&
+           (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+static bool is_character_start(char byte) {
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+size_t table_width(const char *text) {
+    size_t width = 0;
+
+    for (; *text != '\0'; text++)
+        width += is_character_start(*text);
+    return width;
+}
+
+void table_fill(char cell[TABLE_CELL], const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(cell, TABLE_CELL, format, arguments);
+    va_end(arguments);
+}
+
+static void print_spaces(size_t count, FILE *to) {
+    while (count-- > 0)
+        fputc(' ', to);
+}
+
+/* At most `width` characters, the last one an ellipsis when something was cut. */
+static void print_cut(const char *text, size_t width, FILE *to) {
+    bool is_cut = table_width(text) > width;
+    size_t room = is_cut ? width - 1 : width;
+
+    for (; *text != '\0'; text++) {
+        if (is_character_start(*text) && room-- == 0)
+            break;
+        fputc(*text, to);
+    }
+    if (is_cut)
+        fputs("…", to);
+}
+
+struct layout {
+    size_t widths[TABLE_COLUMNS];
+    size_t left, gap;
+    bool is_coloured;
+};
+
+static void measure(const struct table_row *rows, size_t count, struct layout *layout) {
+    for (size_t i = 0; i < count; i++) {
+        for (size_t c = 0; c < TABLE_COLUMNS; c++) {
+            size_t width = table_width(rows[i].cell[c]);
+
+            if (width > layout->widths[c])
+                layout->widths[c] = width;
+        }
+    }
+}
+
+static void fit(struct layout *layout, size_t width) {
+    size_t total = 0, columns = 0;
+
+    for (size_t c = 0; c < TABLE_COLUMNS; c++) {
+        total += layout->widths[c];
+        columns += layout->widths[c] > 0;
+    }
+    if (columns == 0)
+        return;
+    layout->gap = total + 2 * (columns - 1) <= width ? 2 : 1;
+    total += layout->gap * (columns - 1);
+    for (size_t c = 0; c < CUT_COLUMNS && c < layout->left; c++) {
+        while (total > width && layout->widths[c] > cut_min[c]) {
+            layout->widths[c]--;
+            total--;
+        }
+    }
+}
+
+/* The spaces before a text are printed with it, so that no line ends with any. */
+static void print_row(const struct table_row *row, const struct layout *layout, FILE *to) {
+    size_t spaces = 0;
+    bool is_first = true;
+
+    for (size_t c = 0; c < TABLE_COLUMNS; c++) {
+        size_t width = layout->widths[c], own = table_width(row->cell[c]);
+        bool is_coloured = layout->is_coloured && row->colour[c] != NULL;
+
+        if (width == 0)
+            continue;
+        own = own < width ? own : width;
+        spaces += (is_first ? 0 : layout->gap) + (c < layout->left ? 0 : width - own);
+        is_first = false;
+        if (own > 0) {
+            print_spaces(spaces, to);
+            spaces = 0;
+            fputs(is_coloured ? row->colour[c] : "", to);
+            print_cut(row->cell[c], width, to);
+            fputs(is_coloured ? TABLE_PLAIN : "", to);
+        }
+        spaces += c < layout->left ? width - own : 0;
+    }
+    fputc('\n', to);
+}
+
+void table_print(const struct table_row *rows, size_t count, size_t left, size_t width, FILE *to) {
+    struct layout layout = {.left = left, .is_coloured = table_is_coloured(to)};
+
+    measure(rows, count, &layout);
+    fit(&layout, width);
+    for (size_t i = 0; i < count; i++)
+        print_row(&rows[i], &layout, to);
+}
+
+void table_hide_empty(struct table_row *rows, size_t count, size_t c, bool is_zero_nothing) {
+    for (size_t i = 1; i < count; i++) {
+        const char *text = rows[i].cell[c];
+
+        if (text[0] != '\0' && strcmp(text, "-") != 0 &&
+            !(is_zero_nothing && strcmp(text, "0") == 0))
+            return;
+    }
+    for (size_t i = 0; i < count; i++)
+        rows[i].cell[c][0] = '\0';
+}
+
+void table_print_legend(const struct table_row *head, const char *const meanings[TABLE_COLUMNS],
+                        const char *more, size_t width, FILE *to) {
+    char text[LEGEND] = "";
+    size_t used = 0;
+
+    for (size_t c = 0; c <= TABLE_COLUMNS && used < sizeof text; c++) {
+        const char *one = c == TABLE_COLUMNS ? more : head->cell[c][0] != '\0' ? meanings[c] : NULL;
+
+        if (one != NULL)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? "; " : "",
+                                     one);
+    }
+    table_print_indented(text, 2, 2, width, to);
+}
+
+void table_print_indented(const char *text, size_t first, size_t indent, size_t width, FILE *to) {
+    size_t column = first;
+    bool is_begun = false;
+
+    print_spaces(first, to);
+    while (*text != '\0') {
+        size_t length = strcspn(text, " "), word_width = 0;
+
+        for (size_t i = 0; i < length; i++)
+            word_width += is_character_start(text[i]);
+        if (is_begun && column + 1 + word_width > width) {
+            fputc('\n', to);
+            print_spaces(indent, to);
+            column = indent;
+        } else if (is_begun) {
+            fputc(' ', to);
+            column++;
+        }
+        fwrite(text, 1, length, to);
+        column += word_width;
+        is_begun = true;
+        text += length;
+        text += *text == ' ';
+    }
+    fputc('\n', to);
+}
+
+void table_print_wrapped(const char *text, size_t indent, size_t width, FILE *to) {
+    table_print_indented(text, 0, indent, width, to);
+}

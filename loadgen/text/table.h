@@ -1,0 +1,54 @@
+/* A table of text cells whose columns are as wide as they need to be and no wider than a line. */
+#ifndef LOADGEN_TABLE_H
+#define LOADGEN_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define TABLE_COLUMNS 16
+#define TABLE_CELL    64 /* bytes */
+
+/* Colours of a terminal, for a row's cells. */
+#define TABLE_RED    "\033[31m"
+#define TABLE_GREEN  "\033[32m"
+#define TABLE_YELLOW "\033[33m"
+#define TABLE_PLAIN  "\033[0m"
+
+struct table_row {
+    char cell[TABLE_COLUMNS][TABLE_CELL]; /* UTF-8 */
+    const char *colour[TABLE_COLUMNS];    /* TABLE_RED, ..., or NULL */
+};
+
+/* Whether `to` is a terminal that shows colours, and nobody asked for none with NO_COLOR
+ * (https://no-color.org). */
+bool table_is_coloured(FILE *to);
+
+/* Columns on a terminal that `text` takes: its characters, one column each. */
+size_t table_width(const char *text);
+
+/* Fill a cell; what does not fit is cut. */
+__attribute__((format(printf, 2, 3))) void table_fill(char cell[TABLE_CELL], const char *format,
+                                                      ...);
+
+/* Print the rows, the first `left` columns (at most 3) to the left and the others to the right; a
+ * column without any text takes no room. When they do not fit into `width` columns, the gaps are
+ * narrowed, and then the two leftmost columns are cut. Colours only where table_is_coloured(). */
+void table_print(const struct table_row *rows, size_t count, size_t left, size_t width, FILE *to);
+
+/* Leave column `c` out when no row below the first says more in it than "-", or, when
+ * `is_zero_nothing`, than "0". */
+void table_hide_empty(struct table_row *rows, size_t count, size_t c, bool is_zero_nothing);
+
+/* Print what the columns that are not left out mean, `meanings` of each or NULL, and `more`, which
+ * may be NULL, as one indented paragraph of at most `width` columns. */
+void table_print_legend(const struct table_row *head, const char *const meanings[TABLE_COLUMNS],
+                        const char *more, size_t width, FILE *to);
+
+/* Print `text` in lines of at most `width` columns, broken at spaces; each but the first is
+ * indented. */
+void table_print_wrapped(const char *text, size_t indent, size_t width, FILE *to);
+/* The same, with the first line indented by `first`. */
+void table_print_indented(const char *text, size_t first, size_t indent, size_t width, FILE *to);
+
+#endif
