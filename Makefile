@@ -64,6 +64,7 @@ SEES_bench := loadgen/judge loadgen/record loadgen/plan loadgen/text $(UVKIT)
 FLAGS_uvkit/http_server := $(LLHTTP_CFLAGS)
 FLAGS_uvkit/http_client := $(LLHTTP_CFLAGS)
 ROOMS := $(patsubst SEES_%,%,$(filter SEES_%,$(.VARIABLES)))
+$(foreach a,$(ROOMS),$(foreach b,$(SEES_$a),$(if $(filter $a,$(SEES_$b)),$(error the rooms $a and $b see each other))))
 
 folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
