@@ -76,7 +76,6 @@ static const struct setting table[] = {
     {"no-progress", 0, SETTING_FLAG, &set.is_quiet, NULL, "neither of them", NULL},
     {"listen", 0, SETTING_TEXT, &set.listen, "127.0.0.1", "address that `serve` listens on", NULL},
     {"port", 0, SETTING_INT, &set.port, "8080", "port that `serve` listens on", "1..65535"},
-    {"dry-run", 0, SETTING_FLAG, &set.is_dry, NULL, "print the schedule, and send nothing", NULL},
     {"list-strategies", 0, SETTING_FLAG, &set.is_listing, NULL,
      "print what the target knows, and exit", NULL},
     {"inventory-db", 0, SETTING_SECRET, &set.inventory_db, NULL,

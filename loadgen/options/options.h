@@ -68,7 +68,6 @@ struct options {
 
     bool is_ordinary; /* --no-realtime */
     bool is_listing;
-    bool is_dry; /* --dry-run */
     char *inventory_db, *orders_db;
 
     /* Made from the above. */

@@ -33,22 +33,6 @@ double plan_expected(const struct plan_shape *shape) {
     return expected;
 }
 
-double plan_expected_until(const struct plan_shape *shape, int64_t at_ns) {
-    double expected = 0;
-
-    for (size_t i = 0; i < shape->stage_count && at_ns > 0; i++) {
-        struct plan_stage stage = shape->stages[i];
-
-        if (at_ns < stage.span_ns) {
-            stage.to = stage.from + (stage.to - stage.from) * (double)at_ns / (double)stage.span_ns;
-            stage.span_ns = at_ns;
-        }
-        expected += expected_in(&stage);
-        at_ns -= shape->stages[i].span_ns;
-    }
-    return expected;
-}
-
 /* ---- from a part of the arrivals to the moment by which they have come */
 
 struct course {

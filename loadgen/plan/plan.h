@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum plan_arrival {
     PLAN_POISSON, /* as independent customers come: bursts and gaps */
@@ -65,19 +64,11 @@ __attribute__((warn_unused_result)) int plan_parse_part(const char *text, double
 
 /* Expected arrivals of the stages, and their length. */
 double plan_expected(const struct plan_shape *shape);
-double plan_expected_until(const struct plan_shape *shape, int64_t at_ns);
 int64_t plan_span_ns(const struct plan_shape *shape);
 
 /* 0, or -1 without memory, and then there is nothing to free. */
 __attribute__((warn_unused_result)) int plan_make(struct plan *plan,
                                                   const struct plan_shape *shape);
 void plan_free(struct plan *plan);
-
-/* --dry-run: what would be sent and when, as tables; or, `is_json`, an object a line: each arrival
- * {"number", "due_ns", "item", "repeats"}, where `repeats` is a number or null. 0, or -1 when it
- * could not be written. */
-__attribute__((warn_unused_result)) int plan_print(const struct plan *plan,
-                                                   const struct plan_shape *shape, bool is_json,
-                                                   FILE *to);
 
 #endif

@@ -4,7 +4,7 @@
 #include "settings.h"
 
 #include <ctype.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -124,17 +124,6 @@ static int run_against_target(uv_loop_t *loop, const struct options *options, FI
     return run.exit_code;
 }
 
-static int dry_run(const struct options *options, FILE *to) {
-    struct plan plan;
-    int rc;
-
-    if (plan_make(&plan, &options->shape) != 0)
-        return run_fail(EXIT_INTERNAL, "out of memory");
-    rc = plan_print(&plan, &options->shape, strcmp(options->output_format, "json") == 0, to);
-    plan_free(&plan);
-    return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, "the output could not be written");
-}
-
 int run(uv_loop_t *loop, const struct options *options, FILE *to) {
     switch (options->command) {
     case COMMAND_CHECK:
@@ -149,5 +138,5 @@ int run(uv_loop_t *loop, const struct options *options, FILE *to) {
     case COMMAND_CREATE:
         break;
     }
-    return options->is_dry ? dry_run(options, to) : run_against_target(loop, options, to);
+    return run_against_target(loop, options, to);
 }
