@@ -78,37 +78,30 @@ static void copy(char text[REPLY_TEXT], const char *from, size_t length) {
     text[length] = '\0';
 }
 
-static bool take_text(struct scan *scan, const struct part *name, struct reply *reply) {
-    struct part value;
-
-    if (is_named(name, "unit") || !take_string(scan, &value))
-        return false;
-    if (is_named(name, "order_id"))
-        copy(reply->order_id, value.start, value.length);
-    else if (is_named(name, "instance"))
-        copy(reply->instance, value.start, value.length);
-    return true;
-}
-
-static bool take_number(struct scan *scan, const struct part *name, struct reply *reply) {
-    int64_t value;
-
-    if (is_named(name, "order_id") || is_named(name, "instance") || !take_integer(scan, &value))
-        return false;
-    if (is_named(name, "unit"))
-        reply->unit = value;
-    return true;
-}
-
+/* A member of ours that is of another type is left to the parser. */
 static bool take_member(struct scan *scan, struct reply *reply) {
-    struct part name;
+    struct part name, text = {NULL, 0};
+    int64_t number = 0;
+    bool is_text;
+    char *to = NULL;
 
     if (!take_string(scan, &name) || !take(scan, ':'))
         return false;
     skip_space(scan);
-    if (scan->at == scan->end)
+    is_text = scan->at < scan->end && *scan->at == '"';
+    if (is_text ? !take_string(scan, &text) : !take_integer(scan, &number))
         return false;
-    return *scan->at == '"' ? take_text(scan, &name, reply) : take_number(scan, &name, reply);
+    if (is_named(&name, "unit")) {
+        reply->unit = number;
+        return !is_text;
+    }
+    if (is_named(&name, "order_id"))
+        to = reply->order_id;
+    else if (is_named(&name, "instance"))
+        to = reply->instance;
+    if (to != NULL && is_text)
+        copy(to, text.start, text.length);
+    return to == NULL || is_text;
 }
 
 static void say_nothing(struct reply *reply) {
@@ -116,7 +109,11 @@ static void say_nothing(struct reply *reply) {
     reply->order_id[0] = reply->instance[0] = '\0';
 }
 
-int reply_scan(const char *text, size_t length, struct reply *reply) {
+/* The quick way, for a flat object of plain strings and integers: 0; or -1 when it is anything
+ * else, and then `reply` is of no use. What it accepts is JSON, and it reads it as the parser does.
+ * By hand, because at 86,000 replies a second there are 11 us for all that a request needs: on the
+ * reply of a sale it takes 0.15 us, and jansson 2.5. */
+static int scan_reply(const char *text, size_t length, struct reply *reply) {
     struct scan scan = {text, text + length};
 
     say_nothing(reply);
@@ -141,7 +138,7 @@ void reply_read(const char *text, size_t length, struct reply *reply) {
     const json_t *unit;
     json_t *object;
 
-    if (reply_scan(text, length, reply) == 0)
+    if (scan_reply(text, length, reply) == 0)
         return;
     say_nothing(reply);
     object = json_loadb(text, length, 0, NULL);
