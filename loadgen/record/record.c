@@ -1,7 +1,6 @@
 /* Keeps what happened to each request, and reads the reply of a sale. */
 #include "record.h"
 
-#include "cost.h"
 #include "http_client.h"
 #include "reply.h"
 #include "spool.h"
@@ -108,6 +107,31 @@ void recorder_begin(struct recorder *recorder, struct record *record, int64_t pl
         uuid_v7(record->key);
 }
 
+static void add_time(struct histogram *histogram, int32_t us) {
+    if (us >= 0)
+        histogram_record(histogram, (int64_t)us * 1000);
+}
+
+static uint64_t count_of(int16_t value) {
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static void add_cost(struct recorder *recorder, const struct record_cost *cost) {
+    if (cost->postgres < 0) /* nothing was told */
+        return;
+    recorder->costed++;
+    recorder->postgres += count_of(cost->postgres);
+    recorder->redis += count_of(cost->redis);
+    recorder->retries += count_of(cost->retries);
+    add_time(&recorder->wait, cost->wait_us);
+    add_time(&recorder->hold, cost->hold_us);
+    add_time(&recorder->commit, cost->commit_us);
+    if (cost->lock >= 0 && cost->lock < RECORD_LOCK_COUNT)
+        recorder->locks[cost->lock]++;
+    if (cost->shard >= 0 && (uint32_t)cost->shard >= recorder->shards)
+        recorder->shards = (uint32_t)cost->shard + 1;
+}
+
 /* Everything counted follows from the record alone, so that a history can be counted again. */
 static void count(struct recorder *recorder, const struct record *record) {
     recorder->by_outcome[record->outcome]++;
@@ -122,7 +146,7 @@ static void count(struct recorder *recorder, const struct record *record) {
     recorder->answered++;
     if (record->received_ns > recorder->last_ns)
         recorder->last_ns = record->received_ns;
-    cost_add(recorder, &record->cost);
+    add_cost(recorder, &record->cost);
 }
 
 /* All that have begun have ended when the round is sealed: then there are no gaps. */

@@ -6,10 +6,10 @@
 #ifndef LOADGEN_RECORD_H
 #define LOADGEN_RECORD_H
 
+#include "cost.h"
 #include "histogram.h"
-#include "plan.h"
-
 #include "uuid.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,26 +32,6 @@ enum record_outcome {
 };
 const char *record_outcome_name(enum record_outcome outcome); /* "sold_out" */
 const char *record_outcome_text(enum record_outcome outcome);
-
-/* What a reply told of the work behind it (its Server-Timing header); -1 for what it did not tell.
- */
-struct record_cost {
-    int32_t wait_us;   /* until the lock was won or given up; -1 when there was none */
-    int32_t hold_us;   /* of the lock, from winning it to giving it back; -1 when it was not won */
-    int32_t commit_us; /* of the statement that sold, with its wait for a connection and a row */
-    int16_t postgres;  /* round trips to Postgres */
-    int16_t redis;     /* and to Redis */
-    int16_t retries;   /* attempts beyond the first: of the lock, or of the sale */
-    int16_t shard;     /* the row of stock that it was sold from */
-    int16_t lock;      /* enum record_lock that it asked for */
-};
-
-enum record_lock {
-    RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */
-    RECORD_LOCK_LOCAL,       /* one process's own */
-    RECORD_LOCK_REDIS,
-    RECORD_LOCK_COUNT
-};
 
 struct record {
     int64_t planned_ns;

@@ -1,6 +1,7 @@
 /* What is read from a Server-Timing header, whatever is in it. */
 #include "cost.h"
 #include "http_client.h"
+#include "record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +61,6 @@ static void test_headers_are_read_as_the_standard_says(void **state) {
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         cost_parse(headers[i].text, &cost);
         assert_cost(&cost, &headers[i].cost);
-        assert_int_equal(cost_is_told(&cost), headers[i].cost.postgres >= 0);
     }
 }
 
