@@ -3,12 +3,16 @@
 
 #include "http_client.h"
 #include "reply.h"
-#include "spool.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 const char *record_outcome_name(enum record_outcome outcome) {
     static const char *const names[] = {
@@ -28,50 +32,78 @@ const char *record_outcome_text(enum record_outcome outcome) {
     return texts[outcome];
 }
 
-static struct recorder *make_empty(size_t count) {
+/* A file of `length` bytes that is gone with its last user, even after a crash: an fd, or -1. Its
+ * name lives for a moment alone, because not every file system has O_TMPFILE. All of its room is
+ * reserved at once: a disk that is full is an error here, and not a SIGBUS in mid-flight. */
+static int make_file(const char *directory, size_t length) {
+    char *name;
+    int fd, rc;
+
+    if (asprintf(&name, "%s/.records-XXXXXX", directory) < 0)
+        return -1;
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        (void)unlink(name);
+    free(name);
+    if (fd < 0)
+        return -1;
+    do
+        rc = posix_fallocate(fd, 0, (off_t)length);
+    while (rc == EINTR);
+    if (rc == 0)
+        return fd;
+    (void)close(fd);
+    errno = rc;
+    return -1;
+}
+
+/* NULL with errno. */
+static struct record *map_file(const char *directory, size_t length) {
+    const char *temporary = getenv("TMPDIR");
+    void *room;
+    int fd;
+
+    if (directory == NULL)
+        directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */
+    fd = make_file(directory, length);
+    if (fd < 0)
+        return NULL;
+    room = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    return room != MAP_FAILED ? room : NULL;
+}
+
+static struct recorder *make(size_t count, bool is_mapped, const char *directory) {
     struct recorder *recorder = calloc(1, sizeof *recorder);
 
-    if (recorder != NULL)
-        recorder->size = recorder->planned = count;
-    return recorder;
+    if (recorder == NULL)
+        return NULL;
+    recorder->size = recorder->planned = count;
+    recorder->is_mapped = is_mapped;
+    recorder->room = is_mapped ? map_file(directory, count * sizeof *recorder->room)
+                               : calloc(count ? count : 1, sizeof *recorder->room);
+    recorder->records = recorder->room;
+    if (recorder->room != NULL)
+        return recorder;
+    free(recorder);
+    return NULL;
 }
 
 struct recorder *recorder_make(size_t count) {
-    struct recorder *recorder = make_empty(count);
-
-    if (recorder == NULL)
-        return NULL;
-    recorder->room = calloc(count ? count : 1, sizeof *recorder->room);
-    if (recorder->room == NULL) {
-        free(recorder);
-        return NULL;
-    }
-    return recorder;
+    return make(count, false, NULL);
 }
 
 struct recorder *recorder_make_long(size_t count, const char *directory) {
-    struct recorder *recorder;
-    int rc;
-
-    if (count <= RECORD_MEMORY)
-        return recorder_make(count);
-    recorder = make_empty(count);
-    if (recorder == NULL)
-        return NULL;
-    rc = spool_open(&recorder->spool, directory);
-    if (rc != 0) {
-        free(recorder);
-        errno = -rc;
-        return NULL;
-    }
-    return recorder;
+    return make(count, count > RECORD_MEMORY, directory);
 }
 
 void recorder_forget(struct recorder *recorder) {
-    free(recorder->room);
-    spool_close(recorder->spool);
+    if (recorder->is_mapped && recorder->room != NULL)
+        (void)munmap(recorder->room, recorder->size * sizeof *recorder->room);
+    else
+        free(recorder->room);
     recorder->room = NULL;
-    recorder->spool = NULL;
     recorder->records = NULL;
 }
 
@@ -149,28 +181,18 @@ static void count(struct recorder *recorder, const struct record *record) {
     add_cost(recorder, &record->cost);
 }
 
-/* All that have begun have ended when the round is sealed: then there are no gaps. */
 static void keep(struct recorder *recorder, const struct record *record, size_t place) {
+    assert(recorder->room != NULL);
+    assert(place < recorder->size);
+    assert(recorder->ended < recorder->count);
     count(recorder, record);
-    if (recorder->spool != NULL)
-        spool_write(recorder->spool, record, sizeof *record);
-    else
-        recorder->room[place] = *record;
+    recorder->room[place] = *record;
     recorder->ended++;
 }
 
 void recorder_add(struct recorder *recorder, const struct record *record) {
     recorder->count++;
     keep(recorder, record, recorder->ended);
-}
-
-int recorder_seal(struct recorder *recorder) {
-    const void *records = recorder->room;
-    int rc = recorder->spool != NULL ? spool_seal(recorder->spool, &records) : 0;
-
-    recorder->records = records;
-    errno = -rc;
-    return rc == 0 ? 0 : -1;
 }
 
 static enum record_outcome outcome_of_status(int status) {

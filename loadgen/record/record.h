@@ -52,18 +52,16 @@ struct record {
 #define RECORD_INSTANCES     32
 #define RECORD_INSTANCE_TEXT 32
 
-struct spool;
-
 struct recorder {
     size_t count; /* of requests that were due so far */
     size_t size;
     size_t planned; /* that will be due, unless the round is stopped before its end */
-    /* To be read after recorder_seal(): by their numbers when they were kept in memory; in the
-     * order in which they ended, or were added, otherwise. */
+    /* Those that have ended, by their numbers; or in the order in which they were added. When all
+     * that have begun have ended, there are no gaps among the first `ended`. */
     const struct record *records;
-    struct record *room;       /* the recorder's own: in memory, */
-    struct spool *spool;       /* or on disk, and then `room` is NULL */
-    size_t ended;              /* records among them */
+    struct record *room;       /* the same, for the recorder to write to: `size` of them */
+    bool is_mapped;            /* it is memory over a file */
+    size_t ended;              /* records in it */
     int64_t start_ns;          /* the round's start on the monotonic clock */
     struct histogram latency;  /* from planned to received, ns; lost replies are samples */
     struct histogram service;  /* from sent to received, ns */
@@ -85,11 +83,12 @@ struct recorder {
 /* For up to `count` requests, or NULL without memory. */
 struct recorder *recorder_make(size_t count);
 
-/* More records than these go to disk as they come: some 15 MB. */
+/* More records than these are kept on disk: some 10 MB. */
 #define RECORD_MEMORY 65536
 
-/* The same, of a round that may be long: in constant memory, as its records are streamed to a
- * nameless file in `directory` (NULL: spool.h says where). NULL with errno. */
+/* The same, of a round that may be long: its records are in memory that the kernel can write to a
+ * nameless file in `directory` (NULL: $TMPDIR, or /tmp), and take back. The room for them on disk
+ * is reserved here. NULL with errno, such as ENOSPC. SIGXFSZ is ignored from then on. */
 struct recorder *recorder_make_long(size_t count, const char *directory);
 void recorder_free(struct recorder *recorder);
 /* Free the records and keep the histograms and counts, which reports print. */
@@ -108,10 +107,6 @@ void recorder_unsent(struct recorder *recorder, struct record *record);
 
 /* One that ended in an earlier run, as its history tells: count it and keep a copy. */
 void recorder_add(struct recorder *recorder, const struct record *record);
-
-/* No more will end: make `records` readable. 0; or -1 when records were lost, such as to a full
- * disk, with errno. */
-__attribute__((warn_unused_result)) int recorder_seal(struct recorder *recorder);
 
 /* The index of an instance of this name, cut to fit, new or known; -1 when there are too many. */
 int16_t recorder_instance(struct recorder *recorder, const char *name);

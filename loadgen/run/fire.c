@@ -99,13 +99,6 @@ static int fail_round(struct run *run, const char *why) {
     return run_fail(EXIT_INTERNAL, why);
 }
 
-static int fail_requests(struct run *run) {
-    char why[128];
-
-    snprintf(why, sizeof why, "the requests of this round could not be kept: %s", strerror(errno));
-    return fail_round(run, why);
-}
-
 static int send_round(struct run *run, struct round *round) {
     const struct options *options = run->options;
     struct sender sender = {.loop = run->loop,
@@ -205,15 +198,17 @@ static int keep_round(struct run *run, struct round *round) {
 }
 
 static int run_round(struct run *run, struct round *round) {
+    char why[128];
     int exit_code;
 
     round->recorder =
         recorder_make_long(run->plan.count, run->folder.path[0] != '\0' ? run->folder.path : NULL);
-    if (round->recorder == NULL)
-        return fail_requests(run);
+    if (round->recorder == NULL) {
+        snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
+                 strerror(errno));
+        return run_fail(EXIT_INTERNAL, why);
+    }
     exit_code = send_round(run, round);
-    if (exit_code == 0 && recorder_seal(round->recorder) != 0)
-        exit_code = fail_requests(run);
     if (exit_code == 0)
         exit_code = judge(run, round);
     if (exit_code != 0)

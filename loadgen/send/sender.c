@@ -9,6 +9,7 @@
 #include "http_client.h"
 #include "punctual.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,6 +374,8 @@ int sender_run(struct sender *sender) {
     rc = start(sender);
     if (rc == 0)
         fiber_event_wait(&sender->finished);
+    assert(sender->in_flight == 0);
+    assert(sender->recorder->ended == sender->recorder->count); /* each that began has its record */
     if (sender->timer_fd >= 0)
         (void)close(sender->timer_fd);
     free(sender->slots);
