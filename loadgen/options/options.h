@@ -10,17 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What loadgen is asked to do: its first argument, FIRE without one. */
+/* What loadgen is asked to do: its first argument, FIRE without one; what that does; how many
+ * arguments it takes; and its usage. */
 #define COMMANDS(X)                                                                                \
-    X(FIRE, "", "run the strategies and judge them")                                               \
-    X(CREATE, "create", "make one product and print its id")                                       \
-    X(CHECK, "check", "DIR: judge the history of an earlier run again")                            \
-    X(DIFF, "diff", "A B: compare two runs")                                                       \
-    X(REPORT, "report", "DIR...: write report.html of one run, or of several on one page (-o)")    \
-    X(SERVE, "serve", "show the results folder in a browser, on loopback")
+    X(FIRE, "", "run the strategies and judge them", 0, 0, "")                                     \
+    X(CREATE, "create", "make one product and print its id", 0, 0, " create")                      \
+    X(CHECK, "check", "DIR: judge the history of an earlier run again", 1, 1,                      \
+      " check DIR, such as results/latest")                                                        \
+    X(DIFF, "diff", "A B: compare two runs", 2, 2, " diff A B, two results folders")               \
+    X(REPORT, "report", "DIR...: write report.html of one run, or of several on one page (-o)", 1, \
+      16, " report DIR... -o FILE, of up to 16 folders")                                           \
+    X(SERVE, "serve", "show the results folder in a browser, on loopback", 0, 1, " serve [DIR]")
 
 enum command {
-#define X(id, word, text) COMMAND_##id,
+#define X(id, word, text, least, most, usage) COMMAND_##id,
     COMMANDS(X)
 #undef X
 };

@@ -1,6 +1,8 @@
 /* Reads the first line of a history: the settings, and what follows from them. */
 #include "history_lines.h"
 
+#include "option_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +104,7 @@ const char *history_read_run(struct history_lines *lines, const json_t *json) {
     }
     lines->has_run = true;
     lines->history->started_us = started_us;
-    wrong = history_get(settings, history_settings, &lines->history->options, lines->wrong);
+    wrong = option_read_history(settings, &lines->history->options, lines->wrong);
     if (wrong == NULL)
         wrong = read_strategies(lines, strategies);
     if (wrong == NULL)
