@@ -124,8 +124,11 @@ int16_t recorder_instance(struct recorder *recorder, const char *name) {
     return (int16_t)recorder->instance_count++;
 }
 
-void recorder_begin(struct recorder *recorder, struct record *record, int64_t planned_ns,
-                    const char *key) {
+struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key) {
+    struct record *record = &recorder->room[recorder->count];
+
+    assert(recorder->room != NULL);
+    assert(recorder->count < recorder->size);
     *record = (struct record){.planned_ns = planned_ns,
                               .number = (uint32_t)recorder->count++,
                               .unit = -1,
@@ -137,6 +140,7 @@ void recorder_begin(struct recorder *recorder, struct record *record, int64_t pl
         memcpy(record->key, key, sizeof record->key);
     else
         uuid_v7(record->key);
+    return record;
 }
 
 static void add_time(struct histogram *histogram, int32_t us) {
@@ -166,6 +170,9 @@ static void add_cost(struct recorder *recorder, const struct record_cost *cost) 
 
 /* Everything counted follows from the record alone, so that a history can be counted again. */
 static void count(struct recorder *recorder, const struct record *record) {
+    assert(record >= recorder->room && record < recorder->room + recorder->count);
+    assert(recorder->ended < recorder->count);
+    recorder->ended++;
     recorder->by_outcome[record->outcome]++;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
@@ -181,18 +188,12 @@ static void count(struct recorder *recorder, const struct record *record) {
     add_cost(recorder, &record->cost);
 }
 
-static void keep(struct recorder *recorder, const struct record *record, size_t place) {
-    assert(recorder->room != NULL);
-    assert(place < recorder->size);
-    assert(recorder->ended < recorder->count);
-    count(recorder, record);
-    recorder->room[place] = *record;
-    recorder->ended++;
-}
-
 void recorder_add(struct recorder *recorder, const struct record *record) {
-    recorder->count++;
-    keep(recorder, record, recorder->ended);
+    struct record *place = &recorder->room[recorder->count++];
+
+    assert(recorder->count <= recorder->size);
+    *place = *record;
+    count(recorder, place);
 }
 
 static enum record_outcome outcome_of_status(int status) {
@@ -256,12 +257,12 @@ void recorder_end(struct recorder *recorder, struct record *record, const struct
     record_times(recorder, record, call);
     if (call->outcome == HTTP_CALL_ANSWERED)
         read_answer(recorder, record, call);
-    keep(recorder, record, record->number);
+    count(recorder, record);
 }
 
 void recorder_unsent(struct recorder *recorder, struct record *record) {
     record->outcome = RECORD_UNSENT;
-    keep(recorder, record, record->number);
+    count(recorder, record);
 }
 
 double recorder_rate(const struct recorder *recorder) {

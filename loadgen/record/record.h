@@ -55,17 +55,15 @@ struct record {
 struct recorder {
     size_t count; /* of requests that were due so far */
     size_t size;
-    size_t planned; /* that will be due, unless the round is stopped before its end */
-    /* Those that have ended, by their numbers; or in the order in which they were added. When all
-     * that have begun have ended, there are no gaps among the first `ended`. */
-    const struct record *records;
-    struct record *room;       /* the same, for the recorder to write to: `size` of them */
-    bool is_mapped;            /* it is memory over a file */
-    size_t ended;              /* records in it */
-    int64_t start_ns;          /* the round's start on the monotonic clock */
-    struct histogram latency;  /* from planned to received, ns; lost replies are samples */
-    struct histogram service;  /* from sent to received, ns */
-    struct histogram lateness; /* from planned to sent, ns */
+    size_t planned;               /* that will be due, unless the round is stopped before its end */
+    const struct record *records; /* `count` of them: by their numbers, or in the order added */
+    struct record *room;          /* the same, to write to: for `size` of them */
+    bool is_mapped;               /* it is memory over a file */
+    size_t ended;                 /* of those that have begun: when all have, they may be read */
+    int64_t start_ns;             /* the round's start on the monotonic clock */
+    struct histogram latency;     /* from planned to received, ns; lost replies are samples */
+    struct histogram service;     /* from sent to received, ns */
+    struct histogram lateness;    /* from planned to sent, ns */
     struct histogram wait, hold, commit; /* as the replies told, ns */
     uint64_t postgres, redis, retries;   /* summed over `costed` replies */
     size_t costed;                       /* replies that told their cost */
@@ -94,13 +92,12 @@ void recorder_free(struct recorder *recorder);
 /* Free the records and keep the histograms and counts, which reports print. */
 void recorder_forget(struct recorder *recorder);
 
-/* A request of the plan is due: fill `record`, UNSENT until an end is told. `key` is that of the
- * request which it repeats, or NULL for a fresh one. */
-void recorder_begin(struct recorder *recorder, struct record *record, int64_t planned_ns,
-                    const char *key);
+/* A request of the plan is due: its record, in its place among `records`, UNSENT until an end is
+ * told. `key` is that of the request which it repeats, or NULL for a fresh one. */
+struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key);
 
 struct http_call;
-/* The call of `record` has ended: complete it, and keep a copy. */
+/* The call of `record` has ended: complete it. Each record ends once. */
 void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call);
 /* It was never started. */
 void recorder_unsent(struct recorder *recorder, struct record *record);

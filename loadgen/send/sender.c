@@ -38,16 +38,11 @@ struct sender_body {
     char text[UUID_TEXT + sizeof "{\"product_id\":\"\"}"];
 };
 
-/* The keys of the arrivals that may still be repeated, by number, in a ring. */
-struct sender_key {
-    char text[UUID_TEXT];
-};
-
 /* One request in flight. */
 struct sender_slot {
     struct http_call call;
     struct sender *sender;
-    struct record record;
+    struct record *record;
     struct sender_slot *next;
     char headers[sizeof header_lines];
 };
@@ -95,25 +90,22 @@ static bool is_full(const struct sender *sender) {
 }
 
 /* Begin the record of the next arrival: with a key of its own, or that of the one it repeats. */
-static const struct arrival *begin_next(struct sender *sender, struct record *record) {
+static struct record *begin_next(struct sender *sender) {
     const size_t number = sender->next++;
     const struct arrival *arrival = &sender->plan->arrivals[number];
-    const char *key = NULL;
+    const struct record *first = &sender->recorder->records[arrival->repeats];
+    struct record *record;
 
-    if (arrival->repeats != number)
-        key = sender->keys[arrival->repeats % sender->key_count].text;
-    recorder_begin(sender->recorder, record, arrival->due_ns, key);
+    assert(number == sender->recorder->count);
+    assert(arrival->repeats <= number);
+    record = recorder_begin(sender->recorder, arrival->due_ns,
+                            arrival->repeats != number ? first->key : NULL);
     record->item = arrival->item;
-    if (sender->key_count > 0)
-        memcpy(sender->keys[number % sender->key_count].text, record->key, sizeof record->key);
-    return arrival;
+    return record;
 }
 
 static void leave_unsent(struct sender *sender) {
-    struct record unsent;
-
-    (void)begin_next(sender, &unsent);
-    recorder_unsent(sender->recorder, &unsent);
+    recorder_unsent(sender->recorder, begin_next(sender));
 }
 
 static void on_answer(struct http_call *call);
@@ -127,8 +119,9 @@ static void send_next(struct sender *sender, int64_t now_ns) {
         return;
     }
     sender->free_slots = slot->next;
-    body = &sender->bodies[begin_next(sender, &slot->record)->item];
-    memcpy(slot->headers + KEY_PLACE, slot->record.key, UUID_TEXT - 1);
+    slot->record = begin_next(sender);
+    body = &sender->bodies[slot->record->item];
+    memcpy(slot->headers + KEY_PLACE, slot->record->key, UUID_TEXT - 1);
     slot->call = (struct http_call){.method = "POST",
                                     .target = sender->path,
                                     .headers = slot->headers,
@@ -198,27 +191,11 @@ static void on_answer(struct http_call *call) {
     struct sender_slot *slot = call->data;
     struct sender *sender = slot->sender;
 
-    recorder_end(sender->recorder, &slot->record, call);
+    recorder_end(sender->recorder, slot->record, call);
     slot->next = sender->free_slots;
     sender->free_slots = slot;
     sender->in_flight--;
     send_due(sender);
-}
-
-/* How far back a repeat reaches at most: the length of the ring, as it reads before it writes. */
-static size_t longest_reach(const struct plan *plan) {
-    size_t reach = 0;
-
-    for (size_t i = 0; i < plan->count; i++)
-        if (i - plan->arrivals[i].repeats > reach)
-            reach = i - plan->arrivals[i].repeats;
-    return reach;
-}
-
-static int make_keys(struct sender *sender) {
-    sender->key_count = longest_reach(sender->plan);
-    sender->keys = calloc(sender->key_count + 1, sizeof *sender->keys);
-    return sender->keys != NULL ? 0 : UV_ENOMEM;
 }
 
 static int make_bodies(struct sender *sender) {
@@ -315,10 +292,8 @@ static void warm_up(struct sender *sender) {
 }
 
 static int start(struct sender *sender) {
-    int rc = make_keys(sender);
+    int rc = make_bodies(sender);
 
-    if (rc == 0)
-        rc = make_bodies(sender);
     if (rc == 0)
         rc = make_slots(sender);
     if (rc != 0)
@@ -368,6 +343,7 @@ void sender_stop(struct sender *sender, uint64_t grace_ms) {
 int sender_run(struct sender *sender) {
     int rc;
 
+    assert(sender->recorder->size >= sender->plan->count);
     sender->timer_fd = -1;
     if (sender->plan->count == 0)
         return 0;
@@ -380,6 +356,5 @@ int sender_run(struct sender *sender) {
         (void)close(sender->timer_fd);
     free(sender->slots);
     free(sender->bodies);
-    free(sender->keys);
     return rc;
 }

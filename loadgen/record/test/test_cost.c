@@ -117,12 +117,10 @@ static void test_any_text_is_survived(void **state) {
 
 static void end_with(struct recorder *recorder, const char *header) {
     struct http_call call = {.outcome = HTTP_CALL_ANSWERED, .status = 409, .received_ns = 2};
-    struct record record;
 
     (void)snprintf(call.header, sizeof call.header, "%s", header);
-    recorder_begin(recorder, &record, 1, NULL);
     call.sent_ns = 1;
-    recorder_end(recorder, &record, &call);
+    recorder_end(recorder, recorder_begin(recorder, 1, NULL), &call);
 }
 
 static void test_recorder_adds_costs_up(void **state) {

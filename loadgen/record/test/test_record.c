@@ -30,13 +30,12 @@ static int tear_down(void **state) {
 /* Pairs end in the wrong order. */
 static void record_pairs(size_t count) {
     for (size_t i = 0; i < count; i += 2) {
-        struct record first, second;
+        struct record *first = recorder_begin(recorder, (int64_t)i, NULL);
+        struct record *second = recorder_begin(recorder, (int64_t)i + 1, first->key);
 
-        recorder_begin(recorder, &first, (int64_t)i, NULL);
-        recorder_begin(recorder, &second, (int64_t)i + 1, first.key);
-        second.item = 7;
-        recorder_unsent(recorder, &second);
-        recorder_unsent(recorder, &first);
+        second->item = 7;
+        recorder_unsent(recorder, second);
+        recorder_unsent(recorder, first);
     }
 }
 
