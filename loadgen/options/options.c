@@ -1,6 +1,7 @@
 /* The table of settings, and what has to fit together in them. */
 #include "options.h"
 
+#include "number.h"
 #include "option_table.h"
 
 #include <jansson.h>
@@ -95,7 +96,7 @@ static enum options_result check_words(void) {
         return refuse("--arrival is poisson or constant");
     if (plan_parse_skew(set.skew, &set.shape.zipf) != 0)
         return refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
-    if (plan_parse_part(set.dup_rate, &set.shape.dup_rate) != 0)
+    if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
         return refuse("--dup-rate is a part of the requests, such as 5% or 0.05");
     if (strcmp(set.output_format, "text") != 0 && strcmp(set.output_format, "json") != 0)
         return refuse("--output-format is text or json");

@@ -23,6 +23,11 @@ const struct threshold_metric threshold_metrics[] = {
     {"late", METRIC_LATE, 0},
     {NULL, METRIC_RATE, 0}};
 
+const struct threshold_operator threshold_operators[THRESHOLD_OPS] = {
+    [THRESHOLD_EQ] = {"==", false, true, false}, [THRESHOLD_NE] = {"!=", true, false, true},
+    [THRESHOLD_LT] = {"<", true, false, false},  [THRESHOLD_LE] = {"<=", true, true, false},
+    [THRESHOLD_GT] = {">", false, false, true},  [THRESHOLD_GE] = {">=", false, true, true}};
+
 /* A hyphen is as good as an underscore, and upper case as lower. */
 static char plain(char c) {
     if (c == '_')
@@ -98,21 +103,11 @@ static double measure(const struct threshold *threshold, const struct threshold_
 }
 
 static bool keeps(const struct threshold *threshold, double measured) {
-    switch (threshold->op) {
-    case THRESHOLD_EQ:
-        return !(measured < threshold->value || measured > threshold->value);
-    case THRESHOLD_NE:
-        return measured < threshold->value || measured > threshold->value;
-    case THRESHOLD_LT:
-        return measured < threshold->value;
-    case THRESHOLD_LE:
-        return measured <= threshold->value;
-    case THRESHOLD_GT:
-        return measured > threshold->value;
-    case THRESHOLD_GE:
-        break;
-    }
-    return measured >= threshold->value;
+    const struct threshold_operator *op = &threshold_operators[threshold->op];
+
+    if (measured < threshold->value)
+        return op->below;
+    return measured > threshold->value ? op->above : op->equal;
 }
 
 /* ---- in mid-flight */
@@ -166,7 +161,7 @@ static bool is_past(const struct threshold *threshold, const struct threshold_me
     case METRIC_RATE:
         return false;
     }
-    return least > threshold->value || (threshold->op == THRESHOLD_LT && least >= threshold->value);
+    return least >= threshold->value && !keeps(threshold, least);
 }
 
 static bool is_within_reach(const struct threshold *threshold,
@@ -174,17 +169,8 @@ static bool is_within_reach(const struct threshold *threshold,
                             const struct recorder *recorder) {
     size_t planned = recorder->planned > recorder->count ? recorder->planned : recorder->count;
 
-    switch (threshold->op) {
-    case THRESHOLD_EQ:
-    case THRESHOLD_LT:
-    case THRESHOLD_LE:
-        return !is_past(threshold, metric, recorder, planned);
-    case THRESHOLD_NE:
-    case THRESHOLD_GT:
-    case THRESHOLD_GE:
-        break;
-    }
-    return true;
+    return threshold_operators[threshold->op].above ||
+           !is_past(threshold, metric, recorder, planned);
 }
 
 bool threshold_holds(const struct threshold *threshold, const struct recorder *recorder,

@@ -25,6 +25,14 @@ struct threshold_metric {
     int which; /* anomaly or outcome */
 };
 
+/* By enum threshold_op: which measured values keep the limit. */
+struct threshold_operator {
+    const char *text;
+    bool below, equal, above;
+};
+#define THRESHOLD_OPS (THRESHOLD_GE + 1)
+extern const struct threshold_operator threshold_operators[THRESHOLD_OPS];
+
 extern const struct threshold_metric threshold_metrics[]; /* the last one's name is NULL */
 
 /* NULL when there is none of this name, whose case and hyphens do not matter. */

@@ -1,13 +1,12 @@
 /* Reads thresholds: metric, operator, value. */
+#include "number.h"
 #include "settings.h"
 #include "threshold_internal.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXAMPLES "'oversell==0', 'p(99)<250ms', 'busy<1%%', 'sold>=100'"
@@ -47,22 +46,16 @@ static const char *list_metrics(char text[THRESHOLD_WHY / 2]) {
     return text;
 }
 
-/* ---- operators */
-
-static const struct {
-    const char *text;
-    enum threshold_op op;
-} operators[] = {{"==", THRESHOLD_EQ}, {"!=", THRESHOLD_NE}, {"<=", THRESHOLD_LE},
-                 {">=", THRESHOLD_GE}, {"<", THRESHOLD_LT},  {">", THRESHOLD_GT}};
-
 /* Returns what follows the operator at `at`, or NULL when there is none. */
 static const char *read_operator(const char *at, enum threshold_op *op) {
-    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
-        size_t length = strlen(operators[i].text);
+    size_t length = strspn(at, "=!<>");
 
-        if (strncmp(at, operators[i].text, length) == 0) {
-            *op = operators[i].op;
-            return strchr("=!<>", at[length]) != NULL && at[length] != '\0' ? NULL : at + length;
+    for (int i = 0; i < THRESHOLD_OPS; i++) {
+        const char *text = threshold_operators[i].text;
+
+        if (strlen(text) == length && memcmp(at, text, length) == 0) {
+            *op = (enum threshold_op)i;
+            return at + length;
         }
     }
     return NULL;
@@ -76,44 +69,26 @@ static bool is_number_character(char c) {
 
 /* Copy without the spaces: but one between two digits makes two numbers, and stays. */
 static void squeeze(char *to, size_t size, const char *from, size_t length) {
+    const char *end = from + length;
     size_t used = 0;
 
-    for (size_t i = 0; i < length && used + 1 < size; i++) {
-        size_t next = i + strspn(from + i, " \t");
+    while (from < end && used + 1 < size) {
+        const char *next = from + strspn(from, " \t");
+        bool is_inside = used > 0 && next < end && is_number_character(to[used - 1]) &&
+                         is_number_character(*next);
 
-        if (next > i) {
-            bool is_inside = used > 0 && next < length && is_number_character(to[used - 1]) &&
-                             is_number_character(from[next]);
-
-            if (!is_inside) {
-                i = next - 1;
-                continue;
-            }
-        }
-        to[used++] = from[i];
+        if (next == from || is_inside)
+            to[used++] = *from;
+        from = next == from ? from + 1 : next;
     }
     to[used] = '\0';
 }
 
 /* ---- values */
 
-/* Digits with at most one point, and nothing else: not nan, 0x10, 1e9 or a sign. Returns what
- * follows, or NULL. */
-static const char *read_digits(const char *text, double *value) {
-    size_t length = strspn(text, "0123456789.");
-    char digits[32], *end;
-
-    if (length == 0 || length >= sizeof digits)
-        return NULL;
-    memcpy(digits, text, length);
-    digits[length] = '\0';
-    *value = strtod(digits, &end);
-    return *end == '\0' && end > digits ? text + length : NULL;
-}
-
 /* "100", "20k", "1.5m". */
 static int read_number(const char *text, double *value) {
-    const char *rest = read_digits(text, value);
+    const char *rest = number_read(text, value);
 
     if (rest == NULL)
         return -1;
@@ -122,14 +97,6 @@ static int read_number(const char *text, double *value) {
         rest++;
     }
     return *rest == '\0' ? 0 : -1;
-}
-
-/* "1%" is 0.01. */
-static int read_percent(const char *text, double *value) {
-    const char *rest = read_digits(text, value);
-
-    *value /= 100;
-    return rest != NULL && strcmp(rest, "%") == 0 && *value <= 1 ? 0 : -1;
 }
 
 static int read_time(const struct complaint *complaint, const char *text,
@@ -148,10 +115,7 @@ static int read_time(const struct complaint *complaint, const char *text,
 static int read_part(const struct complaint *complaint, const char *text,
                      struct threshold *threshold) {
     threshold->is_part = true;
-    if (read_percent(text, &threshold->value) == 0)
-        return 0;
-    if (strchr(text, '%') == NULL && read_number(text, &threshold->value) == 0 &&
-        threshold->value <= 1)
+    if (number_read_part(text, &threshold->value) == 0)
         return 0;
     return refuse(complaint, "\"%s\" is no part of the requests: write it like 1%% or 0.01", text);
 }
@@ -190,7 +154,7 @@ static int split_percentile(const struct complaint *complaint, char *metric, dou
     if (at == NULL)
         return 0;
     is_open = *at == '(';
-    rest = read_digits(at + is_open, percentile);
+    rest = number_read(at + is_open, percentile);
     if (rest == NULL || strcmp(rest, is_open ? ")" : "") != 0 || !(*percentile > 0) ||
         *percentile > 100)
         return refuse(complaint,

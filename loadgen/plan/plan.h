@@ -59,8 +59,6 @@ __attribute__((warn_unused_result)) int plan_parse_stages(const char *text,
                                                           size_t why_size);
 /* "uniform" or "zipf:1.1". */
 __attribute__((warn_unused_result)) int plan_parse_skew(const char *text, double *zipf);
-/* "5%" or "0.05", 0..1. */
-__attribute__((warn_unused_result)) int plan_parse_part(const char *text, double *part);
 
 /* Expected arrivals of the stages, and their length. */
 double plan_expected(const struct plan_shape *shape);

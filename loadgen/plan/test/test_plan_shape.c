@@ -313,25 +313,6 @@ static void test_skew_words_are_read(void **state) {
         assert_int_equal(plan_parse_skew(bad[i], &zipf), -1);
 }
 
-static void test_parts_are_read(void **state) {
-    static const char *const bad[] = {"",    "%",   "5%%",  "101%",
-                                      "1.1", "-1%", "x",    "nan",
-                                      "5 %", ".5",  "1..2", "0.0000000000000000000000000000001"};
-    double part;
-
-    (void)state;
-    assert_int_equal(plan_parse_part("5%", &part), 0);
-    assert_true(part == 0.05);
-    assert_int_equal(plan_parse_part("0.25", &part), 0);
-    assert_true(part == 0.25);
-    assert_int_equal(plan_parse_part("0", &part), 0);
-    assert_true(part == 0);
-    assert_int_equal(plan_parse_part("100%", &part), 0);
-    assert_true(part == 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(plan_parse_part(bad[i], &part), -1);
-}
-
 static void make_and_free(void *arg) {
     struct plan_shape *shape = arg;
     struct plan plan;
@@ -366,7 +347,6 @@ int main(void) {
         cmocka_unit_test(test_repeats_move_no_first_sending),
         cmocka_unit_test(test_all_may_be_repeated),
         cmocka_unit_test(test_skew_words_are_read),
-        cmocka_unit_test(test_parts_are_read),
         cmocka_unit_test(test_no_memory_for_items_or_repeats_is_told),
     };
 
