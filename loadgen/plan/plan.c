@@ -110,17 +110,32 @@ static void fill_constant(struct arrival *arrivals, const struct plan_shape *sha
 
 /* ---- which product */
 
-/* Running sums of the weights 1 / rank^zipf, up to 1; or NULL without memory. */
-static double *make_popularity(const struct plan_shape *shape) {
-    double *sums = malloc((shape->items + 1) * sizeof *sums);
+/* Zipf's law: how popular the item is, from 0, in proportion to the others. */
+static double weight_of(uint32_t item, double zipf) {
+    return pow((double)item + 1, -zipf);
+}
+
+static double weight_of_all(uint32_t items, double zipf) {
     double sum = 0;
 
-    if (sums == NULL)
-        return NULL;
-    for (uint32_t i = 0; i < shape->items; i++)
-        sums[i] = sum += pow((double)i + 1, -shape->zipf);
-    for (uint32_t i = 0; i < shape->items; i++)
-        sums[i] /= sum;
+    for (uint32_t i = 0; i < items; i++)
+        sum += weight_of(i, zipf);
+    return sum;
+}
+
+double plan_busiest(uint32_t items, double zipf) {
+    return weight_of(0, zipf) / weight_of_all(items, zipf);
+}
+
+/* Running sums of the weights, up to 1; or NULL without memory. */
+static double *make_popularity(const struct plan_shape *shape) {
+    double *sums = malloc((shape->items + 1) * sizeof *sums);
+    double all = weight_of_all(shape->items, shape->zipf), sum = 0;
+
+    for (uint32_t i = 0; sums != NULL && i < shape->items; i++) {
+        sum += weight_of(i, shape->zipf);
+        sums[i] = sum / all;
+    }
     return sums;
 }
 

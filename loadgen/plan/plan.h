@@ -63,6 +63,8 @@ __attribute__((warn_unused_result)) int plan_parse_skew(const char *text, double
 /* Expected arrivals of the stages, and their length. */
 double plan_expected(const struct plan_shape *shape);
 int64_t plan_span_ns(const struct plan_shape *shape);
+/* The part of the arrivals that ask for item 0, the most popular. */
+double plan_busiest(uint32_t items, double zipf);
 
 /* 0, or -1 without memory, and then there is nothing to free. */
 __attribute__((warn_unused_result)) int plan_make(struct plan *plan,
