@@ -1,10 +1,11 @@
-/* The table of settings, and what has to fit together in them. */
+/* What has to fit together in the settings, and what follows from them. */
 #include "options.h"
 
 #include "number.h"
 #include "option_table.h"
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,41 +19,28 @@
 
 static struct options set;
 
-static enum options_result refuse(const char *why) {
-    fprintf(stderr, "loadgen: %s\n", why);
+__attribute__((format(printf, 1, 2))) static enum options_result refuse(const char *format, ...) {
+    va_list arguments;
+
+    fprintf(stderr, "loadgen: ");
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
     return OPTIONS_BAD;
-}
-
-static enum options_result check_durations(void) {
-    const struct {
-        const char *name, *value;
-    } texts[] = {{"work", set.work}, {"wait", set.wait}, {"ttl", set.ttl}};
-    int64_t ns;
-    char why[128];
-
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (texts[i].value[0] == '\0' || settings_parse_duration(texts[i].value, &ns) == 0)
-            continue;
-        snprintf(why, sizeof why, "--%s %.40s is no duration; write it like 2ms or 1.5s",
-                 texts[i].name, texts[i].value);
-        return refuse(why);
-    }
-    return OPTIONS_OK;
 }
 
 static enum options_result check_thresholds(void) {
     char why[THRESHOLD_WHY];
 
     if (threshold_parse(set.thresholds, &set.threshold_list, why, sizeof why) != 0)
-        return refuse(why);
+        return refuse("%s", why);
     for (size_t i = 0; i < set.threshold_list.count && set.is_unjudged; i++) {
         const struct threshold *threshold = &set.threshold_list.items[i];
 
-        if (!threshold_needs_verdict(threshold))
-            continue;
-        snprintf(why, sizeof why, "--threshold '%s' needs a verdict, and --no-judge gives none",
-                 threshold->text);
-        return refuse(why);
+        if (threshold_needs_verdict(threshold))
+            return refuse("--threshold '%s' needs a verdict, and --no-judge gives none",
+                          threshold->text);
     }
     if (set.is_aborting && set.threshold_list.count == 0)
         return refuse("--abort-on-fail needs a --threshold that can fail");
@@ -97,14 +85,12 @@ static enum options_result check_words(void) {
     if (plan_parse_skew(set.skew, &set.shape.zipf) != 0)
         return refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
     if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
-        return refuse("--dup-rate is a part of the requests, such as 5% or 0.05");
+        return refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
     if (strcmp(set.output_format, "text") != 0 && strcmp(set.output_format, "json") != 0)
         return refuse("--output-format is text or json");
     if (set.is_unjudged && set.expect[0] != '\0')
         return refuse("--expect needs a verdict, and --no-judge gives none");
-    if (check_texts() != OPTIONS_OK || check_thresholds() != OPTIONS_OK)
-        return OPTIONS_BAD;
-    return check_durations();
+    return check_texts() == OPTIONS_OK ? check_thresholds() : OPTIONS_BAD;
 }
 
 static enum options_result shape_stages(void) {
@@ -117,7 +103,7 @@ static enum options_result shape_stages(void) {
         return refuse("--stages says the rates and their durations: leave out --rate and "
                       "--duration");
     if (plan_parse_stages(set.stages, shape, why, sizeof why) != 0)
-        return refuse(why);
+        return refuse("%s", why);
     set.duration_ns = plan_span_ns(shape);
     return OPTIONS_OK;
 }
@@ -147,10 +133,15 @@ static enum options_result make_list(void) {
     const struct strategy_option common[] = {
         {"work", set.work}, {"wait", set.wait}, {"ttl", set.ttl}, {NULL, NULL}};
     char why[256];
+    int64_t ns;
 
+    for (const struct strategy_option *option = common; option->name != NULL; option++)
+        if (option->value[0] != '\0' && settings_parse_duration(option->value, &ns) != 0)
+            return refuse("--%s %.40s is no duration; write it like 2ms or 1.5s", option->name,
+                          option->value);
     if (strategy_list_parse(set.strategies, common, &set.list, why, sizeof why) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
-        return refuse(why);
+        return refuse("%s", why);
     if (set.command == COMMAND_CREATE && set.list.count != 1)
         return refuse("create makes one product: name one --strategy");
     return OPTIONS_OK;
@@ -185,7 +176,6 @@ static const struct {
 
 static enum options_result check_command(int argc, char **argv) {
     size_t command = COMMAND_FIRE;
-    char why[128];
 
     set.arguments = argc > 1 ? argv + 2 : argv + 1;
     set.argument_count = argc > 1 ? argc - 2 : 0;
@@ -193,16 +183,13 @@ static enum options_result check_command(int argc, char **argv) {
         for (command++; command < COMMAND_COUNT; command++)
             if (strcmp(argv[1], commands[command].word) == 0)
                 break;
-    if (command == COMMAND_COUNT) {
-        snprintf(why, sizeof why, "there is no command \"%.40s\"; see loadgen --help", argv[1]);
-        return refuse(why);
-    }
+    if (command == COMMAND_COUNT)
+        return refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
     set.command = (enum command)command;
     if (set.argument_count >= commands[command].least &&
         set.argument_count <= commands[command].most)
         return OPTIONS_OK;
-    snprintf(why, sizeof why, "usage: %s", commands[command].usage);
-    return refuse(why);
+    return refuse("usage: %s", commands[command].usage);
 }
 
 static bool is_plain_word(const char *word) {

@@ -27,9 +27,9 @@ static void test_a_number_ends_where_its_digits_do(void **state) {
 }
 
 static void test_what_only_strtod_takes_is_no_number(void **state) {
-    static const char *const bad[] = {"",  "-1",  "+1",  " 1",    "nan",
-                                      ".", ".5",  "5.",  "1.2.3", "inf",
-                                      "x", "%",   "..",  "0000000000000000000000000000000001"};
+    static const char *const bad[] = {
+        "",   "-1",    "+1",  " 1", "nan", ".",  ".5",
+        "5.", "1.2.3", "inf", "x",  "%",   "..", "0000000000000000000000000000000001"};
     double value;
 
     (void)state;
@@ -40,9 +40,9 @@ static void test_what_only_strtod_takes_is_no_number(void **state) {
 }
 
 static void test_a_part_is_a_percentage_or_a_fraction(void **state) {
-    static const char *const bad[] = {"",    "%",   "5%%",  "101%", "1.1", "-1%", "x", "nan",
-                                      "5 %", ".5",  "1..2", "1k", "5x",
-                                      "0.0000000000000000000000000000001"};
+    static const char *const bad[] = {
+        "",    "%",   "5%%", "101%", "1.1", "-1%", "x",
+        "nan", "5 %", ".5",  "1..2", "1k",  "5x",  "0.0000000000000000000000000000001"};
     double part;
 
     (void)state;
