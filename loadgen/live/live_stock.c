@@ -56,8 +56,3 @@ void live_stock_ask(struct live_stock *stock) {
                                      .data = stock};
     http_client_call(stock->client, &stock->call, on_answer);
 }
-
-void live_stock_stop(struct live_stock *stock) {
-    stock->is_current = false;
-    stock->path[0] = '\0';
-}

@@ -66,7 +66,7 @@ static void on_watch(uv_timer_t *timer) {
     if (run->is_aborted || !is_threshold_missed(run, round, NULL))
         return;
     run->is_aborted = round->is_aborted = true;
-    live_stopping(&run->live);
+    live_phase(&run->live, LIVE_WAITING);
     if (run->sender != NULL)
         sender_stop(run->sender, RUN_GRACE_MS);
 }
@@ -78,20 +78,17 @@ static void start_watch(struct run *run) {
 
 static void show_round(struct run *run, const struct round *round) {
     const struct options *options = run->options;
-    const struct live_round shown = {
+    const struct live_snapshot shown = {
         .name = round->item->given,
         .round = run->finished + 1,
         .rounds = run->round_count,
         .repeat = round->repeat + 1,
         .repeats = (size_t)options->repeat,
-        .requests = run->plan.count,
         .span_ns = run->plan.span_ns,
-        .stock = options->is_unjudged ? -1 : options->stock * (int64_t)round->items,
-        .recorder = round->recorder,
-        .client = run->target.client,
-        .product_id = round->items == 1 && !options->is_unjudged ? round->products[0].id : NULL};
+        .stock = options->is_unjudged ? -1 : options->stock * (int64_t)round->items};
 
-    live_start(&run->live, &shown);
+    live_start(&run->live, &shown, round->recorder, run->target.client,
+               round->items == 1 && !options->is_unjudged ? round->products[0].id : NULL);
 }
 
 static int fail_round(struct run *run, const char *why) {
@@ -124,7 +121,7 @@ static int send_round(struct run *run, struct round *round) {
     round->is_realtime = punctual_stop();
     (void)uv_timer_stop(&run->watch);
     run->sender = NULL;
-    live_judging(&run->live);
+    live_phase(&run->live, LIVE_JUDGING);
     return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
 }
 

@@ -98,7 +98,7 @@ static void on_signal(uv_signal_t *handle, int number) {
     run->is_interrupted = true;
     run->auditor.query_ms = RUN_GRACE_MS;
     live_say(&run->live, told);
-    live_stopping(&run->live);
+    live_phase(&run->live, LIVE_WAITING);
     if (run->sender != NULL)
         sender_stop(run->sender, RUN_GRACE_MS);
 }
