@@ -32,20 +32,6 @@ static int open_all(struct run *run) {
     return 0;
 }
 
-static int create(struct run *run) {
-    struct round round = {.item = &run->options->list.items[0]};
-    int exit_code = prepare_check(run);
-
-    if (exit_code == 0)
-        exit_code = prepare_products(run, &round);
-    for (size_t i = 0; i < round.items && exit_code == 0; i++)
-        fprintf(run->to, "%s\n", round.products[i].id);
-    round_free(&round);
-    if (exit_code == 0 && (fflush(run->to) != 0 || ferror(run->to)))
-        exit_code = run_fail(EXIT_INTERNAL, "the output could not be written");
-    return exit_code;
-}
-
 static void free_rounds(struct run *run) {
     for (size_t i = 0; i < run->round_count; i++)
         round_free(&run->rounds[i]);
@@ -69,12 +55,12 @@ static void conduct(void *arg) {
     struct run *run = arg;
 
     run->exit_code = open_all(run);
-    if (run->exit_code == 0) {
-        if (run->options->is_listing)
-            run->exit_code = prepare_list(run);
-        else
-            run->exit_code = run->options->command == COMMAND_CREATE ? create(run) : fire(run);
-    }
+    if (run->exit_code == 0 && run->options->is_listing)
+        run->exit_code = prepare_list(run);
+    else if (run->exit_code == 0 && run->options->command == COMMAND_CREATE)
+        run->exit_code = prepare_create(run);
+    else if (run->exit_code == 0)
+        run->exit_code = fire(run);
     free_rounds(run);
     auditor_close(&run->auditor);
     target_close(&run->target);
