@@ -31,3 +31,13 @@ int number_read_part(const char *text, double *part) {
     }
     return *rest == '\0' && *part <= 1 ? 0 : -1;
 }
+
+int number_read_scaled(const char *text, double *value) {
+    const char *rest = number_read(text, value);
+
+    if (rest == NULL)
+        return -1;
+    if (*rest == 'k' || *rest == 'm')
+        *value *= *rest++ == 'k' ? 1e3 : 1e6;
+    return *rest == '\0' ? 0 : -1;
+}

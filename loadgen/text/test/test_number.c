@@ -58,10 +58,26 @@ static void test_a_part_is_a_percentage_or_a_fraction(void **state) {
         assert_int_equal(number_read_part(bad[i], &part), -1);
 }
 
+static void test_a_number_may_be_in_thousands_or_millions(void **state) {
+    static const char *const bad[] = {"", "k", "1kk", "1g", "1 k", "1K", "1%", "-1k", "1k5"};
+    double value;
+
+    (void)state;
+    assert_int_equal(number_read_scaled("100", &value), 0);
+    assert_float_equal(value, 100, 0);
+    assert_int_equal(number_read_scaled("1.5k", &value), 0);
+    assert_float_equal(value, 1500, 0);
+    assert_int_equal(number_read_scaled("20m", &value), 0);
+    assert_float_equal(value, 20e6, 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(number_read_scaled(bad[i], &value), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_number_ends_where_its_digits_do),
         cmocka_unit_test(test_what_only_strtod_takes_is_no_number),
+        cmocka_unit_test(test_a_number_may_be_in_thousands_or_millions),
         cmocka_unit_test(test_a_part_is_a_percentage_or_a_fraction),
     };
 
