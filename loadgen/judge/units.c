@@ -2,6 +2,7 @@
 #include "judge.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void tell_twin(struct judge *judge, const struct ledger_sale *a,

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,24 +24,9 @@ static void on_resumed(int number) {
     is_resumed = 1;
 }
 
-static size_t ended(const struct recorder *recorder) {
-    size_t count = 0;
-
-    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
-        count += recorder->by_outcome[i];
-    return count;
-}
-
-static enum live_phase phase_of(const struct live *live) {
-    if (live->is_judging)
-        return LIVE_JUDGING;
-    return !live->is_stopped && live->round.recorder->count < live->round.requests ? LIVE_SENDING
-                                                                                   : LIVE_WAITING;
-}
-
 /* The rates count from the oldest sample, a second ago. */
 static void take_sample(struct live *live, struct live_snapshot *snapshot) {
-    const struct recorder *recorder = live->round.recorder;
+    const struct recorder *recorder = live->recorder;
     const struct live_sample now = {clock_now_ns(), recorder->count, recorder->answered};
     size_t most = live->mode == LIVE_VIEW ? LIVE_SAMPLES : 2;
     double seconds;
@@ -59,26 +45,26 @@ static void take_sample(struct live *live, struct live_snapshot *snapshot) {
         snapshot->elapsed_ns = now.at_ns - recorder->start_ns;
 }
 
+void live_phase(struct live *live, enum live_phase phase) {
+    if (phase > live->round.phase)
+        live->round.phase = phase;
+}
+
 static void look(struct live *live, struct live_snapshot *snapshot) {
-    const struct live_round *round = &live->round;
-    const struct recorder *recorder = round->recorder;
+    const struct recorder *recorder = live->recorder;
     const struct live_stock *stock = &live->stock;
 
-    *snapshot = (struct live_snapshot){
-        .name = round->name,
-        .round = round->round,
-        .rounds = round->rounds,
-        .repeat = round->repeat,
-        .repeats = round->repeats,
-        .phase = phase_of(live),
-        .span_ns = round->span_ns,
-        .in_flight = recorder->count - ended(recorder),
-        .p99_ns = recorder->latency.count > 0 ? histogram_percentile(&recorder->latency, 99) : -1,
-        .sold = recorder->by_outcome[RECORD_SOLD] - recorder->sold_again,
-        .stock = round->stock,
-        .left = stock->left,
-        .has_holder = stock->has_holder,
-        .holder = stock->holder[0] != '\0' ? stock->holder : NULL};
+    assert(live->is_running);
+    if (recorder->count == recorder->planned)
+        live_phase(live, LIVE_WAITING);
+    *snapshot = live->round;
+    snapshot->in_flight = recorder->count - recorder->ended;
+    snapshot->p99_ns =
+        recorder->latency.count > 0 ? histogram_percentile(&recorder->latency, 99) : -1;
+    snapshot->sold = recorder->by_outcome[RECORD_SOLD] - recorder->sold_again;
+    snapshot->left = stock->left;
+    snapshot->has_holder = stock->has_holder;
+    snapshot->holder = stock->holder[0] != '\0' ? stock->holder : NULL;
     memcpy(snapshot->outcomes, recorder->by_outcome, sizeof snapshot->outcomes);
     take_sample(live, snapshot);
 }
@@ -144,14 +130,17 @@ void live_init(struct live *live, uv_loop_t *loop, bool is_wanted, bool is_plain
         (void)sigaction(SIGCONT, &resumed, NULL);
 }
 
-void live_start(struct live *live, const struct live_round *round) {
+void live_start(struct live *live, const struct live_snapshot *round,
+                const struct recorder *recorder, struct http_client *client,
+                const char *product_id) {
     if (live->mode == LIVE_QUIET)
         return;
+    assert(!live->is_running);
     live->round = *round;
+    live->recorder = recorder;
     live->is_running = true;
-    live->is_stopped = live->is_judging = false;
     live->sample_count = 0;
-    live_stock_start(&live->stock, round->client, round->product_id);
+    live_stock_start(&live->stock, client, product_id);
     if (live->mode == LIVE_VIEW) {
         (void)uv_timer_start(&live->timer, on_tick, 0, VIEW_MS);
     } else {
@@ -162,20 +151,12 @@ void live_start(struct live *live, const struct live_round *round) {
     }
 }
 
-void live_stopping(struct live *live) {
-    live->is_stopped = true;
-}
-
-void live_judging(struct live *live) {
-    live->is_judging = true;
-}
-
 void live_stop(struct live *live) {
     if (!live->is_running)
         return;
     live->is_running = false;
     (void)uv_timer_stop(&live->timer);
-    live_stock_stop(&live->stock);
+    live_stock_start(&live->stock, NULL, NULL);
     screen_say(&live->screen, "");
     screen_flush(&live->screen, WIPE_MS);
 }

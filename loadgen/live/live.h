@@ -17,19 +17,6 @@
 
 enum live_mode { LIVE_QUIET, LIVE_PLAIN, LIVE_VIEW };
 
-/* What is shown; it must live until live_stop(). */
-struct live_round {
-    const char *name;       /* the strategy */
-    size_t round, rounds;   /* the first is 1 */
-    size_t repeat, repeats; /* the first is 1 */
-    size_t requests;        /* that are to be sent */
-    int64_t span_ns;        /* of their schedule */
-    int64_t stock;          /* of all products; -1: not known */
-    const struct recorder *recorder;
-    struct http_client *client; /* of the target */
-    const char *product_id;     /* to ask for; NULL: do not ask */
-};
-
 struct live_sample {
     int64_t at_ns;
     size_t due, answered;
@@ -38,9 +25,10 @@ struct live_sample {
 
 struct live {
     enum live_mode mode;
-    bool is_running, is_stopped, is_judging;
+    bool is_running;
     uv_timer_t timer;
-    struct live_round round;
+    struct live_snapshot round; /* what does not change while it runs, and its phase */
+    const struct recorder *recorder;
     struct live_style style;
     struct live_stock stock;
     struct live_sample samples[LIVE_SAMPLES]; /* the oldest first */
@@ -50,11 +38,14 @@ struct live {
 
 /* `is_plain`: lines even on a terminal. `live` lives until the loop has run the close callbacks. */
 void live_init(struct live *live, uv_loop_t *loop, bool is_wanted, bool is_plain);
-void live_start(struct live *live, const struct live_round *round);
-/* No more will be sent, though the plan has more: what takes time now is the last answers. */
-void live_stopping(struct live *live);
-/* All is sent and answered: what takes time now is the ledger. */
-void live_judging(struct live *live);
+/* `round` has the names, numbers and lengths of a snapshot; the rest is looked for in `recorder`,
+ * and by asking `client` for the product (NULL: do not ask). All but these two is copied; they and
+ * the name must live until live_stop(). */
+void live_start(struct live *live, const struct live_snapshot *round,
+                const struct recorder *recorder, struct http_client *client,
+                const char *product_id);
+/* WAITING begins by itself with the last request of the plan. Phases do not go back. */
+void live_phase(struct live *live, enum live_phase phase);
 /* Wipe the view, until the next start. May be called when it is not running. */
 void live_stop(struct live *live);
 /* Write whole lines to stderr, above the view. */

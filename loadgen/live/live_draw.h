@@ -12,7 +12,7 @@
 
 enum live_phase {
     LIVE_SENDING,
-    LIVE_WAITING, /* for the last answers */
+    LIVE_WAITING, /* for the last answers: all is sent that will be */
     LIVE_JUDGING, /* the ledger becomes quiet, is read and judged */
 };
 

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ static void on_answer(struct http_call *call) {
     struct live_stock *stock = call->data;
     json_t *reply = NULL;
 
+    assert(stock->is_asking);
     stock->is_asking = false;
     if (!stock->is_current)
         return;
@@ -55,9 +57,4 @@ void live_stock_ask(struct live_stock *stock) {
                                      .deadline_ms = clock_now_ms() + ASK_MS,
                                      .data = stock};
     http_client_call(stock->client, &stock->call, on_answer);
-}
-
-void live_stock_stop(struct live_stock *stock) {
-    stock->is_current = false;
-    stock->path[0] = '\0';
 }

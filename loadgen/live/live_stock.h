@@ -18,10 +18,10 @@ struct live_stock {
     char holder[64]; /* "" for nobody */
 };
 
-/* `product_id` is copied; NULL: do not ask. `client` must close before `stock` goes. */
+/* `product_id` is copied; NULL: do not ask, from now on. `client` must close before `stock` goes.
+ */
 void live_stock_start(struct live_stock *stock, struct http_client *client, const char *product_id);
 /* One question at a time: does nothing while the last one is open, for a second at most. */
 void live_stock_ask(struct live_stock *stock);
-void live_stock_stop(struct live_stock *stock);
 
 #endif

@@ -1,9 +1,12 @@
-/* The table of settings, and what has to fit together in them. */
+/* What has to fit together in the settings, and what follows from them. */
 #include "options.h"
 
-#include "settings.h"
+#include "number.h"
+#include "option_table.h"
 
+#include <assert.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,109 +20,28 @@
 
 static struct options set;
 
-static const struct setting table[] = {
-    {"strategy", 0, SETTING_TEXT, &set.strategies, "none",
-     "what guards the stock, in turn: none,redis,ttl=2s,atomic", NULL},
-    {"rate", 'R', SETTING_INT, &set.rate, "800", "requests per second", "1..1000000"},
-    {"duration", 'd', SETTING_DURATION, &set.duration_ns, "1s", "of sending", "1ms..1h"},
-    {"requests", 0, SETTING_INT, &set.requests, "0", "how many to send, instead of a duration",
-     "0..10000000"},
-    {"stages", 0, SETTING_TEXT, &set.stages, NULL,
-     "rates that change, instead of --rate and --duration: 5s:0..800,20s:800", NULL},
-    {"arrival", 0, SETTING_TEXT, &set.arrival, "poisson", "poisson or constant", NULL},
-    {"seed", 0, SETTING_INT, &set.seed, "1", "of the arrivals: the same for every strategy", NULL},
-    {"repeat", 0, SETTING_INT, &set.repeat, "1",
-     "rounds of each strategy, their order rotated; medians are compared", "1..20"},
-    {"dup-rate", 0, SETTING_TEXT, &set.dup_rate, "0",
-     "part of the requests to send once more with the same key: 5%", NULL},
-    {"timeout", 0, SETTING_DURATION, &set.timeout_ns, "10s", "of each request", "1ms..1h"},
-    {"connections", 'c', SETTING_INT, &set.connections, "8192", "the most to open", "1..60000"},
-    {"max-in-flight", 0, SETTING_INT, &set.max_in_flight, "0",
-     "requests unanswered at a time; more are launched late, and counted; 0: no limit",
-     "0..1000000"},
-    {"target", 0, SETTING_TEXT, &set.target, "http://127.0.0.1:8000", "where order-svc listens",
-     NULL},
-    {"path", 0, SETTING_TEXT, &set.path, "/orders", "of the POST requests", NULL},
-    {"no-realtime", 0, SETTING_FLAG, &set.is_ordinary, NULL,
-     "send without real-time priority (else taken where permitted, until 200 ms without a pause or "
-     "400 ms on a full core)",
-     NULL},
-    {"stock", 0, SETTING_INT, &set.stock, "1000", "units for sale, of each product",
-     "0..1000000000"},
-    {"items", 0, SETTING_INT, &set.items, "1", "products for sale at a time", "1..1000"},
-    {"skew", 0, SETTING_TEXT, &set.skew, "uniform",
-     "how requests fall on the products: uniform, zipf:1.1", NULL},
-    {"work", 0, SETTING_TEXT, &set.work, "2ms",
-     "business time between reading and writing the stock, for strategies without a work=", NULL},
-    {"wait", 0, SETTING_TEXT, &set.wait, NULL,
-     "how long a sale waits for a lock, for those without", NULL},
-    {"ttl", 0, SETTING_TEXT, &set.ttl, NULL, "TTL of a lease, for strategies without a ttl=", NULL},
-    {"expect", 0, SETTING_TEXT, &set.expect, NULL,
-     "verdicts that are right: none=TWIN,mutex=VIOLATED; VALID for the others", NULL},
-    {"threshold", 0, SETTING_LIST, &set.thresholds, NULL,
-     "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again", NULL},
-    {"abort-on-fail", 0, SETTING_FLAG, &set.is_aborting, NULL,
-     "stop as soon as a threshold is missed", NULL},
-    {"drain", 0, SETTING_DURATION, &set.drain_ns, "20s",
-     "how long to wait for the ledger to settle after the last answer", "0..1h"},
-    {"no-judge", 0, SETTING_FLAG, &set.is_unjudged, NULL,
-     "measure latency and schedule only, against any endpoint, without databases", NULL},
-    {"name", 0, SETTING_TEXT, &set.name, NULL, "a label for the report and the results folder",
-     NULL},
-    {"results", 0, SETTING_TEXT, &set.results, "results", "where the results folders are", NULL},
-    {"no-results", 0, SETTING_FLAG, &set.is_unkept, NULL, "write no results folder", NULL},
-    {"output-format", 0, SETTING_TEXT, &set.output_format, "text", "text or json", NULL},
-    {"output", 'o', SETTING_TEXT, &set.output, NULL, "file for the report, instead of stdout",
-     NULL},
-    {"no-tui", 0, SETTING_FLAG, &set.is_plain, NULL,
-     "a plain line a second instead of the live view on a terminal", NULL},
-    {"no-progress", 0, SETTING_FLAG, &set.is_quiet, NULL, "neither of them", NULL},
-    {"listen", 0, SETTING_TEXT, &set.listen, "127.0.0.1", "address that `serve` listens on", NULL},
-    {"port", 0, SETTING_INT, &set.port, "8080", "port that `serve` listens on", "1..65535"},
-    {"dry-run", 0, SETTING_FLAG, &set.is_dry, NULL, "print the schedule, and send nothing", NULL},
-    {"list-strategies", 0, SETTING_FLAG, &set.is_listing, NULL,
-     "print what the target knows, and exit", NULL},
-    {"inventory-db", 0, SETTING_SECRET, &set.inventory_db, NULL,
-     "connection string of the database inventory", NULL},
-    {"orders-db", 0, SETTING_SECRET, &set.orders_db, NULL,
-     "connection string of the database orders", NULL},
-    {.name = NULL}};
+__attribute__((format(printf, 1, 2))) static enum options_result refuse(const char *format, ...) {
+    va_list arguments;
 
-static enum options_result refuse(const char *why) {
-    fprintf(stderr, "loadgen: %s\n", why);
+    fprintf(stderr, "loadgen: ");
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
     return OPTIONS_BAD;
-}
-
-static enum options_result check_durations(void) {
-    const struct {
-        const char *name, *value;
-    } texts[] = {{"work", set.work}, {"wait", set.wait}, {"ttl", set.ttl}};
-    int64_t ns;
-    char why[128];
-
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (texts[i].value[0] == '\0' || settings_parse_duration(texts[i].value, &ns) == 0)
-            continue;
-        snprintf(why, sizeof why, "--%s %.40s is no duration; write it like 2ms or 1.5s",
-                 texts[i].name, texts[i].value);
-        return refuse(why);
-    }
-    return OPTIONS_OK;
 }
 
 static enum options_result check_thresholds(void) {
     char why[THRESHOLD_WHY];
 
     if (threshold_parse(set.thresholds, &set.threshold_list, why, sizeof why) != 0)
-        return refuse(why);
+        return refuse("%s", why);
     for (size_t i = 0; i < set.threshold_list.count && set.is_unjudged; i++) {
         const struct threshold *threshold = &set.threshold_list.items[i];
 
-        if (!threshold_needs_verdict(threshold))
-            continue;
-        snprintf(why, sizeof why, "--threshold '%s' needs a verdict, and --no-judge gives none",
-                 threshold->text);
-        return refuse(why);
+        if (threshold_needs_verdict(threshold))
+            return refuse("--threshold '%s' needs a verdict, and --no-judge gives none",
+                          threshold->text);
     }
     if (set.is_aborting && set.threshold_list.count == 0)
         return refuse("--abort-on-fail needs a --threshold that can fail");
@@ -163,15 +85,13 @@ static enum options_result check_words(void) {
         return refuse("--arrival is poisson or constant");
     if (plan_parse_skew(set.skew, &set.shape.zipf) != 0)
         return refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
-    if (plan_parse_part(set.dup_rate, &set.shape.dup_rate) != 0)
-        return refuse("--dup-rate is a part of the requests, such as 5% or 0.05");
+    if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
+        return refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
     if (strcmp(set.output_format, "text") != 0 && strcmp(set.output_format, "json") != 0)
         return refuse("--output-format is text or json");
     if (set.is_unjudged && set.expect[0] != '\0')
         return refuse("--expect needs a verdict, and --no-judge gives none");
-    if (check_texts() != OPTIONS_OK || check_thresholds() != OPTIONS_OK)
-        return OPTIONS_BAD;
-    return check_durations();
+    return check_texts() == OPTIONS_OK ? check_thresholds() : OPTIONS_BAD;
 }
 
 static enum options_result shape_stages(void) {
@@ -184,7 +104,7 @@ static enum options_result shape_stages(void) {
         return refuse("--stages says the rates and their durations: leave out --rate and "
                       "--duration");
     if (plan_parse_stages(set.stages, shape, why, sizeof why) != 0)
-        return refuse(why);
+        return refuse("%s", why);
     set.duration_ns = plan_span_ns(shape);
     return OPTIONS_OK;
 }
@@ -214,10 +134,15 @@ static enum options_result make_list(void) {
     const struct strategy_option common[] = {
         {"work", set.work}, {"wait", set.wait}, {"ttl", set.ttl}, {NULL, NULL}};
     char why[256];
+    int64_t ns;
 
+    for (const struct strategy_option *option = common; option->name != NULL; option++)
+        if (option->value[0] != '\0' && settings_parse_duration(option->value, &ns) != 0)
+            return refuse("--%s %.40s is no duration; write it like 2ms or 1.5s", option->name,
+                          option->value);
     if (strategy_list_parse(set.strategies, common, &set.list, why, sizeof why) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
-        return refuse(why);
+        return refuse("%s", why);
     if (set.command == COMMAND_CREATE && set.list.count != 1)
         return refuse("create makes one product: name one --strategy");
     return OPTIONS_OK;
@@ -240,49 +165,33 @@ static void fit_connections(void) {
 }
 
 static const struct {
-    const char *word, *text;
+    const char *word;
+    int least, most; /* arguments after it */
+    const char *usage;
 } commands[] = {
-#define X(id, word, text) [COMMAND_##id] = {word, text},
+#define X(id, word, text, least, most, usage) [COMMAND_##id] = {word, least, most, "loadgen" usage},
     COMMANDS(X)
 #undef X
 };
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 static enum options_result check_command(int argc, char **argv) {
-    char why[128];
+    size_t command = COMMAND_FIRE;
 
     set.arguments = argc > 1 ? argv + 2 : argv + 1;
     set.argument_count = argc > 1 ? argc - 2 : 0;
-    if (argc == 1)
+    if (argc > 1)
+        for (command++; command < COMMAND_COUNT; command++)
+            if (strcmp(argv[1], commands[command].word) == 0)
+                break;
+    if (command == COMMAND_COUNT)
+        return refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
+    assert(command < COMMAND_COUNT);
+    set.command = (enum command)command;
+    if (set.argument_count >= commands[command].least &&
+        set.argument_count <= commands[command].most)
         return OPTIONS_OK;
-    for (size_t i = 1; i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(argv[1], commands[i].word) == 0) {
-            set.command = (enum command)i;
-            return OPTIONS_OK;
-        }
-    }
-    snprintf(why, sizeof why, "there is no command \"%.40s\"; see loadgen --help", argv[1]);
-    return refuse(why);
-}
-
-static enum options_result check_arguments(void) {
-    static const struct {
-        int least, most;
-        const char *usage;
-    } counts[] = {
-        [COMMAND_FIRE] = {0, 0, "loadgen"},
-        [COMMAND_CREATE] = {0, 0, "loadgen create"},
-        [COMMAND_CHECK] = {1, 1, "loadgen check DIR, such as results/latest"},
-        [COMMAND_DIFF] = {2, 2, "loadgen diff A B, two results folders"},
-        [COMMAND_REPORT] = {1, 16, "loadgen report DIR... -o FILE, of up to 16 folders"},
-        [COMMAND_SERVE] = {0, 1, "loadgen serve [DIR]"},
-    };
-    char why[128];
-
-    if (set.argument_count >= counts[set.command].least &&
-        set.argument_count <= counts[set.command].most)
-        return OPTIONS_OK;
-    snprintf(why, sizeof why, "usage: %s", counts[set.command].usage);
-    return refuse(why);
+    return refuse("usage: %s", commands[command].usage);
 }
 
 static bool is_plain_word(const char *word) {
@@ -313,33 +222,29 @@ static char *quote_command(int argc, char **argv) {
     return fclose(to) == 0 ? line : NULL;
 }
 
+static const char about[] =
+    "loadgen: fire a flash sale at the order service, on time whatever the answers, and judge the "
+    "ledger.\n\n"
+#define X(id, word, text, least, most, usage) "  loadgen " word " " text "\n"
+    COMMANDS(X)
+#undef X
+        "\n"
+        "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
+        "  more than 5 % of the requests were sent over 10 ms late, or any not at all;\n"
+        "  fewer than 30 pairs of attempts overlapped in which one got a unit (a race that\n"
+        "  strikes one pair in ten hides in 30 with a chance of 4 %);\n"
+        "  requests were not answered, and the ledger did not settle within --drain.\n"
+        "Exit codes: 0 each verdict as expected, 1 not so, 2 inconclusive, 64 bad usage,\n"
+        "69 target or database not reached, 70 internal, 99 only a --threshold missed, 130 "
+        "interrupted.";
+
 enum options_result options_read(struct options **options, int argc, char **argv) {
     enum options_result result;
 
     set.command_line = quote_command(argc, argv);
     if (set.command_line == NULL)
         return refuse("out of memory");
-    switch (settings_read(
-        table,
-        "loadgen: fire a flash sale at the order service, on time whatever the "
-        "answers, and judge the ledger.\n"
-        "\n"
-#define X(id, word, text) "  loadgen " word " " text "\n"
-        COMMANDS(X)
-#undef X
-            "\n"
-            "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
-            "  more than 5 % of the requests were sent over 10 ms late, or any not at "
-            "all;\n"
-            "  fewer than 30 pairs of attempts overlapped in which one got a unit "
-            "(a race that\n  strikes one pair in ten hides in 30 with a chance of "
-            "4 %);\n"
-            "  requests were not answered, and the ledger did not settle within "
-            "--drain.\n"
-            "Exit codes: 0 each verdict as expected, 1 not so, 2 inconclusive, 64 bad "
-            "usage,\n69 target or database not reached, 70 internal, 99 only a "
-            "--threshold missed, 130 interrupted.",
-        "LOADGEN", "[COMMAND]", &argc, argv)) {
+    switch (settings_read(option_flags(&set), about, "LOADGEN", "[COMMAND]", &argc, argv)) {
     case SETTINGS_OK:
         break;
     case SETTINGS_HELP:
@@ -350,8 +255,6 @@ enum options_result options_read(struct options **options, int argc, char **argv
     *options = &set;
     fit_connections();
     result = check_command(argc, argv);
-    if (result == OPTIONS_OK)
-        result = check_arguments();
     if (result == OPTIONS_OK)
         result = check_words();
     if (result == OPTIONS_OK)
@@ -364,5 +267,5 @@ enum options_result options_read(struct options **options, int argc, char **argv
 void options_free(void) {
     free(set.command_line);
     set.command_line = NULL;
-    settings_free(table);
+    settings_free(option_flags(&set));
 }

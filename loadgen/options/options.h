@@ -1,86 +1,8 @@
-/* What the user asked for: the settings of a run, read and checked. */
+/* Reads and checks what the user asked for. */
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
-#include "expect.h"
-#include "plan.h"
-#include "strategy_list.h"
-#include "threshold.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-/* What loadgen is asked to do: its first argument, FIRE without one. */
-#define COMMANDS(X)                                                                                \
-    X(FIRE, "", "run the strategies and judge them")                                               \
-    X(CREATE, "create", "make one product and print its id")                                       \
-    X(CHECK, "check", "DIR: judge the history of an earlier run again")                            \
-    X(DIFF, "diff", "A B: compare two runs")                                                       \
-    X(REPORT, "report", "DIR...: write report.html of one run, or of several on one page (-o)")    \
-    X(SERVE, "serve", "show the results folder in a browser, on loopback")
-
-enum command {
-#define X(id, word, text) COMMAND_##id,
-    COMMANDS(X)
-#undef X
-};
-
-struct options {
-    /* The load. */
-    char *strategies;
-    int64_t rate;        /* requests per second */
-    int64_t duration_ns; /* ignored when `requests` is set */
-    int64_t requests;    /* 0: rate x duration, or the stages; never 0 once read */
-    char *stages;        /* "5s:0..800,20s:800"; "" for none */
-    char *arrival;
-    int64_t seed;
-    int64_t repeat;     /* rounds of each strategy */
-    char *dup_rate;     /* "5%" */
-    int64_t timeout_ns; /* of each request */
-    int64_t connections;
-    int64_t max_in_flight; /* 0: no limit but the connections */
-    char *target;
-    char *path;
-
-    /* The products. */
-    int64_t stock;           /* of each */
-    int64_t items;           /* products per round */
-    char *skew;              /* how requests fall on them: "uniform", "zipf:1.1" */
-    char *work, *wait, *ttl; /* durations as text; "" leaves it to the server */
-
-    /* The judgement. */
-    char *expect;
-    char *thresholds; /* one a line */
-    bool is_aborting; /* --abort-on-fail */
-    int64_t drain_ns; /* for the ledger to become quiet after the last answer */
-    bool is_unjudged;
-
-    /* The report. */
-    char *name;
-    char *results;  /* folder of the results folders */
-    bool is_unkept; /* --no-results */
-    char *output_format;
-    char *output;
-    bool is_plain; /* --no-tui */
-    bool is_quiet; /* --no-progress */
-    char *listen;  /* of `serve` */
-    int64_t port;
-
-    bool is_ordinary; /* --no-realtime */
-    bool is_listing;
-    bool is_dry; /* --dry-run */
-    char *inventory_db, *orders_db;
-
-    /* Made from the above. */
-    enum command command;
-    char **arguments; /* after the command, NULL-terminated */
-    int argument_count;
-    char *command_line; /* as given, quoted for a shell */
-    struct plan_shape shape;
-    struct threshold_list threshold_list;
-    struct strategy_list list;
-    struct expectation expectations[STRATEGY_LIST_MAX];
-};
+#include "option_table.h"
 
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 

@@ -1,12 +1,39 @@
-/* Holds measurements against thresholds. */
-#include "threshold_internal.h"
+/* Reads thresholds (metric, operator, value), and holds measurements against them. */
+#include "threshold.h"
 
 #include "duration.h"
+#include "number.h"
+#include "record.h"
+#include "settings.h"
+#include "verdict.h"
 
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-const struct threshold_metric threshold_metrics[] = {
+enum metric_kind {
+    METRIC_ANOMALY,
+    METRIC_ANOMALIES,
+    METRIC_OUTCOME,
+    METRIC_OFFERED,
+    METRIC_LATENCY,
+    METRIC_SERVICE,
+    METRIC_MEAN,
+    METRIC_MAX,
+    METRIC_RATE,
+    METRIC_LATE,
+};
+
+struct metric {
+    const char *name; /* anomalies in capitals, as they are printed */
+    enum metric_kind kind;
+    int which; /* anomaly or outcome */
+};
+
+static const struct metric metrics[] = {
 #define X(id, name, text) {name, METRIC_ANOMALY, ANOMALY_##id},
     ANOMALIES(X)
 #undef X
@@ -23,6 +50,15 @@ const struct threshold_metric threshold_metrics[] = {
     {"late", METRIC_LATE, 0},
     {NULL, METRIC_RATE, 0}};
 
+/* Which measured values keep the limit. */
+static const struct {
+    const char *text;
+    bool below, equal, above;
+} operators[] = {
+    [THRESHOLD_EQ] = {"==", false, true, false}, [THRESHOLD_NE] = {"!=", true, false, true},
+    [THRESHOLD_LT] = {"<", true, false, false},  [THRESHOLD_LE] = {"<=", true, true, false},
+    [THRESHOLD_GT] = {">", false, false, true},  [THRESHOLD_GE] = {">=", false, true, true}};
+
 /* A hyphen is as good as an underscore, and upper case as lower. */
 static char plain(char c) {
     if (c == '_')
@@ -38,17 +74,228 @@ static bool is_same_word(const char *a, const char *b) {
     return plain(*a) == plain(*b);
 }
 
-const struct threshold_metric *threshold_find(const char *name) {
-    for (const struct threshold_metric *metric = threshold_metrics; metric->name != NULL; metric++)
+/* NULL when there is none of this name, whose case and hyphens do not matter. */
+static const struct metric *find_metric(const char *name) {
+    for (const struct metric *metric = metrics; metric->name != NULL; metric++)
         if (is_same_word(metric->name, name))
             return metric;
     return NULL;
 }
 
-bool threshold_is_time(enum metric_kind kind) {
+static bool is_time(enum metric_kind kind) {
     return kind == METRIC_LATENCY || kind == METRIC_SERVICE || kind == METRIC_MEAN ||
            kind == METRIC_MAX;
 }
+
+static bool takes_percent(const struct metric *metric) {
+    return metric->kind == METRIC_LATENCY || metric->kind == METRIC_SERVICE;
+}
+
+/* As people write it: anomalies, too, in lower case. */
+static const char *name_of(const struct metric *metric, char name[THRESHOLD_METRIC]) {
+    size_t length = strlen(metric->name);
+
+    assert(length < THRESHOLD_METRIC);
+    for (size_t i = 0; i <= length; i++)
+        name[i] = (char)tolower((unsigned char)metric->name[i]);
+    return name;
+}
+
+/* ---- what is understood */
+
+#define EXAMPLES "'oversell==0', 'p(99)<250ms', 'busy<1%%', 'sold>=100'"
+
+struct complaint {
+    const char *text; /* the threshold, as given */
+    char *why;
+    size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static int refuse(const struct complaint *complaint,
+                                                        const char *format, ...) {
+    char reason[THRESHOLD_WHY - THRESHOLD_TEXT - 16];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    snprintf(complaint->why, complaint->size, "--threshold '%.*s': %s", THRESHOLD_TEXT,
+             complaint->text, reason);
+    return -1;
+}
+
+/* "oversell, twin, ..., p(N), ...": all metrics there are. */
+static const char *list_metrics(char text[THRESHOLD_WHY / 2]) {
+    char name[THRESHOLD_METRIC];
+    size_t used = 0;
+
+    for (const struct metric *metric = metrics; metric->name != NULL; metric++)
+        used +=
+            (size_t)snprintf(text + used, THRESHOLD_WHY / 2 - used, "%s%s%s", used > 0 ? ", " : "",
+                             name_of(metric, name), takes_percent(metric) ? "(N)" : "");
+    return text;
+}
+
+/* Returns what follows the operator at `at`, or NULL when there is none. */
+static const char *read_operator(const char *at, enum threshold_op *op) {
+    size_t length = strspn(at, "=!<>");
+
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        const char *text = operators[i].text;
+
+        if (strlen(text) == length && memcmp(at, text, length) == 0) {
+            *op = (enum threshold_op)i;
+            return at + length;
+        }
+    }
+    return NULL;
+}
+
+/* ---- words with spaces */
+
+static bool is_number_character(char c) {
+    return isdigit((unsigned char)c) || c == '.';
+}
+
+/* Copy without the spaces: but one between two digits makes two numbers, and stays. */
+static void squeeze(char *to, size_t size, const char *from, size_t length) {
+    const char *end = from + length;
+    size_t used = 0;
+
+    while (from < end && used + 1 < size) {
+        const char *next = from + strspn(from, " \t");
+        bool is_inside = used > 0 && next < end && is_number_character(to[used - 1]) &&
+                         is_number_character(*next);
+
+        if (next == from || is_inside)
+            to[used++] = *from;
+        from = next == from ? from + 1 : next;
+    }
+    to[used] = '\0';
+}
+
+/* ---- values */
+
+static int read_value(const struct complaint *complaint, const struct metric *metric,
+                      const char *text, struct threshold *threshold) {
+    int64_t ns;
+
+    threshold->is_part = metric->kind == METRIC_LATE ||
+                         (metric->kind == METRIC_OUTCOME && strchr(text, '%') != NULL);
+    if (text[0] == '\0')
+        return refuse(complaint, "the value is missing; for example " EXAMPLES);
+    if (is_time(metric->kind)) {
+        if (settings_parse_duration(text, &ns) != 0 || ns < 0)
+            return refuse(complaint,
+                          "\"%s\" is no duration, and %s is a time: write it like 250ms or 1.5s",
+                          text, threshold->metric);
+        threshold->value = (double)ns;
+    } else if (threshold->is_part) {
+        if (number_read_part(text, &threshold->value) != 0)
+            return refuse(complaint, "\"%s\" is no part of the requests: write it like 1%% or 0.01",
+                          text);
+    } else if (number_read_scaled(text, &threshold->value) != 0) {
+        return refuse(complaint, "\"%s\" is no number: write it like 100, 20k or 1m", text);
+    } else if (metric->kind != METRIC_RATE && threshold->value > floor(threshold->value)) {
+        return refuse(complaint, "\"%s\" is no whole number, and %s counts", text,
+                      threshold->metric);
+    }
+    return 0;
+}
+
+/* ---- metrics */
+
+/* "p(99)" or "p99" into its name and its percentile. */
+static int split_percentile(const struct complaint *complaint, char *metric, double *percentile) {
+    char *at = strpbrk(metric, "(0123456789");
+    const char *rest = NULL;
+    bool is_open;
+
+    *percentile = 0;
+    if (at == NULL)
+        return 0;
+    is_open = *at == '(';
+    rest = number_read(at + is_open, percentile);
+    if (rest == NULL || strcmp(rest, is_open ? ")" : "") != 0 || !(*percentile > 0) ||
+        *percentile > 100)
+        return refuse(complaint,
+                      "\"%s\" is no percentile: write it like p(99) or p(99.9), more "
+                      "than 0 and at most 100",
+                      metric);
+    *at = '\0';
+    return 0;
+}
+
+static int read_metric(const struct complaint *complaint, const char *text, size_t length,
+                       struct threshold *threshold, const struct metric **metric) {
+    char word[THRESHOLD_TEXT], list[THRESHOLD_WHY / 2];
+
+    squeeze(word, sizeof word, text, length);
+    if (split_percentile(complaint, word, &threshold->percentile) != 0)
+        return -1;
+    *metric = word[0] != '\0' ? find_metric(word) : NULL;
+    if (*metric == NULL)
+        return refuse(complaint, "there is no metric \"%s\"; there are %s; for example " EXAMPLES,
+                      word, list_metrics(list));
+    if (takes_percent(*metric) != (threshold->percentile > 0))
+        return refuse(complaint,
+                      takes_percent(*metric) ? "which percentile? write it like %s(99)"
+                                             : "%s is no percentile: leave the number away",
+                      word);
+    (void)name_of(*metric, threshold->metric);
+    return 0;
+}
+
+static int parse_one(const struct complaint *complaint, struct threshold *threshold) {
+    const char *text = complaint->text;
+    const struct metric *metric = NULL;
+    size_t metric_length = strcspn(text, "=!<>");
+    const char *rest = read_operator(text + metric_length, &threshold->op);
+    char value[THRESHOLD_TEXT];
+
+    if (strlen(text) >= sizeof threshold->text)
+        return refuse(complaint, "longer than %zu characters", sizeof threshold->text - 1);
+    if (rest == NULL)
+        return refuse(complaint,
+                      "no operator, which is one of == != < <= > >=; for example " EXAMPLES);
+    snprintf(threshold->text, sizeof threshold->text, "%s", text);
+    squeeze(value, sizeof value, rest, strlen(rest));
+    if (read_metric(complaint, text, metric_length, threshold, &metric) != 0)
+        return -1;
+    return read_value(complaint, metric, value, threshold);
+}
+
+/* The next line, without the spaces around it, into `line`; returns where the one after begins. */
+static const char *next_line(const char *text, char *line, size_t size) {
+    size_t whole = strcspn(text, "\n");
+    const char *from = text + strspn(text, " \t");
+    const char *to = text + whole;
+
+    while (to > from && isspace((unsigned char)to[-1]))
+        to--;
+    snprintf(line, size, "%.*s", (int)(to > from ? to - from : 0), from);
+    return text[whole] == '\n' ? text + whole + 1 : text + whole;
+}
+
+int threshold_parse(const char *text, struct threshold_list *list, char *why, size_t why_size) {
+    char line[2 * THRESHOLD_TEXT];
+    const struct complaint complaint = {line, why, why_size};
+
+    memset(list, 0, sizeof *list);
+    while (*text != '\0') {
+        text = next_line(text, line, sizeof line);
+        if (line[0] == '\0')
+            return refuse(&complaint, "it is empty; for example " EXAMPLES);
+        if (list->count == THRESHOLDS_MAX)
+            return refuse(&complaint, "there are at most %d thresholds", THRESHOLDS_MAX);
+        if (parse_one(&complaint, &list->items[list->count]) != 0)
+            return -1;
+        list->count++;
+    }
+    return 0;
+}
+
+/* ---- at the end of a round */
 
 static double found_in_all(const struct verdict *verdict) {
     double sum = 0;
@@ -66,8 +313,20 @@ static double time_of(const struct histogram *histogram, double value) {
     return histogram->count > 0 ? value : THRESHOLD_UNMEASURED;
 }
 
-static double measure(const struct threshold *threshold, const struct threshold_metric *metric,
-                      const struct recorder *recorder, const struct verdict *verdict) {
+/* Values that are over the limit wherever they lie in their bucket. */
+static double count_over(const struct histogram *histogram, double limit) {
+    uint64_t over = 0;
+
+    for (size_t i = HISTOGRAM_BUCKETS; i-- > 0 && (double)histogram_bucket_low(i) > limit;)
+        over += histogram->buckets[i];
+    return (double)over;
+}
+
+/* At the end of a round; or, before it, the least that it can be when `planned` requests have come.
+ */
+static double measure(const struct threshold *threshold, const struct metric *metric,
+                      const struct recorder *recorder, const struct verdict *verdict,
+                      size_t planned) {
     const struct histogram *latency = &recorder->latency, *service = &recorder->service;
     double count;
 
@@ -78,7 +337,7 @@ static double measure(const struct threshold *threshold, const struct threshold_
         return verdict != NULL ? found_in_all(verdict) : 0;
     case METRIC_OUTCOME:
         count = (double)recorder->by_outcome[metric->which];
-        return threshold->is_part ? part_of(count, recorder->count) : count;
+        return threshold->is_part ? part_of(count, planned > 0 ? planned : recorder->count) : count;
     case METRIC_OFFERED:
         return (double)recorder->count;
     case METRIC_LATENCY:
@@ -86,7 +345,8 @@ static double measure(const struct threshold *threshold, const struct threshold_
     case METRIC_SERVICE:
         return time_of(service, (double)histogram_percentile(service, threshold->percentile));
     case METRIC_MEAN:
-        return time_of(latency, histogram_mean(latency));
+        return planned > 0 ? part_of(latency->sum, planned)
+                           : time_of(latency, histogram_mean(latency));
     case METRIC_MAX:
         return time_of(latency, (double)latency->max);
     case METRIC_RATE:
@@ -94,37 +354,19 @@ static double measure(const struct threshold *threshold, const struct threshold_
     case METRIC_LATE:
         break;
     }
+    if (planned > 0)
+        return part_of(count_over(&recorder->lateness, VERDICT_LATE_NS), planned);
     return recorder->lateness.count > 0 ? 1 - recorder_punctual(recorder, VERDICT_LATE_NS) : 0;
 }
 
 static bool keeps(const struct threshold *threshold, double measured) {
-    switch (threshold->op) {
-    case THRESHOLD_EQ:
-        return !(measured < threshold->value || measured > threshold->value);
-    case THRESHOLD_NE:
-        return measured < threshold->value || measured > threshold->value;
-    case THRESHOLD_LT:
-        return measured < threshold->value;
-    case THRESHOLD_LE:
-        return measured <= threshold->value;
-    case THRESHOLD_GT:
-        return measured > threshold->value;
-    case THRESHOLD_GE:
-        break;
-    }
-    return measured >= threshold->value;
+    if (measured < threshold->value)
+        return operators[threshold->op].below;
+    return measured > threshold->value ? operators[threshold->op].above
+                                       : operators[threshold->op].equal;
 }
 
 /* ---- in mid-flight */
-
-/* Values that are over the limit wherever they lie in their bucket. */
-static double count_over(const struct histogram *histogram, double limit) {
-    uint64_t over = 0;
-
-    for (size_t i = HISTOGRAM_BUCKETS; i-- > 0 && (double)histogram_bucket_low(i) > limit;)
-        over += histogram->buckets[i];
-    return (double)over;
-}
 
 /* More values are over the limit than may be when every planned request has one. */
 static bool is_percentile_lost(const struct threshold *threshold, const struct histogram *histogram,
@@ -134,85 +376,61 @@ static bool is_percentile_lost(const struct threshold *threshold, const struct h
     return count_over(histogram, threshold->value) > allowed + 1;
 }
 
-/* The least that the metric can be at the end; of a percentile, whether it is past its limit. */
-static bool is_past(const struct threshold *threshold, const struct threshold_metric *metric,
-                    const struct recorder *recorder, size_t planned) {
-    const struct histogram *latency = &recorder->latency;
-    double least = 0;
+/* Whether nothing that may still come can mend it: the measured value only grows. */
+static bool is_lost(const struct threshold *threshold, const struct metric *metric,
+                    const struct recorder *recorder) {
+    size_t planned = recorder->planned > recorder->count ? recorder->planned : recorder->count;
+    double least;
 
+    if (operators[threshold->op].above)
+        return false;
     switch (metric->kind) {
-    case METRIC_OUTCOME:
-        least = (double)recorder->by_outcome[metric->which];
-        least = threshold->is_part ? part_of(least, planned) : least;
-        break;
-    case METRIC_OFFERED:
-        least = (double)recorder->count;
-        break;
     case METRIC_LATENCY:
-        return is_percentile_lost(threshold, latency, planned);
+        return is_percentile_lost(threshold, &recorder->latency, planned);
     case METRIC_SERVICE:
         return is_percentile_lost(threshold, &recorder->service, planned);
-    case METRIC_MEAN:
-        least = part_of(latency->sum, planned);
-        break;
-    case METRIC_MAX:
-        least = (double)latency->max;
-        break;
-    case METRIC_LATE:
-        least = part_of(count_over(&recorder->lateness, VERDICT_LATE_NS), planned);
-        break;
     case METRIC_ANOMALY:
     case METRIC_ANOMALIES:
     case METRIC_RATE:
         return false;
-    }
-    return least > threshold->value || (threshold->op == THRESHOLD_LT && least >= threshold->value);
-}
-
-static bool is_within_reach(const struct threshold *threshold,
-                            const struct threshold_metric *metric,
-                            const struct recorder *recorder) {
-    size_t planned = recorder->planned > recorder->count ? recorder->planned : recorder->count;
-
-    switch (threshold->op) {
-    case THRESHOLD_EQ:
-    case THRESHOLD_LT:
-    case THRESHOLD_LE:
-        return !is_past(threshold, metric, recorder, planned);
-    case THRESHOLD_NE:
-    case THRESHOLD_GT:
-    case THRESHOLD_GE:
+    case METRIC_OUTCOME:
+    case METRIC_OFFERED:
+    case METRIC_MEAN:
+    case METRIC_MAX:
+    case METRIC_LATE:
         break;
     }
-    return true;
+    least = measure(threshold, metric, recorder, NULL, planned);
+    return least >= threshold->value && !keeps(threshold, least);
 }
 
 bool threshold_holds(const struct threshold *threshold, const struct recorder *recorder,
                      const struct verdict *verdict, double *measured) {
-    const struct threshold_metric *metric = threshold_find(threshold->metric);
+    const struct metric *metric = find_metric(threshold->metric);
 
-    *measured = measure(threshold, metric, recorder, verdict);
+    assert(metric != NULL); /* it was read */
+    *measured = measure(threshold, metric, recorder, verdict, 0);
     if (verdict == NULL)
-        return is_within_reach(threshold, metric, recorder);
+        return !is_lost(threshold, metric, recorder);
     return !isnan(*measured) && keeps(threshold, *measured);
 }
 
 bool threshold_needs_verdict(const struct threshold *threshold) {
-    enum metric_kind kind = threshold_find(threshold->metric)->kind;
+    enum metric_kind kind = find_metric(threshold->metric)->kind;
 
     return kind == METRIC_ANOMALY || kind == METRIC_ANOMALIES;
 }
 
 const char *threshold_value(const struct threshold *threshold, double value,
                             char text[THRESHOLD_VALUE]) {
-    enum metric_kind kind = threshold_find(threshold->metric)->kind;
+    enum metric_kind kind = find_metric(threshold->metric)->kind;
     char duration[DURATION_TEXT];
 
     if (isnan(value))
         snprintf(text, THRESHOLD_VALUE, "nothing measured");
     else if (threshold->is_part)
         snprintf(text, THRESHOLD_VALUE, "%.4g %%", 100 * value);
-    else if (threshold_is_time(kind))
+    else if (is_time(kind))
         snprintf(text, THRESHOLD_VALUE, "%s", duration_exact(duration, (int64_t)value));
     else
         snprintf(text, THRESHOLD_VALUE, kind == METRIC_RATE ? "%.1f" : "%.0f", value);

@@ -26,10 +26,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define THRESHOLDS_MAX  16
-#define THRESHOLD_TEXT  64
-#define THRESHOLD_VALUE 32
-#define THRESHOLD_WHY   1024
+#define THRESHOLDS_MAX   16
+#define THRESHOLD_METRIC 24
+#define THRESHOLD_TEXT   64
+#define THRESHOLD_VALUE  32
+#define THRESHOLD_WHY    1024
 
 enum threshold_op {
     THRESHOLD_EQ,
@@ -41,9 +42,9 @@ enum threshold_op {
 };
 
 struct threshold {
-    char text[THRESHOLD_TEXT]; /* as given */
-    char metric[24];           /* "p", "service_p", "oversell" */
-    double percentile;         /* of p and service_p */
+    char text[THRESHOLD_TEXT];     /* as given */
+    char metric[THRESHOLD_METRIC]; /* "p", "service_p", "oversell" */
+    double percentile;             /* of p and service_p */
     enum threshold_op op;
     double value; /* ns for times, 0..1 for parts, else a count or a rate */
     bool is_part; /* of the requests */

@@ -3,6 +3,7 @@
 
 #include "generator.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,22 +31,6 @@ double plan_expected(const struct plan_shape *shape) {
 
     for (size_t i = 0; i < shape->stage_count; i++)
         expected += expected_in(&shape->stages[i]);
-    return expected;
-}
-
-double plan_expected_until(const struct plan_shape *shape, int64_t at_ns) {
-    double expected = 0;
-
-    for (size_t i = 0; i < shape->stage_count && at_ns > 0; i++) {
-        struct plan_stage stage = shape->stages[i];
-
-        if (at_ns < stage.span_ns) {
-            stage.to = stage.from + (stage.to - stage.from) * (double)at_ns / (double)stage.span_ns;
-            stage.span_ns = at_ns;
-        }
-        expected += expected_in(&stage);
-        at_ns -= shape->stages[i].span_ns;
-    }
     return expected;
 }
 
@@ -126,17 +111,32 @@ static void fill_constant(struct arrival *arrivals, const struct plan_shape *sha
 
 /* ---- which product */
 
-/* Running sums of the weights 1 / rank^zipf, up to 1; or NULL without memory. */
-static double *make_popularity(const struct plan_shape *shape) {
-    double *sums = malloc((shape->items + 1) * sizeof *sums);
+/* Zipf's law: how popular the item is, from 0, in proportion to the others. */
+static double weight_of(uint32_t item, double zipf) {
+    return pow((double)item + 1, -zipf);
+}
+
+static double weight_of_all(uint32_t items, double zipf) {
     double sum = 0;
 
-    if (sums == NULL)
-        return NULL;
-    for (uint32_t i = 0; i < shape->items; i++)
-        sums[i] = sum += pow((double)i + 1, -shape->zipf);
-    for (uint32_t i = 0; i < shape->items; i++)
-        sums[i] /= sum;
+    for (uint32_t i = 0; i < items; i++)
+        sum += weight_of(i, zipf);
+    return sum;
+}
+
+double plan_busiest(uint32_t items, double zipf) {
+    return weight_of(0, zipf) / weight_of_all(items, zipf);
+}
+
+/* Running sums of the weights, up to 1; or NULL without memory. */
+static double *make_popularity(const struct plan_shape *shape) {
+    double *sums = malloc((shape->items + 1) * sizeof *sums);
+    double all = weight_of_all(shape->items, shape->zipf), sum = 0;
+
+    for (uint32_t i = 0; sums != NULL && i < shape->items; i++) {
+        sum += weight_of(i, shape->zipf);
+        sums[i] = sum / all;
+    }
     return sums;
 }
 
@@ -144,6 +144,7 @@ static double *make_popularity(const struct plan_shape *shape) {
 static uint32_t find_item(const double *sums, uint32_t count, double part) {
     uint32_t low = 0, high = count - 1;
 
+    assert(count > 0);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
@@ -214,11 +215,13 @@ static void merge(struct plan *plan, struct arrival *firsts, size_t count,
     for (size_t place = 0; place < plan->count; place++) {
         struct arrival *arrival = &plan->arrivals[place];
 
+        assert(first < count || repeat < repeat_count);
         if (repeat == repeat_count ||
             (first < count && firsts[first].due_ns <= repeats[repeat].due_ns)) {
             firsts[first].repeats = (uint32_t)place;
             *arrival = firsts[first++];
         } else {
+            assert(repeats[repeat].original < first); /* so that its place is known */
             *arrival = firsts[repeats[repeat].original];
             arrival->due_ns = repeats[repeat++].due_ns;
         }
@@ -234,7 +237,7 @@ static int add_repeats(struct plan *plan, const struct plan_shape *shape, struct
     plan->count = shape->count + count;
     plan->arrivals = malloc((plan->count + 1) * sizeof *plan->arrivals);
     if (plan->arrivals != NULL) {
-        (void)choose_repeats(shape, firsts, repeats);
+        (void)choose_repeats(shape, firsts, repeats); /* the same numbers again */
         qsort(repeats, count, sizeof *repeats, compare_repeats);
         merge(plan, firsts, shape->count, repeats);
     }

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum plan_arrival {
     PLAN_POISSON, /* as independent customers come: bursts and gaps */
@@ -60,24 +59,16 @@ __attribute__((warn_unused_result)) int plan_parse_stages(const char *text,
                                                           size_t why_size);
 /* "uniform" or "zipf:1.1". */
 __attribute__((warn_unused_result)) int plan_parse_skew(const char *text, double *zipf);
-/* "5%" or "0.05", 0..1. */
-__attribute__((warn_unused_result)) int plan_parse_part(const char *text, double *part);
 
 /* Expected arrivals of the stages, and their length. */
 double plan_expected(const struct plan_shape *shape);
-double plan_expected_until(const struct plan_shape *shape, int64_t at_ns);
 int64_t plan_span_ns(const struct plan_shape *shape);
+/* The part of the arrivals that ask for item 0, the most popular. */
+double plan_busiest(uint32_t items, double zipf);
 
 /* 0, or -1 without memory, and then there is nothing to free. */
 __attribute__((warn_unused_result)) int plan_make(struct plan *plan,
                                                   const struct plan_shape *shape);
 void plan_free(struct plan *plan);
-
-/* --dry-run: what would be sent and when, as tables; or, `is_json`, an object a line: each arrival
- * {"number", "due_ns", "item", "repeats"}, where `repeats` is a number or null. 0, or -1 when it
- * could not be written. */
-__attribute__((warn_unused_result)) int plan_print(const struct plan *plan,
-                                                   const struct plan_shape *shape, bool is_json,
-                                                   FILE *to);
 
 #endif

@@ -1,11 +1,10 @@
-/* The words that describe a load: --arrival, --stages, --skew and --dup-rate. */
+/* The words that describe a load: --arrival, --stages and --skew. */
 #include "plan.h"
 
+#include "number.h"
 #include "settings.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define RATE_MAX    1000000
@@ -20,41 +19,17 @@ int plan_parse_arrival(const char *text, enum plan_arrival *arrival) {
     return strcmp(text, "constant") == 0 ? 0 : -1;
 }
 
-/* The whole of `text` as a plain decimal number: no sign, exponent, hex, nan or inf. */
-static int parse_decimal(const char *text, double *value) {
-    char *end;
-
-    if (!isdigit((unsigned char)text[0]) || strspn(text, "0123456789.") != strlen(text))
-        return -1;
-    *value = strtod(text, &end);
-    return *end == '\0' && isdigit((unsigned char)end[-1]) ? 0 : -1;
-}
-
 int plan_parse_skew(const char *text, double *zipf) {
     static const char word[] = "zipf:";
+    const char *rest;
 
     *zipf = 0;
     if (strcmp(text, "uniform") == 0)
         return 0;
     if (strncmp(text, word, sizeof word - 1) != 0)
         return -1;
-    return parse_decimal(text + sizeof word - 1, zipf) == 0 && *zipf <= ZIPF_MAX ? 0 : -1;
-}
-
-int plan_parse_part(const char *text, double *part) {
-    char number[32];
-    size_t length = strlen(text);
-    bool is_percent = length > 0 && text[length - 1] == '%';
-
-    *part = 0;
-    if (length >= sizeof number)
-        return -1;
-    snprintf(number, sizeof number, "%.*s", (int)(length - is_percent), text);
-    if (parse_decimal(number, part) != 0)
-        return -1;
-    if (is_percent)
-        *part /= 100;
-    return *part <= 1 ? 0 : -1;
+    rest = number_read(text + sizeof word - 1, zipf);
+    return rest != NULL && *rest == '\0' && *zipf <= ZIPF_MAX ? 0 : -1;
 }
 
 /* ---- stages */

@@ -1,14 +1,11 @@
 /* Reads Server-Timing: metrics by comma, their parameters by semicolon, values bare or quoted. */
 #include "cost.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 void cost_init(struct record_cost *cost) {
     *cost = (struct record_cost){-1, -1, -1, -1, -1, -1, -1, RECORD_LOCK_UNTOLD};
-}
-
-bool cost_is_told(const struct record_cost *cost) {
-    return cost->postgres >= 0;
 }
 
 /* A piece of the header; it ends where `end` points. */
@@ -145,29 +142,4 @@ void cost_parse(const char *text, struct record_cost *cost) {
     cost_init(cost);
     while (cut(&rest, ',', &metric))
         take_metric(cost, metric);
-}
-
-static void add_time(struct histogram *histogram, int32_t us) {
-    if (us >= 0)
-        histogram_record(histogram, (int64_t)us * 1000);
-}
-
-static uint64_t count_of(int16_t value) {
-    return value > 0 ? (uint64_t)value : 0;
-}
-
-void cost_add(struct recorder *recorder, const struct record_cost *cost) {
-    if (!cost_is_told(cost))
-        return;
-    recorder->costed++;
-    recorder->postgres += count_of(cost->postgres);
-    recorder->redis += count_of(cost->redis);
-    recorder->retries += count_of(cost->retries);
-    add_time(&recorder->wait, cost->wait_us);
-    add_time(&recorder->hold, cost->hold_us);
-    add_time(&recorder->commit, cost->commit_us);
-    if (cost->lock >= 0 && cost->lock < RECORD_LOCK_COUNT)
-        recorder->locks[cost->lock]++;
-    if (cost->shard >= 0 && (uint32_t)cost->shard >= recorder->shards)
-        recorder->shards = (uint32_t)cost->shard + 1;
 }

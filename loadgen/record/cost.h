@@ -8,9 +8,26 @@
 #ifndef LOADGEN_COST_H
 #define LOADGEN_COST_H
 
-#include "record.h"
+#include <stdint.h>
 
-#include <stdbool.h>
+enum record_lock {
+    RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */
+    RECORD_LOCK_LOCAL,       /* one process's own */
+    RECORD_LOCK_REDIS,
+    RECORD_LOCK_COUNT
+};
+
+/* -1 for what a reply did not tell. */
+struct record_cost {
+    int32_t wait_us;   /* until the lock was won or given up; -1 when there was none */
+    int32_t hold_us;   /* of the lock, from winning it to giving it back; -1 when it was not won */
+    int32_t commit_us; /* of the statement that sold, with its wait for a connection and a row */
+    int16_t postgres;  /* round trips to Postgres; a reply that tells anything tells these */
+    int16_t redis;     /* and to Redis */
+    int16_t retries;   /* attempts beyond the first: of the lock, or of the sale */
+    int16_t shard;     /* the row of stock that it was sold from */
+    int16_t lock;      /* enum record_lock that it asked for */
+};
 
 /* Nothing is known: -1 everywhere. */
 void cost_init(struct record_cost *cost);
@@ -18,11 +35,5 @@ void cost_init(struct record_cost *cost);
 /* From the header's text, "" for a reply without one. What it does not tell, or not as a number
  * within bounds, is -1. */
 void cost_parse(const char *text, struct record_cost *cost);
-
-/* Whether the reply told anything. */
-bool cost_is_told(const struct record_cost *cost);
-
-/* Add it to the recorder's histograms and sums. */
-void cost_add(struct recorder *recorder, const struct record_cost *cost);
 
 #endif

@@ -1,78 +1,109 @@
 /* Keeps what happened to each request, and reads the reply of a sale. */
 #include "record.h"
 
-#include "cost.h"
 #include "http_client.h"
 #include "reply.h"
-#include "spool.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name, *text;
+} outcomes[] = {
+#define X(id, word, text) {#word, text},
+    RECORD_OUTCOMES(X)
+#undef X
+};
 
 const char *record_outcome_name(enum record_outcome outcome) {
-    static const char *const names[] = {
-#define X(name, word, text) #word,
-        RECORD_OUTCOMES(X)
-#undef X
-    };
-    return names[outcome];
+    assert(outcome < RECORD_OUTCOME_COUNT);
+    return outcomes[outcome].name;
 }
 
 const char *record_outcome_text(enum record_outcome outcome) {
-    static const char *const texts[] = {
-#define X(name, word, text) text,
-        RECORD_OUTCOMES(X)
-#undef X
-    };
-    return texts[outcome];
+    assert(outcome < RECORD_OUTCOME_COUNT);
+    return outcomes[outcome].text;
 }
 
-static struct recorder *make_empty(size_t count) {
+/* A file of `length` bytes that is gone with its last user, even after a crash: an fd, or -1. Its
+ * name lives for a moment alone, because not every file system has O_TMPFILE. All of its room is
+ * reserved at once: a disk that is full is an error here, and not a SIGBUS in mid-flight. */
+static int make_file(const char *directory, size_t length) {
+    char *name;
+    int fd, rc;
+
+    if (asprintf(&name, "%s/.records-XXXXXX", directory) < 0)
+        return -1;
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        (void)unlink(name);
+    free(name);
+    if (fd < 0)
+        return -1;
+    do
+        rc = posix_fallocate(fd, 0, (off_t)length);
+    while (rc == EINTR);
+    if (rc == 0)
+        return fd;
+    (void)close(fd);
+    errno = rc;
+    return -1;
+}
+
+/* NULL with errno. */
+static struct record *map_file(const char *directory, size_t length) {
+    const char *temporary = getenv("TMPDIR");
+    void *room;
+    int fd;
+
+    if (directory == NULL)
+        directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */
+    fd = make_file(directory, length);
+    if (fd < 0)
+        return NULL;
+    room = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    return room != MAP_FAILED ? room : NULL;
+}
+
+static struct recorder *make(size_t count, bool is_mapped, const char *directory) {
     struct recorder *recorder = calloc(1, sizeof *recorder);
 
-    if (recorder != NULL)
-        recorder->size = recorder->planned = count;
-    return recorder;
+    if (recorder == NULL)
+        return NULL;
+    recorder->size = recorder->planned = count;
+    recorder->is_mapped = is_mapped;
+    recorder->room = is_mapped ? map_file(directory, count * sizeof *recorder->room)
+                               : calloc(count ? count : 1, sizeof *recorder->room);
+    recorder->records = recorder->room;
+    if (recorder->room != NULL)
+        return recorder;
+    free(recorder);
+    return NULL;
 }
 
 struct recorder *recorder_make(size_t count) {
-    struct recorder *recorder = make_empty(count);
-
-    if (recorder == NULL)
-        return NULL;
-    recorder->room = calloc(count ? count : 1, sizeof *recorder->room);
-    if (recorder->room == NULL) {
-        free(recorder);
-        return NULL;
-    }
-    return recorder;
+    return make(count, false, NULL);
 }
 
 struct recorder *recorder_make_long(size_t count, const char *directory) {
-    struct recorder *recorder;
-    int rc;
-
-    if (count <= RECORD_MEMORY)
-        return recorder_make(count);
-    recorder = make_empty(count);
-    if (recorder == NULL)
-        return NULL;
-    rc = spool_open(&recorder->spool, directory);
-    if (rc != 0) {
-        free(recorder);
-        errno = -rc;
-        return NULL;
-    }
-    return recorder;
+    return make(count, count > RECORD_MEMORY, directory);
 }
 
 void recorder_forget(struct recorder *recorder) {
-    free(recorder->room);
-    spool_close(recorder->spool);
+    if (recorder->is_mapped && recorder->room != NULL)
+        (void)munmap(recorder->room, recorder->size * sizeof *recorder->room);
+    else
+        free(recorder->room);
     recorder->room = NULL;
-    recorder->spool = NULL;
     recorder->records = NULL;
 }
 
@@ -93,8 +124,11 @@ int16_t recorder_instance(struct recorder *recorder, const char *name) {
     return (int16_t)recorder->instance_count++;
 }
 
-void recorder_begin(struct recorder *recorder, struct record *record, int64_t planned_ns,
-                    const char *key) {
+struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key) {
+    struct record *record = &recorder->room[recorder->count];
+
+    assert(recorder->room != NULL);
+    assert(recorder->count < recorder->size);
     *record = (struct record){.planned_ns = planned_ns,
                               .number = (uint32_t)recorder->count++,
                               .unit = -1,
@@ -106,10 +140,39 @@ void recorder_begin(struct recorder *recorder, struct record *record, int64_t pl
         memcpy(record->key, key, sizeof record->key);
     else
         uuid_v7(record->key);
+    return record;
+}
+
+static void add_time(struct histogram *histogram, int32_t us) {
+    if (us >= 0)
+        histogram_record(histogram, (int64_t)us * 1000);
+}
+
+static uint64_t count_of(int16_t value) {
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static void add_cost(struct recorder *recorder, const struct record_cost *cost) {
+    if (cost->postgres < 0) /* nothing was told */
+        return;
+    recorder->costed++;
+    recorder->postgres += count_of(cost->postgres);
+    recorder->redis += count_of(cost->redis);
+    recorder->retries += count_of(cost->retries);
+    add_time(&recorder->wait, cost->wait_us);
+    add_time(&recorder->hold, cost->hold_us);
+    add_time(&recorder->commit, cost->commit_us);
+    if (cost->lock >= 0 && cost->lock < RECORD_LOCK_COUNT)
+        recorder->locks[cost->lock]++;
+    if (cost->shard >= 0 && (uint32_t)cost->shard >= recorder->shards)
+        recorder->shards = (uint32_t)cost->shard + 1;
 }
 
 /* Everything counted follows from the record alone, so that a history can be counted again. */
 static void count(struct recorder *recorder, const struct record *record) {
+    assert(record >= recorder->room && record < recorder->room + recorder->count);
+    assert(recorder->ended < recorder->count);
+    recorder->ended++;
     recorder->by_outcome[record->outcome]++;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
@@ -122,31 +185,15 @@ static void count(struct recorder *recorder, const struct record *record) {
     recorder->answered++;
     if (record->received_ns > recorder->last_ns)
         recorder->last_ns = record->received_ns;
-    cost_add(recorder, &record->cost);
-}
-
-/* All that have begun have ended when the round is sealed: then there are no gaps. */
-static void keep(struct recorder *recorder, const struct record *record, size_t place) {
-    count(recorder, record);
-    if (recorder->spool != NULL)
-        spool_write(recorder->spool, record, sizeof *record);
-    else
-        recorder->room[place] = *record;
-    recorder->ended++;
+    add_cost(recorder, &record->cost);
 }
 
 void recorder_add(struct recorder *recorder, const struct record *record) {
-    recorder->count++;
-    keep(recorder, record, recorder->ended);
-}
+    struct record *place = &recorder->room[recorder->count++];
 
-int recorder_seal(struct recorder *recorder) {
-    const void *records = recorder->room;
-    int rc = recorder->spool != NULL ? spool_seal(recorder->spool, &records) : 0;
-
-    recorder->records = records;
-    errno = -rc;
-    return rc == 0 ? 0 : -1;
+    assert(recorder->count <= recorder->size);
+    *place = *record;
+    count(recorder, place);
 }
 
 static enum record_outcome outcome_of_status(int status) {
@@ -210,12 +257,12 @@ void recorder_end(struct recorder *recorder, struct record *record, const struct
     record_times(recorder, record, call);
     if (call->outcome == HTTP_CALL_ANSWERED)
         read_answer(recorder, record, call);
-    keep(recorder, record, record->number);
+    count(recorder, record);
 }
 
 void recorder_unsent(struct recorder *recorder, struct record *record) {
     record->outcome = RECORD_UNSENT;
-    keep(recorder, record, record->number);
+    count(recorder, record);
 }
 
 double recorder_rate(const struct recorder *recorder) {
@@ -230,5 +277,6 @@ double recorder_punctual(const struct recorder *recorder, int64_t late_ns) {
         return 0;
     for (size_t i = 0; i <= histogram_bucket(late_ns); i++)
         kept += lateness->buckets[i];
+    assert(kept <= lateness->count);
     return (double)kept / (double)lateness->count;
 }

@@ -6,10 +6,10 @@
 #ifndef LOADGEN_RECORD_H
 #define LOADGEN_RECORD_H
 
+#include "cost.h"
 #include "histogram.h"
-#include "plan.h"
-
 #include "uuid.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,26 +33,6 @@ enum record_outcome {
 const char *record_outcome_name(enum record_outcome outcome); /* "sold_out" */
 const char *record_outcome_text(enum record_outcome outcome);
 
-/* What a reply told of the work behind it (its Server-Timing header); -1 for what it did not tell.
- */
-struct record_cost {
-    int32_t wait_us;   /* until the lock was won or given up; -1 when there was none */
-    int32_t hold_us;   /* of the lock, from winning it to giving it back; -1 when it was not won */
-    int32_t commit_us; /* of the statement that sold, with its wait for a connection and a row */
-    int16_t postgres;  /* round trips to Postgres */
-    int16_t redis;     /* and to Redis */
-    int16_t retries;   /* attempts beyond the first: of the lock, or of the sale */
-    int16_t shard;     /* the row of stock that it was sold from */
-    int16_t lock;      /* enum record_lock that it asked for */
-};
-
-enum record_lock {
-    RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */
-    RECORD_LOCK_LOCAL,       /* one process's own */
-    RECORD_LOCK_REDIS,
-    RECORD_LOCK_COUNT
-};
-
 struct record {
     int64_t planned_ns;
     int64_t sent_ns;     /* 0: never sent */
@@ -72,22 +52,18 @@ struct record {
 #define RECORD_INSTANCES     32
 #define RECORD_INSTANCE_TEXT 32
 
-struct spool;
-
 struct recorder {
     size_t count; /* of requests that were due so far */
     size_t size;
-    size_t planned; /* that will be due, unless the round is stopped before its end */
-    /* To be read after recorder_seal(): by their numbers when they were kept in memory; in the
-     * order in which they ended, or were added, otherwise. */
-    const struct record *records;
-    struct record *room;       /* the recorder's own: in memory, */
-    struct spool *spool;       /* or on disk, and then `room` is NULL */
-    size_t ended;              /* records among them */
-    int64_t start_ns;          /* the round's start on the monotonic clock */
-    struct histogram latency;  /* from planned to received, ns; lost replies are samples */
-    struct histogram service;  /* from sent to received, ns */
-    struct histogram lateness; /* from planned to sent, ns */
+    size_t planned;               /* that will be due, unless the round is stopped before its end */
+    const struct record *records; /* `count` of them: by their numbers, or in the order added */
+    struct record *room;          /* the same, to write to: for `size` of them */
+    bool is_mapped;               /* it is memory over a file */
+    size_t ended;                 /* of those that have begun: when all have, they may be read */
+    int64_t start_ns;             /* the round's start on the monotonic clock */
+    struct histogram latency;     /* from planned to received, ns; lost replies are samples */
+    struct histogram service;     /* from sent to received, ns */
+    struct histogram lateness;    /* from planned to sent, ns */
     struct histogram wait, hold, commit; /* as the replies told, ns */
     uint64_t postgres, redis, retries;   /* summed over `costed` replies */
     size_t costed;                       /* replies that told their cost */
@@ -105,33 +81,29 @@ struct recorder {
 /* For up to `count` requests, or NULL without memory. */
 struct recorder *recorder_make(size_t count);
 
-/* More records than these go to disk as they come: some 15 MB. */
+/* More records than these are kept on disk: some 10 MB. */
 #define RECORD_MEMORY 65536
 
-/* The same, of a round that may be long: in constant memory, as its records are streamed to a
- * nameless file in `directory` (NULL: spool.h says where). NULL with errno. */
+/* The same, of a round that may be long: its records are in memory that the kernel can write to a
+ * nameless file in `directory` (NULL: $TMPDIR, or /tmp), and take back. The room for them on disk
+ * is reserved here. NULL with errno, such as ENOSPC. SIGXFSZ is ignored from then on. */
 struct recorder *recorder_make_long(size_t count, const char *directory);
 void recorder_free(struct recorder *recorder);
 /* Free the records and keep the histograms and counts, which reports print. */
 void recorder_forget(struct recorder *recorder);
 
-/* A request of the plan is due: fill `record`, UNSENT until an end is told. `key` is that of the
- * request which it repeats, or NULL for a fresh one. */
-void recorder_begin(struct recorder *recorder, struct record *record, int64_t planned_ns,
-                    const char *key);
+/* A request of the plan is due: its record, in its place among `records`, UNSENT until an end is
+ * told. `key` is that of the request which it repeats, or NULL for a fresh one. */
+struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key);
 
 struct http_call;
-/* The call of `record` has ended: complete it, and keep a copy. */
+/* The call of `record` has ended: complete it. Each record ends once. */
 void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call);
 /* It was never started. */
 void recorder_unsent(struct recorder *recorder, struct record *record);
 
 /* One that ended in an earlier run, as its history tells: count it and keep a copy. */
 void recorder_add(struct recorder *recorder, const struct record *record);
-
-/* No more will end: make `records` readable. 0; or -1 when records were lost, such as to a full
- * disk, with errno. */
-__attribute__((warn_unused_result)) int recorder_seal(struct recorder *recorder);
 
 /* The index of an instance of this name, cut to fit, new or known; -1 when there are too many. */
 int16_t recorder_instance(struct recorder *recorder, const char *name);

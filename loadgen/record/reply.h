@@ -17,9 +17,4 @@ struct reply {
 /* Text that is no JSON object says nothing. */
 void reply_read(const char *text, size_t length, struct reply *reply);
 
-/* The quick way, for a flat object of plain strings and numbers: 0; or -1 when it is anything else,
- * and then `reply` is of no use. What it accepts is JSON, and it reads it as reply_read() does. */
-__attribute__((warn_unused_result)) int reply_scan(const char *text, size_t length,
-                                                   struct reply *reply);
-
 #endif

@@ -1,18 +1,12 @@
 /* Compares two summaries, value by value. */
 #include "diff.h"
 #include "json_text.h"
+#include "option_table.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- settings and machines */
-
-/* Settings under which the same strategy gives other figures. Where the target listens does not
- * matter, nor where results go. */
-static const char *const settings[] = {
-    "path",   "rate",     "requests",   "stages",      "seed",          "arrival",
-    "repeat", "dup_rate", "timeout_ms", "connections", "max_in_flight", "stock",
-    "items",  "skew",     "work",       "wait",        "ttl",           "is_judged"};
 
 static const char *const machine[] = {"cpu", "cores", "memory_bytes", "kernel"};
 
@@ -58,16 +52,16 @@ static bool is_told(const json_t *a, const json_t *b, const char *name) {
 
 static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t *env_a,
                                   const json_t *env_b) {
-    const json_t *set_a = json_object_get(a, "settings"), *set_b = json_object_get(b, "settings");
+    json_t *set_a = json_object_get(a, "settings"), *set_b = json_object_get(b, "settings");
     const json_t *on_a = json_object_get(env_a, "machine"),
                  *on_b = json_object_get(env_b, "machine");
-    json_t *unequal = json_array();
+    json_t *unequal = json_array(), *value;
+    const char *name;
     int rc = 0;
 
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0] && rc == 0; i++)
-        if (is_told(set_a, set_b, settings[i]))
-            rc = add_unequal(unequal, settings[i], json_object_get(set_a, settings[i]),
-                             json_object_get(set_b, settings[i]));
+    json_object_foreach (set_a, name, value)
+        if (rc == 0 && option_is_compared(name) && is_told(set_a, set_b, name))
+            rc = add_unequal(unequal, name, value, json_object_get(set_b, name));
     for (size_t i = 0; i < sizeof machine / sizeof machine[0] && rc == 0; i++)
         rc = add_unequal(unequal, machine[i], json_object_get(on_a, machine[i]),
                          json_object_get(on_b, machine[i]));

@@ -3,50 +3,11 @@
 
 #include "iso_time.h"
 #include "json_text.h"
+#include "option_table.h"
 #include "report_json_internal.h"
 
 #include <jansson.h>
 #include <string.h>
-
-static json_t *stages(const struct plan_shape *shape) {
-    json_t *json = json_array();
-
-    for (size_t i = 0; i < shape->stage_count; i++)
-        json_text_append(&json, json_pack("{s:o, s:f, s:f}", "duration_ms",
-                                          json_ms((double)shape->stages[i].span_ns), "from_rate",
-                                          shape->stages[i].from, "to_rate", shape->stages[i].to));
-    return json;
-}
-
-static json_t *load_settings(const struct options *options) {
-    return json_pack("{s:o, s:o, s:I, s:I, s:o, s:I, s:s, s:I, s:f, s:o, s:I, s:I}", "target",
-                     json_text(options->target), "path", json_text(options->path), "rate",
-                     (json_int_t)options->rate, "requests", (json_int_t)options->requests, "stages",
-                     stages(&options->shape), "seed", (json_int_t)options->seed, "arrival",
-                     options->arrival, "repeat", (json_int_t)options->repeat, "dup_rate",
-                     options->shape.dup_rate, "timeout_ms", json_ms((double)options->timeout_ns),
-                     "connections", (json_int_t)options->connections, "max_in_flight",
-                     (json_int_t)options->max_in_flight);
-}
-
-static json_t *product_settings(const struct options *options) {
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:b, s:o}", "stock",
-                     (json_int_t)options->stock, "items", (json_int_t)options->items, "skew",
-                     options->skew != NULL ? options->skew : "uniform", "work", options->work,
-                     "wait", options->wait, "ttl", options->ttl, "is_judged", !options->is_unjudged,
-                     "drain_ms", json_ms((double)options->drain_ns));
-}
-
-static json_t *settings(const struct options *options) {
-    json_t *json = load_settings(options), *more = product_settings(options);
-
-    if (json_object_update(json, more) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
-    json_decref(more);
-    return json;
-}
 
 static json_t *thresholds(const struct report *report) {
     json_t *json = json_array();
@@ -89,8 +50,8 @@ json_t *report_summary(const struct report *report) {
                      text_or_null(options->command_line), "started_at", moment(report->started_us),
                      "ended_at", moment(report->ended_us), "is_interrupted", report->is_interrupted,
                      "folder", text_or_null(report->folder), "exit_code", report->exit_code,
-                     "settings", settings(options), "thresholds", thresholds(report), "strategies",
-                     strategies(report));
+                     "settings", option_summary(options), "thresholds", thresholds(report),
+                     "strategies", strategies(report));
 }
 
 int report_json(const struct report *report, FILE *to) {

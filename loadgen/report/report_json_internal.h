@@ -6,8 +6,6 @@
 
 #include <jansson.h>
 
-/* Milliseconds with three decimals. */
-json_t *json_ms(double ns);
 /* null for what is no number. */
 json_t *json_number(double value);
 

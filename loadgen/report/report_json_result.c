@@ -7,10 +7,6 @@
 
 #include <math.h>
 
-json_t *json_ms(double ns) {
-    return json_real(round(ns / 1e3) / 1e3);
-}
-
 static json_t *distribution(const struct histogram *histogram) {
     static const struct {
         const char *name;

@@ -4,30 +4,12 @@
 
 #include "history_fields.h"
 #include "json_text.h"
+#include "option_table.h"
 
 #include <jansson.h>
 #include <string.h>
 
 /* ---- the first line */
-
-static json_t *settings_json(const struct options *options) {
-    json_t *json = json_object();
-
-    for (const struct history_field *field = history_settings; field->key != NULL; field++) {
-        const int64_t number = field->type == HISTORY_TEXT ? 0 : history_number(field, options);
-        const char *text = NULL;
-        json_t *one;
-
-        if (field->type == HISTORY_TEXT) {
-            memcpy(&text, (const char *)options + field->offset, sizeof text);
-            one = json_text(text != NULL ? text : "");
-        } else {
-            one = field->type == HISTORY_FLAG ? json_boolean(number) : json_integer(number);
-        }
-        json_text_set(&json, field->key, one);
-    }
-    return json;
-}
 
 static json_t *strategies_json(const struct options *options) {
     json_t *json = json_array();
@@ -59,7 +41,7 @@ static json_t *stages_json(const struct plan_shape *shape) {
 int history_write_run(FILE *to, const struct options *options, int64_t started_us) {
     json_t *json =
         json_pack("{s:s, s:i, s:I, s:o, s:o, s:o}", "type", "run", "version", HISTORY_VERSION,
-                  "started_us", (json_int_t)started_us, "settings", settings_json(options),
+                  "started_us", (json_int_t)started_us, "settings", option_history(options),
                   "strategies", strategies_json(options), "stages", stages_json(&options->shape));
     int rc = json_dumpf(json, to, JSON_COMPACT);
 

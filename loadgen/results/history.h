@@ -27,7 +27,7 @@ __attribute__((warn_unused_result)) int history_write_run(FILE *to, const struct
                                                           int64_t started_us);
 __attribute__((warn_unused_result)) int history_write_round(FILE *to, const struct round *round);
 
-/* A history read back: rounds with their records (sealed), histograms and ledgers. Of the verdict a
+/* A history read back: rounds with their records, histograms and ledgers. Of the verdict a
  * round has only the kind that was given: round_judge() judges it again. */
 struct history {
     struct options options; /* the settings that reports print; the others are zero */

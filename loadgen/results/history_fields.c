@@ -2,7 +2,6 @@
 #include "history_fields.h"
 
 #include "json_text.h"
-#include "options.h"
 #include "round.h"
 
 #include <stdio.h>
@@ -27,40 +26,6 @@
     FIELD(of, NUMBER, key, member, usual, high, true, usual)
 #define END                                                                                        \
     { .key = NULL }
-
-#define SETTING(kind, key, member) PLAIN(struct options, kind, key, member)
-#define COUNT(key, member)         NUMBER(struct options, key, member, 0, AMOUNT_MAX)
-const struct history_field history_settings[] = {
-    SETTING(TEXT, "command", command_line),
-    SETTING(TEXT, "name", name),
-    SETTING(TEXT, "strategy", strategies),
-    COUNT("rate", rate),
-    COUNT("duration_ns", duration_ns),
-    COUNT("requests", requests),
-    SETTING(TEXT, "stages", stages),
-    SETTING(TEXT, "arrival", arrival),
-    NUMBER(struct options, "seed", seed, INT64_MIN, INT64_MAX),
-    COUNT("repeat", repeat),
-    SETTING(TEXT, "dup_rate", dup_rate),
-    COUNT("timeout_ns", timeout_ns),
-    COUNT("connections", connections),
-    COUNT("max_in_flight", max_in_flight),
-    SETTING(TEXT, "target", target),
-    SETTING(TEXT, "path", path),
-    COUNT("stock", stock),
-    COUNT("items", items),
-    SETTING(TEXT, "skew", skew),
-    SETTING(TEXT, "work", work),
-    SETTING(TEXT, "wait", wait),
-    SETTING(TEXT, "ttl", ttl),
-    SETTING(TEXT, "expect", expect),
-    SETTING(TEXT, "threshold", thresholds),
-    SETTING(FLAG, "abort_on_fail", is_aborting),
-    COUNT("drain_ns", drain_ns),
-    SETTING(FLAG, "no_judge", is_unjudged),
-    SETTING(FLAG, "no_realtime", is_ordinary),
-    END,
-};
 
 /* ---- a round */
 
@@ -175,7 +140,8 @@ char *history_put_number(char *to, int64_t value) {
     return put(to, at);
 }
 
-int64_t history_number(const struct history_field *field, const void *from) {
+/* A number, or a flag as 0 or 1. */
+static int64_t number_of(const struct history_field *field, const void *from) {
     const char *at = (const char *)from + field->offset;
 
     if (field->type == HISTORY_FLAG)
@@ -189,21 +155,19 @@ int64_t history_number(const struct history_field *field, const void *from) {
 
 static bool is_usual(const struct history_field *field, const void *from) {
     if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return history_number(field, from) == field->usual;
+        return number_of(field, from) == field->usual;
     return *((const char *)from + field->offset) == '\0';
 }
 
 static char *put_value(char *to, const struct history_field *field, const void *from) {
     switch (field->type) {
-    case HISTORY_TEXT:
-        break; /* may be longer than the room for a line */
     case HISTORY_STRING:
     case HISTORY_UUID:
         return json_text_quote(to, (const char *)from + field->offset);
     case HISTORY_NUMBER:
-        return history_put_number(to, history_number(field, from));
+        return history_put_number(to, number_of(field, from));
     case HISTORY_FLAG:
-        return put(to, history_number(field, from) ? "true" : "false");
+        return put(to, number_of(field, from) ? "true" : "false");
     }
     return to;
 }
@@ -239,17 +203,12 @@ static int get_text(const struct history_field *field, const char *text, char *a
         return uuid_parse(text, at);
     if (text == NULL)
         return -1;
-    if (field->type == HISTORY_STRING) {
-        snprintf(at, field->size, "%s", text);
-        return 0;
-    }
-    *(char **)(void *)at = strdup(text);
-    return *(char **)(void *)at != NULL ? 0 : -1;
+    snprintf(at, field->size, "%s", text);
+    return 0;
 }
 
 static int get_value(const json_t *value, const struct history_field *field, void *to) {
     switch (field->type) {
-    case HISTORY_TEXT:
     case HISTORY_STRING:
     case HISTORY_UUID:
         return get_text(field, json_string_value(value), (char *)to + field->offset);

@@ -12,7 +12,6 @@
 #define HISTORY_COST    8 /* numbers of a request's cost, in the order of struct record_cost */
 
 enum history_type {
-    HISTORY_TEXT,   /* char *, its own memory */
     HISTORY_STRING, /* char[size], cut where it is too long */
     HISTORY_UUID,   /* char[UUID_TEXT] */
     HISTORY_NUMBER, /* of 2, 4 or 8 bytes, unsigned when it may be above the signed type's */
@@ -29,9 +28,7 @@ struct history_field {
     int64_t usual;
 };
 
-/* Each ends with a NULL key. Every setting but the connection strings and those that only say where
- * a report goes: */
-extern const struct history_field history_settings[];     /* struct options */
+/* Each ends with a NULL key. */
 extern const struct history_field history_round_begin[];  /* struct round, */
 extern const struct history_field history_round_counts[]; /* struct history_counts */
 extern const struct history_field history_round_end[];    /* and struct round again */
@@ -53,11 +50,9 @@ struct history_rows {
 #define HISTORY_ROWS 4
 extern const struct history_rows history_rows[HISTORY_ROWS];
 
-/* Write `,"key":value` for each field but TEXT; returns where it ends. */
+/* Write `,"key":value` for each field; returns where it ends. */
 char *history_put(char *to, const struct history_field *fields, const void *from);
 char *history_put_number(char *to, int64_t value);
-/* A number, or a flag as 0 or 1. */
-int64_t history_number(const struct history_field *field, const void *from);
 
 #define HISTORY_WRONG 256
 /* Read each field from the object into the structure `to`. NULL, or what is wrong, in `wrong`. */

@@ -2,6 +2,7 @@
 #include "history.h"
 
 #include "history_lines.h"
+#include "option_table.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -98,12 +99,6 @@ void history_free(struct history *history) {
     for (size_t i = 0; i < history->count; i++)
         round_free(&history->rounds[i]);
     free(history->rounds);
-    for (const struct history_field *field = history_settings; field->key != NULL; field++)
-        if (field->type == HISTORY_TEXT) {
-            char *text;
-
-            memcpy(&text, (char *)&history->options + field->offset, sizeof text);
-            free(text);
-        }
+    option_free(&history->options);
     memset(history, 0, sizeof *history);
 }

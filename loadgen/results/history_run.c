@@ -1,6 +1,9 @@
 /* Reads the first line of a history: the settings, and what follows from them. */
 #include "history_lines.h"
 
+#include "number.h"
+#include "option_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +55,7 @@ static const char *read_shape(struct history_lines *lines, const json_t *stages)
     shape->items = (uint32_t)options->items;
     if (plan_parse_arrival(options->arrival, &shape->arrival) != 0 ||
         plan_parse_skew(options->skew, &shape->zipf) != 0 ||
-        plan_parse_part(options->dup_rate, &shape->dup_rate) != 0)
+        number_read_part(options->dup_rate, &shape->dup_rate) != 0)
         return "its arrival, skew or dup_rate cannot be read";
     if (json_array_size(stages) > PLAN_STAGES)
         return "it has too many stages";
@@ -102,7 +105,7 @@ const char *history_read_run(struct history_lines *lines, const json_t *json) {
     }
     lines->has_run = true;
     lines->history->started_us = started_us;
-    wrong = history_get(settings, history_settings, &lines->history->options, lines->wrong);
+    wrong = option_read_history(settings, &lines->history->options, lines->wrong);
     if (wrong == NULL)
         wrong = read_strategies(lines, strategies);
     if (wrong == NULL)

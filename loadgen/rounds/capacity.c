@@ -37,15 +37,6 @@ static unsigned at_least_one(size_t count) {
     return count == 0 ? 1 : count < MAX_LANES ? (unsigned)count : MAX_LANES;
 }
 
-/* The part of the requests that ask for the first of `items` products; plan.c deals them so. */
-static double busiest_item(unsigned items, double zipf) {
-    double sum = 0;
-
-    for (unsigned i = 1; i <= items; i++)
-        sum += pow(i, -zipf);
-    return 1 / sum;
-}
-
 static void count_lanes(const struct result *result, const struct options *options,
                         enum record_lock lock, struct capacity *capacity) {
     const struct recorder *total = result->total;
@@ -55,7 +46,7 @@ static void count_lanes(const struct result *result, const struct options *optio
     if (lock == RECORD_LOCK_LOCAL)
         each *= at_least_one(total->instance_count);
     capacity->lanes = at_least_one(items * each);
-    capacity->busiest = busiest_item(items, options->shape.zipf) / (double)each;
+    capacity->busiest = plan_busiest(items, options->shape.zipf) / (double)each;
 }
 
 static void note_offer(const struct options *options, struct capacity *capacity) {

@@ -7,6 +7,7 @@
 #include "run_internal.h"
 #include "settings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,47 +64,32 @@ static void on_watch(uv_timer_t *timer) {
     struct run *run = timer->data;
     struct round *round = &run->rounds[run->finished];
 
+    assert(run->sender != NULL); /* it is watched only while it is sent */
     if (run->is_aborted || !is_threshold_missed(run, round, NULL))
         return;
     run->is_aborted = round->is_aborted = true;
-    live_stopping(&run->live);
-    if (run->sender != NULL)
-        sender_stop(run->sender, RUN_GRACE_MS);
-}
-
-static void start_watch(struct run *run) {
-    if (run->options->is_aborting)
-        (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
+    live_phase(&run->live, LIVE_WAITING);
+    sender_stop(run->sender, RUN_GRACE_MS);
 }
 
 static void show_round(struct run *run, const struct round *round) {
     const struct options *options = run->options;
-    const struct live_round shown = {
+    const struct live_snapshot shown = {
         .name = round->item->given,
         .round = run->finished + 1,
         .rounds = run->round_count,
         .repeat = round->repeat + 1,
         .repeats = (size_t)options->repeat,
-        .requests = run->plan.count,
         .span_ns = run->plan.span_ns,
-        .stock = options->is_unjudged ? -1 : options->stock * (int64_t)round->items,
-        .recorder = round->recorder,
-        .client = run->target.client,
-        .product_id = round->items == 1 && !options->is_unjudged ? round->products[0].id : NULL};
+        .stock = options->is_unjudged ? -1 : options->stock * (int64_t)round->items};
 
-    live_start(&run->live, &shown);
+    live_start(&run->live, &shown, round->recorder, run->target.client,
+               round->items == 1 && !options->is_unjudged ? round->products[0].id : NULL);
 }
 
 static int fail_round(struct run *run, const char *why) {
     live_stop(&run->live);
     return run_fail(EXIT_INTERNAL, why);
-}
-
-static int fail_requests(struct run *run) {
-    char why[128];
-
-    snprintf(why, sizeof why, "the requests of this round could not be kept: %s", strerror(errno));
-    return fail_round(run, why);
 }
 
 static int send_round(struct run *run, struct round *round) {
@@ -124,14 +110,15 @@ static int send_round(struct run *run, struct round *round) {
     show_round(run, round);
     run->sender = &sender;
     run->has_begun = true;
-    start_watch(run);
+    if (options->is_aborting)
+        (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
     (void)punctual_start(!options->is_ordinary);
     rc = sender_run(&sender);
     round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
     round->is_realtime = punctual_stop();
     (void)uv_timer_stop(&run->watch);
     run->sender = NULL;
-    live_judging(&run->live);
+    live_phase(&run->live, LIVE_JUDGING);
     return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
 }
 
@@ -196,7 +183,7 @@ static int judge(struct run *run, struct round *round) {
 
 /* The evidence of a judged round goes to disk and to the page, and out of memory. */
 static int keep_round(struct run *run, struct round *round) {
-    char why[RESULTS_WHY];
+    char why[FOLDER_WHY];
     int rc = folder_add(&run->folder, round, why, sizeof why);
 
     round->chart = chart_make(round);
@@ -205,19 +192,22 @@ static int keep_round(struct run *run, struct round *round) {
 }
 
 static int run_round(struct run *run, struct round *round) {
+    char why[128];
     int exit_code;
 
     round->recorder =
         recorder_make_long(run->plan.count, run->folder.path[0] != '\0' ? run->folder.path : NULL);
-    if (round->recorder == NULL)
-        return fail_requests(run);
+    if (round->recorder == NULL) {
+        snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
+                 strerror(errno));
+        return run_fail(EXIT_INTERNAL, why);
+    }
     exit_code = send_round(run, round);
-    if (exit_code == 0 && recorder_seal(round->recorder) != 0)
-        exit_code = fail_requests(run);
     if (exit_code == 0)
         exit_code = judge(run, round);
     if (exit_code != 0)
         return exit_code;
+    assert(round == &run->rounds[run->finished]);
     run->finished++; /* it is reported even when it cannot be kept */
     if (run->options->is_aborting && is_threshold_missed(run, round, &round->verdict))
         run->is_aborted = true;
@@ -229,7 +219,7 @@ static int run_round(struct run *run, struct round *round) {
 /* To the results folder first: what is printed names it. */
 static int write_report(struct run *run, const struct report *report) {
     int exit_code = report->exit_code;
-    char why[RESULTS_WHY];
+    char why[FOLDER_WHY];
 
     if (folder_write(&run->folder, report, why, sizeof why) != 0)
         exit_code = run_fail(EXIT_INTERNAL, why);
@@ -262,7 +252,7 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
 
 int fire(struct run *run) {
     const int64_t started_us = clock_wall_us();
-    char why[RESULTS_WHY];
+    char why[FOLDER_WHY];
     int exit_code = 0;
 
     if (folder_open(&run->folder, run->options, started_us, why, sizeof why) != 0)

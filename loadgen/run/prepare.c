@@ -1,4 +1,4 @@
-/* Before the first round: what the target knows, and the products.
+/* Before the first round, or instead of it: what the target knows, and the products.
  *
  * All products are made and shown to the target before the first round, so that a spec that the
  * target does not take stops the run while it has cost nothing. */
@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int exit_of_target(enum target_result result) {
-    return result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE;
+static int settle(enum target_result result, const char *why) {
+    if (result == TARGET_OK)
+        return 0;
+    return run_fail(result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE, why);
 }
 
 static const char *text_of(const json_t *strategies, size_t i, const char *key) {
@@ -18,10 +20,9 @@ static const char *text_of(const json_t *strategies, size_t i, const char *key) 
 }
 
 static bool is_known(const json_t *strategies, const char *name) {
-    for (size_t i = 0; i < json_array_size(strategies); i++) {
+    for (size_t i = 0; i < json_array_size(strategies); i++)
         if (strcmp(text_of(strategies, i, "name"), name) == 0)
             return true;
-    }
     return false;
 }
 
@@ -37,15 +38,11 @@ int prepare_check(struct run *run) {
     const struct strategy_list *list = &run->options->list;
     json_t *strategies = NULL;
     char why[TARGET_WHY];
-    int exit_code = 0;
-    enum target_result result = target_strategies(&run->target, &strategies, why, sizeof why);
+    int exit_code = settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
 
-    if (result != TARGET_OK)
-        return run_fail(exit_of_target(result), why);
-    for (size_t i = 0; i < list->count && exit_code == 0; i++) {
+    for (size_t i = 0; i < list->count && exit_code == 0; i++)
         if (!is_known(strategies, list->items[i].name))
             exit_code = refuse_strategy(strategies, list->items[i].name);
-    }
     json_decref(strategies);
     return exit_code;
 }
@@ -53,13 +50,11 @@ int prepare_check(struct run *run) {
 static int make_product(struct run *run, const struct round *round, struct product *product) {
     const struct options *options = run->options;
     char why[TARGET_WHY];
-    enum target_result result;
 
     if (auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
                        options->stock, round->item->spec, product, why, sizeof why) != 0)
         return run_fail(EXIT_UNREACHABLE, why);
-    result = target_meet_product(&run->target, product->id, why, sizeof why);
-    return result == TARGET_OK ? 0 : run_fail(exit_of_target(result), why);
+    return settle(target_meet_product(&run->target, product->id, why, sizeof why), why);
 }
 
 int prepare_products(struct run *run, struct round *round) {
@@ -74,18 +69,34 @@ int prepare_products(struct run *run, struct round *round) {
     return exit_code;
 }
 
+/* ---- instead of rounds */
+
+static int finish(struct run *run) {
+    if (fflush(run->to) == 0 && !ferror(run->to))
+        return 0;
+    return run_fail(EXIT_INTERNAL, "the output could not be written");
+}
+
 int prepare_list(struct run *run) {
     json_t *strategies = NULL;
     char why[TARGET_WHY];
-    enum target_result result = target_strategies(&run->target, &strategies, why, sizeof why);
+    int exit_code = settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
 
-    if (result != TARGET_OK)
-        return run_fail(exit_of_target(result), why);
     for (size_t i = 0; i < json_array_size(strategies); i++)
         fprintf(run->to, "%-16s %s\n%-16s promises: %s\n", text_of(strategies, i, "name"),
                 text_of(strategies, i, "summary"), "", text_of(strategies, i, "promise"));
     json_decref(strategies);
-    return fflush(run->to) == 0 && !ferror(run->to)
-               ? 0
-               : run_fail(EXIT_INTERNAL, "the output could not be written");
+    return exit_code == 0 ? finish(run) : exit_code;
+}
+
+int prepare_create(struct run *run) {
+    struct round round = {.item = &run->options->list.items[0]};
+    int exit_code = prepare_check(run);
+
+    if (exit_code == 0)
+        exit_code = prepare_products(run, &round);
+    for (size_t i = 0; i < round.items && exit_code == 0; i++)
+        fprintf(run->to, "%s\n", round.products[i].id);
+    round_free(&round);
+    return exit_code == 0 ? finish(run) : exit_code;
 }

@@ -32,20 +32,6 @@ static int open_all(struct run *run) {
     return 0;
 }
 
-static int create(struct run *run) {
-    struct round round = {.item = &run->options->list.items[0]};
-    int exit_code = prepare_check(run);
-
-    if (exit_code == 0)
-        exit_code = prepare_products(run, &round);
-    for (size_t i = 0; i < round.items && exit_code == 0; i++)
-        fprintf(run->to, "%s\n", round.products[i].id);
-    round_free(&round);
-    if (exit_code == 0 && (fflush(run->to) != 0 || ferror(run->to)))
-        exit_code = run_fail(EXIT_INTERNAL, "the output could not be written");
-    return exit_code;
-}
-
 static void free_rounds(struct run *run) {
     for (size_t i = 0; i < run->round_count; i++)
         round_free(&run->rounds[i]);
@@ -69,12 +55,12 @@ static void conduct(void *arg) {
     struct run *run = arg;
 
     run->exit_code = open_all(run);
-    if (run->exit_code == 0) {
-        if (run->options->is_listing)
-            run->exit_code = prepare_list(run);
-        else
-            run->exit_code = run->options->command == COMMAND_CREATE ? create(run) : fire(run);
-    }
+    if (run->exit_code == 0 && run->options->is_listing)
+        run->exit_code = prepare_list(run);
+    else if (run->exit_code == 0 && run->options->command == COMMAND_CREATE)
+        run->exit_code = prepare_create(run);
+    else if (run->exit_code == 0)
+        run->exit_code = fire(run);
     free_rounds(run);
     auditor_close(&run->auditor);
     target_close(&run->target);
@@ -98,7 +84,7 @@ static void on_signal(uv_signal_t *handle, int number) {
     run->is_interrupted = true;
     run->auditor.query_ms = RUN_GRACE_MS;
     live_say(&run->live, told);
-    live_stopping(&run->live);
+    live_phase(&run->live, LIVE_WAITING);
     if (run->sender != NULL)
         sender_stop(run->sender, RUN_GRACE_MS);
 }
@@ -124,17 +110,6 @@ static int run_against_target(uv_loop_t *loop, const struct options *options, FI
     return run.exit_code;
 }
 
-static int dry_run(const struct options *options, FILE *to) {
-    struct plan plan;
-    int rc;
-
-    if (plan_make(&plan, &options->shape) != 0)
-        return run_fail(EXIT_INTERNAL, "out of memory");
-    rc = plan_print(&plan, &options->shape, strcmp(options->output_format, "json") == 0, to);
-    plan_free(&plan);
-    return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, "the output could not be written");
-}
-
 int run(uv_loop_t *loop, const struct options *options, FILE *to) {
     switch (options->command) {
     case COMMAND_CHECK:
@@ -149,5 +124,5 @@ int run(uv_loop_t *loop, const struct options *options, FILE *to) {
     case COMMAND_CREATE:
         break;
     }
-    return options->is_dry ? dry_run(options, to) : run_against_target(loop, options, to);
+    return run_against_target(loop, options, to);
 }

@@ -39,12 +39,13 @@ struct run {
 /* Say why on stderr; returns `exit_code`. */
 int run_fail(int exit_code, const char *why);
 
-/* Print what the target knows. These return an exit code. */
-__attribute__((warn_unused_result)) int prepare_list(struct run *run);
-/* Hold the strategies against what the target knows. */
+/* Hold the strategies against what the target knows. These return an exit code. */
 __attribute__((warn_unused_result)) int prepare_check(struct run *run);
 /* Make the products of a round and show them to the target. */
 __attribute__((warn_unused_result)) int prepare_products(struct run *run, struct round *round);
+/* Print what the target knows; or make the products of a round, and print their ids. */
+__attribute__((warn_unused_result)) int prepare_list(struct run *run);
+__attribute__((warn_unused_result)) int prepare_create(struct run *run);
 
 /* Run all rounds and report them. */
 __attribute__((warn_unused_result)) int fire(struct run *run);

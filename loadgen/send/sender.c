@@ -9,6 +9,7 @@
 #include "http_client.h"
 #include "punctual.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,16 +38,11 @@ struct sender_body {
     char text[UUID_TEXT + sizeof "{\"product_id\":\"\"}"];
 };
 
-/* The keys of the arrivals that may still be repeated, by number, in a ring. */
-struct sender_key {
-    char text[UUID_TEXT];
-};
-
 /* One request in flight. */
 struct sender_slot {
     struct http_call call;
     struct sender *sender;
-    struct record record;
+    struct record *record;
     struct sender_slot *next;
     char headers[sizeof header_lines];
 };
@@ -54,6 +50,7 @@ struct sender_slot {
 static void on_client_closed(void *data) {
     struct sender *sender = data;
 
+    assert(sender->open_handles > 0);
     if (--sender->open_handles == 0)
         fiber_event_set(&sender->finished);
 }
@@ -74,6 +71,7 @@ static void maybe_finished(struct sender *sender) {
         return;
     if (uv_is_closing((uv_handle_t *)&sender->poll))
         return;
+    assert(sender->recorder->ended == sender->recorder->count);
     uv_close((uv_handle_t *)&sender->poll, on_handle_closed);
     uv_close((uv_handle_t *)&sender->prepare, on_handle_closed);
     uv_close((uv_handle_t *)&sender->near, on_handle_closed);
@@ -94,25 +92,22 @@ static bool is_full(const struct sender *sender) {
 }
 
 /* Begin the record of the next arrival: with a key of its own, or that of the one it repeats. */
-static const struct arrival *begin_next(struct sender *sender, struct record *record) {
+static struct record *begin_next(struct sender *sender) {
     const size_t number = sender->next++;
     const struct arrival *arrival = &sender->plan->arrivals[number];
-    const char *key = NULL;
+    const struct record *first = &sender->recorder->records[arrival->repeats];
+    struct record *record;
 
-    if (arrival->repeats != number)
-        key = sender->keys[arrival->repeats % sender->key_count].text;
-    recorder_begin(sender->recorder, record, arrival->due_ns, key);
+    assert(number == sender->recorder->count);
+    assert(arrival->repeats <= number);
+    record = recorder_begin(sender->recorder, arrival->due_ns,
+                            arrival->repeats != number ? first->key : NULL);
     record->item = arrival->item;
-    if (sender->key_count > 0)
-        memcpy(sender->keys[number % sender->key_count].text, record->key, sizeof record->key);
-    return arrival;
+    return record;
 }
 
 static void leave_unsent(struct sender *sender) {
-    struct record unsent;
-
-    (void)begin_next(sender, &unsent);
-    recorder_unsent(sender->recorder, &unsent);
+    recorder_unsent(sender->recorder, begin_next(sender));
 }
 
 static void on_answer(struct http_call *call);
@@ -125,9 +120,11 @@ static void send_next(struct sender *sender, int64_t now_ns) {
         leave_unsent(sender);
         return;
     }
+    assert(!sender->is_closing); /* a closing client takes no call */
     sender->free_slots = slot->next;
-    body = &sender->bodies[begin_next(sender, &slot->record)->item];
-    memcpy(slot->headers + KEY_PLACE, slot->record.key, UUID_TEXT - 1);
+    slot->record = begin_next(sender);
+    body = &sender->bodies[slot->record->item];
+    memcpy(slot->headers + KEY_PLACE, slot->record->key, UUID_TEXT - 1);
     slot->call = (struct http_call){.method = "POST",
                                     .target = sender->path,
                                     .headers = slot->headers,
@@ -197,27 +194,12 @@ static void on_answer(struct http_call *call) {
     struct sender_slot *slot = call->data;
     struct sender *sender = slot->sender;
 
-    recorder_end(sender->recorder, &slot->record, call);
+    assert(sender->in_flight > 0);
+    recorder_end(sender->recorder, slot->record, call);
     slot->next = sender->free_slots;
     sender->free_slots = slot;
     sender->in_flight--;
     send_due(sender);
-}
-
-/* How far back a repeat reaches at most: the length of the ring, as it reads before it writes. */
-static size_t longest_reach(const struct plan *plan) {
-    size_t reach = 0;
-
-    for (size_t i = 0; i < plan->count; i++)
-        if (i - plan->arrivals[i].repeats > reach)
-            reach = i - plan->arrivals[i].repeats;
-    return reach;
-}
-
-static int make_keys(struct sender *sender) {
-    sender->key_count = longest_reach(sender->plan);
-    sender->keys = calloc(sender->key_count + 1, sizeof *sender->keys);
-    return sender->keys != NULL ? 0 : UV_ENOMEM;
 }
 
 static int make_bodies(struct sender *sender) {
@@ -314,10 +296,8 @@ static void warm_up(struct sender *sender) {
 }
 
 static int start(struct sender *sender) {
-    int rc = make_keys(sender);
+    int rc = make_bodies(sender);
 
-    if (rc == 0)
-        rc = make_bodies(sender);
     if (rc == 0)
         rc = make_slots(sender);
     if (rc != 0)
@@ -367,16 +347,17 @@ void sender_stop(struct sender *sender, uint64_t grace_ms) {
 int sender_run(struct sender *sender) {
     int rc;
 
+    assert(sender->recorder->size >= sender->plan->count);
     sender->timer_fd = -1;
     if (sender->plan->count == 0)
         return 0;
     rc = start(sender);
     if (rc == 0)
         fiber_event_wait(&sender->finished);
+    assert(sender->in_flight == 0);
     if (sender->timer_fd >= 0)
         (void)close(sender->timer_fd);
     free(sender->slots);
     free(sender->bodies);
-    free(sender->keys);
     return rc;
 }

@@ -19,7 +19,6 @@
 
 struct http_client;
 struct sender_body;
-struct sender_key;
 struct sender_slot;
 
 /* The caller owns it, zeroes it and fills in the first part, which must live until sender_run()
@@ -41,8 +40,6 @@ struct sender {
     struct http_client *client;
     struct sender_slot *slots, *free_slots;
     struct sender_body *bodies; /* one per product */
-    struct sender_key *keys;    /* `key_count` of them: of arrivals that may yet be repeated */
-    size_t key_count;
     int timer_fd;
     uv_poll_t poll;
     uv_prepare_t prepare;

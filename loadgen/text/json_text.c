@@ -1,6 +1,7 @@
 /* Makes JSON strings of any bytes. */
 #include "json_text.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,10 @@ json_t *json_text(const char *text) {
     json = json_stringn(clean, (size_t)(to - clean));
     free(clean);
     return json;
+}
+
+json_t *json_ms(double ns) {
+    return json_real(round(ns / 1e3) / 1e3);
 }
 
 static void keep_whole(json_t **json, int rc) {

@@ -9,6 +9,9 @@
 /* A string, a new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *json_text(const char *text);
 
+/* Milliseconds with three decimals. */
+json_t *json_ms(double ns);
+
 /* Add `one` (stolen; NULL without memory) to an array or an object. Without memory `*json` is freed
  * and becomes NULL: so a part that is missing is one that fails all in which it is packed. */
 void json_text_append(json_t **array, json_t *one);

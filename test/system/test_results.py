@@ -15,7 +15,7 @@ import jsonschema
 
 from harness import ROOT, SystemTest, wait_for
 
-SCHEMA = json.loads((ROOT / "loadgen/summary.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "loadgen/report/summary.schema.json").read_text())
 FILES = {"summary.json", "history.ndjson", "violations.txt", "latency.hlog", "rounds.csv", "env.json", "report.html"}
 QUICK = ["-R", "800", "-d", "200ms", "--no-progress"]
 

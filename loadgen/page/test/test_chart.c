@@ -210,14 +210,13 @@ static void test_rare_outcomes_and_outliers_are_kept(void **state) {
     recorder = recorder_make(count);
     assert_non_null(recorder);
     for (size_t n = 0; n < count; n++) {
-        record = &recorder->room[recorder->ended++];
-        recorder_begin(recorder, record, (int64_t)n * MS, NULL);
+        record = recorder_begin(recorder, (int64_t)n * MS, NULL);
+        recorder->ended++;
         record->outcome = n % 4000 == 7 ? RECORD_UNKNOWN : RECORD_SOLD_OUT;
         recorder->by_outcome[record->outcome]++;
         record->sent_ns = record->planned_ns + 1000;
         record->received_ns = record->planned_ns + (n == 12345 ? 900 : 2) * MS;
     }
-    recorder->records = recorder->room;
     chart = draw();
     assert_in_range(json_array_size(at(chart, "scatter", "points")), 500, CHART_POINTS);
     json_array_foreach (at(chart, "scatter", "points"), i, point) {

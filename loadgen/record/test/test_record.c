@@ -12,14 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define LONG (RECORD_MEMORY + 20000)
 
 static struct recorder *recorder;
-static size_t wanted;
-static int sealed, sealed_errno;
 
 static int tear_down(void **state) {
     (void)state;
@@ -29,25 +28,20 @@ static int tear_down(void **state) {
 }
 
 /* Pairs end in the wrong order. */
-static void record_all(void) {
-    for (size_t i = 0; i < wanted; i += 2) {
-        struct record first, second;
+static void record_pairs(size_t count) {
+    for (size_t i = 0; i < count; i += 2) {
+        struct record *first = recorder_begin(recorder, (int64_t)i, NULL);
+        struct record *second = recorder_begin(recorder, (int64_t)i + 1, first->key);
 
-        recorder_begin(recorder, &first, (int64_t)i, NULL);
-        recorder_begin(recorder, &second, (int64_t)i + 1, first.key);
-        second.item = 7;
-        recorder_unsent(recorder, &second);
-        recorder_unsent(recorder, &first);
+        second->item = 7;
+        recorder_unsent(recorder, second);
+        recorder_unsent(recorder, first);
     }
-    sealed = recorder_seal(recorder);
-    sealed_errno = errno;
 }
 
-static void run(size_t count) {
-    wanted = count;
-    recorder = recorder_make_long(count, NULL);
+static void make(size_t count, const char *directory) {
+    recorder = recorder_make_long(count, directory);
     assert_non_null(recorder);
-    record_all();
 }
 
 static void assert_record(const struct record *record, size_t number) {
@@ -58,36 +52,45 @@ static void assert_record(const struct record *record, size_t number) {
     assert_int_equal(record->outcome, RECORD_UNSENT);
 }
 
-static void test_a_short_round_is_read_by_number(void **state) {
-    (void)state;
-    run(1000);
-    assert_int_equal(sealed, 0);
-    assert_non_null(recorder->room);
-    assert_int_equal(recorder->ended, 1000);
-    for (size_t i = 0; i < 1000; i++)
+static void assert_all_by_number(size_t count) {
+    assert_int_equal(recorder->count, count);
+    assert_int_equal(recorder->ended, count);
+    assert_int_equal(recorder->by_outcome[RECORD_UNSENT], count);
+    for (size_t i = 0; i < count; i++)
         assert_record(&recorder->records[i], i);
+}
+
+static void test_a_short_round_is_kept_in_memory(void **state) {
+    (void)state;
+    make(1000, "/nowhere/at/all");
+    assert_false(recorder->is_mapped);
+    record_pairs(1000);
+    assert_all_by_number(1000);
     assert_string_equal(recorder->records[0].key, recorder->records[1].key);
     assert_string_not_equal(recorder->records[0].key, recorder->records[2].key);
 }
 
-static void test_a_long_round_is_read_as_it_ended(void **state) {
+static void test_a_long_round_is_read_by_number_too(void **state) {
     (void)state;
-    run(LONG);
-    assert_int_equal(sealed, 0);
-    assert_null(recorder->room);
-    assert_int_equal(recorder->count, LONG);
-    assert_int_equal(recorder->ended, LONG);
-    assert_int_equal(recorder->by_outcome[RECORD_UNSENT], LONG);
-    for (size_t i = 0; i < LONG; i += 2) {
-        assert_record(&recorder->records[i], i + 1);
-        assert_record(&recorder->records[i + 1], i);
-    }
+    make(LONG, NULL);
+    assert_true(recorder->is_mapped);
+    record_pairs(LONG);
+    assert_all_by_number(LONG);
     recorder_forget(recorder);
     assert_null(recorder->records);
     assert_int_equal(recorder->by_outcome[RECORD_UNSENT], LONG);
 }
 
-static void test_records_lost_to_a_full_disk_are_told(void **state) {
+static void test_a_round_that_is_stopped_has_what_began(void **state) {
+    (void)state;
+    make(LONG, NULL);
+    record_pairs(3000);
+    assert_int_equal(recorder->planned, LONG);
+    assert_all_by_number(3000);
+}
+
+/* A file may grow to 5 MB: that it is too little is told before the round, not in it. */
+static void test_a_disk_without_room_is_told_at_the_start(void **state) {
     struct rlimit before, small;
 
     (void)state;
@@ -95,18 +98,48 @@ static void test_records_lost_to_a_full_disk_are_told(void **state) {
     small = before;
     small.rlim_cur = 5000000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    run(LONG);
+    recorder = recorder_make_long(LONG, NULL);
+    assert_int_equal(errno, EFBIG);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(sealed, -1);
-    assert_int_equal(sealed_errno, EFBIG);
-    assert_null(recorder->records);
+    assert_null(recorder);
+}
+
+static void assert_no_place(const char *directory, int error) {
+    errno = 0;
+    assert_null(recorder_make_long(LONG, directory));
+    assert_int_equal(errno, error);
 }
 
 static void test_a_long_round_needs_a_place(void **state) {
+    char name[5000];
+
     (void)state;
-    errno = 0;
-    assert_null(recorder_make_long(LONG, "/nowhere/at/all"));
-    assert_int_equal(errno, ENOENT);
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    assert_no_place("/nowhere/at/all", ENOENT);
+    assert_no_place("/dev/null", ENOTDIR);
+    assert_no_place(name, ENAMETOOLONG);
+}
+
+/* Nothing is left to clear away after a crash: the directory is empty while it is recorded. */
+static void test_the_file_has_no_name(void **state) {
+    char directory[] = "/tmp/test_record-XXXXXX";
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    make(LONG, directory);
+    assert_int_equal(rmdir(directory), 0);
+    record_pairs(LONG);
+    assert_all_by_number(LONG);
+}
+
+static void test_the_environment_names_the_place(void **state) {
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", "/nowhere/at/all", 1), 0);
+    assert_no_place(NULL, ENOENT);
+    assert_int_equal(setenv("TMPDIR", "", 1), 0);
+    make(LONG, NULL);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
 /* Names that are alike up to what there is room for are one. */
@@ -143,7 +176,6 @@ static void test_added_records_are_read_in_their_order(void **state) {
         record.is_repeat = i == 2;
         recorder_add(recorder, &record);
     }
-    assert_int_equal(recorder_seal(recorder), 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(recorder->records[i].number, numbers[i]);
     assert_int_equal(recorder->count, 3);
@@ -170,10 +202,13 @@ static void test_no_memory_for_a_recorder_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RECORDED(test_a_short_round_is_read_by_number),
-        RECORDED(test_a_long_round_is_read_as_it_ended),
-        RECORDED(test_records_lost_to_a_full_disk_are_told),
+        RECORDED(test_a_short_round_is_kept_in_memory),
+        RECORDED(test_a_long_round_is_read_by_number_too),
+        RECORDED(test_a_round_that_is_stopped_has_what_began),
+        RECORDED(test_a_disk_without_room_is_told_at_the_start),
         RECORDED(test_a_long_round_needs_a_place),
+        RECORDED(test_the_file_has_no_name),
+        RECORDED(test_the_environment_names_the_place),
         RECORDED(test_instances_are_told_apart_by_what_is_kept),
         RECORDED(test_added_records_are_read_in_their_order),
         RECORDED(test_no_memory_for_a_recorder_is_told),

@@ -52,10 +52,9 @@ static inline int tear_down(void **state) {
 
 static inline struct record *request(enum record_outcome outcome) {
     size_t number = recorder->count;
-    struct record *record = &recorder->room[recorder->ended++];
+    struct record *record = recorder_begin(recorder, (int64_t)number * MS, NULL);
 
-    recorder->records = recorder->room;
-    recorder_begin(recorder, record, (int64_t)number * MS, NULL);
+    recorder->ended++;
     memcpy(record->key, ids[number], UUID_TEXT);
     record->outcome = outcome;
     recorder->by_outcome[outcome]++;

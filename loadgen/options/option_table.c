@@ -1,0 +1,275 @@
+/* The table of settings, and what is told of them in JSON. */
+#include "option_table.h"
+
+#include "json_text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_SIZE   32
+#define AMOUNT_MAX INT64_C(1000000000000000) /* far above all that a run has */
+
+/* Where a setting is told: in each place are those of the places below it, too. */
+enum reach {
+    NOWHERE, /* it is secret, or says where a report goes and how it looks */
+    HISTORY,
+    SUMMARY,
+    COMPARED, /* and two runs that differ in it are hard to compare */
+};
+
+struct option {
+    struct setting flag; /* its `value` is empty: what was read goes to */
+    size_t place;        /* in struct options */
+    enum reach reach;
+    /* In the summary, where that is not the value under the flag's name: its key, and what makes
+     * what stands there. NULL for the others. */
+    const char *key;
+    json_t *(*make)(const struct options *options);
+};
+
+static json_t *make_stages(const struct options *options) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; i < options->shape.stage_count; i++) {
+        const struct plan_stage *stage = &options->shape.stages[i];
+        json_t *one = json_object();
+
+        json_text_set(&one, "duration_ms", json_ms((double)stage->span_ns));
+        json_text_set(&one, "from_rate", json_real(stage->from));
+        json_text_set(&one, "to_rate", json_real(stage->to));
+        json_text_append(&json, one);
+    }
+    return json;
+}
+
+static json_t *make_dup_rate(const struct options *options) {
+    return json_real(options->shape.dup_rate);
+}
+
+static json_t *make_is_judged(const struct options *options) {
+    return json_boolean(!options->is_unjudged);
+}
+
+#define ROW_AS(key, make, name, letter, type, member, default_text, range, reach, help)            \
+    {                                                                                              \
+        {name, letter, SETTING_##type, NULL, default_text, help, range},                           \
+            offsetof(struct options, member), reach, key, make                                     \
+    }
+#define ROW(...) ROW_AS(NULL, NULL, __VA_ARGS__)
+static const struct option table[] = {
+    ROW("strategy", 0, TEXT, strategies, "none", NULL, HISTORY,
+        "what guards the stock, in turn: none,redis,ttl=2s,atomic"),
+    ROW("rate", 'R', INT, rate, "800", "1..1000000", COMPARED, "requests per second"),
+    ROW("duration", 'd', DURATION, duration_ns, "1s", "1ms..1h", HISTORY, "of sending"),
+    ROW("requests", 0, INT, requests, "0", "0..10000000", COMPARED,
+        "how many to send, instead of a duration"),
+    ROW_AS("stages", make_stages, "stages", 0, TEXT, stages, NULL, NULL, COMPARED,
+           "rates that change, instead of --rate and --duration: 5s:0..800,20s:800"),
+    ROW("arrival", 0, TEXT, arrival, "poisson", NULL, COMPARED, "poisson or constant"),
+    ROW("seed", 0, INT, seed, "1", NULL, COMPARED, "of the arrivals: the same for every strategy"),
+    ROW("repeat", 0, INT, repeat, "1", "1..20", COMPARED,
+        "rounds of each strategy, their order rotated; medians are compared"),
+    ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "0", NULL, COMPARED,
+           "part of the requests to send once more with the same key: 5%"),
+    ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
+    ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
+    ROW("max-in-flight", 0, INT, max_in_flight, "0", "0..1000000", COMPARED,
+        "requests unanswered at a time; more are launched late, and counted; 0: no limit"),
+    ROW("target", 0, TEXT, target, "http://127.0.0.1:8000", NULL, SUMMARY,
+        "where order-svc listens"),
+    ROW("path", 0, TEXT, path, "/orders", NULL, COMPARED, "of the POST requests"),
+    ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
+        "send without real-time priority (else taken where permitted, until 200 ms without a pause "
+        "or 400 ms on a full core)"),
+    ROW("stock", 0, INT, stock, "1000", "0..1000000000", COMPARED,
+        "units for sale, of each product"),
+    ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),
+    ROW("skew", 0, TEXT, skew, "uniform", NULL, COMPARED,
+        "how requests fall on the products: uniform, zipf:1.1"),
+    ROW("work", 0, TEXT, work, "2ms", NULL, COMPARED,
+        "business time between reading and writing the stock, for strategies without a work="),
+    ROW("wait", 0, TEXT, wait, NULL, NULL, COMPARED,
+        "how long a sale waits for a lock, for those without"),
+    ROW("ttl", 0, TEXT, ttl, NULL, NULL, COMPARED, "TTL of a lease, for strategies without a ttl="),
+    ROW("expect", 0, TEXT, expect, NULL, NULL, HISTORY,
+        "verdicts that are right: none=TWIN,mutex=VIOLATED; VALID for the others"),
+    ROW("threshold", 0, LIST, thresholds, NULL, NULL, HISTORY,
+        "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again"),
+    ROW("abort-on-fail", 0, FLAG, is_aborting, NULL, NULL, HISTORY,
+        "stop as soon as a threshold is missed"),
+    ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
+        "how long to wait for the ledger to settle after the last answer"),
+    ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, is_unjudged, NULL, NULL, COMPARED,
+           "measure latency and schedule only, against any endpoint, without databases"),
+    ROW("name", 0, TEXT, name, NULL, NULL, HISTORY,
+        "a label for the report and the results folder"),
+    ROW("results", 0, TEXT, results, "results", NULL, NOWHERE, "where the results folders are"),
+    ROW("no-results", 0, FLAG, is_unkept, NULL, NULL, NOWHERE, "write no results folder"),
+    ROW("output-format", 0, TEXT, output_format, "text", NULL, NOWHERE, "text or json"),
+    ROW("output", 'o', TEXT, output, NULL, NULL, NOWHERE, "file for the report, instead of stdout"),
+    ROW("no-tui", 0, FLAG, is_plain, NULL, NULL, NOWHERE,
+        "a plain line a second instead of the live view on a terminal"),
+    ROW("no-progress", 0, FLAG, is_quiet, NULL, NULL, NOWHERE, "neither of them"),
+    ROW("listen", 0, TEXT, listen, "127.0.0.1", NULL, NOWHERE, "address that `serve` listens on"),
+    ROW("port", 0, INT, port, "8080", "1..65535", NOWHERE, "port that `serve` listens on"),
+    ROW("list-strategies", 0, FLAG, is_listing, NULL, NULL, NOWHERE,
+        "print what the target knows, and exit"),
+    ROW("inventory-db", 0, SECRET, inventory_db, NULL, NULL, NOWHERE,
+        "connection string of the database inventory"),
+    ROW("orders-db", 0, SECRET, orders_db, NULL, NULL, NOWHERE,
+        "connection string of the database orders"),
+    /* The last is no flag: it is made of all of them. */
+    ROW("command", 0, TEXT, command_line, NULL, NULL, HISTORY, NULL)};
+#define ROWS (sizeof table / sizeof table[0])
+
+const struct setting *option_flags(struct options *options) {
+    static struct setting flags[ROWS]; /* the last has no name */
+
+    for (size_t i = 0; i + 1 < ROWS; i++) {
+        flags[i] = table[i].flag;
+        flags[i].value = (char *)options + table[i].place;
+    }
+    return flags;
+}
+
+/* ---- JSON */
+
+/* "dup-rate" is dup_rate; of a duration, the unit is told: timeout_ns. */
+static const char *key_of(const struct option *option, const char *unit, char key[KEY_SIZE]) {
+    int length = snprintf(key, KEY_SIZE, "%s%s", option->flag.name,
+                          option->flag.type == SETTING_DURATION ? unit : "");
+
+    assert(length > 0 && length < KEY_SIZE);
+    for (char *at = key; *at != '\0'; at++)
+        if (*at == '-')
+            *at = '_';
+    return key;
+}
+
+static const char *summary_key(const struct option *option, char key[KEY_SIZE]) {
+    return option->key != NULL ? option->key : key_of(option, "_ms", key);
+}
+
+static bool is_text(const struct option *option) {
+    return option->flag.type == SETTING_TEXT || option->flag.type == SETTING_LIST;
+}
+
+static json_t *write_value(const struct option *option, const struct options *options) {
+    const void *at = (const char *)options + option->place;
+    const char *text;
+
+    assert(option->flag.type != SETTING_SECRET);
+    switch (option->flag.type) {
+    case SETTING_INT:
+    case SETTING_DURATION:
+        return json_integer(*(const int64_t *)at);
+    case SETTING_FLAG:
+        return json_boolean(*(const bool *)at);
+    case SETTING_TEXT:
+    case SETTING_LIST:
+    case SETTING_SECRET:
+        break;
+    }
+    text = *(char *const *)at;
+    return json_text(text != NULL ? text : "");
+}
+
+json_t *option_history(const struct options *options) {
+    json_t *json = json_object();
+    char key[KEY_SIZE];
+
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].reach >= HISTORY)
+            json_text_set(&json, key_of(&table[i], "_ns", key), write_value(&table[i], options));
+    return json;
+}
+
+static json_t *write_summary(const struct option *option, const struct options *options) {
+    const void *at = (const char *)options + option->place;
+
+    if (option->make != NULL)
+        return option->make(options);
+    if (option->flag.type == SETTING_DURATION)
+        return json_ms((double)*(const int64_t *)at);
+    return write_value(option, options);
+}
+
+json_t *option_summary(const struct options *options) {
+    json_t *json = json_object();
+    char key[KEY_SIZE];
+
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].reach >= SUMMARY)
+            json_text_set(&json, summary_key(&table[i], key), write_summary(&table[i], options));
+    return json;
+}
+
+bool option_is_compared(const char *key) {
+    char own[KEY_SIZE];
+
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].reach == COMPARED && strcmp(summary_key(&table[i], own), key) == 0)
+            return true;
+    return false;
+}
+
+/* ---- back from a history, which may be of a program with other bounds */
+
+static int read_value(const json_t *json, const struct option *option, struct options *options) {
+    void *at = (char *)options + option->place;
+    json_int_t number;
+    char *text;
+
+    switch (option->flag.type) {
+    case SETTING_INT:
+    case SETTING_DURATION:
+        number = json_integer_value(json);
+        if (!json_is_integer(json) ||
+            (option->flag.range != NULL && (number < 0 || number > AMOUNT_MAX)))
+            return -1;
+        *(int64_t *)at = number;
+        return 0;
+    case SETTING_FLAG:
+        *(bool *)at = json_is_true(json);
+        return json_is_boolean(json) ? 0 : -1;
+    case SETTING_TEXT:
+    case SETTING_LIST:
+    case SETTING_SECRET:
+        break;
+    }
+    text = json_is_string(json) ? strdup(json_string_value(json)) : NULL;
+    *(char **)at = text;
+    return text != NULL ? 0 : -1;
+}
+
+const char *option_read_history(const json_t *json, struct options *options,
+                                char wrong[OPTION_WRONG]) {
+    char key[KEY_SIZE];
+
+    for (size_t i = 0; i < ROWS; i++) {
+        const json_t *value;
+
+        if (table[i].reach < HISTORY)
+            continue;
+        value = json_object_get(json, key_of(&table[i], "_ns", key));
+        if (read_value(value, &table[i], options) == 0)
+            continue;
+        snprintf(wrong, OPTION_WRONG, "its \"%s\" %s", key,
+                 value == NULL ? "is missing" : "is of another type or out of range");
+        return wrong;
+    }
+    return NULL;
+}
+
+void option_free(struct options *options) {
+    for (size_t i = 0; i < ROWS; i++) {
+        char **text = (char **)(void *)((char *)options + table[i].place);
+
+        if (table[i].reach < HISTORY || !is_text(&table[i]))
+            continue;
+        free(*text);
+        *text = NULL;
+    }
+}

@@ -1,0 +1,276 @@
+/* The settings: read from flags, told in a history and in a summary, and read back. */
+#include "options.h"
+
+#include "fault.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SCHEMA "loadgen/report/summary.schema.json"
+
+static struct options *options, read_back;
+static char wrong[OPTION_WRONG];
+
+static int tear_down(void **state) {
+    (void)state;
+    option_free(&read_back);
+    memset(&read_back, 0, sizeof read_back);
+    options_free();
+    options = NULL;
+    return 0;
+}
+
+/* Up to five arguments. */
+static enum options_result read_flags(const char *const arguments[5]) {
+    char copies[6][64] = {"loadgen"}, *argv[7] = {copies[0]};
+    int argc = 1;
+
+    for (; argc <= 5 && arguments[argc - 1] != NULL; argc++) {
+        strcpy(copies[argc], arguments[argc - 1]);
+        argv[argc] = copies[argc];
+    }
+    return options_read(&options, argc, argv);
+}
+
+#define READ(...) read_flags((const char *const[5]){__VA_ARGS__})
+
+static void test_flags_and_defaults_are_read(void **state) {
+    (void)state;
+    assert_int_equal(READ("--timeout=2s", "-R", "1k", "--no-judge", NULL), OPTIONS_OK);
+    assert_int_equal(options->timeout_ns, INT64_C(2000000000));
+    assert_int_equal(options->rate, 1000);
+    assert_true(options->is_unjudged);
+    assert_int_equal(options->duration_ns, INT64_C(1000000000));
+    assert_string_equal(options->skew, "uniform");
+    assert_string_equal(options->command_line, "loadgen --timeout=2s -R 1k --no-judge");
+    assert_int_equal(options->command, COMMAND_FIRE);
+    assert_int_equal(options->shape.count, 1000);
+}
+
+static void test_stages_stand_for_rate_and_duration(void **state) {
+    (void)state;
+    assert_int_equal(READ("--stages", "2s:0..800", NULL), OPTIONS_OK);
+    assert_int_equal(options->shape.count, 800);
+    assert_int_equal(options->duration_ns, INT64_C(2000000000));
+    options_free();
+    assert_int_equal(READ("--stages", "2s:0..800", "--rate", "801", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ("--stages", "2s:0..800", "--duration", "2s", NULL), OPTIONS_BAD);
+}
+
+static void test_a_command_has_its_arguments(void **state) {
+    (void)state;
+    assert_int_equal(READ("diff", "a", "b", NULL), OPTIONS_OK);
+    assert_int_equal(options->command, COMMAND_DIFF);
+    assert_int_equal(options->argument_count, 2);
+    assert_string_equal(options->arguments[1], "b");
+    options_free();
+    assert_int_equal(READ("diff", "a", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ("check", "a", "b", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ("judge", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ("", NULL), OPTIONS_BAD);
+}
+
+/* ---- in a summary */
+
+static bool is_listed(const json_t *names, const char *name) {
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach (names, i, one)
+        if (strcmp(json_string_value(one), name) == 0)
+            return true;
+    return false;
+}
+
+static const char *type_of(const json_t *value) {
+    static const char *const types[] = {
+        [JSON_ARRAY] = "array",  [JSON_STRING] = "string", [JSON_INTEGER] = "integer",
+        [JSON_REAL] = "number",  [JSON_TRUE] = "boolean",  [JSON_FALSE] = "boolean",
+        [JSON_OBJECT] = "object"};
+
+    return types[json_typeof(value)];
+}
+
+/* A setting that is told is described there, and the other way round. */
+static void test_a_summary_tells_what_its_schema_describes(void **state) {
+    json_t *schema = json_load_file(SCHEMA, 0, NULL), *summary, *settings, *value;
+    const json_t *described;
+    const char *key;
+
+    (void)state;
+    assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
+    summary = option_summary(options);
+    settings = json_object_get(json_object_get(schema, "properties"), "settings");
+    described = json_object_get(settings, "properties");
+    assert_non_null(summary);
+    assert_non_null(described);
+    json_object_foreach (summary, key, value) {
+        const json_t *one = json_object_get(described, key);
+        const json_t *words = json_object_get(one, "enum");
+
+        if (one == NULL || !is_listed(json_object_get(settings, "required"), key))
+            fail_msg("%s does not describe and require \"%s\"", SCHEMA, key);
+        if (words != NULL)
+            assert_true(is_listed(words, json_string_value(value)));
+        else
+            assert_string_equal(type_of(value), json_string_value(json_object_get(one, "type")));
+    }
+    assert_int_equal(json_object_size(summary), json_object_size(described));
+    json_decref(summary);
+    json_decref(schema);
+}
+
+static void test_a_summary_tells_what_follows(void **state) {
+    json_t *summary, *expected, *told;
+
+    (void)state;
+    assert_int_equal(READ("--stages=1s:0..80", "--dup-rate=5%", "--no-judge", "--drain=1.5s", NULL),
+                     OPTIONS_OK);
+    expected = json_pack("{s:[{s:f, s:f, s:f}], s:f, s:b, s:f}", "stages", "duration_ms", 1000.0,
+                         "from_rate", 0.0, "to_rate", 80.0, "dup_rate", 0.05, "is_judged", 0,
+                         "drain_ms", 1500.0);
+    summary = option_summary(options);
+    told = json_copy(expected);
+    assert_int_equal(json_object_update_existing(told, summary), 0);
+    assert_true(json_equal(told, expected));
+    json_decref(told);
+    json_decref(summary);
+    json_decref(expected);
+}
+
+static void test_what_makes_runs_unequal_is_told_in_a_summary(void **state) {
+    static const char *const alike[] = {"target", "drain_ms", "name", "strategy", "timeout", ""};
+    size_t compared = 0;
+    json_t *summary, *value;
+    const char *key;
+
+    (void)state;
+    assert_int_equal(READ(NULL), OPTIONS_OK);
+    summary = option_summary(options);
+    json_object_foreach (summary, key, value)
+        compared += option_is_compared(key);
+    assert_int_equal(compared, json_object_size(summary) - 2);
+    assert_true(option_is_compared("timeout_ms"));
+    assert_true(option_is_compared("is_judged"));
+    for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++)
+        assert_false(option_is_compared(alike[i]));
+    json_decref(summary);
+}
+
+/* ---- in a history */
+
+static void test_a_history_is_read_back(void **state) {
+    json_t *before, *after;
+
+    (void)state;
+    assert_int_equal(READ("--name=\xc3\xa4", "--threshold=sold>=1", "--threshold=busy<1%",
+                          "--timeout=3s", "--no-realtime"),
+                     OPTIONS_OK);
+    before = option_history(options);
+    assert_null(option_read_history(before, &read_back, wrong));
+    after = option_history(&read_back);
+    assert_true(json_equal(before, after));
+    assert_int_equal(json_integer_value(json_object_get(before, "timeout_ns")), 3000000000);
+    assert_string_equal(read_back.thresholds, "sold>=1\nbusy<1%");
+    assert_string_equal(read_back.command_line, options->command_line);
+    assert_true(read_back.is_ordinary);
+    assert_null(read_back.results);
+    json_decref(before);
+    json_decref(after);
+}
+
+static void assert_refused(const json_t *history, const char *key, const char *text) {
+    const char *told = option_read_history(history, &read_back, wrong);
+
+    assert_non_null(told);
+    assert_non_null(strstr(told, key));
+    assert_non_null(strstr(told, text));
+    option_free(&read_back);
+}
+
+static void test_a_history_that_lacks_a_setting_is_refused(void **state) {
+    json_t *history, *copy, *value;
+    const char *key;
+
+    (void)state;
+    assert_int_equal(READ(NULL), OPTIONS_OK);
+    history = option_history(options);
+    json_object_foreach (history, key, value) {
+        copy = json_copy(history);
+        assert_int_equal(json_object_del(copy, key), 0);
+        assert_refused(copy, key, "is missing");
+        assert_int_equal(json_object_set_new(copy, key, json_null()), 0);
+        assert_refused(copy, key, "is of another type or out of range");
+        json_decref(copy);
+    }
+    assert_int_equal(json_object_set_new(history, "rate", json_integer(-1)), 0);
+    assert_refused(history, "\"rate\"", "out of range");
+    assert_int_equal(json_object_set_new(history, "rate", json_integer(2000000)), 0);
+    assert_int_equal(json_object_set_new(history, "seed", json_integer(-1)), 0);
+    assert_null(option_read_history(history, &read_back, wrong));
+    json_decref(history);
+}
+
+static void test_no_secret_is_told(void **state) {
+    json_t *told;
+    char *text;
+
+    (void)state;
+    assert_int_equal(setenv("LOADGEN_ORDERS_DB", "host=x password=hush", 1), 0);
+    assert_int_equal(READ(NULL), OPTIONS_OK);
+    assert_int_equal(unsetenv("LOADGEN_ORDERS_DB"), 0);
+    assert_string_equal(options->orders_db, "host=x password=hush");
+    told = json_pack("[o, o]", option_history(options), option_summary(options));
+    text = json_dumps(told, 0);
+    assert_non_null(text);
+    assert_null(strstr(text, "hush"));
+    free(text);
+    json_decref(told);
+}
+
+static void read_and_free(void *history) {
+    const char *told = option_read_history(history, &read_back, wrong);
+
+    assert_true(told == NULL || strstr(told, "is of another type") != NULL);
+    option_free(&read_back);
+}
+
+static void test_no_memory_for_a_text_is_told(void **state) {
+    json_t *history;
+
+    (void)state;
+    assert_int_equal(READ(NULL), OPTIONS_OK);
+    history = option_history(options);
+    fault_each_allocation(read_and_free, history);
+    json_decref(history);
+}
+
+#define READING(test) cmocka_unit_test_teardown(test, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        READING(test_flags_and_defaults_are_read),
+        READING(test_stages_stand_for_rate_and_duration),
+        READING(test_a_command_has_its_arguments),
+        READING(test_a_summary_tells_what_its_schema_describes),
+        READING(test_a_summary_tells_what_follows),
+        READING(test_what_makes_runs_unequal_is_told_in_a_summary),
+        READING(test_a_history_is_read_back),
+        READING(test_a_history_that_lacks_a_setting_is_refused),
+        READING(test_no_secret_is_told),
+        READING(test_no_memory_for_a_text_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

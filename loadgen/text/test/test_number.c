@@ -1,0 +1,85 @@
+/* Numbers and parts, and what looks like one. */
+#include "number.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_a_number_ends_where_its_digits_do(void **state) {
+    static const struct {
+        const char *text, *rest;
+        double value;
+    } cases[] = {{"0", "", 0}, {"1.5k", "k", 1.5}, {"007", "", 7}, {"99.9)", ")", 99.9}};
+    double value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *rest = number_read(cases[i].text, &value);
+
+        assert_non_null(rest);
+        assert_string_equal(rest, cases[i].rest);
+        assert_true(value >= cases[i].value && value <= cases[i].value);
+    }
+}
+
+static void test_what_only_strtod_takes_is_no_number(void **state) {
+    static const char *const bad[] = {
+        "",   "-1",    "+1",  " 1", "nan", ".",  ".5",
+        "5.", "1.2.3", "inf", "x",  "%",   "..", "0000000000000000000000000000000001"};
+    double value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_null(number_read(bad[i], &value));
+    assert_string_equal(number_read("0x10", &value), "x10");
+    assert_string_equal(number_read("1e9", &value), "e9");
+}
+
+static void test_a_part_is_a_percentage_or_a_fraction(void **state) {
+    static const char *const bad[] = {
+        "",    "%",   "5%%", "101%", "1.1", "-1%", "x",
+        "nan", "5 %", ".5",  "1..2", "1k",  "5x",  "0.0000000000000000000000000000001"};
+    double part;
+
+    (void)state;
+    assert_int_equal(number_read_part("5%", &part), 0);
+    assert_float_equal(part, 0.05, 1e-12);
+    assert_int_equal(number_read_part("0.25", &part), 0);
+    assert_float_equal(part, 0.25, 0);
+    assert_int_equal(number_read_part("0", &part), 0);
+    assert_float_equal(part, 0, 0);
+    assert_int_equal(number_read_part("100%", &part), 0);
+    assert_float_equal(part, 1, 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(number_read_part(bad[i], &part), -1);
+}
+
+static void test_a_number_may_be_in_thousands_or_millions(void **state) {
+    static const char *const bad[] = {"", "k", "1kk", "1g", "1 k", "1K", "1%", "-1k", "1k5"};
+    double value;
+
+    (void)state;
+    assert_int_equal(number_read_scaled("100", &value), 0);
+    assert_float_equal(value, 100, 0);
+    assert_int_equal(number_read_scaled("1.5k", &value), 0);
+    assert_float_equal(value, 1500, 0);
+    assert_int_equal(number_read_scaled("20m", &value), 0);
+    assert_float_equal(value, 20e6, 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(number_read_scaled(bad[i], &value), -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_number_ends_where_its_digits_do),
+        cmocka_unit_test(test_what_only_strtod_takes_is_no_number),
+        cmocka_unit_test(test_a_number_may_be_in_thousands_or_millions),
+        cmocka_unit_test(test_a_part_is_a_percentage_or_a_fraction),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
