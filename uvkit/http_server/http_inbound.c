@@ -6,9 +6,7 @@
 
 #include "clock.h"
 #include "fiber.h"
-#include "log.h"
 
-#include <inttypes.h>
 #include <sys/ioctl.h>
 
 #define LINGER_MS    2000
@@ -18,26 +16,7 @@ static int64_t now_ms(const struct http_inbound *inbound) {
     return (int64_t)uv_now(inbound->server->loop);
 }
 
-static void free_when_over(struct http_inbound *inbound) {
-    if (inbound->is_handle_closed && !inbound->has_handler)
-        http_server_forget(inbound->server, inbound);
-}
-
-static void on_closed(uv_handle_t *handle) {
-    struct http_inbound *inbound = handle->data;
-
-    inbound->server->stats.connections--;
-    inbound->is_handle_closed = true;
-    free_when_over(inbound);
-}
-
-void http_inbound_close(struct http_inbound *inbound, const char *why) {
-    if (inbound->state == CLOSED)
-        return;
-    log_debug("connection closed", "connection=%" PRIu64 " why=\"%s\"", inbound->number, why);
-    inbound->state = CLOSED;
-    uv_close((uv_handle_t *)&inbound->tcp, on_closed);
-}
+static void advance(struct http_inbound *inbound);
 
 static void rest_idle(struct http_inbound *inbound) {
     http_exchange_reset(&inbound->exchange);
@@ -59,7 +38,7 @@ void http_inbound_refuse(struct http_inbound *inbound) {
     if (inbound->state == CLOSED)
         return;
     begin_replying(inbound);
-    http_inbound_advance(inbound);
+    advance(inbound);
 }
 
 static void run_handler(void *arg) {
@@ -75,11 +54,11 @@ static void run_handler(void *arg) {
         http_reply_error(exchange, 500, "failed", "the handler gave no answer");
     inbound->has_handler = false;
     if (inbound->state == CLOSED) {
-        free_when_over(inbound);
+        http_inbound_maybe_over(inbound);
         return;
     }
     begin_replying(inbound);
-    http_inbound_advance(inbound);
+    advance(inbound);
 }
 
 static void serve(struct http_inbound *inbound) {
@@ -203,7 +182,7 @@ static void on_input_ended(struct http_inbound *inbound, int status) {
 }
 
 static void keep_for_later(struct http_inbound *inbound, const char *bytes, size_t length) {
-    if (!http_buffer_append(&inbound->pending, bytes, length)) {
+    if (!buffer_append(&inbound->pending, bytes, length)) {
         http_inbound_close(inbound, "no memory for pipelined input");
         return;
     }
@@ -274,14 +253,14 @@ static void pump_pending(struct http_inbound *inbound) {
 
     if (inbound->state == CLOSED || inbound->state == LINGERING)
         used = inbound->pending.length;
-    http_buffer_drop_front(&inbound->pending, used);
+    buffer_drop_front(&inbound->pending, used);
     if (wants_input(inbound) && inbound->is_ended)
         http_inbound_close(inbound, "the peer closed");
     else if (wants_input(inbound) && inbound->is_paused)
         read_on(inbound);
 }
 
-void http_inbound_advance(struct http_inbound *inbound) {
+static void advance(struct http_inbound *inbound) {
     if (inbound->state != REPLYING || inbound->writes > 0)
         return;
     if (!inbound->exchange.keeps_alive || inbound->server->is_draining) {
@@ -319,9 +298,12 @@ void http_inbound_drain(struct http_inbound *inbound) {
         http_inbound_close(inbound, "draining");
 }
 
-void http_inbound_init(struct http_inbound *inbound, struct http_server *server) {
+void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
+                       void (*on_over)(struct http_inbound *)) {
     (void)uv_tcp_init(server->loop, &inbound->tcp); /* makes no socket yet: cannot fail */
     inbound->server = server;
+    inbound->on_written = advance;
+    inbound->on_over = on_over;
     inbound->tcp.data = inbound;
     inbound->exchange.inbound = inbound;
     llhttp_init(&inbound->parser, HTTP_REQUEST, &http_request_callbacks);

@@ -33,7 +33,7 @@ static int decode_one(const char **at, const char *end, bool is_query) {
 enum outcome { FINE, MALFORMED, NO_MEMORY };
 
 /* Append the decoded text and a NUL to the parameters. */
-static enum outcome keep_decoded(struct http_buffer *params, const char *at, const char *end,
+static enum outcome keep_decoded(struct buffer *params, const char *at, const char *end,
                                  bool is_query) {
     int c;
     char byte;
@@ -43,20 +43,20 @@ static enum outcome keep_decoded(struct http_buffer *params, const char *at, con
         if (c < 0)
             return MALFORMED;
         byte = (char)c;
-        if (!http_buffer_append(params, &byte, 1))
+        if (!buffer_append(params, &byte, 1))
             return NO_MEMORY;
     }
-    return http_buffer_append(params, "", 1) ? FINE : NO_MEMORY;
+    return buffer_append(params, "", 1) ? FINE : NO_MEMORY;
 }
 
-static enum outcome keep_param(struct http_buffer *params, const char *name, size_t name_length,
+static enum outcome keep_param(struct buffer *params, const char *name, size_t name_length,
                                const char *value, const char *value_end) {
-    if (!http_buffer_append(params, name, name_length) || !http_buffer_append(params, "", 1))
+    if (!buffer_append(params, name, name_length) || !buffer_append(params, "", 1))
         return NO_MEMORY;
     return keep_decoded(params, value, value_end, false);
 }
 
-static enum outcome keep_query(struct http_buffer *params, const char *query) {
+static enum outcome keep_query(struct buffer *params, const char *query) {
     while (*query != '\0') {
         const char *end = query + strcspn(query, "&");
         const char *name_end = query + strcspn(query, "=&");
@@ -98,8 +98,7 @@ static bool is_match(const char *pattern, const char *path) {
     return *pattern == '\0' && *path == '\0';
 }
 
-static enum outcome keep_path_params(struct http_buffer *params, const char *pattern,
-                                     const char *path) {
+static enum outcome keep_path_params(struct buffer *params, const char *pattern, const char *path) {
     enum outcome outcome = FINE;
 
     while (*pattern == '/' && outcome == FINE) {
@@ -179,27 +178,4 @@ bool http_route(struct http_exchange *exchange) {
     if (outcome == NO_MEMORY)
         return http_exchange_refuse_for_memory(exchange);
     return true;
-}
-
-static const char *find_param(const struct http_exchange *exchange, size_t from, size_t to,
-                              const char *name) {
-    const char *at = exchange->params.bytes, *end, *value;
-
-    if (from == to)
-        return NULL;
-    end = at + to;
-    for (at += from; at < end; at = value + strlen(value) + 1) {
-        value = at + strlen(at) + 1;
-        if (strcmp(at, name) == 0)
-            return value;
-    }
-    return NULL;
-}
-
-const char *http_path_param(const struct http_exchange *exchange, const char *name) {
-    return find_param(exchange, 0, exchange->query_params_start, name);
-}
-
-const char *http_query_param(const struct http_exchange *exchange, const char *name) {
-    return find_param(exchange, exchange->query_params_start, exchange->params.length, name);
 }

@@ -1,6 +1,11 @@
-/* Writing to an inbound connection: at once what the socket takes, the rest when it takes more. */
+/* The socket of an inbound connection: it is written to, at once what it takes and the rest when it
+ * takes more, and it is closed. */
 #include "http_server_internal.h"
 
+#include "log.h"
+
+#include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +16,38 @@ struct rest {
     char bytes[];
 };
 
+void http_inbound_maybe_over(struct http_inbound *inbound) {
+    if (inbound->is_handle_closed && !inbound->has_handler)
+        inbound->on_over(inbound);
+}
+
+static void on_closed(uv_handle_t *handle) {
+    struct http_inbound *inbound = handle->data;
+
+    inbound->server->stats.connections--;
+    inbound->is_handle_closed = true;
+    http_inbound_maybe_over(inbound);
+}
+
+void http_inbound_close(struct http_inbound *inbound, const char *why) {
+    if (inbound->state == CLOSED)
+        return;
+    log_debug("connection closed", "connection=%" PRIu64 " why=\"%s\"", inbound->number, why);
+    inbound->state = CLOSED;
+    uv_close((uv_handle_t *)&inbound->tcp, on_closed);
+}
+
 static void on_written(uv_write_t *request, int status) {
     struct rest *rest = request->data;
     struct http_inbound *inbound = rest->inbound;
 
+    assert(inbound->writes > 0);
     free(rest);
     inbound->writes--;
     if (status < 0)
         http_inbound_close(inbound, uv_strerror(status));
     else
-        http_inbound_advance(inbound);
+        inbound->on_written(inbound);
 }
 
 static struct rest *copy_rest(const uv_buf_t *bufs, unsigned count, size_t skip, size_t length) {
