@@ -1,7 +1,8 @@
 /* How an HTTP client comes to be: the origin taken apart, the defaults, the handles. */
 #include "http_client_internal.h"
 
-#include <signal.h>
+#include "sigpipe.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,7 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
     made->idle.on_passed = on_http_client_idle;
     (void)uv_idle_init(loop, &made->ending); /* cannot fail */
     made->ending.data = made;
-    (void)signal(SIGPIPE, SIG_IGN); /* writing to a closed connection is an error to handle */
+    sigpipe_ignore();
     *client = made;
     return 0;
 }

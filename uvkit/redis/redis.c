@@ -14,8 +14,8 @@
 #include "redis_internal.h"
 
 #include "clock.h"
+#include "sigpipe.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,13 +309,6 @@ static void set_up_connection(struct redis *redis, struct redis_connection *conn
         options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_DEFAULT;
 }
 
-static void ignore_broken_pipes(void) {
-    struct sigaction now;
-
-    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-        (void)signal(SIGPIPE, SIG_IGN);
-}
-
 int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_options *options) {
     struct redis *redis = calloc(1, sizeof *redis);
     int status = UV_ENOMEM;
@@ -331,7 +324,7 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
         destroy(redis);
         return status;
     }
-    ignore_broken_pipes();
+    sigpipe_ignore();
     (void)uv_timer_init(loop, &redis->timer);
     redis->timer.data = redis;
     set_up_connection(redis, &redis->connection, options);

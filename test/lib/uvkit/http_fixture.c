@@ -2,7 +2,6 @@
 #include "http_fixture.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -103,7 +102,6 @@ struct http_fixture *http_fixture_open(const struct http_server_options *limits)
     struct http_server_options options = *limits;
 
     assert_non_null(fixture);
-    (void)signal(SIGPIPE, SIG_IGN);
     assert_int_equal(uv_loop_init(&fixture->loop), 0);
     options.routes = routes;
     options.data = fixture;
