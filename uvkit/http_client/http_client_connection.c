@@ -3,25 +3,20 @@
 
 #include "clock.h"
 
+#include <assert.h>
 #include <netdb.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int connect_to_address(struct http_connection *connection);
 
-static struct http_connection *of_deadline(struct http_deadline *deadline) {
-    return (struct http_connection *)(void *)((char *)deadline -
-                                              offsetof(struct http_connection, deadline));
-}
-
 static void free_when_let_go(struct http_connection *connection) {
     if (connection->has_tcp || connection->is_resolving)
         return;
     uv_freeaddrinfo(connection->addresses);
     free(connection->unsent);
-    free(connection->body);
+    buffer_free(&connection->body);
     http_client_forget(connection);
 }
 
@@ -84,10 +79,9 @@ static void finish_reply(struct http_connection *connection) {
 
     call->received_ns = clock_now_ns();
     call->status = connection->parser.status_code;
-    call->internal.body = connection->body;
-    call->reply_length = connection->body_length;
-    connection->body = NULL;
-    connection->body_capacity = 0;
+    call->internal.body = connection->body.bytes;
+    call->reply_length = connection->body.length;
+    connection->body = (struct buffer){0};
     connection->call = NULL;
     http_client_end(client, call, HTTP_CALL_ANSWERED, NULL);
     if (connection->keeps_alive && connection->unsent == NULL)
@@ -205,8 +199,8 @@ static int resolve(struct http_connection *connection) {
     return rc;
 }
 
-static void on_connect_too_slow(struct http_deadline *deadline) {
-    fail_to_connect(of_deadline(deadline), UV_ETIMEDOUT);
+static void on_connect_too_slow(void *connection) {
+    fail_to_connect(connection, UV_ETIMEDOUT);
 }
 
 int http_connection_open(struct http_client *client) {
@@ -223,6 +217,7 @@ int http_connection_open(struct http_client *client) {
     connection->write.data = connection;
     http_client_move(connection, CONNECTION_OPENING);
     connection->deadline.on_passed = on_connect_too_slow;
+    connection->deadline.data = connection;
     http_deadline_set(&client->deadlines, &connection->deadline,
                       clock_now_ms() + (int64_t)client->options.connect_timeout_ms);
     rc = client->literal.ss_family != 0 ? connect_to_address(connection) : resolve(connection);
@@ -280,26 +275,27 @@ static void take_call(struct http_connection *connection, struct http_call *call
 
 void http_connection_send(struct http_connection *connection, struct http_call *call) {
     struct http_client *client = connection->client;
-    size_t length = http_request_build(client, call);
-    uv_buf_t buf = uv_buf_init(client->request, (unsigned)length);
+    uv_buf_t buf;
+    size_t sent;
     int written, rc = 0;
 
-    if (length == 0) {
+    assert(connection->state == CONNECTION_IDLE && connection->call == NULL);
+    if (!http_request_build(client, call)) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, "out of memory for the request");
         return;
     }
+    buf = uv_buf_init(client->request.bytes, (unsigned)client->request.length);
     call->sent_ns = clock_now_ns();
     written = uv_try_write((uv_stream_t *)&connection->tcp, &buf, 1);
     if (written < 0 && written != UV_EAGAIN) {
         give_call_back(connection, call, written);
         return;
     }
-    if (written < 0)
-        written = 0;
+    sent = written < 0 ? 0 : (size_t)written;
     take_call(connection, call);
-    connection->is_sent = written > 0;
-    if ((size_t)written < length)
-        rc = write_rest(connection, client->request + written, length - (size_t)written);
+    connection->is_sent = sent > 0;
+    if (sent < buf.len)
+        rc = write_rest(connection, buf.base + sent, buf.len - sent);
     if (rc != 0)
         http_connection_close(connection, uv_strerror(rc));
 }

@@ -62,7 +62,7 @@ static void on_polled(uv_check_t *polled) {
         struct http_deadline *passed = deadlines->heap[1];
 
         http_deadline_drop(deadlines, passed);
-        passed->on_passed(passed);
+        passed->on_passed(passed->data);
     }
     arm(deadlines);
 }

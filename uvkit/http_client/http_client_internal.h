@@ -10,6 +10,7 @@
 #ifndef UVKIT_HTTP_CLIENT_INTERNAL_H
 #define UVKIT_HTTP_CLIENT_INTERNAL_H
 
+#include "buffer.h"
 #include "http_client.h"
 
 #include <llhttp.h>
@@ -37,8 +38,8 @@ enum http_connection_state {
 struct http_connection {
     struct http_client *client;
     enum http_connection_state state;
-    struct http_connection *next, *previous; /* in the client's list of its state */
-    struct http_deadline deadline;           /* to be connected */
+    TAILQ_ENTRY(http_connection) entry; /* in the client's list of its state */
+    struct http_deadline deadline;      /* to be connected */
     int64_t idle_since_ms;
     uv_tcp_t tcp;
     uv_connect_t connect;
@@ -53,23 +54,15 @@ struct http_connection {
     char *unsent; /* what the socket did not take at once; not NULL: being written */
 
     llhttp_t parser;
-    char *body;
-    size_t body_length, body_capacity;
+    struct buffer body;
     bool has_input, has_headers, is_complete, keeps_alive;
     const char *reply_error; /* why the parser was stopped by us */
     size_t name_length;      /* bytes of a header's name that were read */
     bool is_wanted;          /* and so far it is the name that the call wants */
 };
 
-struct http_connection_list {
-    struct http_connection *first, *last;
-    unsigned count;
-};
-
-struct http_call_list {
-    struct http_call *first, *last;
-    unsigned count;
-};
+TAILQ_HEAD(http_connections, http_connection);
+TAILQ_HEAD(http_calls, http_call);
 
 struct http_client {
     uv_loop_t *loop;
@@ -77,8 +70,10 @@ struct http_client {
     char host[HTTP_CLIENT_HOST_BYTES];
     char authority[HTTP_CLIENT_HOST_BYTES + 16]; /* the Host header */
     struct sockaddr_storage literal;             /* ss_family 0: `host` is a name */
-    struct http_connection_list connections[CONNECTION_STATES];
-    struct http_call_list queue, ended;
+    struct http_connections connections[CONNECTION_STATES];
+    unsigned count[CONNECTION_STATES]; /* of each */
+    struct http_calls queue, ended;
+    unsigned queued;
     struct http_deadlines deadlines;
     uv_idle_t ending; /* active while calls are ended and not told */
     uint64_t opened, connect_failures;
@@ -89,8 +84,7 @@ struct http_client {
     bool has_closed_handles;
     http_client_cb on_closed;
     void *on_closed_data;
-    char *request; /* where requests are put together */
-    size_t request_capacity;
+    struct buffer request; /* where requests are put together */
     char input[HTTP_CLIENT_INPUT_BYTES];
 };
 
@@ -98,14 +92,14 @@ struct http_client {
 int http_deadlines_init(struct http_deadlines *deadlines, uv_loop_t *loop, size_t most);
 void http_deadline_set(struct http_deadlines *deadlines, struct http_deadline *deadline,
                        int64_t at_ms);
-/* Nothing happens when it is not set. */
+/* It passes no more; nothing happens when it is not set. */
 void http_deadline_drop(struct http_deadlines *deadlines, struct http_deadline *deadline);
 
 /* http_client_request.c */
 /* NULL, or what is wrong with the call. */
 const char *http_request_flaw(const struct http_call *call);
-/* The whole request in client->request; its length, or 0 when out of memory. */
-size_t http_request_build(struct http_client *client, const struct http_call *call);
+/* The whole request in client->request. False without memory. */
+bool http_request_build(struct http_client *client, const struct http_call *call);
 
 /* http_client_reply.c */
 void http_reply_expect(struct http_connection *connection);
@@ -134,7 +128,7 @@ void http_client_tell(struct http_client *client);
 void http_client_end(struct http_client *client, struct http_call *call,
                      enum http_call_outcome outcome, const char *error);
 void http_client_dispatch(struct http_client *client);
-void on_http_client_retry(struct http_deadline *retry);
-void on_http_client_idle(struct http_deadline *idle);
+void on_http_client_retry(void *data);
+void on_http_client_idle(void *data);
 
 #endif

@@ -96,8 +96,12 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
         free(made);
         return rc;
     }
-    made->retry.on_passed = on_http_client_retry;
-    made->idle.on_passed = on_http_client_idle;
+    made->retry = (struct http_deadline){.on_passed = on_http_client_retry, .data = made};
+    made->idle = (struct http_deadline){.on_passed = on_http_client_idle, .data = made};
+    for (int state = 0; state < CONNECTION_STATES; state++)
+        TAILQ_INIT(&made->connections[state]);
+    TAILQ_INIT(&made->queue);
+    TAILQ_INIT(&made->ended);
     (void)uv_idle_init(loop, &made->ending); /* cannot fail */
     made->ending.data = made;
     sigpipe_ignore();

@@ -2,7 +2,6 @@
  * carry another call. */
 #include "http_client_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -72,32 +71,15 @@ static int on_headers_complete(llhttp_t *parser) {
     return 0;
 }
 
-static bool reserve(struct http_connection *connection, size_t length) {
-    size_t capacity = connection->body_capacity * 2;
-    char *grown;
-
-    if (length <= connection->body_capacity)
-        return true;
-    if (capacity < length)
-        capacity = length;
-    grown = realloc(connection->body, capacity);
-    if (grown == NULL)
-        return false;
-    connection->body = grown;
-    connection->body_capacity = capacity;
-    return true;
-}
-
 static int on_body(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
 
-    if (length > connection->client->options.reply_limit - connection->body_length)
+    if (length > connection->client->options.reply_limit - connection->body.length)
         return stop(connection, "the reply is too large");
-    if (!reserve(connection, connection->body_length + length + 1))
+    if (!buffer_append(&connection->body, bytes, length) ||
+        !buffer_append(&connection->body, "", 1))
         return stop(connection, "out of memory for the reply");
-    memcpy(connection->body + connection->body_length, bytes, length);
-    connection->body_length += length;
-    connection->body[connection->body_length] = '\0';
+    connection->body.length--; /* the NUL stays, until more comes */
     return 0;
 }
 
@@ -130,7 +112,7 @@ void http_reply_expect(struct http_connection *connection) {
     llhttp_init(&connection->parser, HTTP_RESPONSE,
                 call->want_header != NULL ? &wanting : &callbacks);
     connection->parser.data = connection;
-    connection->body_length = 0;
+    connection->body.length = 0;
     connection->has_input = false;
     connection->is_complete = false;
     connection->keeps_alive = false;

@@ -137,7 +137,7 @@ static inline void call_by(struct fixture *fixture, struct record *record, const
                                        .deadline_ms = clock_now_ms() + timeout_ms,
                                        .data = record},
                               .fixture = fixture};
-    http_client_call(fixture->client, &record->call, on_ended);
+    http_call_start(fixture->client, &record->call, on_ended);
     assert_int_equal(record->callbacks, 0);
 }
 

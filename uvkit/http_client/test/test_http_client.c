@@ -80,7 +80,7 @@ static void test_body_and_headers_are_sent(void **state) {
                                      .body_length = 6,
                                      .deadline_ms = clock_now_ms() + PATIENCE_MS,
                                      .data = &record};
-    http_client_call(fixture->client, &record.call, on_ended);
+    http_call_start(fixture->client, &record.call, on_ended);
     fd = accept_one(fixture);
     read_request(fixture, fd, text, sizeof text);
     assert_non_null(strstr(text, "\r\nA: 1\r\nB:\t2\r\nContent-Length: 6\r\n\r\n{}"));
@@ -279,7 +279,7 @@ static void await_hellos(void *arg) {
         struct http_call call = {
             .method = "GET", .target = "/", .deadline_ms = clock_now_ms() + PATIENCE_MS};
 
-        if (http_client_await(awaiting->client, &call) == HTTP_CALL_ANSWERED &&
+        if (http_call_await(awaiting->client, &call) == HTTP_CALL_ANSWERED &&
             strcmp(call.reply, "hello") == 0)
             awaiting->answered++;
         http_call_done(&call);

@@ -134,7 +134,7 @@ static void start_call(struct chaos *chaos) {
                  .deadline_ms = clock_now_ms() + (below(4) == 0 ? (int)below(10) : 100),
                  .data = record},
         .fixture = chaos->fixture};
-    http_client_call(chaos->fixture->client, &record->call, on_ended_maybe_close);
+    http_call_start(chaos->fixture->client, &record->call, on_ended_maybe_close);
 }
 
 static void judge(struct chaos *chaos) {

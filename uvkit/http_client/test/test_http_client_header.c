@@ -8,7 +8,7 @@ static void ask(struct fixture *fixture, struct record *record, const char *want
                                        .want_header = want_header,
                                        .data = record},
                               .fixture = fixture};
-    http_client_call(fixture->client, &record->call, on_ended);
+    http_call_start(fixture->client, &record->call, on_ended);
 }
 
 /* Answer one call with `wire`, cut in two at `split`, and hold what was kept against `expected`. */
@@ -94,7 +94,7 @@ static void test_long_header_is_cut(void **state) {
 static void ask_again(struct record *record, int fd, const char *want_header, const char *wire) {
     record->callbacks = 0;
     record->call.want_header = want_header;
-    http_client_call(record->fixture->client, &record->call, on_ended);
+    http_call_start(record->fixture->client, &record->call, on_ended);
     expect_request(record->fixture, fd);
     say(fd, wire);
 }

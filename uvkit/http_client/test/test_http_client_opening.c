@@ -168,7 +168,7 @@ static int answer_first(struct fixture *fixture, struct record records[2], http_
                                           .deadline_ms = clock_now_ms() + PATIENCE_MS,
                                           .data = &records[0]},
                                  .fixture = fixture};
-    http_client_call(fixture->client, &records[0].call, cb);
+    http_call_start(fixture->client, &records[0].call, cb);
     fd = accept_one(fixture);
     expect_request(fixture, fd);
     say(fd, reply);
