@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 #define REDIS_STATUSES(X)                                                                          \
@@ -54,13 +55,12 @@ struct redis_call {
     enum redis_status status;
     char message[128]; /* when not OK */
 
-    /* The connection's own. */
     struct {
         redis_call_cb cb;
-        struct redis_call *next, *prev;
-        size_t place; /* in the queue */
-        void *waiter;
-    } own;
+        TAILQ_ENTRY(redis_call) entry; /* among the running, or the ended */
+        size_t place;                  /* in the queue */
+        void *waiter;                  /* what redis_call_await() waits with */
+    } internal;
 };
 
 /* Told of each message, with `message` NULL when the subscription has just become (again)
@@ -72,10 +72,12 @@ struct redis_subscription {
     const char *channel; /* must live as long as the subscription */
     redis_message_cb on_message;
     void *data;
-    struct redis_subscription *next, *prev; /* the connection's own, as is all below */
-    struct redis_channel *in;
-    uint64_t round;
-    bool is_effective;
+    struct {
+        TAILQ_ENTRY(redis_subscription) entry; /* in its channel */
+        struct redis_channel *channel;         /* or NULL */
+        uint64_t round;
+        bool is_effective;
+    } internal;
 };
 
 /* Zero means the default in brackets. */
@@ -95,10 +97,6 @@ __attribute__((warn_unused_result)) int redis_open(struct redis **redis, uv_loop
  * exactly once, later, on the loop, with everything freed. */
 typedef void (*redis_close_cb)(void *data);
 void redis_close(struct redis *redis, redis_close_cb cb, void *data);
-
-bool redis_is_up(const struct redis *redis);
-/* How often it has connected again. */
-unsigned redis_reconnects(const struct redis *redis);
 
 /* Start a command. `cb` runs exactly once, later, on the loop, also when it cannot be sent. While
  * the first connection is being made, or one is being made again, commands wait for it until their

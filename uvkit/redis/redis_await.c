@@ -21,7 +21,7 @@ static void copy_text(struct waiter *waiter, const redisReply *reply) {
 }
 
 static void on_awaited(struct redis_call *call, const redisReply *reply) {
-    struct waiter *waiter = call->own.waiter;
+    struct waiter *waiter = call->internal.waiter;
 
     if (reply)
         copy_text(waiter, reply);
@@ -34,7 +34,7 @@ enum redis_status redis_call_await(struct redis *redis, struct redis_call *call,
 
     if (size > 0)
         text[0] = '\0';
-    call->own.waiter = &waiter;
+    call->internal.waiter = &waiter;
     redis_call_start(redis, call, on_awaited);
     fiber_event_wait(&waiter.done);
     if (is_nil)

@@ -11,6 +11,7 @@
  * replies are ignored; and a connection is found lost when hiredis has returned. */
 #include "redis_internal.h"
 
+#include "backoff.h"
 #include "clock.h"
 #include "log.h"
 
@@ -69,19 +70,6 @@ static void tell_up(struct redis_connection *connection) {
     connection->is_told_down = false;
 }
 
-/* Exponential, and anywhere between 0 and that ("full jitter"), so that the clients of a server
- * that comes back do not all arrive at once. */
-static uint64_t next_pause_ms(struct redis_connection *connection) {
-    uint64_t most = PAUSE_LEAST_MS;
-    uint32_t dice = 0;
-
-    for (unsigned i = 0; i < connection->attempts && most < PAUSE_MOST_MS; i++)
-        most *= 2;
-    connection->attempts++;
-    (void)uv_random(NULL, NULL, &dice, sizeof dice, 0, NULL);
-    return dice % ((most < PAUSE_MOST_MS ? most : PAUSE_MOST_MS) + 1);
-}
-
 static void on_pause_over(uv_timer_t *timer);
 
 static void go_down(struct redis_connection *connection) {
@@ -94,7 +82,8 @@ static void go_down(struct redis_connection *connection) {
         if (was_up && clock_now_ms() - connection->up_since_ms >= PAUSE_MOST_MS)
             connection->attempts = 0;
         tell_down(connection);
-        (void)uv_timer_start(&connection->timer, on_pause_over, next_pause_ms(connection), 0);
+        (void)uv_timer_start(&connection->timer, on_pause_over,
+                             backoff_ms(connection->attempts++, PAUSE_LEAST_MS, PAUSE_MOST_MS), 0);
     }
     if (was_up)
         connection->on_down(connection->data);

@@ -55,4 +55,13 @@ static inline void assert_answer(struct answer *answer, enum redis_status status
         assert_string_equal(answer->text, text);
 }
 
+/* The server's number for the connection that commands go over: another one after a reconnect. */
+static inline int64_t connection_id(void) {
+    struct answer answer;
+
+    start(&answer, 10000, "CLIENT ID");
+    assert_answer(&answer, REDIS_IS_OK, NULL);
+    return strtoll(answer.text, NULL, 10);
+}
+
 #endif

@@ -123,7 +123,7 @@ static inline void open_redis_at(const char *url) {
 
 static inline void open_redis(void) {
     open_redis_at(test_url());
-    WAIT_FOR(redis_is_up(redis));
+    WAIT_FOR(redis->connection.is_up);
 }
 
 /* One side of a relayed connection. */

@@ -125,7 +125,7 @@ static void test_a_broken_connection_is_subscribed_again_and_told(void **state) 
         assert_int_equal(publish(channel, "again"), 1);
         WAIT_FOR(a.messages == round - 1 && b.messages == round - 1);
     }
-    assert_true(redis_is_up(redis));
+    assert_true(redis->connection.is_up);
     close_redis();
 }
 
@@ -141,7 +141,7 @@ static void test_one_that_left_while_down_is_not_subscribed_again(void **state) 
     listen_to(&b, other_channel);
     WAIT_FOR(a.begun == 1 && b.begun == 1);
     relay_cut(&relay);
-    WAIT_FOR(!redis_is_up(redis));
+    WAIT_FOR(!redis->connection.is_up);
     redis_unsubscribe(redis, &a.subscription);
     WAIT_FOR(b.begun == 2 && subscribed() == 0);
     redis_unsubscribe(redis, &b.subscription);
@@ -166,7 +166,7 @@ static void test_a_server_that_falls_silent_is_subscribed_to_again(void **state)
     relay_listen(&relay);
     open_redis_at(relay.url);
     listen_to(&a, channel);
-    WAIT_FOR(a.begun == 1 && redis_is_up(redis));
+    WAIT_FOR(a.begun == 1 && redis->connection.is_up);
     relay.is_silent = true;
     call.deadline_ms = clock_now_ms() + 60000;
     redis_call_start(redis, &call, on_answer);
