@@ -43,16 +43,17 @@ struct pg_conn {
         farewell[160]; /* the error with which the server announced that it closes the connection */
 };
 
+TAILQ_HEAD(pg_queries, pg_query);
+
 struct pg_pool {
     uv_loop_t *loop;
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *conninfo, *name;
     uint64_t connect_timeout_ms;
-    struct pg_query *first, **last; /* the queue */
+    struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     unsigned queued, queue_limit;
-    struct pg_query *ended, **last_ended; /* their callbacks have not run yet */
-    unsigned watches;                     /* not yet closed */
+    unsigned watches; /* not yet closed */
     uint64_t queries, query_ns, reconnects;
     char error[160]; /* why the last connection failed */
     bool is_told_down;
@@ -65,7 +66,7 @@ struct pg_pool {
 
 /* pg.c */
 
-/* The query has ended: its callback runs when the loop comes by. `why` may be NULL. */
+/* The query has ended: its fiber goes on when the loop comes by. `why` may be NULL. */
 void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
                  const char *why);
 /* Back to the front of the queue; nothing of it may have been sent. */
@@ -74,7 +75,7 @@ void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query);
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms);
 /* Give idle connections to the queue. */
 void pg_pool_dispatch(struct pg_pool *pool);
-/* Run the callbacks of what ended. The last line of whatever the loop calls. */
+/* Let the fibers go on whose queries ended. The last line of whatever the loop calls. */
 void pg_pool_run_ended(struct pg_pool *pool);
 /* Fire the close callback once nothing is left. */
 void pg_pool_maybe_closed(struct pg_pool *pool);
@@ -84,8 +85,6 @@ void pg_first_line(char *line, size_t size, const char *text);
 /* pg_conn.c */
 
 bool pg_conn_is_open(const struct pg_conn *conn);
-/* Start to connect. Failing is noted, and tried again later. */
-void pg_conn_open(struct pg_conn *conn);
 /* Go on: the socket is ready. */
 void pg_conn_step(struct pg_conn *conn);
 /* `due_ms` has come. */

@@ -313,33 +313,43 @@ static inline int tear_down(void **state) {
     return 0;
 }
 
-/* A query whose end is counted; `data` is where its number in the order of endings goes. */
+/* A query whose end is counted; `ended` is where its number in the order of endings goes. */
 static int endings;
 
-static inline void on_ended(struct pg_query *query) {
-    *(int *)query->data = ++endings;
+struct start {
+    struct pg_pool *pool;
+    struct pg_query *query;
+    int *ended;
+};
+
+static inline void await_end(void *arg) {
+    struct start start = *(struct start *)arg;
+
+    (void)pg_query_await(start.pool, start.query);
+    *start.ended = ++endings;
+}
+
+static inline void start_in_fiber(struct fixture *fixture, struct pg_query *query, int *ended) {
+    struct start start = {fixture->pool, query, ended};
+
+    *ended = 0;
+    assert_int_equal(fiber_start(await_end, &start), 0);
+    assert_int_equal(*ended, 0); /* never inside the call */
 }
 
 static inline void start_query(struct fixture *fixture, struct pg_query *query, const char *sql,
                                int64_t timeout_ms, int *ended) {
-    *query =
-        (struct pg_query){.sql = sql, .deadline_ms = clock_now_ms() + timeout_ms, .data = ended};
-    *ended = 0;
-    pg_query_start(fixture->pool, query, on_ended);
-    assert_int_equal(*ended, 0); /* never inside the call */
+    *query = (struct pg_query){.sql = sql, .deadline_ms = clock_now_ms() + timeout_ms};
+    start_in_fiber(fixture, query, ended);
 }
 
 static inline void start_statement(struct fixture *fixture, struct pg_query *query,
                                    int64_t timeout_ms, int *ended) {
     static const struct pg_statement one = {"test_one", "SELECT $1::int", 1};
 
-    *query = (struct pg_query){.statement = &one,
-                               .params = {"1"},
-                               .deadline_ms = clock_now_ms() + timeout_ms,
-                               .data = ended};
-    *ended = 0;
-    pg_query_start(fixture->pool, query, on_ended);
-    assert_int_equal(*ended, 0);
+    *query = (struct pg_query){
+        .statement = &one, .params = {"1"}, .deadline_ms = clock_now_ms() + timeout_ms};
+    start_in_fiber(fixture, query, ended);
 }
 
 /* Start it and wait. */

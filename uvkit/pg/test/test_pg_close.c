@@ -105,32 +105,23 @@ static void test_close_while_rolling_back(void **state) {
     WAIT_FOR(fixture, fixture->is_closed);
 }
 
-struct chain {
-    struct fixture *fixture;
-    struct pg_query next;
-    int next_ended;
-};
+static void close_when_ended(struct fixture *fixture) {
+    struct pg_query query = {.sql = "SELECT 1", .deadline_ms = clock_now_ms() + PATIENCE_MS};
+    struct pg_query next = query;
 
-static void on_ended_close(struct pg_query *query) {
-    struct chain *chain = query->data;
-
-    pg_pool_close(chain->fixture->pool, on_pool_closed, chain->fixture);
-    start_query(chain->fixture, &chain->next, "SELECT 1", PATIENCE_MS, &chain->next_ended);
+    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    pg_query_clear(&query);
+    pg_pool_close(fixture->pool, on_pool_closed, fixture);
+    assert_int_equal(pg_query_await(fixture->pool, &next), PG_NOT_SENT);
+    assert_false(fixture->is_closed);
 }
 
-static void test_close_in_a_callback(void **state) {
+static void test_close_by_a_fiber_whose_query_has_ended(void **state) {
     struct fixture *fixture = *state;
-    struct chain chain = {.fixture = fixture};
-    struct pg_query query = {
-        .sql = "SELECT 1", .deadline_ms = clock_now_ms() + PATIENCE_MS, .data = &chain};
 
     open_pool(fixture, fixture->conninfo, 1, 0);
-    pg_query_start(fixture->pool, &query, on_ended_close);
+    run_in_fiber(fixture, close_when_ended);
     WAIT_FOR(fixture, fixture->is_closed);
-    assert_int_equal(query.status, PG_OK);
-    assert_int_not_equal(chain.next_ended, 0);
-    assert_int_equal(chain.next.status, PG_NOT_SENT);
-    pg_query_clear(&query);
 }
 
 static void use_with_little_memory(void *arg) {
@@ -168,7 +159,7 @@ int main(void) {
         TEST(test_close_while_preparing),
         TEST(test_close_waits_for_held_connections),
         TEST(test_close_while_rolling_back),
-        TEST(test_close_in_a_callback),
+        TEST(test_close_by_a_fiber_whose_query_has_ended),
         TEST(test_each_allocation_may_fail),
     };
 
