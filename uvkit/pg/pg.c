@@ -272,7 +272,6 @@ void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
     *stats = (struct pg_pool_stats){.held = count_held(pool),
                                     .queued = pool->queued,
                                     .queries = pool->queries,
-                                    .query_ns = pool->query_ns,
                                     .reconnects = pool->reconnects};
     for (unsigned i = 0; i < pool->size; i++) {
         const struct pg_conn *conn = &pool->conns[i];

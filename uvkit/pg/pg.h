@@ -65,7 +65,6 @@ struct pg_query {
         TAILQ_ENTRY(pg_query) entry; /* in the queue, or among the ended */
         struct fiber_event *ended;   /* what its fiber waits for */
         struct pg_conn *held;        /* what a hold was given */
-        int64_t sent_ns;
         bool is_hold;
     } internal;
 };
@@ -82,7 +81,6 @@ struct pg_pool_options {
 struct pg_pool_stats {
     unsigned connections, idle, held, queued; /* now */
     uint64_t queries;                         /* answered since the start */
-    uint64_t query_ns;                        /* time from sent to answered, summed */
     uint64_t reconnects;
 };
 

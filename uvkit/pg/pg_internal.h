@@ -54,7 +54,7 @@ struct pg_pool {
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     unsigned queued, queue_limit;
     unsigned watches; /* not yet closed */
-    uint64_t queries, query_ns, reconnects;
+    uint64_t queries, reconnects;
     char error[160]; /* why the last connection failed */
     bool is_told_down;
     bool is_closing, is_closed;

@@ -67,7 +67,6 @@ static void send_query(struct pg_conn *conn) {
         return;
     }
     conn->state = PG_CONN_RUNNING;
-    query->internal.sent_ns = clock_now_ns();
     if (statement == NULL)
         is_sent = PQsendQuery(conn->pg, query->sql);
     else
@@ -174,11 +173,7 @@ static void end_ok(struct pg_conn *conn) {
 }
 
 static void end_query(struct pg_conn *conn) {
-    struct pg_pool *pool = conn->pool;
-
-    pool->queries++;
-    if (conn->state == PG_CONN_RUNNING)
-        pool->query_ns += (uint64_t)(clock_now_ns() - conn->query->internal.sent_ns);
+    conn->pool->queries++;
     if (is_error(conn->result))
         end_rejected(conn, conn->query);
     else
