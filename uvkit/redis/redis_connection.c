@@ -123,40 +123,31 @@ void redis_connection_read(struct redis_connection *connection) {
         on_ready(&connection->watcher->poll, 0, UV_READABLE);
 }
 
-static void watch(struct redis_watcher *watcher, int events) {
+static void watch(struct redis_watcher *watcher, int add, int drop) {
+    int events = (watcher->events | add) & ~drop;
     int status;
 
     if (!watcher->context || events == watcher->events)
         return;
-    watcher->events = events;
     status =
         events ? uv_poll_start(&watcher->poll, events, on_ready) : uv_poll_stop(&watcher->poll);
-    if (status != 0) /* unwatched; the limit on silence will end it */
-        watcher->events = 0;
+    watcher->events = status == 0 ? events : 0; /* unwatched: the limit on silence will end it */
 }
 
-static void on_add_read(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events | UV_READABLE);
+static void on_add_read(void *watcher) {
+    watch(watcher, UV_READABLE, 0);
 }
 
-static void on_delete_read(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events & ~UV_READABLE);
+static void on_delete_read(void *watcher) {
+    watch(watcher, 0, UV_READABLE);
 }
 
-static void on_add_write(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events | UV_WRITABLE);
+static void on_add_write(void *watcher) {
+    watch(watcher, UV_WRITABLE, 0);
 }
 
-static void on_delete_write(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events & ~UV_WRITABLE);
+static void on_delete_write(void *watcher) {
+    watch(watcher, 0, UV_WRITABLE);
 }
 
 /* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
