@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/queue.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -31,9 +32,9 @@
  * hits the guard page, and a fiber costs one mapping and no malloc. */
 struct fiber {
     ucontext_t context;
-    ucontext_t resumer;   /* where to go back to at a wait or at the end */
-    struct fiber *outer;  /* the fiber that resumed this one, or NULL for the loop */
-    struct fiber *pooled; /* next in the pool */
+    ucontext_t resumer;       /* where to go back to at a wait or at the end */
+    struct fiber *outer;      /* the fiber that resumed this one, or NULL for the loop */
+    SLIST_ENTRY(fiber) entry; /* in the pool */
     fiber_fn fn;
     void *arg;
     bool is_finished;
@@ -49,7 +50,7 @@ struct fiber {
 
 static struct {
     struct fiber *current;
-    struct fiber *pool;
+    SLIST_HEAD(, fiber) pool;
     unsigned pooled;
     unsigned alive;
 } fibers;
@@ -91,11 +92,12 @@ static void unmap_fiber(struct fiber *fiber) {
 }
 
 static struct fiber *take_fiber(void) {
-    struct fiber *fiber = fibers.pool;
+    struct fiber *fiber = SLIST_FIRST(&fibers.pool);
 
     if (fiber == NULL)
         return map_fiber();
-    fibers.pool = fiber->pooled;
+    assert(fibers.pooled > 0);
+    SLIST_REMOVE_HEAD(&fibers.pool, entry);
     fibers.pooled--;
     return fiber;
 }
@@ -105,8 +107,7 @@ static void give_back_fiber(struct fiber *fiber) {
         unmap_fiber(fiber);
         return;
     }
-    fiber->pooled = fibers.pool;
-    fibers.pool = fiber;
+    SLIST_INSERT_HEAD(&fibers.pool, fiber, entry);
     fibers.pooled++;
 }
 
@@ -132,6 +133,7 @@ static void after_switch(void *own_saved, const void **old_bottom, size_t *old_s
 }
 
 static void resume(struct fiber *fiber) {
+    assert(!fiber->is_finished && fiber != fibers.current);
     fiber->outer = fibers.current;
     fibers.current = fiber;
     before_switch(&fiber->asan_resumer, stack_bottom(fiber), stack_bytes());
@@ -185,19 +187,10 @@ int fiber_start(fiber_fn fn, void *arg) {
     return 0;
 }
 
-unsigned fiber_alive(void) {
-    return fibers.alive;
-}
-
 void fiber_cleanup(void) {
     assert(fibers.alive == 0);
-    while (fibers.pool != NULL) {
-        struct fiber *fiber = fibers.pool;
-
-        fibers.pool = fiber->pooled;
-        unmap_fiber(fiber);
-    }
-    fibers.pooled = 0;
+    while (!SLIST_EMPTY(&fibers.pool))
+        unmap_fiber(take_fiber());
 }
 
 void fiber_event_wait(struct fiber_event *event) {
