@@ -7,26 +7,36 @@
 #include "clock.h"
 #include "fiber.h"
 
+#include <assert.h>
 #include <sys/ioctl.h>
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
-
-static int64_t now_ms(const struct http_inbound *inbound) {
-    return (int64_t)uv_now(inbound->server->loop);
-}
+#define NEVER_MS     (INT64_MAX / 2)
 
 static void advance(struct http_inbound *inbound);
 
-static void rest_idle(struct http_inbound *inbound) {
-    http_exchange_reset(&inbound->exchange);
-    inbound->state = IDLE;
-    inbound->deadline_ms = now_ms(inbound) + (int64_t)inbound->server->options.idle_timeout_ms;
+/* To a state of the picture, and what it calls for when it lasts longer than `timeout_ms`. */
+static void move(struct http_inbound *inbound, enum http_inbound_state state, int64_t timeout_ms) {
+    static const enum http_inbound_state next[][2] = {[IDLE] = {READING, REPLYING},
+                                                      [READING] = {HANDLING, REPLYING},
+                                                      [HANDLING] = {REPLYING, REPLYING},
+                                                      [REPLYING] = {IDLE, LINGERING}};
+
+    assert(inbound->state < LINGERING);
+    assert(state == next[inbound->state][0] || state == next[inbound->state][1]);
+    inbound->state = state;
+    inbound->deadline_ms = (int64_t)uv_now(inbound->server->loop) + timeout_ms;
 }
 
-static void begin_replying(struct http_inbound *inbound) {
-    inbound->state = REPLYING;
-    inbound->deadline_ms = now_ms(inbound) + (int64_t)inbound->server->options.idle_timeout_ms;
+/* The reply is on its way, or there is nobody any more to have it. */
+static void go_on_replied(struct http_inbound *inbound) {
+    if (inbound->state == CLOSED) {
+        http_inbound_maybe_over(inbound);
+        return;
+    }
+    move(inbound, REPLYING, (int64_t)inbound->server->options.idle_timeout_ms);
+    advance(inbound);
 }
 
 void http_inbound_refuse(struct http_inbound *inbound) {
@@ -35,10 +45,7 @@ void http_inbound_refuse(struct http_inbound *inbound) {
     inbound->server->stats.refused++;
     http_reply_error(exchange, exchange->refusal.status, exchange->refusal.code, "%s",
                      exchange->refusal.message);
-    if (inbound->state == CLOSED)
-        return;
-    begin_replying(inbound);
-    advance(inbound);
+    go_on_replied(inbound);
 }
 
 static void run_handler(void *arg) {
@@ -53,12 +60,7 @@ static void run_handler(void *arg) {
     if (!exchange->is_replied)
         http_reply_error(exchange, 500, "failed", "the handler gave no answer");
     inbound->has_handler = false;
-    if (inbound->state == CLOSED) {
-        http_inbound_maybe_over(inbound);
-        return;
-    }
-    begin_replying(inbound);
-    advance(inbound);
+    go_on_replied(inbound);
 }
 
 static void serve(struct http_inbound *inbound) {
@@ -68,8 +70,7 @@ static void serve(struct http_inbound *inbound) {
         http_inbound_refuse(inbound);
         return;
     }
-    inbound->state = HANDLING;
-    inbound->deadline_ms = INT64_MAX;
+    move(inbound, HANDLING, NEVER_MS);
     inbound->has_handler = true;
     inbound->server->stats.in_flight++;
     if (fiber_start(run_handler, inbound) == 0)
@@ -89,8 +90,7 @@ static void begin_request(struct http_inbound *inbound) {
     struct http_server *server = inbound->server;
     uint64_t id = server->id_seed + ++server->ids;
 
-    inbound->state = READING;
-    inbound->deadline_ms = now_ms(inbound) + (int64_t)server->options.header_timeout_ms;
+    move(inbound, READING, (int64_t)server->options.header_timeout_ms);
     for (unsigned i = 0; i < 16; i++)
         inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
     server->stats.requests++;
@@ -238,8 +238,7 @@ static void linger(struct http_inbound *inbound) {
         http_inbound_close(inbound, "answered, and the peer had closed");
         return;
     }
-    inbound->state = LINGERING;
-    inbound->deadline_ms = now_ms(inbound) + LINGER_MS;
+    move(inbound, LINGERING, LINGER_MS);
     inbound->shutdown.data = inbound;
     err = uv_shutdown(&inbound->shutdown, (uv_stream_t *)&inbound->tcp, on_shut_down);
     if (err != 0)
@@ -267,7 +266,8 @@ static void advance(struct http_inbound *inbound) {
         linger(inbound);
         return;
     }
-    rest_idle(inbound);
+    http_exchange_reset(&inbound->exchange);
+    move(inbound, IDLE, (int64_t)inbound->server->options.idle_timeout_ms);
     if (!inbound->is_pumping)
         pump_pending(inbound);
 }
@@ -308,7 +308,8 @@ void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
     inbound->exchange.inbound = inbound;
     llhttp_init(&inbound->parser, HTTP_REQUEST, &http_request_callbacks);
     inbound->parser.data = inbound;
-    rest_idle(inbound);
+    http_exchange_reset(&inbound->exchange);
+    inbound->deadline_ms = (int64_t)uv_now(server->loop) + (int64_t)server->options.idle_timeout_ms;
 }
 
 void http_inbound_start(struct http_inbound *inbound) {

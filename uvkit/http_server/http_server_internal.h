@@ -63,7 +63,7 @@ struct http_inbound {
     struct http_exchange exchange;
     struct buffer pending; /* input that came while a request was being answered */
     uint64_t number;       /* for the log */
-    int64_t deadline_ms;   /* on uv_now(); INT64_MAX: none */
+    int64_t deadline_ms;   /* on uv_now() */
     size_t drained;        /* bytes read and dropped while LINGERING */
     unsigned writes;       /* uv_write()s that have not called back */
     /* How the socket calls up: a write is out; closed, and no handler: it may be freed. */
