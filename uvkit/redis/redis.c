@@ -14,6 +14,7 @@
 #include "redis_internal.h"
 
 #include "clock.h"
+#include "fiber.h"
 #include "sigpipe.h"
 
 #include <stdio.h>
@@ -355,4 +356,18 @@ void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_c
         flush(redis);
     }
     arm(redis);
+}
+
+static void on_awaited(struct redis_call *call, const redisReply *reply) {
+    (void)reply;
+    fiber_event_set(call->internal.ended);
+}
+
+enum redis_status redis_call_await(struct redis *redis, struct redis_call *call) {
+    struct fiber_event ended = FIBER_EVENT_INIT;
+
+    call->internal.ended = &ended;
+    redis_call_start(redis, call, on_awaited);
+    fiber_event_wait(&ended);
+    return call->status;
 }

@@ -37,6 +37,7 @@ enum redis_status {
 struct redis;
 struct redis_call;
 struct redis_subscription;
+struct fiber_event;
 
 /* `reply` is valid only inside the callback, and NULL unless the status is OK. */
 typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
@@ -59,7 +60,7 @@ struct redis_call {
         redis_call_cb cb;
         TAILQ_ENTRY(redis_call) entry; /* among the running, or the ended */
         size_t place;                  /* in the queue */
-        void *waiter;                  /* what redis_call_await() waits with */
+        struct fiber_event *ended;     /* what redis_call_await() waits for */
     } internal;
 };
 
@@ -103,10 +104,8 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data);
  * deadline. */
 void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_cb cb);
 
-/* The same in a fiber. The reply is copied as text into `text` (size bytes, NUL-terminated, cut
- * when too long; an integer in decimal; nil and arrays as ""), `is_nil` may be NULL. */
-enum redis_status redis_call_await(struct redis *redis, struct redis_call *call, char *text,
-                                   size_t size, bool *is_nil);
+/* The same in a fiber, for a command whose reply says no more than its status. */
+enum redis_status redis_call_await(struct redis *redis, struct redis_call *call);
 
 /* Subscribe to `subscription->channel`. The connection for subscriptions is opened at the first
  * use. Two subscriptions may name the same channel. 0, UV_ENOMEM, or UV_ECANCELED after
