@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "log.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,8 +33,9 @@ static void set_why(struct redis_connection *connection, const char *why) {
     (void)snprintf(connection->why, sizeof connection->why, "%s", why);
 }
 
-static void maybe_closed(struct redis_connection *connection) {
-    if (connection->handles == 0 && connection->is_closing)
+static void let_go(struct redis_connection *connection) {
+    assert(connection->handles > 0);
+    if (--connection->handles == 0 && connection->is_closing)
         connection->on_closed(connection->data);
 }
 
@@ -42,15 +44,11 @@ static void on_watcher_closed(uv_handle_t *handle) {
     struct redis_connection *connection = watcher->connection;
 
     free(watcher);
-    connection->handles--;
-    maybe_closed(connection);
+    let_go(connection);
 }
 
 static void on_timer_closed(uv_handle_t *handle) {
-    struct redis_connection *connection = handle->data;
-
-    connection->handles--;
-    maybe_closed(connection);
+    let_go(handle->data);
 }
 
 static void tell_down(struct redis_connection *connection) {

@@ -26,17 +26,16 @@ struct redis_channel {
     char name[];
 };
 
-static void maybe_closed(struct redis_subscriptions *all) {
+static void on_part_closed(void *data) {
+    struct redis_subscriptions *all = data;
+
+    assert(all->is_closing && all->parts > 0);
     if (--all->parts == 0)
         all->on_closed(all->data);
 }
 
 static void on_timer_closed(uv_handle_t *handle) {
-    maybe_closed(handle->data);
-}
-
-static void on_connection_closed(void *data) {
-    maybe_closed(data);
+    on_part_closed(handle->data);
 }
 
 /* FNV-1a */
@@ -112,6 +111,7 @@ static void settle(struct redis_channel *channel) {
             free_channel(channel);
         return;
     }
+    assert(channel->state == (is_wanted ? NONE : SUBSCRIBED));
     channel->state = is_wanted ? SUBSCRIBING : UNSUBSCRIBING;
     status = redisAsyncCommand(context, on_reply, channel,
                                is_wanted ? "SUBSCRIBE %s" : "UNSUBSCRIBE %s", channel->name);
@@ -223,7 +223,7 @@ static void open_connection(struct redis_subscriptions *all) {
     all->timer.data = all;
     all->connection.on_up = on_up;
     all->connection.on_down = on_down;
-    all->connection.on_closed = on_connection_closed;
+    all->connection.on_closed = on_part_closed;
     all->connection.data = all;
     all->parts = 2;
     all->is_open = true;
