@@ -18,22 +18,18 @@
 /* Connections above the limit that may be open at once to be told so; more are closed unheard. */
 #define TURNED_AWAY_AT_ONCE 128
 
-static void maybe_closed(struct http_server *server) {
+static void on_handle_closed(uv_handle_t *handle) {
+    struct http_server *server = handle->data;
     http_server_cb cb = server->on_closed;
     void *data = server->on_closed_data;
 
-    if (server->open_handles > 0)
+    assert(server->is_draining && server->open_handles > 0);
+    if (--server->open_handles > 0)
         return;
+    assert(LIST_EMPTY(&server->inbounds));
     free(server->spare);
     free(server);
     cb(data);
-}
-
-static void on_handle_closed(uv_handle_t *handle) {
-    struct http_server *server = handle->data;
-
-    server->open_handles--;
-    maybe_closed(server);
 }
 
 static void close_timers_when_empty(struct http_server *server) {
@@ -147,11 +143,6 @@ static void set_defaults(struct http_server_options *options) {
         options->connection_limit = default_connection_limit();
 }
 
-static void init_handle(struct http_server *server, uv_handle_t *handle) {
-    handle->data = server;
-    server->open_handles++;
-}
-
 int http_server_open(struct http_server **server, uv_loop_t *loop,
                      const struct http_server_options *options) {
     struct http_server *made = calloc(1, sizeof *made);
@@ -171,10 +162,8 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     (void)uv_check_init(loop, &made->turn);
     (void)uv_timer_init(loop, &made->sweep);
     (void)uv_timer_init(loop, &made->drain);
-    init_handle(made, (uv_handle_t *)&made->listener);
-    init_handle(made, (uv_handle_t *)&made->turn);
-    init_handle(made, (uv_handle_t *)&made->sweep);
-    init_handle(made, (uv_handle_t *)&made->drain);
+    made->listener.data = made->turn.data = made->sweep.data = made->drain.data = made;
+    made->open_handles = 4;
     sigpipe_ignore();
     *server = made;
     return 0;
