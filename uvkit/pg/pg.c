@@ -158,8 +158,6 @@ static void on_due(uv_timer_t *timer) {
 }
 
 static void free_pool(struct pg_pool *pool) {
-    for (unsigned i = 0; i < pool->size; i++)
-        free(pool->conns[i].prepared);
     free(pool->conninfo);
     free(pool->name);
     free(pool);

@@ -5,7 +5,8 @@
 
 #include "pg.h"
 
-#define PG_NEVER INT64_MAX
+#define PG_NEVER          INT64_MAX
+#define PG_STATEMENTS_MAX 256 /* that a program has */
 
 /*
  *    DOWN --(pause over)--> CONNECTING --> IDLE <------------------------+
@@ -34,8 +35,8 @@ struct pg_conn {
     struct pg_query *query; /* when PREPARING or RUNNING */
     PGresult *result;       /* the first error, or else the last result, since it was sent */
     int64_t due_ms;         /* when the pause, the connecting, the query or the roll-back ends */
-    const struct pg_statement **prepared;
-    unsigned prepared_count, prepared_size;
+    const struct pg_statement *prepared[PG_STATEMENTS_MAX];
+    unsigned prepared_count;
     unsigned failures; /* to connect, in a row */
     bool was_open;
     bool is_held;

@@ -33,21 +33,6 @@ static void forget(struct pg_conn *conn, const struct pg_statement *statement) {
         }
 }
 
-/* Room for one more in the table, before it is prepared. */
-static bool make_room(struct pg_conn *conn) {
-    unsigned size = conn->prepared_size == 0 ? 16 : conn->prepared_size * 2;
-    const struct pg_statement **bigger;
-
-    if (conn->prepared_count < conn->prepared_size)
-        return true;
-    bigger = realloc(conn->prepared, size * sizeof(*bigger));
-    if (bigger == NULL)
-        return false;
-    conn->prepared = bigger;
-    conn->prepared_size = size;
-    return true;
-}
-
 /* Push out what libpq has buffered, if it has taken what it was given; wait for room for the rest.
  */
 static void flush(struct pg_conn *conn, int is_taken) {
@@ -85,10 +70,6 @@ static void send_prepare(struct pg_conn *conn) {
 void pg_run_start(struct pg_conn *conn, struct pg_query *query) {
     bool must_prepare = query->statement != NULL && !is_prepared(conn, query->statement);
 
-    if (must_prepare && !make_room(conn)) {
-        pg_pool_end(conn->pool, query, PG_NOT_SENT, "out of memory");
-        return;
-    }
     assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
     conn->state = PG_CONN_PREPARING;
     conn->query = query;
@@ -187,7 +168,7 @@ static void finish(struct pg_conn *conn) {
         return;
     }
     if (conn->state == PG_CONN_PREPARING && !is_failed) {
-        assert(conn->prepared_count < conn->prepared_size);
+        assert(conn->prepared_count < PG_STATEMENTS_MAX);
         conn->prepared[conn->prepared_count++] = conn->query->statement;
         if (conn->query->deadline_ms > clock_now_ms()) {
             drop_result(conn);
