@@ -15,8 +15,14 @@
 #define HAS_ASAN 1
 #endif
 #endif
+/* Tell AddressSanitizer that the stack is about to change, and that it has. */
 #ifdef HAS_ASAN
 #include <sanitizer/common_interface_defs.h>
+#define BEFORE_SWITCH __sanitizer_start_switch_fiber
+#define AFTER_SWITCH  __sanitizer_finish_switch_fiber
+#else
+#define BEFORE_SWITCH(own_save, bottom, size)         ((void)0)
+#define AFTER_SWITCH(own_saved, old_bottom, old_size) ((void)0)
 #endif
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
@@ -111,34 +117,13 @@ static void give_back_fiber(struct fiber *fiber) {
     fibers.pooled++;
 }
 
-/* Tell AddressSanitizer that the stack is about to change, and that it has. */
-static void before_switch(void **own_save, const void *bottom, size_t size) {
-#ifdef HAS_ASAN
-    __sanitizer_start_switch_fiber(own_save, bottom, size);
-#else
-    (void)own_save;
-    (void)bottom;
-    (void)size;
-#endif
-}
-
-static void after_switch(void *own_saved, const void **old_bottom, size_t *old_size) {
-#ifdef HAS_ASAN
-    __sanitizer_finish_switch_fiber(own_saved, old_bottom, old_size);
-#else
-    (void)own_saved;
-    (void)old_bottom;
-    (void)old_size;
-#endif
-}
-
 static void resume(struct fiber *fiber) {
     assert(!fiber->is_finished && fiber != fibers.current);
     fiber->outer = fibers.current;
     fibers.current = fiber;
-    before_switch(&fiber->asan_resumer, stack_bottom(fiber), stack_bytes());
+    BEFORE_SWITCH(&fiber->asan_resumer, stack_bottom(fiber), stack_bytes());
     (void)swapcontext(&fiber->resumer, &fiber->context);
-    after_switch(fiber->asan_resumer, NULL, NULL);
+    AFTER_SWITCH(fiber->asan_resumer, NULL, NULL);
     fibers.current = fiber->outer;
     if (fiber->is_finished) {
         fibers.alive--;
@@ -147,9 +132,9 @@ static void resume(struct fiber *fiber) {
 }
 
 static void suspend(struct fiber *self) {
-    before_switch(&self->asan_own, self->resumer_stack, self->resumer_stack_size);
+    BEFORE_SWITCH(&self->asan_own, self->resumer_stack, self->resumer_stack_size);
     (void)swapcontext(&self->context, &self->resumer);
-    after_switch(self->asan_own, &self->resumer_stack, &self->resumer_stack_size);
+    AFTER_SWITCH(self->asan_own, &self->resumer_stack, &self->resumer_stack_size);
 }
 
 /* The first frame of every fiber. It learns which fiber it is from `fibers.current`, because
@@ -157,10 +142,10 @@ static void suspend(struct fiber *self) {
 static void fiber_main(void) {
     struct fiber *self = fibers.current;
 
-    after_switch(NULL, &self->resumer_stack, &self->resumer_stack_size);
+    AFTER_SWITCH(NULL, &self->resumer_stack, &self->resumer_stack_size);
     self->fn(self->arg);
     self->is_finished = true;
-    before_switch(NULL, self->resumer_stack, self->resumer_stack_size); /* NULL: fake stack freed */
+    BEFORE_SWITCH(NULL, self->resumer_stack, self->resumer_stack_size); /* NULL: fake stack freed */
     (void)setcontext(&self->resumer);
 }
 

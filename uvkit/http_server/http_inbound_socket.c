@@ -50,60 +50,52 @@ static void on_written(uv_write_t *request, int status) {
         inbound->on_written(inbound);
 }
 
-static struct rest *copy_rest(const uv_buf_t *bufs, unsigned count, size_t skip, size_t length) {
+/* Hand what is behind the first `sent` bytes, `length` bytes, to libuv. */
+static int write_rest(struct http_inbound *inbound, const uv_buf_t *bufs, unsigned count,
+                      size_t sent, size_t length) {
     struct rest *rest = malloc(sizeof *rest + length);
+    uv_buf_t buf;
     char *to;
-
-    if (rest == NULL)
-        return NULL;
-    to = rest->bytes;
-    for (unsigned i = 0; i < count; i++) {
-        size_t skipped = skip < bufs[i].len ? skip : bufs[i].len;
-
-        if (bufs[i].len > skipped)
-            memcpy(to, bufs[i].base + skipped, bufs[i].len - skipped);
-        to += bufs[i].len - skipped;
-        skip -= skipped;
-    }
-    return rest;
-}
-
-static void queue_rest(struct http_inbound *inbound, struct rest *rest, size_t length) {
-    uv_buf_t buf = uv_buf_init(rest->bytes, (unsigned)length);
     int err;
 
+    if (rest == NULL)
+        return UV_ENOMEM;
     rest->inbound = inbound;
     rest->request.data = rest;
-    err = uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_written);
-    if (err == 0) {
-        inbound->writes++;
-        return;
+    to = rest->bytes;
+    for (unsigned i = 0; i < count; i++) {
+        size_t skipped = sent < bufs[i].len ? sent : bufs[i].len;
+
+        if (bufs[i].len > skipped)
+            to = mempcpy(to, bufs[i].base + skipped, bufs[i].len - skipped);
+        sent -= skipped;
     }
-    free(rest);
-    http_inbound_close(inbound, uv_strerror(err));
+    assert(to == rest->bytes + length);
+    buf = uv_buf_init(rest->bytes, (unsigned)length);
+    err = uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_written);
+    if (err == 0)
+        inbound->writes++;
+    else
+        free(rest);
+    return err;
 }
 
 void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count) {
     size_t length = 0;
-    struct rest *rest;
-    int sent;
+    int sent, err = 0;
 
     if (inbound->state == CLOSED)
         return;
     for (unsigned i = 0; i < count; i++)
         length += bufs[i].len;
     sent = uv_try_write((uv_stream_t *)&inbound->tcp, bufs, count);
-    if (sent < 0 && sent != UV_EAGAIN) {
-        http_inbound_close(inbound, uv_strerror(sent));
-        return;
-    }
-    if (sent < 0)
+    if (sent == UV_EAGAIN)
         sent = 0;
-    if ((size_t)sent == length)
-        return;
-    rest = copy_rest(bufs, count, (size_t)sent, length - (size_t)sent);
-    if (rest == NULL)
-        http_inbound_close(inbound, "no memory for the reply");
-    else
-        queue_rest(inbound, rest, length - (size_t)sent);
+    if (sent < 0)
+        err = sent;
+    else if ((size_t)sent < length)
+        err = write_rest(inbound, bufs, count, (size_t)sent, length - (size_t)sent);
+    if (err != 0)
+        http_inbound_close(inbound,
+                           err == UV_ENOMEM ? "no memory for the reply" : uv_strerror(err));
 }

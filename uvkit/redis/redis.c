@@ -258,15 +258,6 @@ static void on_part_closed(void *data) {
         uv_close((uv_handle_t *)&redis->timer, on_timer_closed);
 }
 
-static void set_up_connection(struct redis *redis, struct redis_connection *connection,
-                              const struct redis_options *options) {
-    connection->loop = redis->timer.loop;
-    connection->address = &redis->address;
-    connection->name = redis->name;
-    connection->timeout_ms =
-        options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_DEFAULT;
-}
-
 int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_options *options) {
     struct redis *redis = calloc(1, sizeof *redis);
     int status = UV_ENOMEM;
@@ -287,8 +278,13 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     sigpipe_ignore();
     (void)uv_timer_init(loop, &redis->timer);
     redis->timer.data = redis;
-    set_up_connection(redis, &redis->connection, options);
-    set_up_connection(redis, &redis->subscriptions.connection, options);
+    redis->connection = (struct redis_connection){.loop = loop,
+                                                  .address = &redis->address,
+                                                  .name = redis->name,
+                                                  .timeout_ms = options->connect_timeout_ms
+                                                                    ? options->connect_timeout_ms
+                                                                    : CONNECT_TIMEOUT_DEFAULT};
+    redis->subscriptions.connection = redis->connection;
     redis->subscriptions.connection.use = "subscriptions";
     redis->subscriptions.on_closed = on_part_closed;
     redis->subscriptions.data = redis;
