@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RETRY_MS 100
 
@@ -55,7 +56,6 @@ static void on_handle_closed(uv_handle_t *handle) {
         return;
     while (!TAILQ_EMPTY(&client->ended)) /* calls made after the close */
         tell_ended(client);
-    free(client->deadlines.heap);
     buffer_free(&client->request);
     free(client);
     on_closed(data);
@@ -74,8 +74,8 @@ static void maybe_closed(struct http_client *client) {
         if (client->count[state] > 0)
             return;
     client->has_closed_handles = true;
-    close_handle(client, (uv_handle_t *)&client->deadlines.timer);
-    close_handle(client, (uv_handle_t *)&client->deadlines.polled);
+    close_handle(client, (uv_handle_t *)&client->timer);
+    close_handle(client, (uv_handle_t *)&client->polled);
     close_handle(client, (uv_handle_t *)&client->ending);
 }
 
@@ -102,7 +102,9 @@ void http_client_end(struct http_client *client, struct http_call *call,
                      enum http_call_outcome outcome, const char *error) {
     static char empty[1];
 
-    http_deadline_drop(&client->deadlines, &call->internal.deadline);
+    if (call->internal.is_running)
+        TAILQ_REMOVE(&client->running, call, internal.by_deadline);
+    call->internal.is_running = false;
     assert((error == NULL) == (outcome == HTTP_CALL_ANSWERED));
     call->internal.connection = NULL;
     call->outcome = outcome;
@@ -151,8 +153,9 @@ void http_client_connect_failed(struct http_client *client, int code) {
 
     client->connect_failures++;
     if (client->count[CONNECTION_BUSY] > 0) {
-        if (client->retry.place == 0)
-            http_deadline_set(&client->deadlines, &client->retry, clock_now_ms() + RETRY_MS);
+        if (client->retry_ms == HTTP_CLIENT_NEVER_MS)
+            client->retry_ms = clock_now_ms() + RETRY_MS;
+        http_client_arm(client, client->retry_ms);
         return;
     }
     for (; share > 0; share--)
@@ -161,7 +164,7 @@ void http_client_connect_failed(struct http_client *client, int code) {
 
 static bool may_connect(const struct http_client *client) {
     return kept_connections(client) < client->options.connections &&
-           (client->retry.place == 0 || client->count[CONNECTION_BUSY] == 0);
+           (client->retry_ms == HTTP_CLIENT_NEVER_MS || client->count[CONNECTION_BUSY] == 0);
 }
 
 void http_client_dispatch(struct http_client *client) {
@@ -183,28 +186,7 @@ void http_client_dispatch(struct http_client *client) {
     }
 }
 
-void on_http_client_retry(void *client) {
-    http_client_dispatch(client);
-}
-
-/* One deadline for all that are idle, as only the one that has been for longest can be due. */
-void on_http_client_idle(void *data) {
-    struct http_client *client = data;
-    int64_t idle_ms = (int64_t)client->options.idle_ms;
-    struct http_connection *oldest;
-
-    while ((oldest = TAILQ_LAST(&client->connections[CONNECTION_IDLE], http_connections)) != NULL) {
-        if (oldest->idle_since_ms + idle_ms > (int64_t)uv_now(client->loop)) {
-            http_deadline_set(&client->deadlines, &client->idle, oldest->idle_since_ms + idle_ms);
-            return;
-        }
-        http_connection_close(oldest, NULL);
-    }
-}
-
-static void on_call_too_late(void *data) {
-    struct http_call *call = data;
-    struct http_client *client = call->internal.client;
+static void end_late(struct http_client *client, struct http_call *call) {
     struct http_connection *connection = call->internal.connection;
 
     if (connection == NULL) {
@@ -213,10 +195,29 @@ static void on_call_too_late(void *data) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, too_late);
     } else {
         /* A late reply would be taken for that to the next call. */
-        http_connection_close(connection, connection->has_input
+        http_connection_close(connection, connection->reply.has_input
                                               ? "the deadline passed in the middle of the reply"
                                               : "the deadline passed before the reply");
     }
+}
+
+void http_client_expire(struct http_client *client) {
+    int64_t now_ms = (int64_t)uv_now(client->loop);
+    int64_t opened_ms = now_ms - (int64_t)client->options.connect_timeout_ms;
+    int64_t idle_ms = now_ms - (int64_t)client->options.idle_ms;
+    struct http_connection *oldest;
+    struct http_call *call;
+
+    while ((call = TAILQ_FIRST(&client->running)) != NULL && call->deadline_ms <= now_ms)
+        end_late(client, call);
+    while ((oldest = http_client_oldest(client, CONNECTION_OPENING)) != NULL &&
+           oldest->since_ms <= opened_ms)
+        http_connection_fail(oldest, UV_ETIMEDOUT);
+    while ((oldest = http_client_oldest(client, CONNECTION_IDLE)) != NULL &&
+           oldest->since_ms <= idle_ms)
+        http_connection_close(oldest, NULL);
+    if (client->retry_ms <= now_ms)
+        client->retry_ms = HTTP_CLIENT_NEVER_MS;
     http_client_dispatch(client);
 }
 
@@ -244,14 +245,14 @@ static void start(struct http_client *client, struct http_call *call, http_call_
     call->status = 0;
     call->reply_length = 0;
     call->sent_ns = call->received_ns = 0;
-    call->internal = (struct http_call_part){.client = client, .cb = cb, .awaited = awaited};
-    call->internal.deadline.on_passed = on_call_too_late;
-    call->internal.deadline.data = call;
+    memset(&call->internal, 0, sizeof call->internal);
+    call->internal.cb = cb;
+    call->internal.awaited = awaited;
     if (why != NULL) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, why);
         return;
     }
-    http_deadline_set(&client->deadlines, &call->internal.deadline, call->deadline_ms);
+    http_client_run(client, call);
     TAILQ_INSERT_TAIL(&client->queue, call, internal.entry);
     client->queued++;
     http_client_dispatch(client);

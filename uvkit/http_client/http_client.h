@@ -31,24 +31,6 @@ struct http_call;
 
 typedef void (*http_call_cb)(struct http_call *call);
 
-/* Internal, as is struct http_call_part: a moment to act at. */
-struct http_deadline {
-    int64_t at_ms;
-    size_t place; /* in the heap; 0: not in it */
-    void (*on_passed)(void *data);
-    void *data;
-};
-
-struct http_call_part {
-    struct http_client *client;
-    struct http_connection *connection; /* that carries it, or NULL */
-    TAILQ_ENTRY(http_call) entry;       /* in the queue, or among the ended */
-    struct http_deadline deadline;
-    http_call_cb cb;
-    struct fiber_event *awaited; /* by http_call_await(), or NULL */
-    char *body;                  /* of the reply, allocated */
-};
-
 #define HTTP_CALL_HEADER_BYTES 192
 
 /* One request and its reply. The caller owns it, zeroes it and fills in the first part; it may go,
@@ -77,7 +59,15 @@ struct http_call {
      * joined by ", ", and what is too long is cut. */
     char header[HTTP_CALL_HEADER_BYTES];
 
-    struct http_call_part internal;
+    struct {
+        struct http_connection *connection; /* that carries it, or NULL */
+        TAILQ_ENTRY(http_call) entry;       /* in the queue, or among the ended */
+        TAILQ_ENTRY(http_call) by_deadline; /* while it is running */
+        http_call_cb cb;
+        struct fiber_event *awaited; /* by http_call_await(), or NULL */
+        char *body;                  /* of the reply, allocated */
+        bool is_running;
+    } internal;
 };
 
 /* Zero means the default in brackets. */

@@ -20,8 +20,7 @@ static void free_when_let_go(struct http_connection *connection) {
     http_client_forget(connection);
 }
 
-/* An attempt to connect is over, for all addresses. */
-static void fail_to_connect(struct http_connection *connection, int code) {
+void http_connection_fail(struct http_connection *connection, int code) {
     struct http_client *client = connection->client;
 
     http_connection_close(connection, NULL);
@@ -40,7 +39,7 @@ static void on_tcp_closed(uv_handle_t *tcp) {
     }
     rc = connect_to_address(connection); /* the next one of the name */
     if (rc != 0)
-        fail_to_connect(connection, rc);
+        http_connection_fail(connection, rc);
 }
 
 void http_connection_close(struct http_connection *connection, const char *error) {
@@ -49,7 +48,6 @@ void http_connection_close(struct http_connection *connection, const char *error
 
     if (connection->state == CONNECTION_CLOSED)
         return;
-    http_deadline_drop(&client->deadlines, &connection->deadline);
     http_client_move(connection, CONNECTION_CLOSED);
     connection->call = NULL;
     if (call != NULL)
@@ -67,10 +65,8 @@ static void become_idle(struct http_connection *connection) {
     struct http_client *client = connection->client;
 
     http_client_move(connection, CONNECTION_IDLE);
-    connection->idle_since_ms = (int64_t)uv_now(client->loop);
-    if (client->idle.place == 0)
-        http_deadline_set(&client->deadlines, &client->idle,
-                          connection->idle_since_ms + (int64_t)client->options.idle_ms);
+    connection->since_ms = (int64_t)uv_now(client->loop);
+    http_client_arm(client, connection->since_ms + (int64_t)client->options.idle_ms);
 }
 
 static void finish_reply(struct http_connection *connection) {
@@ -84,7 +80,7 @@ static void finish_reply(struct http_connection *connection) {
     connection->body = (struct buffer){0};
     connection->call = NULL;
     http_client_end(client, call, HTTP_CALL_ANSWERED, NULL);
-    if (connection->keeps_alive && connection->unsent == NULL)
+    if (connection->reply.keeps_alive && connection->unsent == NULL)
         become_idle(connection);
     else
         http_connection_close(connection, NULL);
@@ -112,7 +108,7 @@ static void on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
         error = read_reply(connection, length, input->base);
         if (error != NULL)
             http_connection_close(connection, error);
-        else if (connection->is_complete)
+        else if (connection->reply.is_complete)
             finish_reply(connection);
     }
     http_client_dispatch(client);
@@ -143,12 +139,11 @@ static void on_connected(uv_connect_t *connect, int status) {
         return;
     }
     if (status != 0) {
-        fail_to_connect(connection, status);
+        http_connection_fail(connection, status);
         return;
     }
     client->opened++;
     client->connect_failures = 0;
-    http_deadline_drop(&client->deadlines, &connection->deadline);
     become_idle(connection);
     http_client_dispatch(client);
 }
@@ -183,7 +178,7 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
     if (status == 0)
         status = connect_to_address(connection);
     if (status != 0)
-        fail_to_connect(connection, status);
+        http_connection_fail(connection, status);
 }
 
 static int resolve(struct http_connection *connection) {
@@ -199,10 +194,6 @@ static int resolve(struct http_connection *connection) {
     return rc;
 }
 
-static void on_connect_too_slow(void *connection) {
-    fail_to_connect(connection, UV_ETIMEDOUT);
-}
-
 int http_connection_open(struct http_client *client) {
     struct http_connection *connection = calloc(1, sizeof *connection);
     int rc;
@@ -216,10 +207,8 @@ int http_connection_open(struct http_client *client) {
     connection->resolve.data = connection;
     connection->write.data = connection;
     http_client_move(connection, CONNECTION_OPENING);
-    connection->deadline.on_passed = on_connect_too_slow;
-    connection->deadline.data = connection;
-    http_deadline_set(&client->deadlines, &connection->deadline,
-                      clock_now_ms() + (int64_t)client->options.connect_timeout_ms);
+    connection->since_ms = clock_now_ms();
+    http_client_arm(client, connection->since_ms + (int64_t)client->options.connect_timeout_ms);
     rc = client->literal.ss_family != 0 ? connect_to_address(connection) : resolve(connection);
     if (rc != 0)
         http_connection_close(connection, NULL);

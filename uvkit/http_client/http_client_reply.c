@@ -6,7 +6,7 @@
 #include <strings.h>
 
 static int stop(struct http_connection *connection, const char *why) {
-    connection->reply_error = why;
+    connection->reply.error = why;
     return -1;
 }
 
@@ -20,12 +20,12 @@ static int on_header_field(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
     const char *wanted = connection->call->want_header;
 
-    if (connection->name_length == 0)
-        connection->is_wanted = !connection->has_headers; /* and not a trailer */
-    connection->is_wanted = connection->is_wanted &&
-                            length <= strlen(wanted) - connection->name_length &&
-                            strncasecmp(wanted + connection->name_length, bytes, length) == 0;
-    connection->name_length += length;
+    if (connection->reply.name_length == 0)
+        connection->reply.is_wanted = !connection->reply.has_headers; /* and not a trailer */
+    connection->reply.is_wanted =
+        connection->reply.is_wanted && length <= strlen(wanted) - connection->reply.name_length &&
+        strncasecmp(wanted + connection->reply.name_length, bytes, length) == 0;
+    connection->reply.name_length += length;
     return 0;
 }
 
@@ -42,10 +42,10 @@ static int on_header_field_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
     struct http_call *call = connection->call;
 
-    connection->is_wanted =
-        connection->is_wanted && connection->name_length == strlen(call->want_header);
-    connection->name_length = 0;
-    if (connection->is_wanted && call->header[0] != '\0')
+    connection->reply.is_wanted =
+        connection->reply.is_wanted && connection->reply.name_length == strlen(call->want_header);
+    connection->reply.name_length = 0;
+    if (connection->reply.is_wanted && call->header[0] != '\0')
         append(call->header, ", ", 2);
     return 0;
 }
@@ -53,7 +53,7 @@ static int on_header_field_complete(llhttp_t *parser) {
 static int on_header_value(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
 
-    if (connection->is_wanted)
+    if (connection->reply.is_wanted)
         append(connection->call->header, bytes, length);
     return 0;
 }
@@ -61,7 +61,7 @@ static int on_header_value(llhttp_t *parser, const char *bytes, size_t length) {
 static int on_headers_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
-    connection->has_headers = parser->status_code >= 200;
+    connection->reply.has_headers = parser->status_code >= 200;
     if (parser->status_code == 101)
         return stop(connection, "the server switched protocols unasked");
     if (is_without_body(parser->status_code, connection->call->method))
@@ -90,8 +90,8 @@ static int on_message_complete(llhttp_t *parser) {
         connection->call->header[0] = '\0';
         return 0;
     }
-    connection->is_complete = true;
-    connection->keeps_alive = llhttp_should_keep_alive(parser) == 1;
+    connection->reply.is_complete = true;
+    connection->reply.keeps_alive = llhttp_should_keep_alive(parser) == 1;
     return HPE_PAUSED;
 }
 
@@ -113,34 +113,30 @@ void http_reply_expect(struct http_connection *connection) {
                 call->want_header != NULL ? &wanting : &callbacks);
     connection->parser.data = connection;
     connection->body.length = 0;
-    connection->has_input = false;
-    connection->is_complete = false;
-    connection->keeps_alive = false;
-    connection->reply_error = NULL;
-    connection->has_headers = false;
-    connection->name_length = 0;
+    memset(&connection->reply, 0, sizeof connection->reply);
 }
 
 const char *http_reply_parse(struct http_connection *connection, const char *bytes, size_t length) {
     llhttp_errno_t code = llhttp_execute(&connection->parser, bytes, length);
 
-    connection->has_input = true;
-    if (connection->is_complete) {
+    connection->reply.has_input = true;
+    if (connection->reply.is_complete) {
         if (llhttp_get_error_pos(&connection->parser) != bytes + length)
-            connection->keeps_alive = false; /* more than was asked for: trust it no further */
+            connection->reply.keeps_alive =
+                false; /* more than was asked for: trust it no further */
         return NULL;
     }
     if (code == HPE_OK)
         return NULL;
-    return connection->reply_error != NULL ? connection->reply_error : "malformed reply";
+    return connection->reply.error != NULL ? connection->reply.error : "malformed reply";
 }
 
 const char *http_reply_parse_end(struct http_connection *connection) {
-    if (connection->has_input)
+    if (connection->reply.has_input)
         (void)llhttp_finish(&connection->parser); /* may complete a reply that ends here */
-    connection->keeps_alive = false;
-    if (connection->is_complete)
+    connection->reply.keeps_alive = false;
+    if (connection->reply.is_complete)
         return NULL;
-    return connection->has_input ? "the connection closed in the middle of the reply"
-                                 : "the connection closed before the reply";
+    return connection->reply.has_input ? "the connection closed in the middle of the reply"
+                                       : "the connection closed before the reply";
 }
