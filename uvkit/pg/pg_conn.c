@@ -182,12 +182,8 @@ static void start_connecting(struct pg_conn *conn) {
     conn->due_ms = clock_now_ms() + (int64_t)pool->connect_timeout_ms;
     pg_pool_arm(pool, conn->due_ms);
     conn->pg = PQconnectStartParams(names, values, 1);
-    if (conn->pg == NULL) {
-        pg_conn_fail(conn, "out of memory");
-        return;
-    }
-    if (PQstatus(conn->pg) == CONNECTION_BAD) {
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    if (PQstatus(conn->pg) == CONNECTION_BAD) { /* NULL, too */
+        pg_conn_fail(conn, conn->pg == NULL ? "out of memory" : PQerrorMessage(conn->pg));
         return;
     }
     (void)PQsetNoticeReceiver(conn->pg, on_notice, conn);

@@ -71,7 +71,7 @@ struct redis_subscriptions {
     uint64_t round;                    /* of telling */
     uv_timer_t timer;                  /* tells those in `joined` */
     unsigned parts;                    /* the connection and the timer, while open */
-    bool is_open, is_closing;
+    bool is_closing;
     void (*on_closed)(void *data);
     void *data;
 };

@@ -226,13 +226,12 @@ static void open_connection(struct redis_subscriptions *all) {
     all->connection.on_closed = on_part_closed;
     all->connection.data = all;
     all->parts = 2;
-    all->is_open = true;
     redis_connection_open(&all->connection);
 }
 
 bool redis_subscriptions_close(struct redis_subscriptions *all) {
     all->is_closing = true;
-    if (!all->is_open)
+    if (all->parts == 0)
         return false;
     redis_connection_close(&all->connection);
     each_channel(all, forget);
@@ -256,7 +255,7 @@ int redis_subscribe(struct redis *redis, struct redis_subscription *subscription
     subscription->internal.is_effective = false;
     subscription->internal.round = all->round;
     TAILQ_INSERT_TAIL(&channel->subscribers, subscription, internal.entry);
-    if (!all->is_open)
+    if (all->parts == 0)
         open_connection(all);
     if (channel->state == SUBSCRIBED)
         tell_later(channel);
