@@ -56,6 +56,7 @@ static void on_handle_closed(uv_handle_t *handle) {
         return;
     while (!TAILQ_EMPTY(&client->ended)) /* calls made after the close */
         tell_ended(client);
+    assert(TAILQ_EMPTY(&client->queue) && TAILQ_EMPTY(&client->running));
     buffer_free(&client->request);
     free(client);
     on_closed(data);
@@ -93,6 +94,7 @@ static void on_calls_ended(uv_idle_t *ending) {
 void http_client_forget(struct http_connection *connection) {
     struct http_client *client = connection->client;
 
+    assert(connection->state == CONNECTION_CLOSED && connection->call == NULL);
     leave_list(connection);
     free(connection);
     maybe_closed(client);

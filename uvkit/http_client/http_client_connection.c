@@ -73,6 +73,7 @@ static void finish_reply(struct http_connection *connection) {
     struct http_client *client = connection->client;
     struct http_call *call = connection->call;
 
+    assert(connection->state == CONNECTION_BUSY && call != NULL);
     call->received_ns = clock_now_ns();
     call->status = connection->parser.status_code;
     call->internal.body = connection->body.bytes;
@@ -142,6 +143,7 @@ static void on_connected(uv_connect_t *connect, int status) {
         http_connection_fail(connection, status);
         return;
     }
+    assert(connection->state == CONNECTION_OPENING);
     client->opened++;
     client->connect_failures = 0;
     become_idle(connection);

@@ -56,6 +56,7 @@ static void run_handler(void *arg) {
 
     exchange->route->handler(exchange, server->options.data);
     server->stats.handler_ns += (uint64_t)(clock_now_ns() - started_ns);
+    assert(inbound->has_handler && server->stats.in_flight > 0);
     server->stats.in_flight--;
     if (!exchange->is_replied)
         http_reply_error(exchange, 500, "failed", "the handler gave no answer");

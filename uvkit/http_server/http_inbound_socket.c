@@ -24,6 +24,7 @@ void http_inbound_maybe_over(struct http_inbound *inbound) {
 static void on_closed(uv_handle_t *handle) {
     struct http_inbound *inbound = handle->data;
 
+    assert(inbound->state == CLOSED && inbound->server->stats.connections > 0);
     inbound->server->stats.connections--;
     inbound->is_handle_closed = true;
     http_inbound_maybe_over(inbound);

@@ -106,6 +106,7 @@ static struct pg_conn *find_idle(struct pg_pool *pool) {
 static void serve(struct pg_conn *conn, struct pg_query *query) {
     struct pg_pool *pool = conn->pool;
 
+    assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
     if (query->deadline_ms <= clock_now_ms()) {
         end_late(pool, query);
     } else if (query->internal.is_hold) {
@@ -158,6 +159,7 @@ static void on_due(uv_timer_t *timer) {
 }
 
 static void free_pool(struct pg_pool *pool) {
+    assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->ended) && pool->watches == 0);
     free(pool->conninfo);
     free(pool->name);
     free(pool);

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "log.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -101,6 +102,7 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
     struct pg_pool *pool = conn->pool;
     char reason[sizeof(pool->error)];
 
+    assert(conn->state != PG_CONN_DOWN);
     pg_first_line(reason, sizeof(reason), why); /* `why` may be the PGconn's */
     pg_run_abandon(conn, reason);
     close_socket(conn);
@@ -178,6 +180,7 @@ static void start_connecting(struct pg_conn *conn) {
                                  NULL};
     const char *const values[] = {"disable", pool->name, pool->conninfo, "UTF8", NULL};
 
+    assert(conn->state == PG_CONN_DOWN && conn->pg == NULL && !conn->is_held);
     conn->state = PG_CONN_CONNECTING;
     conn->due_ms = clock_now_ms() + (int64_t)pool->connect_timeout_ms;
     pg_pool_arm(pool, conn->due_ms);

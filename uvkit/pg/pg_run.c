@@ -163,6 +163,7 @@ static void drop_result(struct pg_conn *conn) {
 static void finish(struct pg_conn *conn) {
     bool is_failed = is_error(conn->result);
 
+    assert((conn->query == NULL) == (conn->state == PG_CONN_ROLLING_BACK));
     if (is_failed && (!is_rolled_back(conn->result) || conn->state == PG_CONN_ROLLING_BACK)) {
         pg_conn_fail(conn, error_text(conn->result));
         return;

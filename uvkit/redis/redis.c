@@ -17,6 +17,7 @@
 #include "fiber.h"
 #include "sigpipe.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static void free_text(struct redis_place *place) {
 
 /* Places at the head that wait for no reply. */
 static void trim(struct redis *redis) {
+    assert(redis->head <= redis->sent && redis->sent <= redis->tail);
     while (redis->head != redis->tail) {
         struct redis_place *place = place_at(redis, redis->head);
 
@@ -96,6 +98,7 @@ static void end_later(struct redis *redis, struct redis_call *call, enum redis_s
 static void end_early(struct redis *redis, struct redis_call *call, const char *why) {
     struct redis_place *place = place_at(redis, call->internal.place);
 
+    assert(place->call == call);
     TAILQ_REMOVE(&redis->running, call, internal.entry);
     place->call = NULL;
     free_text(place);
@@ -122,6 +125,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     /* Not answered, but lost: on_down() sees to all of them. */
     if (!reply || redis_connection_context(&redis->connection) != context)
         return;
+    assert(redis->head != redis->sent && place_at(redis, redis->head)->is_sent);
     redis->silent_since_ms = clock_now_ms();
     call = place_at(redis, redis->head)->call;
     redis->head++;
@@ -245,6 +249,7 @@ static void on_timer_closed(uv_handle_t *handle) {
     redis_close_cb cb = redis->on_closed;
     void *data = redis->on_closed_data;
 
+    assert(TAILQ_EMPTY(&redis->running));
     while (!TAILQ_EMPTY(&redis->ended))
         run_ended(redis);
     destroy(redis);

@@ -164,6 +164,7 @@ static int start_watching(struct redis_connection *connection, redisAsyncContext
     struct redis_watcher *watcher = calloc(1, sizeof *watcher);
     int status;
 
+    assert(connection->watcher == NULL);
     if (!watcher)
         return UV_ENOMEM;
     status = uv_poll_init(connection->loop, &watcher->poll, context->c.fd);
@@ -233,6 +234,7 @@ static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
     (void)arg;
     if (!connection)
         return;
+    assert(!connection->is_up);
     (void)uv_timer_stop(&connection->timer);
     connection->is_up = true;
     connection->up_since_ms = clock_now_ms();
@@ -270,6 +272,7 @@ void redis_connection_drop_soon(struct redis_connection *connection) {
 static void on_pause_over(uv_timer_t *timer) {
     struct redis_connection *connection = timer->data;
 
+    assert(!connection->is_up && !connection->is_closing);
     (void)uv_timer_start(timer, on_attempt_too_long, connection->timeout_ms, 0);
     if (connect_socket(connection) != 0)
         go_down(connection);

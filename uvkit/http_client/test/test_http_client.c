@@ -130,6 +130,22 @@ static void test_queue_is_bounded_and_in_order(void **state) {
     (void)close(fd);
 }
 
+static void test_calls_end_in_the_order_of_their_deadlines(void **state) {
+    static const int64_t timeouts_ms[] = {300, 100, 500, 200, 400};
+    static const unsigned in_order[] = {1, 3, 0, 4, 2};
+    struct fixture *fixture = *state;
+    struct record records[5];
+
+    open_client(fixture, (struct http_client_options){.connections = 1});
+    for (unsigned i = 0; i < 5; i++)
+        call_by(fixture, &records[i], "GET", timeouts_ms[i]); /* never answered */
+    for (unsigned i = 0; i < 5; i++) {
+        wait_until(fixture, records[in_order[i]].callbacks > 0) {
+        }
+        assert_int_equal(fixture->ended, i + 1);
+    }
+}
+
 static void test_last_used_connection_goes_first(void **state) {
     struct fixture *fixture = *state;
     struct record first, second, third;
@@ -325,6 +341,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_calls_run_in_parallel_and_the_rest_wait, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_queue_is_bounded_and_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_calls_end_in_the_order_of_their_deadlines, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_last_used_connection_goes_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_idle_connection_is_dropped_when_the_server_closes_it,
                                         set_up, tear_down),
