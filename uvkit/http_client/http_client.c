@@ -52,8 +52,11 @@ static void on_handle_closed(uv_handle_t *handle) {
     http_client_cb on_closed = client->on_closed;
     void *data = client->on_closed_data;
 
-    if (--client->open_handles > 0)
+    assert(client->closing_handles > 0);
+    if (client->closing_handles > 1) { /* the last one counts until all is over */
+        client->closing_handles--;
         return;
+    }
     while (!TAILQ_EMPTY(&client->ended)) /* calls made after the close */
         tell_ended(client);
     assert(TAILQ_EMPTY(&client->queue) && TAILQ_EMPTY(&client->running));
@@ -62,22 +65,16 @@ static void on_handle_closed(uv_handle_t *handle) {
     on_closed(data);
 }
 
-static void close_handle(struct http_client *client, uv_handle_t *handle) {
-    handle->data = client;
-    client->open_handles++;
-    uv_close(handle, on_handle_closed);
-}
-
 static void maybe_closed(struct http_client *client) {
-    if (!client->is_closing || client->has_closed_handles || !TAILQ_EMPTY(&client->ended))
+    if (!client->is_closing || client->closing_handles > 0 || !TAILQ_EMPTY(&client->ended))
         return;
     for (int state = 0; state < CONNECTION_STATES; state++)
         if (client->count[state] > 0)
             return;
-    client->has_closed_handles = true;
-    close_handle(client, (uv_handle_t *)&client->timer);
-    close_handle(client, (uv_handle_t *)&client->polled);
-    close_handle(client, (uv_handle_t *)&client->ending);
+    client->closing_handles = 3;
+    uv_close((uv_handle_t *)&client->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&client->polled, on_handle_closed);
+    uv_close((uv_handle_t *)&client->ending, on_handle_closed);
 }
 
 void http_client_tell(struct http_client *client) {
@@ -119,7 +116,7 @@ void http_client_end(struct http_client *client, struct http_call *call,
     if (outcome != HTTP_CALL_ANSWERED)
         call->header[0] = '\0'; /* it may be half of one */
     TAILQ_INSERT_TAIL(&client->ended, call, internal.entry);
-    if (!client->has_closed_handles)
+    if (client->closing_handles == 0)
         (void)uv_idle_start(&client->ending, on_calls_ended); /* fails only without a callback */
 }
 

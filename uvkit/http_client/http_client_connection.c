@@ -1,4 +1,9 @@
-/* One connection of the HTTP client: resolve, connect, write a call, read its reply, again. */
+/* One connection of the HTTP client: resolve, connect, write a call, read its reply, again.
+ *
+ * When an address cannot be reached, the next one of the name is tried, until connecting has taken
+ * too long. A kept-alive connection that turns out to be closed before a byte of a call has left
+ * gives the call back to the queue. After the first byte the call is never sent again: whatever
+ * breaks the connection then leaves the call UNKNOWN. */
 #include "http_client_internal.h"
 
 #include "clock.h"

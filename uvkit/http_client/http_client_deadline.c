@@ -50,7 +50,7 @@ static void on_timer(uv_timer_t *timer) {
 void http_client_arm(struct http_client *client, int64_t due_ms) {
     int64_t now_ms = (int64_t)uv_now(client->loop);
 
-    if (due_ms == HTTP_CLIENT_NEVER_MS || client->has_closed_handles)
+    if (due_ms == HTTP_CLIENT_NEVER_MS || client->closing_handles > 0)
         return;
     if (uv_is_active((uv_handle_t *)&client->timer) && client->armed_ms <= due_ms)
         return;

@@ -75,8 +75,7 @@ struct http_client {
     uv_idle_t ending;  /* active while calls are ended and not told */
     uint64_t opened, connect_failures;
     bool is_closing;
-    unsigned open_handles;
-    bool has_closed_handles;
+    unsigned closing_handles; /* of the three above, once nothing needs them */
     http_client_cb on_closed;
     void *on_closed_data;
     struct buffer request; /* where requests are put together */
