@@ -120,17 +120,15 @@ void http_client_end(struct http_client *client, struct http_call *call,
         (void)uv_idle_start(&client->ending, on_calls_ended); /* fails only without a callback */
 }
 
-static struct http_call *take_first_queued(struct http_client *client) {
-    struct http_call *call = TAILQ_FIRST(&client->queue);
-
-    assert(client->queued > 0);
+static void dequeue(struct http_client *client, struct http_call *call) {
+    assert(client->queued > 0 && call->internal.connection == NULL);
     TAILQ_REMOVE(&client->queue, call, internal.entry);
     client->queued--;
-    return call;
 }
 
-static void end_first_queued(struct http_client *client, const char *error) {
-    http_client_end(client, take_first_queued(client), HTTP_CALL_NOT_SENT, error);
+static void end_queued(struct http_client *client, struct http_call *call, const char *error) {
+    dequeue(client, call);
+    http_client_end(client, call, HTTP_CALL_NOT_SENT, error);
 }
 
 void http_client_requeue(struct http_client *client, struct http_call *call) {
@@ -158,7 +156,7 @@ void http_client_connect_failed(struct http_client *client, int code) {
         return;
     }
     for (; share > 0; share--)
-        end_first_queued(client, uv_strerror(code));
+        end_queued(client, TAILQ_FIRST(&client->queue), uv_strerror(code));
 }
 
 static bool may_connect(const struct http_client *client) {
@@ -167,14 +165,17 @@ static bool may_connect(const struct http_client *client) {
 }
 
 void http_client_dispatch(struct http_client *client) {
+    struct http_call *call;
+
     if (client->is_closing)
         return;
-    while (client->queued > 0 && client->count[CONNECTION_IDLE] > 0) {
-        if (TAILQ_FIRST(&client->queue)->deadline_ms <= (int64_t)uv_now(client->loop))
-            end_first_queued(client, too_late);
-        else
-            http_connection_send(TAILQ_FIRST(&client->connections[CONNECTION_IDLE]),
-                                 take_first_queued(client));
+    while ((call = TAILQ_FIRST(&client->queue)) != NULL && client->count[CONNECTION_IDLE] > 0) {
+        if (call->deadline_ms <= (int64_t)uv_now(client->loop)) {
+            end_queued(client, call, too_late);
+        } else {
+            dequeue(client, call);
+            http_connection_send(TAILQ_FIRST(&client->connections[CONNECTION_IDLE]), call);
+        }
     }
     while (client->count[CONNECTION_OPENING] < client->queued &&
            client->count[CONNECTION_OPENING] < client->options.opening && may_connect(client)) {
@@ -189,9 +190,7 @@ static void end_late(struct http_client *client, struct http_call *call) {
     struct http_connection *connection = call->internal.connection;
 
     if (connection == NULL) {
-        TAILQ_REMOVE(&client->queue, call, internal.entry);
-        client->queued--;
-        http_client_end(client, call, HTTP_CALL_NOT_SENT, too_late);
+        end_queued(client, call, too_late);
     } else {
         /* A late reply would be taken for that to the next call. */
         http_connection_close(connection, connection->reply.has_input
@@ -289,7 +288,7 @@ void http_client_close(struct http_client *client, http_client_cb cb, void *data
     client->on_closed = cb;
     client->on_closed_data = data;
     while (client->queued > 0)
-        end_first_queued(client, why);
+        end_queued(client, TAILQ_FIRST(&client->queue), why);
     for (int state = 0; state < CONNECTION_CLOSED; state++)
         while (client->count[state] > 0)
             http_connection_close(TAILQ_FIRST(&client->connections[state]), why);
