@@ -2,8 +2,6 @@
  */
 #include "lease.h"
 
-#define NS_PER_MS 1000000
-
 /* A renewal that was not confirmed is repeated after this part of the TTL. */
 #define RETRY_PART 10
 #define RENEW_PART 3
@@ -94,7 +92,7 @@ static void on_renewal_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
     const char *why;
 
-    lease->in_flight--;
+    lease_answered(lease, command);
     if (lease->phase != LEASE_HELD) {
         lease_maybe_free(lease);
         return;

@@ -49,7 +49,7 @@ static void adopt(struct lk_lease *lease, struct lk_lock *lock) {
     atomic_init(&lease->valid_until_ns, VALIDITY_NONE);
     (void)uv_timer_init(client->loop, &lease->timer);
     lease->timer.data = lease;
-    TAILQ_INSERT_TAIL(&client->leases, lease, in_client);
+    TAILQ_INSERT_TAIL(&client->leases, lease, entry);
     client->parts++;
 }
 
@@ -103,11 +103,17 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
     lease->client->backend->ops->run(lease->client->backend, command);
 }
 
+void lease_answered(struct lk_lease *lease, const struct lk_command *command) {
+    assert(command == &lease->command || command == &lease->renewal);
+    assert(lease->in_flight > 0);
+    lease->in_flight--;
+}
+
 static void on_timer_closed(uv_handle_t *handle) {
     struct lk_lease *lease = handle->data;
     struct lk_client *client = lease->client;
 
-    TAILQ_REMOVE(&client->leases, lease, in_client);
+    TAILQ_REMOVE(&client->leases, lease, entry);
     queue_unref(lease->queue);
     free(lease);
     client_part_gone(client);
@@ -118,6 +124,11 @@ void lease_maybe_free(struct lk_lease *lease) {
         return;
     if (!uv_is_closing((uv_handle_t *)&lease->timer))
         uv_close((uv_handle_t *)&lease->timer, on_timer_closed);
+}
+
+void lease_end(struct lk_lease *lease) {
+    lease_move(lease, LEASE_ENDED);
+    lease_maybe_free(lease);
 }
 
 enum lk_state lk_lease_state(const lk_lease *lease) {

@@ -12,11 +12,6 @@
 
 #define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
 
-static void end(struct lk_lease *lease) {
-    lease_move(lease, LEASE_ENDED);
-    lease_maybe_free(lease);
-}
-
 static void count(struct lk_lease *lease, enum lk_status status) {
     struct lk_counters *counters = &lease->client->counters;
 
@@ -60,12 +55,12 @@ static void on_release_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
     enum lk_status status = command->status;
 
-    lease->in_flight--;
+    lease_answered(lease, command);
     if (status != LK_OK && status != LK_LOST)
         status = LK_UNKNOWN;
     queue_given_back(lease->queue, command->heard_by);
     if (is_final(lease, status))
-        end(lease);
+        lease_end(lease);
     else
         retry_later(lease);
     report(lease, status);
@@ -112,5 +107,5 @@ void lk_abandon(lk_lease *lease) {
         return;
     }
     lease_stop_holding(lease);
-    end(lease);
+    lease_end(lease);
 }
