@@ -317,7 +317,7 @@ static void run_history(struct env *env, struct history *history, uint32_t seed)
     }
     for (int i = 0; i < PROCESSES; i++)
         relieve(&victims[i]);
-    WAIT(&env->fixture, are_gone(victims));
+    WAIT_FOR(&env->fixture.loop, are_gone(victims));
     for (int i = 0; i < PROCESSES; i++)
         proxy_close(&victims[i].proxy);
     (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);

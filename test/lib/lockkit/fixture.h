@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "lockkit.h"
+#include "wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,18 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define DEADLINE_MS 20000
-
-/* Turn the loop until `condition` holds; fail the test when it does not within the deadline. */
-#define WAIT(fixture, condition)                                                                   \
-    do {                                                                                           \
-        int64_t deadline_ms_ = clock_now_ms() + DEADLINE_MS;                                       \
-        while (!(condition)) {                                                                     \
-            assert_true(clock_now_ms() < deadline_ms_);                                            \
-            (void)uv_run(&(fixture)->loop, UV_RUN_ONCE);                                           \
-        }                                                                                          \
-    } while (0)
 
 struct fixture {
     uv_loop_t loop;
@@ -58,7 +47,7 @@ static inline void close_client(struct fixture *fixture, lk_client *client) {
     bool is_closed = false;
 
     lk_client_close(client, on_flag, &is_closed);
-    WAIT(fixture, is_closed);
+    WAIT_FOR(&fixture->loop, is_closed);
 }
 
 static inline lk_client *open_client(struct fixture *fixture, const char *url) {
@@ -124,7 +113,7 @@ static inline void start(struct caller *caller, lk_lock *lock, uint32_t wait_ms)
 static inline enum lk_status take(struct fixture *fixture, struct caller *caller, lk_lock *lock,
                                   uint32_t wait_ms) {
     start(caller, lock, wait_ms);
-    WAIT(fixture, caller->calls > 0);
+    WAIT_FOR(&fixture->loop, caller->calls > 0);
     assert_int_equal(caller->calls, 1);
     return caller->status;
 }
@@ -132,7 +121,7 @@ static inline enum lk_status take(struct fixture *fixture, struct caller *caller
 static inline enum lk_status give(struct fixture *fixture, struct caller *caller) {
     lk_release(caller->lease, on_caller_released, caller);
     assert_int_equal(caller->releases, 0);
-    WAIT(fixture, caller->releases > 0);
+    WAIT_FOR(&fixture->loop, caller->releases > 0);
     assert_int_equal(caller->releases, 1);
     return caller->release_status;
 }

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "pg.h"
+#include "wait.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -24,8 +25,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 20000
-#define PAIRS_MOST  32
+#define PAIRS_MOST 32
 
 enum proxy_mode {
     PROXY_PASS,
@@ -200,17 +200,6 @@ static inline void on_pool_closed(void *data) {
     fixture->pool = NULL;
 }
 
-/* Run the loop until `condition` holds. */
-#define WAIT_FOR(fixture, condition)                                                               \
-    do {                                                                                           \
-        int64_t give_up_ms = clock_now_ms() + PATIENCE_MS;                                         \
-        while (!(condition)) {                                                                     \
-            if (clock_now_ms() > give_up_ms)                                                       \
-                fail_msg("never happened: %s", #condition);                                        \
-            (void)uv_run(&(fixture)->loop, UV_RUN_ONCE);                                           \
-        }                                                                                          \
-    } while (0)
-
 static inline void open_pool(struct fixture *fixture, const char *conninfo, unsigned connections,
                              unsigned queue) {
     struct pg_pool_options options = {.conninfo = conninfo,
@@ -233,14 +222,14 @@ static inline struct pg_pool_stats pool_stats(const struct fixture *fixture) {
 static inline void open_ready_pool(struct fixture *fixture, const char *conninfo,
                                    unsigned connections, unsigned queue) {
     open_pool(fixture, conninfo, connections, queue);
-    WAIT_FOR(fixture, pool_stats(fixture).connections == connections);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == connections);
 }
 
 static inline void close_pool(struct fixture *fixture) {
     if (fixture->pool == NULL)
         return;
     pg_pool_close(fixture->pool, on_pool_closed, fixture);
-    WAIT_FOR(fixture, fixture->is_closed);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 /* As the administrator, at once: the first field of the answer. */
@@ -358,7 +347,7 @@ static inline enum pg_status run_sql(struct fixture *fixture, struct pg_query *q
     int ended;
 
     start_query(fixture, query, sql, PATIENCE_MS, &ended);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     return query->status;
 }
 
@@ -380,7 +369,7 @@ static inline void run_in_fiber(struct fixture *fixture, void (*body)(struct fix
     struct in_fiber run = {.body = body, .fixture = fixture};
 
     assert_int_equal(fiber_start(run_body, &run), 0);
-    WAIT_FOR(fixture, run.is_done);
+    WAIT_FOR(&fixture->loop, run.is_done);
 }
 
 /* In a fiber, on a held connection. */

@@ -48,7 +48,7 @@ static inline void start(struct answer *answer, int64_t within_ms, const char *w
 
 static inline void assert_answer(struct answer *answer, enum redis_status status,
                                  const char *text) {
-    WAIT_FOR(answer->times > 0);
+    WAIT_FOR(&loop, answer->times > 0);
     if (answer->status != status)
         fail_msg("status %d, not %d: %s", (int)answer->status, (int)status, answer->text);
     if (text)

@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "redis_internal.h"
+#include "wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,29 +17,11 @@
 #include <cmocka.h>
 
 static uv_loop_t loop;
-static uv_timer_t tick;
 static struct redis *redis;
 static struct redis_address server;
 static redisContext *admin; /* blocking */
 static bool is_closed;
 static char client_name[32];
-
-static inline void on_tick(uv_timer_t *timer) {
-    (void)timer;
-}
-
-/* Run the loop until it holds; at most 20 s. */
-#define WAIT_FOR(condition)                                                                        \
-    do {                                                                                           \
-        int64_t until = clock_now_ms() + 20000;                                                    \
-        assert_int_equal(uv_timer_start(&tick, on_tick, 5, 5), 0);                                 \
-        while (!(condition)) {                                                                     \
-            if (clock_now_ms() > until)                                                            \
-                fail_msg("%s:%d: never: %s", __FILE__, __LINE__, #condition);                      \
-            (void)uv_run(&loop, UV_RUN_ONCE);                                                      \
-        }                                                                                          \
-        assert_int_equal(uv_timer_stop(&tick), 0);                                                 \
-    } while (0)
 
 static inline const char *test_url(void) {
     const char *url = getenv("TEST_REDIS");
@@ -86,7 +69,7 @@ static inline int set_up(void **state) {
     (void)snprintf(client_name, sizeof client_name, "test-%ld", (long)getpid());
     redis = NULL;
     is_closed = false;
-    return uv_loop_init(&loop) || uv_timer_init(&loop, &tick);
+    return uv_loop_init(&loop);
 }
 
 static inline void on_closed(void *data) {
@@ -98,7 +81,7 @@ static inline void on_closed(void *data) {
 static inline void close_redis(void) {
     if (redis)
         redis_close(redis, on_closed, NULL);
-    WAIT_FOR(!redis || is_closed);
+    WAIT_FOR(&loop, !redis || is_closed);
     redis = NULL;
     is_closed = false;
 }
@@ -109,7 +92,6 @@ static inline int tear_down(void **state) {
         close_redis();
     redisFree(admin);
     redis_address_free(&server);
-    uv_close((uv_handle_t *)&tick, NULL);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&loop), 0);
     return 0;
@@ -123,7 +105,7 @@ static inline void open_redis_at(const char *url) {
 
 static inline void open_redis(void) {
     open_redis_at(test_url());
-    WAIT_FOR(redis->connection.is_up);
+    WAIT_FOR(&loop, redis->connection.is_up);
 }
 
 /* One side of a relayed connection. */

@@ -52,7 +52,7 @@ static void test_close_with_queries_in_flight_and_queued(void **state) {
     assert_true(sent_ended != 0 && queued_ended != 0);
     assert_int_equal(sent.status, PG_UNKNOWN);
     assert_int_equal(queued.status, PG_NOT_SENT);
-    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
+    WAIT_FOR(&fixture->loop, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
 }
 
 static void test_close_while_preparing(void **state) {
@@ -85,7 +85,7 @@ static void test_close_waits_for_held_connections(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     run_in_fiber(fixture, hold_while_closed);
-    WAIT_FOR(fixture, fixture->is_closed);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void hold_and_leave_open(struct fixture *fixture) {
@@ -102,7 +102,7 @@ static void test_close_while_rolling_back(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     run_in_fiber(fixture, hold_and_leave_open);
-    WAIT_FOR(fixture, fixture->is_closed);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void close_when_ended(struct fixture *fixture) {
@@ -121,7 +121,7 @@ static void test_close_by_a_fiber_whose_query_has_ended(void **state) {
 
     open_pool(fixture, fixture->conninfo, 1, 0);
     run_in_fiber(fixture, close_when_ended);
-    WAIT_FOR(fixture, fixture->is_closed);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void use_with_little_memory(void *arg) {
@@ -139,7 +139,7 @@ static void use_with_little_memory(void *arg) {
     }
     fixture->is_closed = false;
     start_statement(fixture, &query, PATIENCE_MS, &ended);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_true(query.status == PG_OK || query.status == PG_NOT_SENT);
     pg_query_clear(&query);
     close_pool(fixture);

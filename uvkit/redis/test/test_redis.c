@@ -28,7 +28,7 @@ static void test_arguments_may_hold_any_byte(void **state) {
     open_redis();
     answer.call.data = &answer;
     redis_call_start(redis, &answer.call, on_answer);
-    WAIT_FOR(answer.times > 0);
+    WAIT_FOR(&loop, answer.times > 0);
     assert_int_equal(answer.length, sizeof bytes - 1);
     assert_memory_equal(answer.text, bytes, sizeof bytes - 1);
 }
@@ -49,7 +49,7 @@ static void test_commands_are_answered_in_the_order_of_their_start(void **state)
         if (i % 100 == 99)
             (void)uv_run(&loop, UV_RUN_NOWAIT);
     }
-    WAIT_FOR(answers == 1000);
+    WAIT_FOR(&loop, answers == 1000);
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(many[i].nth, i + 1);
         assert_int_equal(atoi(many[i].text), i);
@@ -156,15 +156,15 @@ static void test_a_client_can_be_closed_in_a_callback(void **state) {
     (void)state;
     open_redis();
     start(&pending, 5000, "ECHO 1");
-    WAIT_FOR(pending.times == 1);
+    WAIT_FOR(&loop, pending.times == 1);
     memset(&closer, 0, sizeof closer);
     closer.call = (struct redis_call){.argc = 1, .argv = {"PING"}, .data = &closer};
     closer.call.deadline_ms = clock_now_ms() + 5000;
     redis_call_start(redis, &closer.call, on_answer_close);
     start(&pending, 5000, "BLPOP test:nothing 5");
-    WAIT_FOR(closer.times == 1);
+    WAIT_FOR(&loop, closer.times == 1);
     start(&after, 5000, "ECHO 1");
-    WAIT_FOR(is_closed);
+    WAIT_FOR(&loop, is_closed);
     assert_int_equal(pending.status, REDIS_IS_UNKNOWN);
     assert_int_equal(after.status, REDIS_IS_NOT_SENT);
     assert_string_equal(after.text, "closing");
@@ -197,7 +197,7 @@ static void test_a_fiber_waits_for_its_reply(void **state) {
     (void)state;
     open_redis();
     assert_int_equal(fiber_start(awaits, &waiting), 0);
-    WAIT_FOR(waiting.is_done);
+    WAIT_FOR(&loop, waiting.is_done);
     assert_int_equal(waiting.status[0], REDIS_IS_OK);
     assert_int_equal(waiting.status[1], REDIS_IS_REJECTED);
     assert_int_equal(waiting.status[2], REDIS_IS_NOT_SENT);

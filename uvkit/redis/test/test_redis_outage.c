@@ -10,7 +10,7 @@ static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
     relay_open(&relay);
     relay_listen(&relay);
     open_redis_at(relay.url);
-    WAIT_FOR(redis->connection.is_up);
+    WAIT_FOR(&loop, redis->connection.is_up);
     start(&cut, 10000, "BLPOP test:nothing 5");
     for (int i = 0; i < 5; i++)
         (void)uv_run(&loop, UV_RUN_NOWAIT);
@@ -51,7 +51,7 @@ static void test_a_server_that_never_greets_is_tried_again(void **state) {
     relay.is_silent = true;
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
     start(&answer, 10000, "ECHO me");
-    WAIT_FOR(relay.accepted >= 3);
+    WAIT_FOR(&loop, relay.accepted >= 3);
     assert_false(redis->connection.is_up);
     relay.is_silent = false;
     assert_answer(&answer, REDIS_IS_OK, "me");
@@ -66,7 +66,7 @@ static void test_a_server_that_falls_silent_is_connected_to_again(void **state) 
     relay_open(&relay);
     relay_listen(&relay);
     open_redis_at(relay.url);
-    WAIT_FOR(redis->connection.is_up);
+    WAIT_FOR(&loop, redis->connection.is_up);
     relay.is_silent = true;
     start(&lost, 50, "ECHO lost");
     start(&long_lost, 60000, "ECHO lost");
@@ -148,7 +148,7 @@ static void test_close_ends_every_command_once_at_every_stage(void **state) {
         start(&some[2], 5000, "ECHO 2");
         redis_close(redis, on_closed, NULL);
         assert_int_equal(some[1].times + some[2].times, 0);
-        WAIT_FOR(is_closed);
+        WAIT_FOR(&loop, is_closed);
         is_closed = false;
         for (int i = 0; i < 3; i++)
             assert_int_equal(some[i].times, 1);
