@@ -63,11 +63,11 @@ static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
                      LK_OK);
     start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
-    proxy_hold(&env->proxy, true, true);
-    proxy_cut_all(&env->proxy);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    fault_proxy_cut(env->proxy);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     assert_int_equal(waiter.calls, 0);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(counters(env->far).polls, 0);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
@@ -242,8 +242,8 @@ static void test_attempt_that_was_never_sent_is_no_round_trip(void **state) {
     struct caller caller;
     lk_client *client;
 
-    proxy_hold(&env->proxy, true, true); /* also what a connection begins with */
-    client = open_with(env, env->proxy.url, NULL);
+    fault_proxy_set(env->proxy, PROXY_HOLDS); /* also what a connection begins with */
+    client = open_with(env, env->proxy->url, NULL);
     assert_int_not_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), 20),
                          LK_OK);
     close_client(&env->fixture, client);

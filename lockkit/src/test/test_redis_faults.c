@@ -45,10 +45,10 @@ static void bring_script(struct env *env, lk_lock *lock) {
 static void start_and_lose_the_reply(struct env *env, struct caller *caller, lk_lock *lock,
                                      uint32_t wait_ms) {
     bring_script(env, lock);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(caller, lock, wait_ms);
     WAIT_FOR(&env->fixture.loop, exists(env));
-    proxy_cut_all(&env->proxy);
+    fault_proxy_cut(env->proxy);
 }
 
 static void test_holder_is_told_before_a_successor_is_granted(void **state) {
@@ -60,12 +60,12 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     assert_int_equal(lk_acquire(open_lock(&env->fixture, env->fixture.client, 400), LK_FOREVER,
                                 on_successor, env, NULL),
                      LK_OK);
-    proxy_hold(&env->proxy, true, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "successor"));
     assert_string_equal(env->trace, "suspect lost successor ");
     assert_int_equal(lk_lease_check(caller.lease, 0), LK_LOST);
     assert_int_equal(counters(env->far).lost, 1);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     assert_int_not_equal(give(&env->fixture, &caller), LK_OK);
 }
 
@@ -75,9 +75,9 @@ static void test_suspect_lease_is_held_again_after_a_renewal(void **state) {
 
     hold(env, &caller, env->far, 3000);
     lk_lease_on_state(caller.lease, on_state, env);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "suspect"));
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "held"));
     assert_string_equal(env->trace, "suspect held ");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
@@ -137,7 +137,7 @@ static void test_token_of_a_lost_reply_is_given_back(void **state) {
     start_and_lose_the_reply(env, &caller, lock, LK_TRY);
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(caller.status, LK_UNKNOWN);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, !exists(env));
 }
 
@@ -147,9 +147,9 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
     bring_script(env, lock);
-    proxy_hold(&env->proxy, true, false);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REQUESTS);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNKNOWN);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, ask(env, "GET %s:fence") == 2);
     WAIT_FOR(&env->fixture.loop, !exists(env));
 }
@@ -157,7 +157,7 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
 /* Acquire although the reply to the first attempt is lost. */
 static void take_doubtful(struct env *env, struct caller *caller, lk_lock *lock) {
     start_and_lose_the_reply(env, caller, lock, LK_FOREVER);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, caller->calls == 1);
     assert_int_equal(caller->status, LK_OK);
 }
@@ -185,13 +185,13 @@ static void test_repeated_releases_are_few(void **state) {
 
     assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
     take_doubtful(env, &caller, lock);
-    before = env->proxy.requests;
+    before = env->proxy->chunks;
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     /* Until the clean-up is over: as long as an abandoned lock stays. */
     assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
     lk_abandon(caller.lease);
     assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
-    assert_in_range(env->proxy.requests - before, 3, 20);
+    assert_in_range(env->proxy->chunks - before, 3, 20);
 }
 
 static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
@@ -211,11 +211,11 @@ static void test_late_grant_is_given_back(void **state) {
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
     bring_script(env, lock);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_TIMEOUT);
     assert_int_equal(caller.round_trips, 1);
     WAIT_FOR(&env->fixture.loop, exists(env));
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, !exists(env));
     assert_int_equal(caller.calls, 1);
     assert_int_equal(counters(env->far).late_grants + counters(env->far).unknown, 1);
@@ -267,7 +267,7 @@ static void test_renewal_under_way_does_not_outlive_the_release(void **state) {
     int64_t before, now;
 
     hold(env, &caller, env->far, 3000);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     now = ask(env, "PTTL %s");
     do {
         before = now;
@@ -276,7 +276,7 @@ static void test_renewal_under_way_does_not_outlive_the_release(void **state) {
     } while (now > 0 && now <= before);
     assert_true(now > before);
     lk_release(caller.lease, on_caller_released, &caller);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, caller.releases == 1 && !exists(env));
 }
 
@@ -307,9 +307,9 @@ static void test_lost_lease_stays_lost_and_is_renewed_no_more(void **state) {
 
     hold(env, &caller, env->far, 400);
     lk_lease_on_state(caller.lease, on_state, env);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, !exists(env));
     assert_int_equal(lk_lease_state(caller.lease), LK_LOST_STATE);
     assert_string_equal(strstr(env->trace, "lost"), "lost ");
@@ -321,11 +321,11 @@ static void test_unanswered_release_is_unknown_and_goes_on(void **state) {
     struct caller caller;
 
     hold(env, &caller, env->far, 60000);
-    proxy_hold(&env->proxy, true, false);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REQUESTS);
     assert_int_equal(give(&env->fixture, &caller), LK_UNKNOWN);
     assert_true(exists(env));
-    proxy_cut_all(&env->proxy);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_cut(env->proxy);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, !exists(env));
     assert_int_equal(caller.releases, 1);
 }
@@ -337,11 +337,11 @@ static void test_close_ends_although_the_server_is_silent(void **state) {
     lk_client *client;
     lk_lock *lock;
 
-    assert_int_equal(lk_client_open(&client, &env->fixture.loop, env->proxy.url, &options), LK_OK);
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, env->proxy->url, &options), LK_OK);
     lock = open_lock(&env->fixture, client, 60000);
     assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
     start(&waiter, lock, LK_FOREVER);
-    proxy_hold(&env->proxy, true, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
     close_client(&env->fixture, client);
     assert_int_equal(waiter.calls, 1);
     assert_int_equal(waiter.status, LK_CANCELED);

@@ -408,8 +408,6 @@ static void test_no_memory_at_any_allocation(void **state) {
     fault_each_allocation(call_once, *state);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_deadline_passed_before_the_start),

@@ -211,8 +211,6 @@ static void test_callback_of_an_answer_may_close(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_warm_opens_what_is_missing_up_to_the_most),

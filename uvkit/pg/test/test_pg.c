@@ -133,7 +133,7 @@ static void test_large_parameters_and_results_pass(void **state) {
     struct fixture *fixture = *state;
     struct pg_query query;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_pool(fixture, fixture->proxy_conninfo, 1, 0);
     memset(sql, 'x', sizeof(sql) - 1);
     memcpy(sql, "SELECT '", 8);
@@ -224,11 +224,11 @@ static void await_late_in_prepare(struct fixture *fixture) {
 static void test_query_late_in_prepare_is_not_sent(void **state) {
     struct fixture *fixture = *state;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     run_in_fiber(fixture, await_late_in_prepare);
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
     run_in_fiber(fixture, add_in_fiber);
 }
 
@@ -321,7 +321,6 @@ static void test_settings_of_a_connection(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_results_come_back_as_text_and_numbers),
         TEST(test_statement_is_prepared_once_per_connection),

@@ -20,8 +20,8 @@ static void test_close_while_connecting(void **state) {
     struct pg_query query;
     int ended;
 
-    proxy_listen(&fixture->proxy);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_listen(fixture->proxy);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     open_pool(fixture, fixture->proxy_conninfo, 2, 0);
     start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
     (void)uv_run(&fixture->loop, UV_RUN_ONCE);
@@ -150,7 +150,6 @@ static void test_each_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_close_before_the_loop_has_run),
         TEST(test_close_while_connecting),

@@ -43,11 +43,11 @@ static void test_cut_connection_leaves_its_query_unknown(void **state) {
     struct pg_query query;
     int ended;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
-    proxy_set(&fixture->proxy, PROXY_REFUSE);
+    fault_proxy_set(fixture->proxy, PROXY_REFUSES);
     WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_UNKNOWN);
     assert_true(strlen(query.message) > 0);
@@ -55,7 +55,7 @@ static void test_cut_connection_leaves_its_query_unknown(void **state) {
     WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_NOT_SENT);
     assert_ptr_equal(strstr(query.message, "no connection: "), query.message);
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
     expect_working(fixture);
 }
 
@@ -64,14 +64,14 @@ static void test_query_cut_in_prepare_is_sent_elsewhere(void **state) {
     struct pg_query query;
     int ended;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     start_statement(fixture, &query, PATIENCE_MS, &ended);
-    proxy_set(&fixture->proxy, PROXY_REFUSE);
+    fault_proxy_set(fixture->proxy, PROXY_REFUSES);
     WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == 0);
     assert_int_equal(ended, 0);
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
     WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
@@ -104,8 +104,8 @@ static void test_refused_login_is_told_at_the_deadline(void **state) {
 static void test_server_that_does_not_answer_is_told_at_the_deadline(void **state) {
     struct fixture *fixture = *state;
 
-    proxy_listen(&fixture->proxy);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_listen(fixture->proxy);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     open_pool(fixture, fixture->proxy_conninfo, 2, 0);
     expect_late(fixture, "did not let us in in time");
 }
@@ -118,7 +118,7 @@ static void test_server_that_comes_later_is_found(void **state) {
     open_pool(fixture, fixture->proxy_conninfo, 2, 0);
     expect_late(fixture, "refused");
     start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
@@ -131,7 +131,7 @@ static void test_second_host_is_tried(void **state) {
 
     (void)snprintf(conninfo, sizeof(conninfo),
                    "host='127.0.0.1,%s' port=%d,%s user='%s' password='%s' dbname='%s'",
-                   PQhost(fixture->admin), fixture->proxy.own_port, PQport(fixture->admin),
+                   PQhost(fixture->admin), fixture->proxy->port, PQport(fixture->admin),
                    PQuser(fixture->admin), PQpass(fixture->admin), PQdb(fixture->admin));
     open_ready_pool(fixture, conninfo, 3, 0);
     expect_working(fixture);
@@ -155,10 +155,10 @@ static void test_down_and_up_are_logged_once_and_without_the_password(void **sta
     unsigned downs, ups, passwords;
 
     assert_true(log >= 0 && saved >= 0);
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 3, 0);
     (void)dup2(log, STDERR_FILENO);
-    proxy_set(&fixture->proxy, PROXY_REFUSE);
+    fault_proxy_set(fixture->proxy, PROXY_REFUSES);
     for (int i = 0; i < 3; i++) {
         struct pg_query query;
         int ended;
@@ -166,7 +166,7 @@ static void test_down_and_up_are_logged_once_and_without_the_password(void **sta
         start_query(fixture, &query, "SELECT 1", 100, &ended);
         WAIT_FOR(&fixture->loop, ended != 0);
     }
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
     WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == 3);
     (void)dup2(saved, STDERR_FILENO);
     downs = count_in_log(log, "postgres is down");
@@ -224,18 +224,16 @@ static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void *
     char is_there[256];
     int ended;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
     (void)snprintf(is_there, sizeof(is_there),
                    "SELECT count(*) FROM pg_stat_activity WHERE pid = %d",
                    ask(fixture, "SELECT pid " POOL_BACKENDS));
-    proxy_set(&fixture->proxy, PROXY_STALL);
-    fixture->proxy.frozen = 1;
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_freeze(fixture->proxy);
     start_query(fixture, &query, "SELECT pg_sleep(1000)", 30, &ended);
-    WAIT_FOR(&fixture->loop, ended != 0 && fixture->proxy.dropped == 1);
+    WAIT_FOR(&fixture->loop, ended != 0 && fixture->proxy->cuts == 1);
     assert_int_equal(query.status, PG_UNKNOWN);
-    fixture->proxy.frozen = 0;
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
     WAIT_FOR(&fixture->loop, ask(fixture, is_there) == 0);
 }
 
@@ -292,7 +290,6 @@ static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_killed_idle_connections_are_not_handed_out),
         TEST(test_killed_busy_connection_leaves_its_query_unknown),

@@ -35,13 +35,12 @@ static void test_arguments_may_hold_any_byte(void **state) {
 
 static void test_commands_are_answered_in_the_order_of_their_start(void **state) {
     static struct answer many[1000];
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     char words[64];
 
     (void)state;
-    relay_open(&relay);
-    relay_listen(&relay);
-    open_redis_at(relay.url); /* the first ones wait for the connection */
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url); /* the first ones wait for the connection */
     answers = 0;
     for (int i = 0; i < 1000; i++) {
         (void)snprintf(words, sizeof words, "ECHO %d", i);
@@ -54,8 +53,8 @@ static void test_commands_are_answered_in_the_order_of_their_start(void **state)
         assert_int_equal(many[i].nth, i + 1);
         assert_int_equal(atoi(many[i].text), i);
     }
-    assert_int_equal(relay.accepted, 1);
-    relay_close(&relay);
+    assert_int_equal(proxy->clients, 1);
+    fault_proxy_close(proxy);
 }
 
 static void test_an_error_reply_is_a_rejection_with_its_text(void **state) {
@@ -118,7 +117,7 @@ static void test_the_database_of_the_url_is_selected(void **state) {
 }
 
 static void test_commands_beyond_the_bound_are_not_sent(void **state) {
-    struct redis_options options = {.url = test_url(), .pending = 2};
+    struct redis_options options = {.url = redis_url(), .pending = 2};
     struct answer first, second, third;
 
     (void)state;
@@ -204,7 +203,7 @@ static void test_a_fiber_waits_for_its_reply(void **state) {
     fiber_cleanup();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, redis_set_up, redis_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

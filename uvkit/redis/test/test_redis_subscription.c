@@ -49,7 +49,7 @@ static void listen_to(struct listener *listener, const char *name) {
 static int set_up_channels(void **state) {
     (void)snprintf(channel, sizeof channel, "test:channel:%ld", (long)getpid());
     (void)snprintf(other_channel, sizeof other_channel, "test:other:%ld", (long)getpid());
-    return set_up(state);
+    return redis_set_up(state);
 }
 
 /* How many connections the server passes it on to. */
@@ -131,21 +131,20 @@ static void test_a_broken_connection_is_subscribed_again_and_told(void **state) 
 
 static void test_one_that_left_while_down_is_not_subscribed_again(void **state) {
     struct listener a = {.begun = 0}, b = {.begun = 0};
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
 
     (void)state;
-    relay_open(&relay);
-    relay_listen(&relay);
-    open_redis_at(relay.url);
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url);
     listen_to(&a, channel);
     listen_to(&b, other_channel);
     WAIT_FOR(&loop, a.begun == 1 && b.begun == 1);
-    relay_cut(&relay);
+    fault_proxy_cut(proxy);
     WAIT_FOR(&loop, !redis->connection.is_up);
     redis_unsubscribe(redis, &a.subscription);
     WAIT_FOR(&loop, b.begun == 2 && subscribed() == 0);
     redis_unsubscribe(redis, &b.subscription);
-    relay_close(&relay);
+    fault_proxy_close(proxy);
 }
 
 static void on_answer(struct redis_call *call, const redisReply *reply) {
@@ -157,24 +156,23 @@ static void on_answer(struct redis_call *call, const redisReply *reply) {
 
 static void test_a_server_that_falls_silent_is_subscribed_to_again(void **state) {
     struct listener a = {.begun = 0};
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     bool is_answered = false;
     struct redis_call call = {.argc = 1, .argv = {"PING"}, .data = &is_answered};
 
     (void)state;
-    relay_open(&relay);
-    relay_listen(&relay);
-    open_redis_at(relay.url);
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url);
     listen_to(&a, channel);
     WAIT_FOR(&loop, a.begun == 1 && redis->connection.is_up);
-    relay.is_silent = true;
+    fault_proxy_set(proxy, PROXY_HOLDS);
     call.deadline_ms = clock_now_ms() + 60000;
     redis_call_start(redis, &call, on_answer);
     WAIT_FOR(&loop, is_answered);
-    relay.is_silent = false;
+    fault_proxy_set(proxy, PROXY_PASSES);
     WAIT_FOR(&loop, a.begun == 2);
     redis_unsubscribe(redis, &a.subscription);
-    relay_close(&relay);
+    fault_proxy_close(proxy);
 }
 
 static void test_subscribers_may_leave_in_a_callback(void **state) {
@@ -262,7 +260,7 @@ static void test_close_works_at_every_stage_of_a_subscription(void **state) {
     for (int stage = 0; stage < 40; stage++) {
         struct listener a = {.begun = 0}, b = {.begun = 0};
 
-        open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : test_url());
+        open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : redis_url());
         listen_to(&a, channel);
         for (int turn = 0; turn < stage; turn++)
             (void)uv_run(&loop, UV_RUN_NOWAIT);
@@ -274,7 +272,7 @@ static void test_close_works_at_every_stage_of_a_subscription(void **state) {
 }
 
 static void use_all(void *arg) {
-    struct redis_options options = {.url = test_url(), .name = client_name};
+    struct redis_options options = {.url = redis_url(), .name = client_name};
     struct listener a = {.subscription = {.channel = channel, .on_message = on_message}};
     int status = redis_open(&redis, &loop, &options);
 
@@ -297,7 +295,7 @@ static void test_a_failed_allocation_is_survived(void **state) {
     fault_each_allocation(use_all, NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_channels, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_channels, redis_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
