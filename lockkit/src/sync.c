@@ -118,42 +118,6 @@ static void run_loop(void *arg) {
     (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
 }
 
-static void on_unused_client_closed(void *data) {
-    (void)data;
-}
-
-/* Undo lk_client_open() before there is a thread. */
-static void drop_client(lk_sync *sync) {
-    lk_client_close(sync->client, on_unused_client_closed, NULL);
-    (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
-}
-
-static enum lk_status open_loop(lk_sync *sync, const char *url,
-                                const struct lk_client_options *options) {
-    enum lk_status status = LK_NOMEM;
-
-    if (uv_loop_init(&sync->loop) != 0)
-        return LK_NOMEM;
-    status = lk_client_open(&sync->client, &sync->loop, url, options);
-    if (status != LK_OK)
-        goto err_after_loop;
-    status = LK_NOMEM;
-    if (uv_async_init(&sync->loop, &sync->async, on_job) != 0)
-        goto err_after_client;
-    sync->async.data = sync;
-    if (uv_thread_create(&sync->thread, run_loop, sync) != 0)
-        goto err_after_async;
-    return LK_OK;
-
-err_after_async:
-    uv_close((uv_handle_t *)&sync->async, NULL);
-err_after_client:
-    drop_client(sync);
-err_after_loop:
-    (void)uv_loop_close(&sync->loop);
-    return status;
-}
-
 enum lk_status lk_sync_open(lk_sync **out, const char *url,
                             const struct lk_client_options *options) {
     lk_sync *sync = calloc(1, sizeof *sync);
@@ -167,12 +131,27 @@ enum lk_status lk_sync_open(lk_sync **out, const char *url,
         goto err_after_sync;
     if (uv_cond_init(&sync->is_done) != 0)
         goto err_after_mutex;
-    status = open_loop(sync, url, options);
-    if (status != LK_OK)
+    if (uv_loop_init(&sync->loop) != 0)
         goto err_after_cond;
+    status = lk_client_open(&sync->client, &sync->loop, url, options);
+    if (status != LK_OK)
+        goto err_after_loop;
+    status = LK_NOMEM;
+    if (uv_async_init(&sync->loop, &sync->async, on_job) != 0)
+        goto err_after_client;
+    sync->async.data = sync;
+    if (uv_thread_create(&sync->thread, run_loop, sync) != 0)
+        goto err_after_async;
     *out = sync;
     return LK_OK;
 
+err_after_async:
+    uv_close((uv_handle_t *)&sync->async, NULL);
+err_after_client: /* there is no thread yet: the loop is ours */
+    lk_client_close(sync->client, NULL, NULL);
+    (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
+err_after_loop:
+    (void)uv_loop_close(&sync->loop);
 err_after_cond:
     uv_cond_destroy(&sync->is_done);
 err_after_mutex:
