@@ -3,9 +3,9 @@
  *
  * A command is one script by EVALSHA. A server that does not know the script has done nothing, so
  * it is sent again in full. Nothing else is ever sent twice here. */
+#include "redis.h"
 #include "backend.h"
 #include "clock.h"
-#include "redis.h"
 #include "redis_scripts.h"
 
 #include <assert.h>
@@ -113,11 +113,11 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
         answer(sent->command, reply);
         return;
     case REDIS_IS_REJECTED:
-        if (strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0)
+        if (strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0) {
             issue(sent, true);
-        else
-            fail(sent->command, LK_UNAVAILABLE);
-        return;
+            return;
+        }
+        /* fall through */
     case REDIS_IS_NOT_SENT:
         fail(sent->command, LK_UNAVAILABLE);
         return;

@@ -12,24 +12,18 @@
 
 #define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
 
-static void count(struct lk_lease *lease, enum lk_status status) {
-    struct lk_counters *counters = &lease->client->counters;
-
-    counters->released += status == LK_OK;
-    counters->release_lost += status == LK_LOST;
-    counters->unknown += status == LK_UNKNOWN;
-}
-
 /* Tell the caller, once. Last line of what calls it. */
 static void report(struct lk_lease *lease, enum lk_status status) {
-    lk_release_cb cb = lease->on_released;
+    struct lk_counters *counters = &lease->client->counters;
 
     if (lease->is_answered)
         return;
     lease->is_answered = true;
-    count(lease, status);
-    if (cb)
-        cb(status, lease->release_data);
+    counters->released += status == LK_OK;
+    counters->release_lost += status == LK_LOST;
+    counters->unknown += status == LK_UNKNOWN;
+    if (lease->on_released)
+        lease->on_released(status, lease->release_data);
 }
 
 static bool is_final(const struct lk_lease *lease, enum lk_status status) {
