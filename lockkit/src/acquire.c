@@ -3,14 +3,14 @@
 
 #include <assert.h>
 
-/* The callback comes last: what it is given is the caller's, who may end it at once. */
+/* A lease that is given is the caller's, who may end it at once: not ours to touch any more. */
 static void tell_outcome(void *data) {
     struct lk_lease *lease = data;
     bool is_granted = lease->outcome == LK_OK;
 
     assert(lease->is_outcome_due);
-    if (is_granted)
-        lease->is_outcome_due = false;
+    assert(!is_granted || lease->phase == LEASE_HELD);
+    lease->is_outcome_due = !is_granted; /* keeps the request for the callback */
     lease->on_acquired(&lease->request, lease->outcome, is_granted ? lease : NULL,
                        lease->acquire_data);
     if (is_granted)

@@ -94,6 +94,7 @@ struct lk_lease {
     bool is_answered;  /* the release has been reported to the caller */
 
     TAILQ_ENTRY(lk_lease) entry;
+    max_align_t internal[]; /* the backend's parts of the two commands */
 };
 
 /* A fresh lease with a fresh owner token, QUEUED but in no queue. */
@@ -107,7 +108,7 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
                uint32_t reply_ms, void (*on_answer)(struct lk_command *command));
 
 /* Its answer is here: the caller of lease_run() says so first. */
-void lease_answered(struct lk_lease *lease, const struct lk_command *command);
+void lease_answered(struct lk_lease *lease, struct lk_command *command);
 
 /* Move to ENDED: there is nothing at the server any more, or nothing that we give back. */
 void lease_end(struct lk_lease *lease);
