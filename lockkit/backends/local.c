@@ -3,6 +3,7 @@
  * A command takes effect when it is started and is answered in the next turn of the loop. */
 #include "backend.h"
 
+#include <assert.h>
 #include <search.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static struct held *add(struct local *local, const char *name, const char *owner
     size_t size = strlen(name) + 1;
     struct held *held = malloc(sizeof *held + size);
 
+    assert(strlen(owner) == OWNER_SIZE - 1);
     if (!held)
         return NULL;
     memcpy(held->name_copy, name, size);
@@ -117,6 +119,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     struct local *local = (struct local *)backend;
     struct answer *answer = command->internal;
 
+    assert(command->on_answer && (command->owner || command->verb == LK_INSPECT));
     command->holder = (struct lk_holder){.remaining_ms = -1};
     command->status = execute(local, command);
     answer->command = command;
@@ -155,6 +158,7 @@ static void on_closed(uv_handle_t *handle) {
 static void close_local(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct local *local = (struct local *)backend;
 
+    assert(STAILQ_EMPTY(&local->answers));
     local->on_closed = cb;
     local->data = data;
     uv_close((uv_handle_t *)&local->idle, on_closed);

@@ -61,20 +61,18 @@ static void parse_held(char *held, struct lk_holder *holder) {
     holder->label = label;
 }
 
-static void answer_inspection(struct lk_command *command, const redisReply *reply) {
-    char held[HELD_SIZE];
-
-    command->holder.owner = NULL;
-    if (reply->elements == 3 && reply->element[1]->type == REDIS_REPLY_STRING) {
-        (void)snprintf(held, sizeof held, "%s", reply->element[1]->str);
-        parse_held(held, &command->holder);
-        command->holder.remaining_ms = integer_at(reply, 2);
-    }
-    command->on_answer(command);
+/* The strings of the holder are in `held`. */
+static void take_holder(struct lk_command *command, const redisReply *reply, char held[HELD_SIZE]) {
+    if (reply->elements != 3 || reply->element[1]->type != REDIS_REPLY_STRING)
+        return;
+    (void)snprintf(held, HELD_SIZE, "%s", reply->element[1]->str);
+    parse_held(held, &command->holder);
+    command->holder.remaining_ms = integer_at(reply, 2);
 }
 
 static void answer(struct lk_command *command, const redisReply *reply) {
     bool is_ok = integer_at(reply, 0) == 1;
+    char held[HELD_SIZE]; /* until the command's on_answer() has returned */
 
     command->status = LK_OK;
     switch (command->verb) {
@@ -92,8 +90,8 @@ static void answer(struct lk_command *command, const redisReply *reply) {
             command->heard_by = (unsigned)integer_at(reply, 1);
         break;
     case LK_INSPECT:
-        answer_inspection(command, reply);
-        return;
+        take_holder(command, reply, held);
+        break;
     }
     command->on_answer(command);
 }
@@ -108,6 +106,7 @@ static void issue(struct sent *sent, bool is_whole);
 static void on_reply(struct redis_call *call, const redisReply *reply) {
     struct sent *sent = call->data;
 
+    assert(call == &sent->call && sent == sent->command->internal);
     switch (call->status) {
     case REDIS_IS_OK:
         answer(sent->command, reply);
@@ -151,6 +150,8 @@ static void issue(struct sent *sent, bool is_whole) {
 static void run(struct lk_backend *backend, struct lk_command *command) {
     struct sent *sent = command->internal;
 
+    assert(command->on_answer && (command->owner || command->verb == LK_INSPECT));
+    assert(strlen(command->name) <= NAME_MAX_BYTES); /* KEY_SIZE has room for it */
     command->holder = (struct lk_holder){.remaining_ms = -1};
     sent->command = command;
     sent->server = (struct server *)backend;
@@ -186,9 +187,7 @@ static struct lk_watch *watch(struct lk_backend *backend, const char *name, lk_e
 }
 
 static void unwatch(struct lk_backend *backend, struct lk_watch *watch) {
-    struct server *server = (struct server *)backend;
-
-    redis_unsubscribe(server->redis, &watch->subscription);
+    redis_unsubscribe(((struct server *)backend)->redis, &watch->subscription);
     free(watch);
 }
 

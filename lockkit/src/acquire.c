@@ -45,6 +45,7 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     queue_leave(lease->queue, &lease->waiter);
     count(&lease->client->counters, status);
     set_outcome(lease, status);
+    /* An attempt that is under way may still be granted, and the answer says what to give back. */
     if (lease->phase == LEASE_TRYING && lease->in_flight > 0) {
         lease->round_trips += lease->command.round_trips;
         lease_move(lease, LEASE_ORPHANED);
@@ -72,8 +73,7 @@ static bool is_still_valid(struct lk_lease *lease) {
 }
 
 static void orphan_answered(struct lk_lease *lease, enum lk_status status) {
-    if (status == LK_OK)
-        lease->client->counters.late_grants++;
+    lease->client->counters.late_grants += status == LK_OK;
     if (status == LK_OK || lease->is_doubtful)
         lease_release(lease);
     else
@@ -94,6 +94,8 @@ static void on_attempt_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
     enum lk_status status = command->status;
 
+    assert(lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED);
+    assert(status != LK_LOST && status != LK_INVALID);
     lease_answered(lease, command);
     lease->fence = command->holder.fence;
     if (lease->phase == LEASE_TRYING)
@@ -112,18 +114,17 @@ static void on_attempt_answered(struct lk_command *command) {
         refused(lease, status, status == LK_BUSY ? command->holder.remaining_ms : -1);
 }
 
-static void attempt(void *data, enum queue_reason reason) {
+static void attempt(void *data) {
     struct lk_lease *lease = data;
     struct lk_client *client = lease->client;
     uint32_t reply_ms = client->reply_ms;
 
+    assert(!lease->is_outcome_due && lease->in_flight == 0);
     /* An answer after the TTL would be worth nothing. */
     if (lease->policy.has_ttl && lease->policy.ttl_ms < reply_ms)
         reply_ms = lease->policy.ttl_ms;
-    client->counters.polls += reason == QUEUE_POLL;
-    client->counters.wakeups += reason == QUEUE_EVENT;
     lease_move(lease, LEASE_TRYING);
-    lease->sent_ns = client_now_ns(client);
+    lease->sent_ns = client_now_ns(client); /* before it is sent: from here the validity counts */
     lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
 }
 

@@ -67,7 +67,7 @@ static void on_idle(uv_idle_t *idle) {
 }
 
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task) {
-    assert(!client->is_torn_down);
+    assert(client->tearing_down == 0 && task->run);
     TAILQ_INSERT_TAIL(tasks, task, entry);
     (void)uv_idle_start(&client->idle, on_idle);
 }
@@ -146,35 +146,31 @@ err_after_client:
     return status;
 }
 
-static void part_torn_down(struct lk_client *client) {
+static void part_torn_down(void *data) {
+    struct lk_client *client = data;
     lk_close_cb cb = client->on_closed;
-    void *data = client->close_data;
+    void *cb_data = client->close_data;
 
     assert(client->tearing_down > 0);
     if (--client->tearing_down > 0)
         return;
     free(client);
     if (cb)
-        cb(data);
+        cb(cb_data);
 }
 
 static void on_idle_closed(uv_handle_t *handle) {
     part_torn_down(handle->data);
 }
 
-static void on_backend_closed(void *data) {
-    part_torn_down(data);
-}
-
 void client_maybe_closed(struct lk_client *client) {
-    if (!client->is_closing || client->is_torn_down || client->parts > 0)
+    if (!client->is_closing || client->tearing_down > 0 || client->parts > 0)
         return;
     assert(!client->queues && TAILQ_EMPTY(&client->leases) && TAILQ_EMPTY(&client->locks));
     assert(TAILQ_EMPTY(&client->attempts) && TAILQ_EMPTY(&client->outcomes));
-    client->is_torn_down = true;
     client->tearing_down = 2;
     uv_close((uv_handle_t *)&client->idle, on_idle_closed);
-    client->backend->ops->close(client->backend, on_backend_closed, client);
+    client->backend->ops->close(client->backend, part_torn_down, client);
 }
 
 void client_part_gone(struct lk_client *client) {

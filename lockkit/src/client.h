@@ -6,10 +6,6 @@
 
 #include <sys/queue.h>
 
-TAILQ_HEAD(lease_list, lk_lease);
-TAILQ_HEAD(queue_list, lk_queue);
-TAILQ_HEAD(lock_list, lk_lock);
-
 /* What a part of the client has to do in the next turn of the loop, and not inside the call that
  * made it due. A member of that part, which stays until `run` has been called, once. */
 struct client_task {
@@ -35,12 +31,12 @@ struct lk_client {
     struct task_list attempts, outcomes;
 
     void *queues; /* tree of struct lk_queue, by name */
-    struct queue_list idle_queues;
-    struct lock_list locks;
-    struct lease_list leases;
+    TAILQ_HEAD(, lk_queue) idle_queues;
+    TAILQ_HEAD(, lk_lock) locks;
+    TAILQ_HEAD(, lk_lease) leases;
     unsigned parts; /* leases, queues and inspections that still exist */
-    bool is_closing, is_torn_down;
-    unsigned tearing_down; /* backend and idle handle not yet closed */
+    bool is_closing;
+    unsigned tearing_down; /* when no part is left: backend and idle handle not yet closed */
     lk_close_cb on_closed;
     void *close_data;
 };

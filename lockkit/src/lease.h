@@ -60,8 +60,7 @@ struct lk_lease {
     struct lk_policy policy;
     enum lease_phase phase;
     char owner[OWNER_SIZE];
-    /* By phase: the end of the wait; renewal, SUSPECT or LOST, whichever is next; the next release.
-     */
+    /* By phase: the end of the wait; the next of renewal, SUSPECT and LOST; the next release. */
     uv_timer_t timer;
     struct lk_command command; /* acquire, and later release */
     struct lk_command renewal;

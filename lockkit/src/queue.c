@@ -44,6 +44,7 @@ struct lk_queue *queue_ref(struct lk_client *client, const char *name) {
     struct lk_queue **found = tfind(&name, &client->queues, compare);
     struct lk_queue *queue = found ? *found : queue_new(client, name);
 
+    /* A new one is idle for this moment, so that both ways here are one. */
     if (queue && queue->refs++ == 0) {
         TAILQ_REMOVE(&client->idle_queues, queue, entry);
         (void)uv_timer_stop(&queue->poll);
@@ -87,14 +88,17 @@ void queue_unref(struct lk_queue *queue) {
 
 static void on_due(void *data) {
     struct lk_queue *queue = data;
+    struct lk_counters *counters = &queue->client->counters;
     struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
 
     assert(queue->is_due);
     queue->is_due = false;
     if (head && !queue->is_trying) {
+        counters->polls += queue->reason == QUEUE_POLL;
+        counters->wakeups += queue->reason == QUEUE_EVENT;
         queue->is_trying = true;
         (void)uv_timer_stop(&queue->poll);
-        head->attempt(head->data, queue->reason);
+        head->attempt(head->data);
     }
     queue_unref(queue);
 }
@@ -146,6 +150,7 @@ static void wake(struct lk_queue *queue) {
 void queue_given_back(struct lk_queue *queue, unsigned heard_by) {
     unsigned by_us = queue->watch != NULL;
 
+    assert(queue->refs > 0);
     if (heard_by > by_us && queue->in_row >= queue->in_row_most) {
         queue->in_row = 0;
         if (queue->in_row_most < ROW_LIMIT)
@@ -153,16 +158,6 @@ void queue_given_back(struct lk_queue *queue, unsigned heard_by) {
         queue->stand_back_until_ms = uv_now(queue->client->loop) + STAND_BACK_MS;
     }
     wake(queue);
-}
-
-/* By the fencing tokens, as each grant has the next one. */
-static void count_grant(struct lk_queue *queue, uint64_t fence) {
-    if (fence != queue->last_fence + 1) {
-        queue->in_row = 0;
-        queue->in_row_most = ROW_MOST;
-    }
-    queue->in_row++;
-    queue->last_fence = fence;
 }
 
 static void on_event(void *data, const char *owner) {
@@ -175,21 +170,17 @@ static void on_event(void *data, const char *owner) {
     wake(queue);
 }
 
-static void watch(struct lk_queue *queue) {
-    struct lk_backend *backend = queue->client->backend;
-
-    /* Without memory for it the poll goes on alone, and the next refusal tries again. */
-    if (!queue->watch && backend->ops->watch)
-        queue->watch = backend->ops->watch(backend, queue->name, on_event, queue);
-}
-
 static void wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
     const struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
     uint64_t wait_ms = client_jitter_ms(queue->client, head->poll_ms);
+    struct lk_backend *backend = queue->client->backend;
 
+    assert(!queue->is_trying);
     if (remaining_ms >= 0 && (uint64_t)remaining_ms + 1 < wait_ms)
         wait_ms = (uint64_t)remaining_ms + 1;
-    watch(queue);
+    /* Without memory for it the poll goes on alone, and the next refusal tries again. */
+    if (!queue->watch && backend->ops->watch)
+        queue->watch = backend->ops->watch(backend, queue->name, on_event, queue);
     if (queue->is_woken)
         set_due(queue, QUEUE_EVENT);
     queue->is_woken = false;
@@ -237,7 +228,13 @@ void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter, uint64_t
     assert(TAILQ_FIRST(&queue->waiters) == waiter && queue->is_trying);
     queue->is_trying = false;
     queue->is_woken = false;
-    count_grant(queue, fence);
+    /* Each grant has the next token: one between was somebody else's. */
+    if (fence != queue->last_fence + 1) {
+        queue->in_row = 0;
+        queue->in_row_most = ROW_MOST;
+    }
+    queue->in_row++;
+    queue->last_fence = fence;
     if (take_out(queue, waiter))
         wait_for_event(queue, -1);
 }

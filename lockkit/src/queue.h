@@ -24,7 +24,7 @@ struct queue_waiter {
     uint64_t until_ms; /* when it gives up, by uv_now(); UINT64_MAX: never */
     /* It is the head and should ask the server now. What comes of it is told later, not inside the
      * call: queue_granted(), queue_refused(), or queue_leave(). */
-    void (*attempt)(void *data, enum queue_reason reason);
+    void (*attempt)(void *data);
     void *data;
     TAILQ_ENTRY(queue_waiter) entry;
 };

@@ -2,6 +2,7 @@
  * it and wait for. A job lives on the stack of the thread that waits. */
 #include "lockkit.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -37,9 +38,10 @@ static void finish(struct job *job, enum lk_status status) {
     lk_sync *sync = job->sync;
 
     uv_mutex_lock(&sync->mutex);
+    assert(!job->is_done);
     job->status = status;
     job->is_done = true;
-    uv_cond_broadcast(&sync->is_done);
+    uv_cond_broadcast(&sync->is_done); /* of any job: each who waits looks at its own */
     uv_mutex_unlock(&sync->mutex);
 }
 
@@ -58,6 +60,7 @@ static void on_job(uv_async_t *async) {
     lk_sync *sync = async->data;
     struct job *job;
 
+    /* All: sends of the async that come close together may arrive as one. */
     while ((job = next_job(sync)))
         job->start(job);
 }
@@ -166,6 +169,7 @@ void lk_sync_close(lk_sync *sync) {
 
     (void)run(&job);
     (void)uv_thread_join(&sync->thread);
+    assert(STAILQ_EMPTY(&sync->jobs));
     (void)uv_loop_close(&sync->loop);
     uv_cond_destroy(&sync->is_done);
     uv_mutex_destroy(&sync->mutex);
