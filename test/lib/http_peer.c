@@ -24,10 +24,6 @@ static void check(int64_t deadline_ms, const char *what) {
         fail_msg("waited too long for %s", what);
 }
 
-void http_peer_wait(uv_loop_t *loop, bool (*is_true)(void *arg), void *arg) {
-    WAIT_FOR(loop, is_true(arg));
-}
-
 /* Running the loop meanwhile: with a full backlog nobody is taken before the server accepts. */
 static void wait_until_connected(const struct http_peer *peer) {
     struct pollfd writable = {.fd = peer->fd, .events = POLLOUT};
