@@ -1,4 +1,10 @@
-/* Acquiring: queue, attempt, and what each answer means for the caller. */
+/* Acquiring: queue, attempt, and what each answer means for the caller.
+ *
+ * Happy path: the lease joins the queue, becomes its head, attempts and is granted; its callback
+ * runs in the next turn of the loop. A refused one stays the head and attempts again. One that was
+ * not answered does the same, but is doubtful from then on: when its wait ends it is released, as
+ * it may own the lock. When the wait ends during an attempt, the lease is an orphan, and what the
+ * attempt still gets is given back. */
 #include "lease.h"
 
 #include <assert.h>

@@ -9,8 +9,11 @@
 /* Run `loop` until `condition` holds. Needs no handle on the loop: it looks at the condition again
  * after each event, and otherwise every millisecond. */
 #define WAIT_FOR(loop, condition)                                                                  \
-    for (int64_t give_up_ms_ = wait_deadline_ms(); !(condition);)                                  \
-    wait_turn((loop), give_up_ms_, #condition, __FILE__, __LINE__)
+    do {                                                                                           \
+        int64_t give_up_ms_ = wait_deadline_ms();                                                  \
+        while (!(condition))                                                                       \
+            wait_turn((loop), give_up_ms_, #condition, __FILE__, __LINE__);                        \
+    } while (0)
 
 int64_t wait_deadline_ms(void);
 /* One turn of a WAIT_FOR(): fails the test at `file`:`line` when the deadline has passed. */

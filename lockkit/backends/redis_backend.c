@@ -3,9 +3,9 @@
  *
  * A command is one script by EVALSHA. A server that does not know the script has done nothing, so
  * it is sent again in full. Nothing else is ever sent twice here. */
-#include "redis.h"
 #include "backend.h"
 #include "clock.h"
+#include "redis.h"
 #include "redis_scripts.h"
 
 #include <assert.h>
@@ -105,25 +105,17 @@ static void issue(struct sent *sent, bool is_whole);
 
 static void on_reply(struct redis_call *call, const redisReply *reply) {
     struct sent *sent = call->data;
+    bool is_rejected = call->status == REDIS_IS_REJECTED;
 
     assert(call == &sent->call && sent == sent->command->internal);
-    switch (call->status) {
-    case REDIS_IS_OK:
+    if (call->status == REDIS_IS_OK)
         answer(sent->command, reply);
-        return;
-    case REDIS_IS_REJECTED:
-        if (strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0) {
-            issue(sent, true);
-            return;
-        }
-        /* fall through */
-    case REDIS_IS_NOT_SENT:
+    else if (is_rejected && strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0)
+        issue(sent, true);
+    else if (is_rejected || call->status == REDIS_IS_NOT_SENT) /* it has not taken effect */
         fail(sent->command, LK_UNAVAILABLE);
-        return;
-    case REDIS_IS_UNKNOWN:
+    else
         fail(sent->command, LK_UNKNOWN);
-        return;
-    }
 }
 
 /* By digest, or with the script's whole text. */
