@@ -20,15 +20,12 @@ struct server {
     struct lk_backend base;
     struct redis *redis;
     const char *label;
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* A command's part of ours. */
 struct sent {
     struct lk_command *command;
     struct server *server;
-    int64_t deadline_ms;
     struct redis_call call;
 };
 
@@ -133,7 +130,7 @@ static void issue(struct sent *sent, bool is_whole) {
         .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2", lock,
                  fence, command->owner ? command->owner : "", ttl, sent->server->label, channel},
         .sends = &command->round_trips,
-        .deadline_ms = sent->deadline_ms,
+        .deadline_ms = sent->call.deadline_ms, /* the same when it is sent in full */
         .data = sent,
     };
     redis_call_start(sent->server->redis, &sent->call, on_reply);
@@ -147,7 +144,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     command->holder = (struct lk_holder){.remaining_ms = -1};
     sent->command = command;
     sent->server = (struct server *)backend;
-    sent->deadline_ms = clock_now_ms() + command->reply_ms;
+    sent->call.deadline_ms = clock_now_ms() + command->reply_ms;
     issue(sent, false);
 }
 
@@ -202,21 +199,12 @@ static enum lk_status open_redis(struct lk_backend **backend,
     return LK_OK;
 }
 
-static void on_redis_closed(void *data) {
-    struct server *server = data;
-    lk_close_cb cb = server->on_closed;
-    void *cb_data = server->data;
-
-    free(server);
-    cb(cb_data);
-}
-
 static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct server *server = (struct server *)backend;
+    struct redis *redis = server->redis;
 
-    server->on_closed = cb;
-    server->data = data;
-    redis_close(server->redis, on_redis_closed, server);
+    free(server); /* what is left of the client asks for none of its parts */
+    redis_close(redis, cb, data);
 }
 
 const struct lk_backend_ops backend_redis = {

@@ -136,6 +136,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     status = ops->open(&client->backend, &config);
     if (status != LK_OK)
         goto err_after_client;
+    assert(client->backend->ops == ops);
     (void)uv_idle_init(loop, &client->idle);
     client->idle.data = client;
     *out = client;

@@ -25,6 +25,7 @@ static int make_owner(char owner[OWNER_SIZE]) {
 static void adopt(struct lk_lease *lease, struct lk_lock *lock) {
     struct lk_client *client = lock->queue->client;
 
+    assert(lock->policy.suspect_ms < lock->policy.ttl_ms && lock->policy.poll_ms > 0);
     lease->client = client;
     lease->queue = lock->queue;
     lease->queue->refs++;

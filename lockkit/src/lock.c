@@ -1,6 +1,7 @@
 /* A lock: a name and a policy; and who holds it. */
 #include "lease.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ static void on_inspect_answered(struct lk_command *command) {
     const struct lk_holder *holder =
         command->status == LK_OK && command->holder.owner ? &command->holder : NULL;
 
+    assert(command == &inspection->command && command->verb == LK_INSPECT);
     inspection->on_inspected(command->status, holder, queue->length, inspection->data);
     client_part_gone(queue->client);
     queue_unref(queue);

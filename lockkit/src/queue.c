@@ -22,6 +22,7 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name) {
     size_t size = strlen(name) + 1;
     struct lk_queue *queue = calloc(1, sizeof *queue + size);
 
+    assert(size > 1 && size <= NAME_MAX_BYTES + 1);
     if (!queue)
         return NULL;
     memcpy(queue->name_copy, name, size);

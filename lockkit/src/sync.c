@@ -101,6 +101,7 @@ static void on_released(enum lk_status status, void *data) {
 }
 
 static void start_release(struct job *job) {
+    assert(job->lease);
     lk_release(job->lease, on_released, job);
 }
 
