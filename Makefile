@@ -38,8 +38,10 @@ SEES_uvkit/http_client := uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/http_server uvkit/settings uvkit
-SEES_lockkit/src := lockkit/include uvkit/redis uvkit
-SEES_lockkit/example := $(SEES_lockkit/src)
+LOCKKIT := lockkit/src lockkit/backends
+SEES_lockkit/backends := lockkit/include uvkit/redis uvkit
+SEES_lockkit/src := lockkit/backends $(SEES_lockkit/backends)
+SEES_lockkit/example := lockkit/include
 SEES_order-svc := $(UVKIT)
 SEES_inventory-svc/strategies :=
 SEES_inventory-svc/sql := inventory-svc/strategies uvkit/pg uvkit
@@ -75,7 +77,9 @@ sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(fil
 includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room))
 
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
-archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,lockkit/src,$1)) $(B)/llhttp.a
+# What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
+# own only those below it.
+archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT),$(firstword $1)),,$(LOCKKIT)),$1)) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c))
@@ -90,7 +94,7 @@ all: $(PROGRAMS) ## build the programs
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
-$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example))
+$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example) uvkit/redis uvkit)
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)

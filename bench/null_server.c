@@ -3,7 +3,6 @@
  *     null_server [--port 8099]       POST /orders and GET / on 127.0.0.1 */
 #include "http_server.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,6 @@ int main(int argc, char **argv) {
     struct http_server *server;
     int err = http_server_open(&server, loop, &options);
 
-    (void)signal(SIGPIPE, SIG_IGN);
     if (err == 0)
         err = http_server_listen(server, "127.0.0.1", port);
     if (err != 0) {

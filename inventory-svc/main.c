@@ -52,10 +52,10 @@ static struct {
 static int is_ready(void *data, char *why, size_t size) {
     struct redis_call ping = {
         .argc = 1, .argv = {"PING"}, .deadline_ms = clock_now_ms() + READY_MS};
-    char message[MESSAGE_BYTES], pong[16];
+    char message[MESSAGE_BYTES];
     bool has_db = product_sql_ping(program.inventory.store.pool, clock_now_ms() + READY_MS,
                                    message) == OUTCOME_OK;
-    bool has_redis = redis_call_await(program.redis, &ping, pong, sizeof pong, NULL) == REDIS_IS_OK;
+    bool has_redis = redis_call_await(program.redis, &ping) == REDIS_IS_OK;
 
     (void)data;
     if (has_db && has_redis)

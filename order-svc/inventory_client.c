@@ -225,7 +225,7 @@ static void call_until_sent(struct inventory *inventory, struct http_call *call,
     while (!inventory->is_closing &&
            (instance = choose(inventory, tried, clock_now_ms())) != NULL) {
         tried |= UINT64_C(1) << (instance - inventory->instances);
-        (void)http_client_await(instance->client, call);
+        (void)http_call_await(instance->client, call);
         note_outcome(instance, call);
         take_answer(call, answer);
         http_call_done(call);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/queue.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -14,8 +15,14 @@
 #define HAS_ASAN 1
 #endif
 #endif
+/* Tell AddressSanitizer that the stack is about to change, and that it has. */
 #ifdef HAS_ASAN
 #include <sanitizer/common_interface_defs.h>
+#define BEFORE_SWITCH __sanitizer_start_switch_fiber
+#define AFTER_SWITCH  __sanitizer_finish_switch_fiber
+#else
+#define BEFORE_SWITCH(own_save, bottom, size)         ((void)0)
+#define AFTER_SWITCH(own_saved, old_bottom, old_size) ((void)0)
 #endif
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
@@ -31,9 +38,9 @@
  * hits the guard page, and a fiber costs one mapping and no malloc. */
 struct fiber {
     ucontext_t context;
-    ucontext_t resumer;   /* where to go back to at a wait or at the end */
-    struct fiber *outer;  /* the fiber that resumed this one, or NULL for the loop */
-    struct fiber *pooled; /* next in the pool */
+    ucontext_t resumer;       /* where to go back to at a wait or at the end */
+    struct fiber *outer;      /* the fiber that resumed this one, or NULL for the loop */
+    SLIST_ENTRY(fiber) entry; /* in the pool */
     fiber_fn fn;
     void *arg;
     bool is_finished;
@@ -49,7 +56,7 @@ struct fiber {
 
 static struct {
     struct fiber *current;
-    struct fiber *pool;
+    SLIST_HEAD(, fiber) pool;
     unsigned pooled;
     unsigned alive;
 } fibers;
@@ -91,11 +98,12 @@ static void unmap_fiber(struct fiber *fiber) {
 }
 
 static struct fiber *take_fiber(void) {
-    struct fiber *fiber = fibers.pool;
+    struct fiber *fiber = SLIST_FIRST(&fibers.pool);
 
     if (fiber == NULL)
         return map_fiber();
-    fibers.pool = fiber->pooled;
+    assert(fibers.pooled > 0);
+    SLIST_REMOVE_HEAD(&fibers.pool, entry);
     fibers.pooled--;
     return fiber;
 }
@@ -105,38 +113,17 @@ static void give_back_fiber(struct fiber *fiber) {
         unmap_fiber(fiber);
         return;
     }
-    fiber->pooled = fibers.pool;
-    fibers.pool = fiber;
+    SLIST_INSERT_HEAD(&fibers.pool, fiber, entry);
     fibers.pooled++;
 }
 
-/* Tell AddressSanitizer that the stack is about to change, and that it has. */
-static void before_switch(void **own_save, const void *bottom, size_t size) {
-#ifdef HAS_ASAN
-    __sanitizer_start_switch_fiber(own_save, bottom, size);
-#else
-    (void)own_save;
-    (void)bottom;
-    (void)size;
-#endif
-}
-
-static void after_switch(void *own_saved, const void **old_bottom, size_t *old_size) {
-#ifdef HAS_ASAN
-    __sanitizer_finish_switch_fiber(own_saved, old_bottom, old_size);
-#else
-    (void)own_saved;
-    (void)old_bottom;
-    (void)old_size;
-#endif
-}
-
 static void resume(struct fiber *fiber) {
+    assert(!fiber->is_finished && fiber != fibers.current);
     fiber->outer = fibers.current;
     fibers.current = fiber;
-    before_switch(&fiber->asan_resumer, stack_bottom(fiber), stack_bytes());
+    BEFORE_SWITCH(&fiber->asan_resumer, stack_bottom(fiber), stack_bytes());
     (void)swapcontext(&fiber->resumer, &fiber->context);
-    after_switch(fiber->asan_resumer, NULL, NULL);
+    AFTER_SWITCH(fiber->asan_resumer, NULL, NULL);
     fibers.current = fiber->outer;
     if (fiber->is_finished) {
         fibers.alive--;
@@ -145,9 +132,9 @@ static void resume(struct fiber *fiber) {
 }
 
 static void suspend(struct fiber *self) {
-    before_switch(&self->asan_own, self->resumer_stack, self->resumer_stack_size);
+    BEFORE_SWITCH(&self->asan_own, self->resumer_stack, self->resumer_stack_size);
     (void)swapcontext(&self->context, &self->resumer);
-    after_switch(self->asan_own, &self->resumer_stack, &self->resumer_stack_size);
+    AFTER_SWITCH(self->asan_own, &self->resumer_stack, &self->resumer_stack_size);
 }
 
 /* The first frame of every fiber. It learns which fiber it is from `fibers.current`, because
@@ -155,10 +142,10 @@ static void suspend(struct fiber *self) {
 static void fiber_main(void) {
     struct fiber *self = fibers.current;
 
-    after_switch(NULL, &self->resumer_stack, &self->resumer_stack_size);
+    AFTER_SWITCH(NULL, &self->resumer_stack, &self->resumer_stack_size);
     self->fn(self->arg);
     self->is_finished = true;
-    before_switch(NULL, self->resumer_stack, self->resumer_stack_size); /* NULL: fake stack freed */
+    BEFORE_SWITCH(NULL, self->resumer_stack, self->resumer_stack_size); /* NULL: fake stack freed */
     (void)setcontext(&self->resumer);
 }
 
@@ -185,19 +172,10 @@ int fiber_start(fiber_fn fn, void *arg) {
     return 0;
 }
 
-unsigned fiber_alive(void) {
-    return fibers.alive;
-}
-
 void fiber_cleanup(void) {
     assert(fibers.alive == 0);
-    while (fibers.pool != NULL) {
-        struct fiber *fiber = fibers.pool;
-
-        fibers.pool = fiber->pooled;
-        unmap_fiber(fiber);
-    }
-    fibers.pooled = 0;
+    while (!SLIST_EMPTY(&fibers.pool))
+        unmap_fiber(take_fiber());
 }
 
 void fiber_event_wait(struct fiber_event *event) {

@@ -29,10 +29,8 @@ typedef void (*fiber_fn)(void *arg);
  * or ends. 0, or UV_ENOMEM, and then `fn` never runs. `arg` stays the caller's. */
 __attribute__((warn_unused_result)) int fiber_start(fiber_fn fn, void *arg);
 
-/* How many fibers have started and not ended. */
-unsigned fiber_alive(void);
-
-/* Unmap the pooled stacks. Call it when no fiber is alive: at exit, or in a test's tear-down. */
+/* Unmap the pooled stacks. All fibers must have ended (assert): at exit, or in a test's tear-down.
+ */
 void fiber_cleanup(void);
 
 /* Something that one fiber waits for and that happens once. It may happen before the wait. */

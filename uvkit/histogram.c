@@ -1,16 +1,17 @@
 /* The log-linear histogram: where a value is counted, and what the counts say. */
 #include "histogram.h"
 
+#include <assert.h>
 #include <math.h>
-#include <string.h>
+
+static int64_t clamp(int64_t value) {
+    return value < 0 ? 0 : value > HISTOGRAM_MAX ? HISTOGRAM_MAX : value;
+}
 
 size_t histogram_bucket(int64_t value) {
     unsigned shift;
 
-    if (value < 0)
-        value = 0;
-    if (value > HISTOGRAM_MAX)
-        value = HISTOGRAM_MAX;
+    value = clamp(value);
     if (value < 2 * HISTOGRAM_HALF)
         return (size_t)value;
     shift = 53U - (unsigned)__builtin_clzll((uint64_t)value); /* leaves the 11 highest bits */
@@ -20,18 +21,11 @@ size_t histogram_bucket(int64_t value) {
 int64_t histogram_bucket_low(size_t bucket) {
     size_t shift;
 
+    assert(bucket <= HISTOGRAM_BUCKETS);
     if (bucket < 2 * HISTOGRAM_HALF)
         return (int64_t)bucket;
     shift = bucket / HISTOGRAM_HALF - 1;
     return (int64_t)(bucket - shift * HISTOGRAM_HALF) << shift;
-}
-
-int64_t histogram_bucket_high(size_t bucket) {
-    return histogram_bucket_low(bucket + 1) - 1;
-}
-
-void histogram_reset(struct histogram *histogram) {
-    memset(histogram, 0, sizeof *histogram);
 }
 
 static void widen(struct histogram *histogram, int64_t min, int64_t max) {
@@ -42,10 +36,7 @@ static void widen(struct histogram *histogram, int64_t min, int64_t max) {
 }
 
 void histogram_record(struct histogram *histogram, int64_t value) {
-    if (value < 0)
-        value = 0;
-    if (value > HISTOGRAM_MAX)
-        value = HISTOGRAM_MAX;
+    value = clamp(value);
     widen(histogram, value, value);
     histogram->count++;
     histogram->sum += (double)value;
@@ -80,7 +71,7 @@ int64_t histogram_percentile(const struct histogram *histogram, double percent) 
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         seen += histogram->buckets[i];
         if (seen >= rank) {
-            int64_t high = histogram_bucket_high(i);
+            int64_t high = histogram_bucket_low(i + 1) - 1;
 
             return high < histogram->max ? high : histogram->max;
         }

@@ -15,6 +15,7 @@
     ((INT64_C(1) << 42) - 1) /* 73 minutes in nanoseconds; larger values count as this */
 #define HISTOGRAM_BUCKETS ((42 - 11 + 2) * HISTOGRAM_HALF)
 
+/* Zeroed is empty. */
 struct histogram {
     uint64_t count;
     int64_t min, max; /* exact; 0 when empty */
@@ -22,16 +23,15 @@ struct histogram {
     uint64_t buckets[HISTOGRAM_BUCKETS]; /* 264 KiB: allocate it */
 };
 
-void histogram_reset(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, int64_t value);
 void histogram_add(struct histogram *into, const struct histogram *from);
 /* The value at or below which `percent` (0..100) of the values lie: the upper end of its bucket,
  * never above the exact maximum; 0 when empty. */
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 double histogram_mean(const struct histogram *histogram);
-/* The bucket of a value, and the lowest and highest value of a bucket. */
+/* The bucket of a value, and the lowest value of a bucket; that of HISTOGRAM_BUCKETS ends the last.
+ */
 size_t histogram_bucket(int64_t value);
 int64_t histogram_bucket_low(size_t bucket);
-int64_t histogram_bucket_high(size_t bucket);
 
 #endif

@@ -1,6 +1,7 @@
 /* The metrics of this process, and how they print in Prometheus' text format (version 0.0.4). */
 #include "metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,28 +11,26 @@ static const double bounds[METRIC_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0
                                              0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
                                              1,      2.5,     5,      10}; /* seconds */
 
-static struct metric *first;
+static STAILQ_HEAD(, metric) metrics = STAILQ_HEAD_INITIALIZER(metrics);
 
 /* Metrics of one name stand together in the list: the format wants them in one group. */
 void metric_register(struct metric *metric) {
-    struct metric **at = &first, *last_of_name = NULL;
+    struct metric *each, *last_of_name = NULL;
 
     if (metric->is_registered)
         return;
-    for (struct metric *each = first; each; each = each->next)
+    STAILQ_FOREACH (each, &metrics, entry)
         if (strcmp(each->name, metric->name) == 0)
             last_of_name = each;
     if (last_of_name)
-        at = &last_of_name->next;
+        STAILQ_INSERT_AFTER(&metrics, last_of_name, metric, entry);
     else
-        while (*at)
-            at = &(*at)->next;
-    metric->next = *at;
-    *at = metric;
+        STAILQ_INSERT_TAIL(&metrics, metric, entry);
     metric->is_registered = true;
 }
 
 void metric_add(struct metric *metric, double amount) {
+    assert(metric->type != METRIC_TIMES && !metric->read);
     metric_register(metric);
     metric->value += amount;
 }
@@ -40,6 +39,7 @@ void metric_time(struct metric *metric, int64_t ns) {
     double seconds = ns > 0 ? (double)ns / 1e9 : 0;
     size_t i = 0;
 
+    assert(metric->type == METRIC_TIMES);
     metric_register(metric);
     while (i < METRIC_BOUNDS && seconds > bounds[i])
         i++;
@@ -104,11 +104,12 @@ char *metrics_text(size_t *length) {
     const char *name = "";
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
+    struct metric *each;
     bool has_failed;
 
     if (!out)
         return NULL;
-    for (struct metric *each = first; each; each = each->next) {
+    STAILQ_FOREACH (each, &metrics, entry) {
         if (strcmp(each->name, name) != 0)
             print_help(out, each);
         name = each->name;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 enum metric_type {
     METRIC_COUNTER,
@@ -29,11 +30,11 @@ struct metric {
     double (*read)(void *data); /* a gauge or counter that is asked when printed, or NULL */
     void *data;
 
-    /* The module's own. */
+    /* Internal. */
     double value;
     uint64_t counts[METRIC_BOUNDS + 1];
     uint64_t count;
-    struct metric *next;
+    STAILQ_ENTRY(metric) entry;
     bool is_registered;
 };
 

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,21 +73,15 @@ void uuid_v7(char out[UUID_TEXT]) {
     out[at] = '\0';
 }
 
-static char lower_hex(char c) {
-    char lower = c >= 'A' && c <= 'F' ? (char)(c - 'A' + 'a') : c;
-
-    return c != '\0' && strchr(digits, lower) != NULL ? lower : '\0';
-}
-
 int uuid_parse(const char *text, char out[UUID_TEXT]) {
     char lower[UUID_TEXT] = "";
 
     if (text == NULL || strnlen(text, UUID_TEXT) != UUID_TEXT - 1)
         goto refused;
     for (size_t i = 0; i < UUID_TEXT - 1; i++) {
-        lower[i] = is_dash_place(i) ? (text[i] == '-' ? '-' : '\0') : lower_hex(text[i]);
-        if (lower[i] == '\0')
+        if (is_dash_place(i) ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
             goto refused;
+        lower[i] = (char)tolower((unsigned char)text[i]);
     }
     memcpy(out, lower, UUID_TEXT);
     return 0;

@@ -56,5 +56,5 @@ void live_stock_ask(struct live_stock *stock) {
                                      .target = stock->path,
                                      .deadline_ms = clock_now_ms() + ASK_MS,
                                      .data = stock};
-    http_client_call(stock->client, &stock->call, on_answer);
+    http_call_start(stock->client, &stock->call, on_answer);
 }

@@ -134,7 +134,7 @@ static void send_next(struct sender *sender, int64_t now_ns) {
                                     .data = slot,
                                     .want_header = "Server-Timing"};
     sender->in_flight++;
-    http_client_call(sender->client, &slot->call, on_answer);
+    http_call_start(sender->client, &slot->call, on_answer);
 }
 
 /* At --max-in-flight what is due waits, in order, for answers. */

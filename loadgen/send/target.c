@@ -100,7 +100,7 @@ static enum target_result get(struct target *target, const char *path, json_t **
         .method = "GET", .target = path, .deadline_ms = clock_now_ms() + CALL_MS};
     enum target_result result = TARGET_OK;
 
-    if (http_client_await(target->client, &call) != HTTP_CALL_ANSWERED) {
+    if (http_call_await(target->client, &call) != HTTP_CALL_ANSWERED) {
         snprintf(why, why_size,
                  "the target http://%s:%d cannot be reached: %s. Start it with scripts/stack up, "
                  "or name another with --target",

@@ -1,79 +1,71 @@
-/* Acquiring: queue, attempt, and what each answer means for the caller. */
+/* Acquiring: queue, attempt, and what each answer means for the caller.
+ *
+ * Happy path: the lease joins the queue, becomes its head, attempts and is granted; its callback
+ * runs in the next turn of the loop. A refused one stays the head and attempts again. One that was
+ * not answered does the same, but is doubtful from then on: when its wait ends it is released, as
+ * it may own the lock. When the wait ends during an attempt, the lease is an orphan, and what the
+ * attempt still gets is given back. */
 #include "lease.h"
 
-void lease_tell_outcome(struct lk_lease *lease) {
-    lk_acquire_cb cb = lease->on_acquired;
-    void *data = lease->acquire_data;
-    enum lk_status status = lease->outcome;
+#include <assert.h>
 
-    if (status == LK_OK) {
-        /* From here on it is the caller's, who may end it in the callback. */
-        lease->is_outcome_due = false;
-        cb(&lease->request, status, lease, data);
+/* A lease that is given is the caller's, who may end it at once: not ours to touch any more. */
+static void tell_outcome(void *data) {
+    struct lk_lease *lease = data;
+    bool is_granted = lease->outcome == LK_OK;
+
+    assert(lease->is_outcome_due);
+    assert(!is_granted || lease->phase == LEASE_HELD);
+    lease->is_outcome_due = !is_granted; /* keeps the request for the callback */
+    lease->on_acquired(&lease->request, lease->outcome, is_granted ? lease : NULL,
+                       lease->acquire_data);
+    if (is_granted)
         return;
-    }
-    cb(&lease->request, status, NULL, data);
     lease->is_outcome_due = false;
     lease_maybe_free(lease);
 }
 
 static void set_outcome(struct lk_lease *lease, enum lk_status status) {
+    struct lk_client *client = lease->client;
+
+    assert(!lease->is_outcome_due);
     lease->outcome = status;
     lease->is_outcome_due = true;
-    TAILQ_INSERT_TAIL(&lease->client->ended, lease, in_ended);
-    client_run_soon(lease->client);
+    lease->tell_outcome = (struct client_task){.run = tell_outcome, .data = lease};
+    client_run_soon(client, &client->outcomes, &lease->tell_outcome);
 }
 
+/* LK_OK is counted where holding begins. */
 static void count(struct lk_counters *counters, enum lk_status status) {
-    switch (status) {
-    case LK_BUSY:
-        counters->busy++;
-        break;
-    case LK_TIMEOUT:
-        counters->timed_out++;
-        break;
-    case LK_CANCELED:
-        counters->canceled++;
-        break;
-    case LK_UNKNOWN:
-        counters->unknown++;
-        break;
-    case LK_UNAVAILABLE:
-        counters->unavailable++;
-        break;
-    case LK_OK:
-    case LK_LOST:
-    case LK_UNSUPPORTED:
-    case LK_INVALID:
-    case LK_NOMEM:
-        break;
-    }
-}
-
-static void end(struct lk_lease *lease) {
-    lease_move(lease, LEASE_ENDED);
-    lease_maybe_free(lease);
+    counters->busy += status == LK_BUSY;
+    counters->timed_out += status == LK_TIMEOUT;
+    counters->canceled += status == LK_CANCELED;
+    counters->unknown += status == LK_UNKNOWN;
+    counters->unavailable += status == LK_UNAVAILABLE;
 }
 
 void lease_end_request(struct lk_lease *lease, enum lk_status status) {
+    assert(lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING);
+    assert(status != LK_OK);
     (void)uv_timer_stop(&lease->timer);
-    queue_leave(lease->queue, lease, false);
+    queue_leave(lease->queue, &lease->waiter);
     count(&lease->client->counters, status);
     set_outcome(lease, status);
+    /* An attempt that is under way may still be granted, and the answer says what to give back. */
     if (lease->phase == LEASE_TRYING && lease->in_flight > 0) {
         lease->round_trips += lease->command.round_trips;
         lease_move(lease, LEASE_ORPHANED);
     } else if (lease->is_doubtful) {
         lease_release(lease);
     } else {
-        end(lease);
+        lease_end(lease);
     }
 }
 
 static void granted(struct lk_lease *lease) {
     (void)uv_timer_stop(&lease->timer);
     lease_move(lease, LEASE_HELD);
-    queue_leave(lease->queue, lease, true);
+    queue_granted(lease->queue, &lease->waiter, lease->fence);
     lease_hold(lease);
     set_outcome(lease, LK_OK);
 }
@@ -87,29 +79,30 @@ static bool is_still_valid(struct lk_lease *lease) {
 }
 
 static void orphan_answered(struct lk_lease *lease, enum lk_status status) {
-    if (status == LK_OK)
-        lease->client->counters.late_grants++;
+    lease->client->counters.late_grants += status == LK_OK;
     if (status == LK_OK || lease->is_doubtful)
         lease_release(lease);
     else
-        end(lease);
+        lease_end(lease);
 }
 
 static void refused(struct lk_lease *lease, enum lk_status status, int64_t remaining_ms) {
-    if (lease->is_try || status == LK_NOMEM) {
+    if (lease->waiter.is_try || status == LK_NOMEM) {
         lease_end_request(lease, status);
         return;
     }
     lease->last = status == LK_BUSY ? LK_TIMEOUT : status;
     lease_move(lease, LEASE_QUEUED);
-    queue_wait(lease->queue, lease->policy.poll_ms, remaining_ms);
+    queue_refused(lease->queue, remaining_ms);
 }
 
 static void on_attempt_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
     enum lk_status status = command->status;
 
-    lease->in_flight--;
+    assert(lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED);
+    assert(status != LK_LOST && status != LK_INVALID);
+    lease_answered(lease, command);
     lease->fence = command->holder.fence;
     if (lease->phase == LEASE_TRYING)
         lease->round_trips += command->round_trips;
@@ -127,17 +120,17 @@ static void on_attempt_answered(struct lk_command *command) {
         refused(lease, status, status == LK_BUSY ? command->holder.remaining_ms : -1);
 }
 
-void lease_attempt(struct lk_lease *lease, enum queue_reason reason) {
+static void attempt(void *data) {
+    struct lk_lease *lease = data;
     struct lk_client *client = lease->client;
     uint32_t reply_ms = client->reply_ms;
 
+    assert(!lease->is_outcome_due && lease->in_flight == 0);
     /* An answer after the TTL would be worth nothing. */
     if (lease->policy.has_ttl && lease->policy.ttl_ms < reply_ms)
         reply_ms = lease->policy.ttl_ms;
-    client->counters.polls += reason == QUEUE_POLL;
-    client->counters.wakeups += reason == QUEUE_EVENT;
     lease_move(lease, LEASE_TRYING);
-    lease->sent_ns = client_now_ns(client);
+    lease->sent_ns = client_now_ns(client); /* before it is sent: from here the validity counts */
     lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
 }
 
@@ -148,20 +141,27 @@ static void on_wait_over(uv_timer_t *timer) {
 }
 
 static void start(struct lk_lease *lease, uint32_t wait_ms) {
-    lease->is_try = wait_ms == LK_TRY;
-    if (lease->is_try && lease->queue->length > 0) {
+    uv_loop_t *loop = lease->client->loop;
+
+    lease->waiter = (struct queue_waiter){.is_try = wait_ms == LK_TRY,
+                                          .poll_ms = lease->policy.poll_ms,
+                                          .until_ms = UINT64_MAX,
+                                          .attempt = attempt,
+                                          .data = lease};
+    if (lease->waiter.is_try && lease->queue->length > 0) {
         /* Others of us are waiting: it is held, or theirs first. */
         count(&lease->client->counters, LK_BUSY);
         set_outcome(lease, LK_BUSY);
-        end(lease);
+        lease_end(lease);
         return;
     }
     if (wait_ms != LK_TRY && wait_ms != LK_FOREVER) {
         /* A loop that was busy has an old idea of now, and the wait would end early. */
-        uv_update_time(lease->client->loop);
+        uv_update_time(loop);
+        lease->waiter.until_ms = uv_now(loop) + wait_ms;
         (void)uv_timer_start(&lease->timer, on_wait_over, wait_ms, 0);
     }
-    queue_join(lease->queue, lease);
+    queue_join(lease->queue, &lease->waiter);
 }
 
 enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, void *data,

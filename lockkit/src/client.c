@@ -1,14 +1,15 @@
-/* A client: opens a backend, runs what is due, and closes when nothing is left. */
+/* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
-#include "lease.h"
+#include "validity.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_MS 1000000
+static const struct lk_backend_ops *const backends[] = {&backend_local, &backend_redis};
 
 const char *lk_status_text(enum lk_status status) {
     static const char *const texts[] = {
@@ -45,27 +46,15 @@ uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms) {
     return ms / 2 + (uint32_t)(z % (ms - ms / 2 + 1));
 }
 
-static void attempt_due(struct lk_client *client) {
-    struct queue_list due = TAILQ_HEAD_INITIALIZER(due);
-    struct lk_queue *queue;
+/* Those that are due now: what becomes due meanwhile waits for the next turn. */
+static void run_tasks(struct task_list *tasks) {
+    struct task_list due = TAILQ_HEAD_INITIALIZER(due);
+    struct client_task *task;
 
-    TAILQ_CONCAT(&due, &client->due, entry);
-    while ((queue = TAILQ_FIRST(&due))) {
-        TAILQ_REMOVE(&due, queue, entry);
-        queue->is_due = false;
-        queue_attempt(queue);
-        queue_unref(queue);
-    }
-}
-
-static void tell_ended(struct lk_client *client) {
-    struct lease_list ended = TAILQ_HEAD_INITIALIZER(ended);
-    struct lk_lease *lease;
-
-    TAILQ_CONCAT(&ended, &client->ended, in_ended);
-    while ((lease = TAILQ_FIRST(&ended))) {
-        TAILQ_REMOVE(&ended, lease, in_ended);
-        lease_tell_outcome(lease);
+    TAILQ_CONCAT(&due, tasks, entry);
+    while ((task = TAILQ_FIRST(&due))) {
+        TAILQ_REMOVE(&due, task, entry);
+        task->run(task->data);
     }
 }
 
@@ -73,11 +62,13 @@ static void on_idle(uv_idle_t *idle) {
     struct lk_client *client = idle->data;
 
     (void)uv_idle_stop(idle);
-    attempt_due(client);
-    tell_ended(client);
+    run_tasks(&client->attempts);
+    run_tasks(&client->outcomes);
 }
 
-void client_run_soon(struct lk_client *client) {
+void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task) {
+    assert(client->tearing_down == 0 && task->run);
+    TAILQ_INSERT_TAIL(tasks, task, entry);
     (void)uv_idle_start(&client->idle, on_idle);
 }
 
@@ -90,8 +81,8 @@ static void init(struct lk_client *client, uv_loop_t *loop) {
     client->reply_ms = 500;
     client->cleanup_ms = 10000;
     client->random = (uint64_t)client_now_ns(client);
-    TAILQ_INIT(&client->due);
-    TAILQ_INIT(&client->ended);
+    TAILQ_INIT(&client->attempts);
+    TAILQ_INIT(&client->outcomes);
     TAILQ_INIT(&client->idle_queues);
     TAILQ_INIT(&client->locks);
     TAILQ_INIT(&client->leases);
@@ -117,9 +108,17 @@ static int configure(struct lk_client *client, const struct lk_client_options *g
     return 0;
 }
 
+/* By the URL's scheme, or NULL. */
+static const struct lk_backend_ops *find_backend(const char *url) {
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        if (strncmp(url, backends[i]->scheme, strlen(backends[i]->scheme)) == 0)
+            return backends[i];
+    return NULL;
+}
+
 enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
                               const struct lk_client_options *options) {
-    const struct lk_backend_ops *ops = backend_find(url);
+    const struct lk_backend_ops *ops = find_backend(url);
     struct lk_backend_config config = {.loop = loop, .url = url};
     struct lk_client *client;
     enum lk_status status = LK_INVALID;
@@ -137,6 +136,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     status = ops->open(&client->backend, &config);
     if (status != LK_OK)
         goto err_after_client;
+    assert(client->backend->ops == ops);
     (void)uv_idle_init(loop, &client->idle);
     client->idle.data = client;
     *out = client;
@@ -147,80 +147,37 @@ err_after_client:
     return status;
 }
 
-static void part_torn_down(struct lk_client *client) {
+static void part_torn_down(void *data) {
+    struct lk_client *client = data;
     lk_close_cb cb = client->on_closed;
-    void *data = client->close_data;
+    void *cb_data = client->close_data;
 
+    assert(client->tearing_down > 0);
     if (--client->tearing_down > 0)
         return;
     free(client);
     if (cb)
-        cb(data);
+        cb(cb_data);
 }
 
 static void on_idle_closed(uv_handle_t *handle) {
     part_torn_down(handle->data);
 }
 
-static void on_backend_closed(void *data) {
-    part_torn_down(data);
-}
-
-static void maybe_tear_down(struct lk_client *client) {
-    if (!client->is_closing || client->is_torn_down || client->parts > 0)
+void client_maybe_closed(struct lk_client *client) {
+    if (!client->is_closing || client->tearing_down > 0 || client->parts > 0)
         return;
-    client->is_torn_down = true;
+    assert(!client->queues && TAILQ_EMPTY(&client->leases) && TAILQ_EMPTY(&client->locks));
+    assert(TAILQ_EMPTY(&client->attempts) && TAILQ_EMPTY(&client->outcomes));
     client->tearing_down = 2;
     uv_close((uv_handle_t *)&client->idle, on_idle_closed);
-    client->backend->ops->close(client->backend, on_backend_closed, client);
+    client->backend->ops->close(client->backend, part_torn_down, client);
 }
 
 void client_part_gone(struct lk_client *client) {
+    assert(client->parts > 0);
     client->parts--;
-    maybe_tear_down(client);
-}
-
-/* A lease that the caller has, or could still be given. */
-static void close_lease(struct lk_lease *lease) {
-    switch (lease->phase) {
-    case LEASE_QUEUED:
-    case LEASE_TRYING:
-        lease_end_request(lease, LK_CANCELED);
-        break;
-    case LEASE_HELD:
-        if (lease->is_outcome_due) {
-            lease->outcome = LK_CANCELED;
-            lease->client->counters.late_grants++;
-        }
-        lease->on_state = NULL;
-        lease_release(lease);
-        break;
-    case LEASE_RELEASING:
-        lease_hurry_release(lease);
-        break;
-    case LEASE_ORPHANED:
-    case LEASE_ENDED:
-        break;
-    }
-}
-
-void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
-    struct lk_lock *lock;
-    struct lk_lease *lease;
-    struct lk_queue *queue;
-
-    if (client->is_closing)
-        return;
-    client->is_closing = true;
-    client->on_closed = cb;
-    client->close_data = data;
-    TAILQ_FOREACH (lease, &client->leases, in_client)
-        close_lease(lease);
-    while ((lock = TAILQ_FIRST(&client->locks)))
-        lk_lock_close(lock);
-    while ((queue = TAILQ_FIRST(&client->idle_queues)))
-        queue_discard(queue);
-    maybe_tear_down(client);
+    client_maybe_closed(client);
 }
 
 unsigned lk_client_caps(const lk_client *client) {

@@ -6,11 +6,14 @@
 
 #include <sys/queue.h>
 
-struct lk_queue;
-
-TAILQ_HEAD(lease_list, lk_lease);
-TAILQ_HEAD(queue_list, lk_queue);
-TAILQ_HEAD(lock_list, lk_lock);
+/* What a part of the client has to do in the next turn of the loop, and not inside the call that
+ * made it due. A member of that part, which stays until `run` has been called, once. */
+struct client_task {
+    void (*run)(void *data);
+    void *data;
+    TAILQ_ENTRY(client_task) entry;
+};
+TAILQ_HEAD(task_list, client_task);
 
 struct lk_client {
     uv_loop_t *loop;
@@ -22,17 +25,18 @@ struct lk_client {
     struct lk_counters counters;
     uint64_t random; /* state of the jitter, not for tokens */
 
-    uv_idle_t idle;          /* runs what is due, in the next turn of the loop */
-    struct queue_list due;   /* queues whose head should attempt */
-    struct lease_list ended; /* acquisitions whose callback should run */
+    uv_idle_t idle; /* runs the tasks */
+    /* Queues whose head should attempt, and acquisitions whose callback should run: in this order,
+     * as a callback may take its time, and a free lock should not have to wait for it. */
+    struct task_list attempts, outcomes;
 
     void *queues; /* tree of struct lk_queue, by name */
-    struct queue_list idle_queues;
-    struct lock_list locks;
-    struct lease_list leases;
+    TAILQ_HEAD(, lk_queue) idle_queues;
+    TAILQ_HEAD(, lk_lock) locks;
+    TAILQ_HEAD(, lk_lease) leases;
     unsigned parts; /* leases, queues and inspections that still exist */
-    bool is_closing, is_torn_down;
-    unsigned tearing_down; /* backend and idle handle not yet closed */
+    bool is_closing;
+    unsigned tearing_down; /* when no part is left: backend and idle handle not yet closed */
     lk_close_cb on_closed;
     void *close_data;
 };
@@ -46,10 +50,13 @@ int64_t client_moment_ns(const struct lk_client *client, uint32_t ms);
 /* Between half and all of `ms`, at least 1. */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 
-/* Run what is on `due` and `ended` in the next turn of the loop. */
-void client_run_soon(struct lk_client *client);
+/* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
+void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task);
 
 /* A part has gone: the last one of a closing client tears it down. */
 void client_part_gone(struct lk_client *client);
+
+/* Tear it down, when it is closing and no part is left. */
+void client_maybe_closed(struct lk_client *client);
 
 #endif

@@ -1,8 +1,7 @@
-/* Holding: renewal, and the hard local timer that says SUSPECT and LOST whatever the network does.
- */
+/* Holding: renewal, and the local timer that says SUSPECT and LOST whatever the network does. */
 #include "lease.h"
 
-#define NS_PER_MS 1000000
+#include <assert.h>
 
 /* A renewal that was not confirmed is repeated after this part of the TTL. */
 #define RETRY_PART 10
@@ -23,6 +22,7 @@ static int64_t next_moment_ns(const struct lk_lease *lease) {
 
     if (lease->told == LK_HELD)
         next_ns = earlier(next_ns, suspect_ns);
+    /* One that is under way has a deadline of its own, and its answer arms the timer again. */
     if (lease->policy.is_renewed && lease->in_flight == 0)
         next_ns = earlier(next_ns, lease->renew_at_ns);
     return next_ns;
@@ -32,8 +32,10 @@ static void on_moment(uv_timer_t *timer);
 
 static void arm(struct lk_lease *lease) {
     int64_t left_ns = next_moment_ns(lease) - client_now_ns(lease->client);
+    /* Rounded up: at the moment or after it, so that it need not be armed again for a fraction. */
     uint64_t left_ms = left_ns > 0 ? ((uint64_t)left_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
 
+    assert(lease->phase == LEASE_HELD && lease->policy.has_ttl);
     uv_update_time(lease->client->loop);
     (void)uv_timer_start(&lease->timer, on_moment, left_ms, 0);
 }
@@ -94,7 +96,8 @@ static void on_renewal_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
     const char *why;
 
-    lease->in_flight--;
+    assert(command == &lease->renewal);
+    lease_answered(lease, command);
     if (lease->phase != LEASE_HELD) {
         lease_maybe_free(lease);
         return;
@@ -110,6 +113,7 @@ static void renew(struct lk_lease *lease) {
     uint32_t reply_ms = lease->client->reply_ms;
     uint32_t limit_ms = lease->policy.ttl_ms / RENEW_PART;
 
+    assert(lease->policy.is_renewed && lease->in_flight == 0);
     lease->renewal_sent_ns = client_now_ns(lease->client);
     lease_run(lease, &lease->renewal, LK_RENEW, reply_ms < limit_ms ? reply_ms : limit_ms,
               on_renewal_answered);
@@ -119,6 +123,7 @@ static void on_moment(uv_timer_t *timer) {
     struct lk_lease *lease = timer->data;
     int64_t now_ns = client_now_ns(lease->client);
 
+    assert(lease->phase == LEASE_HELD);
     if (lk_lease_state(lease) != LK_LOST_STATE && lease->policy.is_renewed &&
         lease->in_flight == 0 && lease->renew_at_ns <= now_ns)
         renew(lease);
@@ -129,6 +134,7 @@ static void on_moment(uv_timer_t *timer) {
 void lease_hold(struct lk_lease *lease) {
     struct lk_counters *counters = &lease->client->counters;
 
+    assert(lease->phase == LEASE_HELD && !lease->on_state);
     lease->granted_ns = client_now_ns(lease->client);
     counters->acquired++;
     counters->wait_ns += (uint64_t)(lease->granted_ns - lease->joined_ns);
@@ -142,8 +148,9 @@ void lease_hold(struct lk_lease *lease) {
 void lease_stop_holding(struct lk_lease *lease) {
     struct lk_counters *counters = &lease->client->counters;
 
+    assert(lease->phase == LEASE_HELD);
     (void)uv_timer_stop(&lease->timer);
-    if (lease->told != LK_LOST_STATE)
+    if (lease->told != LK_LOST_STATE) /* then it was counted when it was lost */
         counters->hold_ns += (uint64_t)(client_now_ns(lease->client) - lease->granted_ns);
 }
 

@@ -22,22 +22,10 @@ static int make_owner(char owner[OWNER_SIZE]) {
     return 0;
 }
 
-/* The backend's parts of both commands follow the lease in its memory. */
-static size_t command_size(const struct lk_client *client) {
-    size_t align = _Alignof(max_align_t);
-
-    return (client->backend->ops->command_size + align - 1) / align * align;
-}
-
-static size_t lease_size(void) {
-    size_t align = _Alignof(max_align_t);
-
-    return (sizeof(struct lk_lease) + align - 1) / align * align;
-}
-
 static void adopt(struct lk_lease *lease, struct lk_lock *lock) {
     struct lk_client *client = lock->queue->client;
 
+    assert(lock->policy.suspect_ms < lock->policy.ttl_ms && lock->policy.poll_ms > 0);
     lease->client = client;
     lease->queue = lock->queue;
     lease->queue->refs++;
@@ -49,13 +37,14 @@ static void adopt(struct lk_lease *lease, struct lk_lock *lock) {
     atomic_init(&lease->valid_until_ns, VALIDITY_NONE);
     (void)uv_timer_init(client->loop, &lease->timer);
     lease->timer.data = lease;
-    TAILQ_INSERT_TAIL(&client->leases, lease, in_client);
+    TAILQ_INSERT_TAIL(&client->leases, lease, entry);
     client->parts++;
 }
 
 enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
-    size_t extra = command_size(lock->queue->client);
-    struct lk_lease *lease = calloc(1, lease_size() + 2 * extra);
+    size_t unit = sizeof(max_align_t);
+    size_t units = (lock->queue->client->backend->ops->command_size + unit - 1) / unit;
+    struct lk_lease *lease = calloc(1, sizeof *lease + 2 * units * unit);
 
     if (!lease)
         return LK_NOMEM;
@@ -63,8 +52,8 @@ enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
         free(lease);
         return LK_UNSUPPORTED;
     }
-    lease->command.internal = (char *)lease + lease_size();
-    lease->renewal.internal = (char *)lease + lease_size() + extra;
+    lease->command.internal = lease->internal;
+    lease->renewal.internal = lease->internal + units;
     adopt(lease, lock);
     *out = lease;
     return LK_OK;
@@ -83,6 +72,7 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
 #undef TO
 
     assert(arrows[lease->phase] & 1U << phase);
+    assert(phase != LEASE_HELD || lease->in_flight == 0);
     lease->phase = phase;
 }
 
@@ -90,6 +80,8 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
                uint32_t reply_ms, void (*on_answer)(struct lk_command *command)) {
     void *internal = command->internal;
 
+    assert(command == &lease->command || command == &lease->renewal);
+    assert(!command->on_answer); /* it is one command at a time */
     memset(internal, 0, lease->client->backend->ops->command_size);
     *command = (struct lk_command){.verb = verb,
                                    .name = lease->queue->name,
@@ -103,11 +95,18 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
     lease->client->backend->ops->run(lease->client->backend, command);
 }
 
+void lease_answered(struct lk_lease *lease, struct lk_command *command) {
+    assert(lease->in_flight > 0 && command->on_answer);
+    command->on_answer = NULL;
+    lease->in_flight--;
+}
+
 static void on_timer_closed(uv_handle_t *handle) {
     struct lk_lease *lease = handle->data;
     struct lk_client *client = lease->client;
 
-    TAILQ_REMOVE(&client->leases, lease, in_client);
+    assert(lease->phase == LEASE_ENDED && lease->in_flight == 0 && !lease->is_outcome_due);
+    TAILQ_REMOVE(&client->leases, lease, entry);
     queue_unref(lease->queue);
     free(lease);
     client_part_gone(client);
@@ -118,6 +117,11 @@ void lease_maybe_free(struct lk_lease *lease) {
         return;
     if (!uv_is_closing((uv_handle_t *)&lease->timer))
         uv_close((uv_handle_t *)&lease->timer, on_timer_closed);
+}
+
+void lease_end(struct lk_lease *lease) {
+    lease_move(lease, LEASE_ENDED);
+    lease_maybe_free(lease);
 }
 
 enum lk_state lk_lease_state(const lk_lease *lease) {

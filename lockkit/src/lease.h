@@ -56,11 +56,11 @@ struct lk_request {
 struct lk_lease {
     struct lk_client *client;
     struct lk_queue *queue;
+    struct queue_waiter waiter; /* in the queue while QUEUED or TRYING */
     struct lk_policy policy;
     enum lease_phase phase;
     char owner[OWNER_SIZE];
-    /* By phase: the end of the wait; renewal, SUSPECT or LOST, whichever is next; the next release.
-     */
+    /* By phase: the end of the wait; the next of renewal, SUSPECT and LOST; the next release. */
     uv_timer_t timer;
     struct lk_command command; /* acquire, and later release */
     struct lk_command renewal;
@@ -73,10 +73,10 @@ struct lk_lease {
     struct lk_request request;
     lk_acquire_cb on_acquired;
     void *acquire_data;
-    bool is_try;
     enum lk_status last;    /* what to say when the wait ends */
     enum lk_status outcome; /* what the callback will be told */
-    bool is_outcome_due;    /* on client->ended */
+    bool is_outcome_due;    /* from the moment it is settled until the callback has run */
+    struct client_task tell_outcome;
 
     _Atomic int64_t valid_until_ns; /* read from other threads by the blocking facade */
     int64_t renew_at_ns, granted_ns;
@@ -92,7 +92,8 @@ struct lk_lease {
     uint32_t pause_ms; /* before the next release */
     bool is_answered;  /* the release has been reported to the caller */
 
-    TAILQ_ENTRY(lk_lease) in_queue, in_client, in_ended;
+    TAILQ_ENTRY(lk_lease) entry;
+    max_align_t internal[]; /* the backend's parts of the two commands */
 };
 
 /* A fresh lease with a fresh owner token, QUEUED but in no queue. */
@@ -105,14 +106,17 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase);
 void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb verb,
                uint32_t reply_ms, void (*on_answer)(struct lk_command *command));
 
+/* Its answer is here: the caller of lease_run() says so first. */
+void lease_answered(struct lk_lease *lease, struct lk_command *command);
+
+/* Move to ENDED: there is nothing at the server any more, or nothing that we give back. */
+void lease_end(struct lk_lease *lease);
+
 /* Free it, if ENDED and nothing refers to it any more. */
 void lease_maybe_free(struct lk_lease *lease);
 
-/* acquire.c */
-void lease_attempt(struct lk_lease *lease, enum queue_reason reason);
+/* acquire.c: while QUEUED or TRYING, the wait ends with `status`. */
 void lease_end_request(struct lk_lease *lease, enum lk_status status);
-/* Run the callback of an acquisition that has ended. */
-void lease_tell_outcome(struct lk_lease *lease);
 
 /* hold.c */
 void lease_hold(struct lk_lease *lease);

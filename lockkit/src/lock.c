@@ -1,19 +1,20 @@
 /* A lock: a name and a policy; and who holds it. */
 #include "lease.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TTL_MIN_MS 10
 #define TTL_MAX_MS 86400000
 
-/* LK_OK or LK_INVALID. */
-static enum lk_status fill_policy(struct lk_policy *policy, unsigned caps,
-                                  const struct lk_lock_options *given) {
+/* False for options that are out of range, or of a size that was never ours. */
+static bool fill_policy(struct lk_policy *policy, unsigned caps,
+                        const struct lk_lock_options *given) {
     struct lk_lock_options options = {0};
 
     if (given && (given->size < sizeof given->size || given->size > sizeof options))
-        return LK_INVALID;
+        return false;
     if (given)
         memcpy(&options, given, given->size);
     policy->has_ttl = (caps & LK_CAP_TTL) != 0;
@@ -21,9 +22,8 @@ static enum lk_status fill_policy(struct lk_policy *policy, unsigned caps,
     policy->suspect_ms = options.suspect_ms ? options.suspect_ms : policy->ttl_ms / 4;
     policy->poll_ms = options.poll_ms ? options.poll_ms : 250;
     policy->is_renewed = policy->has_ttl && !options.no_renew;
-    if (policy->ttl_ms < TTL_MIN_MS || policy->ttl_ms > TTL_MAX_MS)
-        return LK_INVALID;
-    return policy->suspect_ms < policy->ttl_ms ? LK_OK : LK_INVALID;
+    return policy->ttl_ms >= TTL_MIN_MS && policy->ttl_ms <= TTL_MAX_MS &&
+           policy->suspect_ms < policy->ttl_ms;
 }
 
 enum lk_status lk_lock_open(lk_lock **out, lk_client *client, const char *name,
@@ -32,9 +32,8 @@ enum lk_status lk_lock_open(lk_lock **out, lk_client *client, const char *name,
     struct lk_lock *lock;
 
     *out = NULL;
-    if (*name == '\0' || strlen(name) > NAME_MAX_BYTES)
-        return LK_INVALID;
-    if (fill_policy(&policy, client->backend->ops->caps, options) != LK_OK)
+    if (*name == '\0' || strlen(name) > NAME_MAX_BYTES ||
+        !fill_policy(&policy, client->backend->ops->caps, options))
         return LK_INVALID;
     lock = calloc(1, sizeof *lock);
     if (!lock)
@@ -72,6 +71,7 @@ static void on_inspect_answered(struct lk_command *command) {
     const struct lk_holder *holder =
         command->status == LK_OK && command->holder.owner ? &command->holder : NULL;
 
+    assert(command == &inspection->command && command->verb == LK_INSPECT);
     inspection->on_inspected(command->status, holder, queue->length, inspection->data);
     client_part_gone(queue->client);
     queue_unref(queue);

@@ -1,7 +1,7 @@
 /* The local waiters of one name. */
 #include "queue.h"
-#include "lease.h"
 
+#include <assert.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name) {
     size_t size = strlen(name) + 1;
     struct lk_queue *queue = calloc(1, sizeof *queue + size);
 
+    assert(size > 1 && size <= NAME_MAX_BYTES + 1);
     if (!queue)
         return NULL;
     memcpy(queue->name_copy, name, size);
@@ -44,6 +45,7 @@ struct lk_queue *queue_ref(struct lk_client *client, const char *name) {
     struct lk_queue **found = tfind(&name, &client->queues, compare);
     struct lk_queue *queue = found ? *found : queue_new(client, name);
 
+    /* A new one is idle for this moment, so that both ways here are one. */
     if (queue && queue->refs++ == 0) {
         TAILQ_REMOVE(&client->idle_queues, queue, entry);
         (void)uv_timer_stop(&queue->poll);
@@ -62,6 +64,7 @@ static void on_queue_closed(uv_handle_t *handle) {
 void queue_discard(struct lk_queue *queue) {
     struct lk_backend *backend = queue->client->backend;
 
+    assert(queue->refs == 0 && queue->length == 0 && !queue->is_due && !queue->is_trying);
     TAILQ_REMOVE(&queue->client->idle_queues, queue, entry);
     if (queue->watch)
         backend->ops->unwatch(backend, queue->watch);
@@ -74,6 +77,7 @@ static void on_idle_for_long(uv_timer_t *timer) {
 }
 
 void queue_unref(struct lk_queue *queue) {
+    assert(queue->refs > 0);
     if (--queue->refs > 0)
         return;
     TAILQ_INSERT_TAIL(&queue->client->idle_queues, queue, entry);
@@ -83,6 +87,23 @@ void queue_unref(struct lk_queue *queue) {
         queue_discard(queue);
 }
 
+static void on_due(void *data) {
+    struct lk_queue *queue = data;
+    struct lk_counters *counters = &queue->client->counters;
+    struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
+
+    assert(queue->is_due);
+    queue->is_due = false;
+    if (head && !queue->is_trying) {
+        counters->polls += queue->reason == QUEUE_POLL;
+        counters->wakeups += queue->reason == QUEUE_EVENT;
+        queue->is_trying = true;
+        (void)uv_timer_stop(&queue->poll);
+        head->attempt(head->data);
+    }
+    queue_unref(queue);
+}
+
 /* Attempt in the next turn of the loop. What has come meanwhile needs no attempt of its own. */
 static void set_due(struct lk_queue *queue, enum queue_reason reason) {
     if (queue->is_due)
@@ -90,8 +111,8 @@ static void set_due(struct lk_queue *queue, enum queue_reason reason) {
     queue->is_due = true;
     queue->reason = reason;
     queue->refs++;
-    TAILQ_INSERT_TAIL(&queue->client->due, queue, entry);
-    client_run_soon(queue->client);
+    queue->task = (struct client_task){.run = on_due, .data = queue};
+    client_run_soon(queue->client, &queue->client->attempts, &queue->task);
 }
 
 static void on_poll(uv_timer_t *timer) {
@@ -106,14 +127,14 @@ static uint64_t left_to_stand_back_ms(const struct lk_queue *queue) {
 
 /* Let the head attempt soon: at once, or when it has stood back, if it has the time for both. */
 static void set_soon(struct lk_queue *queue, enum queue_reason reason) {
-    const struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
+    const struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
     uint64_t pause_ms = left_to_stand_back_ms(queue);
-    bool is_short = uv_is_active((const uv_handle_t *)&head->timer) &&
-                    uv_timer_get_due_in(&head->timer) <= pause_ms + queue->client->reply_ms;
+    uint64_t answered_ms = uv_now(queue->client->loop) + pause_ms + queue->client->reply_ms;
 
-    if (pause_ms > head->policy.poll_ms)
-        pause_ms = head->policy.poll_ms;
-    if (pause_ms == 0 || head->is_try || is_short)
+    assert(head && !queue->is_trying);
+    if (pause_ms > head->poll_ms)
+        pause_ms = head->poll_ms;
+    if (pause_ms == 0 || head->is_try || head->until_ms <= answered_ms)
         set_due(queue, reason);
     else
         (void)uv_timer_start(&queue->poll, on_poll, pause_ms, 0);
@@ -121,19 +142,16 @@ static void set_soon(struct lk_queue *queue, enum queue_reason reason) {
 
 /* The lock may have become free. */
 static void wake(struct lk_queue *queue) {
-    struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
-
-    if (!head)
-        return;
-    if (head->phase == LEASE_TRYING)
-        queue->is_woken = true;
-    else
+    if (queue->is_trying)
+        queue->is_woken = true; /* the answer may be from before: ask once more after a refusal */
+    else if (!TAILQ_EMPTY(&queue->waiters))
         set_soon(queue, QUEUE_EVENT);
 }
 
 void queue_given_back(struct lk_queue *queue, unsigned heard_by) {
     unsigned by_us = queue->watch != NULL;
 
+    assert(queue->refs > 0);
     if (heard_by > by_us && queue->in_row >= queue->in_row_most) {
         queue->in_row = 0;
         if (queue->in_row_most < ROW_LIMIT)
@@ -141,16 +159,6 @@ void queue_given_back(struct lk_queue *queue, unsigned heard_by) {
         queue->stand_back_until_ms = uv_now(queue->client->loop) + STAND_BACK_MS;
     }
     wake(queue);
-}
-
-/* By the fencing tokens, as each grant has the next one. */
-static void count_grant(struct lk_queue *queue, uint64_t fence) {
-    if (fence != queue->last_fence + 1) {
-        queue->in_row = 0;
-        queue->in_row_most = ROW_MOST;
-    }
-    queue->in_row++;
-    queue->last_fence = fence;
 }
 
 static void on_event(void *data, const char *owner) {
@@ -163,56 +171,71 @@ static void on_event(void *data, const char *owner) {
     wake(queue);
 }
 
-static void watch(struct lk_queue *queue) {
+static void wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
+    const struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
+    uint64_t wait_ms = client_jitter_ms(queue->client, head->poll_ms);
     struct lk_backend *backend = queue->client->backend;
 
+    assert(!queue->is_trying);
+    if (remaining_ms >= 0 && (uint64_t)remaining_ms + 1 < wait_ms)
+        wait_ms = (uint64_t)remaining_ms + 1;
     /* Without memory for it the poll goes on alone, and the next refusal tries again. */
     if (!queue->watch && backend->ops->watch)
         queue->watch = backend->ops->watch(backend, queue->name, on_event, queue);
-}
-
-void queue_wait(struct lk_queue *queue, uint32_t poll_ms, int64_t remaining_ms) {
-    uint64_t wait_ms = client_jitter_ms(queue->client, poll_ms);
-
-    if (remaining_ms >= 0 && (uint64_t)remaining_ms + 1 < wait_ms)
-        wait_ms = (uint64_t)remaining_ms + 1;
-    watch(queue);
     if (queue->is_woken)
         set_due(queue, QUEUE_EVENT);
     queue->is_woken = false;
     (void)uv_timer_start(&queue->poll, on_poll, wait_ms, 0);
 }
 
-void queue_join(struct lk_queue *queue, struct lk_lease *lease) {
-    TAILQ_INSERT_TAIL(&queue->waiters, lease, in_queue);
+void queue_refused(struct lk_queue *queue, int64_t remaining_ms) {
+    assert(queue->is_trying && queue->length > 0);
+    queue->is_trying = false;
+    wait_for_event(queue, remaining_ms);
+}
+
+void queue_join(struct lk_queue *queue, struct queue_waiter *waiter) {
+    assert(waiter->attempt && waiter->poll_ms > 0);
+    assert(queue->refs > 0); /* its lease's, at the least */
+    TAILQ_INSERT_TAIL(&queue->waiters, waiter, entry);
     if (queue->length++ == 0)
         set_soon(queue, QUEUE_FRESH);
 }
 
-void queue_leave(struct lk_queue *queue, struct lk_lease *lease, bool is_granted) {
-    bool was_head = TAILQ_FIRST(&queue->waiters) == lease;
-    struct lk_lease *head;
-
-    TAILQ_REMOVE(&queue->waiters, lease, in_queue);
-    queue->length--;
-    head = TAILQ_FIRST(&queue->waiters);
-    if (is_granted)
-        count_grant(queue, lease->fence);
-    if (is_granted || !head)
+/* Returns the new head; without one there is nothing to poll for, nor to be woken for. */
+static struct queue_waiter *take_out(struct lk_queue *queue, struct queue_waiter *waiter) {
+    assert(queue->length > 0);
+    TAILQ_REMOVE(&queue->waiters, waiter, entry);
+    if (--queue->length == 0) {
         queue->is_woken = false;
-    if (!head)
         (void)uv_timer_stop(&queue->poll);
-    else if (is_granted)
-        queue_wait(queue, head->policy.poll_ms, -1);
-    else if (was_head && (lease->phase == LEASE_TRYING || left_to_stand_back_ms(queue) > 0))
+    }
+    return TAILQ_FIRST(&queue->waiters);
+}
+
+void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter) {
+    bool was_head = TAILQ_FIRST(&queue->waiters) == waiter;
+    bool was_trying = was_head && queue->is_trying;
+    struct queue_waiter *head = take_out(queue, waiter);
+
+    if (was_head)
+        queue->is_trying = false;
+    /* Else the event or the poll that the old head waited for is the new one's as well. */
+    if (head && was_head && (was_trying || left_to_stand_back_ms(queue) > 0))
         set_soon(queue, QUEUE_FRESH);
 }
 
-void queue_attempt(struct lk_queue *queue) {
-    struct lk_lease *head = TAILQ_FIRST(&queue->waiters);
-
-    if (!head || head->phase != LEASE_QUEUED)
-        return;
-    (void)uv_timer_stop(&queue->poll);
-    lease_attempt(head, queue->reason);
+void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter, uint64_t fence) {
+    assert(TAILQ_FIRST(&queue->waiters) == waiter && queue->is_trying);
+    queue->is_trying = false;
+    queue->is_woken = false;
+    /* Each grant has the next token: one between was somebody else's. */
+    if (fence != queue->last_fence + 1) {
+        queue->in_row = 0;
+        queue->in_row_most = ROW_MOST;
+    }
+    queue->in_row++;
+    queue->last_fence = fence;
+    if (take_out(queue, waiter))
+        wait_for_event(queue, -1);
 }

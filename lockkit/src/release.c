@@ -8,33 +8,23 @@
  * that those who clean up after a slow server do not keep it slow. */
 #include "lease.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
 
-static void end(struct lk_lease *lease) {
-    lease_move(lease, LEASE_ENDED);
-    lease_maybe_free(lease);
-}
-
-static void count(struct lk_lease *lease, enum lk_status status) {
-    struct lk_counters *counters = &lease->client->counters;
-
-    counters->released += status == LK_OK;
-    counters->release_lost += status == LK_LOST;
-    counters->unknown += status == LK_UNKNOWN;
-}
-
 /* Tell the caller, once. Last line of what calls it. */
 static void report(struct lk_lease *lease, enum lk_status status) {
-    lk_release_cb cb = lease->on_released;
+    struct lk_counters *counters = &lease->client->counters;
 
     if (lease->is_answered)
         return;
     lease->is_answered = true;
-    count(lease, status);
-    if (cb)
-        cb(status, lease->release_data);
+    counters->released += status == LK_OK;
+    counters->release_lost += status == LK_LOST;
+    counters->unknown += status == LK_UNKNOWN;
+    if (lease->on_released)
+        lease->on_released(status, lease->release_data);
 }
 
 static bool is_final(const struct lk_lease *lease, enum lk_status status) {
@@ -50,6 +40,7 @@ static void retry_later(struct lk_lease *lease) {
     int64_t left_ms = validity_left_ms(lease->cleanup_until_ns, client_now_ns(lease->client)) + 1;
     uint32_t pause_ms = client_jitter_ms(lease->client, lease->pause_ms);
 
+    assert(pause_ms > 0 && !uv_is_active((const uv_handle_t *)&lease->timer));
     (void)uv_timer_start(&lease->timer, on_retry, left_ms < pause_ms ? (uint64_t)left_ms : pause_ms,
                          0);
     if (lease->pause_ms < PAUSE_MOST_MS)
@@ -60,18 +51,21 @@ static void on_release_answered(struct lk_command *command) {
     struct lk_lease *lease = command->data;
     enum lk_status status = command->status;
 
-    lease->in_flight--;
+    assert(lease->phase == LEASE_RELEASING && command == &lease->command);
+    lease_answered(lease, command);
     if (status != LK_OK && status != LK_LOST)
         status = LK_UNKNOWN;
     queue_given_back(lease->queue, command->heard_by);
     if (is_final(lease, status))
-        end(lease);
+        lease_end(lease);
     else
         retry_later(lease);
     report(lease, status);
 }
 
 static void give_back(struct lk_lease *lease) {
+    assert(lease->phase == LEASE_RELEASING);
+    /* Before the event that it causes can come, so that the queue knows it for our own. */
     memcpy(lease->queue->last_owner, lease->owner, sizeof lease->owner);
     lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
 }
@@ -86,7 +80,7 @@ void lease_release(struct lk_lease *lease) {
     if (lease->phase == LEASE_HELD)
         lease_stop_holding(lease);
     else
-        lease->is_answered = true;
+        lease->is_answered = true; /* nobody asked for it */
     if (lease->policy.has_ttl && lease->policy.ttl_ms < cleanup_ms)
         cleanup_ms = lease->policy.ttl_ms;
     lease->cleanup_until_ns = client_moment_ns(lease->client, cleanup_ms);
@@ -96,6 +90,7 @@ void lease_release(struct lk_lease *lease) {
 }
 
 void lease_hurry_release(struct lk_lease *lease) {
+    assert(lease->phase == LEASE_RELEASING);
     if (uv_is_active((uv_handle_t *)&lease->timer))
         (void)uv_timer_start(&lease->timer, on_retry, 0, 0);
 }
@@ -112,5 +107,5 @@ void lk_abandon(lk_lease *lease) {
         return;
     }
     lease_stop_holding(lease);
-    end(lease);
+    lease_end(lease);
 }

@@ -2,6 +2,7 @@
  * it and wait for. A job lives on the stack of the thread that waits. */
 #include "lockkit.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -37,9 +38,10 @@ static void finish(struct job *job, enum lk_status status) {
     lk_sync *sync = job->sync;
 
     uv_mutex_lock(&sync->mutex);
+    assert(!job->is_done);
     job->status = status;
     job->is_done = true;
-    uv_cond_broadcast(&sync->is_done);
+    uv_cond_broadcast(&sync->is_done); /* of any job: each who waits looks at its own */
     uv_mutex_unlock(&sync->mutex);
 }
 
@@ -58,6 +60,7 @@ static void on_job(uv_async_t *async) {
     lk_sync *sync = async->data;
     struct job *job;
 
+    /* All: sends of the async that come close together may arrive as one. */
     while ((job = next_job(sync)))
         job->start(job);
 }
@@ -98,6 +101,7 @@ static void on_released(enum lk_status status, void *data) {
 }
 
 static void start_release(struct job *job) {
+    assert(job->lease);
     lk_release(job->lease, on_released, job);
 }
 
@@ -118,42 +122,6 @@ static void run_loop(void *arg) {
     (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
 }
 
-static void on_unused_client_closed(void *data) {
-    (void)data;
-}
-
-/* Undo lk_client_open() before there is a thread. */
-static void drop_client(lk_sync *sync) {
-    lk_client_close(sync->client, on_unused_client_closed, NULL);
-    (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
-}
-
-static enum lk_status open_loop(lk_sync *sync, const char *url,
-                                const struct lk_client_options *options) {
-    enum lk_status status = LK_NOMEM;
-
-    if (uv_loop_init(&sync->loop) != 0)
-        return LK_NOMEM;
-    status = lk_client_open(&sync->client, &sync->loop, url, options);
-    if (status != LK_OK)
-        goto err_after_loop;
-    status = LK_NOMEM;
-    if (uv_async_init(&sync->loop, &sync->async, on_job) != 0)
-        goto err_after_client;
-    sync->async.data = sync;
-    if (uv_thread_create(&sync->thread, run_loop, sync) != 0)
-        goto err_after_async;
-    return LK_OK;
-
-err_after_async:
-    uv_close((uv_handle_t *)&sync->async, NULL);
-err_after_client:
-    drop_client(sync);
-err_after_loop:
-    (void)uv_loop_close(&sync->loop);
-    return status;
-}
-
 enum lk_status lk_sync_open(lk_sync **out, const char *url,
                             const struct lk_client_options *options) {
     lk_sync *sync = calloc(1, sizeof *sync);
@@ -167,12 +135,27 @@ enum lk_status lk_sync_open(lk_sync **out, const char *url,
         goto err_after_sync;
     if (uv_cond_init(&sync->is_done) != 0)
         goto err_after_mutex;
-    status = open_loop(sync, url, options);
-    if (status != LK_OK)
+    if (uv_loop_init(&sync->loop) != 0)
         goto err_after_cond;
+    status = lk_client_open(&sync->client, &sync->loop, url, options);
+    if (status != LK_OK)
+        goto err_after_loop;
+    status = LK_NOMEM;
+    if (uv_async_init(&sync->loop, &sync->async, on_job) != 0)
+        goto err_after_client;
+    sync->async.data = sync;
+    if (uv_thread_create(&sync->thread, run_loop, sync) != 0)
+        goto err_after_async;
     *out = sync;
     return LK_OK;
 
+err_after_async:
+    uv_close((uv_handle_t *)&sync->async, NULL);
+err_after_client: /* there is no thread yet: the loop is ours */
+    lk_client_close(sync->client, NULL, NULL);
+    (void)uv_run(&sync->loop, UV_RUN_DEFAULT);
+err_after_loop:
+    (void)uv_loop_close(&sync->loop);
 err_after_cond:
     uv_cond_destroy(&sync->is_done);
 err_after_mutex:
@@ -187,6 +170,7 @@ void lk_sync_close(lk_sync *sync) {
 
     (void)run(&job);
     (void)uv_thread_join(&sync->thread);
+    assert(STAILQ_EMPTY(&sync->jobs));
     (void)uv_loop_close(&sync->loop);
     uv_cond_destroy(&sync->is_done);
     uv_mutex_destroy(&sync->mutex);

@@ -1,11 +1,12 @@
 /* How long a grant may be believed. */
 #include "validity.h"
 
-#define NS_PER_MS 1000000
+#include <assert.h>
 
 int64_t validity_until(int64_t sent_ns, uint32_t ttl_ms) {
     int64_t drift_ms = ttl_ms / 100 + 2;
 
+    assert(drift_ms < ttl_ms);
     return sent_ns + ((int64_t)ttl_ms - drift_ms) * NS_PER_MS;
 }
 

@@ -4,6 +4,7 @@
 
 #include "lockkit.h"
 
+#define NS_PER_MS        1000000
 #define VALIDITY_FOREVER INT64_MAX /* on a backend without TTL */
 #define VALIDITY_NONE    0         /* the server said that it is not ours: over at any time */
 

@@ -30,7 +30,7 @@ static void run(void *arg) {
                              .deadline_ms = clock_now_ms() + PATIENCE_MS,
                              .want_header = "Server-Timing"};
 
-    if (http_client_await(client, &call) == HTTP_CALL_ANSWERED) {
+    if (http_call_await(client, &call) == HTTP_CALL_ANSWERED) {
         exchange->status = call.status;
         memcpy(exchange->timing, call.header, sizeof exchange->timing);
         (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);

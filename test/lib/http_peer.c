@@ -2,6 +2,7 @@
 #include "http_peer.h"
 
 #include "clock.h"
+#include "wait.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,25 +19,9 @@
 
 #include <cmocka.h>
 
-#define PATIENCE_MS 20000
-
-static int64_t deadline(void) {
-    return clock_now_ms() + PATIENCE_MS;
-}
-
 static void check(int64_t deadline_ms, const char *what) {
     if (clock_now_ms() > deadline_ms)
         fail_msg("waited too long for %s", what);
-}
-
-void http_peer_wait(uv_loop_t *loop, bool (*is_true)(void *arg), void *arg) {
-    int64_t deadline_ms = deadline();
-
-    while (!is_true(arg)) {
-        (void)uv_run(loop, UV_RUN_NOWAIT);
-        (void)poll(NULL, 0, 1);
-        check(deadline_ms, "a condition");
-    }
 }
 
 /* Running the loop meanwhile: with a full backlog nobody is taken before the server accepts. */
@@ -95,7 +80,7 @@ void http_peer_turn(struct http_peer *peer) {
 }
 
 void http_peer_send(struct http_peer *peer, const char *bytes, size_t length) {
-    int64_t deadline_ms = deadline();
+    int64_t deadline_ms = wait_deadline_ms();
 
     while (length > 0) {
         ssize_t sent = send(peer->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -129,7 +114,7 @@ static size_t whole_reply(const struct http_peer *peer) {
 }
 
 int http_peer_reply(struct http_peer *peer, char *reply, size_t size) {
-    int64_t deadline_ms = deadline();
+    int64_t deadline_ms = wait_deadline_ms();
     size_t whole;
     int status;
 
@@ -148,7 +133,7 @@ int http_peer_reply(struct http_peer *peer, char *reply, size_t size) {
 }
 
 void http_peer_expect(struct http_peer *peer, const char *needle) {
-    int64_t deadline_ms = deadline();
+    int64_t deadline_ms = wait_deadline_ms();
 
     while (strstr(peer->text, needle) == NULL) {
         assert_false(peer->is_ended);
@@ -158,7 +143,7 @@ void http_peer_expect(struct http_peer *peer, const char *needle) {
 }
 
 void http_peer_expect_end(struct http_peer *peer) {
-    int64_t deadline_ms = deadline();
+    int64_t deadline_ms = wait_deadline_ms();
 
     while (!peer->is_ended) {
         http_peer_turn(peer);

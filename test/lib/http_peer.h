@@ -17,9 +17,6 @@ struct http_peer {
     char text[HTTP_PEER_BYTES]; /* what has arrived and was not taken, NUL-terminated */
 };
 
-/* Run the loop until `is_true(arg)`. */
-void http_peer_wait(uv_loop_t *loop, bool (*is_true)(void *arg), void *arg);
-
 void http_peer_open(struct http_peer *peer, uv_loop_t *loop, int port);
 /* All of it, running the loop when the socket is full. Stops without a word when the server has
  * closed. */

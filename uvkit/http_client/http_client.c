@@ -4,76 +4,44 @@
 #include "clock.h"
 #include "fiber.h"
 
-#include <stddef.h>
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RETRY_MS 100
 
 static const char too_late[] = "the deadline passed before it was sent";
 
-static void append(struct http_call_list *list, struct http_call *call) {
-    call->internal.next = NULL;
-    call->internal.previous = list->last;
-    if (list->last != NULL)
-        list->last->internal.next = call;
-    else
-        list->first = call;
-    list->last = call;
-    list->count++;
-}
+static void leave_list(struct http_connection *connection) {
+    struct http_client *client = connection->client;
 
-static void unlink_call(struct http_call_list *list, struct http_call *call) {
-    struct http_call *next = call->internal.next, *previous = call->internal.previous;
-
-    if (previous != NULL)
-        previous->internal.next = next;
-    else
-        list->first = next;
-    if (next != NULL)
-        next->internal.previous = previous;
-    else
-        list->last = previous;
-    list->count--;
-}
-
-static void unlink_connection(struct http_connection *connection) {
-    struct http_connection_list *list = &connection->client->connections[connection->state];
-
-    if (connection->previous != NULL)
-        connection->previous->next = connection->next;
-    else
-        list->first = connection->next;
-    if (connection->next != NULL)
-        connection->next->previous = connection->previous;
-    else
-        list->last = connection->previous;
-    list->count--;
+    assert(client->count[connection->state] > 0);
+    TAILQ_REMOVE(&client->connections[connection->state], connection, entry);
+    client->count[connection->state]--;
 }
 
 /* To the front: so the idle connection that was used last is used next, and the others grow old. */
 void http_client_move(struct http_connection *connection, enum http_connection_state state) {
-    struct http_connection_list *list = &connection->client->connections[state];
+    struct http_client *client = connection->client;
 
+    assert(connection->state != CONNECTION_CLOSED && connection->state != state);
     if (connection->state != CONNECTION_STATES)
-        unlink_connection(connection);
+        leave_list(connection);
     connection->state = state;
-    connection->previous = NULL;
-    connection->next = list->first;
-    if (list->first != NULL)
-        list->first->previous = connection;
-    else
-        list->last = connection;
-    list->first = connection;
-    list->count++;
+    TAILQ_INSERT_HEAD(&client->connections[state], connection, entry);
+    client->count[state]++;
 }
 
 /* Tell the calls that have ended so far; those that end meanwhile are told next time. */
 static void tell_ended(struct http_client *client) {
-    for (unsigned left = client->ended.count; left > 0; left--) {
-        struct http_call *call = client->ended.first;
+    struct http_calls ended = TAILQ_HEAD_INITIALIZER(ended);
+    struct http_call *call;
+
+    TAILQ_CONCAT(&ended, &client->ended, internal.entry);
+    while ((call = TAILQ_FIRST(&ended)) != NULL) {
         char *body = call->internal.awaited == NULL ? call->internal.body : NULL;
 
-        unlink_call(&client->ended, call);
+        TAILQ_REMOVE(&ended, call, internal.entry);
         call->internal.cb(call); /* the call may be gone now */
         free(body);
     }
@@ -84,37 +52,34 @@ static void on_handle_closed(uv_handle_t *handle) {
     http_client_cb on_closed = client->on_closed;
     void *data = client->on_closed_data;
 
-    if (--client->open_handles > 0)
+    assert(client->closing_handles > 0);
+    if (client->closing_handles > 1) { /* the last one counts until all is over */
+        client->closing_handles--;
         return;
-    while (client->ended.count > 0) /* calls made after the close */
+    }
+    while (!TAILQ_EMPTY(&client->ended)) /* calls made after the close */
         tell_ended(client);
-    free(client->deadlines.heap);
-    free(client->request);
+    assert(TAILQ_EMPTY(&client->queue) && TAILQ_EMPTY(&client->running));
+    buffer_free(&client->request);
     free(client);
     on_closed(data);
 }
 
-static void close_handle(struct http_client *client, uv_handle_t *handle) {
-    handle->data = client;
-    client->open_handles++;
-    uv_close(handle, on_handle_closed);
-}
-
 static void maybe_closed(struct http_client *client) {
-    if (!client->is_closing || client->has_closed_handles || client->ended.count > 0)
+    if (!client->is_closing || client->closing_handles > 0 || !TAILQ_EMPTY(&client->ended))
         return;
     for (int state = 0; state < CONNECTION_STATES; state++)
-        if (client->connections[state].count > 0)
+        if (client->count[state] > 0)
             return;
-    client->has_closed_handles = true;
-    close_handle(client, (uv_handle_t *)&client->deadlines.timer);
-    close_handle(client, (uv_handle_t *)&client->deadlines.polled);
-    close_handle(client, (uv_handle_t *)&client->ending);
+    client->closing_handles = 3;
+    uv_close((uv_handle_t *)&client->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&client->polled, on_handle_closed);
+    uv_close((uv_handle_t *)&client->ending, on_handle_closed);
 }
 
 void http_client_tell(struct http_client *client) {
     tell_ended(client);
-    if (client->ended.count == 0)
+    if (TAILQ_EMPTY(&client->ended))
         (void)uv_idle_stop(&client->ending);
     maybe_closed(client);
 }
@@ -126,7 +91,8 @@ static void on_calls_ended(uv_idle_t *ending) {
 void http_client_forget(struct http_connection *connection) {
     struct http_client *client = connection->client;
 
-    unlink_connection(connection);
+    assert(connection->state == CONNECTION_CLOSED && connection->call == NULL);
+    leave_list(connection);
     free(connection);
     maybe_closed(client);
 }
@@ -135,7 +101,10 @@ void http_client_end(struct http_client *client, struct http_call *call,
                      enum http_call_outcome outcome, const char *error) {
     static char empty[1];
 
-    http_deadline_drop(&client->deadlines, &call->internal.deadline);
+    if (call->internal.is_running)
+        TAILQ_REMOVE(&client->running, call, internal.by_deadline);
+    call->internal.is_running = false;
+    assert((error == NULL) == (outcome == HTTP_CALL_ANSWERED));
     call->internal.connection = NULL;
     call->outcome = outcome;
     call->error = error;
@@ -146,73 +115,70 @@ void http_client_end(struct http_client *client, struct http_call *call,
         call->sent_ns = 0;
     if (outcome != HTTP_CALL_ANSWERED)
         call->header[0] = '\0'; /* it may be half of one */
-    append(&client->ended, call);
-    if (!client->has_closed_handles)
+    TAILQ_INSERT_TAIL(&client->ended, call, internal.entry);
+    if (client->closing_handles == 0)
         (void)uv_idle_start(&client->ending, on_calls_ended); /* fails only without a callback */
 }
 
-static void end_first_queued(struct http_client *client, const char *error) {
-    struct http_call *call = client->queue.first;
+static void dequeue(struct http_client *client, struct http_call *call) {
+    assert(client->queued > 0 && call->internal.connection == NULL);
+    TAILQ_REMOVE(&client->queue, call, internal.entry);
+    client->queued--;
+}
 
-    unlink_call(&client->queue, call);
+static void end_queued(struct http_client *client, struct http_call *call, const char *error) {
+    dequeue(client, call);
     http_client_end(client, call, HTTP_CALL_NOT_SENT, error);
 }
 
 void http_client_requeue(struct http_client *client, struct http_call *call) {
-    struct http_call_list *queue = &client->queue;
-
-    call->internal.previous = NULL;
-    call->internal.next = queue->first;
-    if (queue->first != NULL)
-        queue->first->internal.previous = call;
-    else
-        queue->last = call;
-    queue->first = call;
-    queue->count++;
+    assert(call->internal.connection == NULL);
+    TAILQ_INSERT_HEAD(&client->queue, call, internal.entry);
+    client->queued++;
 }
 
 static unsigned kept_connections(const struct http_client *client) {
-    return client->connections[CONNECTION_OPENING].count +
-           client->connections[CONNECTION_IDLE].count + client->connections[CONNECTION_BUSY].count;
+    return client->count[CONNECTION_OPENING] + client->count[CONNECTION_IDLE] +
+           client->count[CONNECTION_BUSY];
 }
 
 /* Where others work, the calls that wait have hope; where none does, they share out the attempts
  * that are still under way, and with the last attempt the last call ends. */
 void http_client_connect_failed(struct http_client *client, int code) {
-    unsigned opening = client->connections[CONNECTION_OPENING].count;
-    unsigned share = (client->queue.count + opening) / (opening + 1);
+    unsigned opening = client->count[CONNECTION_OPENING];
+    unsigned share = (client->queued + opening) / (opening + 1);
 
     client->connect_failures++;
-    if (client->connections[CONNECTION_BUSY].count > 0) {
-        if (client->retry.place == 0)
-            http_deadline_set(&client->deadlines, &client->retry, clock_now_ms() + RETRY_MS);
+    if (client->count[CONNECTION_BUSY] > 0) {
+        if (client->retry_ms == HTTP_CLIENT_NEVER_MS)
+            client->retry_ms = clock_now_ms() + RETRY_MS;
+        http_client_arm(client, client->retry_ms);
         return;
     }
     for (; share > 0; share--)
-        end_first_queued(client, uv_strerror(code));
+        end_queued(client, TAILQ_FIRST(&client->queue), uv_strerror(code));
 }
 
 static bool may_connect(const struct http_client *client) {
     return kept_connections(client) < client->options.connections &&
-           (client->retry.place == 0 || client->connections[CONNECTION_BUSY].count == 0);
+           (client->retry_ms == HTTP_CLIENT_NEVER_MS || client->count[CONNECTION_BUSY] == 0);
 }
 
 void http_client_dispatch(struct http_client *client) {
+    struct http_call *call;
+
     if (client->is_closing)
         return;
-    while (client->queue.count > 0 && client->connections[CONNECTION_IDLE].count > 0) {
-        struct http_call *call = client->queue.first;
-
+    while ((call = TAILQ_FIRST(&client->queue)) != NULL && client->count[CONNECTION_IDLE] > 0) {
         if (call->deadline_ms <= (int64_t)uv_now(client->loop)) {
-            end_first_queued(client, too_late);
-            continue;
+            end_queued(client, call, too_late);
+        } else {
+            dequeue(client, call);
+            http_connection_send(TAILQ_FIRST(&client->connections[CONNECTION_IDLE]), call);
         }
-        unlink_call(&client->queue, call);
-        http_connection_send(client->connections[CONNECTION_IDLE].first, call);
     }
-    while (client->connections[CONNECTION_OPENING].count < client->queue.count &&
-           client->connections[CONNECTION_OPENING].count < client->options.opening &&
-           may_connect(client)) {
+    while (client->count[CONNECTION_OPENING] < client->queued &&
+           client->count[CONNECTION_OPENING] < client->options.opening && may_connect(client)) {
         int rc = http_connection_open(client);
 
         if (rc != 0)
@@ -220,49 +186,43 @@ void http_client_dispatch(struct http_client *client) {
     }
 }
 
-void on_http_client_retry(struct http_deadline *retry) {
-    size_t offset = offsetof(struct http_client, retry);
-
-    http_client_dispatch((struct http_client *)(void *)((char *)retry - offset));
-}
-
-/* One deadline for all that are idle, as only the one that has been for longest can be due. */
-void on_http_client_idle(struct http_deadline *idle) {
-    size_t offset = offsetof(struct http_client, idle);
-    struct http_client *client = (struct http_client *)(void *)((char *)idle - offset);
-    struct http_connection_list *list = &client->connections[CONNECTION_IDLE];
-    int64_t idle_ms = (int64_t)client->options.idle_ms;
-
-    while (list->last != NULL &&
-           list->last->idle_since_ms + idle_ms <= (int64_t)uv_now(client->loop))
-        http_connection_close(list->last, NULL);
-    if (list->last != NULL)
-        http_deadline_set(&client->deadlines, idle, list->last->idle_since_ms + idle_ms);
-}
-
-static void on_call_too_late(struct http_deadline *deadline) {
-    size_t offset = offsetof(struct http_call, internal.deadline);
-    struct http_call *call = (struct http_call *)(void *)((char *)deadline - offset);
-    struct http_client *client = call->internal.client;
+static void end_late(struct http_client *client, struct http_call *call) {
     struct http_connection *connection = call->internal.connection;
 
     if (connection == NULL) {
-        unlink_call(&client->queue, call);
-        http_client_end(client, call, HTTP_CALL_NOT_SENT, too_late);
+        end_queued(client, call, too_late);
     } else {
         /* A late reply would be taken for that to the next call. */
-        http_connection_close(connection, connection->has_input
+        http_connection_close(connection, connection->reply.has_input
                                               ? "the deadline passed in the middle of the reply"
                                               : "the deadline passed before the reply");
     }
+}
+
+void http_client_expire(struct http_client *client) {
+    int64_t now_ms = (int64_t)uv_now(client->loop);
+    int64_t opened_ms = now_ms - (int64_t)client->options.connect_timeout_ms;
+    int64_t idle_ms = now_ms - (int64_t)client->options.idle_ms;
+    struct http_connection *oldest;
+    struct http_call *call;
+
+    while ((call = TAILQ_FIRST(&client->running)) != NULL && call->deadline_ms <= now_ms)
+        end_late(client, call);
+    while ((oldest = http_client_oldest(client, CONNECTION_OPENING)) != NULL &&
+           oldest->since_ms <= opened_ms)
+        http_connection_fail(oldest, UV_ETIMEDOUT);
+    while ((oldest = http_client_oldest(client, CONNECTION_IDLE)) != NULL &&
+           oldest->since_ms <= idle_ms)
+        http_connection_close(oldest, NULL);
+    if (client->retry_ms <= now_ms)
+        client->retry_ms = HTTP_CLIENT_NEVER_MS;
     http_client_dispatch(client);
 }
 
 static bool is_full(const struct http_client *client) {
-    unsigned opening = client->connections[CONNECTION_OPENING].count;
+    unsigned opening = client->count[CONNECTION_OPENING];
 
-    return client->connections[CONNECTION_IDLE].count == 0 &&
-           client->queue.count >= opening + client->options.queue;
+    return client->count[CONNECTION_IDLE] == 0 && client->queued >= opening + client->options.queue;
 }
 
 /* Why a call cannot even be queued, or NULL. */
@@ -283,18 +243,20 @@ static void start(struct http_client *client, struct http_call *call, http_call_
     call->status = 0;
     call->reply_length = 0;
     call->sent_ns = call->received_ns = 0;
-    call->internal = (struct http_call_part){.client = client, .cb = cb, .awaited = awaited};
-    call->internal.deadline.on_passed = on_call_too_late;
+    memset(&call->internal, 0, sizeof call->internal);
+    call->internal.cb = cb;
+    call->internal.awaited = awaited;
     if (why != NULL) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, why);
         return;
     }
-    http_deadline_set(&client->deadlines, &call->internal.deadline, call->deadline_ms);
-    append(&client->queue, call);
+    http_client_run(client, call);
+    TAILQ_INSERT_TAIL(&client->queue, call, internal.entry);
+    client->queued++;
     http_client_dispatch(client);
 }
 
-void http_client_call(struct http_client *client, struct http_call *call, http_call_cb cb) {
+void http_call_start(struct http_client *client, struct http_call *call, http_call_cb cb) {
     start(client, call, cb, NULL);
 }
 
@@ -302,7 +264,7 @@ static void on_awaited_ended(struct http_call *call) {
     fiber_event_set(call->internal.awaited);
 }
 
-enum http_call_outcome http_client_await(struct http_client *client, struct http_call *call) {
+enum http_call_outcome http_call_await(struct http_client *client, struct http_call *call) {
     struct fiber_event ended = FIBER_EVENT_INIT;
 
     start(client, call, on_awaited_ended, &ended);
@@ -325,11 +287,11 @@ void http_client_close(struct http_client *client, http_client_cb cb, void *data
     client->is_closing = true;
     client->on_closed = cb;
     client->on_closed_data = data;
-    while (client->queue.count > 0)
-        end_first_queued(client, why);
+    while (client->queued > 0)
+        end_queued(client, TAILQ_FIRST(&client->queue), why);
     for (int state = 0; state < CONNECTION_CLOSED; state++)
-        while (client->connections[state].first != NULL)
-            http_connection_close(client->connections[state].first, why);
+        while (client->count[state] > 0)
+            http_connection_close(TAILQ_FIRST(&client->connections[state]), why);
     maybe_closed(client);
 }
 
@@ -341,9 +303,9 @@ void http_client_warm(struct http_client *client, unsigned count) {
 
 void http_client_stats(const struct http_client *client, struct http_client_stats *stats) {
     *stats = (struct http_client_stats){.connections = kept_connections(client),
-                                        .idle = client->connections[CONNECTION_IDLE].count,
-                                        .in_flight = client->connections[CONNECTION_BUSY].count,
-                                        .queued = client->queue.count,
+                                        .idle = client->count[CONNECTION_IDLE],
+                                        .in_flight = client->count[CONNECTION_BUSY],
+                                        .queued = client->queued,
                                         .opened = client->opened,
                                         .connect_failures = client->connect_failures};
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 #define HTTP_CALL_OUTCOMES(X)                                                                      \
@@ -29,23 +30,6 @@ struct http_connection;
 struct http_call;
 
 typedef void (*http_call_cb)(struct http_call *call);
-
-/* The client's own, here and in struct http_call_part: a moment to act at. */
-struct http_deadline {
-    int64_t at_ms;
-    size_t place; /* in the heap; 0: not in it */
-    void (*on_passed)(struct http_deadline *deadline);
-};
-
-struct http_call_part {
-    struct http_client *client;
-    struct http_connection *connection; /* that carries it, or NULL */
-    struct http_call *next, *previous;  /* in the queue, or among the ended */
-    struct http_deadline deadline;
-    http_call_cb cb;
-    struct fiber_event *awaited; /* by http_client_await(), or NULL */
-    char *body;                  /* of the reply, allocated */
-};
 
 #define HTTP_CALL_HEADER_BYTES 192
 
@@ -75,8 +59,15 @@ struct http_call {
      * joined by ", ", and what is too long is cut. */
     char header[HTTP_CALL_HEADER_BYTES];
 
-    /* The client's own. */
-    struct http_call_part internal;
+    struct {
+        struct http_connection *connection; /* that carries it, or NULL */
+        TAILQ_ENTRY(http_call) entry;       /* in the queue, or among the ended */
+        TAILQ_ENTRY(http_call) by_deadline; /* while it is running */
+        http_call_cb cb;
+        struct fiber_event *awaited; /* by http_call_await(), or NULL */
+        char *body;                  /* of the reply, allocated */
+        bool is_running;
+    } internal;
 };
 
 /* Zero means the default in brackets. */
@@ -114,11 +105,11 @@ typedef void (*http_client_cb)(void *data);
 void http_client_close(struct http_client *client, http_client_cb cb, void *data);
 
 /* Start a call. `cb` runs exactly once, later, on the loop, also when it cannot be sent. */
-void http_client_call(struct http_client *client, struct http_call *call, http_call_cb cb);
+void http_call_start(struct http_client *client, struct http_call *call, http_call_cb cb);
 
 /* The same in a fiber: returns when the call has ended. The reply stays valid until
  * http_call_done(). */
-enum http_call_outcome http_client_await(struct http_client *client, struct http_call *call);
+enum http_call_outcome http_call_await(struct http_client *client, struct http_call *call);
 void http_call_done(struct http_call *call);
 
 /* Open connections, until there are `count` or the most to keep, so that calls find them idle. */

@@ -1,32 +1,31 @@
-/* One connection of the HTTP client: resolve, connect, write a call, read its reply, again. */
+/* One connection of the HTTP client: resolve, connect, write a call, read its reply, again.
+ *
+ * When an address cannot be reached, the next one of the name is tried, until connecting has taken
+ * too long. A kept-alive connection that turns out to be closed before a byte of a call has left
+ * gives the call back to the queue. After the first byte the call is never sent again: whatever
+ * breaks the connection then leaves the call UNKNOWN. */
 #include "http_client_internal.h"
 
 #include "clock.h"
 
+#include <assert.h>
 #include <netdb.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int connect_to_address(struct http_connection *connection);
 
-static struct http_connection *of_deadline(struct http_deadline *deadline) {
-    return (struct http_connection *)(void *)((char *)deadline -
-                                              offsetof(struct http_connection, deadline));
-}
-
 static void free_when_let_go(struct http_connection *connection) {
     if (connection->has_tcp || connection->is_resolving)
         return;
     uv_freeaddrinfo(connection->addresses);
     free(connection->unsent);
-    free(connection->body);
+    buffer_free(&connection->body);
     http_client_forget(connection);
 }
 
-/* An attempt to connect is over, for all addresses. */
-static void fail_to_connect(struct http_connection *connection, int code) {
+void http_connection_fail(struct http_connection *connection, int code) {
     struct http_client *client = connection->client;
 
     http_connection_close(connection, NULL);
@@ -45,7 +44,7 @@ static void on_tcp_closed(uv_handle_t *tcp) {
     }
     rc = connect_to_address(connection); /* the next one of the name */
     if (rc != 0)
-        fail_to_connect(connection, rc);
+        http_connection_fail(connection, rc);
 }
 
 void http_connection_close(struct http_connection *connection, const char *error) {
@@ -54,7 +53,6 @@ void http_connection_close(struct http_connection *connection, const char *error
 
     if (connection->state == CONNECTION_CLOSED)
         return;
-    http_deadline_drop(&client->deadlines, &connection->deadline);
     http_client_move(connection, CONNECTION_CLOSED);
     connection->call = NULL;
     if (call != NULL)
@@ -72,25 +70,23 @@ static void become_idle(struct http_connection *connection) {
     struct http_client *client = connection->client;
 
     http_client_move(connection, CONNECTION_IDLE);
-    connection->idle_since_ms = (int64_t)uv_now(client->loop);
-    if (client->idle.place == 0)
-        http_deadline_set(&client->deadlines, &client->idle,
-                          connection->idle_since_ms + (int64_t)client->options.idle_ms);
+    connection->since_ms = (int64_t)uv_now(client->loop);
+    http_client_arm(client, connection->since_ms + (int64_t)client->options.idle_ms);
 }
 
 static void finish_reply(struct http_connection *connection) {
     struct http_client *client = connection->client;
     struct http_call *call = connection->call;
 
+    assert(connection->state == CONNECTION_BUSY && call != NULL);
     call->received_ns = clock_now_ns();
     call->status = connection->parser.status_code;
-    call->internal.body = connection->body;
-    call->reply_length = connection->body_length;
-    connection->body = NULL;
-    connection->body_capacity = 0;
+    call->internal.body = connection->body.bytes;
+    call->reply_length = connection->body.length;
+    connection->body = (struct buffer){0};
     connection->call = NULL;
     http_client_end(client, call, HTTP_CALL_ANSWERED, NULL);
-    if (connection->keeps_alive && connection->unsent == NULL)
+    if (connection->reply.keeps_alive && connection->unsent == NULL)
         become_idle(connection);
     else
         http_connection_close(connection, NULL);
@@ -118,7 +114,7 @@ static void on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
         error = read_reply(connection, length, input->base);
         if (error != NULL)
             http_connection_close(connection, error);
-        else if (connection->is_complete)
+        else if (connection->reply.is_complete)
             finish_reply(connection);
     }
     http_client_dispatch(client);
@@ -149,12 +145,12 @@ static void on_connected(uv_connect_t *connect, int status) {
         return;
     }
     if (status != 0) {
-        fail_to_connect(connection, status);
+        http_connection_fail(connection, status);
         return;
     }
+    assert(connection->state == CONNECTION_OPENING);
     client->opened++;
     client->connect_failures = 0;
-    http_deadline_drop(&client->deadlines, &connection->deadline);
     become_idle(connection);
     http_client_dispatch(client);
 }
@@ -189,7 +185,7 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
     if (status == 0)
         status = connect_to_address(connection);
     if (status != 0)
-        fail_to_connect(connection, status);
+        http_connection_fail(connection, status);
 }
 
 static int resolve(struct http_connection *connection) {
@@ -205,10 +201,6 @@ static int resolve(struct http_connection *connection) {
     return rc;
 }
 
-static void on_connect_too_slow(struct http_deadline *deadline) {
-    fail_to_connect(of_deadline(deadline), UV_ETIMEDOUT);
-}
-
 int http_connection_open(struct http_client *client) {
     struct http_connection *connection = calloc(1, sizeof *connection);
     int rc;
@@ -222,9 +214,8 @@ int http_connection_open(struct http_client *client) {
     connection->resolve.data = connection;
     connection->write.data = connection;
     http_client_move(connection, CONNECTION_OPENING);
-    connection->deadline.on_passed = on_connect_too_slow;
-    http_deadline_set(&client->deadlines, &connection->deadline,
-                      clock_now_ms() + (int64_t)client->options.connect_timeout_ms);
+    connection->since_ms = clock_now_ms();
+    http_client_arm(client, connection->since_ms + (int64_t)client->options.connect_timeout_ms);
     rc = client->literal.ss_family != 0 ? connect_to_address(connection) : resolve(connection);
     if (rc != 0)
         http_connection_close(connection, NULL);
@@ -280,26 +271,27 @@ static void take_call(struct http_connection *connection, struct http_call *call
 
 void http_connection_send(struct http_connection *connection, struct http_call *call) {
     struct http_client *client = connection->client;
-    size_t length = http_request_build(client, call);
-    uv_buf_t buf = uv_buf_init(client->request, (unsigned)length);
+    uv_buf_t buf;
+    size_t sent;
     int written, rc = 0;
 
-    if (length == 0) {
+    assert(connection->state == CONNECTION_IDLE && connection->call == NULL);
+    if (!http_request_build(client, call)) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, "out of memory for the request");
         return;
     }
+    buf = uv_buf_init(client->request.bytes, (unsigned)client->request.length);
     call->sent_ns = clock_now_ns();
     written = uv_try_write((uv_stream_t *)&connection->tcp, &buf, 1);
     if (written < 0 && written != UV_EAGAIN) {
         give_call_back(connection, call, written);
         return;
     }
-    if (written < 0)
-        written = 0;
+    sent = written < 0 ? 0 : (size_t)written;
     take_call(connection, call);
-    connection->is_sent = written > 0;
-    if ((size_t)written < length)
-        rc = write_rest(connection, client->request + written, length - (size_t)written);
+    connection->is_sent = sent > 0;
+    if (sent < buf.len)
+        rc = write_rest(connection, buf.base + sent, buf.len - sent);
     if (rc != 0)
         http_connection_close(connection, uv_strerror(rc));
 }

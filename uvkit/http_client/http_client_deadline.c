@@ -1,118 +1,74 @@
-/* The HTTP client's deadlines: a binary heap under one timer, so that ten thousand calls cost no
- * more than a few comparisons each. */
+/* The HTTP client's one clock: the calls in the order of their deadlines, and a timer for whatever
+ * is due first. What has been for longest is due first among the connections of a state, too, so
+ * the oldest in each list is all that has to be looked at. */
 #include "http_client_internal.h"
 
-#include <assert.h>
-#include <stdlib.h>
+static int64_t due_in_state(const struct http_client *client, enum http_connection_state state,
+                            uint64_t limit_ms) {
+    const struct http_connection *oldest = http_client_oldest(client, state);
 
-static void on_timer(uv_timer_t *timer);
-
-static void put(struct http_deadlines *deadlines, size_t place, struct http_deadline *deadline) {
-    deadlines->heap[place] = deadline;
-    deadline->place = place;
+    return oldest != NULL ? oldest->since_ms + (int64_t)limit_ms : HTTP_CLIENT_NEVER_MS;
 }
 
-static void sift_up(struct http_deadlines *deadlines, size_t place,
-                    struct http_deadline *deadline) {
-    for (; place > 1 && deadlines->heap[place / 2]->at_ms > deadline->at_ms; place /= 2)
-        put(deadlines, place, deadlines->heap[place / 2]);
-    put(deadlines, place, deadline);
-}
+static int64_t next_due_ms(const struct http_client *client) {
+    const struct http_call *call = TAILQ_FIRST(&client->running);
+    int64_t opening = due_in_state(client, CONNECTION_OPENING, client->options.connect_timeout_ms);
+    int64_t idle = due_in_state(client, CONNECTION_IDLE, client->options.idle_ms);
+    int64_t due = client->retry_ms;
 
-static void sift_down(struct http_deadlines *deadlines, size_t place,
-                      struct http_deadline *deadline) {
-    for (size_t child = place * 2; child <= deadlines->count; child = place * 2) {
-        if (child < deadlines->count &&
-            deadlines->heap[child + 1]->at_ms < deadlines->heap[child]->at_ms)
-            child++;
-        if (deadlines->heap[child]->at_ms >= deadline->at_ms)
-            break;
-        put(deadlines, place, deadlines->heap[child]);
-        place = child;
-    }
-    put(deadlines, place, deadline);
-}
-
-/* A timer that fires too early only looks again; so it is set anew only for an earlier moment. */
-static void arm(struct http_deadlines *deadlines) {
-    int64_t now_ms = (int64_t)uv_now(deadlines->timer.loop);
-    int64_t at_ms;
-
-    if (deadlines->count == 0)
-        return;
-    at_ms = deadlines->heap[1]->at_ms;
-    if (uv_is_active((uv_handle_t *)&deadlines->timer) && deadlines->armed_ms <= at_ms)
-        return;
-    deadlines->armed_ms = at_ms;
-    (void)uv_timer_start(&deadlines->timer, on_timer, /* fails only without a callback */
-                         at_ms > now_ms ? (uint64_t)(at_ms - now_ms) : 0, 0);
-}
-
-static bool has_passed(const struct http_deadlines *deadlines) {
-    return deadlines->count > 0 &&
-           deadlines->heap[1]->at_ms <= (int64_t)uv_now(deadlines->timer.loop);
+    if (call != NULL && call->deadline_ms < due)
+        due = call->deadline_ms;
+    if (opening < due)
+        due = opening;
+    return idle < due ? idle : due;
 }
 
 static void on_polled(uv_check_t *polled) {
-    struct http_deadlines *deadlines = polled->data;
+    struct http_client *client = polled->data;
 
     (void)uv_check_stop(polled);
-    (void)uv_timer_stop(&deadlines->timer);
-    while (has_passed(deadlines)) {
-        struct http_deadline *passed = deadlines->heap[1];
-
-        http_deadline_drop(deadlines, passed);
-        passed->on_passed(passed);
-    }
-    arm(deadlines);
+    (void)uv_timer_stop(&client->timer);
+    http_client_expire(client);
+    http_client_arm(client, next_due_ms(client));
 }
 
 /* After a stall of this process, timers run before input is read, and an answer may have come in
  * time. So let the loop read first; the timer keeps it from waiting long for that. */
 static void on_timer(uv_timer_t *timer) {
-    struct http_deadlines *deadlines = timer->data;
+    struct http_client *client = timer->data;
+    int64_t due_ms = next_due_ms(client);
 
-    if (!has_passed(deadlines)) {
-        arm(deadlines);
+    if (due_ms > (int64_t)uv_now(client->loop)) {
+        http_client_arm(client, due_ms);
         return;
     }
-    (void)uv_check_start(&deadlines->polled, on_polled); /* like the timer: cannot fail */
+    (void)uv_check_start(&client->polled, on_polled); /* like the timer: cannot fail */
     (void)uv_timer_start(timer, on_timer, 1, 0);
 }
 
-int http_deadlines_init(struct http_deadlines *deadlines, uv_loop_t *loop, size_t most) {
-    deadlines->heap = calloc(most + 1, sizeof *deadlines->heap);
-    if (deadlines->heap == NULL)
-        return UV_ENOMEM;
-    (void)uv_timer_init(loop, &deadlines->timer); /* cannot fail */
-    (void)uv_check_init(loop, &deadlines->polled);
-    deadlines->timer.data = deadlines;
-    deadlines->polled.data = deadlines;
-    deadlines->count = 0;
-    deadlines->most = most;
-    return 0;
+/* A timer that fires too early only looks again; so it is set anew only for an earlier moment. */
+void http_client_arm(struct http_client *client, int64_t due_ms) {
+    int64_t now_ms = (int64_t)uv_now(client->loop);
+
+    if (due_ms == HTTP_CLIENT_NEVER_MS || client->closing_handles > 0)
+        return;
+    if (uv_is_active((uv_handle_t *)&client->timer) && client->armed_ms <= due_ms)
+        return;
+    client->armed_ms = due_ms;
+    (void)uv_timer_start(&client->timer, on_timer, /* fails only without a callback */
+                         due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0, 0);
 }
 
-void http_deadline_set(struct http_deadlines *deadlines, struct http_deadline *deadline,
-                       int64_t at_ms) {
-    assert(deadline->place == 0 && deadlines->count < deadlines->most);
-    deadline->at_ms = at_ms;
-    sift_up(deadlines, ++deadlines->count, deadline);
-    arm(deadlines);
-}
+/* Deadlines mostly come in order, so the place is near the end. */
+void http_client_run(struct http_client *client, struct http_call *call) {
+    struct http_call *before = TAILQ_LAST(&client->running, http_calls);
 
-void http_deadline_drop(struct http_deadlines *deadlines, struct http_deadline *deadline) {
-    size_t place = deadline->place;
-    struct http_deadline *last;
-
-    if (place == 0)
-        return;
-    deadline->place = 0;
-    last = deadlines->heap[deadlines->count--];
-    if (last == deadline)
-        return;
-    if (place > 1 && deadlines->heap[place / 2]->at_ms > last->at_ms)
-        sift_up(deadlines, place, last);
+    while (before != NULL && before->deadline_ms > call->deadline_ms)
+        before = TAILQ_PREV(before, http_calls, internal.by_deadline);
+    if (before != NULL)
+        TAILQ_INSERT_AFTER(&client->running, before, call, internal.by_deadline);
     else
-        sift_down(deadlines, place, last);
+        TAILQ_INSERT_HEAD(&client->running, call, internal.by_deadline);
+    call->internal.is_running = true;
+    http_client_arm(client, call->deadline_ms);
 }

@@ -10,21 +10,14 @@
 #ifndef UVKIT_HTTP_CLIENT_INTERNAL_H
 #define UVKIT_HTTP_CLIENT_INTERNAL_H
 
+#include "buffer.h"
 #include "http_client.h"
 
 #include <llhttp.h>
 
 #define HTTP_CLIENT_INPUT_BYTES (64 * 1024)
 #define HTTP_CLIENT_HOST_BYTES  256
-
-/* Moments ordered in a binary heap, under one timer. */
-struct http_deadlines {
-    uv_timer_t timer;
-    uv_check_t polled;           /* active while some have passed */
-    struct http_deadline **heap; /* from 1 */
-    size_t count, most;
-    int64_t armed_ms; /* when the timer fires, if it is active */
-};
+#define HTTP_CLIENT_NEVER_MS    INT64_MAX
 
 enum http_connection_state {
     CONNECTION_OPENING,
@@ -37,9 +30,8 @@ enum http_connection_state {
 struct http_connection {
     struct http_client *client;
     enum http_connection_state state;
-    struct http_connection *next, *previous; /* in the client's list of its state */
-    struct http_deadline deadline;           /* to be connected */
-    int64_t idle_since_ms;
+    TAILQ_ENTRY(http_connection) entry; /* in the client's list of its state */
+    int64_t since_ms;                   /* when it was opened, or became idle */
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_getaddrinfo_t resolve;
@@ -53,23 +45,17 @@ struct http_connection {
     char *unsent; /* what the socket did not take at once; not NULL: being written */
 
     llhttp_t parser;
-    char *body;
-    size_t body_length, body_capacity;
-    bool has_input, has_headers, is_complete, keeps_alive;
-    const char *reply_error; /* why the parser was stopped by us */
-    size_t name_length;      /* bytes of a header's name that were read */
-    bool is_wanted;          /* and so far it is the name that the call wants */
+    struct buffer body;
+    struct {
+        bool has_input, has_headers, is_complete, keeps_alive;
+        const char *error;  /* why the parser was stopped by us */
+        size_t name_length; /* bytes of a header's name that were read */
+        bool is_wanted;     /* and so far it is the name that the call wants */
+    } reply;
 };
 
-struct http_connection_list {
-    struct http_connection *first, *last;
-    unsigned count;
-};
-
-struct http_call_list {
-    struct http_call *first, *last;
-    unsigned count;
-};
+TAILQ_HEAD(http_connections, http_connection);
+TAILQ_HEAD(http_calls, http_call);
 
 struct http_client {
     uv_loop_t *loop;
@@ -77,35 +63,36 @@ struct http_client {
     char host[HTTP_CLIENT_HOST_BYTES];
     char authority[HTTP_CLIENT_HOST_BYTES + 16]; /* the Host header */
     struct sockaddr_storage literal;             /* ss_family 0: `host` is a name */
-    struct http_connection_list connections[CONNECTION_STATES];
-    struct http_call_list queue, ended;
-    struct http_deadlines deadlines;
-    uv_idle_t ending; /* active while calls are ended and not told */
+    struct http_connections connections[CONNECTION_STATES];
+    unsigned count[CONNECTION_STATES]; /* of each */
+    struct http_calls queue, ended;
+    unsigned queued;
+    struct http_calls running; /* all that have not ended, by deadline */
+    uv_timer_t timer;
+    uv_check_t polled; /* active while something is due */
+    int64_t armed_ms;  /* when the timer fires, if it is active */
+    int64_t retry_ms;  /* until then, while others work, no new connection is tried */
+    uv_idle_t ending;  /* active while calls are ended and not told */
     uint64_t opened, connect_failures;
-    struct http_deadline retry; /* while it is set, and others work, no new connection is tried */
-    struct http_deadline idle;  /* when the last idle connection has been so for long enough */
     bool is_closing;
-    unsigned open_handles;
-    bool has_closed_handles;
+    unsigned closing_handles; /* of the three above, once nothing needs them */
     http_client_cb on_closed;
     void *on_closed_data;
-    char *request; /* where requests are put together */
-    size_t request_capacity;
+    struct buffer request; /* where requests are put together */
     char input[HTTP_CLIENT_INPUT_BYTES];
 };
 
-/* http_client_deadline.c: `most` is how many there can be at a time. 0 or UV_ENOMEM. */
-int http_deadlines_init(struct http_deadlines *deadlines, uv_loop_t *loop, size_t most);
-void http_deadline_set(struct http_deadlines *deadlines, struct http_deadline *deadline,
-                       int64_t at_ms);
-/* Nothing happens when it is not set. */
-void http_deadline_drop(struct http_deadlines *deadlines, struct http_deadline *deadline);
+/* http_client_deadline.c */
+/* Have the timer fire at `due_ms` or before, and http_client_expire() run. */
+void http_client_arm(struct http_client *client, int64_t due_ms);
+/* The call is among the running now, and http_client_expire() ends it at its deadline. */
+void http_client_run(struct http_client *client, struct http_call *call);
 
 /* http_client_request.c */
 /* NULL, or what is wrong with the call. */
 const char *http_request_flaw(const struct http_call *call);
-/* The whole request in client->request; its length, or 0 when out of memory. */
-size_t http_request_build(struct http_client *client, const struct http_call *call);
+/* The whole request in client->request. False without memory. */
+bool http_request_build(struct http_client *client, const struct http_call *call);
 
 /* http_client_reply.c */
 void http_reply_expect(struct http_connection *connection);
@@ -118,6 +105,8 @@ const char *http_reply_parse_end(struct http_connection *connection);
 int http_connection_open(struct http_client *client);
 /* Send a call on an idle connection, or end it, or put it back in the queue. */
 void http_connection_send(struct http_connection *connection, struct http_call *call);
+/* An attempt to connect is over, for all addresses. */
+void http_connection_fail(struct http_connection *connection, int code);
 /* Ends its call too, with `error`. May be called at any time, any number of times. */
 void http_connection_close(struct http_connection *connection, const char *error);
 
@@ -134,7 +123,12 @@ void http_client_tell(struct http_client *client);
 void http_client_end(struct http_client *client, struct http_call *call,
                      enum http_call_outcome outcome, const char *error);
 void http_client_dispatch(struct http_client *client);
-void on_http_client_retry(struct http_deadline *retry);
-void on_http_client_idle(struct http_deadline *idle);
+/* Act on all that is due. */
+void http_client_expire(struct http_client *client);
+
+static inline struct http_connection *http_client_oldest(const struct http_client *client,
+                                                         enum http_connection_state state) {
+    return TAILQ_LAST(&client->connections[state], http_connections);
+}
 
 #endif

@@ -1,7 +1,8 @@
 /* How an HTTP client comes to be: the origin taken apart, the defaults, the handles. */
 #include "http_client_internal.h"
 
-#include <signal.h>
+#include "sigpipe.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +76,6 @@ static void set_options(struct http_client *client, const struct http_client_opt
 int http_client_open(struct http_client **client, uv_loop_t *loop,
                      const struct http_client_options *options) {
     struct http_client *made;
-    size_t deadlines;
-    int rc;
 
     if (options->host == NULL || !is_host(options->host) || options->port < 1 ||
         options->port > 65535)
@@ -87,19 +86,17 @@ int http_client_open(struct http_client **client, uv_loop_t *loop,
     made->loop = loop;
     set_address(made, options->host, options->port);
     set_options(made, options);
-    /* Of each connection that opens, and of each call on one or in the queue, where one may wait
-     * for each connection that opens; of the next attempt to connect, and of the idle ones. */
-    deadlines = 2 * (size_t)made->options.connections + made->options.queue + 2;
-    rc = http_deadlines_init(&made->deadlines, loop, deadlines);
-    if (rc != 0) {
-        free(made);
-        return rc;
-    }
-    made->retry.on_passed = on_http_client_retry;
-    made->idle.on_passed = on_http_client_idle;
-    (void)uv_idle_init(loop, &made->ending); /* cannot fail */
-    made->ending.data = made;
-    (void)signal(SIGPIPE, SIG_IGN); /* writing to a closed connection is an error to handle */
+    for (int state = 0; state < CONNECTION_STATES; state++)
+        TAILQ_INIT(&made->connections[state]);
+    TAILQ_INIT(&made->queue);
+    TAILQ_INIT(&made->ended);
+    TAILQ_INIT(&made->running);
+    made->retry_ms = HTTP_CLIENT_NEVER_MS;
+    (void)uv_timer_init(loop, &made->timer); /* cannot fail, nor do the others */
+    (void)uv_check_init(loop, &made->polled);
+    (void)uv_idle_init(loop, &made->ending);
+    made->timer.data = made->polled.data = made->ending.data = made;
+    sigpipe_ignore();
     *client = made;
     return 0;
 }

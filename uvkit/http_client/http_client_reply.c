@@ -2,12 +2,11 @@
  * carry another call. */
 #include "http_client_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 static int stop(struct http_connection *connection, const char *why) {
-    connection->reply_error = why;
+    connection->reply.error = why;
     return -1;
 }
 
@@ -21,12 +20,12 @@ static int on_header_field(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
     const char *wanted = connection->call->want_header;
 
-    if (connection->name_length == 0)
-        connection->is_wanted = !connection->has_headers; /* and not a trailer */
-    connection->is_wanted = connection->is_wanted &&
-                            length <= strlen(wanted) - connection->name_length &&
-                            strncasecmp(wanted + connection->name_length, bytes, length) == 0;
-    connection->name_length += length;
+    if (connection->reply.name_length == 0)
+        connection->reply.is_wanted = !connection->reply.has_headers; /* and not a trailer */
+    connection->reply.is_wanted =
+        connection->reply.is_wanted && length <= strlen(wanted) - connection->reply.name_length &&
+        strncasecmp(wanted + connection->reply.name_length, bytes, length) == 0;
+    connection->reply.name_length += length;
     return 0;
 }
 
@@ -43,10 +42,10 @@ static int on_header_field_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
     struct http_call *call = connection->call;
 
-    connection->is_wanted =
-        connection->is_wanted && connection->name_length == strlen(call->want_header);
-    connection->name_length = 0;
-    if (connection->is_wanted && call->header[0] != '\0')
+    connection->reply.is_wanted =
+        connection->reply.is_wanted && connection->reply.name_length == strlen(call->want_header);
+    connection->reply.name_length = 0;
+    if (connection->reply.is_wanted && call->header[0] != '\0')
         append(call->header, ", ", 2);
     return 0;
 }
@@ -54,7 +53,7 @@ static int on_header_field_complete(llhttp_t *parser) {
 static int on_header_value(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
 
-    if (connection->is_wanted)
+    if (connection->reply.is_wanted)
         append(connection->call->header, bytes, length);
     return 0;
 }
@@ -62,7 +61,7 @@ static int on_header_value(llhttp_t *parser, const char *bytes, size_t length) {
 static int on_headers_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
-    connection->has_headers = parser->status_code >= 200;
+    connection->reply.has_headers = parser->status_code >= 200;
     if (parser->status_code == 101)
         return stop(connection, "the server switched protocols unasked");
     if (is_without_body(parser->status_code, connection->call->method))
@@ -72,32 +71,15 @@ static int on_headers_complete(llhttp_t *parser) {
     return 0;
 }
 
-static bool reserve(struct http_connection *connection, size_t length) {
-    size_t capacity = connection->body_capacity * 2;
-    char *grown;
-
-    if (length <= connection->body_capacity)
-        return true;
-    if (capacity < length)
-        capacity = length;
-    grown = realloc(connection->body, capacity);
-    if (grown == NULL)
-        return false;
-    connection->body = grown;
-    connection->body_capacity = capacity;
-    return true;
-}
-
 static int on_body(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
 
-    if (length > connection->client->options.reply_limit - connection->body_length)
+    if (length > connection->client->options.reply_limit - connection->body.length)
         return stop(connection, "the reply is too large");
-    if (!reserve(connection, connection->body_length + length + 1))
+    if (!buffer_append(&connection->body, bytes, length) ||
+        !buffer_append(&connection->body, "", 1))
         return stop(connection, "out of memory for the reply");
-    memcpy(connection->body + connection->body_length, bytes, length);
-    connection->body_length += length;
-    connection->body[connection->body_length] = '\0';
+    connection->body.length--; /* the NUL stays, until more comes */
     return 0;
 }
 
@@ -108,8 +90,8 @@ static int on_message_complete(llhttp_t *parser) {
         connection->call->header[0] = '\0';
         return 0;
     }
-    connection->is_complete = true;
-    connection->keeps_alive = llhttp_should_keep_alive(parser) == 1;
+    connection->reply.is_complete = true;
+    connection->reply.keeps_alive = llhttp_should_keep_alive(parser) == 1;
     return HPE_PAUSED;
 }
 
@@ -130,35 +112,31 @@ void http_reply_expect(struct http_connection *connection) {
     llhttp_init(&connection->parser, HTTP_RESPONSE,
                 call->want_header != NULL ? &wanting : &callbacks);
     connection->parser.data = connection;
-    connection->body_length = 0;
-    connection->has_input = false;
-    connection->is_complete = false;
-    connection->keeps_alive = false;
-    connection->reply_error = NULL;
-    connection->has_headers = false;
-    connection->name_length = 0;
+    connection->body.length = 0;
+    memset(&connection->reply, 0, sizeof connection->reply);
 }
 
 const char *http_reply_parse(struct http_connection *connection, const char *bytes, size_t length) {
     llhttp_errno_t code = llhttp_execute(&connection->parser, bytes, length);
 
-    connection->has_input = true;
-    if (connection->is_complete) {
+    connection->reply.has_input = true;
+    if (connection->reply.is_complete) {
         if (llhttp_get_error_pos(&connection->parser) != bytes + length)
-            connection->keeps_alive = false; /* more than was asked for: trust it no further */
+            connection->reply.keeps_alive =
+                false; /* more than was asked for: trust it no further */
         return NULL;
     }
     if (code == HPE_OK)
         return NULL;
-    return connection->reply_error != NULL ? connection->reply_error : "malformed reply";
+    return connection->reply.error != NULL ? connection->reply.error : "malformed reply";
 }
 
 const char *http_reply_parse_end(struct http_connection *connection) {
-    if (connection->has_input)
+    if (connection->reply.has_input)
         (void)llhttp_finish(&connection->parser); /* may complete a reply that ends here */
-    connection->keeps_alive = false;
-    if (connection->is_complete)
+    connection->reply.keeps_alive = false;
+    if (connection->reply.is_complete)
         return NULL;
-    return connection->has_input ? "the connection closed in the middle of the reply"
-                                 : "the connection closed before the reply";
+    return connection->reply.has_input ? "the connection closed in the middle of the reply"
+                                       : "the connection closed before the reply";
 }

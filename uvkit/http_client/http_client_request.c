@@ -2,7 +2,6 @@
 #include "http_client_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* RFC 9110, 5.6.2. */
@@ -67,47 +66,17 @@ static void format_length(const struct http_call *call, char *line, size_t size)
                        call->body != NULL ? call->body_length : 0);
 }
 
-static bool reserve(struct http_client *client, size_t length) {
-    char *grown;
+bool http_request_build(struct http_client *client, const struct http_call *call) {
+    struct buffer *request = &client->request;
+    char length[64];
 
-    if (length <= client->request_capacity)
-        return true;
-    grown = realloc(client->request, length * 2);
-    if (grown == NULL)
-        return false;
-    client->request = grown;
-    client->request_capacity = length * 2;
-    return true;
-}
-
-static char *put(char *at, const char *text) {
-    size_t length = strlen(text);
-
-    memcpy(at, text, length);
-    return at + length;
-}
-
-size_t http_request_build(struct http_client *client, const struct http_call *call) {
-    const char *headers = call->headers != NULL ? call->headers : "";
-    size_t body = call->body != NULL ? call->body_length : 0;
-    char length_line[64];
-    char *at;
-
-    format_length(call, length_line, sizeof length_line);
-    if (!reserve(client, strlen(call->method) + strlen(call->target) + strlen(client->authority) +
-                             strlen(headers) + strlen(length_line) + body +
-                             sizeof "  HTTP/1.1\r\nHost: \r\n\r\n"))
-        return 0;
-    at = put(client->request, call->method);
-    at = put(at, " ");
-    at = put(at, call->target);
-    at = put(at, " HTTP/1.1\r\nHost: ");
-    at = put(at, client->authority);
-    at = put(at, "\r\n");
-    at = put(at, headers);
-    at = put(at, length_line);
-    at = put(at, "\r\n");
-    if (body > 0)
-        memcpy(at, call->body, body);
-    return (size_t)(at - client->request) + body;
+    format_length(call, length, sizeof length);
+    request->length = 0;
+    return buffer_append_text(request, call->method) && buffer_append_text(request, " ") &&
+           buffer_append_text(request, call->target) &&
+           buffer_append_text(request, " HTTP/1.1\r\nHost: ") &&
+           buffer_append_text(request, client->authority) && buffer_append_text(request, "\r\n") &&
+           (call->headers == NULL || buffer_append_text(request, call->headers)) &&
+           buffer_append_text(request, length) && buffer_append_text(request, "\r\n") &&
+           (call->body == NULL || buffer_append(request, call->body, call->body_length));
 }

@@ -6,48 +6,37 @@
 
 #include "clock.h"
 #include "fiber.h"
-#include "log.h"
 
-#include <inttypes.h>
+#include <assert.h>
 #include <sys/ioctl.h>
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
+#define NEVER_MS     (INT64_MAX / 2)
 
-static int64_t now_ms(const struct http_inbound *inbound) {
-    return (int64_t)uv_now(inbound->server->loop);
+static void advance(struct http_inbound *inbound);
+
+/* To a state of the picture, and what it calls for when it lasts longer than `timeout_ms`. */
+static void move(struct http_inbound *inbound, enum http_inbound_state state, int64_t timeout_ms) {
+    static const enum http_inbound_state next[][2] = {[IDLE] = {READING, REPLYING},
+                                                      [READING] = {HANDLING, REPLYING},
+                                                      [HANDLING] = {REPLYING, REPLYING},
+                                                      [REPLYING] = {IDLE, LINGERING}};
+
+    assert(inbound->state < LINGERING);
+    assert(state == next[inbound->state][0] || state == next[inbound->state][1]);
+    inbound->state = state;
+    inbound->deadline_ms = (int64_t)uv_now(inbound->server->loop) + timeout_ms;
 }
 
-static void free_when_over(struct http_inbound *inbound) {
-    if (inbound->is_handle_closed && !inbound->has_handler)
-        http_server_forget(inbound->server, inbound);
-}
-
-static void on_closed(uv_handle_t *handle) {
-    struct http_inbound *inbound = handle->data;
-
-    inbound->server->stats.connections--;
-    inbound->is_handle_closed = true;
-    free_when_over(inbound);
-}
-
-void http_inbound_close(struct http_inbound *inbound, const char *why) {
-    if (inbound->state == CLOSED)
+/* The reply is on its way, or there is nobody any more to have it. */
+static void go_on_replied(struct http_inbound *inbound) {
+    if (inbound->state == CLOSED) {
+        http_inbound_maybe_over(inbound);
         return;
-    log_debug("connection closed", "connection=%" PRIu64 " why=\"%s\"", inbound->number, why);
-    inbound->state = CLOSED;
-    uv_close((uv_handle_t *)&inbound->tcp, on_closed);
-}
-
-static void rest_idle(struct http_inbound *inbound) {
-    http_exchange_reset(&inbound->exchange);
-    inbound->state = IDLE;
-    inbound->deadline_ms = now_ms(inbound) + (int64_t)inbound->server->options.idle_timeout_ms;
-}
-
-static void begin_replying(struct http_inbound *inbound) {
-    inbound->state = REPLYING;
-    inbound->deadline_ms = now_ms(inbound) + (int64_t)inbound->server->options.idle_timeout_ms;
+    }
+    move(inbound, REPLYING, (int64_t)inbound->server->options.idle_timeout_ms);
+    advance(inbound);
 }
 
 void http_inbound_refuse(struct http_inbound *inbound) {
@@ -56,10 +45,7 @@ void http_inbound_refuse(struct http_inbound *inbound) {
     inbound->server->stats.refused++;
     http_reply_error(exchange, exchange->refusal.status, exchange->refusal.code, "%s",
                      exchange->refusal.message);
-    if (inbound->state == CLOSED)
-        return;
-    begin_replying(inbound);
-    http_inbound_advance(inbound);
+    go_on_replied(inbound);
 }
 
 static void run_handler(void *arg) {
@@ -70,16 +56,12 @@ static void run_handler(void *arg) {
 
     exchange->route->handler(exchange, server->options.data);
     server->stats.handler_ns += (uint64_t)(clock_now_ns() - started_ns);
+    assert(inbound->has_handler && server->stats.in_flight > 0);
     server->stats.in_flight--;
     if (!exchange->is_replied)
         http_reply_error(exchange, 500, "failed", "the handler gave no answer");
     inbound->has_handler = false;
-    if (inbound->state == CLOSED) {
-        free_when_over(inbound);
-        return;
-    }
-    begin_replying(inbound);
-    http_inbound_advance(inbound);
+    go_on_replied(inbound);
 }
 
 static void serve(struct http_inbound *inbound) {
@@ -89,8 +71,7 @@ static void serve(struct http_inbound *inbound) {
         http_inbound_refuse(inbound);
         return;
     }
-    inbound->state = HANDLING;
-    inbound->deadline_ms = INT64_MAX;
+    move(inbound, HANDLING, NEVER_MS);
     inbound->has_handler = true;
     inbound->server->stats.in_flight++;
     if (fiber_start(run_handler, inbound) == 0)
@@ -110,8 +91,7 @@ static void begin_request(struct http_inbound *inbound) {
     struct http_server *server = inbound->server;
     uint64_t id = server->id_seed + ++server->ids;
 
-    inbound->state = READING;
-    inbound->deadline_ms = now_ms(inbound) + (int64_t)server->options.header_timeout_ms;
+    move(inbound, READING, (int64_t)server->options.header_timeout_ms);
     for (unsigned i = 0; i < 16; i++)
         inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
     server->stats.requests++;
@@ -203,7 +183,7 @@ static void on_input_ended(struct http_inbound *inbound, int status) {
 }
 
 static void keep_for_later(struct http_inbound *inbound, const char *bytes, size_t length) {
-    if (!http_buffer_append(&inbound->pending, bytes, length)) {
+    if (!buffer_append(&inbound->pending, bytes, length)) {
         http_inbound_close(inbound, "no memory for pipelined input");
         return;
     }
@@ -259,8 +239,7 @@ static void linger(struct http_inbound *inbound) {
         http_inbound_close(inbound, "answered, and the peer had closed");
         return;
     }
-    inbound->state = LINGERING;
-    inbound->deadline_ms = now_ms(inbound) + LINGER_MS;
+    move(inbound, LINGERING, LINGER_MS);
     inbound->shutdown.data = inbound;
     err = uv_shutdown(&inbound->shutdown, (uv_stream_t *)&inbound->tcp, on_shut_down);
     if (err != 0)
@@ -274,21 +253,22 @@ static void pump_pending(struct http_inbound *inbound) {
 
     if (inbound->state == CLOSED || inbound->state == LINGERING)
         used = inbound->pending.length;
-    http_buffer_drop_front(&inbound->pending, used);
+    buffer_drop_front(&inbound->pending, used);
     if (wants_input(inbound) && inbound->is_ended)
         http_inbound_close(inbound, "the peer closed");
     else if (wants_input(inbound) && inbound->is_paused)
         read_on(inbound);
 }
 
-void http_inbound_advance(struct http_inbound *inbound) {
+static void advance(struct http_inbound *inbound) {
     if (inbound->state != REPLYING || inbound->writes > 0)
         return;
     if (!inbound->exchange.keeps_alive || inbound->server->is_draining) {
         linger(inbound);
         return;
     }
-    rest_idle(inbound);
+    http_exchange_reset(&inbound->exchange);
+    move(inbound, IDLE, (int64_t)inbound->server->options.idle_timeout_ms);
     if (!inbound->is_pumping)
         pump_pending(inbound);
 }
@@ -319,14 +299,18 @@ void http_inbound_drain(struct http_inbound *inbound) {
         http_inbound_close(inbound, "draining");
 }
 
-void http_inbound_init(struct http_inbound *inbound, struct http_server *server) {
+void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
+                       void (*on_over)(struct http_inbound *)) {
     (void)uv_tcp_init(server->loop, &inbound->tcp); /* makes no socket yet: cannot fail */
     inbound->server = server;
+    inbound->on_written = advance;
+    inbound->on_over = on_over;
     inbound->tcp.data = inbound;
     inbound->exchange.inbound = inbound;
     llhttp_init(&inbound->parser, HTTP_REQUEST, &http_request_callbacks);
     inbound->parser.data = inbound;
-    rest_idle(inbound);
+    http_exchange_reset(&inbound->exchange);
+    inbound->deadline_ms = (int64_t)uv_now(server->loop) + (int64_t)server->options.idle_timeout_ms;
 }
 
 void http_inbound_start(struct http_inbound *inbound) {

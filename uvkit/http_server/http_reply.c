@@ -1,6 +1,8 @@
 /* The reply: head and body in one write, with headers that cannot break out of their line. */
 #include "http_server_internal.h"
 
+#include "utf8.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,32 +13,18 @@ static const char out_of_memory[] =
     "{\"error\":\"out_of_memory\",\"message\":\"the server is short of memory\"}";
 
 #define STATUSES(X)                                                                                \
-    X(100, "Continue")                                                                             \
     X(200, "OK")                                                                                   \
     X(201, "Created")                                                                              \
-    X(202, "Accepted")                                                                             \
     X(204, "No Content")                                                                           \
-    X(301, "Moved Permanently")                                                                    \
-    X(302, "Found")                                                                                \
-    X(303, "See Other")                                                                            \
-    X(304, "Not Modified")                                                                         \
-    X(307, "Temporary Redirect")                                                                   \
-    X(308, "Permanent Redirect")                                                                   \
     X(400, "Bad Request")                                                                          \
-    X(401, "Unauthorized")                                                                         \
     X(403, "Forbidden")                                                                            \
     X(404, "Not Found")                                                                            \
     X(405, "Method Not Allowed")                                                                   \
-    X(406, "Not Acceptable")                                                                       \
     X(408, "Request Timeout")                                                                      \
     X(409, "Conflict")                                                                             \
-    X(410, "Gone")                                                                                 \
-    X(412, "Precondition Failed")                                                                  \
     X(413, "Content Too Large")                                                                    \
     X(415, "Unsupported Media Type")                                                               \
     X(422, "Unprocessable Content")                                                                \
-    X(428, "Precondition Required")                                                                \
-    X(429, "Too Many Requests")                                                                    \
     X(431, "Request Header Fields Too Large")                                                      \
     X(500, "Internal Server Error")                                                                \
     X(501, "Not Implemented")                                                                      \
@@ -45,7 +33,7 @@ static const char out_of_memory[] =
     X(504, "Gateway Timeout")                                                                      \
     X(505, "HTTP Version Not Supported")
 
-const char *http_status_text(int status) {
+static const char *status_text(int status) {
     switch (status) {
 #define X(code, text)                                                                              \
     case code:                                                                                     \
@@ -54,31 +42,6 @@ const char *http_status_text(int status) {
 #undef X
     }
     return "Unknown";
-}
-
-static bool is_control(char c) {
-    return (unsigned char)c < ' ' || c == 0x7f;
-}
-
-/* Control characters become spaces, so that no value starts a line of its own. */
-static bool append_clean(struct http_buffer *buffer, const char *text) {
-    size_t from = buffer->length;
-
-    if (!http_buffer_append(buffer, text, strlen(text)))
-        return false;
-    for (; from < buffer->length; from++)
-        if (is_control(buffer->bytes[from]))
-            buffer->bytes[from] = ' ';
-    return true;
-}
-
-void http_reply_header(struct http_exchange *exchange, const char *name, const char *value) {
-    struct http_buffer *headers = &exchange->reply_headers;
-    bool is_kept = append_clean(headers, name) && http_buffer_append(headers, ": ", 2) &&
-                   append_clean(headers, value) && http_buffer_append(headers, "\r\n", 2);
-
-    if (!is_kept)
-        exchange->has_lost_header = true;
 }
 
 static const char *connection_line(const struct http_exchange *exchange) {
@@ -109,7 +72,7 @@ static void send_reply(struct http_exchange *exchange, int status, const char *b
     if (status != 204) /* which may not have one: RFC 9110, 8.6 */
         (void)snprintf(content_length, sizeof content_length, "Content-Length: %zu\r\n", length);
     head_length =
-        snprintf(head, sizeof head, "HTTP/1.1 %d %s\r\n%s%s%s", status, http_status_text(status),
+        snprintf(head, sizeof head, "HTTP/1.1 %d %s\r\n%s%s%s", status, status_text(status),
                  date_line(exchange->inbound->server), content_length, connection_line(exchange));
     bufs[0] = uv_buf_init(head, (unsigned)head_length);
     bufs[1] = uv_buf_init(exchange->reply_headers.bytes, (unsigned)exchange->reply_headers.length);
@@ -122,19 +85,19 @@ void http_reply(struct http_exchange *exchange, int status, const char *content_
                 const char *body, size_t length) {
     struct http_server *server = exchange->inbound->server;
 
-    assert(!exchange->is_replied);
-    exchange->is_replied = true;
+    assert(!exchange->is_replied && status >= 200 && status <= 599);
     if (server->is_draining)
         exchange->keeps_alive = false;
     if (content_type != NULL)
         http_reply_header(exchange, "Content-Type", content_type);
+    exchange->is_replied = true;
     if (exchange->has_lost_header) {
         exchange->reply_headers.length = 0;
         status = 500;
         body = out_of_memory;
         length = sizeof out_of_memory - 1;
     }
-    server->stats.by_status_class[status / 100 % 6]++;
+    server->stats.by_status_class[status / 100]++;
     send_reply(exchange, status, body, length);
 }
 
@@ -142,10 +105,6 @@ void http_reply_drop(struct http_exchange *exchange) {
     assert(!exchange->is_replied);
     exchange->is_replied = true;
     http_inbound_close(exchange->inbound, "reply dropped on purpose");
-}
-
-static void reply_out_of_memory(struct http_exchange *exchange) {
-    http_reply(exchange, 500, "application/json", out_of_memory, sizeof out_of_memory - 1);
 }
 
 void http_reply_json(struct http_exchange *exchange, int status, json_t *json) {
@@ -157,32 +116,20 @@ void http_reply_json(struct http_exchange *exchange, int status, json_t *json) {
         large = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     if (length == 0 || (length > sizeof small && large == NULL))
-        reply_out_of_memory(exchange);
+        http_reply(exchange, 500, "application/json", out_of_memory, sizeof out_of_memory - 1);
     else
         http_reply(exchange, status, "application/json", large == NULL ? small : large, length);
     free(large);
 }
 
-/* `text` as it may be in a JSON string: jansson takes UTF-8 only. */
-static void make_ascii(char *text) {
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text >= 0x80)
-            *text = '?';
-}
-
 void http_reply_error(struct http_exchange *exchange, int status, const char *code,
                       const char *format, ...) {
-    char message[512];
-    json_t *text;
+    char message[512], clean[UTF8_ROOM(sizeof message)];
     va_list args;
 
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    text = json_string(message);
-    if (text == NULL) {
-        make_ascii(message);
-        text = json_string(message);
-    }
-    http_reply_json(exchange, status, json_pack("{s:s, s:o}", "error", code, "message", text));
+    (void)utf8_clean(clean, message); /* jansson takes nothing else */
+    http_reply_json(exchange, status, json_pack("{s:s, s:s}", "error", code, "message", clean));
 }

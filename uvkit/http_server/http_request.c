@@ -14,17 +14,6 @@ static struct http_exchange *exchange_of(llhttp_t *parser) {
     return &inbound->exchange;
 }
 
-bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
-                          const char *message) {
-    exchange->refusal = (struct http_refusal){status, code, message};
-    return false;
-}
-
-bool http_exchange_refuse_for_memory(struct http_exchange *exchange) {
-    return http_exchange_refuse(exchange, 503, "out_of_memory",
-                                "the server is short of memory: retry");
-}
-
 static bool refuse_version(struct http_exchange *exchange) {
     return http_exchange_refuse(exchange, 505, "http_version", "speak HTTP/1.1 or HTTP/1.0");
 }
@@ -38,8 +27,8 @@ void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp
         (void)http_exchange_refuse(exchange, 400, "bad_request", llhttp_get_error_reason(parser));
 }
 
-static int keep(struct http_buffer *buffer, llhttp_t *parser, const char *at, size_t length) {
-    if (http_buffer_append(buffer, at, length))
+static int keep(struct buffer *buffer, llhttp_t *parser, const char *at, size_t length) {
+    if (buffer_append(buffer, at, length))
         return 0;
     (void)http_exchange_refuse_for_memory(exchange_of(parser));
     return HPE_USER;
@@ -64,7 +53,7 @@ static int on_field_complete(llhttp_t *parser) {
 }
 
 static int on_value_complete(llhttp_t *parser) {
-    struct http_buffer *head = &exchange_of(parser)->head;
+    struct buffer *head = &exchange_of(parser)->head;
 
     if (exchange_of(parser)->is_head_complete)
         return 0;
@@ -204,56 +193,3 @@ const llhttp_settings_t http_request_callbacks = {
     .on_body = on_body,
     .on_message_complete = on_message_complete,
 };
-
-void http_exchange_reset(struct http_exchange *exchange) {
-    struct http_exchange fresh = {
-        .inbound = exchange->inbound, .method = "", .path = "", .query = ""};
-
-    http_buffer_reset(&exchange->head);
-    http_buffer_reset(&exchange->body);
-    http_buffer_reset(&exchange->params);
-    http_buffer_reset(&exchange->reply_headers);
-    fresh.head = exchange->head;
-    fresh.body = exchange->body;
-    fresh.params = exchange->params;
-    fresh.reply_headers = exchange->reply_headers;
-    *exchange = fresh;
-}
-
-void http_exchange_free(struct http_exchange *exchange) {
-    http_buffer_free(&exchange->head);
-    http_buffer_free(&exchange->body);
-    http_buffer_free(&exchange->params);
-    http_buffer_free(&exchange->reply_headers);
-}
-
-const char *http_header(const struct http_exchange *exchange, const char *name) {
-    const char *field = exchange->head.bytes + exchange->headers_start;
-    const char *end = exchange->head.bytes + exchange->head.length;
-    const char *value;
-
-    for (; field < end; field = value + strlen(value) + 1) {
-        value = field + strlen(field) + 1;
-        if (strcasecmp(field, name) == 0)
-            return value;
-    }
-    return NULL;
-}
-
-const char *http_body(const struct http_exchange *exchange, size_t *length) {
-    if (length != NULL)
-        *length = exchange->body.length;
-    return exchange->body.bytes;
-}
-
-static bool is_sane_id(const char *id) {
-    size_t length = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.");
-
-    return length > 0 && length <= 64 && id[length] == '\0';
-}
-
-const char *http_request_id(const struct http_exchange *exchange) {
-    const char *given = http_header(exchange, "X-Request-Id");
-
-    return given != NULL && is_sane_id(given) ? given : exchange->id;
-}

@@ -1,86 +1,65 @@
 /* Which handler a request is for: the target taken apart, matched by segment, and decoded. */
 #include "http_server_internal.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* The next character of percent-encoded text, with `*at` moved past it; -1: a bad escape or NUL. */
 static int decode_one(const char **at, const char *end, bool is_query) {
     const char *from = *at;
-    int high, low;
+    int c;
 
     *at = from + 1;
     if (*from == '+' && is_query)
         return ' ';
     if (*from != '%')
         return (unsigned char)*from;
-    if (end - from < 3)
+    if (end - from < 3 || !isxdigit((unsigned char)from[1]) || !isxdigit((unsigned char)from[2]))
         return -1;
-    high = hex_digit(from[1]);
-    low = hex_digit(from[2]);
     *at = from + 3;
-    return high < 0 || low < 0 || high + low == 0 ? -1 : high * 16 + low;
+    c = (int)strtol((char[]){from[1], from[2], '\0'}, NULL, 16);
+    return c == 0 ? -1 : c;
 }
 
-enum outcome { FINE, MALFORMED, NO_MEMORY };
-
-/* Append the decoded text and a NUL to the parameters. */
-static enum outcome keep_decoded(struct http_buffer *params, const char *at, const char *end,
-                                 bool is_query) {
-    int c;
-    char byte;
-
+/* Append what is decoded and a NUL to the parameters. This, and what calls it, is false when the
+ * exchange is refused for it. */
+static bool keep_decoded(struct http_exchange *exchange, const char *at, const char *end,
+                         bool is_query) {
     while (at < end) {
-        c = decode_one(&at, end, is_query);
+        int c = decode_one(&at, end, is_query);
+        char byte = (char)c;
+
         if (c < 0)
-            return MALFORMED;
-        byte = (char)c;
-        if (!http_buffer_append(params, &byte, 1))
-            return NO_MEMORY;
+            return http_exchange_refuse(exchange, 400, "bad_request",
+                                        "a bad %-escape in the request target");
+        if (!buffer_append(&exchange->params, &byte, 1))
+            return http_exchange_refuse_for_memory(exchange);
     }
-    return http_buffer_append(params, "", 1) ? FINE : NO_MEMORY;
+    return buffer_append(&exchange->params, "", 1) || http_exchange_refuse_for_memory(exchange);
 }
 
-static enum outcome keep_param(struct http_buffer *params, const char *name, size_t name_length,
-                               const char *value, const char *value_end) {
-    if (!http_buffer_append(params, name, name_length) || !http_buffer_append(params, "", 1))
-        return NO_MEMORY;
-    return keep_decoded(params, value, value_end, false);
-}
+static bool keep_query(struct http_exchange *exchange) {
+    const char *query = exchange->query;
 
-static enum outcome keep_query(struct http_buffer *params, const char *query) {
     while (*query != '\0') {
         const char *end = query + strcspn(query, "&");
         const char *name_end = query + strcspn(query, "=&");
         const char *value = name_end < end ? name_end + 1 : end;
-        enum outcome outcome = keep_decoded(params, query, name_end, true);
 
-        if (outcome == FINE)
-            outcome = keep_decoded(params, value, end, true);
-        if (outcome != FINE)
-            return outcome;
+        if (!keep_decoded(exchange, query, name_end, true) ||
+            !keep_decoded(exchange, value, end, true))
+            return false;
         query = *end == '&' ? end + 1 : end;
     }
-    return FINE;
+    return true;
 }
 
 static bool is_placeholder(const char *segment) {
     return *segment == '{';
-}
-
-static bool is_same_segment(const char *pattern, size_t pattern_length, const char *segment,
-                            size_t length) {
-    if (is_placeholder(pattern))
-        return length > 0;
-    return pattern_length == length && memcmp(pattern, segment, length) == 0;
 }
 
 /* Both begin with a slash. */
@@ -90,7 +69,9 @@ static bool is_match(const char *pattern, const char *path) {
     while (*pattern == '/' && *path == '/') {
         pattern_length = strcspn(++pattern, "/");
         length = strcspn(++path, "/");
-        if (!is_same_segment(pattern, pattern_length, path, length))
+        if (is_placeholder(pattern)
+                ? length == 0
+                : pattern_length != length || memcmp(pattern, path, length) != 0)
             return false;
         pattern += pattern_length;
         path += length;
@@ -98,20 +79,22 @@ static bool is_match(const char *pattern, const char *path) {
     return *pattern == '\0' && *path == '\0';
 }
 
-static enum outcome keep_path_params(struct http_buffer *params, const char *pattern,
-                                     const char *path) {
-    enum outcome outcome = FINE;
+/* Of a path that matches its route: the name of each placeholder, and what stands there. */
+static bool keep_path_params(struct http_exchange *exchange) {
+    const char *pattern = exchange->route->path, *path = exchange->path;
 
-    while (*pattern == '/' && outcome == FINE) {
+    while (*pattern == '/') {
         size_t pattern_length = strcspn(++pattern, "/");
         size_t length = strcspn(++path, "/");
 
-        if (is_placeholder(pattern))
-            outcome = keep_param(params, pattern + 1, pattern_length - 2, path, path + length);
+        if (is_placeholder(pattern) &&
+            (!keep_decoded(exchange, pattern + 1, pattern + pattern_length - 1, false) ||
+             !keep_decoded(exchange, path, path + length, false)))
+            return false;
         pattern += pattern_length;
         path += length;
     }
-    return outcome;
+    return true;
 }
 
 /* "/path?query" or "http://host/path?query". */
@@ -163,43 +146,12 @@ static void find_route(struct http_exchange *exchange) {
 }
 
 bool http_route(struct http_exchange *exchange) {
-    enum outcome outcome = FINE;
-
     if (!split_target(exchange))
         return false;
     find_route(exchange);
-    if (exchange->route != NULL)
-        outcome = keep_path_params(&exchange->params, exchange->route->path, exchange->path);
+    assert((exchange->route == NULL) == (exchange->refusal.status != 0));
+    if (exchange->route != NULL && !keep_path_params(exchange))
+        return false;
     exchange->query_params_start = exchange->params.length;
-    if (outcome == FINE)
-        outcome = keep_query(&exchange->params, exchange->query);
-    if (outcome == MALFORMED)
-        return http_exchange_refuse(exchange, 400, "bad_request",
-                                    "a bad %-escape in the request target");
-    if (outcome == NO_MEMORY)
-        return http_exchange_refuse_for_memory(exchange);
-    return true;
-}
-
-static const char *find_param(const struct http_exchange *exchange, size_t from, size_t to,
-                              const char *name) {
-    const char *at = exchange->params.bytes, *end, *value;
-
-    if (from == to)
-        return NULL;
-    end = at + to;
-    for (at += from; at < end; at = value + strlen(value) + 1) {
-        value = at + strlen(at) + 1;
-        if (strcmp(at, name) == 0)
-            return value;
-    }
-    return NULL;
-}
-
-const char *http_path_param(const struct http_exchange *exchange, const char *name) {
-    return find_param(exchange, 0, exchange->query_params_start, name);
-}
-
-const char *http_query_param(const struct http_exchange *exchange, const char *name) {
-    return find_param(exchange, exchange->query_params_start, exchange->params.length, name);
+    return keep_query(exchange);
 }

@@ -2,6 +2,7 @@
 #include "http_server_internal.h"
 
 #include "log.h"
+#include "sigpipe.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -17,46 +18,40 @@
 /* Connections above the limit that may be open at once to be told so; more are closed unheard. */
 #define TURNED_AWAY_AT_ONCE 128
 
-static void maybe_closed(struct http_server *server) {
+static void on_handle_closed(uv_handle_t *handle) {
+    struct http_server *server = handle->data;
     http_server_cb cb = server->on_closed;
     void *data = server->on_closed_data;
 
-    if (server->open_handles > 0)
+    assert(server->is_draining && server->open_handles > 0);
+    if (--server->open_handles > 0)
         return;
+    assert(LIST_EMPTY(&server->inbounds));
     free(server->spare);
     free(server);
     cb(data);
 }
 
-static void on_handle_closed(uv_handle_t *handle) {
-    struct http_server *server = handle->data;
-
-    server->open_handles--;
-    maybe_closed(server);
-}
-
 static void close_timers_when_empty(struct http_server *server) {
-    if (!server->is_draining || server->inbounds != NULL ||
+    if (!server->is_draining || !LIST_EMPTY(&server->inbounds) ||
         uv_is_closing((uv_handle_t *)&server->sweep))
         return;
     uv_close((uv_handle_t *)&server->sweep, on_handle_closed);
     uv_close((uv_handle_t *)&server->drain, on_handle_closed);
 }
 
-static void link_inbound(struct http_server *server, struct http_inbound *inbound) {
-    inbound->next = server->inbounds;
-    if (inbound->next != NULL)
-        inbound->next->previous = inbound;
-    server->inbounds = inbound;
-}
+/* The inbound's last word: its memory becomes the spare or goes. */
+static void on_inbound_over(struct http_inbound *inbound) {
+    struct http_server *server = inbound->server;
 
-static void unlink_inbound(struct http_server *server, struct http_inbound *inbound) {
-    if (inbound->next != NULL)
-        inbound->next->previous = inbound->previous;
-    if (inbound->previous != NULL)
-        inbound->previous->next = inbound->next;
+    LIST_REMOVE(inbound, entry);
+    http_exchange_free(&inbound->exchange);
+    buffer_free(&inbound->pending);
+    if (server->spare == NULL)
+        server->spare = inbound;
     else
-        server->inbounds = inbound->next;
+        free(inbound);
+    close_timers_when_empty(server);
 }
 
 static void welcome(struct http_server *server, struct http_inbound *inbound) {
@@ -82,8 +77,8 @@ static void accept_one(struct http_server *server) {
         return;
     server->spare = malloc(sizeof *server->spare);
     memset(inbound, 0, sizeof *inbound);
-    http_inbound_init(inbound, server);
-    link_inbound(server, inbound);
+    http_inbound_init(inbound, server, on_inbound_over);
+    LIST_INSERT_HEAD(&server->inbounds, inbound, entry);
     err = uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&inbound->tcp);
     if (err == 0) {
         welcome(server, inbound);
@@ -113,27 +108,16 @@ static void on_turn(uv_check_t *turn) {
         accept_one(server);
 }
 
-void http_server_forget(struct http_server *server, struct http_inbound *inbound) {
-    unlink_inbound(server, inbound);
-    http_exchange_free(&inbound->exchange);
-    http_buffer_free(&inbound->pending);
-    if (server->spare == NULL)
-        server->spare = inbound;
-    else
-        free(inbound);
-    close_timers_when_empty(server);
-}
-
 /* After a stall of this process, timers run before input is read. So what is late had to be late at
  * the last sweep too: in between, the loop has read what had come in time. */
 static void on_sweep(uv_timer_t *timer) {
     struct http_server *server = timer->data;
-    int64_t now = (int64_t)uv_now(server->loop);
+    struct http_inbound *inbound;
 
-    for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
+    LIST_FOREACH (inbound, &server->inbounds, entry)
         if (server->swept_ms >= inbound->deadline_ms && inbound->state != CLOSED)
             http_inbound_time_out(inbound);
-    server->swept_ms = now;
+    server->swept_ms = (int64_t)uv_now(server->loop);
 }
 
 /* Half of the descriptors: the others are for those that are turned away, and for what the handlers
@@ -159,11 +143,6 @@ static void set_defaults(struct http_server_options *options) {
         options->connection_limit = default_connection_limit();
 }
 
-static void init_handle(struct http_server *server, uv_handle_t *handle) {
-    handle->data = server;
-    server->open_handles++;
-}
-
 int http_server_open(struct http_server **server, uv_loop_t *loop,
                      const struct http_server_options *options) {
     struct http_server *made = calloc(1, sizeof *made);
@@ -183,10 +162,9 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     (void)uv_check_init(loop, &made->turn);
     (void)uv_timer_init(loop, &made->sweep);
     (void)uv_timer_init(loop, &made->drain);
-    init_handle(made, (uv_handle_t *)&made->listener);
-    init_handle(made, (uv_handle_t *)&made->turn);
-    init_handle(made, (uv_handle_t *)&made->sweep);
-    init_handle(made, (uv_handle_t *)&made->drain);
+    made->listener.data = made->turn.data = made->sweep.data = made->drain.data = made;
+    made->open_handles = 4;
+    sigpipe_ignore();
     *server = made;
     return 0;
 }
@@ -242,7 +220,10 @@ void http_server_stats(const struct http_server *server, struct http_server_stat
 }
 
 void http_server_cut(struct http_server *server) {
-    for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
+    struct http_inbound *inbound;
+
+    assert(server->is_draining);
+    LIST_FOREACH (inbound, &server->inbounds, entry)
         http_inbound_close(inbound, "cut");
 }
 
@@ -252,13 +233,15 @@ static void on_drain_timeout(uv_timer_t *timer) {
 
 void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_server_cb cb,
                        void *data) {
+    struct http_inbound *inbound;
+
     assert(!server->is_draining);
     server->is_draining = true;
     server->on_closed = cb;
     server->on_closed_data = data;
     uv_close((uv_handle_t *)&server->listener, on_handle_closed);
     uv_close((uv_handle_t *)&server->turn, on_handle_closed);
-    for (struct http_inbound *inbound = server->inbounds; inbound != NULL; inbound = inbound->next)
+    LIST_FOREACH (inbound, &server->inbounds, entry)
         http_inbound_drain(inbound);
     uv_update_time(server->loop); /* a stale loop time would cut too early */
     if (timeout_ms == 0)

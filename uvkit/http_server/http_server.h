@@ -7,7 +7,7 @@
  * connections, 505 not HTTP/1.x. HEAD runs the GET handler and sends no body. Every refusal is
  * JSON: {"error": "<code>", "message": "<what to do>"}.
  *
- * The program must ignore SIGPIPE, as service_run() does: libuv writes to peers that are gone. */
+ * Opening a server makes the process ignore SIGPIPE, unless it handles that signal. */
 #ifndef UVKIT_HTTP_SERVER_H
 #define UVKIT_HTTP_SERVER_H
 
@@ -110,7 +110,5 @@ void http_reply_drop(struct http_exchange *exchange);
  * after a 400 with the position of the error, or a 415 when there is a Content-Type and it is not
  * JSON, has been sent. */
 json_t *http_body_json(struct http_exchange *exchange);
-
-const char *http_status_text(int status);
 
 #endif

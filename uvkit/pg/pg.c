@@ -1,12 +1,14 @@
 /* The Postgres pool: the queue, the clock, and the calls of pg.h.
  *
- * What ends is put in a list and told of at the end of whatever the loop has called, or from the
- * timer when it ended inside a call of the user's: so no callback runs inside a start call. */
+ * What ends is put in a list, and its fiber goes on at the end of whatever the loop has called, or
+ * from the timer when it ended inside a call of another fiber's: so no fiber runs inside another.
+ */
 #include "pg_internal.h"
 
 #include "clock.h"
 #include "fiber.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,53 +45,43 @@ void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status st
     query->status = status;
     if (why != NULL)
         pg_first_line(query->message, sizeof(query->message), why);
-    query->internal.next = NULL;
-    *pool->last_ended = query;
-    pool->last_ended = &query->internal.next;
+    TAILQ_INSERT_TAIL(&pool->ended, query, internal.entry);
 }
 
 static void run_ended_later(struct pg_pool *pool) {
-    if (pool->ended != NULL)
+    if (!TAILQ_EMPTY(&pool->ended))
         pg_pool_arm(pool, 0);
 }
 
 void pg_pool_run_ended(struct pg_pool *pool) {
-    struct pg_query *query = pool->ended, *next;
+    struct pg_queries ended = TAILQ_HEAD_INITIALIZER(ended);
+    struct pg_query *query;
 
-    /* Only what has ended by now: callbacks that start queries must not keep the loop here. */
-    pool->ended = NULL;
-    pool->last_ended = &pool->ended;
-    for (; query != NULL; query = next) {
-        next = query->internal.next;
-        query->internal.cb(query);
+    /* Only what has ended by now: fibers that run more queries must not keep the loop here. */
+    TAILQ_CONCAT(&ended, &pool->ended, internal.entry);
+    while ((query = TAILQ_FIRST(&ended)) != NULL) {
+        TAILQ_REMOVE(&ended, query, internal.entry);
+        fiber_event_set(query->internal.ended);
     }
     run_ended_later(pool);
     pg_pool_maybe_closed(pool);
 }
 
 static void enqueue(struct pg_pool *pool, struct pg_query *query) {
-    query->internal.next = NULL;
-    *pool->last = query;
-    pool->last = &query->internal.next;
+    TAILQ_INSERT_TAIL(&pool->queue, query, internal.entry);
     pool->queued++;
     pg_pool_arm(pool, query->deadline_ms);
 }
 
 void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query) {
-    query->internal.next = pool->first;
-    if (pool->first == NULL)
-        pool->last = &query->internal.next;
-    pool->first = query;
+    TAILQ_INSERT_HEAD(&pool->queue, query, internal.entry);
     pool->queued++;
     pg_pool_arm(pool, query->deadline_ms);
 }
 
-static void unlink_query(struct pg_pool *pool, struct pg_query **link) {
-    struct pg_query *query = *link;
-
-    *link = query->internal.next;
-    if (pool->last == &query->internal.next)
-        pool->last = link;
+static void dequeue(struct pg_pool *pool, struct pg_query *query) {
+    assert(pool->queued > 0);
+    TAILQ_REMOVE(&pool->queue, query, internal.entry);
     pool->queued--;
 }
 
@@ -114,6 +106,7 @@ static struct pg_conn *find_idle(struct pg_pool *pool) {
 static void serve(struct pg_conn *conn, struct pg_query *query) {
     struct pg_pool *pool = conn->pool;
 
+    assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
     if (query->deadline_ms <= clock_now_ms()) {
         end_late(pool, query);
     } else if (query->internal.is_hold) {
@@ -126,30 +119,27 @@ static void serve(struct pg_conn *conn, struct pg_query *query) {
 }
 
 void pg_pool_dispatch(struct pg_pool *pool) {
+    struct pg_query *query;
     struct pg_conn *conn;
 
-    while (pool->first != NULL && (conn = find_idle(pool)) != NULL) {
-        struct pg_query *query = pool->first;
-
-        unlink_query(pool, &pool->first);
+    while ((query = TAILQ_FIRST(&pool->queue)) != NULL && (conn = find_idle(pool)) != NULL) {
+        dequeue(pool, query);
         serve(conn, query);
     }
 }
 
 /* End what is late in the queue, and arm the timer for the rest. */
 static void expire_queue(struct pg_pool *pool, int64_t now_ms) {
-    struct pg_query **link = &pool->first;
+    struct pg_query *query = TAILQ_FIRST(&pool->queue), *next;
 
-    while (*link != NULL) {
-        struct pg_query *query = *link;
-
-        if (query->deadline_ms <= now_ms) {
-            unlink_query(pool, link);
-            end_late(pool, query);
-        } else {
+    for (; query != NULL; query = next) {
+        next = TAILQ_NEXT(query, internal.entry);
+        if (query->deadline_ms > now_ms) {
             pg_pool_arm(pool, query->deadline_ms);
-            link = &query->internal.next;
+            continue;
         }
+        dequeue(pool, query);
+        end_late(pool, query);
     }
 }
 
@@ -169,8 +159,7 @@ static void on_due(uv_timer_t *timer) {
 }
 
 static void free_pool(struct pg_pool *pool) {
-    for (unsigned i = 0; i < pool->size; i++)
-        free(pool->conns[i].prepared);
+    assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->ended) && pool->watches == 0);
     free(pool->conninfo);
     free(pool->name);
     free(pool);
@@ -197,14 +186,6 @@ static int check_conninfo(const char *conninfo) {
     return rv;
 }
 
-static void init_conns(struct pg_pool *pool) {
-    for (unsigned i = 0; i < pool->size; i++) {
-        pool->conns[i].pool = pool;
-        pool->conns[i].state = PG_CONN_DOWN;
-        pool->conns[i].due_ms = 0;
-    }
-}
-
 int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_options *options) {
     unsigned size = options->connections != 0 ? options->connections : DEFAULT_CONNECTIONS;
     struct pg_pool *pool;
@@ -220,10 +201,11 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     pool->queue_limit = options->queue != 0 ? options->queue : DEFAULT_QUEUE;
     pool->connect_timeout_ms =
         options->connect_timeout_ms != 0 ? options->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
-    pool->last = &pool->first;
-    pool->last_ended = &pool->ended;
+    TAILQ_INIT(&pool->queue);
+    TAILQ_INIT(&pool->ended);
     pool->due_ms = PG_NEVER;
-    init_conns(pool);
+    for (unsigned i = 0; i < size; i++)
+        pool->conns[i].pool = pool; /* and DOWN, due at once */
     pool->conninfo = strdup(options->conninfo);
     pool->name = strdup(options->name != NULL ? options->name : "postgres");
     rv = pool->conninfo != NULL && pool->name != NULL ? uv_timer_init(loop, &pool->timer)
@@ -243,7 +225,7 @@ static void on_timer_closed(uv_handle_t *handle) {
     pg_pool_cb on_closed = pool->on_closed;
     void *data = pool->close_data;
 
-    while (pool->ended != NULL) /* started after the close */
+    while (!TAILQ_EMPTY(&pool->ended)) /* started after the close */
         pg_pool_run_ended(pool);
     free_pool(pool);
     on_closed(data);
@@ -258,7 +240,7 @@ static unsigned count_held(const struct pg_pool *pool) {
 }
 
 void pg_pool_maybe_closed(struct pg_pool *pool) {
-    if (!pool->is_closing || pool->is_closed || pool->ended != NULL || pool->watches > 0 ||
+    if (!pool->is_closing || pool->is_closed || !TAILQ_EMPTY(&pool->ended) || pool->watches > 0 ||
         count_held(pool) > 0)
         return;
     pool->is_closed = true;
@@ -266,6 +248,8 @@ void pg_pool_maybe_closed(struct pg_pool *pool) {
 }
 
 void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data) {
+    struct pg_query *query;
+
     if (pool->is_closing)
         return;
     pool->is_closing = true;
@@ -276,10 +260,8 @@ void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data) {
         if (pool->conns[i].state != PG_CONN_DOWN)
             pg_conn_fail(&pool->conns[i], "the pool was closed");
     }
-    while (pool->first != NULL) {
-        struct pg_query *query = pool->first;
-
-        unlink_query(pool, &pool->first);
+    while ((query = TAILQ_FIRST(&pool->queue)) != NULL) {
+        dequeue(pool, query);
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     }
     run_ended_later(pool);
@@ -290,7 +272,6 @@ void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
     *stats = (struct pg_pool_stats){.held = count_held(pool),
                                     .queued = pool->queued,
                                     .queries = pool->queries,
-                                    .query_ns = pool->query_ns,
                                     .reconnects = pool->reconnects};
     for (unsigned i = 0; i < pool->size; i++) {
         const struct pg_conn *conn = &pool->conns[i];
@@ -309,12 +290,11 @@ static void start_on_held(struct pg_conn *conn, struct pg_query *query) {
         pg_pool_end(conn->pool, query, PG_NOT_SENT, "the held connection is busy");
 }
 
-void pg_query_start(struct pg_pool *pool, struct pg_query *query, pg_query_cb cb) {
+static void start(struct pg_pool *pool, struct pg_query *query) {
     query->result = NULL;
     query->affected = 0;
     query->sqlstate[0] = '\0';
     query->message[0] = '\0';
-    query->internal.cb = cb;
     if (pool->is_closing) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     } else if (query->on != NULL) {
@@ -328,16 +308,12 @@ void pg_query_start(struct pg_pool *pool, struct pg_query *query, pg_query_cb cb
     run_ended_later(pool);
 }
 
-static void on_awaited(struct pg_query *query) {
-    fiber_event_set(query->internal.event);
-}
-
 enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query) {
-    struct fiber_event done = FIBER_EVENT_INIT;
+    struct fiber_event ended = FIBER_EVENT_INIT;
 
-    query->internal.event = &done;
-    pg_query_start(pool, query, on_awaited);
-    fiber_event_wait(&done);
+    query->internal.ended = &ended;
+    start(pool, query);
+    fiber_event_wait(&ended);
     return query->status;
 }
 
@@ -350,6 +326,7 @@ struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms) {
 void pg_give_back(struct pg_conn *conn) {
     struct pg_pool *pool = conn->pool;
 
+    assert(conn->is_held);
     conn->is_held = false;
     if (pool->is_closing) {
         pg_pool_maybe_closed(pool);

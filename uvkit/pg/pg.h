@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 #define PG_STATUSES(X)                                                                             \
@@ -31,7 +32,8 @@ enum pg_status {
 
 #define PG_PARAMS_MAX 16
 
-/* A statement, static const in a *_sql.c file. Parameters and results are in text format. */
+/* A statement, static const in a *_sql.c file; a program has 256 at most. Parameters and results
+ * are in text format. */
 struct pg_statement {
     const char *name; /* unique in the program */
     const char *sql;  /* with $1 ... */
@@ -41,12 +43,10 @@ struct pg_statement {
 struct pg_pool;
 struct pg_conn; /* a connection that one fiber or request chain holds, for a transaction */
 struct pg_query;
-
-typedef void (*pg_query_cb)(struct pg_query *query);
+struct fiber_event;
 
 /* One query: the caller owns it, zeroes it, fills in the first part, and calls pg_query_clear()
- * when it is done with the result. Parameter strings must live until the callback; NULL is SQL
- * NULL. */
+ * when it is done with the result. NULL among the parameters is SQL NULL. */
 struct pg_query {
     const struct pg_statement
         *statement; /* or NULL, and then `sql`, unprepared, without parameters */
@@ -54,22 +54,18 @@ struct pg_query {
     const char *params[PG_PARAMS_MAX];
     struct pg_conn *on;  /* the held connection to run on, or NULL for any of the pool */
     int64_t deadline_ms; /* a moment, clock_now_ms() */
-    void *data;          /* the caller's */
 
-    /* Filled in before the callback. */
+    /* Filled in when it has ended. */
     enum pg_status status;
     PGresult *result;  /* when OK, else NULL; pg_query_clear() frees it */
     int64_t affected;  /* rows touched or returned, when OK */
     char sqlstate[6];  /* when REJECTED, such as "23505"; else "" */
     char message[160]; /* when not OK: why, in one line */
 
-    /* The pool's own. */
     struct {
-        struct pg_query *next;
-        pg_query_cb cb;
-        struct pg_conn *held; /* what a hold was given */
-        void *event;          /* what pg_query_await() waits for */
-        int64_t sent_ns;
+        TAILQ_ENTRY(pg_query) entry; /* in the queue, or among the ended */
+        struct fiber_event *ended;   /* what its fiber waits for */
+        struct pg_conn *held;        /* what a hold was given */
         bool is_hold;
     } internal;
 };
@@ -86,7 +82,6 @@ struct pg_pool_options {
 struct pg_pool_stats {
     unsigned connections, idle, held, queued; /* now */
     uint64_t queries;                         /* answered since the start */
-    uint64_t query_ns;                        /* time from sent to answered, summed */
     uint64_t reconnects;
 };
 
@@ -105,14 +100,13 @@ void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data);
 bool pg_pool_is_up(const struct pg_pool *pool);
 void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats);
 
-/* Start a query. `cb` runs exactly once, later, on the loop. */
-void pg_query_start(struct pg_pool *pool, struct pg_query *query, pg_query_cb cb);
-/* The same in a fiber: returns when the query has ended. */
+/* In a fiber: run a query; returns when it has ended. */
 enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query);
 void pg_query_clear(struct pg_query *query);
 
-/* In a fiber: hold a connection for several queries, such as a transaction. NULL when there was
- * none by the deadline. pg_give_back() rolls back what is still open on it before others use it. */
+/* In a fiber, too: hold a connection for several queries, such as a transaction. NULL when there
+ * was none by the deadline. pg_give_back() rolls back what is still open on it before others use
+ * it. */
 struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms);
 void pg_give_back(struct pg_conn *conn);
 

@@ -4,19 +4,20 @@
  * an address in the connection string avoids the first. */
 #include "pg_internal.h"
 
+#include "backoff.h"
 #include "clock.h"
 #include "log.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PAUSE_FIRST_MS  50
-#define PAUSE_MOST_MS   2000
-#define CANCELS_MOST    16
-#define CANCEL_STACK    (256 * 1024)
-#define PAUSE_DOUBLINGS 6
+#define PAUSE_FIRST_MS 50
+#define PAUSE_MOST_MS  2000
+#define CANCELS_MOST   16
+#define CANCEL_STACK   (256 * 1024)
 
 static atomic_uint cancels;
 
@@ -85,18 +86,6 @@ static void tell_up(struct pg_pool *pool) {
     pool->is_told_down = false;
 }
 
-/* Somewhere between now and a limit that doubles: full jitter, so that pools which lost the same
- * server do not come back in step. The clock's nanoseconds are random enough for it. */
-static int64_t next_try_ms(unsigned failures) {
-    int64_t limit_ms = PAUSE_MOST_MS;
-
-    if (failures < PAUSE_DOUBLINGS)
-        limit_ms = (int64_t)PAUSE_FIRST_MS << failures;
-    if (limit_ms > PAUSE_MOST_MS)
-        limit_ms = PAUSE_MOST_MS;
-    return clock_now_ms() + 1 + clock_now_ns() % limit_ms;
-}
-
 static void close_socket(struct pg_conn *conn) {
     pg_watch_close(conn);
     PQclear(conn->result);
@@ -113,6 +102,7 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
     struct pg_pool *pool = conn->pool;
     char reason[sizeof(pool->error)];
 
+    assert(conn->state != PG_CONN_DOWN);
     pg_first_line(reason, sizeof(reason), why); /* `why` may be the PGconn's */
     pg_run_abandon(conn, reason);
     close_socket(conn);
@@ -122,7 +112,8 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
     tell_down(pool);
     if (conn->is_held || pool->is_closing)
         return;
-    conn->due_ms = next_try_ms(conn->failures++);
+    conn->due_ms =
+        clock_now_ms() + (int64_t)backoff_ms(conn->failures++, PAUSE_FIRST_MS, PAUSE_MOST_MS);
     pg_pool_arm(pool, conn->due_ms);
 }
 
@@ -180,7 +171,8 @@ static void on_notice(void *data, const PGresult *notice) {
               log_quote(quoted, sizeof(quoted), text));
 }
 
-void pg_conn_open(struct pg_conn *conn) {
+/* Start to connect. Failing is noted, and tried again later. */
+static void start_connecting(struct pg_conn *conn) {
     struct pg_pool *pool = conn->pool;
     /* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
      * encryption costs a round trip and several MB where Kerberos is installed but not used. */
@@ -188,16 +180,13 @@ void pg_conn_open(struct pg_conn *conn) {
                                  NULL};
     const char *const values[] = {"disable", pool->name, pool->conninfo, "UTF8", NULL};
 
+    assert(conn->state == PG_CONN_DOWN && conn->pg == NULL && !conn->is_held);
     conn->state = PG_CONN_CONNECTING;
     conn->due_ms = clock_now_ms() + (int64_t)pool->connect_timeout_ms;
     pg_pool_arm(pool, conn->due_ms);
     conn->pg = PQconnectStartParams(names, values, 1);
-    if (conn->pg == NULL) {
-        pg_conn_fail(conn, "out of memory");
-        return;
-    }
-    if (PQstatus(conn->pg) == CONNECTION_BAD) {
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    if (PQstatus(conn->pg) == CONNECTION_BAD) { /* NULL, too */
+        pg_conn_fail(conn, conn->pg == NULL ? "out of memory" : PQerrorMessage(conn->pg));
         return;
     }
     (void)PQsetNoticeReceiver(conn->pg, on_notice, conn);
@@ -248,7 +237,7 @@ static void fail_unless_answered(struct pg_conn *conn, const char *why) {
 void pg_conn_expire(struct pg_conn *conn) {
     switch (conn->state) {
     case PG_CONN_DOWN:
-        pg_conn_open(conn);
+        start_connecting(conn);
         return;
     case PG_CONN_CONNECTING:
         pg_conn_fail(conn, "the server did not let us in in time");

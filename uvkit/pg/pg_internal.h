@@ -5,7 +5,8 @@
 
 #include "pg.h"
 
-#define PG_NEVER INT64_MAX
+#define PG_NEVER          INT64_MAX
+#define PG_STATEMENTS_MAX 256 /* that a program has */
 
 /*
  *    DOWN --(pause over)--> CONNECTING --> IDLE <------------------------+
@@ -34,8 +35,8 @@ struct pg_conn {
     struct pg_query *query; /* when PREPARING or RUNNING */
     PGresult *result;       /* the first error, or else the last result, since it was sent */
     int64_t due_ms;         /* when the pause, the connecting, the query or the roll-back ends */
-    const struct pg_statement **prepared;
-    unsigned prepared_count, prepared_size;
+    const struct pg_statement *prepared[PG_STATEMENTS_MAX];
+    unsigned prepared_count;
     unsigned failures; /* to connect, in a row */
     bool was_open;
     bool is_held;
@@ -43,17 +44,18 @@ struct pg_conn {
         farewell[160]; /* the error with which the server announced that it closes the connection */
 };
 
+TAILQ_HEAD(pg_queries, pg_query);
+
 struct pg_pool {
     uv_loop_t *loop;
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *conninfo, *name;
     uint64_t connect_timeout_ms;
-    struct pg_query *first, **last; /* the queue */
+    struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     unsigned queued, queue_limit;
-    struct pg_query *ended, **last_ended; /* their callbacks have not run yet */
-    unsigned watches;                     /* not yet closed */
-    uint64_t queries, query_ns, reconnects;
+    unsigned watches; /* not yet closed */
+    uint64_t queries, reconnects;
     char error[160]; /* why the last connection failed */
     bool is_told_down;
     bool is_closing, is_closed;
@@ -65,7 +67,7 @@ struct pg_pool {
 
 /* pg.c */
 
-/* The query has ended: its callback runs when the loop comes by. `why` may be NULL. */
+/* The query has ended: its fiber goes on when the loop comes by. `why` may be NULL. */
 void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
                  const char *why);
 /* Back to the front of the queue; nothing of it may have been sent. */
@@ -74,7 +76,7 @@ void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query);
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms);
 /* Give idle connections to the queue. */
 void pg_pool_dispatch(struct pg_pool *pool);
-/* Run the callbacks of what ended. The last line of whatever the loop calls. */
+/* Let the fibers go on whose queries ended. The last line of whatever the loop calls. */
 void pg_pool_run_ended(struct pg_pool *pool);
 /* Fire the close callback once nothing is left. */
 void pg_pool_maybe_closed(struct pg_pool *pool);
@@ -84,8 +86,6 @@ void pg_first_line(char *line, size_t size, const char *text);
 /* pg_conn.c */
 
 bool pg_conn_is_open(const struct pg_conn *conn);
-/* Start to connect. Failing is noted, and tried again later. */
-void pg_conn_open(struct pg_conn *conn);
 /* Go on: the socket is ready. */
 void pg_conn_step(struct pg_conn *conn);
 /* `due_ms` has come. */

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,24 +33,10 @@ static void forget(struct pg_conn *conn, const struct pg_statement *statement) {
         }
 }
 
-/* Room for one more in the table, before it is prepared. */
-static bool make_room(struct pg_conn *conn) {
-    unsigned size = conn->prepared_size == 0 ? 16 : conn->prepared_size * 2;
-    const struct pg_statement **bigger;
-
-    if (conn->prepared_count < conn->prepared_size)
-        return true;
-    bigger = realloc(conn->prepared, size * sizeof(*bigger));
-    if (bigger == NULL)
-        return false;
-    conn->prepared = bigger;
-    conn->prepared_size = size;
-    return true;
-}
-
-/* Push out what libpq has buffered; wait for room for the rest. */
-static void flush(struct pg_conn *conn) {
-    int left = PQflush(conn->pg);
+/* Push out what libpq has buffered, if it has taken what it was given; wait for room for the rest.
+ */
+static void flush(struct pg_conn *conn, int is_taken) {
+    int left = is_taken != 0 ? PQflush(conn->pg) : -1;
 
     if (left < 0)
         pg_conn_fail(conn, PQerrorMessage(conn->pg));
@@ -60,41 +47,30 @@ static void flush(struct pg_conn *conn) {
 static void send_query(struct pg_conn *conn) {
     struct pg_query *query = conn->query;
     const struct pg_statement *statement = query->statement;
-    int is_sent;
 
+    assert(conn->state == PG_CONN_PREPARING);
     if (PQstatus(conn->pg) != CONNECTION_OK) {
         pg_conn_fail(conn, PQerrorMessage(conn->pg));
         return;
     }
     conn->state = PG_CONN_RUNNING;
-    query->internal.sent_ns = clock_now_ns();
     if (statement == NULL)
-        is_sent = PQsendQuery(conn->pg, query->sql);
+        flush(conn, PQsendQuery(conn->pg, query->sql));
     else
-        is_sent = PQsendQueryPrepared(conn->pg, statement->name, statement->params, query->params,
-                                      NULL, NULL, 0);
-    if (is_sent == 0)
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
-    else
-        flush(conn);
+        flush(conn, PQsendQueryPrepared(conn->pg, statement->name, statement->params, query->params,
+                                        NULL, NULL, 0));
 }
 
 static void send_prepare(struct pg_conn *conn) {
     const struct pg_statement *statement = conn->query->statement;
 
-    if (PQsendPrepare(conn->pg, statement->name, statement->sql, 0, NULL) == 0)
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
-    else
-        flush(conn);
+    flush(conn, PQsendPrepare(conn->pg, statement->name, statement->sql, 0, NULL));
 }
 
 void pg_run_start(struct pg_conn *conn, struct pg_query *query) {
     bool must_prepare = query->statement != NULL && !is_prepared(conn, query->statement);
 
-    if (must_prepare && !make_room(conn)) {
-        pg_pool_end(conn->pool, query, PG_NOT_SENT, "out of memory");
-        return;
-    }
+    assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
     conn->state = PG_CONN_PREPARING;
     conn->query = query;
     conn->due_ms = query->deadline_ms;
@@ -109,10 +85,7 @@ static void send_rollback(struct pg_conn *conn) {
     conn->state = PG_CONN_ROLLING_BACK;
     conn->due_ms = clock_now_ms() + (int64_t)conn->pool->connect_timeout_ms;
     pg_pool_arm(conn->pool, conn->due_ms);
-    if (PQsendQuery(conn->pg, "ROLLBACK") == 0)
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
-    else
-        flush(conn);
+    flush(conn, PQsendQuery(conn->pg, "ROLLBACK"));
 }
 
 void pg_run_settle(struct pg_conn *conn) {
@@ -174,11 +147,7 @@ static void end_ok(struct pg_conn *conn) {
 }
 
 static void end_query(struct pg_conn *conn) {
-    struct pg_pool *pool = conn->pool;
-
-    pool->queries++;
-    if (conn->state == PG_CONN_RUNNING)
-        pool->query_ns += (uint64_t)(clock_now_ns() - conn->query->internal.sent_ns);
+    conn->pool->queries++;
     if (is_error(conn->result))
         end_rejected(conn, conn->query);
     else
@@ -194,11 +163,13 @@ static void drop_result(struct pg_conn *conn) {
 static void finish(struct pg_conn *conn) {
     bool is_failed = is_error(conn->result);
 
+    assert((conn->query == NULL) == (conn->state == PG_CONN_ROLLING_BACK));
     if (is_failed && (!is_rolled_back(conn->result) || conn->state == PG_CONN_ROLLING_BACK)) {
         pg_conn_fail(conn, error_text(conn->result));
         return;
     }
     if (conn->state == PG_CONN_PREPARING && !is_failed) {
+        assert(conn->prepared_count < PG_STATEMENTS_MAX);
         conn->prepared[conn->prepared_count++] = conn->query->statement;
         if (conn->query->deadline_ms > clock_now_ms()) {
             drop_result(conn);
@@ -252,7 +223,7 @@ void pg_run_step(struct pg_conn *conn) {
         break;
     case INCOMPLETE:
         if (is_alive)
-            flush(conn);
+            flush(conn, true);
         break;
     }
     if (!is_alive && conn->state != PG_CONN_DOWN)

@@ -1,14 +1,14 @@
 /* Waits for the socket of a libpq connection with uv_poll.
  *
- * libpq closes and replaces its socket when it likes, and the new one often gets the old number.
- * So libuv polls a duplicate, which stays valid whatever libpq does, and a change is seen by the
- * socket's inode, which cannot be reused while the duplicate is open. */
+ * While it connects, libpq closes and replaces its socket when it likes, and the new one often gets
+ * the old number. So libuv polls a duplicate, which stays valid whatever libpq does, and each step
+ * of connecting makes a new one. */
 #include "pg_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct pg_watch {
@@ -16,7 +16,6 @@ struct pg_watch {
     struct pg_pool *pool;
     struct pg_conn *conn; /* NULL once closing */
     int fd;
-    ino_t inode;
     int events;
 };
 
@@ -26,6 +25,7 @@ static void on_poll_closed(uv_handle_t *handle) {
 
     (void)close(watch->fd);
     free(watch);
+    assert(pool->watches > 0);
     pool->watches--;
     pg_pool_maybe_closed(pool);
 }
@@ -42,13 +42,13 @@ static void on_socket_ready(uv_poll_t *poll, int status, int events) {
     pg_pool_run_ended(pool);
 }
 
-static int open_watch(struct pg_conn *conn, ino_t inode) {
+static int open_watch(struct pg_conn *conn) {
     struct pg_watch *watch = malloc(sizeof(*watch));
     int rv = UV_ENOMEM;
 
     if (watch == NULL)
         return rv;
-    *watch = (struct pg_watch){.pool = conn->pool, .conn = conn, .inode = inode};
+    *watch = (struct pg_watch){.pool = conn->pool, .conn = conn};
     watch->fd = fcntl(PQsocket(conn->pg), F_DUPFD_CLOEXEC, 0);
     if (watch->fd < 0) {
         rv = uv_translate_sys_error(errno);
@@ -81,6 +81,7 @@ void pg_watch_close(struct pg_conn *conn) {
 int pg_watch_events(struct pg_conn *conn, int events) {
     struct pg_watch *watch = conn->watch;
 
+    assert(watch->conn == conn);
     /* uv_poll_start() costs two system calls even when nothing changes. */
     if (watch->events == events)
         return 0;
@@ -89,17 +90,9 @@ int pg_watch_events(struct pg_conn *conn, int events) {
 }
 
 int pg_watch_socket(struct pg_conn *conn, int events) {
-    struct stat socket;
     int rv;
 
-    if (fstat(PQsocket(conn->pg), &socket) != 0)
-        return uv_translate_sys_error(errno);
-    if (conn->watch != NULL && conn->watch->inode != socket.st_ino)
-        pg_watch_close(conn);
-    if (conn->watch == NULL) {
-        rv = open_watch(conn, socket.st_ino);
-        if (rv != 0)
-            return rv;
-    }
-    return pg_watch_events(conn, events);
+    pg_watch_close(conn);
+    rv = open_watch(conn);
+    return rv != 0 ? rv : pg_watch_events(conn, events);
 }

@@ -14,8 +14,10 @@
 #include "redis_internal.h"
 
 #include "clock.h"
+#include "fiber.h"
+#include "sigpipe.h"
 
-#include <signal.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,61 +25,23 @@
 #define PENDING_DEFAULT         16384
 #define CONNECT_TIMEOUT_DEFAULT 1000
 
-struct call_list {
-    struct redis_call *first, *last;
-};
-
-struct place {
-    struct redis_call *call; /* NULL when its deadline has passed */
-    char *text;              /* the command, while it waits */
-    size_t length;
-    bool is_sent;
-};
-
-struct redis {
-    struct redis_address address;
-    char *name;
-    struct redis_connection connection;
-    struct redis_subscriptions subscriptions;
-    struct call_list running, ended;
-    struct place *places;
-    size_t capacity, head, sent, tail; /* counted up; modulo capacity in `places` */
-    uv_timer_t timer;                  /* next deadline, end of silence, or ended calls */
-    int64_t timer_due_ms;
-    int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
-    unsigned connects, pending, parts;
-    bool is_closing;
-    redis_close_cb on_closed;
-    void *on_closed_data;
-};
-
-static void unlink_call(struct call_list *list, struct redis_call *call) {
-    *(call->own.prev ? &call->own.prev->own.next : &list->first) = call->own.next;
-    *(call->own.next ? &call->own.next->own.prev : &list->last) = call->own.prev;
-}
-
-/* Behind `before`, or first. */
-static void link_call(struct call_list *list, struct redis_call *call, struct redis_call *before) {
-    call->own.prev = before;
-    call->own.next = before ? before->own.next : list->first;
-    *(call->own.prev ? &call->own.prev->own.next : &list->first) = call;
-    *(call->own.next ? &call->own.next->own.prev : &list->last) = call;
-}
-
 /* Deadlines mostly come in order, so the place is near the end. */
-static void link_by_deadline(struct call_list *list, struct redis_call *call) {
-    struct redis_call *before = list->last;
+static void link_by_deadline(struct redis_calls *list, struct redis_call *call) {
+    struct redis_call *before = TAILQ_LAST(list, redis_calls);
 
     while (before && before->deadline_ms > call->deadline_ms)
-        before = before->own.prev;
-    link_call(list, call, before);
+        before = TAILQ_PREV(before, redis_calls, internal.entry);
+    if (before)
+        TAILQ_INSERT_AFTER(list, before, call, internal.entry);
+    else
+        TAILQ_INSERT_HEAD(list, call, internal.entry);
 }
 
-static struct place *place_at(struct redis *redis, size_t index) {
+static struct redis_place *place_at(struct redis *redis, size_t index) {
     return &redis->places[index % redis->capacity];
 }
 
-static void free_text(struct place *place) {
+static void free_text(struct redis_place *place) {
     if (place->text)
         redisFreeCommand(place->text);
     place->text = NULL;
@@ -85,8 +49,9 @@ static void free_text(struct place *place) {
 
 /* Places at the head that wait for no reply. */
 static void trim(struct redis *redis) {
+    assert(redis->head <= redis->sent && redis->sent <= redis->tail);
     while (redis->head != redis->tail) {
-        struct place *place = place_at(redis, redis->head);
+        struct redis_place *place = place_at(redis, redis->head);
 
         if (place->is_sent || place->call)
             return;
@@ -108,11 +73,11 @@ static void on_timer(uv_timer_t *timer);
 static void arm(struct redis *redis) {
     int64_t now = clock_now_ms(), due = INT64_MAX;
 
-    if (redis->running.first)
-        due = redis->running.first->deadline_ms;
+    if (!TAILQ_EMPTY(&redis->running))
+        due = TAILQ_FIRST(&redis->running)->deadline_ms;
     if (redis->head != redis->sent && redis->silent_since_ms + REDIS_SILENCE_MS < due)
         due = redis->silent_since_ms + REDIS_SILENCE_MS;
-    if (redis->ended.first)
+    if (!TAILQ_EMPTY(&redis->ended))
         due = now;
     if (due == INT64_MAX)
         return;
@@ -126,14 +91,15 @@ static void arm(struct redis *redis) {
 static void end_later(struct redis *redis, struct redis_call *call, enum redis_status status,
                       const char *message) {
     set_outcome(call, status, message);
-    link_call(&redis->ended, call, redis->ended.last);
+    TAILQ_INSERT_TAIL(&redis->ended, call, internal.entry);
 }
 
 /* End a call before its reply: its place stays, empty. */
 static void end_early(struct redis *redis, struct redis_call *call, const char *why) {
-    struct place *place = place_at(redis, call->own.place);
+    struct redis_place *place = place_at(redis, call->internal.place);
 
-    unlink_call(&redis->running, call);
+    assert(place->call == call);
+    TAILQ_REMOVE(&redis->running, call, internal.entry);
     place->call = NULL;
     free_text(place);
     end_later(redis, call, place->is_sent ? REDIS_IS_UNKNOWN : REDIS_IS_NOT_SENT, why);
@@ -141,16 +107,13 @@ static void end_early(struct redis *redis, struct redis_call *call, const char *
 
 /* Those that end meanwhile wait for the next turn. */
 static void run_ended(struct redis *redis) {
-    struct redis_call *last = redis->ended.last;
-    bool is_last = !last;
+    struct redis_calls ended = TAILQ_HEAD_INITIALIZER(ended);
+    struct redis_call *call;
 
-    while (!is_last) {
-        struct redis_call *call = redis->ended.first;
-
-        is_last = call == last;
-        unlink_call(&redis->ended, call);
-        redis->pending--;
-        call->own.cb(call, NULL);
+    TAILQ_CONCAT(&ended, &redis->ended, internal.entry);
+    while ((call = TAILQ_FIRST(&ended)) != NULL) {
+        TAILQ_REMOVE(&ended, call, internal.entry);
+        call->internal.cb(call, NULL);
     }
 }
 
@@ -162,18 +125,18 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     /* Not answered, but lost: on_down() sees to all of them. */
     if (!reply || redis_connection_context(&redis->connection) != context)
         return;
+    assert(redis->head != redis->sent && place_at(redis, redis->head)->is_sent);
     redis->silent_since_ms = clock_now_ms();
     call = place_at(redis, redis->head)->call;
     redis->head++;
     trim(redis);
     if (!call) /* too late */
         return;
-    unlink_call(&redis->running, call);
-    redis->pending--;
+    TAILQ_REMOVE(&redis->running, call, internal.entry);
     set_outcome(call, REDIS_IS_OK, "");
     if (reply->type == REDIS_REPLY_ERROR)
         set_outcome(call, REDIS_IS_REJECTED, reply->str);
-    call->own.cb(call, call->status == REDIS_IS_OK ? reply : NULL);
+    call->internal.cb(call, call->status == REDIS_IS_OK ? reply : NULL);
 }
 
 /* Hand what waits to hiredis, which sends it when the socket can take it. */
@@ -185,7 +148,7 @@ static void flush(struct redis *redis) {
     if (redis->head == redis->sent)
         redis->silent_since_ms = clock_now_ms();
     for (; redis->sent != redis->tail; redis->sent++) {
-        struct place *place = place_at(redis, redis->sent);
+        struct redis_place *place = place_at(redis, redis->sent);
 
         if (!place->call)
             continue;
@@ -205,7 +168,6 @@ static void flush(struct redis *redis) {
 static void on_up(void *data) {
     struct redis *redis = data;
 
-    redis->connects++;
     flush(redis);
     arm(redis);
 }
@@ -214,7 +176,7 @@ static void on_down(void *data) {
     struct redis *redis = data;
 
     for (; redis->head != redis->sent; redis->head++) {
-        struct place *place = place_at(redis, redis->head);
+        struct redis_place *place = place_at(redis, redis->head);
 
         if (place->call)
             end_early(redis, place->call, redis->connection.why);
@@ -228,7 +190,7 @@ static bool is_silent(const struct redis *redis, int64_t now) {
 }
 
 static bool is_late(const struct redis *redis, int64_t now) {
-    return redis->running.first && redis->running.first->deadline_ms <= now;
+    return !TAILQ_EMPTY(&redis->running) && TAILQ_FIRST(&redis->running)->deadline_ms <= now;
 }
 
 /* A loop that was busy, or stopped, looks at its clock before its sockets: answers that came in
@@ -249,9 +211,9 @@ static void expire(struct redis *redis) {
 
     take_what_came(redis, now);
     while (is_late(redis, now)) {
-        struct redis_call *call = redis->running.first;
+        struct redis_call *call = TAILQ_FIRST(&redis->running);
 
-        if (place_at(redis, call->own.place)->is_sent)
+        if (place_at(redis, call->internal.place)->is_sent)
             (void)snprintf(why, sizeof why, "no answer in time");
         else
             (void)snprintf(why, sizeof why, "not connected: %.100s", redis->connection.why);
@@ -287,7 +249,8 @@ static void on_timer_closed(uv_handle_t *handle) {
     redis_close_cb cb = redis->on_closed;
     void *data = redis->on_closed_data;
 
-    while (redis->ended.first)
+    assert(TAILQ_EMPTY(&redis->running));
+    while (!TAILQ_EMPTY(&redis->ended))
         run_ended(redis);
     destroy(redis);
     cb(data);
@@ -298,22 +261,6 @@ static void on_part_closed(void *data) {
 
     if (--redis->parts == 0)
         uv_close((uv_handle_t *)&redis->timer, on_timer_closed);
-}
-
-static void set_up_connection(struct redis *redis, struct redis_connection *connection,
-                              const struct redis_options *options) {
-    connection->loop = redis->timer.loop;
-    connection->address = &redis->address;
-    connection->name = redis->name;
-    connection->timeout_ms =
-        options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_DEFAULT;
-}
-
-static void ignore_broken_pipes(void) {
-    struct sigaction now;
-
-    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-        (void)signal(SIGPIPE, SIG_IGN);
 }
 
 int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_options *options) {
@@ -331,11 +278,18 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
         destroy(redis);
         return status;
     }
-    ignore_broken_pipes();
+    TAILQ_INIT(&redis->running);
+    TAILQ_INIT(&redis->ended);
+    sigpipe_ignore();
     (void)uv_timer_init(loop, &redis->timer);
     redis->timer.data = redis;
-    set_up_connection(redis, &redis->connection, options);
-    set_up_connection(redis, &redis->subscriptions.connection, options);
+    redis->connection = (struct redis_connection){.loop = loop,
+                                                  .address = &redis->address,
+                                                  .name = redis->name,
+                                                  .timeout_ms = options->connect_timeout_ms
+                                                                    ? options->connect_timeout_ms
+                                                                    : CONNECT_TIMEOUT_DEFAULT};
+    redis->subscriptions.connection = redis->connection;
     redis->subscriptions.connection.use = "subscriptions";
     redis->subscriptions.on_closed = on_part_closed;
     redis->subscriptions.data = redis;
@@ -357,24 +311,16 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
     redis->on_closed_data = data;
     redis->parts = 1;
     redis_connection_close(&redis->connection);
-    while (redis->running.first)
-        end_early(redis, redis->running.first, "closing");
+    while (!TAILQ_EMPTY(&redis->running))
+        end_early(redis, TAILQ_FIRST(&redis->running), "closing");
     trim(redis);
     if (redis_subscriptions_close(&redis->subscriptions))
         redis->parts++;
 }
 
-bool redis_is_up(const struct redis *redis) {
-    return redis->connection.is_up;
-}
-
-unsigned redis_reconnects(const struct redis *redis) {
-    return redis->connects > 0 ? redis->connects - 1 : 0;
-}
-
 /* Copy the command to a place of its own; or say why not. */
 static const char *enqueue(struct redis *redis, struct redis_call *call) {
-    struct place *place = place_at(redis, redis->tail);
+    struct redis_place *place = place_at(redis, redis->tail);
     size_t lengths[REDIS_ARGS_MAX];
     long long length;
 
@@ -396,15 +342,14 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
     place->length = (size_t)length;
     place->call = call;
     place->is_sent = false;
-    call->own.place = redis->tail++;
+    call->internal.place = redis->tail++;
     return NULL;
 }
 
 void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_cb cb) {
     const char *why = enqueue(redis, call);
 
-    call->own.cb = cb;
-    redis->pending++;
+    call->internal.cb = cb;
     if (why) {
         end_later(redis, call, REDIS_IS_NOT_SENT, why);
     } else {
@@ -414,11 +359,16 @@ void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_c
     arm(redis);
 }
 
-int redis_subscribe(struct redis *redis, struct redis_subscription *subscription) {
-    return redis_subscriptions_add(&redis->subscriptions, subscription);
+static void on_awaited(struct redis_call *call, const redisReply *reply) {
+    (void)reply;
+    fiber_event_set(call->internal.ended);
 }
 
-void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription) {
-    (void)redis;
-    redis_subscriptions_remove(subscription);
+enum redis_status redis_call_await(struct redis *redis, struct redis_call *call) {
+    struct fiber_event ended = FIBER_EVENT_INIT;
+
+    call->internal.ended = &ended;
+    redis_call_start(redis, call, on_awaited);
+    fiber_event_wait(&ended);
+    return call->status;
 }

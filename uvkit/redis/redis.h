@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 #define REDIS_STATUSES(X)                                                                          \
@@ -36,6 +37,7 @@ enum redis_status {
 struct redis;
 struct redis_call;
 struct redis_subscription;
+struct fiber_event;
 
 /* `reply` is valid only inside the callback, and NULL unless the status is OK. */
 typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
@@ -54,13 +56,12 @@ struct redis_call {
     enum redis_status status;
     char message[128]; /* when not OK */
 
-    /* The connection's own. */
     struct {
         redis_call_cb cb;
-        struct redis_call *next, *prev;
-        size_t place; /* in the queue */
-        void *waiter;
-    } own;
+        TAILQ_ENTRY(redis_call) entry; /* among the running, or the ended */
+        size_t place;                  /* in the queue */
+        struct fiber_event *ended;     /* what redis_call_await() waits for */
+    } internal;
 };
 
 /* Told of each message, with `message` NULL when the subscription has just become (again)
@@ -72,10 +73,12 @@ struct redis_subscription {
     const char *channel; /* must live as long as the subscription */
     redis_message_cb on_message;
     void *data;
-    struct redis_subscription *next, *prev; /* the connection's own, as is all below */
-    struct redis_channel *in;
-    uint64_t round;
-    bool is_effective;
+    struct {
+        TAILQ_ENTRY(redis_subscription) entry; /* in its channel */
+        struct redis_channel *channel;         /* or NULL */
+        uint64_t round;
+        bool is_effective;
+    } internal;
 };
 
 /* Zero means the default in brackets. */
@@ -96,19 +99,13 @@ __attribute__((warn_unused_result)) int redis_open(struct redis **redis, uv_loop
 typedef void (*redis_close_cb)(void *data);
 void redis_close(struct redis *redis, redis_close_cb cb, void *data);
 
-bool redis_is_up(const struct redis *redis);
-/* How often it has connected again. */
-unsigned redis_reconnects(const struct redis *redis);
-
 /* Start a command. `cb` runs exactly once, later, on the loop, also when it cannot be sent. While
  * the first connection is being made, or one is being made again, commands wait for it until their
  * deadline. */
 void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_cb cb);
 
-/* The same in a fiber. The reply is copied as text into `text` (size bytes, NUL-terminated, cut
- * when too long; an integer in decimal; nil and arrays as ""), `is_nil` may be NULL. */
-enum redis_status redis_call_await(struct redis *redis, struct redis_call *call, char *text,
-                                   size_t size, bool *is_nil);
+/* The same in a fiber, for a command whose reply says no more than its status. */
+enum redis_status redis_call_await(struct redis *redis, struct redis_call *call);
 
 /* Subscribe to `subscription->channel`. The connection for subscriptions is opened at the first
  * use. Two subscriptions may name the same channel. 0, UV_ENOMEM, or UV_ECANCELED after

@@ -11,9 +11,11 @@
  * replies are ignored; and a connection is found lost when hiredis has returned. */
 #include "redis_internal.h"
 
+#include "backoff.h"
 #include "clock.h"
 #include "log.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,8 +33,9 @@ static void set_why(struct redis_connection *connection, const char *why) {
     (void)snprintf(connection->why, sizeof connection->why, "%s", why);
 }
 
-static void maybe_closed(struct redis_connection *connection) {
-    if (connection->handles == 0 && connection->is_closing)
+static void let_go(struct redis_connection *connection) {
+    assert(connection->handles > 0);
+    if (--connection->handles == 0 && connection->is_closing)
         connection->on_closed(connection->data);
 }
 
@@ -41,15 +44,11 @@ static void on_watcher_closed(uv_handle_t *handle) {
     struct redis_connection *connection = watcher->connection;
 
     free(watcher);
-    connection->handles--;
-    maybe_closed(connection);
+    let_go(connection);
 }
 
 static void on_timer_closed(uv_handle_t *handle) {
-    struct redis_connection *connection = handle->data;
-
-    connection->handles--;
-    maybe_closed(connection);
+    let_go(handle->data);
 }
 
 static void tell_down(struct redis_connection *connection) {
@@ -69,19 +68,6 @@ static void tell_up(struct redis_connection *connection) {
     connection->is_told_down = false;
 }
 
-/* Exponential, and anywhere between 0 and that ("full jitter"), so that the clients of a server
- * that comes back do not all arrive at once. */
-static uint64_t next_pause_ms(struct redis_connection *connection) {
-    uint64_t most = PAUSE_LEAST_MS;
-    uint32_t dice = 0;
-
-    for (unsigned i = 0; i < connection->attempts && most < PAUSE_MOST_MS; i++)
-        most *= 2;
-    connection->attempts++;
-    (void)uv_random(NULL, NULL, &dice, sizeof dice, 0, NULL);
-    return dice % ((most < PAUSE_MOST_MS ? most : PAUSE_MOST_MS) + 1);
-}
-
 static void on_pause_over(uv_timer_t *timer);
 
 static void go_down(struct redis_connection *connection) {
@@ -94,7 +80,8 @@ static void go_down(struct redis_connection *connection) {
         if (was_up && clock_now_ms() - connection->up_since_ms >= PAUSE_MOST_MS)
             connection->attempts = 0;
         tell_down(connection);
-        (void)uv_timer_start(&connection->timer, on_pause_over, next_pause_ms(connection), 0);
+        (void)uv_timer_start(&connection->timer, on_pause_over,
+                             backoff_ms(connection->attempts++, PAUSE_LEAST_MS, PAUSE_MOST_MS), 0);
     }
     if (was_up)
         connection->on_down(connection->data);
@@ -134,40 +121,31 @@ void redis_connection_read(struct redis_connection *connection) {
         on_ready(&connection->watcher->poll, 0, UV_READABLE);
 }
 
-static void watch(struct redis_watcher *watcher, int events) {
+static void watch(struct redis_watcher *watcher, int add, int drop) {
+    int events = (watcher->events | add) & ~drop;
     int status;
 
     if (!watcher->context || events == watcher->events)
         return;
-    watcher->events = events;
     status =
         events ? uv_poll_start(&watcher->poll, events, on_ready) : uv_poll_stop(&watcher->poll);
-    if (status != 0) /* unwatched; the limit on silence will end it */
-        watcher->events = 0;
+    watcher->events = status == 0 ? events : 0; /* unwatched: the limit on silence will end it */
 }
 
-static void on_add_read(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events | UV_READABLE);
+static void on_add_read(void *watcher) {
+    watch(watcher, UV_READABLE, 0);
 }
 
-static void on_delete_read(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events & ~UV_READABLE);
+static void on_delete_read(void *watcher) {
+    watch(watcher, 0, UV_READABLE);
 }
 
-static void on_add_write(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events | UV_WRITABLE);
+static void on_add_write(void *watcher) {
+    watch(watcher, UV_WRITABLE, 0);
 }
 
-static void on_delete_write(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    watch(watcher, watcher->events & ~UV_WRITABLE);
+static void on_delete_write(void *watcher) {
+    watch(watcher, 0, UV_WRITABLE);
 }
 
 /* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
@@ -186,6 +164,7 @@ static int start_watching(struct redis_connection *connection, redisAsyncContext
     struct redis_watcher *watcher = calloc(1, sizeof *watcher);
     int status;
 
+    assert(connection->watcher == NULL);
     if (!watcher)
         return UV_ENOMEM;
     status = uv_poll_init(connection->loop, &watcher->poll, context->c.fd);
@@ -255,6 +234,7 @@ static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
     (void)arg;
     if (!connection)
         return;
+    assert(!connection->is_up);
     (void)uv_timer_stop(&connection->timer);
     connection->is_up = true;
     connection->up_since_ms = clock_now_ms();
@@ -292,6 +272,7 @@ void redis_connection_drop_soon(struct redis_connection *connection) {
 static void on_pause_over(uv_timer_t *timer) {
     struct redis_connection *connection = timer->data;
 
+    assert(!connection->is_up && !connection->is_closing);
     (void)uv_timer_start(timer, on_attempt_too_long, connection->timeout_ms, 0);
     if (connect_socket(connection) != 0)
         go_down(connection);

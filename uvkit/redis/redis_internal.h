@@ -61,23 +61,51 @@ redisAsyncContext *redis_connection_context(const struct redis_connection *conne
 
 #define REDIS_CHANNEL_LISTS 256
 
+LIST_HEAD(redis_channels, redis_channel);
+
 struct redis_subscriptions {
     struct redis_connection connection;
-    struct redis_channel *channels[REDIS_CHANNEL_LISTS]; /* by hash of the name */
-    struct redis_channel *joined; /* channels with subscribers to be told that they are effective */
+    struct redis_channels channels[REDIS_CHANNEL_LISTS]; /* by hash of the name */
+    struct redis_channels joined;      /* with subscribers to be told that they are effective */
     struct redis_subscription *cursor; /* who is told next, while subscribers are being told */
     uint64_t round;                    /* of telling */
     uv_timer_t timer;                  /* tells those in `joined` */
     unsigned parts;                    /* the connection and the timer, while open */
-    bool is_open, is_closing;
+    bool is_closing;
     void (*on_closed)(void *data);
     void *data;
 };
 
 /* True when something is open: then on_closed() will run. */
 bool redis_subscriptions_close(struct redis_subscriptions *subscriptions);
-int redis_subscriptions_add(struct redis_subscriptions *subscriptions,
-                            struct redis_subscription *subscription);
-void redis_subscriptions_remove(struct redis_subscription *subscription);
+
+/* ---- redis.c */
+
+TAILQ_HEAD(redis_calls, redis_call);
+
+/* Where a command stands in the queue. */
+struct redis_place {
+    struct redis_call *call; /* NULL when its deadline has passed */
+    char *text;              /* the command, while it waits */
+    size_t length;
+    bool is_sent;
+};
+
+struct redis {
+    struct redis_address address;
+    char *name;
+    struct redis_connection connection;
+    struct redis_subscriptions subscriptions;
+    struct redis_calls running, ended;
+    struct redis_place *places;
+    size_t capacity, head, sent, tail; /* counted up; modulo capacity in `places` */
+    uv_timer_t timer;                  /* next deadline, end of silence, or ended calls */
+    int64_t timer_due_ms;
+    int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
+    unsigned parts;          /* connections that have still to close */
+    bool is_closing;
+    redis_close_cb on_closed;
+    void *on_closed_data;
+};
 
 #endif

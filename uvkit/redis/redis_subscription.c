@@ -10,36 +10,36 @@
  * subscribed again when it is up. */
 #include "redis_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum channel_state { NONE, SUBSCRIBING, SUBSCRIBED, UNSUBSCRIBING };
 
 struct redis_channel {
-    struct redis_channel *next;        /* in its list of REDIS_CHANNEL_LISTS */
-    struct redis_channel *next_joined; /* in `joined` */
+    LIST_ENTRY(redis_channel) entry;  /* in its list of REDIS_CHANNEL_LISTS */
+    LIST_ENTRY(redis_channel) joined; /* while is_joined */
     struct redis_subscriptions *of;
-    struct redis_subscription *first, *last;
+    TAILQ_HEAD(, redis_subscription) subscribers;
     enum channel_state state;
     bool is_joined;
     char name[];
 };
 
-static void maybe_closed(struct redis_subscriptions *all) {
+static void on_part_closed(void *data) {
+    struct redis_subscriptions *all = data;
+
+    assert(all->is_closing && all->parts > 0);
     if (--all->parts == 0)
         all->on_closed(all->data);
 }
 
 static void on_timer_closed(uv_handle_t *handle) {
-    maybe_closed(handle->data);
-}
-
-static void on_connection_closed(void *data) {
-    maybe_closed(data);
+    on_part_closed(handle->data);
 }
 
 /* FNV-1a */
-static struct redis_channel **list_of(struct redis_subscriptions *all, const char *name) {
+static struct redis_channels *list_of(struct redis_subscriptions *all, const char *name) {
     uint32_t hash = 2166136261;
 
     for (; *name; name++)
@@ -48,37 +48,31 @@ static struct redis_channel **list_of(struct redis_subscriptions *all, const cha
 }
 
 static struct redis_channel *find(struct redis_subscriptions *all, const char *name) {
-    struct redis_channel *channel = *list_of(all, name);
+    struct redis_channel *channel;
 
-    while (channel && strcmp(channel->name, name) != 0)
-        channel = channel->next;
-    return channel;
+    LIST_FOREACH (channel, list_of(all, name), entry)
+        if (strcmp(channel->name, name) == 0)
+            return channel;
+    return NULL;
 }
 
 static struct redis_channel *add_channel(struct redis_subscriptions *all, const char *name) {
-    struct redis_channel **list = list_of(all, name);
     struct redis_channel *channel = calloc(1, sizeof *channel + strlen(name) + 1);
 
     if (!channel)
         return NULL;
     channel->of = all;
     memcpy(channel->name, name, strlen(name) + 1);
-    channel->next = *list;
-    *list = channel;
+    TAILQ_INIT(&channel->subscribers);
+    LIST_INSERT_HEAD(list_of(all, name), channel, entry);
     return channel;
 }
 
 static void free_channel(struct redis_channel *channel) {
-    struct redis_channel **at = list_of(channel->of, channel->name);
-
-    while (*at != channel)
-        at = &(*at)->next;
-    *at = channel->next;
-    if (channel->is_joined) {
-        for (at = &channel->of->joined; *at != channel;)
-            at = &(*at)->next_joined;
-        *at = channel->next_joined;
-    }
+    assert(TAILQ_EMPTY(&channel->subscribers));
+    LIST_REMOVE(channel, entry);
+    if (channel->is_joined)
+        LIST_REMOVE(channel, joined);
     free(channel);
 }
 
@@ -88,13 +82,14 @@ static void tell(struct redis_channel *channel, const char *message) {
     struct redis_subscriptions *all = channel->of;
     uint64_t round = all->round++;
 
-    for (all->cursor = channel->first; all->cursor;) {
+    for (all->cursor = TAILQ_FIRST(&channel->subscribers); all->cursor;) {
         struct redis_subscription *subscription = all->cursor;
 
-        all->cursor = subscription->next;
-        if (subscription->is_effective != (message != NULL) || subscription->round > round)
+        all->cursor = TAILQ_NEXT(subscription, internal.entry);
+        if (subscription->internal.is_effective != (message != NULL) ||
+            subscription->internal.round > round)
             continue;
-        subscription->is_effective = true;
+        subscription->internal.is_effective = true;
         subscription->on_message(subscription, message);
     }
 }
@@ -104,7 +99,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg);
 /* Ask the server for what the subscribers want, unless an answer is awaited. */
 static void settle(struct redis_channel *channel) {
     redisAsyncContext *context = redis_connection_context(&channel->of->connection);
-    bool is_wanted = channel->first != NULL;
+    bool is_wanted = !TAILQ_EMPTY(&channel->subscribers);
     int status;
 
     if (!context && channel->state == NONE && !is_wanted)
@@ -116,6 +111,7 @@ static void settle(struct redis_channel *channel) {
             free_channel(channel);
         return;
     }
+    assert(channel->state == (is_wanted ? NONE : SUBSCRIBED));
     channel->state = is_wanted ? SUBSCRIBING : UNSUBSCRIBING;
     status = redisAsyncCommand(context, on_reply, channel,
                                is_wanted ? "SUBSCRIBE %s" : "UNSUBSCRIBE %s", channel->name);
@@ -140,7 +136,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
             tell(channel, reply->element[2]->str);
     } else if (strcmp(kind, "subscribe") == 0) {
         channel->state = SUBSCRIBED;
-        if (channel->first)
+        if (!TAILQ_EMPTY(&channel->subscribers))
             tell(channel, NULL);
         else
             settle(channel);
@@ -152,17 +148,18 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
 
 static void on_join_timer(uv_timer_t *timer) {
     struct redis_subscriptions *all = timer->data;
+    struct redis_channel *channel;
     unsigned count = 0;
 
-    for (struct redis_channel *each = all->joined; each; each = each->next_joined)
+    LIST_FOREACH (channel, &all->joined, joined)
         count++;
-    for (struct redis_channel *channel; count > 0 && (channel = all->joined); count--) {
-        all->joined = channel->next_joined;
+    for (; count > 0 && (channel = LIST_FIRST(&all->joined)) != NULL; count--) {
+        LIST_REMOVE(channel, joined);
         channel->is_joined = false;
         if (channel->state == SUBSCRIBED)
             tell(channel, NULL);
     }
-    if (all->joined && !all->is_closing)
+    if (!LIST_EMPTY(&all->joined) && !all->is_closing)
         (void)uv_timer_start(timer, on_join_timer, 1, 0);
 }
 
@@ -173,18 +170,17 @@ static void tell_later(struct redis_channel *channel) {
     if (channel->is_joined)
         return;
     channel->is_joined = true;
-    channel->next_joined = all->joined;
-    all->joined = channel;
+    LIST_INSERT_HEAD(&all->joined, channel, joined);
     (void)uv_timer_start(&all->timer, on_join_timer, 1, 0);
 }
 
 /* Run `visit` on every channel; it may free the one it is given. */
 static void each_channel(struct redis_subscriptions *all, void (*visit)(struct redis_channel *)) {
     for (size_t i = 0; i < REDIS_CHANNEL_LISTS; i++) {
-        struct redis_channel *next;
+        struct redis_channel *channel = LIST_FIRST(&all->channels[i]), *next;
 
-        for (struct redis_channel *channel = all->channels[i]; channel; channel = next) {
-            next = channel->next;
+        for (; channel; channel = next) {
+            next = LIST_NEXT(channel, entry);
             visit(channel);
         }
     }
@@ -195,9 +191,11 @@ static void on_up(void *data) {
 }
 
 static void lose(struct redis_channel *channel) {
+    struct redis_subscription *each;
+
     channel->state = NONE;
-    for (struct redis_subscription *each = channel->first; each; each = each->next)
-        each->is_effective = false;
+    TAILQ_FOREACH (each, &channel->subscribers, internal.entry)
+        each->internal.is_effective = false;
     settle(channel);
 }
 
@@ -206,18 +204,17 @@ static void on_down(void *data) {
 }
 
 static void unlink_subscription(struct redis_subscription *subscription) {
-    struct redis_channel *channel = subscription->in;
+    struct redis_channel *channel = subscription->internal.channel;
 
     if (channel->of->cursor == subscription)
-        channel->of->cursor = subscription->next;
-    *(subscription->prev ? &subscription->prev->next : &channel->first) = subscription->next;
-    *(subscription->next ? &subscription->next->prev : &channel->last) = subscription->prev;
-    subscription->in = NULL;
+        channel->of->cursor = TAILQ_NEXT(subscription, internal.entry);
+    TAILQ_REMOVE(&channel->subscribers, subscription, internal.entry);
+    subscription->internal.channel = NULL;
 }
 
 static void forget(struct redis_channel *channel) {
-    while (channel->first)
-        unlink_subscription(channel->first);
+    while (!TAILQ_EMPTY(&channel->subscribers))
+        unlink_subscription(TAILQ_FIRST(&channel->subscribers));
     free_channel(channel);
 }
 
@@ -226,16 +223,15 @@ static void open_connection(struct redis_subscriptions *all) {
     all->timer.data = all;
     all->connection.on_up = on_up;
     all->connection.on_down = on_down;
-    all->connection.on_closed = on_connection_closed;
+    all->connection.on_closed = on_part_closed;
     all->connection.data = all;
     all->parts = 2;
-    all->is_open = true;
     redis_connection_open(&all->connection);
 }
 
 bool redis_subscriptions_close(struct redis_subscriptions *all) {
     all->is_closing = true;
-    if (!all->is_open)
+    if (all->parts == 0)
         return false;
     redis_connection_close(&all->connection);
     each_channel(all, forget);
@@ -243,11 +239,11 @@ bool redis_subscriptions_close(struct redis_subscriptions *all) {
     return true;
 }
 
-int redis_subscriptions_add(struct redis_subscriptions *all,
-                            struct redis_subscription *subscription) {
+int redis_subscribe(struct redis *redis, struct redis_subscription *subscription) {
+    struct redis_subscriptions *all = &redis->subscriptions;
     struct redis_channel *channel;
 
-    subscription->in = NULL;
+    subscription->internal.channel = NULL;
     if (all->is_closing)
         return UV_ECANCELED;
     channel = find(all, subscription->channel);
@@ -255,14 +251,11 @@ int redis_subscriptions_add(struct redis_subscriptions *all,
         channel = add_channel(all, subscription->channel);
     if (!channel)
         return UV_ENOMEM;
-    subscription->in = channel;
-    subscription->is_effective = false;
-    subscription->round = all->round;
-    subscription->next = NULL;
-    subscription->prev = channel->last;
-    *(channel->last ? &channel->last->next : &channel->first) = subscription;
-    channel->last = subscription;
-    if (!all->is_open)
+    subscription->internal.channel = channel;
+    subscription->internal.is_effective = false;
+    subscription->internal.round = all->round;
+    TAILQ_INSERT_TAIL(&channel->subscribers, subscription, internal.entry);
+    if (all->parts == 0)
         open_connection(all);
     if (channel->state == SUBSCRIBED)
         tell_later(channel);
@@ -271,12 +264,13 @@ int redis_subscriptions_add(struct redis_subscriptions *all,
     return 0;
 }
 
-void redis_subscriptions_remove(struct redis_subscription *subscription) {
-    struct redis_channel *channel = subscription->in;
+void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription) {
+    struct redis_channel *channel = subscription->internal.channel;
 
     if (!channel)
         return;
+    assert(channel->of == &redis->subscriptions);
     unlink_subscription(subscription);
-    if (!channel->first)
+    if (TAILQ_EMPTY(&channel->subscribers))
         settle(channel);
 }

@@ -1,6 +1,7 @@
 /* The URL of a Redis server: redis://[:password@]host[:port][/db], IPv6 hosts in brackets. */
 #include "redis_internal.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,28 +21,21 @@ static int number(const char *text, const char *end, int least, int most) {
     return value >= least && value <= most ? value : -1;
 }
 
-static int hex(char digit) {
-    static const char digits[] = "0123456789abcdef";
-    const char *at = digit ? strchr(digits, digit | 0x20) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 /* In place; -1 for a broken escape, and for a NUL. */
 static int decode_percent(char *text) {
     char *to = text;
 
     for (const char *at = text; *at; at++) {
-        if (*at == '%') {
-            int high = hex(at[1]), low = high < 0 ? -1 : hex(at[2]);
-
-            if (low < 0 || high + low == 0)
-                return -1;
-            *to++ = (char)(high * 16 + low);
-            at += 2;
-        } else {
+        if (*at != '%') {
             *to++ = *at;
+            continue;
         }
+        if (!isxdigit((unsigned char)at[1]) || !isxdigit((unsigned char)at[2]))
+            return -1;
+        *to = (char)strtol((char[]){at[1], at[2], '\0'}, NULL, 16);
+        if (*to++ == '\0')
+            return -1;
+        at += 2;
     }
     *to = '\0';
     return 0;
@@ -50,24 +44,16 @@ static int decode_percent(char *text) {
 /* The host and port between `at` and `end`. */
 static int parse_host(struct redis_address *address, const char *at, const char *end) {
     bool is_bracketed = *at == '[';
-    const char *colon, *host_end;
+    const char *host = at + is_bracketed;
+    size_t length = strcspn(host, is_bracketed ? "]/" : ":/");
+    const char *rest = host + length + is_bracketed;
 
-    if (is_bracketed) {
-        at++;
-        host_end = memchr(at, ']', (size_t)(end - at));
-        if (!host_end)
-            return UV_EINVAL;
-        colon = host_end + 1;
-    } else {
-        colon = memchr(at, ':', (size_t)(end - at));
-        host_end = colon = colon ? colon : end;
-    }
-    if (host_end == at || (colon != end && *colon != ':'))
+    if (length == 0 || (is_bracketed && host[length] != ']') || (rest != end && *rest != ':'))
         return UV_EINVAL;
-    address->port = colon == end ? 6379 : number(colon + 1, end, 1, 65535);
+    address->port = rest == end ? 6379 : number(rest + 1, end, 1, 65535);
     if (address->port < 0)
         return UV_EINVAL;
-    address->host = strndup(at, (size_t)(host_end - at));
+    address->host = strndup(host, length);
     return address->host ? 0 : UV_ENOMEM;
 }
 

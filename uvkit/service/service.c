@@ -180,7 +180,6 @@ static void complain(const struct service *service, int err) {
 int service_run(uv_loop_t *loop, const struct service *service) {
     int err;
 
-    (void)signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     frame.service = service;
     frame.is_draining = false;

@@ -2,6 +2,8 @@
 #include "settings_internal.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +21,17 @@ struct reader {
     char why[256];  /* of the last error */
 };
 
-/* Starts the line of an error; the caller completes it. */
-static FILE *complain(const struct reader *reader) {
+/* Tell on stderr, in a line, what is wrong. */
+__attribute__((format(printf, 2, 3))) static enum settings_result refuse(
+    const struct reader *reader, const char *format, ...) {
+    va_list args;
+
     (void)fprintf(stderr, "%s: ", reader->program);
-    return stderr;
+    va_start(args, format);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
+    (void)fputc('\n', stderr);
+    return SETTINGS_ERROR;
 }
 
 /* The number of letters to add, drop or change between two words; `b` is at most NAME_MAX_BYTES. */
@@ -68,11 +77,8 @@ static enum settings_result refuse_unknown(const struct reader *reader, const ch
     const char *nearest = nearest_name(reader, name);
 
     if (nearest != NULL)
-        (void)fprintf(complain(reader), "unknown flag --%.64s; did you mean --%s?\n", name,
-                      nearest);
-    else
-        (void)fprintf(complain(reader), "unknown flag --%.64s; --help lists what there is\n", name);
-    return SETTINGS_ERROR;
+        return refuse(reader, "unknown flag --%.64s; did you mean --%s?", name, nearest);
+    return refuse(reader, "unknown flag --%.64s; --help lists what there is", name);
 }
 
 static enum settings_result refuse_secret(const struct reader *reader,
@@ -81,10 +87,8 @@ static enum settings_result refuse_secret(const struct reader *reader,
 
     if (reader->prefix != NULL)
         settings_variable(setting, reader->prefix, variable);
-    (void)fprintf(complain(reader),
-                  "--%s is a secret, and flags show in the process list; set %s instead\n",
+    return refuse(reader, "--%s is a secret, and flags show in the process list; set %s instead",
                   setting->name, variable);
-    return SETTINGS_ERROR;
 }
 
 static const struct setting *find_by_name(const struct setting *table, const char *name,
@@ -104,17 +108,16 @@ static const struct setting *find_by_letter(const struct setting *table, char le
 
 /* The first flag of a list replaces what the environment says, and the others add to it. */
 static int set_or_add(struct reader *reader, const struct setting *setting, const char *text) {
-    uint64_t bit;
-    bool is_further;
+    ptrdiff_t place = setting - reader->table;
+    bool is_further = false;
 
-    if (setting->type != SETTING_LIST)
-        return settings_set(setting, text, reader->why, sizeof reader->why);
-    assert(setting - reader->table < 64);
-    bit = UINT64_C(1) << (setting - reader->table);
-    is_further = (reader->lists & bit) != 0;
-    reader->lists |= bit;
-    return is_further ? settings_append(setting, text, reader->why, sizeof reader->why)
-                      : settings_set(setting, text, reader->why, sizeof reader->why);
+    if (setting->type == SETTING_LIST) {
+        assert(place < 64);
+        is_further = (reader->lists >> place & 1) != 0;
+        reader->lists |= UINT64_C(1) << place;
+    }
+    return (is_further ? settings_append : settings_set)(setting, text, reader->why,
+                                                         sizeof reader->why);
 }
 
 /* Give a setting the value that a flag has: `text`, or the next argument when it is NULL. */
@@ -127,17 +130,14 @@ static enum settings_result set_by_flag(struct reader *reader, const struct sett
     if (text == NULL && setting->type == SETTING_FLAG) {
         text = "true";
     } else if (text == NULL) {
-        if (next == NULL || strncmp(next, "--", 2) == 0) {
-            (void)fprintf(complain(reader), "--%s needs a value\n", setting->name);
-            return SETTINGS_ERROR;
-        }
+        if (next == NULL || strncmp(next, "--", 2) == 0)
+            return refuse(reader, "--%s needs a value", setting->name);
         text = next;
         reader->at++;
     }
-    if (set_or_add(reader, setting, text) == 0)
-        return SETTINGS_OK;
-    (void)fprintf(complain(reader), "--%s: %s\n", setting->name, reader->why);
-    return SETTINGS_ERROR;
+    if (set_or_add(reader, setting, text) != 0)
+        return refuse(reader, "--%s: %s", setting->name, reader->why);
+    return SETTINGS_OK;
 }
 
 static enum settings_result read_long(struct reader *reader, const char *name) {
@@ -154,19 +154,15 @@ static enum settings_result read_long(struct reader *reader, const char *name) {
 static enum settings_result read_short(struct reader *reader, const char *text) {
     const struct setting *setting = find_by_letter(reader->table, text[0]);
 
-    if (setting == NULL || (setting->type == SETTING_FLAG && text[1] != '\0')) {
-        (void)fprintf(complain(reader), "unknown flag -%.64s; --help lists what there is\n", text);
-        return SETTINGS_ERROR;
-    }
+    if (setting == NULL || (setting->type == SETTING_FLAG && text[1] != '\0'))
+        return refuse(reader, "unknown flag -%.64s; --help lists what there is", text);
     return set_by_flag(reader, setting, text[1] != '\0' ? text + 1 : NULL);
 }
 
 static enum settings_result keep_rest(struct reader *reader, char *argument) {
-    if (reader->rest == NULL) {
-        (void)fprintf(complain(reader), "unexpected argument \"%.80s\"; --help shows the usage\n",
-                      argument);
-        return SETTINGS_ERROR;
-    }
+    if (reader->rest == NULL)
+        return refuse(reader, "unexpected argument \"%.80s\"; --help shows the usage", argument);
+    assert(reader->kept <= reader->at);
     reader->argv[reader->kept++] = argument;
     return SETTINGS_OK;
 }
@@ -190,35 +186,31 @@ static enum settings_result read_flags(struct reader *reader) {
     return result;
 }
 
-static int read_default(struct reader *reader, const struct setting *setting) {
+static enum settings_result read_default(struct reader *reader, const struct setting *setting) {
     const char *text = setting->default_text;
 
     if (text == NULL)
         text = settings_is_text(setting) ? "" : "0";
-    if (settings_set(setting, text, reader->why, sizeof reader->why) == 0)
-        return 0;
-    (void)fprintf(complain(reader), "the default of --%s: %s\n", setting->name, reader->why);
-    return -1;
+    if (settings_set(setting, text, reader->why, sizeof reader->why) != 0)
+        return refuse(reader, "the default of --%s: %s", setting->name, reader->why);
+    return SETTINGS_OK;
 }
 
-static int read_environment(struct reader *reader, const struct setting *setting) {
+static enum settings_result read_environment(struct reader *reader, const struct setting *setting) {
     char variable[SETTINGS_VARIABLE_BYTES];
     const char *text;
 
     if (reader->prefix == NULL)
-        return 0;
+        return SETTINGS_OK;
     settings_variable(setting, reader->prefix, variable);
     text = getenv(variable);
     if (text == NULL)
-        return 0;
-    if (setting->type == SETTING_SECRET && text[0] == '\0') {
-        (void)fprintf(complain(reader), "%s is set but empty\n", variable);
-        return -1;
-    }
-    if (settings_set(setting, text, reader->why, sizeof reader->why) == 0)
-        return 0;
-    (void)fprintf(complain(reader), "%s: %s\n", variable, reader->why);
-    return -1;
+        return SETTINGS_OK;
+    if (setting->type == SETTING_SECRET && text[0] == '\0')
+        return refuse(reader, "%s is set but empty", variable);
+    if (settings_set(setting, text, reader->why, sizeof reader->why) != 0)
+        return refuse(reader, "%s: %s", variable, reader->why);
+    return SETTINGS_OK;
 }
 
 static bool is_help_wanted(const struct reader *reader) {
@@ -237,7 +229,8 @@ static void clear_texts(const struct setting *table) {
 
 static enum settings_result read_all(struct reader *reader) {
     for (const struct setting *setting = reader->table; setting->name != NULL; setting++)
-        if (read_default(reader, setting) != 0 || read_environment(reader, setting) != 0)
+        if (read_default(reader, setting) != SETTINGS_OK ||
+            read_environment(reader, setting) != SETTINGS_OK)
             return SETTINGS_ERROR;
     return read_flags(reader);
 }

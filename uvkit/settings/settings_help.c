@@ -60,6 +60,7 @@ static int widest_usage(const struct setting *table, const char *prefix) {
 
 static void print_setting(const struct setting *setting, const char *prefix, int width) {
     char variable[SETTINGS_VARIABLE_BYTES];
+    const char *shown = setting->default_text;
     char usage[256];
 
     (void)format_usage(setting, prefix, usage, sizeof usage);
@@ -68,13 +69,9 @@ static void print_setting(const struct setting *setting, const char *prefix, int
         (void)printf(" [only from the environment]\n");
         return;
     }
-    if (setting->type == SETTING_FLAG)
-        (void)printf(" [default %s",
-                     setting->default_text != NULL ? setting->default_text : "false");
-    else if (setting->default_text != NULL && setting->default_text[0] != '\0')
-        (void)printf(" [default %s", setting->default_text);
-    else
-        (void)printf(" [default %s", settings_is_text(setting) ? "empty" : "0");
+    if (shown == NULL || shown[0] == '\0')
+        shown = setting->type == SETTING_FLAG ? "false" : settings_is_text(setting) ? "empty" : "0";
+    (void)printf(" [default %s", shown);
     if (setting->range != NULL)
         (void)printf("; %s", setting->range);
     if (prefix != NULL) {

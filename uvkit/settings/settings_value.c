@@ -2,6 +2,7 @@
 #include "settings_internal.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,15 +85,6 @@ int settings_parse_duration(const char *text, int64_t *ns) {
     return 0;
 }
 
-static int parse_flag(const char *text, bool *value) {
-    bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
-
-    if (!is_true && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
-        return -1;
-    *value = is_true;
-    return 0;
-}
-
 static int parse_number(enum setting_type type, const char *text, int64_t *value) {
     return type == SETTING_INT ? settings_parse_int(text, value)
                                : settings_parse_duration(text, value);
@@ -110,20 +102,27 @@ static bool is_in_range(const struct setting *setting, int64_t value) {
            parse_number(setting->type, dots + 2, &most) == 0 && value >= least && value <= most;
 }
 
+/* Say what is accepted instead. */
+__attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t size, const char *format,
+                                                        ...) {
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(why, size, format, args);
+    va_end(args);
+    return -1;
+}
+
 static int set_text(const struct setting *setting, const char *text, char *why, size_t size) {
     bool may_be_empty = setting->default_text == NULL || setting->default_text[0] == '\0';
     char **value = setting->value;
     char *copy;
 
-    if (text[0] == '\0' && !may_be_empty) {
-        (void)snprintf(why, size, "must not be empty");
-        return -1;
-    }
+    if (text[0] == '\0' && !may_be_empty)
+        return refuse(why, size, "must not be empty");
     copy = strdup(text);
-    if (copy == NULL) {
-        (void)snprintf(why, size, "out of memory");
-        return -1;
-    }
+    if (copy == NULL)
+        return refuse(why, size, "out of memory");
     free(*value);
     *value = copy;
     return 0;
@@ -135,10 +134,8 @@ int settings_append(const struct setting *setting, const char *text, char *why, 
     char *both = NULL;
     int rc;
 
-    if (asprintf(&both, "%s%s%s", old, newline, text) < 0) {
-        (void)snprintf(why, size, "out of memory");
-        return -1;
-    }
+    if (asprintf(&both, "%s%s%s", old, newline, text) < 0)
+        return refuse(why, size, "out of memory");
     rc = set_text(setting, both, why, size);
     free(both);
     return rc;
@@ -150,24 +147,22 @@ static int set_number(const struct setting *setting, const char *text, char *why
     const char *range = setting->range != NULL ? setting->range : "";
     int64_t number;
 
-    if (parse_number(setting->type, text, &number) != 0) {
-        (void)snprintf(why, size, "\"%.80s\" is not %s%s%s", text, accepted,
-                       range[0] != '\0' ? ", in " : "", range);
-        return -1;
-    }
-    if (!is_in_range(setting, number)) {
-        (void)snprintf(why, size, "\"%.80s\" is out of range: %s is accepted", text, range);
-        return -1;
-    }
+    if (parse_number(setting->type, text, &number) != 0)
+        return refuse(why, size, "\"%.80s\" is not %s%s%s", text, accepted,
+                      range[0] != '\0' ? ", in " : "", range);
+    if (!is_in_range(setting, number))
+        return refuse(why, size, "\"%.80s\" is out of range: %s is accepted", text, range);
     *(int64_t *)setting->value = number;
     return 0;
 }
 
 static int set_flag(const struct setting *setting, const char *text, char *why, size_t size) {
-    if (parse_flag(text, setting->value) == 0)
-        return 0;
-    (void)snprintf(why, size, "\"%.80s\" is neither true nor false", text);
-    return -1;
+    bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+
+    if (!is_true && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
+        return refuse(why, size, "\"%.80s\" is neither true nor false", text);
+    *(bool *)setting->value = is_true;
+    return 0;
 }
 
 int settings_set(const struct setting *setting, const char *text, char *why, size_t size) {

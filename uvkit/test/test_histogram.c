@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -80,14 +81,14 @@ static void test_buckets_follow_each_other_without_gap(void **state) {
     (void)state;
     assert_int_equal(histogram_bucket_low(0), 0);
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        int64_t low = histogram_bucket_low(i), high = histogram_bucket_high(i);
+        int64_t low = histogram_bucket_low(i), high = histogram_bucket_low(i + 1) - 1;
 
         assert_int_equal(histogram_bucket(low), i);
         assert_int_equal(histogram_bucket(high), i);
-        assert_int_equal(histogram_bucket_low(i + 1), high + 1);
+        assert_int_equal(histogram_bucket(high + 1), i + 1 < HISTOGRAM_BUCKETS ? i + 1 : i);
         assert_true((high - low) * 1000 <= low);
     }
-    assert_int_equal(histogram_bucket_high(HISTOGRAM_BUCKETS - 1), HISTOGRAM_MAX);
+    assert_int_equal(histogram_bucket_low(HISTOGRAM_BUCKETS), HISTOGRAM_MAX + 1);
 }
 
 static void test_the_first_wide_bucket_begins_at_2048(void **state) {
@@ -115,9 +116,6 @@ static void test_an_empty_histogram_says_0(void **state) {
     (void)state;
     assert_int_equal(histogram_percentile(one, 50), 0);
     assert_true(histogram_mean(one) <= 0);
-    histogram_record(one, 9);
-    histogram_reset(one);
-    assert_int_equal(one->count, 0);
     assert_int_equal(histogram_percentile(one, 100), 0);
 }
 
@@ -135,7 +133,7 @@ static void test_a_sum_of_two_is_as_if_recorded_in_one(void **state) {
         histogram_record(both, value);
     }
     histogram_add(one, other);
-    histogram_reset(other);
+    memset(other, 0, sizeof *other);
     histogram_add(one, other);
     assert_int_equal(one->count, both->count);
     assert_int_equal(one->min, both->min);

@@ -31,7 +31,7 @@ static void run_exchange(void *arg) {
                              .deadline_ms = clock_now_ms() + 20000,
                              .want_header = "Server-Timing"};
 
-    if (http_client_await(web.client, &call) == HTTP_CALL_ANSWERED) {
+    if (http_call_await(web.client, &call) == HTTP_CALL_ANSWERED) {
         exchange->status = call.status;
         memcpy(exchange->timing, call.header, sizeof exchange->timing);
         (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);

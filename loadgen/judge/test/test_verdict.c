@@ -93,7 +93,7 @@ static void sell_late(int late) {
     ledger.initial = ledger.available = 300;
     for (int i = 0; i < 200; i++)
         sell(300 - i);
-    histogram_reset(&recorder->lateness);
+    memset(&recorder->lateness, 0, sizeof recorder->lateness);
     for (int i = 0; i < 200; i++)
         histogram_record(&recorder->lateness, i < late ? 11 * MS : MS);
 }

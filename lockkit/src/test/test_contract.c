@@ -40,7 +40,7 @@ static void test_try_does_not_overtake_a_waiter(void **state) {
     assert_int_equal(late.round_trips, 0);
     assert_int_equal(waiter.calls, 0);
     assert_int_equal(give(fixture, &first), LK_OK);
-    WAIT(fixture, waiter.calls == 1);
+    WAIT_FOR(&fixture->loop, waiter.calls == 1);
     assert_int_equal(give(fixture, &waiter), LK_OK);
 }
 
@@ -51,7 +51,7 @@ static void test_wait_that_is_over_is_a_timeout(void **state) {
     assert_int_equal(take(fixture, &first, fixture->lock, LK_TRY), LK_OK);
     start(&second, fixture->lock, 40);
     assert_int_equal(take(fixture, &third, fixture->lock, 20), LK_TIMEOUT);
-    WAIT(fixture, second.calls == 1);
+    WAIT_FOR(&fixture->loop, second.calls == 1);
     assert_int_equal(second.status, LK_TIMEOUT);
     assert_int_equal(give(fixture, &first), LK_OK);
     assert_free(fixture, fixture->lock);
@@ -83,7 +83,7 @@ static void test_waiters_can_be_cancelled_in_any_place(void **state) {
         assert_int_equal(waiters[place].calls, 0);
         assert_int_equal(give(fixture, &holder), LK_OK);
         for (int i = 0; i < 3; i++) {
-            WAIT(fixture, waiters[i].calls == 1);
+            WAIT_FOR(&fixture->loop, waiters[i].calls == 1);
             assert_int_equal(waiters[i].status, i == place ? LK_CANCELED : LK_OK);
             if (i != place)
                 assert_int_equal(give(fixture, &waiters[i]), LK_OK);
@@ -100,7 +100,7 @@ static void test_lock_may_be_closed_while_its_lease_is_held(void **state) {
     start(&waiter, lock, LK_FOREVER);
     lk_lock_close(lock);
     assert_int_equal(give(fixture, &holder), LK_OK);
-    WAIT(fixture, waiter.calls == 1);
+    WAIT_FOR(&fixture->loop, waiter.calls == 1);
     assert_int_equal(give(fixture, &waiter), LK_OK);
 }
 
@@ -169,7 +169,7 @@ static struct seen look(struct fixture *fixture) {
 
     assert_int_equal(lk_inspect(fixture->lock, on_inspected, &seen), LK_OK);
     assert_int_equal(seen.calls, 0);
-    WAIT(fixture, seen.calls == 1);
+    WAIT_FOR(&fixture->loop, seen.calls == 1);
     assert_int_equal(seen.status, LK_OK);
     return seen;
 }
@@ -190,7 +190,7 @@ static void test_inspect_shows_holder_and_waiters(void **state) {
     assert_int_equal(seen.waiters, 1);
     assert_true(has(fixture, LK_CAP_TTL) ? seen.remaining_ms > 0 : seen.remaining_ms == -1);
     assert_int_equal(give(fixture, &holder), LK_OK);
-    WAIT(fixture, waiter.calls == 1);
+    WAIT_FOR(&fixture->loop, waiter.calls == 1);
     assert_int_equal(give(fixture, &waiter), LK_OK);
 }
 
@@ -219,7 +219,7 @@ static void test_callbacks_may_release_and_acquire(void **state) {
     for (int i = 0; i < 2; i++)
         assert_int_equal(lk_acquire(repeaters[i].lock, LK_FOREVER, on_repeat, &repeaters[i], NULL),
                          LK_OK);
-    WAIT(fixture, repeaters[0].left == 0 && repeaters[1].left == 0);
+    WAIT_FOR(&fixture->loop, repeaters[0].left == 0 && repeaters[1].left == 0);
 }
 
 static void test_bad_arguments_start_nothing(void **state) {

@@ -71,7 +71,7 @@ static void test_waiters_of_a_client_are_served_in_order(void **state) {
     struct fixture *fixture = *state;
     struct crowd *crowd = crowd_start(fixture, fixture->lock, fixture->lock);
 
-    WAIT(fixture, crowd->gone == CONTENDERS);
+    WAIT_FOR(&fixture->loop, crowd->gone == CONTENDERS);
     assert_int_equal(crowd->overlaps, 0);
     assert_int_equal(crowd->order_errors, 0);
     free(crowd);
@@ -86,7 +86,7 @@ static void test_holders_of_two_clients_never_overlap(void **state) {
         return;
     client = open_client(fixture, url);
     crowd = crowd_start(fixture, fixture->lock, open_lock(fixture, client, 2000));
-    WAIT(fixture, crowd->gone == CONTENDERS);
+    WAIT_FOR(&fixture->loop, crowd->gone == CONTENDERS);
     assert_int_equal(crowd->overlaps, 0);
     close_client(fixture, client);
     free(crowd);
@@ -104,7 +104,7 @@ static void test_cancel_at_each_moment_leaves_nothing_held(void **state) {
         turn(fixture, moment);
         if (caller.request)
             lk_cancel(caller.request);
-        WAIT(fixture, caller.calls > 0);
+        WAIT_FOR(&fixture->loop, caller.calls > 0);
         turn(fixture, 3);
         assert_int_equal(caller.calls, 1);
         if (caller.lease)
@@ -132,7 +132,7 @@ static void test_close_at_each_moment_gives_everything_back(void **state) {
             lk_release(holder.lease, on_caller_released, &holder);
         lk_client_close(client, on_flag, &is_closed);
         lk_client_close(client, on_flag, &is_closed);
-        WAIT(fixture, is_closed);
+        WAIT_FOR(&fixture->loop, is_closed);
         assert_int_equal(holder.calls, 1);
         assert_int_equal(waiter.calls, 1);
         assert_int_equal(waiter.status, LK_CANCELED);
@@ -160,7 +160,8 @@ static void use_client(struct fixture *fixture, lk_client *client) {
     for (int i = 0; i < 2; i++)
         started += lk_acquire(lock, 50, on_caller_acquired, &callers[i], NULL) == LK_OK;
     expected = lk_inspect(lock, on_inspected_without_memory, &inspected) == LK_OK;
-    WAIT(fixture, callers[0].calls + callers[1].calls == started && inspected == expected);
+    WAIT_FOR(&fixture->loop,
+             callers[0].calls + callers[1].calls == started && inspected == expected);
 }
 
 static void live_without_memory(void *arg) {

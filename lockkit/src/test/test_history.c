@@ -229,17 +229,22 @@ static void live(const char *prefix, const char *url, struct history *history, u
 
 /* A child as its parent sees it, with the proxy that it connects through. */
 struct victim {
-    struct proxy proxy;
+    struct fault_proxy *proxy;
     pid_t pid;
     int64_t suffers_until_ms;
     bool is_stopped, is_gone;
 };
 
+static void open_proxy(struct victim *victim, uv_loop_t *loop) {
+    victim->proxy = fault_proxy_open_url(loop, redis_url());
+    fault_proxy_listen(victim->proxy);
+}
+
 static void relieve(struct victim *victim) {
     if (victim->is_stopped)
         assert_int_equal(kill(victim->pid, SIGCONT), 0);
     victim->is_stopped = false;
-    proxy_hold(&victim->proxy, false, false);
+    fault_proxy_set(victim->proxy, PROXY_PASSES);
 }
 
 static void torment(struct victim *victim, redisContext *admin, uint32_t *random) {
@@ -249,16 +254,16 @@ static void torment(struct victim *victim, redisContext *admin, uint32_t *random
         victim->is_stopped = true;
         break;
     case 1:
-        proxy_hold(&victim->proxy, true, false);
+        fault_proxy_set(victim->proxy, PROXY_HOLDS_REQUESTS);
         break;
     case 2:
-        proxy_hold(&victim->proxy, false, true);
+        fault_proxy_set(victim->proxy, PROXY_HOLDS_REPLIES);
         break;
     case 3:
-        proxy_hold(&victim->proxy, true, true);
+        fault_proxy_set(victim->proxy, PROXY_HOLDS);
         break;
     case 4:
-        proxy_cut_all(&victim->proxy);
+        fault_proxy_cut(victim->proxy);
         break;
     case 5:
         freeReplyObject(redisCommand(admin, "SCRIPT FLUSH"));
@@ -273,7 +278,7 @@ static void on_turn(struct victim *victim, redisContext *admin, uint32_t *random
         return;
     if (victim->suffers_until_ms > 0) {
         if (dice(random, 4) == 0)
-            proxy_cut_all(&victim->proxy);
+            fault_proxy_cut(victim->proxy);
         relieve(victim);
         victim->suffers_until_ms = 0;
     } else if (dice(random, 60) == 0) {
@@ -302,12 +307,12 @@ static void run_history(struct env *env, struct history *history, uint32_t seed)
     uint32_t random = seed;
 
     for (int i = 0; i < PROCESSES; i++)
-        proxy_init(&victims[i].proxy, &env->fixture.loop, redis_url());
+        open_proxy(&victims[i], &env->fixture.loop);
     for (int i = 0; i < PROCESSES; i++) {
         victims[i].pid = fork();
         assert_true(victims[i].pid >= 0);
         if (victims[i].pid == 0)
-            live(env->fixture.name, victims[i].proxy.url, history,
+            live(env->fixture.name, victims[i].proxy->url, history,
                  seed * PROCESSES + (uint32_t)i + 1);
     }
     while (clock_now_ms() < end_ms) {
@@ -317,9 +322,9 @@ static void run_history(struct env *env, struct history *history, uint32_t seed)
     }
     for (int i = 0; i < PROCESSES; i++)
         relieve(&victims[i]);
-    WAIT(&env->fixture, are_gone(victims));
+    WAIT_FOR(&env->fixture.loop, are_gone(victims));
     for (int i = 0; i < PROCESSES; i++)
-        proxy_close(&victims[i].proxy);
+        fault_proxy_close(victims[i].proxy);
     (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
 }
 

@@ -1,5 +1,6 @@
 /* The example, as a user runs it. */
 #include "fixture.h"
+#include "redis_admin.h"
 
 #include <libgen.h>
 #include <sys/wait.h>

@@ -46,10 +46,10 @@ static void test_waiter_is_woken_by_an_event(void **state) {
                      LK_OK);
     start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
     /* One attempt when the subscription has become effective, one for the release. */
-    WAIT(&env->fixture, counters(env->far).wakeups == 1);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
     assert_int_equal(waiter.calls, 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT(&env->fixture, waiter.calls == 1);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_true(counters(env->far).wakeups >= 2);
     assert_int_equal(counters(env->far).polls, 0);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
@@ -62,13 +62,13 @@ static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
     assert_int_equal(take(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY),
                      LK_OK);
     start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
-    WAIT(&env->fixture, counters(env->far).wakeups == 1);
-    proxy_hold(&env->proxy, true, true);
-    proxy_cut_all(&env->proxy);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    fault_proxy_cut(env->proxy);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     assert_int_equal(waiter.calls, 0);
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, waiter.calls == 1);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(counters(env->far).polls, 0);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
 }
@@ -87,9 +87,9 @@ static void test_round_trips_are_counted(void **state) {
     assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
     assert_int_equal(waiter.round_trips, 1);
     start(&waiter, lock, LK_FOREVER);
-    WAIT(&env->fixture, counters(env->far).wakeups == 1);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT(&env->fixture, waiter.calls == 1);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(waiter.round_trips, 1 + counters(env->far).wakeups);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
 }
@@ -111,12 +111,12 @@ static void test_many_waiters_share_one_subscription(void **state) {
     assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
     for (int i = 0; i < 800; i++)
         start(&waiters[i], lock, LK_FOREVER);
-    WAIT(&env->fixture, counters(env->far).wakeups >= 1);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups >= 1);
     assert_int_equal(subscribers(env), 1);
     assert_true(counters(env->far).wakeups < 10);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     for (int i = 0; i < 800; i++) {
-        WAIT(&env->fixture, waiters[i].calls == 1);
+        WAIT_FOR(&env->fixture.loop, waiters[i].calls == 1);
         assert_int_equal(waiters[i].status, LK_OK);
         lk_release(waiters[i].lease, NULL, NULL);
     }
@@ -153,21 +153,22 @@ static void test_two_greedy_clients_both_get_on(void **state) {
     for (int i = 0; i < 4; i++)
         assert_int_equal(
             lk_acquire(greedy[i % 2].lock, LK_FOREVER, on_greedy, &greedy[i % 2], NULL), LK_OK);
-    WAIT(&env->fixture, greedy[0].served >= 50 && greedy[1].served >= 50);
+    WAIT_FOR(&env->fixture.loop, greedy[0].served >= 50 && greedy[1].served >= 50);
     assert_true(greedy[0].served <
                 48 * greedy[1].served); /* 16 in a row, and some that were more */
     assert_true(greedy[1].served < 48 * greedy[0].served);
     greedy[0].is_done = greedy[1].is_done = true;
-    WAIT(&env->fixture, greedy[0].under_way == 0 && greedy[1].under_way == 0);
+    WAIT_FOR(&env->fixture.loop, greedy[0].under_way == 0 && greedy[1].under_way == 0);
 }
 
 /* From one caller of a client to the next, which was refused by its forerunner before. */
 static void hand_over(struct env *env, struct caller *from, struct caller *to, lk_lock *lock,
                       int64_t listeners) {
     start(to, lock, LK_FOREVER);
-    WAIT(&env->fixture, lk_request_round_trips(to->request) > 0 && subscribers(env) == listeners);
+    WAIT_FOR(&env->fixture.loop,
+             lk_request_round_trips(to->request) > 0 && subscribers(env) == listeners);
     assert_int_equal(give(&env->fixture, from), LK_OK);
-    WAIT(&env->fixture, to->calls == 1);
+    WAIT_FOR(&env->fixture.loop, to->calls == 1);
 }
 
 /* Returns how often the direct client, which has the lock so often in a row, stood back. */
@@ -189,9 +190,9 @@ static void test_client_stands_back_after_many_grants_while_others_listen(void *
 
     assert_int_equal(take(&env->fixture, &holder, far, LK_FOREVER), LK_OK);
     start(&listener, far, LK_FOREVER);
-    WAIT(&env->fixture, subscribers(env) == 1);
+    WAIT_FOR(&env->fixture.loop, subscribers(env) == 1);
     lk_cancel(listener.request);
-    WAIT(&env->fixture, listener.calls == 1);
+    WAIT_FOR(&env->fixture.loop, listener.calls == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     assert_int_equal(stood_back(env, 17, 2), 1);
 }
@@ -213,14 +214,14 @@ static void test_subscription_stays_when_nobody_waits_for_a_moment(void **state)
         lock = open_lock(&env->fixture, client, 5000);
         start(&waiter, lock, LK_FOREVER);
         lk_lock_close(lock);
-        WAIT(&env->fixture, subscribers(env) == 1);
+        WAIT_FOR(&env->fixture.loop, subscribers(env) == 1);
         assert_int_equal(give(&env->fixture, &holder), LK_OK);
-        WAIT(&env->fixture, waiter.calls == 1);
+        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
         assert_int_equal(give(&env->fixture, &waiter), LK_OK);
         assert_int_equal(subscribers(env), 1);
     }
     close_client(&env->fixture, client);
-    WAIT(&env->fixture, subscribers(env) == 0);
+    WAIT_FOR(&env->fixture.loop, subscribers(env) == 0);
 }
 
 static void test_absent_server_is_unavailable(void **state) {
@@ -241,8 +242,8 @@ static void test_attempt_that_was_never_sent_is_no_round_trip(void **state) {
     struct caller caller;
     lk_client *client;
 
-    proxy_hold(&env->proxy, true, true); /* also what a connection begins with */
-    client = open_with(env, env->proxy.url, NULL);
+    fault_proxy_set(env->proxy, PROXY_HOLDS); /* also what a connection begins with */
+    client = open_with(env, env->proxy->url, NULL);
     assert_int_not_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), 20),
                          LK_OK);
     close_client(&env->fixture, client);

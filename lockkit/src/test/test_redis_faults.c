@@ -45,10 +45,10 @@ static void bring_script(struct env *env, lk_lock *lock) {
 static void start_and_lose_the_reply(struct env *env, struct caller *caller, lk_lock *lock,
                                      uint32_t wait_ms) {
     bring_script(env, lock);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(caller, lock, wait_ms);
-    WAIT(&env->fixture, exists(env));
-    proxy_cut_all(&env->proxy);
+    WAIT_FOR(&env->fixture.loop, exists(env));
+    fault_proxy_cut(env->proxy);
 }
 
 static void test_holder_is_told_before_a_successor_is_granted(void **state) {
@@ -60,12 +60,12 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     assert_int_equal(lk_acquire(open_lock(&env->fixture, env->fixture.client, 400), LK_FOREVER,
                                 on_successor, env, NULL),
                      LK_OK);
-    proxy_hold(&env->proxy, true, true);
-    WAIT(&env->fixture, strstr(env->trace, "successor"));
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "successor"));
     assert_string_equal(env->trace, "suspect lost successor ");
     assert_int_equal(lk_lease_check(caller.lease, 0), LK_LOST);
     assert_int_equal(counters(env->far).lost, 1);
-    proxy_hold(&env->proxy, false, false);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
     assert_int_not_equal(give(&env->fixture, &caller), LK_OK);
 }
 
@@ -75,10 +75,10 @@ static void test_suspect_lease_is_held_again_after_a_renewal(void **state) {
 
     hold(env, &caller, env->far, 3000);
     lk_lease_on_state(caller.lease, on_state, env);
-    proxy_hold(&env->proxy, false, true);
-    WAIT(&env->fixture, strstr(env->trace, "suspect"));
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, strstr(env->trace, "held"));
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "suspect"));
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "held"));
     assert_string_equal(env->trace, "suspect held ");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
@@ -88,7 +88,7 @@ static void test_renewal_keeps_the_lock_past_its_ttl(void **state) {
     struct caller caller, other;
 
     hold(env, &caller, env->far, 300);
-    WAIT(&env->fixture, counters(env->far).renewed >= 10);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed >= 10);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(
         take(&env->fixture, &other, open_lock(&env->fixture, env->fixture.client, 300), LK_TRY),
@@ -103,7 +103,7 @@ static void test_renewal_never_creates_the_lock_again(void **state) {
     hold(env, &caller, env->far, 600);
     lk_lease_on_state(caller.lease, on_state, env);
     (void)ask(env, "DEL %s");
-    WAIT(&env->fixture, strstr(env->trace, "lost"));
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
     assert_false(exists(env));
     assert_int_equal(give(&env->fixture, &caller), LK_LOST);
     assert_int_equal(counters(env->far).release_lost, 1);
@@ -119,10 +119,10 @@ static void test_release_after_expiry_spares_the_successor(void **state) {
     assert_int_equal(take(&env->fixture, &late, lock, LK_FOREVER), LK_OK);
     hold(env, &next, env->fixture.client, 5000);
     assert_true(lk_lease_fence(next.lease) > lk_lease_fence(late.lease));
-    WAIT(&env->fixture, counters(env->far).lost == 1);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).lost == 1);
     lk_lease_on_state(late.lease, on_state, env);
     assert_string_equal(env->trace, "");
-    WAIT(&env->fixture, strcmp(env->trace, "lost ") == 0);
+    WAIT_FOR(&env->fixture.loop, strcmp(env->trace, "lost ") == 0);
     assert_int_equal(counters(env->far).lost, 1);
     assert_int_equal(give(&env->fixture, &late), LK_LOST);
     assert_owner(env, next.lease);
@@ -135,10 +135,10 @@ static void test_token_of_a_lost_reply_is_given_back(void **state) {
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
     start_and_lose_the_reply(env, &caller, lock, LK_TRY);
-    WAIT(&env->fixture, caller.calls == 1);
+    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(caller.status, LK_UNKNOWN);
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, !exists(env));
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, !exists(env));
 }
 
 static void test_attempt_that_arrives_after_its_release_is_given_back(void **state) {
@@ -147,18 +147,18 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
     bring_script(env, lock);
-    proxy_hold(&env->proxy, true, false);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REQUESTS);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNKNOWN);
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, ask(env, "GET %s:fence") == 2);
-    WAIT(&env->fixture, !exists(env));
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, ask(env, "GET %s:fence") == 2);
+    WAIT_FOR(&env->fixture.loop, !exists(env));
 }
 
 /* Acquire although the reply to the first attempt is lost. */
 static void take_doubtful(struct env *env, struct caller *caller, lk_lock *lock) {
     start_and_lose_the_reply(env, caller, lock, LK_FOREVER);
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, caller->calls == 1);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, caller->calls == 1);
     assert_int_equal(caller->status, LK_OK);
 }
 
@@ -172,7 +172,7 @@ static void test_attempt_that_arrives_after_use_and_release_is_given_back(void *
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     assert_false(exists(env));
     freeReplyObject(redisCommand(env->redis, "SET %s %s PX 60000", env->key, value));
-    WAIT(&env->fixture, !exists(env));
+    WAIT_FOR(&env->fixture.loop, !exists(env));
     assert_int_equal(caller.releases, 1);
 }
 
@@ -185,13 +185,13 @@ static void test_repeated_releases_are_few(void **state) {
 
     assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
     take_doubtful(env, &caller, lock);
-    before = env->proxy.requests;
+    before = env->proxy->chunks;
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     /* Until the clean-up is over: as long as an abandoned lock stays. */
     assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
     lk_abandon(caller.lease);
     assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
-    assert_in_range(env->proxy.requests - before, 3, 20);
+    assert_in_range(env->proxy->chunks - before, 3, 20);
 }
 
 static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
@@ -211,12 +211,12 @@ static void test_late_grant_is_given_back(void **state) {
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
 
     bring_script(env, lock);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_TIMEOUT);
     assert_int_equal(caller.round_trips, 1);
-    WAIT(&env->fixture, exists(env));
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, !exists(env));
+    WAIT_FOR(&env->fixture.loop, exists(env));
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, !exists(env));
     assert_int_equal(caller.calls, 1);
     assert_int_equal(counters(env->far).late_grants + counters(env->far).unknown, 1);
 }
@@ -238,7 +238,7 @@ static void test_grant_whose_validity_is_over_on_arrival_is_given_back(void **st
     }
     assert_int_equal(caller.status, LK_UNKNOWN);
     fake_now_ns = 1;
-    WAIT(&env->fixture, !exists(env));
+    WAIT_FOR(&env->fixture.loop, !exists(env));
     close_client(&env->fixture, client);
 }
 
@@ -267,7 +267,7 @@ static void test_renewal_under_way_does_not_outlive_the_release(void **state) {
     int64_t before, now;
 
     hold(env, &caller, env->far, 3000);
-    proxy_hold(&env->proxy, false, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     now = ask(env, "PTTL %s");
     do {
         before = now;
@@ -276,8 +276,8 @@ static void test_renewal_under_way_does_not_outlive_the_release(void **state) {
     } while (now > 0 && now <= before);
     assert_true(now > before);
     lk_release(caller.lease, on_caller_released, &caller);
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, caller.releases == 1 && !exists(env));
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, caller.releases == 1 && !exists(env));
 }
 
 static void on_suspect_release(lk_lease *lease, enum lk_state state, const char *why, void *data) {
@@ -296,7 +296,7 @@ static void test_suspect_lease_may_be_released_in_the_callback(void **state) {
     assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
     lk_lease_on_state(caller.lease, on_suspect_release, &caller);
-    WAIT(&env->fixture, caller.releases == 1);
+    WAIT_FOR(&env->fixture.loop, caller.releases == 1);
     assert_int_equal(caller.release_status, LK_OK);
     assert_false(exists(env));
 }
@@ -307,10 +307,10 @@ static void test_lost_lease_stays_lost_and_is_renewed_no_more(void **state) {
 
     hold(env, &caller, env->far, 400);
     lk_lease_on_state(caller.lease, on_state, env);
-    proxy_hold(&env->proxy, false, true);
-    WAIT(&env->fixture, strstr(env->trace, "lost"));
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, !exists(env));
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, !exists(env));
     assert_int_equal(lk_lease_state(caller.lease), LK_LOST_STATE);
     assert_string_equal(strstr(env->trace, "lost"), "lost ");
     assert_int_equal(give(&env->fixture, &caller), LK_LOST);
@@ -321,12 +321,12 @@ static void test_unanswered_release_is_unknown_and_goes_on(void **state) {
     struct caller caller;
 
     hold(env, &caller, env->far, 60000);
-    proxy_hold(&env->proxy, true, false);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REQUESTS);
     assert_int_equal(give(&env->fixture, &caller), LK_UNKNOWN);
     assert_true(exists(env));
-    proxy_cut_all(&env->proxy);
-    proxy_hold(&env->proxy, false, false);
-    WAIT(&env->fixture, !exists(env));
+    fault_proxy_cut(env->proxy);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, !exists(env));
     assert_int_equal(caller.releases, 1);
 }
 
@@ -337,11 +337,11 @@ static void test_close_ends_although_the_server_is_silent(void **state) {
     lk_client *client;
     lk_lock *lock;
 
-    assert_int_equal(lk_client_open(&client, &env->fixture.loop, env->proxy.url, &options), LK_OK);
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, env->proxy->url, &options), LK_OK);
     lock = open_lock(&env->fixture, client, 60000);
     assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
     start(&waiter, lock, LK_FOREVER);
-    proxy_hold(&env->proxy, true, true);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
     close_client(&env->fixture, client);
     assert_int_equal(waiter.calls, 1);
     assert_int_equal(waiter.status, LK_CANCELED);

@@ -82,7 +82,7 @@ static pid_t start_holder(struct env *env) {
     if (child == 0)
         hold_for_ever(env->fixture.name);
     (void)close(ends[1]);
-    WAIT(&env->fixture, has_news());
+    WAIT_FOR(&env->fixture.loop, has_news());
     return child;
 }
 
@@ -117,7 +117,7 @@ static void test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor
                      LK_OK);
     assert_true(lk_lease_fence(caller.lease) > news.fence);
     assert_int_equal(kill(child, SIGCONT), 0);
-    WAIT(&env->fixture, has_news());
+    WAIT_FOR(&env->fixture.loop, has_news());
     assert_int_equal(news.state, LK_LOST_STATE);
     assert_int_equal(news.checked, LK_LOST);
     assert_int_equal(news.released, LK_LOST);

@@ -1,6 +1,7 @@
 /* The blocking facade, called from many threads. */
 #include "fault.h"
 #include "fixture.h"
+#include "redis_admin.h"
 
 #include <stdatomic.h>
 

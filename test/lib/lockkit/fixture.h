@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "lockkit.h"
+#include "wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,25 +17,12 @@
 
 #include <cmocka.h>
 
-#define DEADLINE_MS 20000
-
-/* Turn the loop until `condition` holds; fail the test when it does not within the deadline. */
-#define WAIT(fixture, condition)                                                                   \
-    do {                                                                                           \
-        int64_t deadline_ms_ = clock_now_ms() + DEADLINE_MS;                                       \
-        while (!(condition)) {                                                                     \
-            assert_true(clock_now_ms() < deadline_ms_);                                            \
-            (void)uv_run(&(fixture)->loop, UV_RUN_ONCE);                                           \
-        }                                                                                          \
-    } while (0)
-
 struct fixture {
     uv_loop_t loop;
-    uv_timer_t tick; /* keeps uv_run() from sleeping past a deadline */
+    uv_timer_t tick; /* keeps UV_RUN_ONCE from sleeping for long */
     lk_client *client;
     lk_lock *lock;
     char name[64];
-    bool is_closed;
 };
 
 /* One caller of lk_acquire() and lk_release(). */
@@ -46,106 +34,22 @@ struct caller {
     lk_request *request;
 };
 
-static inline void on_tick(uv_timer_t *timer) {
-    (void)timer;
-}
+void fixture_init(struct fixture *fixture);
+void fixture_end(struct fixture *fixture);
 
-static inline void on_flag(void *data) {
-    *(bool *)data = true;
-}
+void on_flag(void *data); /* sets a bool */
+void close_client(struct fixture *fixture, lk_client *client);
+lk_client *open_client(struct fixture *fixture, const char *url);
+lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms);
 
-static inline void close_client(struct fixture *fixture, lk_client *client) {
-    bool is_closed = false;
-
-    lk_client_close(client, on_flag, &is_closed);
-    WAIT(fixture, is_closed);
-}
-
-static inline lk_client *open_client(struct fixture *fixture, const char *url) {
-    struct lk_client_options options = {.size = sizeof options, .label = "test"};
-    lk_client *client;
-
-    assert_int_equal(lk_client_open(&client, &fixture->loop, url, &options), LK_OK);
-    return client;
-}
-
-static inline lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
-    lk_lock *lock;
-
-    assert_int_equal(lk_lock_open(&lock, client, fixture->name, &options), LK_OK);
-    return lock;
-}
-
-static inline void fixture_init(struct fixture *fixture) {
-    static int count;
-
-    memset(fixture, 0, sizeof *fixture);
-    assert_int_equal(uv_loop_init(&fixture->loop), 0);
-    (void)uv_timer_init(&fixture->loop, &fixture->tick);
-    (void)uv_timer_start(&fixture->tick, on_tick, 5, 5);
-    (void)snprintf(fixture->name, sizeof fixture->name, "test-%lld-%d-%d",
-                   (long long)clock_wall_us(), (int)uv_os_getpid(), ++count);
-}
-
-static inline void fixture_end(struct fixture *fixture) {
-    if (fixture->client)
-        close_client(fixture, fixture->client);
-    uv_close((uv_handle_t *)&fixture->tick, NULL);
-    (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&fixture->loop), 0);
-}
-
-static inline void on_caller_acquired(lk_request *request, enum lk_status status, lk_lease *lease,
-                                      void *data) {
-    struct caller *caller = data;
-
-    caller->calls++;
-    caller->round_trips = lk_request_round_trips(request);
-    caller->status = status;
-    caller->lease = lease;
-    caller->request = NULL;
-}
-
-static inline void on_caller_released(enum lk_status status, void *data) {
-    struct caller *caller = data;
-
-    caller->releases++;
-    caller->release_status = status;
-}
-
-static inline void start(struct caller *caller, lk_lock *lock, uint32_t wait_ms) {
-    memset(caller, 0, sizeof *caller);
-    assert_int_equal(lk_acquire(lock, wait_ms, on_caller_acquired, caller, &caller->request),
-                     LK_OK);
-    assert_int_equal(caller->calls, 0);
-}
-
-static inline enum lk_status take(struct fixture *fixture, struct caller *caller, lk_lock *lock,
-                                  uint32_t wait_ms) {
-    start(caller, lock, wait_ms);
-    WAIT(fixture, caller->calls > 0);
-    assert_int_equal(caller->calls, 1);
-    return caller->status;
-}
-
-static inline enum lk_status give(struct fixture *fixture, struct caller *caller) {
-    lk_release(caller->lease, on_caller_released, caller);
-    assert_int_equal(caller->releases, 0);
-    WAIT(fixture, caller->releases > 0);
-    assert_int_equal(caller->releases, 1);
-    return caller->release_status;
-}
-
-/* The URL of the tests' Redis. Exits with a hint when there is none. */
-static inline const char *redis_url(void) {
-    const char *url = getenv("TEST_REDIS");
-
-    if (!url) {
-        (void)fprintf(stderr, "set TEST_REDIS to a redis:// URL (test/run does)\n");
-        exit(1);
-    }
-    return url;
-}
+void on_caller_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data);
+void on_caller_released(enum lk_status status, void *data);
+/* Start acquiring. */
+void start(struct caller *caller, lk_lock *lock, uint32_t wait_ms);
+/* Acquire, and wait for the outcome. */
+enum lk_status take(struct fixture *fixture, struct caller *caller, lk_lock *lock,
+                    uint32_t wait_ms);
+/* Release, and wait for the outcome. */
+enum lk_status give(struct fixture *fixture, struct caller *caller);
 
 #endif

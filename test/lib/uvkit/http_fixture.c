@@ -2,7 +2,6 @@
 #include "http_fixture.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -103,7 +102,6 @@ struct http_fixture *http_fixture_open(const struct http_server_options *limits)
     struct http_server_options options = *limits;
 
     assert_non_null(fixture);
-    (void)signal(SIGPIPE, SIG_IGN);
     assert_int_equal(uv_loop_init(&fixture->loop), 0);
     options.routes = routes;
     options.data = fixture;
@@ -122,12 +120,6 @@ void on_http_fixture_closed(void *data) {
     fixture->server = NULL;
 }
 
-bool is_http_fixture_closed(void *data) {
-    struct http_fixture *fixture = data;
-
-    return fixture->is_closed;
-}
-
 void http_fixture_let_go(struct http_fixture *fixture) {
     unsigned waiting = fixture->waiting;
 
@@ -140,40 +132,24 @@ void http_fixture_close(struct http_fixture *fixture) {
     if (fixture->server != NULL)
         http_server_close(fixture->server, on_http_fixture_closed, fixture);
     http_fixture_let_go(fixture);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
     http_peer_close(&fixture->peer);
     assert_int_equal(uv_loop_close(&fixture->loop), 0);
     fiber_cleanup();
     free(fixture);
 }
 
-struct count {
-    struct http_fixture *fixture;
-    unsigned wanted;
-};
-
-static bool are_waiting(void *arg) {
-    struct count *count = arg;
-
-    return count->fixture->waiting == count->wanted;
-}
-
 void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count) {
-    struct count wanted = {fixture, count};
-
-    http_peer_wait(&fixture->loop, are_waiting, &wanted);
+    WAIT_FOR(&fixture->loop, fixture->waiting == count);
 }
 
-static bool are_connected(void *arg) {
-    struct count *count = arg;
+static unsigned connections(const struct http_fixture *fixture) {
     struct http_server_stats stats;
 
-    http_server_stats(count->fixture->server, &stats);
-    return stats.connections == count->wanted;
+    http_server_stats(fixture->server, &stats);
+    return stats.connections;
 }
 
 void http_fixture_wait_for_connections(struct http_fixture *fixture, unsigned count) {
-    struct count wanted = {fixture, count};
-
-    http_peer_wait(&fixture->loop, are_connected, &wanted);
+    WAIT_FOR(&fixture->loop, connections(fixture) == count);
 }

@@ -7,6 +7,7 @@
 
 #include "fiber.h"
 #include "http_peer.h"
+#include "wait.h"
 
 #define HTTP_FIXTURE_WAITERS 2048
 
@@ -33,6 +34,5 @@ void http_fixture_let_go(struct http_fixture *fixture);
 void http_fixture_wait_for_waiters(struct http_fixture *fixture, unsigned count);
 void http_fixture_wait_for_connections(struct http_fixture *fixture, unsigned count);
 void on_http_fixture_closed(void *fixture);
-bool is_http_fixture_closed(void *fixture);
 
 #endif

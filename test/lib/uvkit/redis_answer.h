@@ -13,46 +13,14 @@ struct answer {
     int nth;   /* of all answers */
 };
 
-static int answers;
+extern int answers;
 
-static inline void on_answer(struct redis_call *call, const redisReply *reply) {
-    struct answer *answer = call->data;
-
-    answer->times++;
-    answer->nth = ++answers;
-    answer->status = call->status;
-    assert_int_equal(call->status == REDIS_IS_OK, reply != NULL);
-    (void)snprintf(answer->text, sizeof answer->text, "%s", call->message);
-    if (!reply)
-        return;
-    answer->length = reply->len;
-    if (reply->type == REDIS_REPLY_INTEGER)
-        (void)snprintf(answer->text, sizeof answer->text, "%lld", reply->integer);
-    else if (reply->str)
-        memcpy(answer->text, reply->str, reply->len < 255 ? reply->len + 1 : 255);
-}
-
+void on_answer(struct redis_call *call, const redisReply *reply);
 /* Start `words`, separated by spaces; the callback does not come inside. */
-static inline void start(struct answer *answer, int64_t within_ms, const char *words) {
-    char copy[256], *save = NULL;
+void start(struct answer *answer, int64_t within_ms, const char *words);
+void assert_answer(struct answer *answer, enum redis_status status, const char *text);
 
-    memset(answer, 0, sizeof *answer);
-    (void)snprintf(copy, sizeof copy, "%s", words);
-    for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
-        answer->call.argv[answer->call.argc++] = word;
-    answer->call.deadline_ms = clock_now_ms() + within_ms;
-    answer->call.data = answer;
-    redis_call_start(redis, &answer->call, on_answer);
-    assert_int_equal(answer->times, 0);
-}
-
-static inline void assert_answer(struct answer *answer, enum redis_status status,
-                                 const char *text) {
-    WAIT_FOR(answer->times > 0);
-    if (answer->status != status)
-        fail_msg("status %d, not %d: %s", (int)answer->status, (int)status, answer->text);
-    if (text)
-        assert_string_equal(answer->text, text);
-}
+/* The server's number for the connection that commands go over: another one after a reconnect. */
+int64_t connection_id(void);
 
 #endif

@@ -80,7 +80,7 @@ static void test_body_and_headers_are_sent(void **state) {
                                      .body_length = 6,
                                      .deadline_ms = clock_now_ms() + PATIENCE_MS,
                                      .data = &record};
-    http_client_call(fixture->client, &record.call, on_ended);
+    http_call_start(fixture->client, &record.call, on_ended);
     fd = accept_one(fixture);
     read_request(fixture, fd, text, sizeof text);
     assert_non_null(strstr(text, "\r\nA: 1\r\nB:\t2\r\nContent-Length: 6\r\n\r\n{}"));
@@ -128,6 +128,22 @@ static void test_queue_is_bounded_and_in_order(void **state) {
         expect_answer(&records[i], 200, "ok");
     }
     (void)close(fd);
+}
+
+static void test_calls_end_in_the_order_of_their_deadlines(void **state) {
+    static const int64_t timeouts_ms[] = {300, 100, 500, 200, 400};
+    static const unsigned in_order[] = {1, 3, 0, 4, 2};
+    struct fixture *fixture = *state;
+    struct record records[5];
+
+    open_client(fixture, (struct http_client_options){.connections = 1});
+    for (unsigned i = 0; i < 5; i++)
+        call_by(fixture, &records[i], "GET", timeouts_ms[i]); /* never answered */
+    for (unsigned i = 0; i < 5; i++) {
+        wait_until(fixture, records[in_order[i]].callbacks > 0) {
+        }
+        assert_int_equal(fixture->ended, i + 1);
+    }
 }
 
 static void test_last_used_connection_goes_first(void **state) {
@@ -279,7 +295,7 @@ static void await_hellos(void *arg) {
         struct http_call call = {
             .method = "GET", .target = "/", .deadline_ms = clock_now_ms() + PATIENCE_MS};
 
-        if (http_client_await(awaiting->client, &call) == HTTP_CALL_ANSWERED &&
+        if (http_call_await(awaiting->client, &call) == HTTP_CALL_ANSWERED &&
             strcmp(call.reply, "hello") == 0)
             awaiting->answered++;
         http_call_done(&call);
@@ -320,22 +336,18 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_origin_is_split),
         cmocka_unit_test(test_bad_origin_is_refused),
-        cmocka_unit_test_setup_teardown(test_connection_is_used_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_body_and_headers_are_sent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_calls_run_in_parallel_and_the_rest_wait, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_queue_is_bounded_and_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_last_used_connection_goes_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_idle_connection_is_dropped_when_the_server_closes_it,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_idle_connection_is_closed_in_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_replies_of_every_framing_split_at_every_byte, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_names_are_resolved_and_every_address_is_tried, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_unknown_name_is_not_sent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_fibers_await_answers_of_our_own_server, set_up,
-                                        tear_down),
+        TEST(test_connection_is_used_again),
+        TEST(test_body_and_headers_are_sent),
+        TEST(test_calls_run_in_parallel_and_the_rest_wait),
+        TEST(test_queue_is_bounded_and_in_order),
+        TEST(test_calls_end_in_the_order_of_their_deadlines),
+        TEST(test_last_used_connection_goes_first),
+        TEST(test_idle_connection_is_dropped_when_the_server_closes_it),
+        TEST(test_idle_connection_is_closed_in_time),
+        TEST(test_replies_of_every_framing_split_at_every_byte),
+        TEST(test_names_are_resolved_and_every_address_is_tried),
+        TEST(test_unknown_name_is_not_sent),
+        TEST(test_fibers_await_answers_of_our_own_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void start_call(struct chaos *chaos) {
                  .deadline_ms = clock_now_ms() + (below(4) == 0 ? (int)below(10) : 100),
                  .data = record},
         .fixture = chaos->fixture};
-    http_client_call(chaos->fixture->client, &record->call, on_ended_maybe_close);
+    http_call_start(chaos->fixture->client, &record->call, on_ended_maybe_close);
 }
 
 static void judge(struct chaos *chaos) {
@@ -277,13 +277,10 @@ static void test_callback_may_close_the_client_amid_chaos(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_call_ends_once_with_its_own_answer, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_every_call_ends_once_when_short_of_memory, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_client_may_close_amid_chaos, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_callback_may_close_the_client_amid_chaos, set_up,
-                                        tear_down),
+        TEST(test_every_call_ends_once_with_its_own_answer),
+        TEST(test_every_call_ends_once_when_short_of_memory),
+        TEST(test_client_may_close_amid_chaos),
+        TEST(test_callback_may_close_the_client_amid_chaos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

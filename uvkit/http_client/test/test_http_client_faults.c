@@ -269,7 +269,7 @@ static void test_bad_requests_are_not_sent(void **state) {
                                          .headers = bad[i][2],
                                          .deadline_ms = clock_now_ms() + PATIENCE_MS,
                                          .data = &record};
-        http_client_call(fixture->client, &record.call, on_ended);
+        http_call_start(fixture->client, &record.call, on_ended);
         expect_error(&record, HTTP_CALL_NOT_SENT, "bad ");
     }
     assert_int_equal(stats_of(fixture).connections, 0);
@@ -295,7 +295,7 @@ static void test_large_body_is_written_in_pieces(void **state) {
                                .body_length = BYTES,
                                .deadline_ms = clock_now_ms() + (way == 1 ? 50 : PATIENCE_MS),
                                .data = &record};
-        http_client_call(fixture->client, &record.call, on_ended);
+        http_call_start(fixture->client, &record.call, on_ended);
         fd = accept_one(fixture);
         if (way == 0)
             say(fd, "HTTP/1.1 413 Too large\r\nContent-Length: 0\r\n\r\n");
@@ -364,7 +364,7 @@ static void on_ended_close(struct http_call *call) {
 
     on_ended(call);
     http_client_close(record->fixture->client, on_client_closed, record->fixture);
-    http_client_call(record->fixture->client, &(record + 1)->call, on_ended);
+    http_call_start(record->fixture->client, &(record + 1)->call, on_ended);
 }
 
 static void test_callback_may_close_and_call_again(void **state) {
@@ -375,7 +375,7 @@ static void test_callback_may_close_and_call_again(void **state) {
         records[i].call = (struct http_call){
             .method = "GET", .target = "/", .deadline_ms = 0, .data = &records[i]};
     open_client(fixture, (struct http_client_options){0});
-    http_client_call(fixture->client, &records[0].call, on_ended_close);
+    http_call_start(fixture->client, &records[0].call, on_ended_close);
     wait_until(fixture, fixture->is_closed) {
     }
     expect(&records[0], HTTP_CALL_NOT_SENT);
@@ -407,8 +407,6 @@ static void call_once(void *arg) {
 static void test_no_memory_at_any_allocation(void **state) {
     fault_each_allocation(call_once, *state);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -8,7 +8,7 @@ static void ask(struct fixture *fixture, struct record *record, const char *want
                                        .want_header = want_header,
                                        .data = record},
                               .fixture = fixture};
-    http_client_call(fixture->client, &record->call, on_ended);
+    http_call_start(fixture->client, &record->call, on_ended);
 }
 
 /* Answer one call with `wire`, cut in two at `split`, and hold what was kept against `expected`. */
@@ -94,7 +94,7 @@ static void test_long_header_is_cut(void **state) {
 static void ask_again(struct record *record, int fd, const char *want_header, const char *wire) {
     record->callbacks = 0;
     record->call.want_header = want_header;
-    http_client_call(record->fixture->client, &record->call, on_ended);
+    http_call_start(record->fixture->client, &record->call, on_ended);
     expect_request(record->fixture, fd);
     say(fd, wire);
 }
@@ -144,13 +144,10 @@ static void test_header_of_a_reply_that_breaks_off_is_not_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_wanted_header_is_kept_wherever_it_is_split, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_long_header_is_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_header_is_kept_unasked_nor_from_the_call_before,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_header_of_a_reply_that_breaks_off_is_not_kept, set_up,
-                                        tear_down),
+        TEST(test_wanted_header_is_kept_wherever_it_is_split),
+        TEST(test_long_header_is_cut),
+        TEST(test_no_header_is_kept_unasked_nor_from_the_call_before),
+        TEST(test_header_of_a_reply_that_breaks_off_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,7 +168,7 @@ static int answer_first(struct fixture *fixture, struct record records[2], http_
                                           .deadline_ms = clock_now_ms() + PATIENCE_MS,
                                           .data = &records[0]},
                                  .fixture = fixture};
-    http_client_call(fixture->client, &records[0].call, cb);
+    http_call_start(fixture->client, &records[0].call, cb);
     fd = accept_one(fixture);
     expect_request(fixture, fd);
     say(fd, reply);
@@ -210,8 +210,6 @@ static void test_callback_of_an_answer_may_close(void **state) {
         (void)close(fd);
     }
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -152,8 +152,6 @@ static void test_queue_stays_bounded_while_no_connection_can_be_made(void **stat
     (void)close(fd);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_answer_that_came_during_a_stall_counts),

@@ -133,8 +133,7 @@ static void live(struct http_fixture *fixture, struct life *lives, bool is_short
     }
 }
 
-static bool is_at_rest(void *arg) {
-    struct http_fixture *fixture = arg;
+static bool is_at_rest(struct http_fixture *fixture) {
     struct http_server_stats stats;
 
     http_fixture_let_go(fixture);
@@ -158,7 +157,7 @@ static void spend_lives(const struct http_server_options *limits, bool is_short_
     free(lives);
     if (closes_in_the_middle)
         return;
-    http_peer_wait(&fixture->loop, is_at_rest, fixture);
+    WAIT_FOR(&fixture->loop, is_at_rest(fixture));
     http_peer_say(&fixture->peer, pieces[0]);
     assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
     http_fixture_close(fixture);

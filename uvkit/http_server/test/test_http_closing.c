@@ -52,8 +52,7 @@ static const char *const sent_at[STAGES] = {
     [AFTER_THE_LAST_REPLY] = "GET / HTTP/1.0\r\n\r\n",
 };
 
-static bool has_begun(void *arg) {
-    struct http_fixture *fixture = arg;
+static bool has_begun(struct http_fixture *fixture) {
     struct http_server_stats stats;
 
     http_server_stats(fixture->server, &stats);
@@ -64,7 +63,7 @@ static void bring_to(struct http_fixture *fixture, enum stage stage) {
     http_fixture_wait_for_connections(fixture, 1);
     http_peer_say(&fixture->peer, sent_at[stage]);
     if (stage != BEFORE_A_BYTE)
-        http_peer_wait(&fixture->loop, has_begun, fixture);
+        WAIT_FOR(&fixture->loop, has_begun(fixture));
     if (stage == HANDLER_WAITS || stage == MORE_IS_PIPELINED)
         http_fixture_wait_for_waiters(fixture, 1);
     if (stage == KEPT_ALIVE || stage == AFTER_THE_LAST_REPLY)
@@ -87,7 +86,7 @@ static void close_server(struct http_fixture *fixture) {
     http_server_close(fixture->server, on_http_fixture_closed, fixture);
     assert_false(fixture->is_closed); /* later, on the loop */
     http_fixture_let_go(fixture);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void test_server_may_close_at_each_stage(void **state) {
@@ -99,7 +98,7 @@ static void drain_server_briefly(struct http_fixture *fixture) {
     http_server_drain(fixture->server, 20, on_http_fixture_closed, fixture);
     http_fixture_wait_for_connections(fixture, 0); /* the handler may still wait */
     http_fixture_let_go(fixture);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void test_drain_cuts_at_each_stage_what_is_left(void **state) {
@@ -224,7 +223,7 @@ static void test_drain_lets_a_request_in_flight_finish(void **state) {
     assert_non_null(strstr(reply, "Connection: close"));
     http_peer_expect_end(&fixture->peer);
     http_peer_close(&fixture->peer);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
@@ -237,7 +236,7 @@ static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
     assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
     http_peer_expect_end(&fixture->peer);
     http_peer_close(&fixture->peer);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void test_drain_closes_idle_connections_at_once(void **state) {
@@ -245,7 +244,7 @@ static void test_drain_closes_idle_connections_at_once(void **state) {
 
     bring_to(fixture, KEPT_ALIVE);
     http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
     http_peer_expect_end(&fixture->peer);
 }
 
@@ -260,7 +259,7 @@ static void test_drain_answers_a_request_that_was_not_read_yet(void **state) {
     assert_non_null(strstr(reply, "Connection: close"));
     http_peer_expect_end(&fixture->peer);
     http_peer_close(&fixture->peer);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void test_drain_may_be_cut_short(void **state) {
@@ -270,7 +269,7 @@ static void test_drain_may_be_cut_short(void **state) {
     http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
     http_server_cut(fixture->server);
     http_server_cut(fixture->server);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void test_taken_port_is_an_error_that_leaves_the_server_closable(void **state) {
@@ -281,7 +280,7 @@ static void test_taken_port_is_an_error_that_leaves_the_server_closable(void **s
     assert_int_equal(http_server_open(&second.server, &fixture->loop, &options), 0);
     assert_int_equal(http_server_listen(second.server, "127.0.0.1", fixture->port), UV_EADDRINUSE);
     http_server_close(second.server, on_http_fixture_closed, &second);
-    http_peer_wait(&fixture->loop, is_http_fixture_closed, &second);
+    WAIT_FOR(&fixture->loop, second.is_closed);
     close_peer(fixture);
 }
 

@@ -345,7 +345,7 @@ static void open_without_memory(void *arg) {
     if (http_server_open(&closing.server, loop, &options) != 0)
         return;
     http_server_close(closing.server, on_http_fixture_closed, &closing);
-    http_peer_wait(loop, is_http_fixture_closed, &closing);
+    WAIT_FOR(loop, closing.is_closed);
 }
 
 static void test_memory_may_fail_while_opening(void **state) {

@@ -133,7 +133,7 @@ static void test_large_parameters_and_results_pass(void **state) {
     struct fixture *fixture = *state;
     struct pg_query query;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_pool(fixture, fixture->proxy_conninfo, 1, 0);
     memset(sql, 'x', sizeof(sql) - 1);
     memcpy(sql, "SELECT '", 8);
@@ -152,7 +152,7 @@ static void test_queries_run_in_the_order_of_their_start(void **state) {
     endings = 0;
     for (int i = 0; i < 6; i++)
         start_query(fixture, &queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
-    WAIT_FOR(fixture, endings == 6);
+    WAIT_FOR(&fixture->loop, endings == 6);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(ended[i], i + 1);
         pg_query_clear(&queries[i]);
@@ -169,7 +169,7 @@ static void test_full_queue_refuses(void **state) {
     start_query(fixture, &queries[0], "SELECT pg_sleep(0.1)", PATIENCE_MS, &ended[0]);
     for (int i = 1; i < 4; i++)
         start_query(fixture, &queries[i], "SELECT 1", PATIENCE_MS, &ended[i]);
-    WAIT_FOR(fixture, ended[0] && ended[1] && ended[2] && ended[3]);
+    WAIT_FOR(&fixture->loop, ended[0] && ended[1] && ended[2] && ended[3]);
     assert_int_equal(queries[3].status, PG_NOT_SENT);
     assert_string_equal(queries[3].message, "the queue is full");
     for (int i = 0; i < 3; i++) {
@@ -187,11 +187,11 @@ static void test_query_late_in_the_queue_is_not_sent(void **state) {
     start_query(fixture, &slow, "SELECT pg_sleep(0.3)", PATIENCE_MS, &slow_ended);
     start_query(fixture, &next, "SELECT 1", PATIENCE_MS, &next_ended);
     start_query(fixture, &late, "SELECT 1", 20, &late_ended);
-    WAIT_FOR(fixture, late_ended != 0);
+    WAIT_FOR(&fixture->loop, late_ended != 0);
     assert_int_equal(slow_ended, 0);
     assert_int_equal(late.status, PG_NOT_SENT);
     assert_string_equal(late.message, "all connections were busy until the deadline");
-    WAIT_FOR(fixture, slow_ended != 0 && next_ended != 0);
+    WAIT_FOR(&fixture->loop, slow_ended != 0 && next_ended != 0);
     pg_query_clear(&slow);
     pg_query_clear(&next);
 }
@@ -203,10 +203,11 @@ static void test_query_late_in_flight_is_unknown_and_cancelled(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     start_query(fixture, &query, "SELECT pg_sleep(1000)", 30, &ended);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_UNKNOWN);
     assert_string_equal(query.message, "no answer by the deadline");
-    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 0);
+    WAIT_FOR(&fixture->loop,
+             ask(fixture, "SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 0);
     assert_int_equal(run_sql(fixture, &query, "SELECT 1"), PG_OK);
     assert_int_equal(pool_stats(fixture).reconnects, 1);
     pg_query_clear(&query);
@@ -223,11 +224,11 @@ static void await_late_in_prepare(struct fixture *fixture) {
 static void test_query_late_in_prepare_is_not_sent(void **state) {
     struct fixture *fixture = *state;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     run_in_fiber(fixture, await_late_in_prepare);
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
     run_in_fiber(fixture, add_in_fiber);
 }
 
@@ -263,7 +264,7 @@ static void test_transaction_begun_outside_a_hold_is_rolled_back(void **state) {
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     assert_int_equal(run_sql(fixture, &query, "BEGIN"), PG_OK);
     pg_query_clear(&query);
-    WAIT_FOR(fixture, pool_stats(fixture).idle == 1);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).idle == 1);
     assert_int_equal(run_sql(fixture, &query, "COMMIT"), PG_OK);
     pg_query_clear(&query);
     assert_int_equal(pool_stats(fixture).reconnects, 0);
@@ -320,7 +321,6 @@ static void test_settings_of_a_connection(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_results_come_back_as_text_and_numbers),
         TEST(test_statement_is_prepared_once_per_connection),

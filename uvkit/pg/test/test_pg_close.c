@@ -20,8 +20,8 @@ static void test_close_while_connecting(void **state) {
     struct pg_query query;
     int ended;
 
-    proxy_listen(&fixture->proxy);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_listen(fixture->proxy);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     open_pool(fixture, fixture->proxy_conninfo, 2, 0);
     start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
     (void)uv_run(&fixture->loop, UV_RUN_ONCE);
@@ -52,7 +52,7 @@ static void test_close_with_queries_in_flight_and_queued(void **state) {
     assert_true(sent_ended != 0 && queued_ended != 0);
     assert_int_equal(sent.status, PG_UNKNOWN);
     assert_int_equal(queued.status, PG_NOT_SENT);
-    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
+    WAIT_FOR(&fixture->loop, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
 }
 
 static void test_close_while_preparing(void **state) {
@@ -85,7 +85,7 @@ static void test_close_waits_for_held_connections(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     run_in_fiber(fixture, hold_while_closed);
-    WAIT_FOR(fixture, fixture->is_closed);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void hold_and_leave_open(struct fixture *fixture) {
@@ -102,35 +102,26 @@ static void test_close_while_rolling_back(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     run_in_fiber(fixture, hold_and_leave_open);
-    WAIT_FOR(fixture, fixture->is_closed);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
-struct chain {
-    struct fixture *fixture;
-    struct pg_query next;
-    int next_ended;
-};
+static void close_when_ended(struct fixture *fixture) {
+    struct pg_query query = {.sql = "SELECT 1", .deadline_ms = clock_now_ms() + PATIENCE_MS};
+    struct pg_query next = query;
 
-static void on_ended_close(struct pg_query *query) {
-    struct chain *chain = query->data;
-
-    pg_pool_close(chain->fixture->pool, on_pool_closed, chain->fixture);
-    start_query(chain->fixture, &chain->next, "SELECT 1", PATIENCE_MS, &chain->next_ended);
+    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    pg_query_clear(&query);
+    pg_pool_close(fixture->pool, on_pool_closed, fixture);
+    assert_int_equal(pg_query_await(fixture->pool, &next), PG_NOT_SENT);
+    assert_false(fixture->is_closed);
 }
 
-static void test_close_in_a_callback(void **state) {
+static void test_close_by_a_fiber_whose_query_has_ended(void **state) {
     struct fixture *fixture = *state;
-    struct chain chain = {.fixture = fixture};
-    struct pg_query query = {
-        .sql = "SELECT 1", .deadline_ms = clock_now_ms() + PATIENCE_MS, .data = &chain};
 
     open_pool(fixture, fixture->conninfo, 1, 0);
-    pg_query_start(fixture->pool, &query, on_ended_close);
-    WAIT_FOR(fixture, fixture->is_closed);
-    assert_int_equal(query.status, PG_OK);
-    assert_int_not_equal(chain.next_ended, 0);
-    assert_int_equal(chain.next.status, PG_NOT_SENT);
-    pg_query_clear(&query);
+    run_in_fiber(fixture, close_when_ended);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
 }
 
 static void use_with_little_memory(void *arg) {
@@ -148,7 +139,7 @@ static void use_with_little_memory(void *arg) {
     }
     fixture->is_closed = false;
     start_statement(fixture, &query, PATIENCE_MS, &ended);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_true(query.status == PG_OK || query.status == PG_NOT_SENT);
     pg_query_clear(&query);
     close_pool(fixture);
@@ -159,7 +150,6 @@ static void test_each_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_close_before_the_loop_has_run),
         TEST(test_close_while_connecting),
@@ -168,7 +158,7 @@ int main(void) {
         TEST(test_close_while_preparing),
         TEST(test_close_waits_for_held_connections),
         TEST(test_close_while_rolling_back),
-        TEST(test_close_in_a_callback),
+        TEST(test_close_by_a_fiber_whose_query_has_ended),
         TEST(test_each_allocation_may_fail),
     };
 

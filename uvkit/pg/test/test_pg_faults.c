@@ -17,9 +17,9 @@ static void test_killed_idle_connections_are_not_handed_out(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 3, 0);
     assert_int_equal(ask(fixture, KILL_POOL), 3);
-    WAIT_FOR(fixture, pool_stats(fixture).connections == 0);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == 0);
     expect_working(fixture);
-    WAIT_FOR(fixture, pool_stats(fixture).reconnects == 3);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).reconnects == 3);
 }
 
 static void test_killed_busy_connection_leaves_its_query_unknown(void **state) {
@@ -29,9 +29,10 @@ static void test_killed_busy_connection_leaves_its_query_unknown(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     start_query(fixture, &query, "SELECT pg_sleep(1000)", PATIENCE_MS, &ended);
-    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 1);
+    WAIT_FOR(&fixture->loop,
+             ask(fixture, "SELECT count(*) " POOL_BACKENDS " AND state = 'active'") == 1);
     (void)ask(fixture, KILL_POOL);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_UNKNOWN);
     assert_string_equal(query.message, "terminating connection due to administrator command");
     expect_working(fixture);
@@ -42,19 +43,19 @@ static void test_cut_connection_leaves_its_query_unknown(void **state) {
     struct pg_query query;
     int ended;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
-    proxy_set(&fixture->proxy, PROXY_REFUSE);
-    WAIT_FOR(fixture, ended != 0);
+    fault_proxy_set(fixture->proxy, PROXY_REFUSES);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_UNKNOWN);
     assert_true(strlen(query.message) > 0);
     start_query(fixture, &query, "SELECT 1", 50, &ended);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_NOT_SENT);
     assert_ptr_equal(strstr(query.message, "no connection: "), query.message);
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
     expect_working(fixture);
 }
 
@@ -63,15 +64,15 @@ static void test_query_cut_in_prepare_is_sent_elsewhere(void **state) {
     struct pg_query query;
     int ended;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     start_statement(fixture, &query, PATIENCE_MS, &ended);
-    proxy_set(&fixture->proxy, PROXY_REFUSE);
-    WAIT_FOR(fixture, pool_stats(fixture).connections == 0);
+    fault_proxy_set(fixture->proxy, PROXY_REFUSES);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == 0);
     assert_int_equal(ended, 0);
-    proxy_set(&fixture->proxy, PROXY_PASS);
-    WAIT_FOR(fixture, ended != 0);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
 }
@@ -80,9 +81,9 @@ static void expect_late(struct fixture *fixture, const char *word) {
     struct pg_query query;
     int ended;
 
-    WAIT_FOR(fixture, !pg_pool_is_up(fixture->pool));
+    WAIT_FOR(&fixture->loop, !pg_pool_is_up(fixture->pool));
     start_query(fixture, &query, "SELECT 1", 2000, &ended);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_NOT_SENT);
     if (strstr(query.message, word) == NULL)
         fail_msg("no \"%s\" in \"%s\"", word, query.message);
@@ -103,8 +104,8 @@ static void test_refused_login_is_told_at_the_deadline(void **state) {
 static void test_server_that_does_not_answer_is_told_at_the_deadline(void **state) {
     struct fixture *fixture = *state;
 
-    proxy_listen(&fixture->proxy);
-    proxy_set(&fixture->proxy, PROXY_STALL);
+    fault_proxy_listen(fixture->proxy);
+    fault_proxy_set(fixture->proxy, PROXY_HOLDS);
     open_pool(fixture, fixture->proxy_conninfo, 2, 0);
     expect_late(fixture, "did not let us in in time");
 }
@@ -117,8 +118,8 @@ static void test_server_that_comes_later_is_found(void **state) {
     open_pool(fixture, fixture->proxy_conninfo, 2, 0);
     expect_late(fixture, "refused");
     start_query(fixture, &query, "SELECT 1", PATIENCE_MS, &ended);
-    proxy_listen(&fixture->proxy);
-    WAIT_FOR(fixture, ended != 0);
+    fault_proxy_listen(fixture->proxy);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
 }
@@ -130,7 +131,7 @@ static void test_second_host_is_tried(void **state) {
 
     (void)snprintf(conninfo, sizeof(conninfo),
                    "host='127.0.0.1,%s' port=%d,%s user='%s' password='%s' dbname='%s'",
-                   PQhost(fixture->admin), fixture->proxy.own_port, PQport(fixture->admin),
+                   PQhost(fixture->admin), fixture->proxy->port, PQport(fixture->admin),
                    PQuser(fixture->admin), PQpass(fixture->admin), PQdb(fixture->admin));
     open_ready_pool(fixture, conninfo, 3, 0);
     expect_working(fixture);
@@ -154,19 +155,19 @@ static void test_down_and_up_are_logged_once_and_without_the_password(void **sta
     unsigned downs, ups, passwords;
 
     assert_true(log >= 0 && saved >= 0);
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 3, 0);
     (void)dup2(log, STDERR_FILENO);
-    proxy_set(&fixture->proxy, PROXY_REFUSE);
+    fault_proxy_set(fixture->proxy, PROXY_REFUSES);
     for (int i = 0; i < 3; i++) {
         struct pg_query query;
         int ended;
 
         start_query(fixture, &query, "SELECT 1", 100, &ended);
-        WAIT_FOR(fixture, ended != 0);
+        WAIT_FOR(&fixture->loop, ended != 0);
     }
-    proxy_set(&fixture->proxy, PROXY_PASS);
-    WAIT_FOR(fixture, pool_stats(fixture).connections == 3);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == 3);
     (void)dup2(saved, STDERR_FILENO);
     downs = count_in_log(log, "postgres is down");
     ups = count_in_log(log, "postgres is up");
@@ -223,19 +224,17 @@ static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void *
     char is_there[256];
     int ended;
 
-    proxy_listen(&fixture->proxy);
+    fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 1, 0);
     (void)snprintf(is_there, sizeof(is_there),
                    "SELECT count(*) FROM pg_stat_activity WHERE pid = %d",
                    ask(fixture, "SELECT pid " POOL_BACKENDS));
-    proxy_set(&fixture->proxy, PROXY_STALL);
-    fixture->proxy.frozen = 1;
-    proxy_set(&fixture->proxy, PROXY_PASS);
+    fault_proxy_freeze(fixture->proxy);
     start_query(fixture, &query, "SELECT pg_sleep(1000)", 30, &ended);
-    WAIT_FOR(fixture, ended != 0 && fixture->proxy.dropped == 1);
+    WAIT_FOR(&fixture->loop, ended != 0 && fixture->proxy->cuts == 1);
     assert_int_equal(query.status, PG_UNKNOWN);
-    fixture->proxy.frozen = 0;
-    WAIT_FOR(fixture, ask(fixture, is_there) == 0);
+    fault_proxy_set(fixture->proxy, PROXY_PASSES);
+    WAIT_FOR(&fixture->loop, ask(fixture, is_there) == 0);
 }
 
 static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
@@ -246,12 +245,12 @@ static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     start_query(fixture, &query, "SELECT 1", 100, &ended);
     (void)usleep(200 * 1000);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
     start_statement(fixture, &query, 100, &ended);
     (void)usleep(200 * 1000);
-    WAIT_FOR(fixture, ended != 0);
+    WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_NOT_SENT);
     assert_string_equal(query.message, "prepared too late to be sent");
     expect_working(fixture);
@@ -274,7 +273,7 @@ static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
     while (endings < QUERIES) {
         int before = endings;
 
-        WAIT_FOR(fixture, endings == QUERIES || endings > before + 50);
+        WAIT_FOR(&fixture->loop, endings == QUERIES || endings > before + 50);
         (void)ask(fixture, KILL_POOL);
     }
     for (int i = 0; i < QUERIES; i++) {
@@ -282,7 +281,7 @@ static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
         pg_query_clear(&queries[i]);
     }
     close_pool(fixture);
-    WAIT_FOR(fixture, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
+    WAIT_FOR(&fixture->loop, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
     rows = ask(fixture, "SELECT count(*) FROM test_pg_fire");
     assert_int_equal(told[PG_OK] + told[PG_UNKNOWN], QUERIES);
     assert_true(told[PG_UNKNOWN] > 0);
@@ -291,7 +290,6 @@ static void test_outcomes_agree_with_the_ledger_under_fire(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_killed_idle_connections_are_not_handed_out),
         TEST(test_killed_busy_connection_leaves_its_query_unknown),

@@ -4,9 +4,12 @@
 
 static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
     struct answer cut, after;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
 
     (void)state;
-    open_redis();
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url);
+    WAIT_FOR(&loop, redis->connection.is_up);
     start(&cut, 10000, "BLPOP test:nothing 5");
     for (int i = 0; i < 5; i++)
         (void)uv_run(&loop, UV_RUN_NOWAIT);
@@ -15,75 +18,75 @@ static void test_a_broken_connection_leaves_unknown_and_recovers(void **state) {
     start(&after, 10000, "ECHO again");
     assert_answer(&after, REDIS_IS_OK, "again");
     assert_int_equal(cut.times, 1);
-    assert_int_equal(redis_reconnects(redis), 1);
+    assert_int_equal(proxy->clients, 2);
+    fault_proxy_close(proxy);
 }
 
 static void test_commands_wait_for_a_server_that_is_not_there_yet(void **state) {
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     struct answer early, patient;
 
     (void)state;
-    relay_open(&relay);
-    open_redis_at(relay.url);
+    open_redis_at(proxy->url);
     start(&early, 50, "ECHO early");
     start(&patient, 10000, "ECHO patient");
     assert_answer(&early, REDIS_IS_NOT_SENT, NULL);
     assert_non_null(strstr(early.text, "not connected"));
-    assert_false(redis_is_up(redis));
-    relay_listen(&relay);
+    assert_false(redis->connection.is_up);
+    fault_proxy_listen(proxy);
     assert_answer(&patient, REDIS_IS_OK, "patient");
-    relay_close(&relay);
+    fault_proxy_close(proxy);
 }
 
 static void test_a_server_that_never_greets_is_tried_again(void **state) {
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     struct answer answer;
-    struct redis_options options = {.url = relay.url, .connect_timeout_ms = 50};
+    struct redis_options options = {.url = proxy->url, .connect_timeout_ms = 50};
 
     (void)state;
-    relay_open(&relay);
-    relay_listen(&relay);
-    relay.is_silent = true;
+    fault_proxy_listen(proxy);
+    fault_proxy_set(proxy, PROXY_HOLDS);
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
     start(&answer, 10000, "ECHO me");
-    WAIT_FOR(relay.accepted >= 3);
-    assert_false(redis_is_up(redis));
-    relay.is_silent = false;
+    WAIT_FOR(&loop, proxy->clients >= 3);
+    assert_false(redis->connection.is_up);
+    fault_proxy_set(proxy, PROXY_PASSES);
     assert_answer(&answer, REDIS_IS_OK, "me");
-    relay_close(&relay);
+    fault_proxy_close(proxy);
 }
 
 static void test_a_server_that_falls_silent_is_connected_to_again(void **state) {
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     struct answer lost, long_lost, found;
 
     (void)state;
-    relay_open(&relay);
-    relay_listen(&relay);
-    open_redis_at(relay.url);
-    WAIT_FOR(redis_is_up(redis));
-    relay.is_silent = true;
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url);
+    WAIT_FOR(&loop, redis->connection.is_up);
+    fault_proxy_set(proxy, PROXY_HOLDS);
     start(&lost, 50, "ECHO lost");
     start(&long_lost, 60000, "ECHO lost");
     assert_answer(&lost, REDIS_IS_UNKNOWN, "no answer in time");
-    assert_true(redis_is_up(redis));
+    assert_true(redis->connection.is_up);
     assert_answer(&long_lost, REDIS_IS_UNKNOWN, "no answer to anything");
-    relay.is_silent = false;
+    fault_proxy_set(proxy, PROXY_PASSES);
     start(&found, 10000, "ECHO found");
     assert_answer(&found, REDIS_IS_OK, "found");
-    relay_close(&relay);
+    fault_proxy_close(proxy);
 }
 
 static void test_a_pause_of_this_process_is_not_the_servers_silence(void **state) {
     struct answer answer;
+    int64_t id;
 
     (void)state;
     open_redis();
+    id = connection_id();
     start(&answer, 60000, "ECHO me");
     (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
     (void)usleep((REDIS_SILENCE_MS + 200) * 1000);
     assert_answer(&answer, REDIS_IS_OK, "me");
-    assert_int_equal(redis_reconnects(redis), 0);
+    assert_int_equal(connection_id(), id);
 }
 
 static void test_an_answer_that_came_in_time_counts_after_a_pause(void **state) {
@@ -111,7 +114,7 @@ static void test_a_wrong_password_counts_as_down(void **state) {
         assert_answer(&answer, REDIS_IS_NOT_SENT, NULL);
     } while (strstr(answer.text, "still connecting"));
     assert_true(strstr(answer.text, "AUTH") || strstr(answer.text, "WRONGPASS"));
-    assert_false(redis_is_up(redis));
+    assert_false(redis->connection.is_up);
 }
 
 static void test_expired_commands_make_room_while_there_is_no_connection(void **state) {
@@ -133,7 +136,7 @@ static void test_close_ends_every_command_once_at_every_stage(void **state) {
 
     (void)state;
     for (int stage = 0; stage < 40; stage++) {
-        open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : test_url());
+        open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : redis_url());
         start(&some[0], 5000, "ECHO 1");
         start(&some[1], 5000, "BLPOP test:nothing 5");
         for (int turn = 0; turn < stage; turn++)
@@ -141,7 +144,7 @@ static void test_close_ends_every_command_once_at_every_stage(void **state) {
         start(&some[2], 5000, "ECHO 2");
         redis_close(redis, on_closed, NULL);
         assert_int_equal(some[1].times + some[2].times, 0);
-        WAIT_FOR(is_closed);
+        WAIT_FOR(&loop, is_closed);
         is_closed = false;
         for (int i = 0; i < 3; i++)
             assert_int_equal(some[i].times, 1);
@@ -153,7 +156,7 @@ static void test_close_ends_every_command_once_at_every_stage(void **state) {
 
 /* Reconnects after a failed allocation, so it always comes through once open. */
 static void use_all(void *arg) {
-    struct redis_options options = {.url = test_url(), .name = "test"};
+    struct redis_options options = {.url = redis_url(), .name = "test"};
     struct answer answer;
     int status = redis_open(&redis, &loop, &options);
 
@@ -173,7 +176,7 @@ static void test_a_failed_allocation_is_survived(void **state) {
     fault_each_allocation(use_all, NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, redis_set_up, redis_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -49,7 +49,7 @@ static void listen_to(struct listener *listener, const char *name) {
 static int set_up_channels(void **state) {
     (void)snprintf(channel, sizeof channel, "test:channel:%ld", (long)getpid());
     (void)snprintf(other_channel, sizeof other_channel, "test:other:%ld", (long)getpid());
-    return set_up(state);
+    return redis_set_up(state);
 }
 
 /* How many connections the server passes it on to. */
@@ -77,18 +77,18 @@ static void test_all_subscribers_of_a_channel_share_one_subscription(void **stat
     listen_to(&a, channel);
     listen_to(&b, channel);
     listen_to(&elsewhere, other_channel);
-    WAIT_FOR(a.begun == 1 && b.begun == 1 && elsewhere.begun == 1);
+    WAIT_FOR(&loop, a.begun == 1 && b.begun == 1 && elsewhere.begun == 1);
     assert_int_equal(publish(channel, "hello there"), 1);
-    WAIT_FOR(a.messages == 1 && b.messages == 1);
+    WAIT_FOR(&loop, a.messages == 1 && b.messages == 1);
     assert_string_equal(a.last, "hello there");
     redis_unsubscribe(redis, &a.subscription);
     assert_int_equal(publish(channel, "b only"), 1);
-    WAIT_FOR(b.messages == 2);
+    WAIT_FOR(&loop, b.messages == 2);
     assert_int_equal(a.messages, 1);
     redis_unsubscribe(redis, &b.subscription);
-    WAIT_FOR(subscribed() == 0);
+    WAIT_FOR(&loop, subscribed() == 0);
     assert_int_equal(publish(other_channel, "x"), 1);
-    WAIT_FOR(elsewhere.messages == 1);
+    WAIT_FOR(&loop, elsewhere.messages == 1);
     redis_unsubscribe(redis, &elsewhere.subscription);
 }
 
@@ -98,13 +98,13 @@ static void test_one_that_comes_later_is_told_that_it_is_effective(void **state)
     (void)state;
     open_redis();
     listen_to(&a, channel);
-    WAIT_FOR(a.begun == 1);
+    WAIT_FOR(&loop, a.begun == 1);
     listen_to(&late, channel);
     listen_to(&gone, channel);
     redis_unsubscribe(redis, &gone.subscription);
-    WAIT_FOR(late.begun == 1);
+    WAIT_FOR(&loop, late.begun == 1);
     publish(channel, "x");
-    WAIT_FOR(a.messages == 1 && late.messages == 1);
+    WAIT_FOR(&loop, a.messages == 1 && late.messages == 1);
     assert_int_equal(a.begun, 1);
     assert_int_equal(gone.begun, 0);
     close_redis();
@@ -118,34 +118,33 @@ static void test_a_broken_connection_is_subscribed_again_and_told(void **state) 
     listen_to(&a, channel);
     listen_to(&b, channel);
     listen_to(&elsewhere, other_channel);
-    WAIT_FOR(a.begun == 1 && b.begun == 1 && elsewhere.begun == 1);
+    WAIT_FOR(&loop, a.begun == 1 && b.begun == 1 && elsewhere.begun == 1);
     for (int round = 2; round < 5; round++) {
         kill_clients("pubsub");
-        WAIT_FOR(a.begun == round && b.begun == round && elsewhere.begun == round);
+        WAIT_FOR(&loop, a.begun == round && b.begun == round && elsewhere.begun == round);
         assert_int_equal(publish(channel, "again"), 1);
-        WAIT_FOR(a.messages == round - 1 && b.messages == round - 1);
+        WAIT_FOR(&loop, a.messages == round - 1 && b.messages == round - 1);
     }
-    assert_true(redis_is_up(redis));
+    assert_true(redis->connection.is_up);
     close_redis();
 }
 
 static void test_one_that_left_while_down_is_not_subscribed_again(void **state) {
     struct listener a = {.begun = 0}, b = {.begun = 0};
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
 
     (void)state;
-    relay_open(&relay);
-    relay_listen(&relay);
-    open_redis_at(relay.url);
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url);
     listen_to(&a, channel);
     listen_to(&b, other_channel);
-    WAIT_FOR(a.begun == 1 && b.begun == 1);
-    relay_cut(&relay);
-    WAIT_FOR(!redis_is_up(redis));
+    WAIT_FOR(&loop, a.begun == 1 && b.begun == 1);
+    fault_proxy_cut(proxy);
+    WAIT_FOR(&loop, !redis->connection.is_up);
     redis_unsubscribe(redis, &a.subscription);
-    WAIT_FOR(b.begun == 2 && subscribed() == 0);
+    WAIT_FOR(&loop, b.begun == 2 && subscribed() == 0);
     redis_unsubscribe(redis, &b.subscription);
-    relay_close(&relay);
+    fault_proxy_close(proxy);
 }
 
 static void on_answer(struct redis_call *call, const redisReply *reply) {
@@ -157,24 +156,23 @@ static void on_answer(struct redis_call *call, const redisReply *reply) {
 
 static void test_a_server_that_falls_silent_is_subscribed_to_again(void **state) {
     struct listener a = {.begun = 0};
-    struct relay relay;
+    struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
     bool is_answered = false;
     struct redis_call call = {.argc = 1, .argv = {"PING"}, .data = &is_answered};
 
     (void)state;
-    relay_open(&relay);
-    relay_listen(&relay);
-    open_redis_at(relay.url);
+    fault_proxy_listen(proxy);
+    open_redis_at(proxy->url);
     listen_to(&a, channel);
-    WAIT_FOR(a.begun == 1 && redis_is_up(redis));
-    relay.is_silent = true;
+    WAIT_FOR(&loop, a.begun == 1 && redis->connection.is_up);
+    fault_proxy_set(proxy, PROXY_HOLDS);
     call.deadline_ms = clock_now_ms() + 60000;
     redis_call_start(redis, &call, on_answer);
-    WAIT_FOR(is_answered);
-    relay.is_silent = false;
-    WAIT_FOR(a.begun == 2);
+    WAIT_FOR(&loop, is_answered);
+    fault_proxy_set(proxy, PROXY_PASSES);
+    WAIT_FOR(&loop, a.begun == 2);
     redis_unsubscribe(redis, &a.subscription);
-    relay_close(&relay);
+    fault_proxy_close(proxy);
 }
 
 static void test_subscribers_may_leave_in_a_callback(void **state) {
@@ -184,13 +182,13 @@ static void test_subscribers_may_leave_in_a_callback(void **state) {
         open_redis();
         for (int i = 0; i < 3; i++)
             listen_to(&all[i], channel);
-        WAIT_FOR(all[0].begun && all[1].begun && all[2].begun);
+        WAIT_FOR(&loop, all[0].begun && all[1].begun && all[2].begun);
         all[1].drops = &all[victim];
         publish(channel, "x");
-        WAIT_FOR(all[1].messages == 1 && (victim == 2 || all[2].messages == 1));
+        WAIT_FOR(&loop, all[1].messages == 1 && (victim == 2 || all[2].messages == 1));
         all[1].drops = NULL;
         publish(channel, "y");
-        WAIT_FOR(all[victim == 1 ? 2 : 1].messages == 2);
+        WAIT_FOR(&loop, all[victim == 1 ? 2 : 1].messages == 2);
         for (int i = 0; i < 3; i++)
             assert_int_equal(all[i].messages, i != victim ? 2 : victim == 2 ? 0 : 1);
         close_redis();
@@ -204,13 +202,13 @@ static void test_one_that_leaves_and_comes_back_in_a_callback_is_told_again(void
     (void)state;
     open_redis();
     listen_to(&a, channel);
-    WAIT_FOR(a.begun == 1);
+    WAIT_FOR(&loop, a.begun == 1);
     a.drops = a.joins = &a;
     publish(channel, "x");
-    WAIT_FOR(a.begun == 2);
+    WAIT_FOR(&loop, a.begun == 2);
     assert_int_equal(a.messages, 1);
     assert_int_equal(publish(channel, "x"), 1);
-    WAIT_FOR(a.begun == 3);
+    WAIT_FOR(&loop, a.begun == 3);
     close_redis();
 }
 
@@ -221,7 +219,7 @@ static void test_coming_back_while_leaving_ends_subscribed(void **state) {
     open_redis();
     for (int round = 1; round <= 20; round++) {
         listen_to(&a, channel);
-        WAIT_FOR(a.begun == round);
+        WAIT_FOR(&loop, a.begun == round);
         redis_unsubscribe(redis, &a.subscription);
         for (int flip = 0; flip < round % 4; flip++) {
             listen_to(&a, channel);
@@ -231,11 +229,11 @@ static void test_coming_back_while_leaving_ends_subscribed(void **state) {
         a.begun = round;
     }
     listen_to(&a, channel);
-    WAIT_FOR(a.begun == 21);
+    WAIT_FOR(&loop, a.begun == 21);
     assert_int_equal(publish(channel, "x"), 1);
-    WAIT_FOR(a.messages == 1);
+    WAIT_FOR(&loop, a.messages == 1);
     redis_unsubscribe(redis, &a.subscription);
-    WAIT_FOR(subscribed() == 0);
+    WAIT_FOR(&loop, subscribed() == 0);
 }
 
 static void test_a_client_can_be_closed_in_on_message(void **state) {
@@ -245,15 +243,15 @@ static void test_a_client_can_be_closed_in_on_message(void **state) {
     open_redis();
     listen_to(&a, channel);
     listen_to(&b, channel);
-    WAIT_FOR(a.begun == 1 && b.begun == 1);
+    WAIT_FOR(&loop, a.begun == 1 && b.begun == 1);
     a.closes = true;
     publish(channel, "x");
-    WAIT_FOR(a.messages == 1);
+    WAIT_FOR(&loop, a.messages == 1);
     assert_int_equal(b.messages, 0);
     assert_int_equal(redis_subscribe(redis, &a.subscription), UV_ECANCELED);
     redis_unsubscribe(redis, &a.subscription);
     redis_unsubscribe(redis, &b.subscription);
-    WAIT_FOR(is_closed);
+    WAIT_FOR(&loop, is_closed);
     redis = NULL;
 }
 
@@ -262,7 +260,7 @@ static void test_close_works_at_every_stage_of_a_subscription(void **state) {
     for (int stage = 0; stage < 40; stage++) {
         struct listener a = {.begun = 0}, b = {.begun = 0};
 
-        open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : test_url());
+        open_redis_at(stage % 4 == 3 ? "redis://127.0.0.1:1" : redis_url());
         listen_to(&a, channel);
         for (int turn = 0; turn < stage; turn++)
             (void)uv_run(&loop, UV_RUN_NOWAIT);
@@ -274,7 +272,7 @@ static void test_close_works_at_every_stage_of_a_subscription(void **state) {
 }
 
 static void use_all(void *arg) {
-    struct redis_options options = {.url = test_url(), .name = client_name};
+    struct redis_options options = {.url = redis_url(), .name = client_name};
     struct listener a = {.subscription = {.channel = channel, .on_message = on_message}};
     int status = redis_open(&redis, &loop, &options);
 
@@ -286,7 +284,7 @@ static void use_all(void *arg) {
     a.subscription.data = &a;
     status = redis_subscribe(redis, &a.subscription);
     if (status == 0)
-        WAIT_FOR(a.begun == 1);
+        WAIT_FOR(&loop, a.begun == 1);
     else
         assert_int_equal(status, UV_ENOMEM);
     close_redis();
@@ -297,7 +295,7 @@ static void test_a_failed_allocation_is_survived(void **state) {
     fault_each_allocation(use_all, NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_channels, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_channels, redis_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

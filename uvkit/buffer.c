@@ -1,13 +1,14 @@
 /* Bytes that grow, and shrink again when they rest. */
-#include "http_server_internal.h"
+#include "buffer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST 512
-#define KEPT  1024 /* an idle connection holds four of these at most */
+#define KEPT  1024 /* an idle connection of the HTTP server holds four of these at most */
 
-bool http_buffer_append(struct http_buffer *buffer, const char *bytes, size_t length) {
+bool buffer_append(struct buffer *buffer, const char *bytes, size_t length) {
     size_t capacity = buffer->capacity == 0 ? LEAST : buffer->capacity;
     char *larger;
 
@@ -26,20 +27,25 @@ bool http_buffer_append(struct http_buffer *buffer, const char *bytes, size_t le
     return true;
 }
 
-void http_buffer_free(struct http_buffer *buffer) {
-    free(buffer->bytes);
-    *buffer = (struct http_buffer){0};
+bool buffer_append_text(struct buffer *buffer, const char *text) {
+    return buffer_append(buffer, text, strlen(text));
 }
 
-void http_buffer_reset(struct http_buffer *buffer) {
+void buffer_free(struct buffer *buffer) {
+    free(buffer->bytes);
+    *buffer = (struct buffer){0};
+}
+
+void buffer_reset(struct buffer *buffer) {
     buffer->length = 0;
     if (buffer->capacity > KEPT)
-        http_buffer_free(buffer);
+        buffer_free(buffer);
 }
 
-void http_buffer_drop_front(struct http_buffer *buffer, size_t length) {
+void buffer_drop_front(struct buffer *buffer, size_t length) {
+    assert(length <= buffer->length);
     if (length == buffer->length) {
-        http_buffer_free(buffer);
+        buffer_free(buffer);
     } else if (length > 0) {
         buffer->length -= length;
         memmove(buffer->bytes, buffer->bytes + length, buffer->length);

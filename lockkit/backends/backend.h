@@ -1,8 +1,8 @@
 /* What a backend must do: answer four commands, and tell when a lock may have become free.
  *
- * Backends know nothing of waiting, validity or callers; they answer one command at a time, later,
- * on the loop, exactly once, within `reply_ms`. Commands of one client take effect in the order
- * they were started, as far as the connection lives. */
+ * Backends see nothing of the core, which waits, holds and calls back: they answer one command at a
+ * time, later, on the loop, exactly once, within `reply_ms`. Commands of one client take effect in
+ * the order they were started, as far as the connection lives. */
 #ifndef LOCKKIT_BACKEND_H
 #define LOCKKIT_BACKEND_H
 
@@ -67,9 +67,7 @@ struct lk_backend_ops {
     void (*unwatch)(struct lk_backend *backend, struct lk_watch *watch);
 };
 
+/* Each has its row in the table of client.c. */
 extern const struct lk_backend_ops backend_local, backend_redis;
-
-/* By the URL's scheme, or NULL. */
-const struct lk_backend_ops *backend_find(const char *url);
 
 #endif

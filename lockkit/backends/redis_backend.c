@@ -20,15 +20,12 @@ struct server {
     struct lk_backend base;
     struct redis *redis;
     const char *label;
-    lk_close_cb on_closed;
-    void *data;
 };
 
 /* A command's part of ours. */
 struct sent {
     struct lk_command *command;
     struct server *server;
-    int64_t deadline_ms;
     struct redis_call call;
 };
 
@@ -61,20 +58,18 @@ static void parse_held(char *held, struct lk_holder *holder) {
     holder->label = label;
 }
 
-static void answer_inspection(struct lk_command *command, const redisReply *reply) {
-    char held[HELD_SIZE];
-
-    command->holder.owner = NULL;
-    if (reply->elements == 3 && reply->element[1]->type == REDIS_REPLY_STRING) {
-        (void)snprintf(held, sizeof held, "%s", reply->element[1]->str);
-        parse_held(held, &command->holder);
-        command->holder.remaining_ms = integer_at(reply, 2);
-    }
-    command->on_answer(command);
+/* The strings of the holder are in `held`. */
+static void take_holder(struct lk_command *command, const redisReply *reply, char held[HELD_SIZE]) {
+    if (reply->elements != 3 || reply->element[1]->type != REDIS_REPLY_STRING)
+        return;
+    (void)snprintf(held, HELD_SIZE, "%s", reply->element[1]->str);
+    parse_held(held, &command->holder);
+    command->holder.remaining_ms = integer_at(reply, 2);
 }
 
 static void answer(struct lk_command *command, const redisReply *reply) {
     bool is_ok = integer_at(reply, 0) == 1;
+    char held[HELD_SIZE]; /* until the command's on_answer() has returned */
 
     command->status = LK_OK;
     switch (command->verb) {
@@ -92,8 +87,8 @@ static void answer(struct lk_command *command, const redisReply *reply) {
             command->heard_by = (unsigned)integer_at(reply, 1);
         break;
     case LK_INSPECT:
-        answer_inspection(command, reply);
-        return;
+        take_holder(command, reply, held);
+        break;
     }
     command->on_answer(command);
 }
@@ -107,24 +102,17 @@ static void issue(struct sent *sent, bool is_whole);
 
 static void on_reply(struct redis_call *call, const redisReply *reply) {
     struct sent *sent = call->data;
+    bool is_rejected = call->status == REDIS_IS_REJECTED;
 
-    switch (call->status) {
-    case REDIS_IS_OK:
+    assert(call == &sent->call && sent == sent->command->internal);
+    if (call->status == REDIS_IS_OK)
         answer(sent->command, reply);
-        return;
-    case REDIS_IS_REJECTED:
-        if (strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0)
-            issue(sent, true);
-        else
-            fail(sent->command, LK_UNAVAILABLE);
-        return;
-    case REDIS_IS_NOT_SENT:
+    else if (is_rejected && strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0)
+        issue(sent, true);
+    else if (is_rejected || call->status == REDIS_IS_NOT_SENT) /* it has not taken effect */
         fail(sent->command, LK_UNAVAILABLE);
-        return;
-    case REDIS_IS_UNKNOWN:
+    else
         fail(sent->command, LK_UNKNOWN);
-        return;
-    }
 }
 
 /* By digest, or with the script's whole text. */
@@ -142,7 +130,7 @@ static void issue(struct sent *sent, bool is_whole) {
         .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2", lock,
                  fence, command->owner ? command->owner : "", ttl, sent->server->label, channel},
         .sends = &command->round_trips,
-        .deadline_ms = sent->deadline_ms,
+        .deadline_ms = sent->call.deadline_ms, /* the same when it is sent in full */
         .data = sent,
     };
     redis_call_start(sent->server->redis, &sent->call, on_reply);
@@ -151,10 +139,12 @@ static void issue(struct sent *sent, bool is_whole) {
 static void run(struct lk_backend *backend, struct lk_command *command) {
     struct sent *sent = command->internal;
 
+    assert(command->on_answer && (command->owner || command->verb == LK_INSPECT));
+    assert(strlen(command->name) <= NAME_MAX_BYTES); /* KEY_SIZE has room for it */
     command->holder = (struct lk_holder){.remaining_ms = -1};
     sent->command = command;
     sent->server = (struct server *)backend;
-    sent->deadline_ms = clock_now_ms() + command->reply_ms;
+    sent->call.deadline_ms = clock_now_ms() + command->reply_ms;
     issue(sent, false);
 }
 
@@ -186,9 +176,7 @@ static struct lk_watch *watch(struct lk_backend *backend, const char *name, lk_e
 }
 
 static void unwatch(struct lk_backend *backend, struct lk_watch *watch) {
-    struct server *server = (struct server *)backend;
-
-    redis_unsubscribe(server->redis, &watch->subscription);
+    redis_unsubscribe(((struct server *)backend)->redis, &watch->subscription);
     free(watch);
 }
 
@@ -211,21 +199,12 @@ static enum lk_status open_redis(struct lk_backend **backend,
     return LK_OK;
 }
 
-static void on_redis_closed(void *data) {
-    struct server *server = data;
-    lk_close_cb cb = server->on_closed;
-    void *cb_data = server->data;
-
-    free(server);
-    cb(cb_data);
-}
-
 static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct server *server = (struct server *)backend;
+    struct redis *redis = server->redis;
 
-    server->on_closed = cb;
-    server->data = data;
-    redis_close(server->redis, on_redis_closed, server);
+    free(server); /* what is left of the client asks for none of its parts */
+    redis_close(redis, cb, data);
 }
 
 const struct lk_backend_ops backend_redis = {

@@ -3,6 +3,7 @@
  * A command takes effect when it is started and is answered in the next turn of the loop. */
 #include "backend.h"
 
+#include <assert.h>
 #include <search.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static struct held *add(struct local *local, const char *name, const char *owner
     size_t size = strlen(name) + 1;
     struct held *held = malloc(sizeof *held + size);
 
+    assert(strlen(owner) == OWNER_SIZE - 1);
     if (!held)
         return NULL;
     memcpy(held->name_copy, name, size);
@@ -61,57 +63,41 @@ static struct held *add(struct local *local, const char *name, const char *owner
     return held;
 }
 
-static bool is_owner(const struct held *held, const struct lk_command *command) {
-    return held && strcmp(held->owner, command->owner) == 0;
-}
-
-static enum lk_status acquire(struct local *local, struct lk_command *command) {
-    struct held *held = find(local, command->name);
-
-    if (held && !is_owner(held, command))
-        return LK_BUSY;
-    if (!held)
-        held = add(local, command->name, command->owner);
-    if (!held)
-        return LK_NOMEM;
-    command->holder.fence = held->fence;
-    return LK_OK;
-}
-
-static enum lk_status release(struct local *local, struct lk_command *command) {
-    struct held *held = find(local, command->name);
-
-    if (!is_owner(held, command))
-        return LK_LOST;
-    tdelete(held, &local->held, compare);
-    free(held);
-    return LK_OK;
-}
-
-static enum lk_status inspect(struct local *local, struct lk_command *command) {
-    struct held *held = find(local, command->name);
-
-    if (held) {
-        command->holder.owner = held->owner;
-        command->holder.label = local->label;
-        command->holder.fence = held->fence;
-    }
-    return LK_OK;
-}
-
 static enum lk_status execute(struct local *local, struct lk_command *command) {
+    struct held *held = find(local, command->name);
+    bool is_ours = held && command->owner && strcmp(held->owner, command->owner) == 0;
+
     switch (command->verb) {
     case LK_ACQUIRE:
-        return acquire(local, command);
+        if (held && !is_ours)
+            return LK_BUSY;
+        if (!held)
+            held = add(local, command->name, command->owner);
+        if (!held)
+            return LK_NOMEM;
+        command->holder.fence = held->fence;
+        return LK_OK;
     case LK_RENEW:
-        return is_owner(find(local, command->name), command) ? LK_OK : LK_LOST;
+        return is_ours ? LK_OK : LK_LOST;
     case LK_RELEASE:
-        return release(local, command);
+        if (!is_ours)
+            return LK_LOST;
+        tdelete(held, &local->held, compare);
+        free(held);
+        return LK_OK;
     case LK_INSPECT:
         /* Looked up when it is answered, so that the strings are still there. */
         return LK_OK;
     }
     return LK_UNSUPPORTED;
+}
+
+static void inspect(struct local *local, struct lk_command *command) {
+    const struct held *held = find(local, command->name);
+
+    if (held)
+        command->holder = (struct lk_holder){
+            .owner = held->owner, .label = local->label, .fence = held->fence, .remaining_ms = -1};
 }
 
 static void on_idle(uv_idle_t *idle) {
@@ -124,7 +110,7 @@ static void on_idle(uv_idle_t *idle) {
     while ((answer = STAILQ_FIRST(&answers))) {
         STAILQ_REMOVE_HEAD(&answers, entry);
         if (answer->command->verb == LK_INSPECT)
-            answer->command->status = inspect(local, answer->command);
+            inspect(local, answer->command);
         answer->command->on_answer(answer->command);
     }
 }
@@ -133,6 +119,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     struct local *local = (struct local *)backend;
     struct answer *answer = command->internal;
 
+    assert(command->on_answer && (command->owner || command->verb == LK_INSPECT));
     command->holder = (struct lk_holder){.remaining_ms = -1};
     command->status = execute(local, command);
     answer->command = command;
@@ -171,6 +158,7 @@ static void on_closed(uv_handle_t *handle) {
 static void close_local(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct local *local = (struct local *)backend;
 
+    assert(STAILQ_EMPTY(&local->answers));
     local->on_closed = cb;
     local->data = data;
     uv_close((uv_handle_t *)&local->idle, on_closed);

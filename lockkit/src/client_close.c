@@ -1,0 +1,46 @@
+/* Closing a client: every part is told to end, and the last one to go tears the client down
+ * (client_part_gone). Stands above all parts, as each of them ends in a way of its own. */
+#include "lease.h"
+
+/* A lease that the caller has, or could still be given. */
+static void close_lease(struct lk_lease *lease) {
+    switch (lease->phase) {
+    case LEASE_QUEUED:
+    case LEASE_TRYING:
+        lease_end_request(lease, LK_CANCELED);
+        break;
+    case LEASE_HELD:
+        if (lease->is_outcome_due) {
+            lease->outcome = LK_CANCELED;
+            lease->client->counters.late_grants++;
+        }
+        lease->on_state = NULL;
+        lease_release(lease);
+        break;
+    case LEASE_RELEASING:
+        lease_hurry_release(lease);
+        break;
+    case LEASE_ORPHANED:
+    case LEASE_ENDED:
+        break;
+    }
+}
+
+void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
+    struct lk_lock *lock;
+    struct lk_lease *lease;
+    struct lk_queue *queue;
+
+    if (client->is_closing)
+        return;
+    client->is_closing = true;
+    client->on_closed = cb;
+    client->close_data = data;
+    TAILQ_FOREACH (lease, &client->leases, entry)
+        close_lease(lease);
+    while ((lock = TAILQ_FIRST(&client->locks)))
+        lk_lock_close(lock);
+    while ((queue = TAILQ_FIRST(&client->idle_queues)))
+        queue_discard(queue);
+    client_maybe_closed(client);
+}

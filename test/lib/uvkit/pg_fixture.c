@@ -1,0 +1,195 @@
+/* A pool with everything around it, and queries whose end is noted. */
+#include "pg_fixture.h"
+
+int endings;
+
+static void on_tick(uv_timer_t *timer) {
+    (void)timer;
+}
+
+void on_pool_closed(void *data) {
+    struct fixture *fixture = data;
+
+    assert_false(fixture->is_closed);
+    fixture->is_closed = true;
+    fixture->pool = NULL;
+}
+
+void open_pool(struct fixture *fixture, const char *conninfo, unsigned connections,
+               unsigned queue) {
+    struct pg_pool_options options = {.conninfo = conninfo,
+                                      .name = fixture->name,
+                                      .connections = connections,
+                                      .queue = queue,
+                                      .connect_timeout_ms = 1000};
+
+    fixture->is_closed = false;
+    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), 0);
+}
+
+struct pg_pool_stats pool_stats(const struct fixture *fixture) {
+    struct pg_pool_stats stats;
+
+    pg_pool_stats(fixture->pool, &stats);
+    return stats;
+}
+
+void open_ready_pool(struct fixture *fixture, const char *conninfo, unsigned connections,
+                     unsigned queue) {
+    open_pool(fixture, conninfo, connections, queue);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == connections);
+}
+
+void close_pool(struct fixture *fixture) {
+    if (fixture->pool == NULL)
+        return;
+    pg_pool_close(fixture->pool, on_pool_closed, fixture);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
+}
+
+int ask(struct fixture *fixture, const char *sql) {
+    PGresult *result = PQexec(fixture->admin, sql);
+    int answer = 0;
+
+    if (PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0)
+        answer = atoi(PQgetvalue(result, 0, 0));
+    else if (PQresultStatus(result) != PGRES_COMMAND_OK &&
+             PQresultStatus(result) != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", sql, PQerrorMessage(fixture->admin));
+    PQclear(result);
+    return answer;
+}
+
+static void connect_admin(struct fixture *fixture, const char *conninfo) {
+    const char *const names[] = {"dbname", "application_name", "options", NULL};
+    const char *const values[] = {conninfo, fixture->name, "-c client_min_messages=warning", NULL};
+
+    fixture->admin = PQconnectdbParams(names, values, 1);
+    if (PQstatus(fixture->admin) != CONNECTION_OK)
+        fail_msg("%s", PQerrorMessage(fixture->admin));
+}
+
+/* Where libpq finds the socket of a server whose host is a folder. */
+static struct fault_proxy *open_proxy(struct fixture *fixture) {
+    const char *host = PQhost(fixture->admin), *port = PQport(fixture->admin);
+    char path[256];
+
+    if (host[0] != '/')
+        return fault_proxy_open(&fixture->loop, host, port);
+    (void)snprintf(path, sizeof path, "%s/.s.PGSQL.%s", host, port);
+    return fault_proxy_open(&fixture->loop, path, NULL);
+}
+
+int pg_set_up(void **state) {
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    const char *conninfo = getenv("TEST_PG");
+
+    if (conninfo == NULL) {
+        print_error("set TEST_PG to a conninfo (test/run does)\n");
+        free(fixture);
+        return -1;
+    }
+    assert_non_null(fixture);
+    (void)snprintf(fixture->name, sizeof(fixture->name), "test_pg_%d", (int)getpid());
+    connect_admin(fixture, conninfo);
+    assert_int_equal(uv_loop_init(&fixture->loop), 0);
+    fixture->proxy = open_proxy(fixture);
+    (void)snprintf(fixture->conninfo, sizeof(fixture->conninfo),
+                   "host='%s' port=%s user='%s' password='%s' dbname='%s'", PQhost(fixture->admin),
+                   PQport(fixture->admin), PQuser(fixture->admin), PQpass(fixture->admin),
+                   PQdb(fixture->admin));
+    (void)snprintf(fixture->proxy_conninfo, sizeof(fixture->proxy_conninfo),
+                   "host=127.0.0.1 port=%d user='%s' password='%s' dbname='%s' sslmode=disable",
+                   fixture->proxy->port, PQuser(fixture->admin), PQpass(fixture->admin),
+                   PQdb(fixture->admin));
+    assert_int_equal(uv_timer_init(&fixture->loop, &fixture->tick), 0);
+    assert_int_equal(uv_timer_start(&fixture->tick, on_tick, 2, 2), 0);
+    *state = fixture;
+    return 0;
+}
+
+int pg_tear_down(void **state) {
+    struct fixture *fixture = *state;
+
+    close_pool(fixture);
+    fault_proxy_close(fixture->proxy);
+    uv_close((uv_handle_t *)&fixture->tick, NULL);
+    (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&fixture->loop), 0);
+    PQfinish(fixture->admin);
+    fiber_cleanup();
+    free(fixture);
+    return 0;
+}
+
+struct start {
+    struct pg_pool *pool;
+    struct pg_query *query;
+    int *ended;
+};
+
+static void await_end(void *arg) {
+    struct start start = *(struct start *)arg;
+
+    (void)pg_query_await(start.pool, start.query);
+    *start.ended = ++endings;
+}
+
+static void start_in_fiber(struct fixture *fixture, struct pg_query *query, int *ended) {
+    struct start start = {fixture->pool, query, ended};
+
+    *ended = 0;
+    assert_int_equal(fiber_start(await_end, &start), 0);
+    assert_int_equal(*ended, 0); /* never inside the call */
+}
+
+void start_query(struct fixture *fixture, struct pg_query *query, const char *sql,
+                 int64_t timeout_ms, int *ended) {
+    *query = (struct pg_query){.sql = sql, .deadline_ms = clock_now_ms() + timeout_ms};
+    start_in_fiber(fixture, query, ended);
+}
+
+void start_statement(struct fixture *fixture, struct pg_query *query, int64_t timeout_ms,
+                     int *ended) {
+    static const struct pg_statement one = {"test_one", "SELECT $1::int", 1};
+
+    *query = (struct pg_query){
+        .statement = &one, .params = {"1"}, .deadline_ms = clock_now_ms() + timeout_ms};
+    start_in_fiber(fixture, query, ended);
+}
+
+enum pg_status run_sql(struct fixture *fixture, struct pg_query *query, const char *sql) {
+    int ended;
+
+    start_query(fixture, query, sql, PATIENCE_MS, &ended);
+    WAIT_FOR(&fixture->loop, ended != 0);
+    return query->status;
+}
+
+struct in_fiber {
+    void (*body)(struct fixture *fixture);
+    struct fixture *fixture;
+    bool is_done;
+};
+
+static void run_body(void *arg) {
+    struct in_fiber *run = arg;
+
+    run->body(run->fixture);
+    run->is_done = true;
+}
+
+void run_in_fiber(struct fixture *fixture, void (*body)(struct fixture *fixture)) {
+    struct in_fiber run = {.body = body, .fixture = fixture};
+
+    assert_int_equal(fiber_start(run_body, &run), 0);
+    WAIT_FOR(&fixture->loop, run.is_done);
+}
+
+enum pg_status run_on(struct fixture *fixture, struct pg_conn *conn, const char *sql) {
+    struct pg_query query = {.sql = sql, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+    enum pg_status status = pg_query_await(fixture->pool, &query);
+
+    pg_query_clear(&query);
+    return status;
+}

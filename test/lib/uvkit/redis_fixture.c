@@ -1,0 +1,78 @@
+/* A client of Redis on a loop, and an administrator beside it. */
+#include "redis_fixture.h"
+
+uv_loop_t loop;
+struct redis *redis;
+struct redis_address server;
+bool is_closed;
+char client_name[32];
+
+static redisContext *admin; /* blocking */
+
+redisReply *order(const char *format, ...) {
+    va_list arguments;
+    redisReply *reply;
+
+    va_start(arguments, format);
+    reply = redisvCommand(admin, format, arguments);
+    va_end(arguments);
+    assert_non_null(reply);
+    return reply;
+}
+
+void kill_clients(const char *type) {
+    redisReply *list = order("CLIENT LIST TYPE %s", type);
+    char *save = NULL;
+
+    for (char *line = strtok_r(list->str, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        if (strstr(line, client_name) && strncmp(line, "id=", 3) == 0)
+            ORDER("CLIENT KILL ID %ld", strtol(line + 3, NULL, 10));
+    freeReplyObject(list);
+}
+
+int redis_set_up(void **state) {
+    (void)state;
+    if (redis_address_parse(&server, redis_url()) != 0)
+        return -1;
+    admin = redis_admin_connect();
+    (void)snprintf(client_name, sizeof client_name, "test-%ld", (long)getpid());
+    redis = NULL;
+    is_closed = false;
+    return uv_loop_init(&loop);
+}
+
+void on_closed(void *data) {
+    (void)data;
+    assert_false(is_closed);
+    is_closed = true;
+}
+
+void close_redis(void) {
+    if (redis)
+        redis_close(redis, on_closed, NULL);
+    WAIT_FOR(&loop, !redis || is_closed);
+    redis = NULL;
+    is_closed = false;
+}
+
+int redis_tear_down(void **state) {
+    (void)state;
+    if (redis)
+        close_redis();
+    redisFree(admin);
+    redis_address_free(&server);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    return 0;
+}
+
+void open_redis_at(const char *url) {
+    struct redis_options options = {.url = url, .name = client_name};
+
+    assert_int_equal(redis_open(&redis, &loop, &options), 0);
+}
+
+void open_redis(void) {
+    open_redis_at(redis_url());
+    WAIT_FOR(&loop, redis->connection.is_up);
+}

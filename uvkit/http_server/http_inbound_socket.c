@@ -1,0 +1,102 @@
+/* The socket of an inbound connection: it is written to, at once what it takes and the rest when it
+ * takes more, and it is closed. */
+#include "http_server_internal.h"
+
+#include "log.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A write that the socket did not take at once. */
+struct rest {
+    uv_write_t request;
+    struct http_inbound *inbound;
+    char bytes[];
+};
+
+void http_inbound_maybe_over(struct http_inbound *inbound) {
+    if (inbound->is_handle_closed && !inbound->has_handler)
+        inbound->on_over(inbound);
+}
+
+static void on_closed(uv_handle_t *handle) {
+    struct http_inbound *inbound = handle->data;
+
+    assert(inbound->state == CLOSED && inbound->server->stats.connections > 0);
+    inbound->server->stats.connections--;
+    inbound->is_handle_closed = true;
+    http_inbound_maybe_over(inbound);
+}
+
+void http_inbound_close(struct http_inbound *inbound, const char *why) {
+    if (inbound->state == CLOSED)
+        return;
+    log_debug("connection closed", "connection=%" PRIu64 " why=\"%s\"", inbound->number, why);
+    inbound->state = CLOSED;
+    uv_close((uv_handle_t *)&inbound->tcp, on_closed);
+}
+
+static void on_written(uv_write_t *request, int status) {
+    struct rest *rest = request->data;
+    struct http_inbound *inbound = rest->inbound;
+
+    assert(inbound->writes > 0);
+    free(rest);
+    inbound->writes--;
+    if (status < 0)
+        http_inbound_close(inbound, uv_strerror(status));
+    else
+        inbound->on_written(inbound);
+}
+
+/* Hand what is behind the first `sent` bytes, `length` bytes, to libuv. */
+static int write_rest(struct http_inbound *inbound, const uv_buf_t *bufs, unsigned count,
+                      size_t sent, size_t length) {
+    struct rest *rest = malloc(sizeof *rest + length);
+    uv_buf_t buf;
+    char *to;
+    int err;
+
+    if (rest == NULL)
+        return UV_ENOMEM;
+    rest->inbound = inbound;
+    rest->request.data = rest;
+    to = rest->bytes;
+    for (unsigned i = 0; i < count; i++) {
+        size_t skipped = sent < bufs[i].len ? sent : bufs[i].len;
+
+        if (bufs[i].len > skipped)
+            to = mempcpy(to, bufs[i].base + skipped, bufs[i].len - skipped);
+        sent -= skipped;
+    }
+    assert(to == rest->bytes + length);
+    buf = uv_buf_init(rest->bytes, (unsigned)length);
+    err = uv_write(&rest->request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_written);
+    if (err == 0)
+        inbound->writes++;
+    else
+        free(rest);
+    return err;
+}
+
+void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count) {
+    size_t length = 0;
+    int sent, err = 0;
+
+    if (inbound->state == CLOSED)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        length += bufs[i].len;
+    sent = uv_try_write((uv_stream_t *)&inbound->tcp, bufs, count);
+    if (sent == UV_EAGAIN)
+        sent = 0;
+    if (sent < 0)
+        err = sent;
+    else if ((size_t)sent < length)
+        err = write_rest(inbound, bufs, count, (size_t)sent, length - (size_t)sent);
+    if (err != 0)
+        http_inbound_close(inbound,
+                           err == UV_ENOMEM ? "no memory for the reply" : uv_strerror(err));
+}

@@ -1,0 +1,95 @@
+/* UTF-8: what is some stays as it is, and nothing else gets through. */
+#include "utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FFFD "\xef\xbf\xbd"
+
+static void expect_clean(const char *text, const char *expected) {
+    char *given = strdup(text); /* of its own length: reading behind it is found */
+    char clean[UTF8_ROOM(64)];
+
+    assert_non_null(given);
+    memset(clean, 'x', sizeof clean);
+    assert_ptr_equal(utf8_clean(clean, given), clean + strlen(expected));
+    assert_string_equal(clean, expected);
+    free(given);
+}
+
+static void test_utf8_stays_as_it_is(void **state) {
+    static const char *const texts[] = {"",
+                                        "plain\n\x01\x7f",
+                                        "\xc2\x80 \xc3\xa4 \xdf\xbf",
+                                        "\xe0\xa0\x80 \xed\x9f\xbf",
+                                        "\xee\x80\x80 \xe2\x82\xac \xef\xbf\xbf",
+                                        "\xf0\x90\x80\x80 \xf3\xa0\x80\x80",
+                                        "\xf4\x8f\xbf\xbf"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        expect_clean(texts[i], texts[i]);
+}
+
+static void test_each_byte_that_is_none_is_replaced(void **state) {
+    (void)state;
+    expect_clean("a\xff"
+                 "b",
+                 "a" FFFD "b");
+    expect_clean("\x80", FFFD);
+    expect_clean("\xc0\xaf", FFFD FFFD);                   /* too long for a slash */
+    expect_clean("\xe0\x80\x80", FFFD FFFD FFFD);          /* and for a NUL */
+    expect_clean("\xed\xa0\x80", FFFD FFFD FFFD);          /* half of a surrogate pair */
+    expect_clean("\xf4\x90\x80\x80", FFFD FFFD FFFD FFFD); /* above U+10FFFF */
+    expect_clean("\xf5", FFFD);
+}
+
+static void test_what_is_cut_is_replaced_and_nothing_behind_it_is_read(void **state) {
+    (void)state;
+    expect_clean("\xc3", FFFD);
+    expect_clean("a\xe2\x82", "a" FFFD FFFD);
+    expect_clean("\xf0\x9f\x98", FFFD FFFD FFFD);
+    expect_clean("\xe2\x82"
+                 "b",
+                 FFFD FFFD "b");
+}
+
+/* By their code points: every one but the surrogates is written as UTF-8 says, and accepted. */
+static void test_every_character_is_accepted(void **state) {
+    (void)state;
+    for (uint32_t c = 1; c <= 0x10ffff; c++) {
+        char text[5] = "", clean[UTF8_ROOM(4)];
+
+        if (c < 0x80)
+            text[0] = (char)c;
+        else if (c < 0x800)
+            (void)snprintf(text, sizeof text, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 63));
+        else if (c < 0x10000)
+            (void)snprintf(text, sizeof text, "%c%c%c", 0xe0 | c >> 12, 0x80 | (c >> 6 & 63),
+                           0x80 | (c & 63));
+        else
+            (void)snprintf(text, sizeof text, "%c%c%c%c", 0xf0 | c >> 18, 0x80 | (c >> 12 & 63),
+                           0x80 | (c >> 6 & 63), 0x80 | (c & 63));
+        (void)utf8_clean(clean, text);
+        if ((strcmp(clean, text) == 0) == (c >= 0xd800 && c <= 0xdfff))
+            fail_msg("U+%04X", c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_utf8_stays_as_it_is),
+        cmocka_unit_test(test_each_byte_that_is_none_is_replaced),
+        cmocka_unit_test(test_what_is_cut_is_replaced_and_nothing_behind_it_is_read),
+        cmocka_unit_test(test_every_character_is_accepted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
