@@ -1,7 +1,7 @@
 /* The frame of an HTTP service: listen, /healthz, /readyz, /metrics, drain on SIGTERM and SIGINT.
  *
- * The program reads its settings, opens its pools on the loop, and hands over; service_run()
- * returns when the drain is over, and the program closes its pools in `on_drained`. */
+ * The program opens what it needs on the loop, and hands over; service_run() returns when the drain
+ * is over, and the program closes its own in `on_drained`. See service_program.h for the rest. */
 #ifndef UVKIT_SERVICE_H
 #define UVKIT_SERVICE_H
 
