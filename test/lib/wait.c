@@ -1,0 +1,29 @@
+/* Running a loop until a deadline. */
+#include "wait.h"
+
+#include "clock.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+int64_t wait_deadline_ms(void) {
+    return clock_now_ms() + PATIENCE_MS;
+}
+
+void wait_turn(uv_loop_t *loop, int64_t deadline_ms, const char *condition, const char *file,
+               int line) {
+    struct pollfd events = {.fd = uv_backend_fd(loop), .events = POLLIN};
+
+    if (clock_now_ms() > deadline_ms) {
+        print_error("%s:%d: never happened: %s\n", file, line, condition);
+        _fail(file, line);
+    }
+    /* Not UV_RUN_ONCE, which could sleep for as long as a timer of the code under test. */
+    if (uv_backend_timeout(loop) != 0)
+        (void)poll(&events, 1, 1);
+    (void)uv_run(loop, UV_RUN_NOWAIT);
+}
