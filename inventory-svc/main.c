@@ -1,7 +1,8 @@
 /* inventory-svc: keeps the count of each product, and sells from it under the product's strategy.
  */
-#include "inventory.h"
+#include "handlers.h"
 #include "lock_metrics.h"
+#include "store_live.h"
 
 #include "clock.h"
 #include "metrics.h"
@@ -38,15 +39,14 @@ static const struct setting settings[] = {
     {.name = NULL}};
 
 static char name[INSTANCE_BYTES];
-static struct inventory inventory = {.store.instance = name};
+static struct store store = {.instance = name};
 static struct redis *redis; /* for /readyz: lockkit has a connection of its own */
 
 static int is_ready(void *data, char *why, size_t size) {
     struct redis_call ping = {
         .argc = 1, .argv = {"PING"}, .deadline_ms = clock_now_ms() + READY_MS};
     char message[MESSAGE_BYTES], pong[16];
-    bool has_db =
-        product_sql_ping(inventory.store.pool, clock_now_ms() + READY_MS, message) == OUTCOME_OK;
+    bool has_db = product_sql_ping(store.pool, clock_now_ms() + READY_MS, message) == OUTCOME_OK;
     bool has_redis = redis_call_await(redis, &ping, pong, sizeof pong, NULL) == REDIS_IS_OK;
 
     (void)data;
@@ -89,7 +89,7 @@ static int check(void) {
 
 static int open_lock_client(lk_client **client, const char *url) {
     struct lk_client_options options = {.size = sizeof options, .label = name};
-    enum lk_status status = lk_client_open(client, inventory.store.loop, url, &options);
+    enum lk_status status = lk_client_open(client, store.loop, url, &options);
 
     if (status == LK_OK)
         return 0;
@@ -99,9 +99,9 @@ static int open_lock_client(lk_client **client, const char *url) {
 }
 
 static int open_locks(void) {
-    int code = open_lock_client(&inventory.store.local, "local:");
+    int code = open_lock_client(&store.local, "local:");
 
-    return code != 0 ? code : open_lock_client(&inventory.store.redis, set.redis);
+    return code != 0 ? code : open_lock_client(&store.redis, set.redis);
 }
 
 static int open_redis(uv_loop_t *loop) {
@@ -118,16 +118,15 @@ static int open_redis(uv_loop_t *loop) {
 
 static double count_products(void *data) {
     (void)data;
-    return product_table_count(inventory.products);
+    return product_table_count(store.products);
 }
 
 static int open_products(void) {
     static struct metric products = {"inventory_products", "Products remembered",
                                      .type = METRIC_GAUGE, .read = count_products};
 
-    inventory.products =
-        product_table_open(inventory.store.pool, name, set.is_lab, (unsigned)set.products);
-    if (inventory.products == NULL) {
+    store.products = product_table_open(store.pool, name, set.is_lab, (unsigned)set.products);
+    if (store.products == NULL) {
         (void)fprintf(stderr, "inventory-svc: out of memory\n");
         return EX_SOFTWARE;
     }
@@ -138,16 +137,16 @@ static int open_products(void) {
 static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     int code;
 
-    inventory.store.loop = loop;
-    inventory.store.pool = pool;
-    inventory.port = (int)set.service.port;
+    store.loop = loop;
+    store.pool = pool;
+    store.port = (int)set.service.port;
     code = open_redis(loop);
     if (code == 0)
         code = open_locks();
     if (code == 0)
         code = open_products();
     if (code == 0)
-        lock_metrics_register(inventory.store.local, inventory.store.redis);
+        lock_metrics_register(store.local, store.redis);
     return code;
 }
 
@@ -156,11 +155,11 @@ static void on_closed(void *data) {
 }
 
 static void close_all(void) {
-    product_table_close(inventory.products);
-    if (inventory.store.local != NULL)
-        lk_client_close(inventory.store.local, on_closed, NULL);
-    if (inventory.store.redis != NULL)
-        lk_client_close(inventory.store.redis, on_closed, NULL);
+    product_table_close(store.products);
+    if (store.local != NULL)
+        lk_client_close(store.local, on_closed, NULL);
+    if (store.redis != NULL)
+        lk_client_close(store.redis, on_closed, NULL);
     if (redis != NULL)
         redis_close(redis, on_closed, NULL);
     service_close_pool();
@@ -170,7 +169,7 @@ int main(int argc, char **argv) {
     static const struct service_program program = {
         .service = {.name = "inventory-svc",
                     .routes = inventory_routes,
-                    .data = &inventory,
+                    .data = &store,
                     .is_ready = is_ready},
         .about = "inventory-svc keeps the count and sells from it",
         .variables = "INVENTORY_SVC",

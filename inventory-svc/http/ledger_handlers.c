@@ -1,7 +1,8 @@
 /* DELETE /reservations/{order_id}: give a unit back. GET /reservations: the ledger, oldest first,
  * for whoever settles reservations with orders. */
-#include "inventory.h"
+#include "handlers.h"
 
+#include "answer.h"
 #include "reservation_sql.h"
 #include "settings.h"
 
@@ -31,7 +32,7 @@ static int read_number(struct http_exchange *exchange, const char *name, const c
 }
 
 void on_cancel(struct http_exchange *exchange, void *data) {
-    struct inventory *inventory = data;
+    struct store *store = data;
     char order_id[UUID_TEXT], product_id[UUID_TEXT], message[MESSAGE_BYTES];
     int64_t younger_than_ms;
     enum outcome outcome;
@@ -43,15 +44,15 @@ void on_cancel(struct http_exchange *exchange, void *data) {
     }
     if (read_number(exchange, "younger_than_ms", TIME_MAX_TEXT, 0, TIME_MAX_MS, &younger_than_ms))
         return;
-    outcome = reservation_sql_cancel(inventory->store.pool, order_id, younger_than_ms, &was_there,
-                                     product_id, message);
+    outcome = reservation_sql_cancel(store->pool, order_id, younger_than_ms, &was_there, product_id,
+                                     message);
     if (outcome != OUTCOME_OK) {
-        reply_not_done(exchange, outcome, message);
+        answer_refusal(exchange, outcome, message);
     } else if (!was_there) {
         http_reply_error(exchange, 404, "unknown_reservation",
                          "no reservation has this order id, or it is too old to be cancelled");
     } else {
-        product_note_returned(inventory->products, product_id);
+        product_note_returned(store->products, product_id);
         http_reply(exchange, 204, NULL, "", 0);
     }
 }
@@ -97,24 +98,19 @@ static json_t *json_of(const struct reservation *list, size_t count,
                        const struct reservation_place *next) {
     json_t *array = json_array();
     char cursor[UUID_TEXT + 24];
-    int failed = array == NULL;
+    int failed = 0;
 
-    for (size_t i = 0; i < count && !failed; i++)
-        failed = json_array_append_new(
-            array, json_pack("{s:s,s:s,s:I,s:I,s:s,s:s}", "order_id", list[i].order_id,
-                             "product_id", list[i].product_id, "unit", (json_int_t)list[i].unit,
-                             "remaining", (json_int_t)list[i].remaining, "price", list[i].price,
-                             "instance", list[i].instance));
-    if (failed) {
-        json_decref(array);
-        return NULL;
-    }
+    for (size_t i = 0; i < count && failed == 0; i++)
+        failed = json_array_append_new(array, answer_reservation(&list[i], false));
     (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%s", next->reserved_us, next->order_id);
-    return json_pack("{s:o,s:s}", "reservations", array, "next", cursor);
+    if (failed == 0)
+        return json_pack("{s:o,s:s}", "reservations", array, "next", cursor);
+    json_decref(array);
+    return NULL;
 }
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
-    struct inventory *inventory = data;
+    struct store *store = data;
     struct listing listing;
     struct reservation *list;
     char message[MESSAGE_BYTES] = "out of memory";
@@ -125,11 +121,11 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
         return;
     list = calloc((size_t)listing.limit, sizeof *list);
     if (list != NULL)
-        outcome = reservation_sql_list(inventory->store.pool, &listing.place, listing.older_than_ms,
+        outcome = reservation_sql_list(store->pool, &listing.place, listing.older_than_ms,
                                        (size_t)listing.limit, list, &count, message);
     if (outcome == OUTCOME_OK)
         http_reply_json(exchange, 200, json_of(list, count, &listing.place));
     else
-        reply_not_done(exchange, outcome, message);
+        answer_refusal(exchange, outcome, message);
     free(list);
 }

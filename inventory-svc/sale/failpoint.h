@@ -6,8 +6,9 @@
 #ifndef INVENTORY_FAILPOINT_H
 #define INVENTORY_FAILPOINT_H
 
+#include "store.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -49,11 +50,13 @@ struct failpoint {
     int64_t passed;          /* sales so far */
 };
 
-/* Read the text of fail=; "" is a failpoint that does nothing. 0; or -1, and `why` says what is
+#define FAIL_BYTES 128 /* of the text of fail=, with the NUL */
+
+/* Read the text of fail=; "" is a failpoint that does nothing. 0; or -1, and `message` says what is
  * wrong and lists what exists. */
 __attribute__((warn_unused_result)) int failpoint_parse(const char *text,
-                                                        struct failpoint *failpoint, char *why,
-                                                        size_t why_size);
+                                                        struct failpoint *failpoint,
+                                                        char message[MESSAGE_BYTES]);
 
 /* A sale is at `point`: count it, unless `*has_passed` says that this sale came by before, and say
  * what it must do now. */

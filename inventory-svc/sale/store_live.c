@@ -65,7 +65,7 @@ static int64_t due_ms(const struct live_sale *live) {
 
 /* OK, or FAILED when the product's failpoint makes this sale fail here. */
 static enum outcome pass(struct live_sale *live, enum fail_point point) {
-    struct failpoint *failpoint = &live->product->failpoint;
+    struct failpoint *failpoint = &live->product->spec.failpoint;
     enum fail_action action = failpoint_pass(failpoint, point, &live->has_passed);
     int64_t begun_ns;
 

@@ -12,13 +12,15 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* What all sales of an instance share. Owned by whoever opened it (main.c). */
+/* What all sales of an instance share, and its handlers. Owned by whoever opened it (main.c). */
 struct store {
     uv_loop_t *loop;
     struct pg_pool *pool;
     lk_client *local;
     lk_client *redis;
-    const char *instance; /* shorter than INSTANCE_BYTES */
+    struct product_table *products;
+    const char *instance; /* its name, shorter than INSTANCE_BYTES */
+    int port;             /* that it listens on: the article's replies name it */
 };
 
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.

@@ -51,7 +51,7 @@ static enum outcome outcome_of(const struct pg_query *query) {
 /* What goes to the customer names no host, port or user, as libpq's text does; the log has it. */
 static void tell_failure(const struct pg_query *query, char message[MESSAGE_BYTES]) {
     const char *text = query->message;
-    char quoted[2 * MESSAGE_BYTES];
+    char quoted[2 * sizeof query->message];
 
     switch (query->status) {
     case PG_OK:

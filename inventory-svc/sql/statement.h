@@ -11,10 +11,8 @@
 /* A statement with its wait for a connection. Longer than what the server gives a statement
  * (statement_timeout, set in main.c), so that a slow one ends with the server's definite
  * "cancelled" and not with our "unknown". */
-#define STATEMENT_MS  4000
-#define SERVER_MS     2000
-
-#define MESSAGE_BYTES 160 /* as in struct sale */
+#define STATEMENT_MS 4000
+#define SERVER_MS    2000
 
 /* The times of one statement, a static struct metric. */
 #define STATEMENT_TIMES(text)                                                                      \
