@@ -18,32 +18,25 @@
     "actions: pause=<duration>, delay=<duration>, crash, error, drop-reply; then @N for the Nth "  \
     "sale"
 
-static const char *const point_texts[] = {
+#define COUNT_POINT(name, text)                +1
+#define COUNT_ACTION(name, text, has_duration) +1
+enum { POINTS = FAIL_POINTS(COUNT_POINT), ACTIONS = FAIL_ACTIONS(COUNT_ACTION) };
+
+const char *const fail_points[POINTS] = {
 #define X(name, text) text,
     FAIL_POINTS(X)
 #undef X
 };
 
-static const struct {
-    const char *text;
-    bool has_duration;
-} actions[] = {
+const struct fail_action_row fail_actions[ACTIONS] = {
 #define X(name, text, has_duration) {text, has_duration},
     FAIL_ACTIONS(X)
 #undef X
 };
 
-const char *fail_point_text(enum fail_point point) {
-    return point_texts[point];
-}
-
-const char *fail_action_text(enum fail_action action) {
-    return actions[action].text;
-}
-
 static int parse_point(const char *text, enum fail_point *point) {
-    for (size_t i = 0; i < sizeof point_texts / sizeof point_texts[0]; i++)
-        if (strcmp(text, point_texts[i]) == 0) {
+    for (size_t i = 0; i < POINTS; i++)
+        if (strcmp(text, fail_points[i]) == 0) {
             *point = (enum fail_point)i;
             return 0;
         }
@@ -55,11 +48,11 @@ static int parse_action(char *text, struct failpoint *failpoint) {
     const char *name = strsep(&text, "="), *value = text;
     int64_t ns;
 
-    for (size_t i = 1; i < sizeof actions / sizeof actions[0] && name != NULL; i++) {
-        if (strcmp(name, actions[i].text) != 0)
+    for (size_t i = 1; i < ACTIONS && name != NULL; i++) {
+        if (strcmp(name, fail_actions[i].text) != 0)
             continue;
         failpoint->action = (enum fail_action)i;
-        if (!actions[i].has_duration)
+        if (!fail_actions[i].has_duration)
             return value == NULL ? 0 : -1;
         if (value == NULL || settings_parse_duration(value, &ns) != 0)
             return -1;

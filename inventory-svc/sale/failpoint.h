@@ -66,7 +66,11 @@ enum fail_action failpoint_pass(struct failpoint *failpoint, enum fail_point poi
 /* Do what can be done here: PAUSE, DELAY (in a fiber) and CRASH. */
 void failpoint_act(const struct failpoint *failpoint, enum fail_action action, uv_loop_t *loop);
 
-const char *fail_point_text(enum fail_point point);
-const char *fail_action_text(enum fail_action action);
+/* By enum fail_point, and by enum fail_action. */
+extern const char *const fail_points[];
+extern const struct fail_action_row {
+    const char *text;
+    bool has_duration;
+} fail_actions[];
 
 #endif

@@ -105,7 +105,7 @@ static enum outcome sell(struct selling *selling, struct store *store, struct pr
         outcome = look_further(selling, &live, outcome);
     count(product->spec.strategy, outcome);
     if (outcome == OUTCOME_SOLD)
-        live_sale_reservation(&live, &selling->sold);
+        selling->sold = live.sold;
     else if (outcome == OUTCOME_REPEATED)
         outcome = find_first(selling, &live);
     (void)snprintf(selling->message, MESSAGE_BYTES, "%s",

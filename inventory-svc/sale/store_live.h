@@ -35,7 +35,8 @@ struct live_sale {
     bool has_passed;          /* the product's failpoint */
     bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
     struct sale_cost cost;
-    int64_t write_begun_ns; /* without the time that a failpoint took since */
+    struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
+    int64_t write_begun_ns;  /* without the time that a failpoint took since */
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default
@@ -55,8 +56,5 @@ enum outcome live_sale_take_returned(struct live_sale *live);
  * nobody does, no sale of it took one in Redis, or it could not be learned in half a second. */
 void store_live_holder(struct store *store, const struct product *product,
                        char holder[INSTANCE_BYTES]);
-
-/* What was sold, as the ledger has it; call it after SOLD. */
-void live_sale_reservation(const struct live_sale *live, struct reservation *sold);
 
 #endif
