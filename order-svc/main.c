@@ -45,13 +45,13 @@ static int is_ready(void *data, char *why, size_t size) {
 }
 
 static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
-    char why[200];
+    char message[INVENTORY_MESSAGE_BYTES];
 
     svc = (struct order_svc){.pool = pool,
                              .inventory_timeout_ms = set.inventory_timeout_ns / 1000000,
                              .settle_after_ms = set.settle_after_ns / 1000000};
-    if (inventory_open(&svc.inventory, loop, set.inventory, why, sizeof why) != 0) {
-        (void)fprintf(stderr, "order-svc: --inventory: %s\n", why);
+    if (inventory_open(&svc.inventory, loop, set.inventory, message) != 0) {
+        (void)fprintf(stderr, "order-svc: --inventory: %s\n", message);
         return EX_USAGE;
     }
     order_register_metrics();

@@ -20,26 +20,23 @@
 
 #define RECORD_MS 3000 /* for each query on the orders database */
 
-static struct metric counts[] = {
-#define X(name, status, text)                                                                      \
-    {"order_outcomes_total", "Orders by outcome", .type = METRIC_COUNTER,                          \
-     .labels = "outcome=\"" text "\""},
-    ORDER_OUTCOMES(X)
-#undef X
-};
-
-static const struct {
+static struct {
     int status;
     const char *text;
+    struct metric count;
 } outcomes[] = {
-#define X(name, status, text) {status, text},
+#define X(name, status, text)                                                                      \
+    {status,                                                                                       \
+     text,                                                                                         \
+     {"order_outcomes_total", "Orders by outcome", METRIC_COUNTER,                                 \
+      .labels = "outcome=\"" text "\""}},
     ORDER_OUTCOMES(X)
 #undef X
 };
 
 void order_register_metrics(void) {
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        metric_register(&counts[i]);
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        metric_register(&outcomes[i].count);
 }
 
 __attribute__((format(printf, 3, 4))) static void end(struct placement *placement,
@@ -192,10 +189,10 @@ static void repeat(struct placement *placement, const struct order *first) {
 
 /* Look for an order with this id, and answer as it was answered. */
 static enum pg_status find_first(struct order_svc *svc, struct placement *placement, bool *is_found,
-                                 char *why, size_t why_size) {
+                                 char message[PG_MESSAGE_BYTES]) {
     struct order first;
     enum pg_status status = order_find(svc->pool, placement->order.order_id,
-                                       clock_now_ms() + RECORD_MS, &first, is_found, why, why_size);
+                                       clock_now_ms() + RECORD_MS, &first, is_found, message);
 
     if (status == PG_OK && *is_found)
         repeat(placement, &first);
@@ -204,10 +201,10 @@ static enum pg_status find_first(struct order_svc *svc, struct placement *placem
 
 /* Before anything is sold. True when there is nothing more to do. */
 static bool is_look_up_enough(struct order_svc *svc, struct placement *placement) {
-    char why[160], quoted[400];
-    bool is_found = false;
+    char why[PG_MESSAGE_BYTES], quoted[400];
+    bool is_found;
 
-    if (find_first(svc, placement, &is_found, why, sizeof why) == PG_OK)
+    if (find_first(svc, placement, &is_found, why) == PG_OK)
         return is_found;
     log_warn("orders database", "order=%s why=%s", placement->order.order_id,
              log_quote(quoted, sizeof quoted, why)); /* for us: it may name host and user */
@@ -218,10 +215,10 @@ static bool is_look_up_enough(struct order_svc *svc, struct placement *placement
 
 /* Settling or a repeat was faster, and its order stands. */
 static void take_first(struct order_svc *svc, struct placement *placement) {
-    char why[160] = "the order was there and is gone";
-    bool is_found = false;
+    char why[PG_MESSAGE_BYTES] = "the order was there and is gone";
+    bool is_found;
 
-    if (find_first(svc, placement, &is_found, why, sizeof why) != PG_OK || !is_found)
+    if (find_first(svc, placement, &is_found, why) != PG_OK || !is_found)
         end_unknown(placement, why);
 }
 
@@ -236,11 +233,11 @@ static void tell_recording(struct placement *placement, int64_t ns) {
 
 static void record(struct order_svc *svc, struct placement *placement, int64_t began_ms,
                    bool is_new) {
-    char why[160];
-    bool is_repeat = false;
+    char why[PG_MESSAGE_BYTES];
+    bool is_repeat;
     int64_t asked_ns = clock_now_ns();
-    enum pg_status status = order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS,
-                                         &is_repeat, why, sizeof why);
+    enum pg_status status =
+        order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS, &is_repeat, why);
 
     tell_recording(placement, clock_now_ns() - asked_ns);
     switch (status) {
@@ -274,5 +271,5 @@ void order_place(struct order_svc *svc, struct placement *placement) {
         if (placement->outcome == ORDER_PLACED)
             record(svc, placement, began_ms, is_new);
     }
-    metric_add(&counts[placement->outcome], 1);
+    metric_add(&outcomes[placement->outcome].count, 1);
 }

@@ -29,7 +29,8 @@ enum pg_status {
 #undef X
 };
 
-#define PG_PARAMS_MAX 16
+#define PG_PARAMS_MAX    16
+#define PG_MESSAGE_BYTES 160
 
 /* A statement, static const in a *_sql.c file. Parameters and results are in text format. */
 struct pg_statement {
@@ -58,10 +59,10 @@ struct pg_query {
 
     /* Filled in before the callback. */
     enum pg_status status;
-    PGresult *result;  /* when OK, else NULL; pg_query_clear() frees it */
-    int64_t affected;  /* rows touched or returned, when OK */
-    char sqlstate[6];  /* when REJECTED, such as "23505"; else "" */
-    char message[160]; /* when not OK: why, in one line */
+    PGresult *result;               /* when OK, else NULL; pg_query_clear() frees it */
+    int64_t affected;               /* rows touched or returned, when OK */
+    char sqlstate[6];               /* when REJECTED, such as "23505"; else "" */
+    char message[PG_MESSAGE_BYTES]; /* when not OK: why, in one line */
 
     /* The pool's own. */
     struct {
