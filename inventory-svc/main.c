@@ -69,22 +69,15 @@ static int limit_statements(void) {
 }
 
 static int check(void) {
-    if (set.service.db[0] == '\0' || set.redis[0] == '\0') {
-        (void)fprintf(stderr, "inventory-svc: set INVENTORY_SVC_DB and INVENTORY_SVC_REDIS\n");
-        return EX_USAGE;
-    }
-    if (strlen(set.name) >= sizeof name) {
-        (void)fprintf(stderr, "inventory-svc: --name has at most %zu bytes\n", sizeof name - 1);
-        return EX_USAGE;
-    }
+    if (set.service.db[0] == '\0' || set.redis[0] == '\0')
+        return service_fail(EX_USAGE, "set INVENTORY_SVC_DB and INVENTORY_SVC_REDIS");
+    if (strlen(set.name) >= sizeof name)
+        return service_fail(EX_USAGE, "--name has at most %zu bytes", sizeof name - 1);
     if (set.name[0] != '\0')
         strcpy(name, set.name);
     else
         (void)snprintf(name, sizeof name, "inventory-%d", (int)set.service.port);
-    if (limit_statements() == 0)
-        return 0;
-    (void)fprintf(stderr, "inventory-svc: out of memory\n");
-    return EX_SOFTWARE;
+    return limit_statements() == 0 ? 0 : service_fail(EX_SOFTWARE, "out of memory");
 }
 
 static int open_lock_client(lk_client **client, const char *url) {
@@ -94,26 +87,19 @@ static int open_lock_client(lk_client **client, const char *url) {
     if (status == LK_OK)
         return 0;
     *client = NULL;
-    (void)fprintf(stderr, "inventory-svc: locks cannot be opened: %s\n", lk_status_text(status));
-    return status == LK_NOMEM ? EX_SOFTWARE : EX_USAGE;
+    return service_fail(status == LK_NOMEM ? EX_SOFTWARE : EX_USAGE, "locks cannot be opened: %s",
+                        lk_status_text(status));
 }
 
-static int open_locks(void) {
-    int code = open_lock_client(&store.local, "local:");
-
-    return code != 0 ? code : open_lock_client(&store.redis, set.redis);
-}
-
-static int open_redis(uv_loop_t *loop) {
+static int open_redis(void) {
     const struct redis_options options = {.url = set.redis, .name = name};
-    int err = redis_open(&redis, loop, &options);
+    int err = redis_open(&redis, store.loop, &options);
 
     if (err == 0)
         return 0;
     redis = NULL;
-    (void)fprintf(stderr, "inventory-svc: INVENTORY_SVC_REDIS: %s\n",
-                  err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
-    return err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE;
+    return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "INVENTORY_SVC_REDIS: %s",
+                        err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
 }
 
 static double count_products(void *data) {
@@ -121,18 +107,8 @@ static double count_products(void *data) {
     return product_table_count(store.products);
 }
 
-static int open_products(void) {
-    static struct metric products = {"inventory_products", "Products remembered",
-                                     .type = METRIC_GAUGE, .read = count_products};
-
-    store.products = product_table_open(store.pool, name, set.is_lab, (unsigned)set.products);
-    if (store.products == NULL) {
-        (void)fprintf(stderr, "inventory-svc: out of memory\n");
-        return EX_SOFTWARE;
-    }
-    metric_register(&products);
-    return 0;
-}
+static struct metric products = {"inventory_products", "Products remembered", METRIC_GAUGE,
+                                 .read = count_products};
 
 static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     int code;
@@ -140,14 +116,19 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     store.loop = loop;
     store.pool = pool;
     store.port = (int)set.service.port;
-    code = open_redis(loop);
+    code = open_redis();
     if (code == 0)
-        code = open_locks();
+        code = open_lock_client(&store.local, "local:");
     if (code == 0)
-        code = open_products();
-    if (code == 0)
-        lock_metrics_register(store.local, store.redis);
-    return code;
+        code = open_lock_client(&store.redis, set.redis);
+    if (code != 0)
+        return code;
+    store.products = product_table_open(pool, name, set.is_lab, (unsigned)set.products);
+    if (store.products == NULL)
+        return service_fail(EX_SOFTWARE, "out of memory");
+    metric_register(&products);
+    lock_metrics_register(store.local, store.redis);
+    return 0;
 }
 
 static void on_closed(void *data) {

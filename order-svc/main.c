@@ -50,10 +50,8 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     svc = (struct order_svc){.pool = pool,
                              .inventory_timeout_ms = set.inventory_timeout_ns / 1000000,
                              .settle_after_ms = set.settle_after_ns / 1000000};
-    if (inventory_open(&svc.inventory, loop, set.inventory, message) != 0) {
-        (void)fprintf(stderr, "order-svc: --inventory: %s\n", message);
-        return EX_USAGE;
-    }
+    if (inventory_open(&svc.inventory, loop, set.inventory, message) != 0)
+        return service_fail(EX_USAGE, "--inventory: %s", message);
     order_register_metrics();
     inventory_register_metrics(svc.inventory);
     settle_start(&settle, loop, svc.inventory, pool, svc.settle_after_ms,

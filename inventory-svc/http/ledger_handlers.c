@@ -57,13 +57,6 @@ void on_cancel(struct http_exchange *exchange, void *data) {
     }
 }
 
-/* What GET /reservations was asked for. */
-struct listing {
-    struct reservation_place place;
-    int64_t older_than_ms;
-    int64_t limit;
-};
-
 /* A cursor is "<microseconds>.<order id>"; the first one is made of since_ms. */
 static int read_place(struct http_exchange *exchange, struct reservation_place *place) {
     const char *after = http_query_param(exchange, "after");
@@ -85,14 +78,6 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
     return -1;
 }
 
-static int read_listing(struct http_exchange *exchange, struct listing *listing) {
-    if (read_place(exchange, &listing->place) != 0 ||
-        read_number(exchange, "older_than_ms", OLDER_TEXT, 0, TIME_MAX_MS,
-                    &listing->older_than_ms) != 0)
-        return -1;
-    return read_number(exchange, "limit", LIMIT_TEXT, 1, LIMIT_MAX, &listing->limit);
-}
-
 /* NULL without memory. */
 static json_t *json_of(const struct reservation *list, size_t count,
                        const struct reservation_place *next) {
@@ -111,20 +96,23 @@ static json_t *json_of(const struct reservation *list, size_t count,
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
     struct store *store = data;
-    struct listing listing;
+    struct reservation_place place;
+    int64_t older_than_ms, limit;
     struct reservation *list;
     char message[MESSAGE_BYTES] = "out of memory";
     enum outcome outcome = OUTCOME_FAILED;
     size_t count;
 
-    if (read_listing(exchange, &listing) != 0)
+    if (read_place(exchange, &place) != 0 ||
+        read_number(exchange, "older_than_ms", OLDER_TEXT, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
+        read_number(exchange, "limit", LIMIT_TEXT, 1, LIMIT_MAX, &limit) != 0)
         return;
-    list = calloc((size_t)listing.limit, sizeof *list);
+    list = calloc((size_t)limit, sizeof *list);
     if (list != NULL)
-        outcome = reservation_sql_list(store->pool, &listing.place, listing.older_than_ms,
-                                       (size_t)listing.limit, list, &count, message);
+        outcome = reservation_sql_list(store->pool, &place, older_than_ms, (size_t)limit, list,
+                                       &count, message);
     if (outcome == OUTCOME_OK)
-        http_reply_json(exchange, 200, json_of(list, count, &listing.place));
+        http_reply_json(exchange, 200, json_of(list, count, &place));
     else
         answer_refusal(exchange, outcome, message);
     free(list);

@@ -20,26 +20,25 @@
 enum { OUTCOME_COUNT = OUTCOMES(X) };
 #undef X
 
+/* A metric for each pair, made when there is something to count. */
 static void count(const struct strategy *strategy, enum outcome outcome) {
-    static struct metric totals[STRATEGIES_MAX][OUTCOME_COUNT];
-    static char labels[STRATEGIES_MAX][OUTCOME_COUNT][80];
+    static struct {
+        struct metric total;
+        char labels[80];
+    } pairs[STRATEGIES_MAX][OUTCOME_COUNT], *pair;
     unsigned which = 0;
-    struct metric *total;
 
     while (strategies[which] != strategy)
         which++;
-    if (which >= STRATEGIES_MAX)
-        return;
-    total = &totals[which][outcome];
-    if (total->name == NULL) {
-        (void)snprintf(labels[which][outcome], sizeof labels[which][outcome],
-                       "strategy=\"%s\",outcome=\"%s\"", strategy->name, outcome_name(outcome));
-        *total = (struct metric){.name = "inventory_sales_total",
-                                 .help = "Sales by strategy and outcome",
-                                 .type = METRIC_COUNTER,
-                                 .labels = labels[which][outcome]};
+    assert(which < STRATEGIES_MAX);
+    pair = &pairs[which][outcome];
+    if (pair->total.name == NULL) {
+        (void)snprintf(pair->labels, sizeof pair->labels, "strategy=\"%s\",outcome=\"%s\"",
+                       strategy->name, outcome_name(outcome));
+        pair->total = (struct metric){"inventory_sales_total", "Sales by strategy and outcome",
+                                      METRIC_COUNTER, .labels = pair->labels};
     }
-    metric_add(total, 1);
+    metric_add(&pair->total, 1);
 }
 
 static enum outcome take_returned(struct live_sale *live) {
@@ -58,7 +57,8 @@ static enum outcome take_returned(struct live_sale *live) {
 /* REPEATED: the first answer again, or a refusal when that was for another product. */
 static enum outcome find_first(struct selling *selling, struct live_sale *live) {
     bool is_found;
-    enum outcome outcome = live_sale_find(live, &is_found, &selling->sold, live->sale.message);
+    enum outcome outcome =
+        live_sale_find(live, STATEMENT_MS, &is_found, &selling->sold, live->sale.message);
     const char *why = "";
 
     if (outcome != OUTCOME_OK) {
@@ -83,7 +83,8 @@ static enum outcome look_further(const struct selling *selling, struct live_sale
     bool is_found = false;
 
     if (selling->may_be_repeat && outcome != OUTCOME_REPEATED) {
-        enum outcome looked = live_sale_find(live, &is_found, &found, live->sale.message);
+        enum outcome looked =
+            live_sale_find(live, STATEMENT_MS, &is_found, &found, live->sale.message);
 
         if (is_found)
             return OUTCOME_REPEATED;

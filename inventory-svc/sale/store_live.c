@@ -38,18 +38,19 @@ struct store_lock {
     int64_t acquired_ns;
 };
 
-#define TIMES(what, where, text)                                                                   \
-    {                                                                                              \
-        .name = "inventory_lock_" what "_seconds", .help = text, .type = METRIC_TIMES,             \
-        .labels = "kind=\"" where "\""                                                             \
-    }
-#define WAIT_TIMES(where) TIMES("wait", where, "Time until a lock was won or given up")
-#define HOLD_TIMES(where) TIMES("hold", where, "Time from winning a lock to giving it back")
+#define WAIT_TIMES                                                                                 \
+    "inventory_lock_wait_seconds", "Time until a lock was won or given up", METRIC_TIMES
+#define HOLD_TIMES                                                                                 \
+    "inventory_lock_hold_seconds", "Time from winning a lock to giving it back", METRIC_TIMES
 
-static struct metric wait_times[] = {
-    [LOCK_LOCAL] = WAIT_TIMES("local"), [LOCK_REDIS] = WAIT_TIMES("redis")};
-static struct metric hold_times[] = {
-    [LOCK_LOCAL] = HOLD_TIMES("local"), [LOCK_REDIS] = HOLD_TIMES("redis")};
+static struct {
+    struct metric wait, hold;
+} times[] = {
+    [LOCK_LOCAL] = {{WAIT_TIMES, .labels = "kind=\"local\""},
+                    {HOLD_TIMES, .labels = "kind=\"local\""}},
+    [LOCK_REDIS] = {{WAIT_TIMES, .labels = "kind=\"redis\""},
+                    {HOLD_TIMES, .labels = "kind=\"redis\""}},
+};
 
 static struct live_sale *live_of(struct sale *sale) {
     return (struct live_sale *)(void *)sale;
@@ -95,17 +96,13 @@ static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *r
     return outcome == OUTCOME_OK ? pass(live, FAIL_AFTER_READ) : outcome;
 }
 
-static enum outcome find_until(struct live_sale *live, int64_t deadline_ms, bool *is_found,
-                               struct reservation *found, char message[MESSAGE_BYTES]) {
-    live->cost.postgres++;
-    return reservation_sql_find(live->store->pool, live->order_id,
-                                earlier(deadline_ms, live->deadline_ms + LAST_LOOK_MS), is_found,
-                                found, message);
-}
+enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
+                            struct reservation *found, char message[MESSAGE_BYTES]) {
+    int64_t deadline_ms = earlier(clock_now_ms() + timeout_ms, live->deadline_ms + LAST_LOOK_MS);
 
-enum outcome live_sale_find(struct live_sale *live, bool *is_found, struct reservation *found,
-                            char message[MESSAGE_BYTES]) {
-    return find_until(live, statement_deadline_ms(), is_found, found, message);
+    live->cost.postgres++;
+    return reservation_sql_find(live->store->pool, live->order_id, deadline_ms, is_found, found,
+                                message);
 }
 
 static enum outcome look_up(struct live_sale *live) {
@@ -113,7 +110,7 @@ static enum outcome look_up(struct live_sale *live) {
     char ignored[MESSAGE_BYTES]; /* the write's own message says more */
     bool is_found;
 
-    (void)find_until(live, clock_now_ms() + LOOK_UP_MS, &is_found, &found, ignored);
+    (void)live_sale_find(live, LOOK_UP_MS, &is_found, &found, ignored);
     return is_found ? OUTCOME_REPEATED : OUTCOME_UNKNOWN;
 }
 
@@ -243,7 +240,7 @@ static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int s
     status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
                                 wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease, &attempts);
     wait_ns = clock_now_ns() - begun_ns;
-    metric_time(&wait_times[kind], wait_ns);
+    metric_time(&times[kind].wait, wait_ns);
     sale_cost_lock(&live->cost, kind, wait_ns, attempts);
     return status;
 }
@@ -254,7 +251,7 @@ static void unlock(struct sale *sale, struct store_lock *lock, enum outcome outc
     bool is_abandoned = outcome == OUTCOME_UNKNOWN || is_failing;
     int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
 
-    metric_time(&hold_times[lock->kind], hold_ns);
+    metric_time(&times[lock->kind].hold, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
     if (is_abandoned)
         lk_abandon(lock->lease);

@@ -45,8 +45,8 @@ struct live_sale {
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
                     const char *order_id, int64_t begun_ms);
 /* Look for this order in the ledger: OK, BUSY, FAILED. `message` says why, when it failed. */
-enum outcome live_sale_find(struct live_sale *live, bool *is_found, struct reservation *found,
-                            char message[MESSAGE_BYTES]);
+enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
+                            struct reservation *found, char message[MESSAGE_BYTES]);
 
 /* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
  * none, REPEATED, BUSY, UNKNOWN, FAILED. */

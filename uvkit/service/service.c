@@ -143,8 +143,7 @@ static void close_server(uv_loop_t *loop) {
 
 static int start(uv_loop_t *loop) {
     const struct service *service = frame.service;
-    const struct http_server_options options = {
-        .routes = frame.routes, .data = service->data, .idle_timeout_ms = service->idle_timeout_ms};
+    const struct http_server_options options = {.routes = frame.routes, .data = service->data};
     int err = http_server_open(&frame.server, loop, &options);
 
     if (err != 0)
@@ -176,10 +175,10 @@ static void complain(const struct service *service, int err) {
 int service_run(uv_loop_t *loop, const struct service *service) {
     int err;
 
-    assert(frame.server == NULL && frame.watched == 0);
     (void)signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     frame.service = service;
+    assert(frame.server == NULL && frame.watched == 0);
     frame.is_draining = false;
     frame.routes = join_routes(service->routes);
     err = frame.routes == NULL ? UV_ENOMEM : start(loop);

@@ -14,7 +14,6 @@ struct service {
     const struct http_route *routes; /* the service's own; ends with {NULL} */
     void *data;                      /* for handlers and the callbacks below */
     uint64_t drain_ms;               /* how long requests in flight may take after SIGTERM */
-    uint64_t idle_timeout_ms;        /* of a kept-alive connection; 0: the server's default */
     /* Runs in a fiber for GET /readyz: 0 when the service can do its work, else -1 and `why` says
      * what is missing, in a line. */
     int (*is_ready)(void *data, char *why, size_t size);

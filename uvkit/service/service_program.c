@@ -5,6 +5,7 @@
 #include "service_metrics.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sysexits.h>
 
@@ -18,8 +19,14 @@ static struct {
     bool is_closing;
 } life;
 
-static int fail(int code, const char *what, const char *why) {
-    (void)fprintf(stderr, "%s: %s%s\n", life.program->service.name, what, why);
+int service_fail(int code, const char *format, ...) {
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)fprintf(stderr, "%s: %s\n", life.program->service.name, text);
     return code;
 }
 
@@ -28,7 +35,7 @@ static int check(void) {
     int code = 0;
 
     if (log_level_parse(life.program->set->log_level, &level) != 0)
-        return fail(EX_USAGE, "--log-level must be debug, info, warn or error", "");
+        return service_fail(EX_USAGE, "--log-level must be debug, info, warn or error");
     if (life.program->check != NULL)
         code = life.program->check();
     if (code == 0)
@@ -43,13 +50,11 @@ static int open_pool(uv_loop_t *loop) {
                                             .connections = (unsigned)program->set->db_connections,
                                             .queue = QUEUE_MOST};
     int err = pg_pool_open(&life.pool, loop, &options);
-    char what[64];
 
-    if (err != 0) {
-        (void)snprintf(what, sizeof what, "%s_DB: ", program->variables);
-        return err == UV_EINVAL ? fail(EX_USAGE, what, "not a libpq connection string")
-                                : fail(EX_SOFTWARE, what, uv_strerror(err));
-    }
+    if (err != 0)
+        return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "%s_DB: %s",
+                            program->variables,
+                            err == UV_EINVAL ? "not a libpq connection string" : uv_strerror(err));
     service_metrics_watch_pool(life.pool, program->metrics);
     return 0;
 }
@@ -88,7 +93,7 @@ static int live(void) {
     int code;
 
     if (uv_loop_init(&loop) != 0)
-        return fail(EX_SOFTWARE, "out of memory", "");
+        return service_fail(EX_SOFTWARE, "out of memory");
     code = open_pool(&loop);
     if (code == 0) {
         code = life.program->open(&loop, life.pool);
@@ -99,7 +104,7 @@ static int live(void) {
         assert(life.pool == NULL);
     }
     if (uv_loop_close(&loop) != 0 && code == 0)
-        return fail(EX_SOFTWARE, "something was left open", "");
+        return service_fail(EX_SOFTWARE, "something was left open");
     return code;
 }
 

@@ -53,4 +53,7 @@ __attribute__((warn_unused_result)) int service_main(const struct service_progra
                                                      int argc, char **argv);
 void service_close_pool(void);
 
+/* A line on stderr that begins with the program's name; returns `code`. */
+__attribute__((format(printf, 2, 3))) int service_fail(int code, const char *format, ...);
+
 #endif
