@@ -213,43 +213,31 @@ static void take_answer(const struct http_call *call, struct inventory_answer *a
         answer->body = json_loadb(call->reply, call->reply_length, 0, NULL);
 }
 
-static void call_until_sent(struct inventory *inventory, struct http_call *call,
-                            struct inventory_answer *answer) {
-    uint64_t tried = 0;
-    struct instance *instance;
-
-    while (!inventory->is_closing &&
-           (instance = choose(inventory, tried, clock_now_ms())) != NULL) {
-        tried |= UINT64_C(1) << (instance - inventory->instances);
-        (void)http_client_await(instance->client, call);
-        note_outcome(instance, call);
-        take_answer(call, answer);
-        http_call_done(call);
-        if (call->outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= call->deadline_ms)
-            return;
-    }
-}
-
 void inventory_call(struct inventory *inventory, const char *method, const char *target,
-                    const char *headers, json_t *body, int64_t deadline_ms,
+                    const char *headers, const char *body, int64_t deadline_ms,
                     struct inventory_answer *answer) {
-    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     struct http_call call = {.method = method,
                              .target = target,
                              .headers = headers,
-                             .body = text,
-                             .body_length = text != NULL ? strlen(text) : 0,
+                             .body = body,
+                             .body_length = body != NULL ? strlen(body) : 0,
                              .deadline_ms = deadline_ms,
                              .want_header = "Server-Timing"};
+    uint64_t tried = 0;
+    struct instance *instance;
 
     *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT,
                                         .message = "the service is closing"};
-    if (body != NULL && text == NULL)
-        snprintf(answer->message, sizeof answer->message, "out of memory");
-    else
-        call_until_sent(inventory, &call, answer);
-    free(text);
-    json_decref(body);
+    while (!inventory->is_closing &&
+           (instance = choose(inventory, tried, clock_now_ms())) != NULL) {
+        tried |= UINT64_C(1) << (instance - inventory->instances);
+        (void)http_client_await(instance->client, &call);
+        note_outcome(instance, &call);
+        take_answer(&call, answer);
+        http_call_done(&call);
+        if (call.outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= deadline_ms)
+            return;
+    }
 }
 
 const char *inventory_text(const struct inventory_answer *answer, const char *field) {

@@ -39,10 +39,10 @@ struct inventory_answer {
     char timing[HTTP_CALL_HEADER_BYTES];   /* its Server-Timing header, or "" */
 };
 
-/* In a fiber: call `method target` with `body` (NULL for none; our reference is taken) and the
- * extra header lines (or NULL). */
+/* In a fiber: call `method target` with the JSON `body` and extra header lines (each may be NULL).
+ */
 void inventory_call(struct inventory *inventory, const char *method, const char *target,
-                    const char *headers, json_t *body, int64_t deadline_ms,
+                    const char *headers, const char *body, int64_t deadline_ms,
                     struct inventory_answer *answer);
 
 /* A field of the answer's body: "" when it is missing or no string. */

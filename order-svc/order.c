@@ -124,18 +124,13 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
                     bool *is_new) {
     const struct order *order = &placement->order;
     struct inventory_answer answer;
-    char target[96], headers[80] = "";
-    json_t *body = json_pack("{s:s}", "order_id", order->order_id);
+    char target[96], headers[80] = "", body[80];
 
-    if (body == NULL) {
-        end(placement, ORDER_BUSY, "out of memory; nothing was sold");
-        return;
-    }
     snprintf(target, sizeof target, "/products/%s/reservations", order->product_id);
+    snprintf(body, sizeof body, "{\"order_id\":\"%s\"}", order->order_id);
     if (placement->is_key_given)
         snprintf(headers, sizeof headers, "Idempotency-Key: %s\r\n", order->order_id);
-    inventory_call(svc->inventory, "POST", target, headers[0] != '\0' ? headers : NULL, body,
-                   deadline_ms, &answer);
+    inventory_call(svc->inventory, "POST", target, headers, body, deadline_ms, &answer);
     judge_reservation(placement, &answer);
     snprintf(placement->timing, sizeof placement->timing, "%s", answer.timing);
     *is_new = answer.status == 201;

@@ -95,7 +95,6 @@ static void on_server_closed(void *data) {
 static void on_drained(void *data) {
     (void)data;
     assert(frame.is_draining);
-    service_metrics_unwatch();
     frame.server = NULL;
     close_signals();
     if (frame.service->on_drained != NULL)

@@ -3,7 +3,6 @@
 
 #include "metrics.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -32,21 +31,11 @@
     X(queries, "statements_total", COUNTER, "Statements answered")                                 \
     X(reconnects, "reconnects_total", COUNTER, "Database connections made again")
 
-static const struct http_server *watched;
-
-static struct http_server_stats stats(void) {
-    struct http_server_stats now = {0};
-
-    if (watched != NULL)
-        http_server_stats(watched, &now);
-    return now;
-}
-
 #define X(id, value, name, labels, kind, help)                                                     \
-    static double read_##id(void *data) {                                                          \
-        const struct http_server_stats now = stats();                                              \
+    static double read_##id(void *server) {                                                        \
+        struct http_server_stats now;                                                              \
                                                                                                    \
-        (void)data;                                                                                \
+        http_server_stats(server, &now);                                                           \
         return (double)(value);                                                                    \
     }
 SERVER_METRICS(X)
@@ -120,15 +109,11 @@ static struct {
 #undef X
 };
 
-void service_metrics_watch(const struct http_server *server) {
-    assert(watched == NULL);
-    watched = server;
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+void service_metrics_watch(struct http_server *server) {
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        metrics[i].data = server;
         metric_register(&metrics[i]);
-}
-
-void service_metrics_unwatch(void) {
-    watched = NULL;
+    }
 }
 
 void service_metrics_watch_pool(struct pg_pool *pool, const char *prefix) {

@@ -5,11 +5,9 @@
 #include "http_server.h"
 #include "pg.h"
 
-/* Register the metrics, and read them from `server` until service_metrics_unwatch(). */
-void service_metrics_watch(const struct http_server *server);
-void service_metrics_unwatch(void);
-
-/* The pool's own counts, as <prefix>_db_...; `pool` must live as long as metrics may be printed. */
+/* `server` and `pool` must live as long as metrics may be printed: as long as there is a server. */
+void service_metrics_watch(struct http_server *server);
+/* The pool's own counts, as <prefix>_db_... */
 void service_metrics_watch_pool(struct pg_pool *pool, const char *prefix);
 
 #endif
