@@ -127,31 +127,20 @@ static enum outcome load(struct product *product) {
     return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome; /* it may be done again */
 }
 
-static void wake_waiters(struct product *product) {
-    struct product_waiter *waiter;
-
-    while ((waiter = LIST_FIRST(&product->waiters)) != NULL) {
-        LIST_REMOVE(waiter, others);
-        fiber_event_set(&waiter->loaded);
-    }
-}
-
 /* What failed to load is forgotten before the others hear of it, so that whoever asks next tries
  * again. */
 static void load_for_all(struct product *product) {
+    struct product_waiter *waiter;
+
     product->outcome = load(product);
     if (product->outcome == OUTCOME_OK || product->outcome == OUTCOME_BAD_STRATEGY)
         product->state = PRODUCT_REMEMBERED;
     else
         forget(product);
-    wake_waiters(product);
-}
-
-static void wait_for_load(struct product *product) {
-    struct product_waiter waiter = {.loaded = FIBER_EVENT_INIT};
-
-    LIST_INSERT_HEAD(&product->waiters, &waiter, others);
-    fiber_event_wait(&waiter.loaded);
+    while ((waiter = LIST_FIRST(&product->waiters)) != NULL) {
+        LIST_REMOVE(waiter, others);
+        fiber_event_set(&waiter->loaded);
+    }
 }
 
 void product_put(struct product *product) {
@@ -166,12 +155,15 @@ void product_put(struct product *product) {
 
 static void use_again(struct product *product) {
     struct product_table *table = product->table;
+    struct product_waiter waiter = {.loaded = FIBER_EVENT_INIT};
 
     product->users++;
     TAILQ_REMOVE(&table->by_use, product, by_use);
     TAILQ_INSERT_TAIL(&table->by_use, product, by_use);
-    if (product->state == PRODUCT_LOADING)
-        wait_for_load(product);
+    if (product->state == PRODUCT_LOADING) {
+        LIST_INSERT_HEAD(&product->waiters, &waiter, others);
+        fiber_event_wait(&waiter.loaded);
+    }
 }
 
 enum outcome product_get(struct product_table *table, const char *id, struct product **product,

@@ -20,8 +20,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define STATEMENTS_MS 3000 /* of a sale, for all its statements together */
 #define LAST_LOOK_MS  500  /* beyond that */
@@ -31,12 +29,6 @@
  * lease ends, even when this instance or Redis dies right after the sending. A short lease cannot
  * have that: a third of it then, since renewal begins when two thirds are left. */
 #define NEED_MS (SERVER_MS + 300)
-
-struct store_lock {
-    enum lock_kind kind;
-    lk_lease *lease;
-    int64_t acquired_ns;
-};
 
 #define WAIT_TIMES                                                                                 \
     "inventory_lock_wait_seconds", "Time until a lock was won or given up", METRIC_TIMES
@@ -251,34 +243,31 @@ static void unlock(struct sale *sale, struct store_lock *lock, enum outcome outc
     bool is_abandoned = outcome == OUTCOME_UNKNOWN || is_failing;
     int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
 
+    assert(lock == &live->lock && lock->lease != NULL);
     metric_time(&times[lock->kind].hold, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
     if (is_abandoned)
         lk_abandon(lock->lease);
     else
         lk_release(lock->lease, NULL, NULL); /* the customer need not wait for the confirmation */
-    free(lock);
+    lock->lease = NULL;
 }
 
 static enum outcome lock(struct sale *sale, enum lock_kind kind, int shard,
                          struct store_lock **out) {
     struct live_sale *live = live_of(sale);
-    struct store_lock *held = malloc(sizeof *held);
     enum lk_status status;
 
-    if (held == NULL)
-        return not_acquired(sale, LK_NOMEM);
-    status = acquire(live, kind, shard, &held->lease);
-    if (status != LK_OK) {
-        free(held);
+    assert(live->lock.lease == NULL);
+    status = acquire(live, kind, shard, &live->lock.lease);
+    if (status != LK_OK)
         return not_acquired(sale, status);
-    }
-    held->kind = kind;
-    held->acquired_ns = clock_now_ns();
-    *out = held;
+    live->lock.kind = kind;
+    live->lock.acquired_ns = clock_now_ns();
+    *out = &live->lock;
     if (pass(live, FAIL_AFTER_LOCK) == OUTCOME_OK)
         return OUTCOME_OK;
-    unlock(sale, held, OUTCOME_FAILED);
+    unlock(sale, *out, OUTCOME_FAILED);
     return OUTCOME_FAILED;
 }
 

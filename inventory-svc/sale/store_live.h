@@ -23,6 +23,12 @@ struct store {
     int port;             /* that it listens on: the article's replies name it */
 };
 
+struct store_lock {
+    enum lock_kind kind;
+    lk_lease *lease; /* NULL while it is not held */
+    int64_t acquired_ns;
+};
+
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.
  */
 struct live_sale {
@@ -34,6 +40,7 @@ struct live_sale {
     int64_t deadline_ms;      /* for all that it does, but for a last look at the ledger */
     bool has_passed;          /* the product's failpoint */
     bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
+    struct store_lock lock;   /* one at a time */
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */
