@@ -168,6 +168,7 @@ static struct instance *choose(struct inventory *inventory, uint64_t tried, int6
     }
     if (best == NULL)
         return NULL;
+    assert(best->inventory == inventory);
     inventory->next = (unsigned)(best - inventory->instances) + 1;
     if (best->skip_until_ms != 0) /* this call is the try; others go elsewhere meanwhile */
         best->skip_until_ms = now_ms + CONNECT_LIMIT_MS;

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -259,6 +260,7 @@ static bool needs_look_up(const struct order_svc *svc, const struct placement *p
 void order_place(struct order_svc *svc, struct placement *placement) {
     bool is_new = false;
 
+    assert(placement->order.order_id[0] != '\0' && placement->order.product_id[0] != '\0');
     if (!needs_look_up(svc, placement) || !is_look_up_enough(svc, placement)) {
         int64_t began_ms = clock_now_ms();
 

@@ -3,6 +3,7 @@
 
 #include "log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static const struct {
@@ -15,7 +16,6 @@ static const struct {
     [OUTCOME_SOLD_OUT] = {409, "sold_out"},
     [OUTCOME_BAD_STRATEGY] = {422, "bad_strategy"},
     [OUTCOME_KEY_REUSED] = {422, "key_reused"},
-    [OUTCOME_OK] = {500, "failed"}, /* the end of a step, and never of all */
     [OUTCOME_FAILED] = {500, "failed"},
     [OUTCOME_BUSY] = {503, "busy"},
     [OUTCOME_CONFLICT] = {503, "busy"},
@@ -30,6 +30,7 @@ static void log_sale(const char *request, const struct selling *selling) {
     int status = answers[selling->outcome].status;
     char why[400];
 
+    assert(selling->outcome != OUTCOME_OK);
     if (answers[selling->outcome].code == NULL)
         log_debug("sold", "request=%s order=%s product=%s unit=%" PRId64, request,
                   selling->order_id, selling->product_id, selling->sold.unit);

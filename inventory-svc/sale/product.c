@@ -5,7 +5,6 @@
 #include "log.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,14 +106,8 @@ static void disarm(struct product *product) {
 
 static enum outcome load(struct product *product) {
     struct pg_pool *pool = product->table->pool;
-    bool is_found;
-    enum outcome outcome =
-        product_sql_find(pool, product->id, &is_found, &product->row, product->message);
+    enum outcome outcome = product_sql_find(pool, product->id, &product->row, product->message);
 
-    if (outcome == OUTCOME_OK && !is_found) {
-        outcome = OUTCOME_UNKNOWN_PRODUCT;
-        (void)snprintf(product->message, MESSAGE_BYTES, "%s", outcome_text(outcome));
-    }
     if (outcome != OUTCOME_OK)
         return outcome;
     if (spec_parse(product->row.strategy, &product->spec, product->message) != 0) {

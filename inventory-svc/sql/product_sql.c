@@ -3,16 +3,18 @@
 
 #include <stdio.h>
 
-enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, bool *is_found,
-                              struct product_row *row, char message[MESSAGE_BYTES]) {
+enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
+                              char message[MESSAGE_BYTES]) {
     static struct statement statement =
         STATEMENT("find_product", 1,
                   "SELECT name, price, initial_stock, strategy FROM product WHERE product_id = $1");
     struct pg_query query = {.params = {product_id}};
     enum outcome outcome = statement_read(pool, &statement, &query, message);
 
-    *is_found = outcome == OUTCOME_OK && query.affected > 0;
-    if (*is_found) {
+    if (outcome == OUTCOME_OK && query.affected == 0) {
+        outcome = OUTCOME_UNKNOWN_PRODUCT;
+        (void)snprintf(message, MESSAGE_BYTES, "%s", outcome_text(outcome));
+    } else if (outcome == OUTCOME_OK) {
         (void)snprintf(row->name, sizeof row->name, "%s", pg_text(&query, 0, 0));
         (void)snprintf(row->price, sizeof row->price, "%s", pg_text(&query, 0, 1));
         row->initial_stock = pg_int(&query, 0, 2);
