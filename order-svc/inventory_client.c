@@ -28,7 +28,7 @@ struct instance {
 };
 
 struct inventory {
-    unsigned count, next, open;
+    unsigned count, next; /* instances, and the one whose turn it is */
     bool is_closing;
     struct instance instances[INSTANCES_MAX];
     http_client_cb on_closed;
@@ -67,7 +67,6 @@ static int open_instance(struct inventory *inventory, uv_loop_t *loop, const cha
                                    .type = METRIC_GAUGE,   .labels = instance->label,
                                    .read = instance_is_up, .data = instance};
     inventory->count++;
-    inventory->open++;
     return 0;
 }
 
@@ -93,8 +92,8 @@ static void on_instance_closed(void *data) {
     struct inventory *inventory = data;
     http_client_cb on_closed = inventory->on_closed;
 
-    assert(inventory->is_closing && inventory->open > 0);
-    if (--inventory->open > 0)
+    assert(inventory->is_closing && inventory->count > 0);
+    if (--inventory->count > 0)
         return;
     data = inventory->data;
     free(inventory);

@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_MAX     1000
-#define LIMIT_TEXT    "500"
-#define OLDER_TEXT    "10000"
-#define TIME_MAX_MS   INT64_C(100000000000000) /* the year 5138 */
-#define TIME_MAX_TEXT "100000000000000"
+#define LIMIT       500
+#define LIMIT_MAX   1000
+#define OLDER_MS    10000
+#define TIME_MAX_MS INT64_C(100000000000000) /* the year 5138 */
+#define NO_DEFAULT  -1
 
 /* A number in the query, or its default; -1 after a 400. */
-static int read_number(struct http_exchange *exchange, const char *name, const char *default_text,
+static int read_number(struct http_exchange *exchange, const char *name, int64_t default_value,
                        int64_t least, int64_t most, int64_t *value) {
     const char *text = http_query_param(exchange, name);
 
-    if (text == NULL)
-        text = default_text;
-    if (text != NULL && settings_parse_int(text, value) == 0 && *value >= least && *value <= most)
+    *value = default_value;
+    if (text == NULL ? default_value != NO_DEFAULT
+                     : settings_parse_int(text, value) == 0 && *value >= least && *value <= most)
         return 0;
     http_reply_error(exchange, 400, "bad_request", "%s must be %" PRId64 "..%" PRId64, name, least,
                      most);
@@ -42,7 +42,7 @@ void on_cancel(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
         return;
     }
-    if (read_number(exchange, "younger_than_ms", TIME_MAX_TEXT, 0, TIME_MAX_MS, &younger_than_ms))
+    if (read_number(exchange, "younger_than_ms", TIME_MAX_MS, 0, TIME_MAX_MS, &younger_than_ms))
         return;
     outcome = reservation_sql_cancel(store->pool, order_id, younger_than_ms, &was_there, product_id,
                                      message);
@@ -64,7 +64,7 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
     char *end;
 
     if (after == NULL || after[0] == '\0') {
-        if (read_number(exchange, "since_ms", NULL, 0, TIME_MAX_MS, &since_ms) != 0)
+        if (read_number(exchange, "since_ms", NO_DEFAULT, 0, TIME_MAX_MS, &since_ms) != 0)
             return -1;
         place->reserved_us = since_ms * 1000;
         strcpy(place->order_id, "00000000-0000-0000-0000-000000000000");
@@ -104,8 +104,8 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
     size_t count;
 
     if (read_place(exchange, &place) != 0 ||
-        read_number(exchange, "older_than_ms", OLDER_TEXT, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
-        read_number(exchange, "limit", LIMIT_TEXT, 1, LIMIT_MAX, &limit) != 0)
+        read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
+        read_number(exchange, "limit", LIMIT, 1, LIMIT_MAX, &limit) != 0)
         return;
     list = calloc((size_t)limit, sizeof *list);
     if (list != NULL)

@@ -18,24 +18,20 @@
     "actions: pause=<duration>, delay=<duration>, crash, error, drop-reply; then @N for the Nth "  \
     "sale"
 
-#define COUNT_POINT(name, text)                +1
-#define COUNT_ACTION(name, text, has_duration) +1
-enum { POINTS = FAIL_POINTS(COUNT_POINT), ACTIONS = FAIL_ACTIONS(COUNT_ACTION) };
-
-const char *const fail_points[POINTS] = {
+const char *const fail_points[] = {
 #define X(name, text) text,
     FAIL_POINTS(X)
 #undef X
 };
 
-const struct fail_action_row fail_actions[ACTIONS] = {
+const struct fail_action_row fail_actions[] = {
 #define X(name, text, has_duration) {text, has_duration},
     FAIL_ACTIONS(X)
 #undef X
 };
 
 static int parse_point(const char *text, enum fail_point *point) {
-    for (size_t i = 0; i < POINTS; i++)
+    for (size_t i = 0; i < sizeof fail_points / sizeof *fail_points; i++)
         if (strcmp(text, fail_points[i]) == 0) {
             *point = (enum fail_point)i;
             return 0;
@@ -48,7 +44,7 @@ static int parse_action(char *text, struct failpoint *failpoint) {
     const char *name = strsep(&text, "="), *value = text;
     int64_t ns;
 
-    for (size_t i = 1; i < ACTIONS && name != NULL; i++) {
+    for (size_t i = 1; i < sizeof fail_actions / sizeof *fail_actions && name != NULL; i++) {
         if (strcmp(name, fail_actions[i].text) != 0)
             continue;
         failpoint->action = (enum fail_action)i;
