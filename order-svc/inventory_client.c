@@ -174,12 +174,6 @@ static struct instance *choose(struct inventory *inventory, uint64_t tried, int6
     return best;
 }
 
-static void note_answer(struct instance *instance) {
-    if (instance->skip_until_ms != 0)
-        log_info("inventory instance is back", "url=%s", instance->url);
-    instance->skip_until_ms = instance->pause_ms = 0;
-}
-
 static void note_not_sent(struct instance *instance, const char *error) {
     struct http_client_stats stats;
     char quoted[128];
@@ -198,10 +192,13 @@ static void note_not_sent(struct instance *instance, const char *error) {
 
 /* After UNKNOWN nothing is known of the instance: it may just have died, or be slow. */
 static void note_outcome(struct instance *instance, const struct http_call *call) {
-    if (call->outcome == HTTP_CALL_ANSWERED)
-        note_answer(instance);
-    else if (call->outcome == HTTP_CALL_NOT_SENT)
+    if (call->outcome == HTTP_CALL_NOT_SENT)
         note_not_sent(instance, call->error);
+    if (call->outcome != HTTP_CALL_ANSWERED)
+        return;
+    if (instance->skip_until_ms != 0)
+        log_info("inventory instance is back", "url=%s", instance->url);
+    instance->skip_until_ms = instance->pause_ms = 0;
 }
 
 static void take_answer(const struct http_call *call, struct inventory_answer *answer) {

@@ -26,11 +26,8 @@ static struct {
     const char *text;
     struct metric count;
 } outcomes[] = {
-#define X(name, status, text)                                                                      \
-    {status,                                                                                       \
-     text,                                                                                         \
-     {"order_outcomes_total", "Orders by outcome", METRIC_COUNTER,                                 \
-      .labels = "outcome=\"" text "\""}},
+#define ORDERS                "order_outcomes_total", "Orders by outcome", METRIC_COUNTER
+#define X(name, status, text) {status, text, {ORDERS, .labels = "outcome=\"" text "\""}},
     ORDER_OUTCOMES(X)
 #undef X
 };
