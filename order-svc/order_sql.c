@@ -60,15 +60,6 @@ enum pg_status order_insert(struct pg_pool *pool, const struct order *order, int
     return status;
 }
 
-static void read_order(const struct pg_query *query, struct order *order) {
-    (void)snprintf(order->order_id, sizeof order->order_id, "%s", pg_text(query, 0, 0));
-    (void)snprintf(order->product_id, sizeof order->product_id, "%s", pg_text(query, 0, 1));
-    order->unit = pg_int(query, 0, 2);
-    order->remaining = pg_int(query, 0, 3);
-    (void)snprintf(order->price, sizeof order->price, "%s", pg_text(query, 0, 4));
-    (void)snprintf(order->instance, sizeof order->instance, "%s", pg_text(query, 0, 5));
-}
-
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
@@ -76,8 +67,14 @@ enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t de
     enum pg_status status = run(pool, &query, message);
 
     *is_found = status == PG_OK && query.affected > 0;
-    if (*is_found)
-        read_order(&query, order);
+    if (*is_found) {
+        (void)snprintf(order->order_id, sizeof order->order_id, "%s", pg_text(&query, 0, 0));
+        (void)snprintf(order->product_id, sizeof order->product_id, "%s", pg_text(&query, 0, 1));
+        order->unit = pg_int(&query, 0, 2);
+        order->remaining = pg_int(&query, 0, 3);
+        (void)snprintf(order->price, sizeof order->price, "%s", pg_text(&query, 0, 4));
+        (void)snprintf(order->instance, sizeof order->instance, "%s", pg_text(&query, 0, 5));
+    }
     pg_query_clear(&query);
     return status;
 }
