@@ -70,14 +70,15 @@ static json_t *json_of(const struct strategy *strategy) {
 
 void on_list_strategies(struct http_exchange *exchange, void *data) {
     json_t *array = json_array();
-    int failed = array == NULL;
+    int failed = 0;
 
     (void)data;
-    for (const struct strategy *const *at = strategies; *at != NULL && !failed; at++)
-        failed = json_array_append_new(array, json_of(*at));
-    if (failed) {
+    for (const struct strategy *const *at = strategies; *at != NULL; at++)
+        failed |= json_array_append_new(array, json_of(*at));
+    if (failed == 0) {
+        http_reply_json(exchange, 200, json_pack("{s:o}", "strategies", array));
+    } else {
         json_decref(array);
-        array = NULL;
+        http_reply_json(exchange, 200, NULL);
     }
-    http_reply_json(exchange, 200, array != NULL ? json_pack("{s:o}", "strategies", array) : NULL);
 }

@@ -117,7 +117,8 @@ static enum outcome load(struct product *product) {
     disarm(product);
     outcome =
         product_sql_lay_out(pool, product->id, product->spec.options.shards, product->message);
-    return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome; /* it may be done again */
+    /* Whatever became of it, it may be done again. */
+    return outcome == OUTCOME_OK || outcome == OUTCOME_FAILED ? outcome : OUTCOME_BUSY;
 }
 
 /* What failed to load is forgotten before the others hear of it, so that whoever asks next tries
