@@ -13,11 +13,21 @@
 #define ARTICLE_PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
 #define QUERY_MS        3000
 
+/* NULL without memory. */
 static json_t *order_json(const struct order *order) {
-    return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s}", "order_id", order->order_id, "product_id",
-                     order->product_id, "unit", (json_int_t)order->unit, "remaining",
-                     (json_int_t)order->remaining, "price", order->price, "instance",
-                     order->instance);
+    json_t *json = json_object();
+    int failed = 0;
+
+    failed |= json_object_set_new(json, "order_id", json_string(order->order_id));
+    failed |= json_object_set_new(json, "product_id", json_string(order->product_id));
+    failed |= json_object_set_new(json, "unit", json_integer(order->unit));
+    failed |= json_object_set_new(json, "remaining", json_integer(order->remaining));
+    failed |= json_object_set_new(json, "price", json_string(order->price));
+    failed |= json_object_set_new(json, "instance", json_string(order->instance));
+    if (failed == 0)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 /* The order id: the customer's key, or one of ours. False when a 400 has been sent. */
@@ -125,13 +135,13 @@ static void reply_without_database(struct http_exchange *exchange, const char *o
 static void on_get_order(struct http_exchange *exchange, void *data) {
     struct order_svc *svc = data;
     struct order order;
-    char order_id[37], why[160];
-    bool is_found = false;
+    char order_id[UUID_TEXT], why[PG_MESSAGE_BYTES];
+    bool is_found;
 
     if (uuid_parse(http_path_param(exchange, "id"), order_id) != 0)
         http_reply_error(exchange, 400, "bad_request", "an order id is a UUID");
-    else if (order_find(svc->pool, order_id, clock_now_ms() + QUERY_MS, &order, &is_found, why,
-                        sizeof why) != PG_OK)
+    else if (order_find(svc->pool, order_id, clock_now_ms() + QUERY_MS, &order, &is_found, why) !=
+             PG_OK)
         reply_without_database(exchange, order_id, why);
     else if (!is_found)
         http_reply_error(exchange, 404, "unknown_order", "no order has the id %s", order_id);
@@ -153,7 +163,7 @@ static void relay(struct http_exchange *exchange, struct order_svc *svc, const c
 }
 
 static void on_get_product(struct http_exchange *exchange, void *data) {
-    char product_id[37], target[64];
+    char product_id[UUID_TEXT], target[64];
 
     if (uuid_parse(http_path_param(exchange, "id"), product_id) != 0) {
         http_reply_error(exchange, 400, "bad_request", "a product id is a UUID");

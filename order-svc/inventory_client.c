@@ -5,6 +5,7 @@
 #include "log.h"
 #include "metrics.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ struct instance {
 };
 
 struct inventory {
-    unsigned count, next, open;
+    unsigned count, next; /* instances, and the one whose turn it is */
     bool is_closing;
     struct instance instances[INSTANCES_MAX];
     http_client_cb on_closed;
@@ -40,18 +41,19 @@ static double instance_is_up(void *data) {
     return instance->skip_until_ms == 0;
 }
 
-static int open_instance(struct inventory *inventory, uv_loop_t *loop, const char *url, char *why,
-                         size_t why_size) {
+static int open_instance(struct inventory *inventory, uv_loop_t *loop, const char *url,
+                         char message[INVENTORY_MESSAGE_BYTES]) {
     struct instance *instance = &inventory->instances[inventory->count];
     struct http_client_options options = {.connections = CONNECTIONS,
                                           .queue = CONNECTIONS,
                                           .connect_timeout_ms = CONNECT_LIMIT_MS,
                                           .reply_limit = REPLY_LIMIT};
     char host[256];
-    int code = http_origin_parse(url, host, sizeof host, &options.port);
+    int code;
 
-    if (code != 0) {
-        snprintf(why, why_size, "\"%s\" is no URL of the form http://host:port", url);
+    if (http_origin_parse(url, host, sizeof host, &options.port) != 0) {
+        (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
+                       "\"%s\" is no URL of the form http://host:port", url);
         return UV_EINVAL;
     }
     options.host = host;
@@ -59,44 +61,39 @@ static int open_instance(struct inventory *inventory, uv_loop_t *loop, const cha
     if (code != 0)
         return code;
     instance->inventory = inventory;
-    snprintf(instance->url, sizeof instance->url, "%s", url);
-    snprintf(instance->label, sizeof instance->label, "url=\"%.255s\"", url);
+    (void)snprintf(instance->url, sizeof instance->url, "%s", url);
+    (void)snprintf(instance->label, sizeof instance->label, "url=\"%.255s\"", url);
     instance->up = (struct metric){"order_inventory_up",   "1 while the instance is in use",
                                    .type = METRIC_GAUGE,   .labels = instance->label,
                                    .read = instance_is_up, .data = instance};
     inventory->count++;
-    inventory->open++;
     return 0;
 }
 
-static int open_all(struct inventory *inventory, uv_loop_t *loop, const char *urls, char *why,
-                    size_t why_size) {
-    while (*urls != '\0') {
-        size_t length = strcspn(urls, ",");
-        char url[256];
+/* `urls` is cut into pieces. */
+static int open_all(struct inventory *inventory, uv_loop_t *loop, char *urls,
+                    char message[INVENTORY_MESSAGE_BYTES]) {
+    int code = 0;
 
-        if (length == 0 || length >= sizeof url || inventory->count == INSTANCES_MAX) {
-            snprintf(why, why_size, "needs 1 to %d URLs, separated by commas", INSTANCES_MAX);
+    do {
+        const char *url = strsep(&urls, ",");
+
+        if (url[0] == '\0' || inventory->count == INSTANCES_MAX) {
+            (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
+                           "needs 1 to %d URLs, separated by commas", INSTANCES_MAX);
             return UV_EINVAL;
         }
-        memcpy(url, urls, length);
-        url[length] = '\0';
-        int code = open_instance(inventory, loop, url, why, why_size);
-        if (code != 0)
-            return code;
-        urls += length + (urls[length] == ',');
-    }
-    if (inventory->count > 0)
-        return 0;
-    snprintf(why, why_size, "needs at least one URL");
-    return UV_EINVAL;
+        code = open_instance(inventory, loop, url, message);
+    } while (code == 0 && urls != NULL && urls[0] != '\0');
+    return code;
 }
 
 static void on_instance_closed(void *data) {
     struct inventory *inventory = data;
     http_client_cb on_closed = inventory->on_closed;
 
-    if (--inventory->open > 0)
+    assert(inventory->is_closing && inventory->count > 0);
+    if (--inventory->count > 0)
         return;
     data = inventory->data;
     free(inventory);
@@ -105,6 +102,7 @@ static void on_instance_closed(void *data) {
 }
 
 void inventory_close(struct inventory *inventory, http_client_cb cb, void *data) {
+    assert(inventory->count > 0);
     if (inventory->is_closing)
         return;
     inventory->is_closing = true;
@@ -114,19 +112,21 @@ void inventory_close(struct inventory *inventory, http_client_cb cb, void *data)
         http_client_close(inventory->instances[i].client, on_instance_closed, inventory);
 }
 
-int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, char *why,
-                   size_t why_size) {
+int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls,
+                   char message[INVENTORY_MESSAGE_BYTES]) {
     struct inventory *inventory = calloc(1, sizeof *inventory);
+    char *copy = strdup(urls);
     int code = UV_ENOMEM;
 
-    if (inventory != NULL)
-        code = open_all(inventory, loop, urls, why, why_size);
+    if (inventory != NULL && copy != NULL)
+        code = open_all(inventory, loop, copy, message);
+    free(copy);
     if (code == 0) {
         *out = inventory;
         return 0;
     }
     if (code != UV_EINVAL)
-        snprintf(why, why_size, "%s", uv_strerror(code));
+        (void)snprintf(message, INVENTORY_MESSAGE_BYTES, "%s", uv_strerror(code));
     if (inventory != NULL && inventory->count > 0)
         inventory_close(inventory, NULL, NULL);
     else
@@ -167,16 +167,11 @@ static struct instance *choose(struct inventory *inventory, uint64_t tried, int6
     }
     if (best == NULL)
         return NULL;
+    assert(best->inventory == inventory);
     inventory->next = (unsigned)(best - inventory->instances) + 1;
     if (best->skip_until_ms != 0) /* this call is the try; others go elsewhere meanwhile */
         best->skip_until_ms = now_ms + CONNECT_LIMIT_MS;
     return best;
-}
-
-static void note_answer(struct instance *instance) {
-    if (instance->skip_until_ms != 0)
-        log_info("inventory instance is back", "url=%s", instance->url);
-    instance->skip_until_ms = instance->pause_ms = 0;
 }
 
 static void note_not_sent(struct instance *instance, const char *error) {
@@ -195,17 +190,15 @@ static void note_not_sent(struct instance *instance, const char *error) {
     instance->skip_until_ms = clock_now_ms() + instance->pause_ms;
 }
 
+/* After UNKNOWN nothing is known of the instance: it may just have died, or be slow. */
 static void note_outcome(struct instance *instance, const struct http_call *call) {
-    switch (call->outcome) {
-    case HTTP_CALL_ANSWERED:
-        note_answer(instance);
-        return;
-    case HTTP_CALL_NOT_SENT:
+    if (call->outcome == HTTP_CALL_NOT_SENT)
         note_not_sent(instance, call->error);
+    if (call->outcome != HTTP_CALL_ANSWERED)
         return;
-    case HTTP_CALL_UNKNOWN: /* it may just have died, or be slow */
-        return;
-    }
+    if (instance->skip_until_ms != 0)
+        log_info("inventory instance is back", "url=%s", instance->url);
+    instance->skip_until_ms = instance->pause_ms = 0;
 }
 
 static void take_answer(const struct http_call *call, struct inventory_answer *answer) {
@@ -217,43 +210,31 @@ static void take_answer(const struct http_call *call, struct inventory_answer *a
         answer->body = json_loadb(call->reply, call->reply_length, 0, NULL);
 }
 
-static void call_until_sent(struct inventory *inventory, struct http_call *call,
-                            struct inventory_answer *answer) {
-    uint64_t tried = 0;
-    struct instance *instance;
-
-    while (!inventory->is_closing &&
-           (instance = choose(inventory, tried, clock_now_ms())) != NULL) {
-        tried |= UINT64_C(1) << (instance - inventory->instances);
-        (void)http_call_await(instance->client, call);
-        note_outcome(instance, call);
-        take_answer(call, answer);
-        http_call_done(call);
-        if (call->outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= call->deadline_ms)
-            return;
-    }
-}
-
 void inventory_call(struct inventory *inventory, const char *method, const char *target,
-                    const char *headers, json_t *body, int64_t deadline_ms,
+                    const char *headers, const char *body, int64_t deadline_ms,
                     struct inventory_answer *answer) {
-    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     struct http_call call = {.method = method,
                              .target = target,
                              .headers = headers,
-                             .body = text,
-                             .body_length = text != NULL ? strlen(text) : 0,
+                             .body = body,
+                             .body_length = body != NULL ? strlen(body) : 0,
                              .deadline_ms = deadline_ms,
                              .want_header = "Server-Timing"};
+    uint64_t tried = 0;
+    struct instance *instance;
 
     *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT,
                                         .message = "the service is closing"};
-    if (body != NULL && text == NULL)
-        snprintf(answer->message, sizeof answer->message, "out of memory");
-    else
-        call_until_sent(inventory, &call, answer);
-    free(text);
-    json_decref(body);
+    while (!inventory->is_closing &&
+           (instance = choose(inventory, tried, clock_now_ms())) != NULL) {
+        tried |= UINT64_C(1) << (instance - inventory->instances);
+        (void)http_call_await(instance->client, &call);
+        note_outcome(instance, &call);
+        take_answer(&call, answer);
+        http_call_done(&call);
+        if (call.outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= deadline_ms)
+            return;
+    }
 }
 
 const char *inventory_text(const struct inventory_answer *answer, const char *field) {

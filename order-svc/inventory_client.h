@@ -13,10 +13,13 @@
 
 struct inventory;
 
-/* `urls`: "http://host:port,..." . 0; or UV_EINVAL with `why`, or another negative libuv code. */
+#define INVENTORY_MESSAGE_BYTES 160
+
+/* `urls`: "http://host:port,..." . 0; or a negative libuv code, UV_EINVAL for the URLs, and then
+ * `message` says why. */
 __attribute__((warn_unused_result)) int inventory_open(struct inventory **inventory,
-                                                       uv_loop_t *loop, const char *urls, char *why,
-                                                       size_t why_size);
+                                                       uv_loop_t *loop, const char *urls,
+                                                       char message[INVENTORY_MESSAGE_BYTES]);
 /* `cb` runs once, later, with everything freed. Calls under way end first, and go to no other
  * instance. */
 void inventory_close(struct inventory *inventory, http_client_cb cb, void *data);
@@ -30,16 +33,16 @@ bool inventory_is_up(const struct inventory *inventory);
 
 struct inventory_answer {
     enum http_call_outcome outcome;
-    int status;        /* when ANSWERED */
-    json_t *body;      /* a JSON object, or NULL when there was none; the caller drops it */
-    char message[160]; /* when not ANSWERED: why */
-    char timing[HTTP_CALL_HEADER_BYTES]; /* its Server-Timing header, or "" */
+    int status;   /* when ANSWERED */
+    json_t *body; /* a JSON object, or NULL when there was none; the caller drops it */
+    char message[INVENTORY_MESSAGE_BYTES]; /* when not ANSWERED: why */
+    char timing[HTTP_CALL_HEADER_BYTES];   /* its Server-Timing header, or "" */
 };
 
-/* In a fiber: call `method target` with `body` (NULL for none; our reference is taken) and the
- * extra header lines (or NULL). */
+/* In a fiber: call `method target` with the JSON `body` and extra header lines (each may be NULL).
+ */
 void inventory_call(struct inventory *inventory, const char *method, const char *target,
-                    const char *headers, json_t *body, int64_t deadline_ms,
+                    const char *headers, const char *body, int64_t deadline_ms,
                     struct inventory_answer *answer);
 
 /* A field of the answer's body: "" when it is missing or no string. */

@@ -14,32 +14,27 @@
 #include "log.h"
 #include "metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define RECORD_MS 3000 /* for each query on the orders database */
 
-static struct metric counts[] = {
-#define X(name, status, text)                                                                      \
-    {"order_outcomes_total", "Orders by outcome", .type = METRIC_COUNTER,                          \
-     .labels = "outcome=\"" text "\""},
-    ORDER_OUTCOMES(X)
-#undef X
-};
-
-static const struct {
+static struct {
     int status;
     const char *text;
+    struct metric count;
 } outcomes[] = {
-#define X(name, status, text) {status, text},
+#define ORDERS                "order_outcomes_total", "Orders by outcome", METRIC_COUNTER
+#define X(name, status, text) {status, text, {ORDERS, .labels = "outcome=\"" text "\""}},
     ORDER_OUTCOMES(X)
 #undef X
 };
 
 void order_register_metrics(void) {
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        metric_register(&counts[i]);
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        metric_register(&outcomes[i].count);
 }
 
 __attribute__((format(printf, 3, 4))) static void end(struct placement *placement,
@@ -127,18 +122,13 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
                     bool *is_new) {
     const struct order *order = &placement->order;
     struct inventory_answer answer;
-    char target[96], headers[80] = "";
-    json_t *body = json_pack("{s:s}", "order_id", order->order_id);
+    char target[96], headers[80] = "", body[80];
 
-    if (body == NULL) {
-        end(placement, ORDER_BUSY, "out of memory; nothing was sold");
-        return;
-    }
     snprintf(target, sizeof target, "/products/%s/reservations", order->product_id);
+    snprintf(body, sizeof body, "{\"order_id\":\"%s\"}", order->order_id);
     if (placement->is_key_given)
         snprintf(headers, sizeof headers, "Idempotency-Key: %s\r\n", order->order_id);
-    inventory_call(svc->inventory, "POST", target, headers[0] != '\0' ? headers : NULL, body,
-                   deadline_ms, &answer);
+    inventory_call(svc->inventory, "POST", target, headers, body, deadline_ms, &answer);
     judge_reservation(placement, &answer);
     snprintf(placement->timing, sizeof placement->timing, "%s", answer.timing);
     *is_new = answer.status == 201;
@@ -192,10 +182,10 @@ static void repeat(struct placement *placement, const struct order *first) {
 
 /* Look for an order with this id, and answer as it was answered. */
 static enum pg_status find_first(struct order_svc *svc, struct placement *placement, bool *is_found,
-                                 char *why, size_t why_size) {
+                                 char message[PG_MESSAGE_BYTES]) {
     struct order first;
     enum pg_status status = order_find(svc->pool, placement->order.order_id,
-                                       clock_now_ms() + RECORD_MS, &first, is_found, why, why_size);
+                                       clock_now_ms() + RECORD_MS, &first, is_found, message);
 
     if (status == PG_OK && *is_found)
         repeat(placement, &first);
@@ -204,10 +194,10 @@ static enum pg_status find_first(struct order_svc *svc, struct placement *placem
 
 /* Before anything is sold. True when there is nothing more to do. */
 static bool is_look_up_enough(struct order_svc *svc, struct placement *placement) {
-    char why[160], quoted[400];
-    bool is_found = false;
+    char why[PG_MESSAGE_BYTES], quoted[400];
+    bool is_found;
 
-    if (find_first(svc, placement, &is_found, why, sizeof why) == PG_OK)
+    if (find_first(svc, placement, &is_found, why) == PG_OK)
         return is_found;
     log_warn("orders database", "order=%s why=%s", placement->order.order_id,
              log_quote(quoted, sizeof quoted, why)); /* for us: it may name host and user */
@@ -218,10 +208,10 @@ static bool is_look_up_enough(struct order_svc *svc, struct placement *placement
 
 /* Settling or a repeat was faster, and its order stands. */
 static void take_first(struct order_svc *svc, struct placement *placement) {
-    char why[160] = "the order was there and is gone";
-    bool is_found = false;
+    char why[PG_MESSAGE_BYTES] = "the order was there and is gone";
+    bool is_found;
 
-    if (find_first(svc, placement, &is_found, why, sizeof why) != PG_OK || !is_found)
+    if (find_first(svc, placement, &is_found, why) != PG_OK || !is_found)
         end_unknown(placement, why);
 }
 
@@ -236,11 +226,11 @@ static void tell_recording(struct placement *placement, int64_t ns) {
 
 static void record(struct order_svc *svc, struct placement *placement, int64_t began_ms,
                    bool is_new) {
-    char why[160];
-    bool is_repeat = false;
+    char why[PG_MESSAGE_BYTES];
+    bool is_repeat;
     int64_t asked_ns = clock_now_ns();
-    enum pg_status status = order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS,
-                                         &is_repeat, why, sizeof why);
+    enum pg_status status =
+        order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS, &is_repeat, why);
 
     tell_recording(placement, clock_now_ns() - asked_ns);
     switch (status) {
@@ -267,6 +257,7 @@ static bool needs_look_up(const struct order_svc *svc, const struct placement *p
 void order_place(struct order_svc *svc, struct placement *placement) {
     bool is_new = false;
 
+    assert(placement->order.order_id[0] != '\0' && placement->order.product_id[0] != '\0');
     if (!needs_look_up(svc, placement) || !is_look_up_enough(svc, placement)) {
         int64_t began_ms = clock_now_ms();
 
@@ -274,5 +265,5 @@ void order_place(struct order_svc *svc, struct placement *placement) {
         if (placement->outcome == ORDER_PLACED)
             record(svc, placement, began_ms, is_new);
     }
-    metric_add(&counts[placement->outcome], 1);
+    metric_add(&outcomes[placement->outcome].count, 1);
 }

@@ -33,20 +33,18 @@ static const struct pg_statement read_settlement = {
 static const struct pg_statement write_settlement = {"settlement_write",
                                                      "UPDATE settlement SET cursor = $1", 1};
 
-/* Run it; on failure leave `why` and clear the query. */
-static enum pg_status run(struct pg_pool *pool, struct pg_query *query, char *why,
-                          size_t why_size) {
+/* Run it, and on failure leave `message`. To be cleared in both cases. */
+static enum pg_status run(struct pg_pool *pool, struct pg_query *query,
+                          char message[PG_MESSAGE_BYTES]) {
     enum pg_status status = pg_query_await(pool, query);
 
-    if (status != PG_OK) {
-        snprintf(why, why_size, "%s", query->message);
-        pg_query_clear(query);
-    }
+    if (status != PG_OK)
+        memcpy(message, query->message, PG_MESSAGE_BYTES);
     return status;
 }
 
 enum pg_status order_insert(struct pg_pool *pool, const struct order *order, int64_t deadline_ms,
-                            bool *is_repeat, char *why, size_t why_size) {
+                            bool *is_repeat, char message[PG_MESSAGE_BYTES]) {
     char unit[24], remaining[24];
     struct pg_query query = {.statement = &insert_order,
                              .params = {order->order_id, order->product_id, unit, remaining,
@@ -54,77 +52,69 @@ enum pg_status order_insert(struct pg_pool *pool, const struct order *order, int
                              .deadline_ms = deadline_ms};
     enum pg_status status;
 
-    snprintf(unit, sizeof unit, "%" PRId64, order->unit);
-    snprintf(remaining, sizeof remaining, "%" PRId64, order->remaining);
-    status = run(pool, &query, why, why_size);
-    if (status == PG_OK) {
-        *is_repeat = query.affected == 0;
-        pg_query_clear(&query);
-    }
+    (void)snprintf(unit, sizeof unit, "%" PRId64, order->unit);
+    (void)snprintf(remaining, sizeof remaining, "%" PRId64, order->remaining);
+    status = run(pool, &query, message);
+    *is_repeat = status == PG_OK && query.affected == 0;
+    pg_query_clear(&query);
     return status;
 }
 
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
-                          struct order *order, bool *is_found, char *why, size_t why_size) {
+                          struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
         .statement = &find_order, .params = {order_id}, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, why, why_size);
+    enum pg_status status = run(pool, &query, message);
 
-    if (status != PG_OK)
-        return status;
-    *is_found = query.affected > 0;
+    *is_found = status == PG_OK && query.affected > 0;
     if (*is_found) {
-        snprintf(order->order_id, sizeof order->order_id, "%s", pg_text(&query, 0, 0));
-        snprintf(order->product_id, sizeof order->product_id, "%s", pg_text(&query, 0, 1));
+        (void)snprintf(order->order_id, sizeof order->order_id, "%s", pg_text(&query, 0, 0));
+        (void)snprintf(order->product_id, sizeof order->product_id, "%s", pg_text(&query, 0, 1));
         order->unit = pg_int(&query, 0, 2);
         order->remaining = pg_int(&query, 0, 3);
-        snprintf(order->price, sizeof order->price, "%s", pg_text(&query, 0, 4));
-        snprintf(order->instance, sizeof order->instance, "%s", pg_text(&query, 0, 5));
+        (void)snprintf(order->price, sizeof order->price, "%s", pg_text(&query, 0, 4));
+        (void)snprintf(order->instance, sizeof order->instance, "%s", pg_text(&query, 0, 5));
     }
     pg_query_clear(&query);
-    return PG_OK;
+    return status;
 }
 
 enum pg_status order_settle(struct pg_pool *pool, const char *reservations_json,
                             int64_t deadline_ms, void (*on_settled)(const char *order_id),
-                            char *why, size_t why_size) {
+                            char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
         .statement = &settle_page, .params = {reservations_json}, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, why, why_size);
+    enum pg_status status = run(pool, &query, message);
 
-    if (status != PG_OK)
-        return status;
-    for (int row = 0; row < (int)query.affected; row++)
+    for (int row = 0; status == PG_OK && row < (int)query.affected; row++)
         on_settled(pg_text(&query, row, 0));
     pg_query_clear(&query);
-    return PG_OK;
+    return status;
 }
 
-enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms, char *cursor,
-                               size_t cursor_size, int64_t *since_ms, char *why, size_t why_size) {
+enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms,
+                               struct settlement *settlement, char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {.statement = &read_settlement, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, why, why_size);
+    enum pg_status status = run(pool, &query, message);
 
-    if (status != PG_OK)
-        return status;
-    if (query.affected > 0) {
-        snprintf(cursor, cursor_size, "%s", pg_text(&query, 0, 0));
-        *since_ms = pg_int(&query, 0, 1);
-    } else {
-        snprintf(why, why_size, "the table settlement has lost its row; apply sql/orders.sql");
+    if (status == PG_OK && query.affected == 0) {
+        (void)snprintf(message, PG_MESSAGE_BYTES,
+                       "the table settlement has lost its row; apply sql/orders.sql");
         status = PG_REJECTED;
+    } else if (status == PG_OK) {
+        (void)snprintf(settlement->cursor, sizeof settlement->cursor, "%s", pg_text(&query, 0, 0));
+        settlement->since_ms = pg_int(&query, 0, 1);
     }
     pg_query_clear(&query);
     return status;
 }
 
 enum pg_status settlement_write(struct pg_pool *pool, const char *cursor, int64_t deadline_ms,
-                                char *why, size_t why_size) {
+                                char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
         .statement = &write_settlement, .params = {cursor}, .deadline_ms = deadline_ms};
-    enum pg_status status = run(pool, &query, why, why_size);
+    enum pg_status status = run(pool, &query, message);
 
-    if (status == PG_OK)
-        pg_query_clear(&query);
+    pg_query_clear(&query);
     return status;
 }

@@ -1,14 +1,17 @@
-/* The orders database: all SQL of order-svc. Every function runs in a fiber. */
+/* The orders database: all SQL of order-svc.
+ *
+ * Every function runs in a fiber, and when it does not return OK, `message` says why. */
 #ifndef ORDER_SQL_H
 #define ORDER_SQL_H
 
 #include "pg.h"
+#include "uuid.h"
 
 #include <stdbool.h>
 
 struct order {
-    char order_id[37];
-    char product_id[37];
+    char order_id[UUID_TEXT];
+    char product_id[UUID_TEXT];
     int64_t unit;
     int64_t remaining;
     char price[24];
@@ -17,21 +20,25 @@ struct order {
 
 /* Record an order. `*is_repeat` tells that one with this id was there before; it is untouched. */
 enum pg_status order_insert(struct pg_pool *pool, const struct order *order, int64_t deadline_ms,
-                            bool *is_repeat, char *why, size_t why_size);
-/* Find an order by id. OK with `*is_found`; else `why`. */
+                            bool *is_repeat, char message[PG_MESSAGE_BYTES]);
+/* Find an order by id: OK, and *is_found, and then `order`. */
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
-                          struct order *order, bool *is_found, char *why, size_t why_size);
+                          struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]);
 
 /* Record all of a page of reservations, JSON as inventory-svc lists them, that have no order yet.
  * `on_settled` is told each order id that had none. */
 enum pg_status order_settle(struct pg_pool *pool, const char *reservations_json,
                             int64_t deadline_ms, void (*on_settled)(const char *order_id),
-                            char *why, size_t why_size);
-/* How far settling has come: the cursor ("" at the very beginning) and where to begin then, Unix
- * milliseconds. */
-enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms, char *cursor,
-                               size_t cursor_size, int64_t *since_ms, char *why, size_t why_size);
+                            char message[PG_MESSAGE_BYTES]);
+
+/* How far settling has come. */
+struct settlement {
+    char cursor[256]; /* "" at the very beginning, and then it begins at */
+    int64_t since_ms; /* Unix milliseconds */
+};
+enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms,
+                               struct settlement *settlement, char message[PG_MESSAGE_BYTES]);
 enum pg_status settlement_write(struct pg_pool *pool, const char *cursor, int64_t deadline_ms,
-                                char *why, size_t why_size);
+                                char message[PG_MESSAGE_BYTES]);
 
 #endif

@@ -7,6 +7,7 @@
 #include "metrics.h"
 #include "order_sql.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,47 +40,47 @@ static void note_success(struct settle *settle, const char *cursor) {
     settle->failure[0] = '\0';
 }
 
-/* Record the orders of one page. -1 with `why`. */
-static int record_page(struct settle *settle, const json_t *reservations, char *why,
-                       size_t why_size) {
+/* Record the orders of one page, and move the cursor past it. -1 with `message`. */
+static int record_page(struct settle *settle, const json_t *reservations, const char *next,
+                       char message[PG_MESSAGE_BYTES]) {
     char *text = json_dumps(reservations, JSON_COMPACT);
     enum pg_status status;
 
     if (text == NULL) {
-        snprintf(why, why_size, "out of memory");
+        (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
         return -1;
     }
-    status = order_settle(settle->pool, text, clock_now_ms() + STEP_MS, on_settled, why, why_size);
+    status = order_settle(settle->pool, text, clock_now_ms() + STEP_MS, on_settled, message);
     free(text);
+    if (status == PG_OK)
+        status = settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message);
     return status == PG_OK ? 0 : -1;
 }
 
-/* The page after `cursor`: how many reservations it had, and the cursor moved past it; or -1 with
- * `why`. */
-static int settle_page(struct settle *settle, char *cursor, size_t cursor_size, int64_t since_ms,
-                       char *why, size_t why_size) {
+/* The page after the cursor: how many reservations it had, and the cursor moved past it; or -1 with
+ * `message`. */
+static int settle_page(struct settle *settle, struct settlement *at,
+                       char message[PG_MESSAGE_BYTES]) {
     struct inventory_answer answer;
     char target[512];
     const json_t *reservations;
     const char *next;
     int count = -1;
 
-    snprintf(target, sizeof target,
-             "/reservations?after=%s&since_ms=%" PRId64 "&older_than_ms=%" PRId64 "&limit=%d",
-             cursor, since_ms, settle->after_ms, PAGE);
+    (void)snprintf(target, sizeof target,
+                   "/reservations?after=%s&since_ms=%" PRId64 "&older_than_ms=%" PRId64 "&limit=%d",
+                   at->cursor, at->since_ms, settle->after_ms, PAGE);
     inventory_call(settle->inventory, "GET", target, NULL, NULL, clock_now_ms() + STEP_MS, &answer);
     reservations = json_object_get(answer.body, "reservations");
     next = inventory_text(&answer, "next");
     if (answer.outcome != HTTP_CALL_ANSWERED || answer.status != 200 ||
         !json_is_array(reservations) || next[0] == '\0') {
-        snprintf(why, why_size, "no list of reservations: status %d %s", answer.status,
-                 answer.message);
+        (void)snprintf(message, PG_MESSAGE_BYTES, "no list of reservations: status %d %.110s",
+                       answer.status, answer.message);
     } else if (json_array_size(reservations) == 0) {
         count = 0;
-    } else if (record_page(settle, reservations, why, why_size) == 0 &&
-               settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, why, why_size) ==
-                   PG_OK) {
-        snprintf(cursor, cursor_size, "%s", next);
+    } else if (record_page(settle, reservations, next, message) == 0) {
+        (void)snprintf(at->cursor, sizeof at->cursor, "%s", next);
         count = (int)json_array_size(reservations);
     }
     json_decref(answer.body);
@@ -87,6 +88,7 @@ static int settle_page(struct settle *settle, char *cursor, size_t cursor_size, 
 }
 
 static void finish(struct settle *settle) {
+    assert(settle->is_running || settle->is_closing);
     settle->is_running = false;
     if (settle->is_closing && settle->on_stopped != NULL)
         settle->on_stopped(settle->data);
@@ -94,19 +96,18 @@ static void finish(struct settle *settle) {
 
 static void settle_all(void *arg) {
     struct settle *settle = arg;
-    char cursor[256], why[200];
-    int64_t since_ms;
+    struct settlement at;
+    char message[PG_MESSAGE_BYTES];
     int count = -1;
 
-    if (settlement_read(settle->pool, clock_now_ms() + STEP_MS, cursor, sizeof cursor, &since_ms,
-                        why, sizeof why) == PG_OK)
+    if (settlement_read(settle->pool, clock_now_ms() + STEP_MS, &at, message) == PG_OK)
         do
-            count = settle_page(settle, cursor, sizeof cursor, since_ms, why, sizeof why);
+            count = settle_page(settle, &at, message);
         while (count == PAGE && !settle->is_closing);
     if (count < 0)
-        note_failure(settle, why);
+        note_failure(settle, message);
     else
-        note_success(settle, cursor);
+        note_success(settle, at.cursor);
     finish(settle);
 }
 

@@ -21,7 +21,7 @@ struct settle {
     struct pg_pool *pool;
     int64_t after_ms;
     bool is_running, is_closing;
-    char failure[200]; /* of the last pass, "" when it succeeded */
+    char failure[PG_MESSAGE_BYTES]; /* of the last pass, "" when it succeeded */
     void (*on_stopped)(void *data);
     void *data;
 };

@@ -1,31 +1,47 @@
 /* GET /products/{id}: what is left. GET /strategies: the ways to guard the stock. */
-#include "inventory.h"
+#include "handlers.h"
+
+#include "answer.h"
 
 #include <stdio.h>
 
-static void reply_product(struct http_exchange *exchange, struct inventory *inventory,
+static json_t *product_json(const struct product *product, const struct stock_count *count,
+                            const char *holder) {
+    json_t *json = json_object();
+    int failed = 0;
+
+    failed |= json_object_set_new(json, "product_id", json_string(product->id));
+    failed |= json_object_set_new(json, "name", json_string(product->row.name));
+    failed |= json_object_set_new(json, "price", json_string(product->row.price));
+    failed |= json_object_set_new(json, "initial_stock", json_integer(product->row.initial_stock));
+    failed |= json_object_set_new(json, "available", json_integer(count->available));
+    failed |= json_object_set_new(json, "returned", json_integer(count->returned));
+    failed |= json_object_set_new(json, "strategy", json_string(product->row.strategy));
+    failed |= json_object_set_new(json, "shards", json_integer(product->spec.options.shards));
+    failed |=
+        json_object_set_new(json, "holder", holder[0] != '\0' ? json_string(holder) : json_null());
+    if (failed == 0)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static void reply_product(struct http_exchange *exchange, struct store *store,
                           const struct product *product) {
     char message[MESSAGE_BYTES], holder[INSTANCE_BYTES];
     struct stock_count count;
-    enum outcome outcome = product_sql_count(inventory->store.pool, product->id, &count, message);
+    enum outcome outcome = product_sql_count(store->pool, product->id, &count, message);
 
     if (outcome != OUTCOME_OK) {
-        reply_not_done(exchange, outcome, message);
+        answer_refusal(exchange, outcome, message);
         return;
     }
-    store_live_holder(&inventory->store, product, holder);
-    http_reply_json(exchange, 200,
-                    json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:i,s:s?}", "product_id", product->id,
-                              "name", product->row.name, "price", product->row.price,
-                              "initial_stock", (json_int_t)product->row.initial_stock, "available",
-                              (json_int_t)count.available, "returned", (json_int_t)count.returned,
-                              "strategy", product->row.strategy, "shards",
-                              product->spec.options.shards, "holder",
-                              holder[0] != '\0' ? holder : NULL));
+    store_live_holder(store, product, holder);
+    http_reply_json(exchange, 200, product_json(product, &count, holder));
 }
 
 void on_get_product(struct http_exchange *exchange, void *data) {
-    struct inventory *inventory = data;
+    struct store *store = data;
     char id[UUID_TEXT], message[MESSAGE_BYTES];
     struct product *product;
     enum outcome outcome;
@@ -34,19 +50,12 @@ void on_get_product(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "the product id in the path is no UUID");
         return;
     }
-    outcome = product_get(inventory->products, id, &product, message);
+    outcome = product_get(store->products, id, &product, message);
     if (outcome != OUTCOME_OK) {
-        reply_not_done(exchange, outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome, message);
+        answer_refusal(exchange, outcome, message);
         return;
     }
-    if (product == NULL) {
-        http_reply_error(exchange, 404, "unknown_product", "no product has this id");
-        return;
-    }
-    if (product->spec.strategy == NULL)
-        http_reply_error(exchange, 422, "bad_strategy", "%s", product->why);
-    else
-        reply_product(exchange, inventory, product);
+    reply_product(exchange, store, product);
     product_put(product);
 }
 
@@ -61,14 +70,15 @@ static json_t *json_of(const struct strategy *strategy) {
 
 void on_list_strategies(struct http_exchange *exchange, void *data) {
     json_t *array = json_array();
-    int failed = array == NULL;
+    int failed = 0;
 
     (void)data;
-    for (const struct strategy *const *at = strategies; *at != NULL && !failed; at++)
-        failed = json_array_append_new(array, json_of(*at));
-    if (failed) {
+    for (const struct strategy *const *at = strategies; *at != NULL; at++)
+        failed |= json_array_append_new(array, json_of(*at));
+    if (failed == 0) {
+        http_reply_json(exchange, 200, json_pack("{s:o}", "strategies", array));
+    } else {
         json_decref(array);
-        array = NULL;
+        http_reply_json(exchange, 200, NULL);
     }
-    http_reply_json(exchange, 200, array != NULL ? json_pack("{s:o}", "strategies", array) : NULL);
 }

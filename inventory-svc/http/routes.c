@@ -1,5 +1,5 @@
 /* The HTTP interface of inventory-svc: which handler serves which path. */
-#include "inventory.h"
+#include "handlers.h"
 
 const struct http_route inventory_routes[] = {
     {"POST", "/products/{id}/reservations", on_reserve},

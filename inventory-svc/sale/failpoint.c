@@ -18,50 +18,37 @@
     "actions: pause=<duration>, delay=<duration>, crash, error, drop-reply; then @N for the Nth "  \
     "sale"
 
-static const char *const point_texts[] = {
+const char *const fail_points[] = {
 #define X(name, text) text,
     FAIL_POINTS(X)
 #undef X
 };
 
-static const struct {
-    const char *text;
-    bool has_duration;
-} actions[] = {
+const struct fail_action_row fail_actions[] = {
 #define X(name, text, has_duration) {text, has_duration},
     FAIL_ACTIONS(X)
 #undef X
 };
 
-const char *fail_point_text(enum fail_point point) {
-    return point_texts[point];
-}
-
-const char *fail_action_text(enum fail_action action) {
-    return actions[action].text;
-}
-
 static int parse_point(const char *text, enum fail_point *point) {
-    for (size_t i = 0; i < sizeof point_texts / sizeof point_texts[0]; i++)
-        if (strcmp(text, point_texts[i]) == 0) {
+    for (size_t i = 0; i < sizeof fail_points / sizeof *fail_points; i++)
+        if (strcmp(text, fail_points[i]) == 0) {
             *point = (enum fail_point)i;
             return 0;
         }
     return -1;
 }
 
-/* `name`, or `name=duration`, which is cut in two. */
+/* `name`, or `name=duration`, which is cut in two; or NULL, when there is none. */
 static int parse_action(char *text, struct failpoint *failpoint) {
-    char *value = strchr(text, '=');
+    const char *name = strsep(&text, "="), *value = text;
     int64_t ns;
 
-    if (value != NULL)
-        *value++ = '\0';
-    for (size_t i = 1; i < sizeof actions / sizeof actions[0]; i++) {
-        if (strcmp(text, actions[i].text) != 0)
+    for (size_t i = 1; i < sizeof fail_actions / sizeof *fail_actions && name != NULL; i++) {
+        if (strcmp(name, fail_actions[i].text) != 0)
             continue;
         failpoint->action = (enum fail_action)i;
-        if (!actions[i].has_duration)
+        if (!fail_actions[i].has_duration)
             return value == NULL ? 0 : -1;
         if (value == NULL || settings_parse_duration(value, &ns) != 0)
             return -1;
@@ -77,30 +64,19 @@ static int parse_nth(const char *text, int64_t *nth) {
     return settings_parse_int(text, nth) == 0 && *nth >= 1 ? 0 : -1;
 }
 
-int failpoint_parse(const char *text, struct failpoint *failpoint, char *why, size_t why_size) {
-    char copy[128];
-    char *action, *nth;
+int failpoint_parse(const char *text, struct failpoint *failpoint, char message[MESSAGE_BYTES]) {
+    char copy[FAIL_BYTES];
+    char *rest = copy;
 
     *failpoint = (struct failpoint){0};
     if (text[0] == '\0')
         return 0;
-    if (strlen(text) >= sizeof copy)
-        goto refused;
-    strcpy(copy, text);
-    action = strchr(copy, ':');
-    if (action == NULL)
-        goto refused;
-    *action++ = '\0';
-    nth = strchr(action, '@');
-    if (nth != NULL)
-        *nth++ = '\0';
-    if (parse_point(copy, &failpoint->point) == 0 && parse_action(action, failpoint) == 0 &&
-        parse_nth(nth, &failpoint->nth) == 0)
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    if (strlen(text) < sizeof copy && parse_point(strsep(&rest, ":"), &failpoint->point) == 0 &&
+        parse_action(strsep(&rest, "@"), failpoint) == 0 && parse_nth(rest, &failpoint->nth) == 0)
         return 0;
-
-refused:
     *failpoint = (struct failpoint){0};
-    (void)snprintf(why, why_size, "bad failpoint \"%.127s\"; " POINTS_LIST, text);
+    (void)snprintf(message, MESSAGE_BYTES, "bad failpoint \"%.127s\"; " POINTS_LIST, text);
     return -1;
 }
 

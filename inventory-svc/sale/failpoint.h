@@ -6,8 +6,9 @@
 #ifndef INVENTORY_FAILPOINT_H
 #define INVENTORY_FAILPOINT_H
 
+#include "store.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -49,11 +50,13 @@ struct failpoint {
     int64_t passed;          /* sales so far */
 };
 
-/* Read the text of fail=; "" is a failpoint that does nothing. 0; or -1, and `why` says what is
+#define FAIL_BYTES 128 /* of the text of fail=, with the NUL */
+
+/* Read the text of fail=; "" is a failpoint that does nothing. 0; or -1, and `message` says what is
  * wrong and lists what exists. */
 __attribute__((warn_unused_result)) int failpoint_parse(const char *text,
-                                                        struct failpoint *failpoint, char *why,
-                                                        size_t why_size);
+                                                        struct failpoint *failpoint,
+                                                        char message[MESSAGE_BYTES]);
 
 /* A sale is at `point`: count it, unless `*has_passed` says that this sale came by before, and say
  * what it must do now. */
@@ -63,7 +66,11 @@ enum fail_action failpoint_pass(struct failpoint *failpoint, enum fail_point poi
 /* Do what can be done here: PAUSE, DELAY (in a fiber) and CRASH. */
 void failpoint_act(const struct failpoint *failpoint, enum fail_action action, uv_loop_t *loop);
 
-const char *fail_point_text(enum fail_point point);
-const char *fail_action_text(enum fail_action action);
+/* By enum fail_point, and by enum fail_action. */
+extern const char *const fail_points[];
+extern const struct fail_action_row {
+    const char *text;
+    bool has_duration;
+} fail_actions[];
 
 #endif

@@ -4,6 +4,7 @@
 #include "fiber.h"
 #include "log.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,9 +74,11 @@ static struct product *add(struct product_table *table, const char *id) {
 }
 
 static void forget(struct product *product) {
+    assert(product->state != PRODUCT_FORGOTTEN && product->table->count > 0);
     TAILQ_REMOVE(&product->table->by_use, product, by_use);
     LIST_REMOVE(product, in_bucket);
     product->table->count--;
+    product->state = PRODUCT_FORGOTTEN;
 }
 
 /* Forget what was used longest ago and is not in use, down to the limit. */
@@ -93,72 +96,68 @@ static void trim(struct product_table *table) {
     }
 }
 
-static void arm(struct product *product) {
-    struct failpoint failpoint;
-
-    if (failpoint_parse(product->spec.fail, &failpoint, product->why, sizeof product->why) != 0 ||
-        failpoint.action == FAIL_NOTHING)
+static void disarm(struct product *product) {
+    if (product->spec.failpoint.action == FAIL_NOTHING || product->table->is_lab)
         return;
-    if (product->table->is_lab)
-        product->failpoint = failpoint;
-    else
-        log_warn("failpoint ignored: not started with --lab", "product=%s fail=%s", product->id,
-                 product->spec.fail);
+    log_warn("failpoint ignored: not started with --lab", "product=%s fail=%s", product->id,
+             product->spec.fail);
+    product->spec.failpoint = (struct failpoint){0};
 }
 
 static enum outcome load(struct product *product) {
     struct pg_pool *pool = product->table->pool;
-    char *message = product->load_message;
-    bool is_found;
-    enum outcome outcome = product_sql_find(pool, product->id, &is_found, &product->row, message);
+    enum outcome outcome = product_sql_find(pool, product->id, &product->row, product->message);
 
-    if (outcome != OUTCOME_OK || !is_found) {
-        product->state = outcome == OUTCOME_OK ? PRODUCT_ABSENT : PRODUCT_NOT_READ;
+    if (outcome != OUTCOME_OK)
         return outcome;
-    }
-    if (strategy_parse(product->row.strategy, &product->spec, product->why, sizeof product->why)) {
-        product->spec.strategy = NULL;
+    if (spec_parse(product->row.strategy, &product->spec, product->message) != 0) {
         log_warn("product with a bad strategy", "product=%s", product->id);
-    } else {
-        arm(product);
-        outcome = product_sql_lay_out(pool, product->id, product->spec.options.shards, message);
+        return OUTCOME_BAD_STRATEGY;
     }
-    product->state = outcome == OUTCOME_OK ? PRODUCT_LOADED : PRODUCT_NOT_READ;
-    return outcome;
+    disarm(product);
+    outcome =
+        product_sql_lay_out(pool, product->id, product->spec.options.shards, product->message);
+    /* Whatever became of it, it may be done again. */
+    return outcome == OUTCOME_OK || outcome == OUTCOME_FAILED ? outcome : OUTCOME_BUSY;
 }
 
-static void wake_waiters(struct product *product) {
+/* What failed to load is forgotten before the others hear of it, so that whoever asks next tries
+ * again. */
+static void load_for_all(struct product *product) {
     struct product_waiter *waiter;
 
+    product->outcome = load(product);
+    if (product->outcome == OUTCOME_OK || product->outcome == OUTCOME_BAD_STRATEGY)
+        product->state = PRODUCT_REMEMBERED;
+    else
+        forget(product);
     while ((waiter = LIST_FIRST(&product->waiters)) != NULL) {
         LIST_REMOVE(waiter, others);
         fiber_event_set(&waiter->loaded);
     }
 }
 
-/* What failed to load is forgotten before the others hear of it, so that whoever asks next tries
- * again. */
-static void load_for_all(struct product *product) {
-    product->load_outcome = load(product);
-    if (product->state != PRODUCT_LOADED)
-        forget(product);
-    wake_waiters(product);
-}
-
-static void wait_for_load(struct product *product) {
-    struct product_waiter waiter = {.loaded = FIBER_EVENT_INIT};
-
-    LIST_INSERT_HEAD(&product->waiters, &waiter, others);
-    fiber_event_wait(&waiter.loaded);
-}
-
 void product_put(struct product *product) {
+    assert(product->users > 0 && product->state != PRODUCT_LOADING);
     if (--product->users > 0)
         return;
-    if (product->state != PRODUCT_LOADED)
+    if (product->state == PRODUCT_FORGOTTEN)
         free(product);
     else
         trim(product->table);
+}
+
+static void use_again(struct product *product) {
+    struct product_table *table = product->table;
+    struct product_waiter waiter = {.loaded = FIBER_EVENT_INIT};
+
+    product->users++;
+    TAILQ_REMOVE(&table->by_use, product, by_use);
+    TAILQ_INSERT_TAIL(&table->by_use, product, by_use);
+    if (product->state == PRODUCT_LOADING) {
+        LIST_INSERT_HEAD(&product->waiters, &waiter, others);
+        fiber_event_wait(&waiter.loaded);
+    }
 }
 
 enum outcome product_get(struct product_table *table, const char *id, struct product **product,
@@ -167,7 +166,9 @@ enum outcome product_get(struct product_table *table, const char *id, struct pro
     enum outcome outcome;
 
     *product = NULL;
-    if (found == NULL) {
+    if (found != NULL) {
+        use_again(found);
+    } else {
         found = add(table, id);
         if (found == NULL) {
             strcpy(message, "out of memory");
@@ -175,19 +176,14 @@ enum outcome product_get(struct product_table *table, const char *id, struct pro
         }
         trim(table);
         load_for_all(found);
-    } else {
-        found->users++;
-        TAILQ_REMOVE(&table->by_use, found, by_use);
-        TAILQ_INSERT_TAIL(&table->by_use, found, by_use);
-        if (found->state == PRODUCT_LOADING)
-            wait_for_load(found);
     }
-    outcome = found->load_outcome;
-    memcpy(message, found->load_message, MESSAGE_BYTES);
-    if (found->state == PRODUCT_LOADED)
+    outcome = found->outcome;
+    if (outcome == OUTCOME_OK) {
         *product = found;
-    else
+    } else {
+        memcpy(message, found->message, MESSAGE_BYTES);
         product_put(found);
+    }
     return outcome;
 }
 
@@ -208,6 +204,7 @@ void product_table_close(struct product_table *table) {
     if (table == NULL)
         return;
     while ((product = TAILQ_FIRST(&table->by_use)) != NULL) {
+        assert(product->users == 0);
         forget(product);
         free(product);
     }

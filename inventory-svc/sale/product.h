@@ -1,14 +1,14 @@
 /* Products: what this instance remembers of each, in a table of bounded size.
  *
  * A product is read from the database the first time it is asked for, once, while others that ask
- * for it wait. It stays while a sale uses it, and then until `limit` others were used after it. An
- * id that names no product, or could not be read, is not remembered. */
+ * for it wait. It stays while a sale uses it, and then until `limit` others were used after it; one
+ * with a bad strategy stays as well. An id that names no product, or could not be read, is not
+ * remembered. */
 #ifndef INVENTORY_PRODUCT_H
 #define INVENTORY_PRODUCT_H
 
-#include "failpoint.h"
 #include "product_sql.h"
-#include "strategy.h"
+#include "spec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,18 +17,16 @@
 struct product {
     char id[UUID_TEXT];
     struct product_row row;
-    struct strategy_spec spec;      /* spec.strategy is NULL when the text is bad */
-    char why[700];                  /* why it is bad */
-    struct failpoint failpoint;     /* does nothing without --lab */
+    struct strategy_spec spec;      /* its failpoint does nothing without --lab */
     unsigned next_shard;            /* where the next sale starts */
     int64_t none_returned_until_ms; /* see selling.c */
     bool is_locked_in_redis;        /* some sale of it asked for such a lock */
 
     /* The table's own. */
     struct product_table *table;
-    enum { PRODUCT_LOADING, PRODUCT_LOADED, PRODUCT_ABSENT, PRODUCT_NOT_READ } state;
-    enum outcome load_outcome;
-    char load_message[MESSAGE_BYTES];
+    enum { PRODUCT_LOADING, PRODUCT_REMEMBERED, PRODUCT_FORGOTTEN } state;
+    enum outcome outcome;        /* of loading it: what product_get() returns */
+    char message[MESSAGE_BYTES]; /* why it is not OK */
     unsigned users;
     LIST_HEAD(product_waiters, product_waiter) waiters;
     TAILQ_ENTRY(product) by_use;
@@ -45,8 +43,8 @@ struct product_table *product_table_open(struct pg_pool *pool, const char *insta
 void product_table_close(struct product_table *table);
 unsigned product_table_count(const struct product_table *table);
 
-/* In a fiber: get a product, to be given to product_put(). `id` in lower case. OK, and *product is
- * NULL when there is no such product; BUSY, UNKNOWN, FAILED, and `message` says why. */
+/* In a fiber: get a product, to be given to product_put(). `id` in lower case. OK; or else *product
+ * is NULL, and `message` says why: UNKNOWN_PRODUCT, BAD_STRATEGY, BUSY, FAILED. */
 enum outcome product_get(struct product_table *table, const char *id, struct product **product,
                          char message[MESSAGE_BYTES]);
 void product_put(struct product *product);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void sale_cost_init(struct sale_cost *cost) {
     *cost = (struct sale_cost){.wait_ns = -1, .hold_ns = -1, .commit_ns = -1, .shard = -1};
@@ -28,51 +29,40 @@ void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_
     cost->redis += kind == LOCK_REDIS && is_released;
 }
 
-struct text {
-    char *at;
-    size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format,
-                                                         ...) {
+/* Append a part, or leave it out when it has no room. */
+__attribute__((format(printf, 2, 3))) static void append(char text[SALE_COST_TEXT],
+                                                         const char *format, ...) {
+    size_t used = strlen(text);
     va_list args;
     int length;
 
     va_start(args, format);
-    length = vsnprintf(text->at + text->used, SALE_COST_TEXT - text->used, format, args);
+    length = vsnprintf(text + used, SALE_COST_TEXT - used, format, args);
     va_end(args);
-    if (length > 0 && (size_t)length < SALE_COST_TEXT - text->used)
-        text->used += (size_t)length;
-    else
-        text->at[text->used] = '\0'; /* a part that has no room is left out */
+    if (length < 0 || (size_t)length >= SALE_COST_TEXT - used)
+        text[used] = '\0';
 }
 
-static const char *separator(const struct text *text) {
-    return text->used > 0 ? ", " : "";
-}
-
-static void append_time(struct text *text, const char *name, int64_t ns) {
+static void append_time(char text[SALE_COST_TEXT], const char *name, int64_t ns) {
     int64_t us = ns / 1000;
 
     if (ns >= 0)
-        append(text, "%s%s;dur=%" PRId64 ".%03" PRId64, separator(text), name, us / 1000,
-               us % 1000);
+        append(text, "%s;dur=%" PRId64 ".%03" PRId64 ", ", name, us / 1000, us % 1000);
 }
 
 const char *sale_cost_text(const struct sale_cost *cost, char text[SALE_COST_TEXT]) {
     static const char *const locks[] = {[LOCK_LOCAL] = "local", [LOCK_REDIS] = "redis"};
-    struct text out = {.at = text};
 
     text[0] = '\0';
-    append_time(&out, "wait", cost->wait_ns);
-    append_time(&out, "hold", cost->hold_ns);
-    append_time(&out, "commit", cost->commit_ns);
-    append(&out, "%spg;desc=\"%u\"", separator(&out), cost->postgres);
+    append_time(text, "wait", cost->wait_ns);
+    append_time(text, "hold", cost->hold_ns);
+    append_time(text, "commit", cost->commit_ns);
+    append(text, "pg;desc=\"%u\"", cost->postgres);
     if (cost->has_lock && cost->lock == LOCK_REDIS)
-        append(&out, ", redis;desc=\"%u\", retry;desc=\"%u\"", cost->redis, cost->retries);
+        append(text, ", redis;desc=\"%u\", retry;desc=\"%u\"", cost->redis, cost->retries);
     if (cost->has_lock)
-        append(&out, ", lock;desc=\"%s\"", locks[cost->lock]);
+        append(text, ", lock;desc=\"%s\"", locks[cost->lock]);
     if (cost->shard >= 0)
-        append(&out, ", shard;desc=\"%d\"", cost->shard);
+        append(text, ", shard;desc=\"%d\"", cost->shard);
     return text;
 }

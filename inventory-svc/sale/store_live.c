@@ -18,9 +18,8 @@
 #include "reservation_sql.h"
 #include "stock_sql.h"
 
+#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define STATEMENTS_MS 3000 /* of a sale, for all its statements together */
 #define LAST_LOOK_MS  500  /* beyond that */
@@ -31,24 +30,19 @@
  * have that: a third of it then, since renewal begins when two thirds are left. */
 #define NEED_MS (SERVER_MS + 300)
 
-struct store_lock {
-    enum lock_kind kind;
-    lk_lease *lease;
-    int64_t acquired_ns;
+#define WAIT_TIMES                                                                                 \
+    "inventory_lock_wait_seconds", "Time until a lock was won or given up", METRIC_TIMES
+#define HOLD_TIMES                                                                                 \
+    "inventory_lock_hold_seconds", "Time from winning a lock to giving it back", METRIC_TIMES
+
+static struct {
+    struct metric wait, hold;
+} times[] = {
+    [LOCK_LOCAL] = {{WAIT_TIMES, .labels = "kind=\"local\""},
+                    {HOLD_TIMES, .labels = "kind=\"local\""}},
+    [LOCK_REDIS] = {{WAIT_TIMES, .labels = "kind=\"redis\""},
+                    {HOLD_TIMES, .labels = "kind=\"redis\""}},
 };
-
-#define TIMES(what, where, text)                                                                   \
-    {                                                                                              \
-        .name = "inventory_lock_" what "_seconds", .help = text, .type = METRIC_TIMES,             \
-        .labels = "kind=\"" where "\""                                                             \
-    }
-#define WAIT_TIMES(where) TIMES("wait", where, "Time until a lock was won or given up")
-#define HOLD_TIMES(where) TIMES("hold", where, "Time from winning a lock to giving it back")
-
-static struct metric wait_times[] = {
-    [LOCK_LOCAL] = WAIT_TIMES("local"), [LOCK_REDIS] = WAIT_TIMES("redis")};
-static struct metric hold_times[] = {
-    [LOCK_LOCAL] = HOLD_TIMES("local"), [LOCK_REDIS] = HOLD_TIMES("redis")};
 
 static struct live_sale *live_of(struct sale *sale) {
     return (struct live_sale *)(void *)sale;
@@ -65,7 +59,7 @@ static int64_t due_ms(const struct live_sale *live) {
 
 /* OK, or FAILED when the product's failpoint makes this sale fail here. */
 static enum outcome pass(struct live_sale *live, enum fail_point point) {
-    struct failpoint *failpoint = &live->product->failpoint;
+    struct failpoint *failpoint = &live->product->spec.failpoint;
     enum fail_action action = failpoint_pass(failpoint, point, &live->has_passed);
     int64_t begun_ns;
 
@@ -73,15 +67,14 @@ static enum outcome pass(struct live_sale *live, enum fail_point point) {
         return OUTCOME_OK;
     begun_ns = clock_now_ns();
     log_warn("failpoint", "order=%s product=%s point=%s action=%s", live->order_id,
-             live->product->id, fail_point_text(point), fail_action_text(action));
+             live->product->id, fail_points[point], fail_actions[action].text);
     failpoint_act(failpoint, action, live->store->loop);
     live->write_begun_ns += clock_now_ns() - begun_ns;
     if (action == FAIL_DROP_REPLY)
         live->is_reply_dropped = true;
     if (action != FAIL_ERROR)
         return OUTCOME_OK;
-    (void)snprintf(live->sale.message, sizeof live->sale.message, "failpoint %s: error",
-                   fail_point_text(point));
+    (void)snprintf(live->sale.message, MESSAGE_BYTES, "failpoint %s: error", fail_points[point]);
     return OUTCOME_FAILED;
 }
 
@@ -95,24 +88,13 @@ static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *r
     return outcome == OUTCOME_OK ? pass(live, FAIL_AFTER_READ) : outcome;
 }
 
-static void note_sold(struct sale *sale, const struct reservation *sold) {
-    sale->shard = sold->shard;
-    sale->unit = sold->unit;
-    sale->remaining = sold->remaining;
-    sale->fence = sold->fence;
-}
+enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
+                            struct reservation *found, char message[MESSAGE_BYTES]) {
+    int64_t deadline_ms = earlier(clock_now_ms() + timeout_ms, live->deadline_ms + LAST_LOOK_MS);
 
-static enum outcome find_until(struct live_sale *live, int64_t deadline_ms, bool *is_found,
-                               struct reservation *found, char message[MESSAGE_BYTES]) {
     live->cost.postgres++;
-    return reservation_sql_find(live->store->pool, live->order_id,
-                                earlier(deadline_ms, live->deadline_ms + LAST_LOOK_MS), is_found,
-                                found, message);
-}
-
-enum outcome live_sale_find(struct live_sale *live, bool *is_found, struct reservation *found,
-                            char message[MESSAGE_BYTES]) {
-    return find_until(live, statement_deadline_ms(), is_found, found, message);
+    return reservation_sql_find(live->store->pool, live->order_id, deadline_ms, is_found, found,
+                                message);
 }
 
 static enum outcome look_up(struct live_sale *live) {
@@ -120,36 +102,37 @@ static enum outcome look_up(struct live_sale *live) {
     char ignored[MESSAGE_BYTES]; /* the write's own message says more */
     bool is_found;
 
-    (void)find_until(live, clock_now_ms() + LOOK_UP_MS, &is_found, &found, ignored);
+    (void)live_sale_find(live, LOOK_UP_MS, &is_found, &found, ignored);
     return is_found ? OUTCOME_REPEATED : OUTCOME_UNKNOWN;
 }
 
-/* The end of each way to sell. */
-static enum outcome after_write(struct live_sale *live, enum outcome outcome,
-                                const struct reservation *sold) {
+/* The start of each way to sell: what will be written. */
+static struct reservation *begin_write(struct live_sale *live, int shard) {
+    struct reservation *sold = &live->sold;
+
+    *sold = (struct reservation){.shard = shard};
+    (void)snprintf(sold->order_id, sizeof sold->order_id, "%s", live->order_id);
+    (void)snprintf(sold->product_id, sizeof sold->product_id, "%s", live->product->id);
+    (void)snprintf(sold->instance, sizeof sold->instance, "%s", live->store->instance);
+    (void)snprintf(sold->price, sizeof sold->price, "%s", live->product->row.price);
+    live->write_begun_ns = clock_now_ns();
+    return sold;
+}
+
+/* The end of each. */
+static enum outcome after_write(struct live_sale *live, enum outcome outcome) {
+    const struct reservation *sold = &live->sold;
+
     if (outcome == OUTCOME_UNKNOWN)
         return look_up(live);
     if (outcome != OUTCOME_SOLD)
         return outcome;
     live->cost.commit_ns = clock_now_ns() - live->write_begun_ns;
-    live->cost.shard = sold->shard;
-    note_sold(&live->sale, sold);
+    live->cost.shard = live->sale.shard = sold->shard;
+    live->sale.unit = sold->unit;
+    live->sale.remaining = sold->remaining;
+    live->sale.fence = sold->fence;
     return pass(live, FAIL_AFTER_WRITE) == OUTCOME_OK ? OUTCOME_SOLD : OUTCOME_UNKNOWN;
-}
-
-static struct reservation reservation_of(const struct live_sale *live, int shard) {
-    struct reservation sold = {.shard = shard};
-
-    (void)snprintf(sold.order_id, sizeof sold.order_id, "%s", live->order_id);
-    (void)snprintf(sold.product_id, sizeof sold.product_id, "%s", live->product->id);
-    (void)snprintf(sold.instance, sizeof sold.instance, "%s", live->store->instance);
-    return sold;
-}
-
-/* The start of each way to sell. */
-static struct reservation begin_write(struct live_sale *live, int shard) {
-    live->write_begun_ns = clock_now_ns();
-    return reservation_of(live, shard);
 }
 
 static enum outcome check_lock(struct sale *sale, const struct store_lock *lock) {
@@ -158,36 +141,32 @@ static enum outcome check_lock(struct sale *sale, const struct store_lock *lock)
 
     if (lk_lease_check(lock->lease, need_ms) == LK_OK)
         return OUTCOME_OK;
-    (void)snprintf(sale->message, sizeof sale->message,
+    (void)snprintf(sale->message, MESSAGE_BYTES,
                    "the lease ended, or was about to, before the write");
     return OUTCOME_BUSY;
 }
 
-static enum outcome write_now(struct live_sale *live, struct pg_conn *on,
-                              const struct reservation *sold) {
+static enum outcome write_now(struct live_sale *live, struct pg_conn *on) {
     enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
 
     if (outcome != OUTCOME_OK)
         return outcome;
     live->cost.postgres++;
-    return stock_sql_write(live->store->pool, on, sold, due_ms(live), live->sale.message);
+    return stock_sql_write(live->store->pool, on, &live->sold, due_ms(live), live->sale.message);
 }
 
-static enum outcome write_under_lease(struct live_sale *live, const struct store_lock *under,
-                                      const struct reservation *sold) {
-    struct sale *sale = &live->sale;
+static enum outcome write_under_lease(struct live_sale *live, const struct store_lock *under) {
     struct pg_conn *conn =
         pg_hold(live->store->pool, earlier(due_ms(live), live->deadline_ms - SERVER_MS));
     enum outcome outcome;
 
     if (conn == NULL) {
-        (void)snprintf(sale->message, sizeof sale->message,
-                       "no connection to the database in time");
+        (void)snprintf(live->sale.message, MESSAGE_BYTES, "no connection to the database in time");
         return OUTCOME_BUSY;
     }
-    outcome = check_lock(sale, under);
+    outcome = check_lock(&live->sale, under);
     if (outcome == OUTCOME_OK)
-        outcome = write_now(live, conn, sold);
+        outcome = write_now(live, conn);
     pg_give_back(conn);
     return outcome;
 }
@@ -195,58 +174,42 @@ static enum outcome write_under_lease(struct live_sale *live, const struct store
 static enum outcome write_stock(struct sale *sale, const struct stock_row *seen,
                                 const struct store_lock *under) {
     struct live_sale *live = live_of(sale);
-    struct reservation sold = begin_write(live, seen->shard);
-    enum outcome outcome;
+    struct reservation *sold = begin_write(live, seen->shard);
+    const bool is_leased = under != NULL && under->kind == LOCK_REDIS;
 
-    sold.unit = seen->first_unit + seen->available - 1;
-    sold.remaining = seen->available - 1;
-    if (under != NULL && under->kind == LOCK_REDIS) {
-        sold.fence = (int64_t)lk_lease_fence(under->lease);
-        outcome = write_under_lease(live, under, &sold);
-    } else {
-        outcome = write_now(live, NULL, &sold);
-    }
-    return after_write(live, outcome, &sold);
-}
-
-static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
-    (void)snprintf(sale->message, sizeof sale->message, "lock: %s", lk_status_text(status));
-    switch (status) {
-    case LK_BUSY:
-    case LK_TIMEOUT:
-    case LK_CANCELED:
-    case LK_LOST:
-    case LK_UNKNOWN:
-    case LK_UNAVAILABLE:
-        return OUTCOME_BUSY;
-    case LK_OK:
-    case LK_UNSUPPORTED:
-    case LK_INVALID:
-    case LK_NOMEM:
-        break;
-    }
-    return OUTCOME_FAILED;
+    assert(seen->available > 0);
+    sold->unit = seen->first_unit + seen->available - 1;
+    sold->remaining = seen->available - 1;
+    sold->fence = is_leased ? (int64_t)lk_lease_fence(under->lease) : 0;
+    return after_write(live, is_leased ? write_under_lease(live, under) : write_now(live, NULL));
 }
 
 static enum outcome take_stock(struct sale *sale, int shard) {
     struct live_sale *live = live_of(sale);
-    struct reservation sold = begin_write(live, shard);
+    struct reservation *sold = begin_write(live, shard);
     enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
 
     if (outcome != OUTCOME_OK)
         return outcome;
     live->cost.postgres++;
-    outcome = stock_sql_take(live->store->pool, &sold, due_ms(live), sale->message);
-    return after_write(live, outcome, &sold);
+    outcome = stock_sql_take(live->store->pool, sold, due_ms(live), sale->message);
+    return after_write(live, outcome);
 }
 
 enum outcome live_sale_take_returned(struct live_sale *live) {
-    struct reservation sold = begin_write(live, 0);
-    enum outcome outcome;
+    struct reservation *sold = begin_write(live, 0);
 
     live->cost.postgres++;
-    outcome = stock_sql_take_returned(live->store->pool, &sold, due_ms(live), live->sale.message);
-    return after_write(live, outcome, &sold);
+    return after_write(
+        live, stock_sql_take_returned(live->store->pool, sold, due_ms(live), live->sale.message));
+}
+
+/* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
+static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
+    assert(status != LK_OK);
+    (void)snprintf(sale->message, MESSAGE_BYTES, "lock: %s", lk_status_text(status));
+    return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
+                                                                                  : OUTCOME_BUSY;
 }
 
 #define LOCK_NAME_BYTES (UUID_TEXT + 24)
@@ -269,7 +232,7 @@ static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int s
     status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
                                 wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease, &attempts);
     wait_ns = clock_now_ns() - begun_ns;
-    metric_time(&wait_times[kind], wait_ns);
+    metric_time(&times[kind].wait, wait_ns);
     sale_cost_lock(&live->cost, kind, wait_ns, attempts);
     return status;
 }
@@ -280,34 +243,31 @@ static void unlock(struct sale *sale, struct store_lock *lock, enum outcome outc
     bool is_abandoned = outcome == OUTCOME_UNKNOWN || is_failing;
     int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
 
-    metric_time(&hold_times[lock->kind], hold_ns);
+    assert(lock == &live->lock && lock->lease != NULL);
+    metric_time(&times[lock->kind].hold, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
     if (is_abandoned)
         lk_abandon(lock->lease);
     else
         lk_release(lock->lease, NULL, NULL); /* the customer need not wait for the confirmation */
-    free(lock);
+    lock->lease = NULL;
 }
 
 static enum outcome lock(struct sale *sale, enum lock_kind kind, int shard,
                          struct store_lock **out) {
     struct live_sale *live = live_of(sale);
-    struct store_lock *held = malloc(sizeof *held);
     enum lk_status status;
 
-    if (held == NULL)
-        return not_acquired(sale, LK_NOMEM);
-    status = acquire(live, kind, shard, &held->lease);
-    if (status != LK_OK) {
-        free(held);
+    assert(live->lock.lease == NULL);
+    status = acquire(live, kind, shard, &live->lock.lease);
+    if (status != LK_OK)
         return not_acquired(sale, status);
-    }
-    held->kind = kind;
-    held->acquired_ns = clock_now_ns();
-    *out = held;
+    live->lock.kind = kind;
+    live->lock.acquired_ns = clock_now_ns();
+    *out = &live->lock;
     if (pass(live, FAIL_AFTER_LOCK) == OUTCOME_OK)
         return OUTCOME_OK;
-    unlock(sale, held, OUTCOME_FAILED);
+    unlock(sale, *out, OUTCOME_FAILED);
     return OUTCOME_FAILED;
 }
 
@@ -349,12 +309,4 @@ void store_live_holder(struct store *store, const struct product *product,
         return;
     name_lock(name, product, 0);
     lock_holder_await(store->redis, name, holder, INSTANCE_BYTES);
-}
-
-void live_sale_reservation(const struct live_sale *live, struct reservation *sold) {
-    *sold = reservation_of(live, live->sale.shard);
-    sold->unit = live->sale.unit;
-    sold->remaining = live->sale.remaining;
-    sold->fence = live->sale.fence;
-    (void)snprintf(sold->price, sizeof sold->price, "%s", live->product->row.price);
 }

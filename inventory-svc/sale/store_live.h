@@ -12,13 +12,21 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* What all sales of an instance share. Owned by whoever opened it (main.c). */
+/* What all sales of an instance share, and its handlers. Owned by whoever opened it (main.c). */
 struct store {
     uv_loop_t *loop;
     struct pg_pool *pool;
     lk_client *local;
     lk_client *redis;
-    const char *instance; /* shorter than INSTANCE_BYTES */
+    struct product_table *products;
+    const char *instance; /* its name, shorter than INSTANCE_BYTES */
+    int port;             /* that it listens on: the article's replies name it */
+};
+
+struct store_lock {
+    enum lock_kind kind;
+    lk_lease *lease; /* NULL while it is not held */
+    int64_t acquired_ns;
 };
 
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.
@@ -32,8 +40,10 @@ struct live_sale {
     int64_t deadline_ms;      /* for all that it does, but for a last look at the ledger */
     bool has_passed;          /* the product's failpoint */
     bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
+    struct store_lock lock;   /* one at a time */
     struct sale_cost cost;
-    int64_t write_begun_ns; /* without the time that a failpoint took since */
+    struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
+    int64_t write_begun_ns;  /* without the time that a failpoint took since */
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default
@@ -42,8 +52,8 @@ struct live_sale {
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
                     const char *order_id, int64_t begun_ms);
 /* Look for this order in the ledger: OK, BUSY, FAILED. `message` says why, when it failed. */
-enum outcome live_sale_find(struct live_sale *live, bool *is_found, struct reservation *found,
-                            char message[MESSAGE_BYTES]);
+enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
+                            struct reservation *found, char message[MESSAGE_BYTES]);
 
 /* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
  * none, REPEATED, BUSY, UNKNOWN, FAILED. */
@@ -53,8 +63,5 @@ enum outcome live_sale_take_returned(struct live_sale *live);
  * nobody does, no sale of it took one in Redis, or it could not be learned in half a second. */
 void store_live_holder(struct store *store, const struct product *product,
                        char holder[INSTANCE_BYTES]);
-
-/* What was sold, as the ledger has it; call it after SOLD. */
-void live_sale_reservation(const struct live_sale *live, struct reservation *sold);
 
 #endif

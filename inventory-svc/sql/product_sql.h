@@ -1,6 +1,6 @@
 /* SQL of the products: read one, lay out its rows of stock, count what it has.
  *
- * All of these run in a fiber, and set `message` when they return BUSY, UNKNOWN or FAILED. */
+ * All of these run in a fiber, and set `message` when they do not return OK. */
 #ifndef INVENTORY_PRODUCT_SQL_H
 #define INVENTORY_PRODUCT_SQL_H
 
@@ -25,9 +25,9 @@ struct stock_count {
     int64_t returned;  /* units given back, for sale by number */
 };
 
-/* OK, and *is_found, and then `row`; BUSY, FAILED. */
-enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, bool *is_found,
-                              struct product_row *row, char message[MESSAGE_BYTES]);
+/* OK, and then `row`; UNKNOWN_PRODUCT, BUSY, FAILED. */
+enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
+                              char message[MESSAGE_BYTES]);
 
 /* Make `shards` rows of stock, as even as can be and with units from 1 on without a gap; rows that
  * exist stay as they are. OK, BUSY, UNKNOWN, FAILED; may be done again. */

@@ -17,7 +17,7 @@ struct reservation {
     int64_t remaining; /* in that row, after this sale */
     int64_t fence;     /* the token it was written under, 0 for none */
     char instance[INSTANCE_BYTES];
-    char price[PRICE_BYTES]; /* the product's; "" while it is being sold */
+    char price[PRICE_BYTES]; /* the product's */
 };
 
 #endif

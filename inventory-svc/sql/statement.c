@@ -18,77 +18,66 @@ int64_t statement_deadline_ms(void) {
     return clock_now_ms() + STATEMENT_MS;
 }
 
-static bool is_in(const char *sqlstate, const char *const *list) {
-    for (; *list != NULL; list++)
-        if (strncmp(sqlstate, *list, strlen(*list)) == 0)
+/* Worth another attempt: cancelled by statement_timeout, deadlock, too much load, starting. */
+static bool is_passing(const char *sqlstate) {
+    static const char *const starts[] = {"57014", "57P03", "40", "53200", "53300", "55P03"};
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(sqlstate, starts[i], strlen(starts[i])) == 0)
             return true;
     return false;
 }
 
 static enum outcome refused(const char *sqlstate) {
-    /* Worth another attempt: cancelled by statement_timeout, deadlock, too much load, starting. */
-    static const char *const passing[] = {"57014", "57P03", "40", "53200", "53300", "55P03", NULL};
-
     if (strcmp(sqlstate, "23505") == 0)
         return OUTCOME_REPEATED;
-    return is_in(sqlstate, passing) ? OUTCOME_BUSY : OUTCOME_FAILED;
+    return is_passing(sqlstate) ? OUTCOME_BUSY : OUTCOME_FAILED;
 }
 
-static enum outcome outcome_of(const struct pg_query *query) {
+/* What goes to the customer names no host, port or user, as libpq's text does; the log has it. */
+static enum outcome outcome_of(const struct pg_query *query, char message[MESSAGE_BYTES]) {
+    const char *text = query->message;
+    char quoted[2 * sizeof query->message];
+    enum outcome outcome = OUTCOME_OK;
+
     switch (query->status) {
     case PG_OK:
         return OUTCOME_OK;
     case PG_REJECTED:
-        return refused(query->sqlstate);
-    case PG_NOT_SENT:
-        return OUTCOME_BUSY;
-    case PG_UNKNOWN:
-        return OUTCOME_UNKNOWN;
-    }
-    return OUTCOME_FAILED;
-}
-
-/* What goes to the customer names no host, port or user, as libpq's text does; the log has it. */
-static void tell_failure(const struct pg_query *query, char message[MESSAGE_BYTES]) {
-    const char *text = query->message;
-    char quoted[2 * MESSAGE_BYTES];
-
-    switch (query->status) {
-    case PG_OK:
-    case PG_REJECTED:
+        outcome = refused(query->sqlstate);
         break;
     case PG_NOT_SENT: /* the pool has logged why it is down */
+        outcome = OUTCOME_BUSY;
         text = "the inventory database cannot be reached, or is too busy";
         log_debug("statement not sent", "statement=%s why=%s", query->statement->name,
                   log_quote(quoted, sizeof quoted, query->message));
         break;
     case PG_UNKNOWN:
+        outcome = OUTCOME_UNKNOWN;
         text = "the inventory database did not answer";
         log_warn("statement not answered", "statement=%s why=%s", query->statement->name,
                  log_quote(quoted, sizeof quoted, query->message));
         break;
     }
     (void)snprintf(message, MESSAGE_BYTES, "%s", text);
-}
-
-enum outcome statement_write(struct pg_pool *pool, struct pg_query *query, struct metric *times,
-                             char message[MESSAGE_BYTES]) {
-    int64_t begun_ns = clock_now_ns();
-    enum outcome outcome;
-
-    if (query->deadline_ms == 0)
-        query->deadline_ms = statement_deadline_ms();
-    (void)pg_query_await(pool, query);
-    metric_time(times, clock_now_ns() - begun_ns);
-    outcome = outcome_of(query);
-    if (outcome != OUTCOME_OK)
-        tell_failure(query, message);
     return outcome;
 }
 
-enum outcome statement_read(struct pg_pool *pool, struct pg_query *query, struct metric *times,
-                            char message[MESSAGE_BYTES]) {
-    enum outcome outcome = statement_write(pool, query, times, message);
+enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
+                             struct pg_query *query, char message[MESSAGE_BYTES]) {
+    int64_t begun_ns = clock_now_ns();
+
+    query->statement = &statement->pg;
+    if (query->deadline_ms == 0)
+        query->deadline_ms = statement_deadline_ms();
+    (void)pg_query_await(pool, query);
+    metric_time(&statement->times, clock_now_ns() - begun_ns);
+    return outcome_of(query, message);
+}
+
+enum outcome statement_read(struct pg_pool *pool, struct statement *statement,
+                            struct pg_query *query, char message[MESSAGE_BYTES]) {
+    enum outcome outcome = statement_write(pool, statement, query, message);
 
     return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
 }

@@ -6,16 +6,13 @@
 enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
                             struct stock_row *row, int64_t deadline_ms,
                             char message[MESSAGE_BYTES]) {
-    static const struct pg_statement statement = {
-        "read_stock",
-        "SELECT first_unit, available, version, fence FROM stock"
-        " WHERE product_id = $1 AND shard = $2",
-        2};
-    static struct metric times = STATEMENT_TIMES("read_stock");
+    static struct statement statement =
+        STATEMENT("read_stock", 2,
+                  "SELECT first_unit, available, version, fence FROM stock"
+                  " WHERE product_id = $1 AND shard = $2");
     struct number number = number_of(shard);
-    struct pg_query query = {
-        .statement = &statement, .params = {product_id, number.text}, .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_read(pool, &query, &times, message);
+    struct pg_query query = {.params = {product_id, number.text}, .deadline_ms = deadline_ms};
+    enum outcome outcome = statement_read(pool, &statement, &query, message);
 
     if (outcome == OUTCOME_OK && query.affected == 0) {
         outcome = OUTCOME_FAILED;
@@ -34,25 +31,22 @@ enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int sh
 enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
                              const struct reservation *sold, int64_t deadline_ms,
                              char message[MESSAGE_BYTES]) {
-    static const struct pg_statement statement = {
-        "write_stock",
+    static struct statement statement = STATEMENT(
+        "write_stock", 7,
         "WITH written AS ("
         " UPDATE stock SET available = $5::bigint, version = version + 1,"
         "  fence = greatest(fence, $7::bigint)"
         " WHERE product_id = $2::uuid AND shard = $3::int RETURNING shard)"
         " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
         " SELECT $1::uuid, $2::uuid, shard, $4::bigint, $5::bigint, $6::text, $7::bigint"
-        " FROM written",
-        7};
-    static struct metric times = STATEMENT_TIMES("write_stock");
+        " FROM written");
     struct number shard = number_of(sold->shard), unit = number_of(sold->unit),
                   remaining = number_of(sold->remaining), fence = number_of(sold->fence);
-    struct pg_query query = {.statement = &statement,
-                             .on = on,
+    struct pg_query query = {.on = on,
                              .params = {sold->order_id, sold->product_id, shard.text, unit.text,
                                         remaining.text, sold->instance, fence.text},
                              .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_write(pool, &query, &times, message);
+    enum outcome outcome = statement_write(pool, &statement, &query, message);
 
     if (outcome == OUTCOME_OK)
         outcome = query.affected == 1 ? OUTCOME_SOLD : OUTCOME_FAILED;
@@ -63,9 +57,9 @@ enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
 }
 
 /* Both ways to take answer with shard, unit and remaining, or with no row. */
-static enum outcome take(struct pg_pool *pool, struct pg_query *query, struct metric *times,
+static enum outcome take(struct pg_pool *pool, struct statement *statement, struct pg_query *query,
                          struct reservation *sold, char message[MESSAGE_BYTES]) {
-    enum outcome outcome = statement_write(pool, query, times, message);
+    enum outcome outcome = statement_write(pool, statement, query, message);
 
     if (outcome == OUTCOME_OK && query->affected == 0)
         outcome = OUTCOME_SOLD_OUT;
@@ -82,30 +76,28 @@ static enum outcome take(struct pg_pool *pool, struct pg_query *query, struct me
 
 enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int64_t deadline_ms,
                             char message[MESSAGE_BYTES]) {
-    static const struct pg_statement statement = {
-        "take_stock",
+    static struct statement statement = STATEMENT(
+        "take_stock", 4,
         "WITH taken AS ("
         " UPDATE stock SET available = available - 1, version = version + 1"
         " WHERE product_id = $2::uuid AND shard = $3::int AND available > 0"
         " RETURNING shard, first_unit, available)"
         " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
         " SELECT $1::uuid, $2::uuid, shard, first_unit + available, available, $4::text, 0"
-        " FROM taken RETURNING shard, unit, remaining",
-        4};
-    static struct metric times = STATEMENT_TIMES("take_stock");
+        " FROM taken RETURNING shard, unit, remaining");
     struct number shard = number_of(sold->shard);
     struct pg_query query = {
-        .statement = &statement,
+
         .params = {sold->order_id, sold->product_id, shard.text, sold->instance},
         .deadline_ms = deadline_ms};
 
-    return take(pool, &query, &times, sold, message);
+    return take(pool, &statement, &query, sold, message);
 }
 
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
                                      int64_t deadline_ms, char message[MESSAGE_BYTES]) {
-    static const struct pg_statement statement = {
-        "take_returned",
+    static struct statement statement = STATEMENT(
+        "take_returned", 3,
         "WITH picked AS MATERIALIZED ("
         " SELECT ctid FROM returned_unit WHERE product_id = $2::uuid"
         " LIMIT 1 FOR UPDATE SKIP LOCKED),"
@@ -113,12 +105,9 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
         "  RETURNING shard, unit)"
         " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
         " SELECT $1::uuid, $2::uuid, shard, unit, 0, $3::text, 0"
-        " FROM taken RETURNING shard, unit, remaining",
-        3};
-    static struct metric times = STATEMENT_TIMES("take_returned");
-    struct pg_query query = {.statement = &statement,
-                             .params = {sold->order_id, sold->product_id, sold->instance},
+        " FROM taken RETURNING shard, unit, remaining");
+    struct pg_query query = {.params = {sold->order_id, sold->product_id, sold->instance},
                              .deadline_ms = deadline_ms};
 
-    return take(pool, &query, &times, sold, message);
+    return take(pool, &statement, &query, sold, message);
 }

@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a sale, or one step of it, ended. OK is for steps, SOLD for the whole. */
+/* How a sale, or one step of it, ended. OK is for steps, SOLD for the whole; the last three are
+ * known before or after a strategy runs, and no strategy answers them. */
 #define OUTCOMES(X)                                                                                \
     X(OK, "the step is done")                                                                      \
     X(SOLD, "one unit sold")                                                                       \
@@ -21,7 +22,10 @@
     X(CONFLICT, "another sale was faster; nothing was sold")                                       \
     X(REPEATED, "this order already has its unit")                                                 \
     X(UNKNOWN, "the store did not answer; a unit may have been sold")                              \
-    X(FAILED, "the store refused; nothing was sold")
+    X(FAILED, "the store refused; nothing was sold")                                               \
+    X(UNKNOWN_PRODUCT, "no product has this id")                                                   \
+    X(BAD_STRATEGY, "the product's strategy cannot be read")                                       \
+    X(KEY_REUSED, "this order id belongs to another product")
 
 enum outcome {
 #define X(name, text) OUTCOME_##name,
@@ -30,6 +34,8 @@ enum outcome {
 };
 const char *outcome_text(enum outcome outcome);
 const char *outcome_name(enum outcome outcome);
+
+#define MESSAGE_BYTES 700 /* of why something was not done, with the NUL */
 
 /* One row of stock. Unsold are the units first_unit .. first_unit + available - 1; a sale takes the
  * last of them, so its unit and what remains both follow from the `available` that it saw. */
@@ -70,7 +76,7 @@ struct sale {
     int64_t remaining; /* in that row, after this sale */
     int64_t fence;     /* the token it wrote under, 0 for none */
 
-    char message[160]; /* why, when BUSY, UNKNOWN or FAILED */
+    char message[MESSAGE_BYTES]; /* why, when BUSY, UNKNOWN or FAILED */
 };
 
 /* The operations. Those that return an outcome return OK when the step is done, or BUSY, UNKNOWN or

@@ -3,83 +3,37 @@
 
 #include "order.h"
 #include "orders_database.h"
+#include "web.h"
 
 #define PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
 #define BODY    "{\"product_id\":\"" PRODUCT "\"}"
 
 static struct order_svc svc;
-static struct http_server *server;
-static struct http_client *client;
+static struct web web;
 
-/* One request in a fiber, and what came back. */
-struct exchange {
-    const char *method, *target, *headers, *body;
-    int status; /* 0: no reply */
-    char text[1000];
-    char timing[HTTP_CALL_HEADER_BYTES];
-    bool is_done;
-};
-
-static void run(void *arg) {
-    struct exchange *exchange = arg;
-    struct http_call call = {.method = exchange->method,
-                             .target = exchange->target,
-                             .headers = exchange->headers,
-                             .body = exchange->body,
-                             .body_length = exchange->body != NULL ? strlen(exchange->body) : 0,
-                             .deadline_ms = clock_now_ms() + PATIENCE_MS,
-                             .want_header = "Server-Timing"};
-
-    if (http_call_await(client, &call) == HTTP_CALL_ANSWERED) {
-        exchange->status = call.status;
-        memcpy(exchange->timing, call.header, sizeof exchange->timing);
-        (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);
-    }
-    http_call_done(&call);
-    exchange->is_done = true;
+static int get(struct web_call *call, const char *target) {
+    *call = (struct web_call){.method = "GET", .target = target};
+    return web_call(&web, call);
 }
 
-static int ask_for(struct exchange *exchange) {
-    assert_int_equal(fiber_start(run, exchange), 0);
-    WAIT_FOR(exchange->is_done);
-    return exchange->status;
-}
-
-static int get(struct exchange *exchange, const char *target) {
-    *exchange = (struct exchange){.method = "GET", .target = target};
-    return ask_for(exchange);
-}
-
-static int post(struct exchange *exchange, const char *headers) {
-    *exchange =
-        (struct exchange){.method = "POST", .target = "/orders", .headers = headers, .body = BODY};
-    return ask_for(exchange);
+static int post(struct web_call *call, const char *headers) {
+    *call =
+        (struct web_call){.method = "POST", .target = "/orders", .headers = headers, .body = BODY};
+    return web_call(&web, call);
 }
 
 static int set_up(void **state) {
-    struct http_server_options options = {.routes = order_routes, .data = &svc};
-    struct http_client_options to = {.host = "127.0.0.1"};
-
-    if (set_up_database(state) != 0)
-        return -1;
+    (void)set_up_database(state);
     svc = (struct order_svc){.inventory = fixture.inventory,
                              .pool = fixture.pool,
                              .inventory_timeout_ms = 5000,
                              .settle_after_ms = 60000};
-    assert_int_equal(http_server_open(&server, &fixture.loop, &options), 0);
-    assert_int_equal(http_server_listen(server, "127.0.0.1", 0), 0);
-    to.port = http_server_port(server);
-    assert_int_equal(http_client_open(&client, &fixture.loop, &to), 0);
-    fixture.open += 2;
+    web_open(&web, &fixture.loop, order_routes, &svc);
     return 0;
 }
 
 static int tear_down(void **state) {
-    unsigned open = fixture.open;
-
-    http_client_close(client, on_something_closed, NULL);
-    http_server_close(server, on_something_closed, NULL);
-    WAIT_FOR(fixture.open == open - 2);
+    web_close(&web);
     return tear_down_database(state);
 }
 
@@ -91,7 +45,7 @@ static void *allocate(size_t size) {
 }
 
 static void test_an_order_that_is_placed_is_never_denied_for_want_of_memory(void **state) {
-    struct exchange exchange;
+    struct web_call exchange;
 
     (void)state;
     json_set_alloc_funcs(allocate, free);
@@ -109,13 +63,13 @@ static void test_an_order_that_is_placed_is_never_denied_for_want_of_memory(void
     assert_int_equal(exchange.status, 201);
 }
 
-static int place_as_the_article(struct exchange *exchange) {
-    *exchange = (struct exchange){.method = "POST", .target = "/order/placeAnOrder"};
-    return ask_for(exchange);
+static int place_as_the_article(struct web_call *exchange) {
+    *exchange = (struct web_call){.method = "POST", .target = "/order/placeAnOrder"};
+    return web_call(&web, exchange);
 }
 
 /* The cost of the sale comes first, and then that of recording its order. */
-static void expect_recorded_cost(const struct exchange *exchange) {
+static void expect_recorded_cost(const struct web_call *exchange) {
     static const char start[] = "hold;dur=3.001, pg;desc=\"2\", order;dur=";
     char *end;
 
@@ -125,7 +79,7 @@ static void expect_recorded_cost(const struct exchange *exchange) {
 }
 
 static void test_the_cost_of_a_sale_is_passed_on(void **state) {
-    struct exchange exchange;
+    struct web_call exchange;
 
     (void)state;
     for (int i = 0; i < PEERS; i++)
@@ -145,7 +99,7 @@ static void test_the_cost_of_a_sale_is_passed_on(void **state) {
 }
 
 static void test_an_inventory_that_tells_no_cost_adds_none(void **state) {
-    struct exchange exchange;
+    struct web_call exchange;
 
     (void)state;
     assert_int_equal(post(&exchange, NULL), 201);
@@ -153,7 +107,7 @@ static void test_an_inventory_that_tells_no_cost_adds_none(void **state) {
 }
 
 static void test_what_the_inventory_says_is_passed_on(void **state) {
-    struct exchange exchange;
+    struct web_call exchange;
 
     (void)state;
     fixture.peers[0].body = "{\"strategies\":[]}";
@@ -163,7 +117,7 @@ static void test_what_the_inventory_says_is_passed_on(void **state) {
 }
 
 static void test_an_inventory_that_does_not_speak_json_is_told(void **state) {
-    struct exchange exchange;
+    struct web_call exchange;
 
     (void)state;
     fixture.peers[0].body = "<html>";
@@ -180,7 +134,7 @@ static void test_nothing_of_a_request_goes_into_another_as_it_came(void **state)
         "/products/" PRODUCT "%20HTTP/1.1",  "/products/%00",
         "/orders/" PRODUCT "'%20OR%20true",  "/orders/%0d%0a",
     };
-    struct exchange exchange;
+    struct web_call exchange;
 
     (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)

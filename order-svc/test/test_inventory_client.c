@@ -18,8 +18,7 @@ static void call(void *arg) {
     struct caller *caller = arg;
 
     inventory_call(fixture.inventory, "POST", "/products/x/reservations", NULL,
-                   json_pack("{s:s}", "order_id", "x"), clock_now_ms() + caller->timeout_ms,
-                   &caller->answer);
+                   "{\"order_id\":\"x\"}", clock_now_ms() + caller->timeout_ms, &caller->answer);
     json_decref(caller->answer.body);
     caller->is_done = true;
 }
@@ -31,7 +30,7 @@ static void begin(struct caller *caller, int64_t timeout_ms) {
 
 static enum http_call_outcome call_once(struct caller *caller) {
     begin(caller, PATIENCE_MS);
-    WAIT_FOR(caller->is_done);
+    WAIT_FOR(&fixture.loop, caller->is_done);
     return caller->answer.outcome;
 }
 
@@ -74,7 +73,7 @@ static void test_an_answer_is_handed_over_as_it_came(void **state) {
     fixture.peers[0].status = 409;
     fixture.peers[0].body = "{\"error\":\"sold_out\"}";
     begin(&caller, PATIENCE_MS);
-    WAIT_FOR(caller.is_done);
+    WAIT_FOR(&fixture.loop, caller.is_done);
     assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
     assert_int_equal(caller.answer.status, 409);
     assert_string_equal(caller.answer.message, "");
@@ -100,7 +99,7 @@ static void test_an_instance_that_is_back_is_used_again(void **state) {
     catch_log();
     expect_answered(2);
     peer_open(&fixture.peers[0], port);
-    WAIT_FOR((expect_answered(1), fixture.peers[0].calls > 0));
+    WAIT_FOR(&fixture.loop, (expect_answered(1), fixture.peers[0].calls > 0));
     assert_int_equal(logged("inventory instance is back"), 1);
 }
 
@@ -121,7 +120,7 @@ static void test_an_instance_is_tried_again_by_one_call_at_a_time(void **state) 
         for (int i = 0; i < MANY; i++)
             begin(&callers[i], 20);
         for (int i = 0; i < MANY; i++)
-            WAIT_FOR(callers[i].is_done);
+            WAIT_FOR(&fixture.loop, callers[i].is_done);
     }
     for (int peer; (peer = accept(fd, NULL, NULL)) >= 0; tries++)
         (void)close(peer);
@@ -161,7 +160,7 @@ static void test_a_call_that_is_late_goes_to_no_other(void **state) {
     open_inventory(2);
     fixture.peers[0].is_holding = fixture.peers[1].is_holding = true;
     begin(&caller, 100);
-    WAIT_FOR(caller.is_done);
+    WAIT_FOR(&fixture.loop, caller.is_done);
     assert_int_equal(caller.answer.outcome, HTTP_CALL_UNKNOWN);
     assert_true(fixture.peers[0].calls + fixture.peers[1].calls <= 1);
 }
@@ -173,7 +172,7 @@ static void test_an_answer_that_is_no_json_has_no_body(void **state) {
     open_inventory(1);
     fixture.peers[0].body = "{\"unit\":";
     begin(&caller, PATIENCE_MS);
-    WAIT_FOR(caller.is_done);
+    WAIT_FOR(&fixture.loop, caller.is_done);
     assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
     assert_null(caller.answer.body);
     assert_string_equal(inventory_text(&caller.answer, "price"), "");
@@ -191,18 +190,17 @@ static void test_a_bad_url_is_refused_with_a_reason(void **state) {
                                       "http://",
                                       "http://127.0.0.1:1,ftp://127.0.0.1"};
     struct inventory *inventory;
-    char why[200], many[65 * 20] = "http://127.0.0.1:1";
+    char why[INVENTORY_MESSAGE_BYTES], many[65 * 20] = "http://127.0.0.1:1";
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         why[0] = '\0';
-        assert_int_equal(inventory_open(&inventory, &fixture.loop, bad[i], why, sizeof why),
-                         UV_EINVAL);
+        assert_int_equal(inventory_open(&inventory, &fixture.loop, bad[i], why), UV_EINVAL);
         assert_non_null(strstr(why, "URL"));
     }
     for (int i = 1; i < 65; i++)
         strcat(many, ",http://127.0.0.1:1");
-    assert_int_equal(inventory_open(&inventory, &fixture.loop, many, why, sizeof why), UV_EINVAL);
+    assert_int_equal(inventory_open(&inventory, &fixture.loop, many, why), UV_EINVAL);
     assert_non_null(strstr(why, "64"));
 }
 
@@ -215,7 +213,7 @@ static void test_a_close_ends_the_calls_under_way(void **state) {
         fixture.peers[i].is_holding = true;
     for (int i = 0; i < MANY; i++)
         begin(&callers[i], PATIENCE_MS);
-    WAIT_FOR(fixture.peers[0].holding > 0); /* others are still connecting */
+    WAIT_FOR(&fixture.loop, fixture.peers[0].holding > 0); /* others are still connecting */
     close_inventory();
     for (int i = 0; i < MANY; i++) {
         assert_true(callers[i].is_done);
@@ -244,7 +242,7 @@ static void test_a_call_that_a_close_ends_turns_to_no_instance_that_is_gone(void
     open = fixture.open;
     assert_int_equal(uv_check_init(&fixture.loop, &check), 0);
     assert_int_equal(uv_check_start(&check, on_check), 0);
-    WAIT_FOR(late.is_done && fixture.open < open);
+    WAIT_FOR(&fixture.loop, late.is_done && fixture.open < open);
     assert_int_equal(late.answer.outcome, HTTP_CALL_NOT_SENT);
     for (int i = 0; i < PEERS; i++)
         assert_int_equal(fixture.peers[i].calls, 0);
@@ -256,16 +254,15 @@ static void on_closed_once(void *data) {
 
 static void test_closing_twice_is_closing_once(void **state) {
     struct inventory *inventory;
-    char why[200];
+    char why[INVENTORY_MESSAGE_BYTES];
     int closed = 0;
 
     (void)state;
-    assert_int_equal(inventory_open(&inventory, &fixture.loop,
-                                    "http://127.0.0.1:1,http://127.0.0.1:2", why, sizeof why),
-                     0);
+    assert_int_equal(
+        inventory_open(&inventory, &fixture.loop, "http://127.0.0.1:1,http://127.0.0.1:2", why), 0);
     inventory_close(inventory, on_closed_once, &closed);
     inventory_close(inventory, on_closed_once, &closed);
-    WAIT_FOR(closed == 1);
+    WAIT_FOR(&fixture.loop, closed == 1);
 }
 
 static void *allocate(size_t size) {
@@ -274,12 +271,12 @@ static void *allocate(size_t size) {
 
 static void live_without_memory(void *arg) {
     struct caller caller = {.timeout_ms = PATIENCE_MS};
-    char urls[100], why[200];
+    char urls[100], why[INVENTORY_MESSAGE_BYTES];
 
     (void)arg;
     (void)snprintf(urls, sizeof urls, "http://127.0.0.1:%d,http://127.0.0.1:%d",
                    fixture.peers[0].port, fixture.peers[1].port);
-    if (inventory_open(&fixture.inventory, &fixture.loop, urls, why, sizeof why) != 0) {
+    if (inventory_open(&fixture.inventory, &fixture.loop, urls, why) != 0) {
         fixture.inventory = NULL;
         assert_string_equal(why, uv_strerror(UV_ENOMEM));
         for (int i = 0; i < 10; i++) /* what was opened closes */
@@ -288,7 +285,7 @@ static void live_without_memory(void *arg) {
     }
     fixture.open++;
     if (fiber_start(call, &caller) == 0)
-        WAIT_FOR(caller.is_done);
+        WAIT_FOR(&fixture.loop, caller.is_done);
     close_inventory();
 }
 

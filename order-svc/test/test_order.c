@@ -35,7 +35,7 @@ static void begin(struct buyer *buyer, const char *key) {
 
 static void expect(const struct buyer *buyer, enum order_outcome outcome, int status,
                    const char *error) {
-    WAIT_FOR(buyer->is_done);
+    WAIT_FOR(&fixture.loop, buyer->is_done);
     assert_string_equal(buyer->placement.error, error);
     assert_int_equal(buyer->placement.outcome, outcome);
     assert_int_equal(buyer->placement.status, status);
@@ -171,14 +171,12 @@ static void test_a_repeat_without_its_order_gets_it_recorded(void **state) {
 }
 
 static void test_a_key_of_another_product_is_refused(void **state) {
-    char key[UUID_TEXT], sql[300];
+    char key[UUID_TEXT];
     struct buyer buyer;
 
     (void)state;
     uuid_v7(key);
-    (void)snprintf(sql, sizeof sql, "INSERT INTO orders VALUES ('%s', '%s', 1, 0, 1, 'i')", key,
-                   key);
-    run_sql(sql);
+    run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 1, 'i')", key, key);
     begin(&buyer, key);
     expect(&buyer, ORDER_REFUSED, 422, "key_reused");
     assert_non_null(strstr(buyer.placement.message, key)); /* the product it was used for */
@@ -187,15 +185,11 @@ static void test_a_key_of_another_product_is_refused(void **state) {
 
 /* Settling is faster than the answer of the inventory. */
 static void record_meanwhile(struct buyer *buyer) {
-    char sql[300];
-
     fixture.peers[0].is_holding = true;
     begin(buyer, NULL);
-    WAIT_FOR(fixture.peers[0].holding > 0);
-    (void)snprintf(sql, sizeof sql,
-                   "INSERT INTO orders VALUES ('%s', '" PRODUCT "', 7, 6, 9.90, 'inventory-9')",
-                   buyer->placement.order.order_id);
-    run_sql(sql);
+    WAIT_FOR(&fixture.loop, fixture.peers[0].holding > 0);
+    run_sql("INSERT INTO orders VALUES ('%s', '" PRODUCT "', 7, 6, 9.90, 'inventory-9')",
+            buyer->placement.order.order_id);
 }
 
 static void test_an_order_that_was_settled_meanwhile_is_answered(void **state) {
@@ -245,7 +239,7 @@ static void test_a_unit_under_the_customers_key_is_not_given_back(void **state) 
     uuid_v7(key);
     forbid_inserts();
     begin(&slow, key);
-    WAIT_FOR(slow.is_done);
+    WAIT_FOR(&fixture.loop, slow.is_done);
     run_sql("ALTER TABLE orders DROP CONSTRAINT none");
     begin(&repeat, key);
     fixture.peers[0].status = 200;
@@ -316,9 +310,9 @@ static void test_only_an_insert_that_was_not_sent_is_undone(void **state) {
     open_pool(1, 1);
     run_sql("BEGIN; LOCK TABLE orders");
     begin(&buyers[0], NULL);
-    WAIT_FOR((pg_pool_stats(fixture.pool, &stats), stats.idle == 0));
+    WAIT_FOR(&fixture.loop, (pg_pool_stats(fixture.pool, &stats), stats.idle == 0));
     begin(&buyers[1], NULL);
-    WAIT_FOR((pg_pool_stats(fixture.pool, &stats), stats.queued == 1));
+    WAIT_FOR(&fixture.loop, (pg_pool_stats(fixture.pool, &stats), stats.queued == 1));
     begin(&buyers[2], NULL);
     expect(&buyers[2], ORDER_BUSY, 503, "busy");
     run_sql("ROLLBACK");
@@ -369,7 +363,7 @@ static void place_without_memory(void *arg) {
     uuid_v7(buyer.placement.order.order_id);
     if (fiber_start(buy, &buyer) != 0)
         return;
-    WAIT_FOR(buyer.is_done);
+    WAIT_FOR(&fixture.loop, buyer.is_done);
     kept = fixture.peers[0].reserved - fixture.peers[0].cancelled - kept;
     orders = count_orders() - orders;
     if (buyer.placement.outcome == ORDER_PLACED)

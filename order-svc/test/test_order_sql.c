@@ -10,7 +10,7 @@ static const struct order bamboo = {.order_id = "0190b2a8-7f00-7000-8000-0000000
                                     .price = "88888.88",
                                     .instance = "inventory-1"};
 
-static char why[200];
+static char why[INVENTORY_MESSAGE_BYTES];
 
 static int64_t soon(void) {
     return clock_now_ms() + PATIENCE_MS;
@@ -34,19 +34,17 @@ static void in_fiber(void (*body)(void)) {
 
     why[0] = '\0';
     assert_int_equal(fiber_start(run_body, &run), 0);
-    WAIT_FOR(run.is_done);
+    WAIT_FOR(&fixture.loop, run.is_done);
 }
 
 static void insert_twice(void) {
     struct order other = bamboo;
     bool is_repeat = true;
 
-    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why, sizeof why),
-                     PG_OK);
+    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why), PG_OK);
     assert_false(is_repeat);
     other.unit = 1;
-    assert_int_equal(order_insert(fixture.pool, &other, soon(), &is_repeat, why, sizeof why),
-                     PG_OK);
+    assert_int_equal(order_insert(fixture.pool, &other, soon(), &is_repeat, why), PG_OK);
     assert_true(is_repeat);
 }
 
@@ -61,15 +59,12 @@ static void find_it(void) {
     struct order order;
     bool is_found = true, is_repeat;
 
-    assert_int_equal(
-        order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why, sizeof why),
-        PG_OK);
-    assert_false(is_found);
-    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why, sizeof why),
+    assert_int_equal(order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why),
                      PG_OK);
-    assert_int_equal(
-        order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why, sizeof why),
-        PG_OK);
+    assert_false(is_found);
+    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why), PG_OK);
+    assert_int_equal(order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why),
+                     PG_OK);
     assert_true(is_found);
     assert_string_equal(order.order_id, bamboo.order_id);
     assert_string_equal(order.product_id, bamboo.product_id);
@@ -89,12 +84,10 @@ static void insert_nonsense(void) {
     bool is_repeat, is_found;
 
     strcpy(order.price, "dear");
-    assert_int_equal(order_insert(fixture.pool, &order, soon(), &is_repeat, why, sizeof why),
-                     PG_REJECTED);
+    assert_int_equal(order_insert(fixture.pool, &order, soon(), &is_repeat, why), PG_REJECTED);
     assert_non_null(strstr(why, "dear"));
-    assert_int_equal(
-        order_find(fixture.pool, "x' OR true", soon(), &order, &is_found, why, sizeof why),
-        PG_REJECTED);
+    assert_int_equal(order_find(fixture.pool, "x' OR true", soon(), &order, &is_found, why),
+                     PG_REJECTED);
 }
 
 static void test_what_the_database_rejects_has_a_reason_and_no_effect(void **state) {
@@ -107,13 +100,12 @@ static void insert_late(void) {
     struct order order;
     bool is_repeat, is_found;
 
-    assert_int_equal(
-        order_insert(fixture.pool, &bamboo, clock_now_ms() - 1, &is_repeat, why, sizeof why),
-        PG_NOT_SENT);
-    assert_true(why[0] != '\0');
-    assert_int_equal(order_find(fixture.pool, bamboo.order_id, clock_now_ms() - 1, &order,
-                                &is_found, why, sizeof why),
+    assert_int_equal(order_insert(fixture.pool, &bamboo, clock_now_ms() - 1, &is_repeat, why),
                      PG_NOT_SENT);
+    assert_true(why[0] != '\0');
+    assert_int_equal(
+        order_find(fixture.pool, bamboo.order_id, clock_now_ms() - 1, &order, &is_found, why),
+        PG_NOT_SENT);
 }
 
 static void test_what_is_too_late_is_not_sent(void **state) {
@@ -134,7 +126,7 @@ static enum pg_status settle(const json_t *reservations) {
     enum pg_status status;
 
     assert_non_null(text);
-    status = order_settle(fixture.pool, text, soon(), on_settled, why, sizeof why);
+    status = order_settle(fixture.pool, text, soon(), on_settled, why);
     free(text);
     return status;
 }
@@ -151,8 +143,7 @@ static void settle_a_page(void) {
     json_t *list = json_object_get(page, "reservations");
     bool is_repeat;
 
-    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why, sizeof why),
-                     PG_OK);
+    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why), PG_OK);
     assert_int_equal(json_array_append_new(list, reservation_of(&bamboo)), 0);
     settled = 0;
     assert_int_equal(settle(list), PG_OK);
@@ -166,21 +157,20 @@ static void test_a_page_adds_the_orders_that_are_missing(void **state) {
     (void)state;
     in_fiber(settle_a_page);
     assert_int_equal(count_orders(), 5);
-    assert_string_equal(ask("SELECT unit FROM orders WHERE product_id::text LIKE '8239%'"), "788");
+    assert_string_equal(ask("SELECT unit FROM orders WHERE product_id::text LIKE '8239%%'"), "788");
     assert_string_equal(ask("SELECT concat_ws(' ', product_id, unit, remaining, price,"
                             " inventory_instance) FROM orders WHERE unit = 2"),
                         "00000000-0000-7000-8000-000000000002 2 0 9.90 inventory-9");
 }
 
 static void settle_nonsense(void) {
-    assert_int_equal(
-        order_settle(fixture.pool, "[{\"order_id\":\"x\"}]", soon(), on_settled, why, sizeof why),
-        PG_REJECTED);
+    assert_int_equal(order_settle(fixture.pool, "[{\"order_id\":\"x\"}]", soon(), on_settled, why),
+                     PG_REJECTED);
     assert_true(why[0] != '\0');
     assert_int_equal(order_settle(fixture.pool,
                                   "[{\"order_id\":\"0190b2a8-7f00-7000-8000-"
                                   "000000000009\"}]",
-                                  soon(), on_settled, why, sizeof why),
+                                  soon(), on_settled, why),
                      PG_REJECTED);
 }
 
@@ -191,19 +181,14 @@ static void test_a_page_that_is_no_page_is_rejected(void **state) {
 }
 
 static void move_cursor(void) {
-    char cursor[64] = "x";
-    int64_t since_ms = 0;
+    struct settlement at = {.cursor = "x"};
 
-    assert_int_equal(
-        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
-        PG_OK);
-    assert_string_equal(cursor, "");
-    assert_true(llabs(since_ms - clock_wall_us() / 1000) < 3600000);
-    assert_int_equal(settlement_write(fixture.pool, "5.x y", soon(), why, sizeof why), PG_OK);
-    assert_int_equal(
-        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
-        PG_OK);
-    assert_string_equal(cursor, "5.x y");
+    assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_OK);
+    assert_string_equal(at.cursor, "");
+    assert_true(llabs(at.since_ms - clock_wall_us() / 1000) < 3600000);
+    assert_int_equal(settlement_write(fixture.pool, "5.x y", soon(), why), PG_OK);
+    assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_OK);
+    assert_string_equal(at.cursor, "5.x y");
 }
 
 static void test_the_cursor_is_empty_at_first_and_then_what_was_written(void **state) {
@@ -212,12 +197,9 @@ static void test_the_cursor_is_empty_at_first_and_then_what_was_written(void **s
 }
 
 static void read_no_cursor(void) {
-    char cursor[64];
-    int64_t since_ms;
+    struct settlement at;
 
-    assert_int_equal(
-        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
-        PG_REJECTED);
+    assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_REJECTED);
     assert_non_null(strstr(why, "settlement"));
 }
 
@@ -228,13 +210,10 @@ static void test_a_cursor_that_was_deleted_is_an_error(void **state) {
 }
 
 static void fail_all(void) {
-    char cursor[64];
-    int64_t since_ms;
+    struct settlement at;
 
-    assert_int_equal(
-        settlement_read(fixture.pool, soon(), cursor, sizeof cursor, &since_ms, why, sizeof why),
-        PG_REJECTED);
-    assert_int_equal(settlement_write(fixture.pool, "1", soon(), why, sizeof why), PG_REJECTED);
+    assert_int_equal(settlement_read(fixture.pool, soon(), &at, why), PG_REJECTED);
+    assert_int_equal(settlement_write(fixture.pool, "1", soon(), why), PG_REJECTED);
     assert_non_null(strstr(why, "settlement"));
 }
 
@@ -247,7 +226,7 @@ static void test_without_its_table_settling_fails_with_a_reason(void **state) {
 static void test_the_schema_may_be_applied_again(void **state) {
     (void)state;
     run_sql("UPDATE settlement SET cursor = '5'");
-    apply_orders_sql();
+    pg_schema_apply(&schema, "sql/orders.sql");
     assert_string_equal(ask("SELECT cursor FROM settlement"), "5");
 }
 

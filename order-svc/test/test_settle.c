@@ -26,7 +26,7 @@ static void stop(void) {
     unsigned open = fixture.open;
 
     begin_stop();
-    WAIT_FOR(fixture.open < open);
+    WAIT_FOR(&fixture.loop, fixture.open < open);
 }
 
 static const char *cursor(void) {
@@ -37,7 +37,7 @@ static void test_it_begins_where_the_database_was_made(void **state) {
     (void)state;
     run_sql("UPDATE settlement SET since = 'epoch'::timestamptz + interval '5 seconds'");
     start();
-    WAIT_FOR(peer->listed > 0);
+    WAIT_FOR(&fixture.loop, peer->listed > 0);
     assert_string_equal(peer->after, "");
     assert_string_equal(peer->since, "5000");
     assert_string_equal(peer->older, "7000");
@@ -50,7 +50,7 @@ static void test_all_pages_are_settled_in_one_pass(void **state) {
     (void)state;
     peer->reservations = 1200;
     start();
-    WAIT_FOR(strcmp(cursor(), "1200") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1200") == 0);
     assert_int_equal(count_orders(), 1200);
     stop();
 }
@@ -61,40 +61,38 @@ static void test_the_cursor_outlives_the_process(void **state) {
     (void)state;
     peer->reservations = 3;
     start();
-    WAIT_FOR(strcmp(cursor(), "3") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
     stop();
     run_sql("DELETE FROM orders"); /* what lies behind the cursor is not looked at again */
     peer->reservations = 5;
     listed = peer->listed;
     start();
-    WAIT_FOR(strcmp(cursor(), "5") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "5") == 0);
     assert_true(peer->listed > listed);
     assert_int_equal(count_orders(), 2);
     stop();
 }
 
 static void test_orders_that_are_there_stay_as_they_are(void **state) {
-    char id[UUID_TEXT], sql[300];
+    char id[UUID_TEXT];
 
     (void)state;
     order_id_of(2, id);
-    (void)snprintf(sql, sizeof sql, "INSERT INTO orders VALUES ('%s', '%s', 99, 0, 1, 'mine')", id,
-                   id);
-    run_sql(sql);
+    run_sql("INSERT INTO orders VALUES ('%s', '%s', 99, 0, 1, 'mine')", id, id);
     catch_log();
     peer->reservations = 3;
     start();
-    WAIT_FOR(strcmp(cursor(), "3") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
     stop();
     assert_int_equal(count_orders(), 3);
-    assert_int_equal(atoi(ask("SELECT count(*) FROM orders WHERE unit = 99")), 1);
+    assert_int_equal(count("SELECT count(*) FROM orders WHERE unit = 99"), 1);
     assert_int_equal(logged("order settled"), 2);
 }
 
 static void wait_for_passes(unsigned passes) {
     unsigned listed = peer->listed;
 
-    WAIT_FOR(peer->listed >= listed + passes);
+    WAIT_FOR(&fixture.loop, peer->listed >= listed + passes);
 }
 
 static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void **state) {
@@ -107,12 +105,12 @@ static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void *
     peer->list = NULL;
     peer->reservations = 1;
     run_sql("ALTER TABLE orders RENAME TO others");
-    WAIT_FOR(logged("cannot settle now") == 2);
+    WAIT_FOR(&fixture.loop, logged("cannot settle now") == 2);
     assert_int_equal(logged("settling again"), 0);
     wait_for_passes(5);
     assert_int_equal(logged("cannot settle now"), 2);
     run_sql("ALTER TABLE others RENAME TO orders");
-    WAIT_FOR(logged("settling again") == 1);
+    WAIT_FOR(&fixture.loop, logged("settling again") == 1);
     wait_for_passes(5);
     assert_int_equal(logged("settling again"), 1);
     assert_int_equal(count_orders(), 1);
@@ -125,12 +123,12 @@ static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
     run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (unit <> 700)");
     peer->reservations = 1200;
     start();
-    WAIT_FOR(settle.failure[0] != '\0');
+    WAIT_FOR(&fixture.loop, settle.failure[0] != '\0');
     assert_non_null(strstr(settle.failure, "none"));
     assert_string_equal(cursor(), "500");
     assert_int_equal(count_orders(), 500);
     run_sql("ALTER TABLE orders DROP CONSTRAINT none");
-    WAIT_FOR(strcmp(cursor(), "1200") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1200") == 0);
     assert_int_equal(count_orders(), 1200);
     stop();
 }
@@ -153,10 +151,10 @@ static void test_without_its_row_settling_fails_and_goes_on_when_it_is_back(void
     (void)state;
     run_sql("DELETE FROM settlement");
     start();
-    WAIT_FOR(strstr(settle.failure, "settlement") != NULL);
-    apply_orders_sql();
+    WAIT_FOR(&fixture.loop, strstr(settle.failure, "settlement") != NULL);
+    pg_schema_apply(&schema, "sql/orders.sql");
     peer->reservations = 1;
-    WAIT_FOR(strcmp(cursor(), "1") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
     stop();
 }
 
@@ -168,13 +166,13 @@ static void test_a_stop_waits_for_the_page_under_way(void **state) {
     peer->is_holding = true;
     start();
     open = fixture.open;
-    WAIT_FOR(peer->holding > 0);
+    WAIT_FOR(&fixture.loop, peer->holding > 0);
     begin_stop();
     for (int i = 0; i < 20; i++)
         (void)uv_run(&fixture.loop, UV_RUN_ONCE);
     assert_int_equal(fixture.open, open);
     peer_let_go(peer);
-    WAIT_FOR(fixture.open < open);
+    WAIT_FOR(&fixture.loop, fixture.open < open);
     assert_int_equal(count_orders(), 500); /* of that page, and of no other */
     assert_string_equal(cursor(), "500");
 }
@@ -187,7 +185,7 @@ static void test_a_stop_before_the_first_pass_and_a_second_stop(void **state) {
     open = fixture.open;
     begin_stop();
     begin_stop();
-    WAIT_FOR(fixture.open < open);
+    WAIT_FOR(&fixture.loop, fixture.open < open);
     for (int i = 0; i < 20; i++)
         (void)uv_run(&fixture.loop, UV_RUN_ONCE);
     assert_int_equal(fixture.open, open - 1);
@@ -196,18 +194,13 @@ static void test_a_stop_before_the_first_pass_and_a_second_stop(void **state) {
 
 /* Its connections are cut while it is at work. */
 static void test_it_goes_on_when_the_database_is_back(void **state) {
-    char sql[200];
-
     (void)state;
     start();
     wait_for_passes(2);
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-                   "application_name = '%s'",
-                   fixture.name);
-    run_sql(sql);
+    run_sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '%s'",
+            schema.name);
     peer->reservations = 600;
-    WAIT_FOR(strcmp(cursor(), "600") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "600") == 0);
     assert_int_equal(count_orders(), 600);
     stop();
 }
@@ -222,7 +215,7 @@ static void settle_without_memory(void *arg) {
     (void)arg;
     run_sql("UPDATE settlement SET cursor = ''; DELETE FROM orders");
     start();
-    WAIT_FOR(strcmp(cursor(), "3") == 0); /* some pass succeeds */
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0); /* some pass succeeds */
     assert_int_equal(count_orders(), 3);
     assert_true(peer->listed > listed);
     stop();

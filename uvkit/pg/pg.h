@@ -30,7 +30,8 @@ enum pg_status {
 #undef X
 };
 
-#define PG_PARAMS_MAX 16
+#define PG_PARAMS_MAX    16
+#define PG_MESSAGE_BYTES 160
 
 /* A statement, static const in a *_sql.c file; a program has 256 at most. Parameters and results
  * are in text format. */
@@ -57,10 +58,10 @@ struct pg_query {
 
     /* Filled in when it has ended. */
     enum pg_status status;
-    PGresult *result;  /* when OK, else NULL; pg_query_clear() frees it */
-    int64_t affected;  /* rows touched or returned, when OK */
-    char sqlstate[6];  /* when REJECTED, such as "23505"; else "" */
-    char message[160]; /* when not OK: why, in one line */
+    PGresult *result;               /* when OK, else NULL; pg_query_clear() frees it */
+    int64_t affected;               /* rows touched or returned, when OK */
+    char sqlstate[6];               /* when REJECTED, such as "23505"; else "" */
+    char message[PG_MESSAGE_BYTES]; /* when not OK: why, in one line */
 
     struct {
         TAILQ_ENTRY(pg_query) entry; /* in the queue, or among the ended */

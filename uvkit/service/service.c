@@ -5,6 +5,7 @@
 #include "metrics.h"
 #include "service_metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static struct {
     const struct service *service;
     struct http_server *server;
     struct http_route *routes; /* the service's and ours */
-    uv_signal_t terminated, interrupted;
+    uv_signal_t signals[2];
+    unsigned watched; /* of these */
     bool is_draining;
 } frame;
 
@@ -81,8 +83,8 @@ static void raise_descriptor_limit(void) {
 }
 
 static void close_signals(void) {
-    uv_close((uv_handle_t *)&frame.terminated, NULL);
-    uv_close((uv_handle_t *)&frame.interrupted, NULL);
+    while (frame.watched > 0)
+        uv_close((uv_handle_t *)&frame.signals[--frame.watched], NULL);
 }
 
 static void on_server_closed(void *data) {
@@ -92,7 +94,7 @@ static void on_server_closed(void *data) {
 
 static void on_drained(void *data) {
     (void)data;
-    service_metrics_unwatch();
+    assert(frame.is_draining);
     frame.server = NULL;
     close_signals();
     if (frame.service->on_drained != NULL)
@@ -117,29 +119,22 @@ static void on_signal(uv_signal_t *handle, int number) {
     http_server_drain(frame.server, frame.service->drain_ms, on_drained, NULL);
 }
 
-static int watch_signal(uv_loop_t *loop, uv_signal_t *handle, int number) {
-    int err = uv_signal_init(loop, handle);
-
-    if (err != 0)
-        return err;
-    err = uv_signal_start(handle, on_signal, number);
-    if (err != 0)
-        uv_close((uv_handle_t *)handle, NULL);
-    return err;
-}
-
 static int watch_signals(uv_loop_t *loop) {
-    int err = watch_signal(loop, &frame.terminated, SIGTERM);
+    static const int numbers[] = {SIGTERM, SIGINT};
+    int err = 0;
 
-    if (err != 0)
-        return err;
-    err = watch_signal(loop, &frame.interrupted, SIGINT);
-    if (err != 0)
-        uv_close((uv_handle_t *)&frame.terminated, NULL);
+    for (unsigned i = 0; i < 2 && err == 0; i++) {
+        err = uv_signal_init(loop, &frame.signals[i]);
+        if (err == 0) {
+            frame.watched++;
+            err = uv_signal_start(&frame.signals[i], on_signal, numbers[i]);
+        }
+    }
     return err;
 }
 
 static void close_server(uv_loop_t *loop) {
+    close_signals();
     http_server_close(frame.server, on_server_closed, NULL);
     while (frame.server != NULL)
         (void)uv_run(loop, UV_RUN_ONCE);
@@ -147,8 +142,7 @@ static void close_server(uv_loop_t *loop) {
 
 static int start(uv_loop_t *loop) {
     const struct service *service = frame.service;
-    const struct http_server_options options = {
-        .routes = frame.routes, .data = service->data, .idle_timeout_ms = service->idle_timeout_ms};
+    const struct http_server_options options = {.routes = frame.routes, .data = service->data};
     int err = http_server_open(&frame.server, loop, &options);
 
     if (err != 0)
@@ -182,6 +176,7 @@ int service_run(uv_loop_t *loop, const struct service *service) {
 
     raise_descriptor_limit();
     frame.service = service;
+    assert(frame.server == NULL && frame.watched == 0);
     frame.is_draining = false;
     frame.routes = join_routes(service->routes);
     err = frame.routes == NULL ? UV_ENOMEM : start(loop);

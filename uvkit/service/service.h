@@ -1,7 +1,7 @@
 /* The frame of an HTTP service: listen, /healthz, /readyz, /metrics, drain on SIGTERM and SIGINT.
  *
- * The program reads its settings, opens its pools on the loop, and hands over; service_run()
- * returns when the drain is over, and the program closes its pools in `on_drained`. */
+ * The program opens what it needs on the loop, and hands over; service_run() returns when the drain
+ * is over, and the program closes its own in `on_drained`. See service_program.h for the rest. */
 #ifndef UVKIT_SERVICE_H
 #define UVKIT_SERVICE_H
 
@@ -14,7 +14,6 @@ struct service {
     const struct http_route *routes; /* the service's own; ends with {NULL} */
     void *data;                      /* for handlers and the callbacks below */
     uint64_t drain_ms;               /* how long requests in flight may take after SIGTERM */
-    uint64_t idle_timeout_ms;        /* of a kept-alive connection; 0: the server's default */
     /* Runs in a fiber for GET /readyz: 0 when the service can do its work, else -1 and `why` says
      * what is missing, in a line. */
     int (*is_ready)(void *data, char *why, size_t size);

@@ -1,4 +1,4 @@
-/* The metrics of every service, read when they are printed: its HTTP server and its process. */
+/* The metrics of every service, read when they are printed: server, process and database. */
 #include "service_metrics.h"
 
 #include "metrics.h"
@@ -8,48 +8,48 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const struct http_server *watched;
+/* Each with what it shows of `now`, a struct http_server_stats. */
+#define SERVER_METRICS(X)                                                                          \
+    X(requests, now.requests, "http_requests_total", NULL, COUNTER, "Requests begun")              \
+    X(in_flight, now.in_flight, "http_in_flight", NULL, GAUGE, "Handlers running now")             \
+    X(connections, now.connections, "http_connections", NULL, GAUGE, "Connections open now")       \
+    X(refused, now.refused, "http_refused_total", NULL, COUNTER,                                   \
+      "Requests answered without a handler")                                                       \
+    X(seconds, (double)now.handler_ns / 1e9, "http_handler_seconds_total", NULL, COUNTER,          \
+      "Time from the start to the end of handlers")                                                \
+    RESPONSES(X, 2) RESPONSES(X, 3) RESPONSES(X, 4) RESPONSES(X, 5)
+#define RESPONSES(X, class)                                                                        \
+    X(class_##class, now.by_status_class[class], "http_responses_total", "class=\"" #class "xx\"", \
+      COUNTER, "Replies by class of status")
 
-static struct http_server_stats stats(void) {
-    struct http_server_stats now = {0};
+/* Each with the field of struct pg_pool_stats that it shows. */
+#define POOL_METRICS(X)                                                                            \
+    X(connections, "connections", GAUGE, "Open database connections")                              \
+    X(idle, "connections_idle", GAUGE, "Database connections without a statement")                 \
+    X(held, "connections_held", GAUGE, "Database connections held by a sale")                      \
+    X(queued, "queued", GAUGE, "Statements that wait for a connection")                            \
+    X(queries, "statements_total", COUNTER, "Statements answered")                                 \
+    X(reconnects, "reconnects_total", COUNTER, "Database connections made again")
 
-    if (watched != NULL)
-        http_server_stats(watched, &now);
-    return now;
-}
+#define X(id, value, name, labels, kind, help)                                                     \
+    static double read_##id(void *server) {                                                        \
+        struct http_server_stats now;                                                              \
+                                                                                                   \
+        http_server_stats(server, &now);                                                           \
+        return (double)(value);                                                                    \
+    }
+SERVER_METRICS(X)
+#undef X
 
-static double read_requests(void *data) {
-    (void)data;
-    return (double)stats().requests;
-}
-
-static double read_in_flight(void *data) {
-    (void)data;
-    return stats().in_flight;
-}
-
-static double read_connections(void *data) {
-    (void)data;
-    return stats().connections;
-}
-
-static double read_refused(void *data) {
-    (void)data;
-    return (double)stats().refused;
-}
-
-static double read_handler_seconds(void *data) {
-    (void)data;
-    return (double)stats().handler_ns / 1e9;
-}
-
-static const int classes[] = {2, 3, 4, 5};
-
-static double read_class(void *data) {
-    const int *class = data;
-
-    return (double)stats().by_status_class[*class];
-}
+#define X(field, name, kind, help)                                                                 \
+    static double read_pool_##field(void *pool) {                                                  \
+        struct pg_pool_stats now;                                                                  \
+                                                                                                   \
+        pg_pool_stats(pool, &now);                                                                 \
+        return (double)now.field;                                                                  \
+    }
+POOL_METRICS(X)
+#undef X
 
 static double read_resident_bytes(void *data) {
     FILE *statm = fopen("/proc/self/statm", "r");
@@ -86,58 +86,42 @@ static double read_cpu_seconds(void *data) {
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-#define CLASS(index, text)                                                                         \
-    {                                                                                              \
-        .name = "http_responses_total", .help = "Replies by class of status",                      \
-        .type = METRIC_COUNTER, .labels = "class=\"" text "\"", .read = read_class,                \
-        .data = (void *)(uintptr_t)&classes[index]                                                 \
-    }
-
 static struct metric metrics[] = {
-    {.name = "http_requests_total",
-     .help = "Requests begun",
-     .type = METRIC_COUNTER,
-     .read = read_requests},
-    {.name = "http_in_flight",
-     .help = "Handlers running now",
-     .type = METRIC_GAUGE,
-     .read = read_in_flight},
-    {.name = "http_connections",
-     .help = "Connections open now",
-     .type = METRIC_GAUGE,
-     .read = read_connections},
-    {.name = "http_refused_total",
-     .help = "Requests answered without a handler",
-     .type = METRIC_COUNTER,
-     .read = read_refused},
-    {.name = "http_handler_seconds_total",
-     .help = "Time from the start to the end of handlers",
-     .type = METRIC_COUNTER,
-     .read = read_handler_seconds},
-    CLASS(0, "2xx"),
-    CLASS(1, "3xx"),
-    CLASS(2, "4xx"),
-    CLASS(3, "5xx"),
-    {.name = "process_resident_memory_bytes",
-     .help = "Resident memory",
-     .type = METRIC_GAUGE,
-     .read = read_resident_bytes},
-    {.name = "process_open_fds",
-     .help = "Open file descriptors",
-     .type = METRIC_GAUGE,
-     .read = read_open_fds},
-    {.name = "process_cpu_seconds_total",
-     .help = "User and system CPU time",
-     .type = METRIC_COUNTER,
+#define X(id, value, name, labels, kind, help)                                                     \
+    {name, help, METRIC_##kind, labels, .read = read_##id},
+    SERVER_METRICS(X)
+#undef X
+        {"process_resident_memory_bytes", "Resident memory", METRIC_GAUGE,
+         .read = read_resident_bytes},
+    {"process_open_fds", "Open file descriptors", METRIC_GAUGE, .read = read_open_fds},
+    {"process_cpu_seconds_total", "User and system CPU time", METRIC_COUNTER,
      .read = read_cpu_seconds},
 };
 
-void service_metrics_watch(const struct http_server *server) {
-    watched = server;
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+static struct {
+    const char *suffix;
+    char name[48];
+    struct metric metric;
+} pool_metrics[] = {
+#define X(field, name, kind, text)                                                                 \
+    {name, "", {.help = text, .type = METRIC_##kind, .read = read_pool_##field}},
+    POOL_METRICS(X)
+#undef X
+};
+
+void service_metrics_watch(struct http_server *server) {
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        metrics[i].data = server;
         metric_register(&metrics[i]);
+    }
 }
 
-void service_metrics_unwatch(void) {
-    watched = NULL;
+void service_metrics_watch_pool(struct pg_pool *pool, const char *prefix) {
+    for (size_t i = 0; i < sizeof pool_metrics / sizeof *pool_metrics; i++) {
+        (void)snprintf(pool_metrics[i].name, sizeof pool_metrics[i].name, "%s_db_%s", prefix,
+                       pool_metrics[i].suffix);
+        pool_metrics[i].metric.name = pool_metrics[i].name;
+        pool_metrics[i].metric.data = pool;
+        metric_register(&pool_metrics[i].metric);
+    }
 }

@@ -1,11 +1,13 @@
-/* What /metrics tells of every service: its HTTP server and its process. */
+/* What /metrics tells of every service: its HTTP server, its process and its database. */
 #ifndef UVKIT_SERVICE_METRICS_H
 #define UVKIT_SERVICE_METRICS_H
 
 #include "http_server.h"
+#include "pg.h"
 
-/* Register the metrics, and read them from `server` until service_metrics_unwatch(). */
-void service_metrics_watch(const struct http_server *server);
-void service_metrics_unwatch(void);
+/* `server` and `pool` must live as long as metrics may be printed: as long as there is a server. */
+void service_metrics_watch(struct http_server *server);
+/* The pool's own counts, as <prefix>_db_... */
+void service_metrics_watch_pool(struct pg_pool *pool, const char *prefix);
 
 #endif

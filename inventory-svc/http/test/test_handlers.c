@@ -1,116 +1,62 @@
 /* The HTTP interface from outside: each path, each status, each reply's shape. */
+#include "handlers.h"
+
 #include "instance.h"
-
-#include "http_client.h"
-
-struct web {
-    struct http_server *server;
-    struct http_client *client;
-};
+#include "web.h"
 
 static struct web web;
 
-/* One call in a fiber, and what came back. */
-struct exchange {
-    const char *method, *headers, *body;
-    char target[200];
-    int status;
-    char text[8000];
-    char timing[HTTP_CALL_HEADER_BYTES];
-    json_t *json; /* NULL when the reply is none */
-    bool is_done;
-};
-
-static void run_exchange(void *arg) {
-    struct exchange *exchange = arg;
-    struct http_call call = {.method = exchange->method,
-                             .target = exchange->target,
-                             .headers = exchange->headers,
-                             .body = exchange->body,
-                             .body_length = exchange->body != NULL ? strlen(exchange->body) : 0,
-                             .deadline_ms = clock_now_ms() + 20000,
-                             .want_header = "Server-Timing"};
-
-    if (http_call_await(web.client, &call) == HTTP_CALL_ANSWERED) {
-        exchange->status = call.status;
-        memcpy(exchange->timing, call.header, sizeof exchange->timing);
-        (void)snprintf(exchange->text, sizeof exchange->text, "%s", call.reply);
-    }
-    http_call_done(&call);
-    exchange->is_done = true;
-}
-
-static void run(struct exchange *exchange) {
-    assert_int_equal(fiber_start(run_exchange, exchange), 0);
-    while (!exchange->is_done)
-        (void)uv_run(&instance.loop, UV_RUN_ONCE);
-    exchange->json = json_loads(exchange->text, 0, NULL);
-}
-
-static int get(struct exchange *exchange, const char *method, const char *path, const char *id,
+static int get(struct web_call *call, const char *method, const char *path, const char *id,
                const char *rest) {
-    *exchange = (struct exchange){.method = method};
-    (void)snprintf(exchange->target, sizeof exchange->target, "%s%s%s", path, id, rest);
-    run(exchange);
-    return exchange->status;
+    char target[200];
+
+    (void)snprintf(target, sizeof target, "%s%s%s", path, id, rest);
+    *call = (struct web_call){.method = method, .target = target};
+    return web_call(&web, call);
 }
 
-static int reserve_body(struct exchange *exchange, const char *product_id, const char *body) {
-    *exchange = (struct exchange){
-        .method = "POST", .headers = "Content-Type: application/json\r\n", .body = body};
-    (void)snprintf(exchange->target, sizeof exchange->target, "/products/%s/reservations",
-                   product_id);
-    run(exchange);
-    return exchange->status;
+static int reserve_body(struct web_call *call, const char *product_id, const char *body) {
+    char target[100];
+
+    (void)snprintf(target, sizeof target, "/products/%s/reservations", product_id);
+    *call = (struct web_call){.method = "POST",
+                              .target = target,
+                              .headers = "Content-Type: application/json\r\n",
+                              .body = body};
+    return web_call(&web, call);
 }
 
-static int reserve(struct exchange *exchange, const char *product_id, const char *order_id) {
+static int reserve(struct web_call *call, const char *product_id, const char *order_id) {
     char body[100];
 
     (void)snprintf(body, sizeof body, "{\"order_id\": \"%s\"}", order_id);
-    return reserve_body(exchange, product_id, body);
+    return reserve_body(call, product_id, body);
 }
 
-static const char *text_of(const struct exchange *exchange, const char *key) {
-    const char *text = json_string_value(json_object_get(exchange->json, key));
+static const char *text_of(const struct web_call *call, const char *key) {
+    const char *text = json_string_value(json_object_get(call->json, key));
 
     return text != NULL ? text : "";
 }
 
-static int integer_of(const struct exchange *exchange, const char *key) {
-    return (int)json_integer_value(json_object_get(exchange->json, key));
+static int integer_of(const struct web_call *call, const char *key) {
+    return (int)json_integer_value(json_object_get(call->json, key));
 }
 
 static int set_up_web(void **state) {
-    struct http_server_options server = {.routes = inventory_routes, .data = &instance.inventory};
-    struct http_client_options client = {.host = "127.0.0.1"};
-
-    if (set_up(state) != 0)
-        return -1;
-    instance.inventory.port = 8001;
-    assert_int_equal(http_server_open(&web.server, &instance.loop, &server), 0);
-    assert_int_equal(http_server_listen(web.server, "127.0.0.1", 0), 0);
-    client.port = http_server_port(web.server);
-    assert_int_equal(http_client_open(&web.client, &instance.loop, &client), 0);
+    (void)set_up(state);
+    instance.store.port = 8001;
+    web_open(&web, &instance.loop, inventory_routes, &instance.store);
     return 0;
 }
 
-static void on_server_closed(void *data) {
-    *(bool *)data = true;
-}
-
 static int tear_down_web(void **state) {
-    bool is_closed = false;
-
-    http_client_close(web.client, on_closed, NULL);
-    http_server_close(web.server, on_server_closed, &is_closed);
-    while (!is_closed)
-        (void)uv_run(&instance.loop, UV_RUN_ONCE);
+    web_close(&web);
     return tear_down(state);
 }
 
 static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
-    struct exchange exchange;
+    struct web_call exchange;
     char id[UUID_TEXT], order[UUID_TEXT];
     char first[sizeof exchange.text];
 
@@ -127,26 +73,22 @@ static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
     assert_int_equal(integer_of(&exchange, "remaining"), 4);
     assert_true(integer_of(&exchange, "fence") > 0);
     memcpy(first, exchange.text, sizeof first);
-    json_decref(exchange.json);
     assert_int_equal(reserve(&exchange, id, order), 200);
     assert_string_equal(exchange.text, first);
-    json_decref(exchange.json);
     assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 204);
     assert_string_equal(exchange.text, "");
     assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 404);
     assert_string_equal(text_of(&exchange, "error"), "unknown_reservation");
-    json_decref(exchange.json);
 }
 
-static void expect_error(struct exchange *exchange, int got, int status, const char *code) {
+static void expect_error(struct web_call *exchange, int got, int status, const char *code) {
     assert_int_equal(got, status);
     assert_string_equal(text_of(exchange, "error"), code);
     assert_true(strlen(text_of(exchange, "message")) > 0);
-    json_decref(exchange->json);
 }
 
 static void test_what_is_wrong_is_told(void **state) {
-    struct exchange e;
+    struct web_call e;
     char id[UUID_TEXT], empty[UUID_TEXT], bad[UUID_TEXT], order[UUID_TEXT];
 
     (void)state;
@@ -162,7 +104,6 @@ static void test_what_is_wrong_is_told(void **state) {
     expect_error(&e, reserve_body(&e, id, "{\"order_id\": 7}"), 400, "bad_request");
     expect_error(&e, reserve_body(&e, id, "{}"), 400, "bad_request");
     assert_int_equal(reserve(&e, id, order), 201);
-    json_decref(e.json);
     expect_error(&e, reserve(&e, empty, order), 409, "sold_out"); /* not said to be a repeat */
     make_product(empty, "atomic", 1);
     expect_error(&e, reserve(&e, empty, order), 422, "key_reused");
@@ -174,7 +115,7 @@ static void test_what_is_wrong_is_told(void **state) {
 }
 
 static void test_busy_unknown_and_failed_have_their_status(void **state) {
-    struct exchange e;
+    struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
     (void)state;
@@ -188,14 +129,13 @@ static void test_busy_unknown_and_failed_have_their_status(void **state) {
 }
 
 static void test_a_product_says_what_is_left(void **state) {
-    struct exchange e;
+    struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
     (void)state;
     make_product(id, "sharded,shards=4", 10);
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 201);
-    json_decref(e.json);
     assert_int_equal(get(&e, "DELETE", "/reservations/", order, ""), 204);
     assert_int_equal(get(&e, "GET", "/products/", id, ""), 200);
     assert_string_equal(text_of(&e, "product_id"), id);
@@ -205,16 +145,14 @@ static void test_a_product_says_what_is_left(void **state) {
     assert_int_equal(integer_of(&e, "available"), 9);
     assert_int_equal(integer_of(&e, "returned"), 1);
     assert_int_equal(integer_of(&e, "shards"), 4);
-    json_decref(e.json);
 }
 
 static void expect_holder(const char *product_id, const char *holder) {
-    struct exchange e;
+    struct web_call e;
 
     assert_int_equal(get(&e, "GET", "/products/", product_id, ""), 200);
     assert_string_equal(text_of(&e, "holder"), holder);
     assert_int_equal(json_is_null(json_object_get(e.json, "holder")), holder[0] == '\0');
-    json_decref(e.json);
 }
 
 static void test_a_product_says_who_holds_its_lock(void **state) {
@@ -223,9 +161,9 @@ static void test_a_product_says_who_holds_its_lock(void **state) {
 
     (void)state;
     make_product(id, "redis,ttl=60s,fail=before-unlock:error@2", 5);
-    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     expect_holder(id, "");
-    assert_int_equal(sell(&buyer, id, NULL), 201); /* and its lease is left to run out */
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* and its lease is left to run out */
     expect_holder(id, "inventory-test");
     make_product(id, "mutex,work=20ms", 5);
     begin(&buyer, id, NULL);
@@ -240,26 +178,25 @@ static void test_without_redis_a_product_has_no_holder(void **state) {
 
     (void)state;
     make_product(id, "redis", 5);
-    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     usual = lose_redis();
     expect_holder(id, "");
     regain_redis(usual);
 }
 
-static void expect_timing(const struct exchange *exchange, const char *part, bool is_there) {
+static void expect_timing(const struct web_call *exchange, const char *part, bool is_there) {
     if ((strstr(exchange->timing, part) != NULL) != is_there)
         fail_msg("%s in \"%s\"", part, exchange->timing);
 }
 
 static void test_a_reply_tells_its_cost_sold_or_not(void **state) {
-    struct exchange e;
+    struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
     (void)state;
     make_product(id, "mutex", 1);
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 201);
-    json_decref(e.json);
     expect_timing(&e, "wait;dur=", true);
     expect_timing(&e, ", pg;desc=\"2\", lock;desc=\"local\", shard;desc=\"0\"", true);
     uuid_v7(order);
@@ -273,7 +210,7 @@ static void test_a_reply_tells_its_cost_sold_or_not(void **state) {
 }
 
 static void test_strategies_are_listed_in_the_order_of_the_ladder(void **state) {
-    struct exchange e;
+    struct web_call e;
     json_t *list;
 
     (void)state;
@@ -285,11 +222,10 @@ static void test_strategies_are_listed_in_the_order_of_the_ladder(void **state) 
         assert_string_equal(json_string_value(json_object_get(item, "name")), strategies[i]->name);
         assert_int_equal(json_array_size(json_object_get(item, "options")), 5);
     }
-    json_decref(e.json);
 }
 
 static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
-    struct exchange e;
+    struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT], next[100];
 
     (void)state;
@@ -298,21 +234,17 @@ static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
     for (int i = 0; i < 3; i++) {
         uuid_v7(order);
         assert_int_equal(reserve(&e, id, order), 201);
-        json_decref(e.json);
     }
     assert_int_equal(get(&e, "GET", "/reservations?since_ms=0&older_than_ms=0&limit=2", "", ""),
                      200);
     assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 2);
     (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
-    json_decref(e.json);
     assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
     assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 1);
     (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
-    json_decref(e.json);
     assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
     assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 0);
     assert_string_equal(text_of(&e, "next"), next);
-    json_decref(e.json);
 }
 
 static void test_a_bad_question_to_the_ledger_is_told(void **state) {
@@ -328,7 +260,7 @@ static void test_a_bad_question_to_the_ledger_is_told(void **state) {
         "?after=5.82391173",
         "?after=99999999999999999999.82391173-9dbc-49b6-821b-746a11dbbe5e",
     };
-    struct exchange e;
+    struct web_call e;
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -337,7 +269,7 @@ static void test_a_bad_question_to_the_ledger_is_told(void **state) {
 
 static void test_the_path_of_the_article_answers_in_its_words(void **state) {
     static const char path[] = "/inventory/minusInventory?inventoryId=";
-    struct exchange e;
+    struct web_call e;
     char id[UUID_TEXT];
 
     (void)state;
@@ -357,7 +289,7 @@ static void test_the_path_of_the_article_answers_in_its_words(void **state) {
 }
 
 static void test_a_dropped_reply_cuts_the_connection(void **state) {
-    struct exchange e;
+    struct web_call e;
     char id[UUID_TEXT], order[UUID_TEXT];
 
     (void)state;
@@ -365,7 +297,6 @@ static void test_a_dropped_reply_cuts_the_connection(void **state) {
     uuid_v7(order);
     assert_int_equal(reserve(&e, id, order), 0);
     assert_int_equal(reserve(&e, id, order), 200);
-    json_decref(e.json);
 }
 
 int main(void) {

@@ -4,8 +4,8 @@
 #include "clock.h"
 #include "fault.h"
 #include "fiber.h"
+#include "pg_schema.h"
 
-#include <libpq-fe.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,74 +86,32 @@ static void test_no_memory_for_queries_is_told(void **state) {
 
 /* ---- against Postgres: both databases are schemas of one, each with the real tables */
 
-static PGconn *admin;
-static char conninfo[2][512];
+static struct pg_schema inventory, orders;
 static uv_loop_t loop;
 static struct auditor auditor;
 static struct product product;
 
-static void run_sql(const char *sql) {
-    PGresult *result = PQexec(admin, sql);
-    ExecStatusType status = PQresultStatus(result);
-
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-        fail_msg("%s: %s", sql, PQerrorMessage(admin));
-    PQclear(result);
-}
-
-/* Apply a file of tables, without its grants to roles that may not exist here. */
-static void apply(const char *schema, const char *path) {
-    FILE *file = fopen(path, "r");
-    char line[512], sql[16384];
-    size_t used;
-    bool is_grant = false;
-
-    assert_non_null(file);
-    used = (size_t)snprintf(sql, sizeof sql,
-                            "DROP SCHEMA IF EXISTS %s CASCADE; CREATE SCHEMA %s; "
-                            "SET search_path = %s; ",
-                            schema, schema, schema);
-    while (fgets(line, sizeof line, file) != NULL) {
-        is_grant = is_grant || strncmp(line, "GRANT", 5) == 0;
-        if (!is_grant)
-            used += (size_t)snprintf(sql + used, sizeof sql - used, "%s", line);
-        is_grant = is_grant && strchr(line, ';') == NULL;
-        assert_true(used < sizeof sql);
-    }
-    fclose(file);
-    run_sql(sql);
-}
+/* SQL in both. */
+#define run_sql(...) pg_schema_run(&inventory, __VA_ARGS__)
 
 static int set_up(void **state) {
-    static const char *const schemas[] = {"audit_inventory", "audit_orders"};
-    const char *base = getenv("TEST_PG");
-
     (void)state;
-    if (base == NULL)
-        fail_msg("set TEST_PG to a connection string of a scratch database (test/run does)");
-    admin = PQconnectdb(base);
-    if (PQstatus(admin) != CONNECTION_OK)
-        fail_msg("TEST_PG: %s", PQerrorMessage(admin));
-    run_sql("SET client_min_messages = warning");
-    apply(schemas[0], "sql/inventory.sql");
-    apply(schemas[1], "sql/orders.sql");
-    run_sql("SET search_path = audit_inventory, audit_orders");
-    for (int i = 0; i < 2; i++)
-        snprintf(conninfo[i], sizeof conninfo[i], "%s options='-c search_path=%s'", base,
-                 schemas[i]);
+    pg_schema_open(&inventory, "audit_inventory", "sql/inventory.sql", "");
+    pg_schema_open(&orders, "audit_orders", "sql/orders.sql", "");
+    run_sql("SET search_path = %s, %s", inventory.name, orders.name);
     return uv_loop_init(&loop);
 }
 
 static int tear_down(void **state) {
     (void)state;
-    run_sql("DROP SCHEMA audit_inventory CASCADE; DROP SCHEMA audit_orders CASCADE");
-    PQfinish(admin);
+    pg_schema_close(&inventory);
+    pg_schema_close(&orders);
     fiber_cleanup();
     return uv_loop_close(&loop);
 }
 
 static void open_auditor(void) {
-    if (auditor_open(&auditor, &loop, conninfo[0], conninfo[1], why, sizeof why) != 0)
+    if (auditor_open(&auditor, &loop, inventory.conninfo, orders.conninfo, why, sizeof why) != 0)
         fail_msg("%s", why);
 }
 
@@ -163,15 +121,7 @@ static void create_product(void) {
 }
 
 /* Run SQL about the product, whose id stands for each %s (two of them). */
-static void add(const char *format) {
-    char sql[1024];
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(sql, sizeof sql, format, product.id, product.id);
-#pragma GCC diagnostic pop
-    run_sql(sql);
-}
+#define add(sql) run_sql(sql, product.id, product.id)
 
 static void add_rows(void) {
     add("INSERT INTO stock (product_id, shard, first_unit, available) VALUES ('%s', 0, 1, 1), "
@@ -224,14 +174,8 @@ static void assert_ledger(const struct ledger *ledger) {
 }
 
 static int64_t database_us(void) {
-    PGresult *result =
-        PQexec(admin, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
-    int64_t us;
-
-    assert_int_equal(PQresultStatus(result), PGRES_TUPLES_OK);
-    us = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-    PQclear(result);
-    return us;
+    return pg_schema_number(&inventory,
+                            "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
 }
 
 /* Asked twice, with another connection, the database's time lies between two of ours. */
@@ -281,12 +225,8 @@ static void read_hand_made_ledger(void *arg) {
 
 /* Once the auditor waits for the list of returned units, one of them is sold. */
 static void sell_returned(uv_timer_t *timer) {
-    PGresult *waiting = PQexec(admin, "SELECT FROM pg_locks WHERE NOT granted AND relation = "
-                                      "'returned_unit'::regclass");
-    const bool is_waiting = PQntuples(waiting) > 0;
-
-    PQclear(waiting);
-    if (!is_waiting)
+    if (pg_schema_number(&inventory, "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation "
+                                     "= 'returned_unit'::regclass") == 0)
         return;
     add("DELETE FROM returned_unit; INSERT INTO reservation (order_id, product_id, shard, unit, "
         "remaining, instance, fence) VALUES (gen_random_uuid(), '%s', 0, 1, 0, '%.3s', 0); COMMIT");
@@ -373,7 +313,7 @@ static void run_other_queries(void *arg) {
 
 static void open_without_a_setting(void *arg) {
     (void)arg;
-    assert_int_equal(auditor_open(&auditor, &loop, conninfo[0], "", why, sizeof why), -1);
+    assert_int_equal(auditor_open(&auditor, &loop, inventory.conninfo, "", why, sizeof why), -1);
     assert_non_null(strstr(why, "LOADGEN_ORDERS_DB is not set"));
     auditor_close(&auditor);
     assert_int_equal(auditor_open(&auditor, &loop, "host=127.0.0.1 port=1", "", why, sizeof why),

@@ -61,7 +61,7 @@ static void test_the_longest_text_has_whole_parts(void **state) {
 static uint64_t statements(void) {
     struct pg_pool_stats stats;
 
-    pg_pool_stats(instance.inventory.store.pool, &stats);
+    pg_pool_stats(instance.store.pool, &stats);
     return stats.queries;
 }
 
@@ -100,7 +100,7 @@ static void bring_scripts_to_redis(void) {
 
     make_product(id, "redis", 2);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(sell(&buyer, id, NULL), 201);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
 }
 
 static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) {
@@ -112,14 +112,15 @@ static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) 
         uint64_t before;
 
         make_product(id, cases[i].spec, 2);
-        assert_int_equal(sell(&buyer, id, NULL), 201);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         before = statements();
-        assert_int_equal(sell(&buyer, id, NULL), 201);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         expect_counts(&buyer, cases[i].sold, before, cases[i].statements);
         assert_non_null(strstr(buyer.selling.timing, "commit;dur="));
-        assert_int_equal(sell(&buyer, id, NULL), 409); /* this one looks for a returned unit */
+        assert_int_equal(sell(&buyer, id, NULL),
+                         OUTCOME_SOLD_OUT); /* this one looks for a returned unit */
         before = statements();
-        assert_int_equal(sell(&buyer, id, NULL), 409);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD_OUT);
         expect_counts(&buyer, cases[i].refused, before, 1);
         assert_null(strstr(buyer.selling.timing, "commit;dur="));
     }
@@ -132,27 +133,26 @@ static void test_a_look_at_the_ledger_counts(void **state) {
 
     (void)state;
     make_product(id, "atomic", 1);
-    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     before = statements();
-    assert_int_equal(sell(&again, id, NULL), 409);
+    assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
     expect_counts(&again, "pg;desc=\"2\"", before, 2); /* and a returned unit */
     before = statements();
-    assert_int_equal(sell(&again, id, first.order_id), 200);
+    assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
     expect_counts(&again, "pg;desc=\"3\"", before, 3); /* is it there, and its row */
 }
 
 static void test_a_returned_unit_is_a_sale_like_others(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT], sql[200];
+    char id[UUID_TEXT];
     uint64_t before;
 
     (void)state;
     make_product(id, "atomic", 1);
-    assert_int_equal(sell(&buyer, id, NULL), 201);
-    (void)snprintf(sql, sizeof sql, "INSERT INTO returned_unit VALUES ('%s', 0, 1)", id);
-    run_sql(sql);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    run_sql("INSERT INTO returned_unit VALUES ('%s', 0, 1)", id);
     before = statements();
-    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     expect_counts(&buyer, "pg;desc=\"2\", shard;desc=\"0\"", before, 2);
     assert_non_null(strstr(buyer.selling.timing, "commit;dur="));
 }
@@ -169,11 +169,11 @@ static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **stat
 
     (void)state;
     make_product(id, "redis", 5); /* which connects */
-    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     make_product(id, "redis,wait=400ms,ttl=1s,fail=before-unlock:error@1", 5);
-    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_non_null(strstr(first.selling.timing, "redis;desc=\"1\"")); /* it was not released */
-    assert_int_equal(sell(&second, id, NULL), 503);
+    assert_int_equal(sell(&second, id, NULL), OUTCOME_BUSY);
     assert_true(part_ms(&second, "wait;dur=") > 0);
     assert_true(part_ms(&second, "hold;dur=") < 0);
     assert_non_null(strstr(second.selling.timing, "pg;desc=\"0\", redis;desc=\""));
@@ -191,7 +191,7 @@ static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
         begin(&buyers[i], id, NULL);
     finish(buyers, 3);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(buyers[i].selling.status, 201);
+        assert_int_equal(buyers[i].selling.outcome, OUTCOME_SOLD);
         assert_true(part_ms(&buyers[i], "hold;dur=") >= 19);
         assert_true(part_ms(&buyers[i], "commit;dur=") < part_ms(&buyers[i], "hold;dur="));
         longest = fmax(longest, part_ms(&buyers[i], "wait;dur="));
@@ -210,7 +210,7 @@ static void test_a_failpoint_is_no_part_of_the_commit(void **state) {
 
         (void)snprintf(spec, sizeof spec, "%s,fail=before-write:delay=500ms@1", names[i]);
         make_product(id, spec, 5);
-        assert_int_equal(sell(&buyer, id, NULL), 201);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         assert_in_range(part_ms(&buyer, "commit;dur=") * 1000, 1, 499999);
         if (strstr(buyer.selling.timing, "hold") != NULL)
             assert_true(part_ms(&buyer, "hold;dur=") >= 499);
@@ -221,7 +221,8 @@ static void test_an_unknown_product_costs_no_sale(void **state) {
     struct buyer buyer;
 
     (void)state;
-    assert_int_equal(sell(&buyer, "00000000-0000-0000-0000-000000000000", NULL), 404);
+    assert_int_equal(sell(&buyer, "00000000-0000-0000-0000-000000000000", NULL),
+                     OUTCOME_UNKNOWN_PRODUCT);
     assert_string_equal(buyer.selling.timing, "");
 }
 

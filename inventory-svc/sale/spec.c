@@ -1,7 +1,7 @@
-/* The table of strategies, and the reading of a spec such as `redis,ttl=2s,work=2ms`. */
-#include "failpoint.h"
+/* The reading of a spec such as `redis,ttl=2s,work=2ms`. */
+#include "spec.h"
+
 #include "settings.h"
-#include "strategy.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,45 +10,20 @@
 #define TEXT_MAX 200 /* as the database has it */
 #define MS       INT64_C(1000000)
 
-extern const struct strategy strategy_none, strategy_mutex, strategy_redis, strategy_sharded,
-    strategy_atomic;
-
-const struct strategy *const strategies[] = {&strategy_none,    &strategy_mutex,  &strategy_redis,
-                                             &strategy_sharded, &strategy_atomic, NULL};
-
-const char *outcome_text(enum outcome outcome) {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        OUTCOMES(X)
-#undef X
-    };
-
-    return texts[outcome];
-}
-
-const char *outcome_name(enum outcome outcome) {
-    static const char *const names[] = {
-#define X(name, text) #name,
-        OUTCOMES(X)
-#undef X
-    };
-
-    return names[outcome];
-}
-
 /* The options with a number. */
 enum { WORK, WAIT, TTL, SHARDS, NUMBERS };
 
 static const struct {
     const char *name;
-    int64_t unit; /* nanoseconds, 0 for a count */
+    int (*parse)(const char *text, int64_t *number);
+    int64_t unit; /* of the number that is parsed; what follows is counted in it */
     int64_t least, most;
     const char *range;
 } numbers[NUMBERS] = {
-    [WORK] = {"work", MS, 0, 60000, "0ms..60s in whole milliseconds"},
-    [WAIT] = {"wait", MS, 0, 60000, "0ms..60s in whole milliseconds"},
-    [TTL] = {"ttl", MS, 10, 3600000, "10ms..1h in whole milliseconds"},
-    [SHARDS] = {"shards", 0, 1, 1000, "1..1000"},
+    [WORK] = {"work", settings_parse_duration, MS, 0, 60000, "0ms..60s in whole milliseconds"},
+    [WAIT] = {"wait", settings_parse_duration, MS, 0, 60000, "0ms..60s in whole milliseconds"},
+    [TTL] = {"ttl", settings_parse_duration, MS, 10, 3600000, "10ms..1h in whole milliseconds"},
+    [SHARDS] = {"shards", settings_parse_int, 1, 1, 1000, "1..1000"},
 };
 
 /* A spec while it is read. */
@@ -57,8 +32,7 @@ struct reading {
     struct strategy_spec *spec;
     int64_t values[NUMBERS];
     bool is_given[NUMBERS];
-    char *why;
-    size_t why_size;
+    char *message;
 };
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct reading *reading, const char *format,
@@ -66,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct reading *reading,
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(reading->why, reading->why_size, format, args);
+    (void)vsnprintf(reading->message, MESSAGE_BYTES, format, args);
     va_end(args);
     return -1;
 }
@@ -89,46 +63,40 @@ static int read_name(struct reading *reading, const char *name) {
 }
 
 static int read_number(struct reading *reading, int which, const char *value) {
-    int64_t number;
-    int result = numbers[which].unit != 0 ? settings_parse_duration(value, &number)
-                                          : settings_parse_int(value, &number);
+    const char *name = numbers[which].name, *range = numbers[which].range;
+    int64_t unit = numbers[which].unit, number;
 
+    if (value == NULL)
+        return refuse(reading, "option \"%s\" in \"%s\" needs a value: %s", name, reading->text,
+                      range);
     if (reading->is_given[which])
-        return refuse(reading, "option \"%s\" is given twice in \"%s\"", numbers[which].name,
-                      reading->text);
-    if (result == 0 && numbers[which].unit != 0) {
-        result = number % numbers[which].unit == 0 ? 0 : -1;
-        number /= numbers[which].unit;
-    }
-    if (result != 0 || number < numbers[which].least || number > numbers[which].most)
+        return refuse(reading, "option \"%s\" is given twice in \"%s\"", name, reading->text);
+    if (numbers[which].parse(value, &number) != 0 || number % unit != 0 ||
+        number < numbers[which].least * unit || number > numbers[which].most * unit)
         return refuse(reading, "bad value \"%s\" of option \"%s\" in \"%s\"; it takes %s", value,
-                      numbers[which].name, reading->text, numbers[which].range);
+                      name, reading->text, range);
     reading->is_given[which] = true;
-    reading->values[which] = number;
+    reading->values[which] = number / unit;
     return 0;
 }
 
 static int read_fail(struct reading *reading, const char *value) {
-    struct failpoint ignored;
+    struct strategy_spec *spec = reading->spec;
 
-    if (reading->spec->fail[0] != '\0')
+    if (spec->fail[0] != '\0')
         return refuse(reading, "option \"fail\" is given twice in \"%s\"", reading->text);
-    if (failpoint_parse(value, &ignored, reading->why, reading->why_size) != 0)
+    if (failpoint_parse(value, &spec->failpoint, reading->message) != 0)
         return -1;
-    strcpy(reading->spec->fail, value); /* failpoint_parse() has refused what is too long */
+    strcpy(spec->fail, value); /* failpoint_parse() has refused what is too long */
     return 0;
 }
 
-static int read_option(struct reading *reading, char *name) {
-    char *value = strchr(name, '=');
+static int read_option(struct reading *reading, char *option) {
+    const char *name = strsep(&option, "="), *value = option;
 
-    if (value != NULL)
-        *value++ = '\0';
     for (int i = 0; i < NUMBERS; i++)
         if (strcmp(name, numbers[i].name) == 0)
-            return value != NULL ? read_number(reading, i, value)
-                                 : refuse(reading, "option \"%s\" in \"%s\" needs a value: %s",
-                                          name, reading->text, numbers[i].range);
+            return read_number(reading, i, value);
     if (strcmp(name, "fail") == 0)
         return read_fail(reading, value != NULL ? value : "");
     return refuse(reading,
@@ -160,12 +128,9 @@ static bool is_printable(const char *text) {
     return length <= TEXT_MAX;
 }
 
-int strategy_parse(const char *text, struct strategy_spec *spec, char *why, size_t why_size) {
-    struct reading reading = {.text = text,
-                              .spec = spec,
-                              .values = {[WAIT] = 5000, [TTL] = 10000},
-                              .why = why,
-                              .why_size = why_size};
+int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
+    struct reading reading = {
+        .text = text, .spec = spec, .values = {[WAIT] = 5000, [TTL] = 10000}, .message = message};
     char copy[TEXT_MAX + 1];
     char *rest = copy;
 

@@ -7,8 +7,7 @@ static void wait_until_blocked(void) {
         "SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
         " WHERE application_name = '%s' AND wait_event_type = 'Lock'";
 
-    while (ask(blocked, instance.name) == 0)
-        (void)uv_run(&instance.loop, UV_RUN_NOWAIT);
+    WAIT_FOR(&instance.loop, ask(blocked, instance.name) > 0);
 }
 
 static void cut_blocked(void) {
@@ -20,7 +19,7 @@ static void cut_blocked(void) {
 static void lay_out(const char *id) {
     struct buyer nobody;
 
-    assert_int_equal(sell(&nobody, id, NULL), 201);
+    assert_int_equal(sell(&nobody, id, NULL), OUTCOME_SOLD);
 }
 
 /* A product with 4 of 5 units left, whose row of stock the test has locked until it ends its
@@ -41,14 +40,13 @@ static void test_a_refused_write_sells_nothing(void **state) {
     run_sql("ALTER TABLE reservation ADD CONSTRAINT nothing CHECK (unit < 0) NOT VALID");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         make_product(id, all[i], 5);
-        assert_int_equal(sell(&buyer, id, NULL), 500);
-        assert_string_equal(buyer.selling.code, "failed");
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
         assert_non_null(strstr(buyer.selling.message, "nothing"));
         assert_int_equal(left(id), 5);
         assert_int_equal(ask("SELECT version FROM stock WHERE product_id = '%s'", id), 0);
     }
     run_sql("ALTER TABLE reservation DROP CONSTRAINT nothing");
-    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
 }
 
 static void test_a_write_that_the_server_cancels_sells_nothing(void **state) {
@@ -57,7 +55,7 @@ static void test_a_write_that_the_server_cancels_sells_nothing(void **state) {
 
     (void)state;
     make_locked_product(id);
-    assert_int_equal(sell(&buyer, id, NULL), 503); /* after statement_timeout */
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY); /* after statement_timeout */
     run_sql("ROLLBACK");
     assert_int_equal(left(id), 4);
 }
@@ -72,8 +70,7 @@ static void test_a_write_whose_connection_is_cut_is_unknown(void **state) {
     wait_until_blocked();
     cut_blocked();
     finish(&buyer, 1);
-    assert_int_equal(buyer.selling.status, 504);
-    assert_string_equal(buyer.selling.code, "unknown");
+    assert_int_equal(buyer.selling.outcome, OUTCOME_UNKNOWN);
     run_sql("ROLLBACK");
     assert_int_equal(left(id), 4);
 }
@@ -86,50 +83,48 @@ static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
     (void)state;
     make_product(id, "redis,ttl=600ms,fail=after-write:error@1", 5);
     begun_ms = clock_now_ms();
-    assert_int_equal(sell(&first, id, NULL), 504);
-    assert_int_equal(sell(&second, id, NULL), 201);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_UNKNOWN);
+    assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
     assert_true(clock_now_ms() - begun_ms >= 550);
     assert_int_equal(second.selling.sold.unit, 4);
     assert_int_equal(twins(id), 0);
-    assert_int_equal(sell(&again, id, first.order_id), 200);
+    assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
     assert_int_equal(again.selling.sold.unit, 5);
 }
 
 /* Whoever asked may take back what is certainly new, so what was perhaps there before is not. */
 static void test_an_unknown_write_that_the_ledger_has_is_a_repeat(void **state) {
     struct buyer buyer;
-    char id[UUID_TEXT], sql[300];
+    char id[UUID_TEXT];
 
     (void)state;
     make_locked_product(id);
     begin(&buyer, id, NULL);
     wait_until_blocked();
-    (void)snprintf(sql, sizeof sql, "INSERT INTO reservation VALUES ('%s', '%s', 0, 4, 3, 'x', 0)",
-                   buyer.order_id, id);
-    run_sql(sql);
+    run_sql("INSERT INTO reservation VALUES ('%s', '%s', 0, 4, 3, 'x', 0)", buyer.order_id, id);
     cut_blocked();
     run_sql("COMMIT");
     finish(&buyer, 1);
-    assert_int_equal(buyer.selling.status, 200);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_REPEATED);
     assert_int_equal(buyer.selling.sold.unit, 4);
 }
 
 /* The ledger cannot be asked, so that this very request sold nothing is no answer. */
 static void test_a_repeat_that_cannot_be_looked_up_is_unknown(void **state) {
     static const struct pg_pool_options nowhere = {.conninfo = "host=127.0.0.1 port=1"};
-    struct store *store = &instance.inventory.store;
+    struct store *store = &instance.store;
     struct pg_pool *usual = store->pool;
     struct buyer first, again;
     char id[UUID_TEXT];
 
     (void)state;
     make_product(id, "atomic,wait=0", 5);
-    assert_int_equal(sell(&first, id, NULL), 201);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &nowhere), 0);
     begin(&again, id, first.order_id);
     finish(&again, 1);
-    assert_int_equal(again.selling.status, 504);
-    assert_int_equal(sell(&again, id, NULL), 503);
+    assert_int_equal(again.selling.outcome, OUTCOME_UNKNOWN);
+    assert_int_equal(sell(&again, id, NULL), OUTCOME_BUSY);
     assert_null(strstr(again.selling.message, "127.0.0.1")); /* which is for the log */
     pg_pool_close(store->pool, on_closed, NULL);
     store->pool = usual;
@@ -151,13 +146,12 @@ static void test_a_sale_past_its_deadline_sends_nothing(void **state) {
     (void)state;
     make_product(id, "atomic,wait=1s,work=1s", 5);
     lay_out(id);
-    assert_int_equal(product_get(instance.inventory.products, id, &product, message), OUTCOME_OK);
+    assert_int_equal(product_get(instance.store.products, id, &product, message), OUTCOME_OK);
     uuid_v7(buyer.order_id);
-    live_sale_init(&live, &instance.inventory.store, product, buyer.order_id,
+    live_sale_init(&live, &instance.store, product, buyer.order_id,
                    clock_now_ms() - 1000 - 1000 - 3000);
     assert_int_equal(fiber_start(take_late, &live), 0);
-    while (live.sale.shard == 0)
-        (void)uv_run(&instance.loop, UV_RUN_NOWAIT);
+    WAIT_FOR(&instance.loop, live.sale.shard != 0);
     product_put(product);
     assert_int_equal(left(id), 4);
 }
@@ -176,7 +170,10 @@ static void test_a_lock_not_won_in_time_is_busy(void **state) {
         begin(&waiter, id, NULL);
         finish(&waiter, 1);
         finish(&holder, 1);
-        assert_int_equal(holder.selling.status + waiter.selling.status, 201 + 503);
+        assert_int_equal(waiter.selling.outcome,
+                         holder.selling.outcome == OUTCOME_SOLD ? OUTCOME_BUSY : OUTCOME_SOLD);
+        assert_true(holder.selling.outcome == OUTCOME_SOLD ||
+                    holder.selling.outcome == OUTCOME_BUSY);
         assert_int_equal(left(id), 4);
     }
 }
@@ -184,13 +181,13 @@ static void test_a_lock_not_won_in_time_is_busy(void **state) {
 static void test_each_failpoint_with_error_ends_the_sale(void **state) {
     static const struct {
         const char *fail;
-        int status;
+        enum outcome outcome;
         long left;
-    } cases[] = {{"after-lock:error@1", 500, 5},
-                 {"after-read:error@1", 500, 5},
-                 {"before-write:error@1", 500, 5},
-                 {"after-write:error@1", 504, 4},
-                 {"before-unlock:error@1", 201, 4}};
+    } cases[] = {{"after-lock:error@1", OUTCOME_FAILED, 5},
+                 {"after-read:error@1", OUTCOME_FAILED, 5},
+                 {"before-write:error@1", OUTCOME_FAILED, 5},
+                 {"after-write:error@1", OUTCOME_UNKNOWN, 4},
+                 {"before-unlock:error@1", OUTCOME_SOLD, 4}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -199,9 +196,9 @@ static void test_each_failpoint_with_error_ends_the_sale(void **state) {
 
         (void)snprintf(spec, sizeof spec, "redis,ttl=50ms,fail=%s", cases[i].fail);
         make_product(id, spec, 5);
-        assert_int_equal(sell(&buyer, id, NULL), cases[i].status);
+        assert_int_equal(sell(&buyer, id, NULL), cases[i].outcome);
         assert_int_equal(left(id), cases[i].left);
-        assert_int_equal(sell(&buyer, id, NULL), 201); /* the lock came back */
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* the lock came back */
     }
 }
 
@@ -211,9 +208,9 @@ static void test_a_dropped_reply_is_a_sale(void **state) {
 
     (void)state;
     make_product(id, "atomic,fail=after-write:drop-reply@2", 5);
-    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_false(buyer.selling.is_reply_dropped);
-    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_true(buyer.selling.is_reply_dropped);
     assert_int_equal(left(id), 3);
 }
@@ -225,9 +222,9 @@ static void test_a_pause_before_the_check_sells_nothing(void **state) {
 
     (void)state;
     make_product(id, "redis,ttl=100ms,fail=after-read:pause=150ms@1", 5);
-    assert_int_equal(sell(&buyer, id, NULL), 503);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
     assert_int_equal(left(id), 5);
-    assert_int_equal(sell(&buyer, id, NULL), 201);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
 }
 
 /* By the TTL alone it could still write, but nothing would be left for a slow statement. */
@@ -237,7 +234,7 @@ static void test_a_write_needs_a_third_of_the_lease(void **state) {
 
     (void)state;
     make_product(id, "redis,ttl=1500ms,fail=after-read:pause=1100ms@1", 5);
-    assert_int_equal(sell(&buyer, id, NULL), 503);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
     assert_int_equal(left(id), 5);
 }
 
@@ -249,7 +246,7 @@ static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **
     (void)state;
     usual = lose_redis();
     make_product(id, "redis,wait=100ms", 5);
-    assert_int_equal(sell(&buyer, id, NULL), 503);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
     assert_int_equal(left(id), 5);
     regain_redis(usual);
 }
@@ -265,19 +262,20 @@ static void test_without_memory_for_the_lock_nothing_is_sold(void **state) {
     begin(&buyer, id, NULL);
     assert_true(fault_memory_end());
     finish(&buyer, 1);
-    assert_int_equal(buyer.selling.status, 500);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_FAILED);
     assert_int_equal(left(id), 4);
 }
 
 static void sell_one(void *arg) {
     struct buyer buyer;
     char id[UUID_TEXT];
-    int status;
+    enum outcome outcome;
 
     make_product(id, arg, 5);
-    status = sell(&buyer, id, NULL);
-    assert_true(status == 201 || status == 500 || status == 503 || status == 504);
-    assert_int_equal(sold(id), status == 201);
+    outcome = sell(&buyer, id, NULL);
+    assert_true(outcome == OUTCOME_SOLD || outcome == OUTCOME_FAILED || outcome == OUTCOME_BUSY ||
+                outcome == OUTCOME_UNKNOWN);
+    assert_int_equal(sold(id), outcome == OUTCOME_SOLD);
 }
 
 static void test_no_failed_allocation_sells_without_saying_so(void **state) {

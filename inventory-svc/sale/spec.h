@@ -1,0 +1,19 @@
+/* A strategy spec, `name[,option=value...]`, such as `redis,ttl=2s,work=2ms`. */
+#ifndef INVENTORY_SPEC_H
+#define INVENTORY_SPEC_H
+
+#include "failpoint.h"
+#include "strategy.h"
+
+struct strategy_spec {
+    const struct strategy *strategy;
+    struct sale_options options;
+    struct failpoint failpoint; /* what fail= says */
+    char fail[FAIL_BYTES];      /* the text of that, "" for none */
+};
+
+/* 0; or -1, and `message` says what is wrong and lists what exists. */
+__attribute__((warn_unused_result)) int spec_parse(const char *text, struct strategy_spec *spec,
+                                                   char message[MESSAGE_BYTES]);
+
+#endif

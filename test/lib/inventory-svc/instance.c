@@ -1,0 +1,139 @@
+/* An instance without HTTP, and its buyers. */
+#include "instance.h"
+
+#include "log.h"
+
+#include <unistd.h>
+
+#define PATIENCE_S 120
+
+struct instance instance;
+
+int make_schema(void **state) {
+    char options[60];
+
+    (void)state;
+    if (getenv("TEST_REDIS") == NULL)
+        fail_msg("set TEST_REDIS (test/run does)");
+    (void)alarm(PATIENCE_S);
+    log_init("test", LOG_ERROR);
+    (void)snprintf(options, sizeof options, "-c statement_timeout=%d", SERVER_MS);
+    pg_schema_open(&instance.schema, "inventory", "sql/inventory.sql", options);
+    return 0;
+}
+
+int drop_schema(void **state) {
+    (void)state;
+    pg_schema_close(&instance.schema);
+    return 0;
+}
+
+int set_up(void **state) {
+    struct store *store = &instance.store;
+    struct pg_pool_options db = {.conninfo = instance.schema.conninfo, .name = instance.name};
+    struct lk_client_options locks = {.size = sizeof locks, .label = "inventory-test"};
+
+    (void)state;
+    (void)snprintf(instance.name, sizeof instance.name, "test-%ld", (long)getpid());
+    assert_int_equal(uv_loop_init(&instance.loop), 0);
+    store->loop = &instance.loop;
+    store->instance = "inventory-test";
+    assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
+    assert_int_equal(lk_client_open(&store->local, &instance.loop, "local:", NULL), LK_OK);
+    assert_int_equal(lk_client_open(&store->redis, &instance.loop, getenv("TEST_REDIS"), &locks),
+                     LK_OK);
+    store->products = product_table_open(store->pool, store->instance, true, 100);
+    assert_non_null(store->products);
+    return 0;
+}
+
+void on_closed(void *data) {
+    (void)data;
+}
+
+int tear_down(void **state) {
+    struct store *store = &instance.store;
+
+    (void)state;
+    run_sql("ROLLBACK"); /* of a test that failed in the middle */
+    product_table_close(store->products);
+    lk_client_close(store->local, on_closed, NULL);
+    lk_client_close(store->redis, on_closed, NULL);
+    pg_pool_close(store->pool, on_closed, NULL);
+    (void)uv_run(&instance.loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&instance.loop), 0);
+    fiber_cleanup();
+    return 0;
+}
+
+lk_client *lose_redis(void) {
+    struct lk_client_options options = {.size = sizeof options, .cleanup_ms = 1};
+    lk_client *usual = instance.store.redis;
+
+    assert_int_equal(
+        lk_client_open(&instance.store.redis, &instance.loop, "redis://127.0.0.1:1", &options),
+        LK_OK);
+    return usual;
+}
+
+void regain_redis(lk_client *usual) {
+    lk_client_close(instance.store.redis, on_closed, NULL);
+    instance.store.redis = usual;
+}
+
+void make_product(char id[UUID_TEXT], const char *strategy, int stock) {
+    uuid_v7(id);
+    run_sql("INSERT INTO product VALUES ('%s', 'bamboo', 9.90, %d, '%s')", id, stock, strategy);
+}
+
+static void buy(void *arg) {
+    struct buyer *buyer = arg;
+
+    selling_run(&buyer->selling, &instance.store);
+    buyer->is_done = true;
+}
+
+void begin(struct buyer *buyer, const char *product_id, const char *order_id) {
+    memset(buyer, 0, sizeof *buyer);
+    memcpy(buyer->product_id, product_id, UUID_TEXT);
+    if (order_id != NULL)
+        memcpy(buyer->order_id, order_id, UUID_TEXT);
+    else
+        uuid_v7(buyer->order_id);
+    buyer->selling.product_id = buyer->product_id;
+    buyer->selling.order_id = buyer->order_id;
+    buyer->selling.may_be_repeat = order_id != NULL;
+    assert_int_equal(fiber_start(buy, buyer), 0);
+}
+
+void finish(struct buyer *buyers, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        WAIT_FOR(&instance.loop, buyers[i].is_done);
+}
+
+enum outcome sell(struct buyer *buyer, const char *product_id, const char *order_id) {
+    begin(buyer, product_id, order_id);
+    finish(buyer, 1);
+    return buyer->selling.outcome;
+}
+
+size_t count_outcome(const struct buyer *buyers, size_t count, enum outcome outcome) {
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        found += buyers[i].selling.outcome == outcome;
+    return found;
+}
+
+long twins(const char *product_id) {
+    return ask("SELECT count(*) - count(DISTINCT unit) FROM reservation WHERE product_id = '%s'",
+               product_id);
+}
+
+long sold(const char *product_id) {
+    return ask("SELECT count(*) FROM reservation WHERE product_id = '%s'", product_id);
+}
+
+long left(const char *product_id) {
+    return ask("SELECT sum(available) FROM stock WHERE product_id = '%s'", product_id);
+}

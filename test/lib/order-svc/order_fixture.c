@@ -1,0 +1,231 @@
+/* The scripted instances, and the log. */
+#include "order_fixture.h"
+
+#include "log.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define PATIENCE_S 100
+
+struct fixture fixture;
+
+static struct peer *peer_called(struct http_exchange *exchange, void *data) {
+    struct peer *peer = data;
+    struct fiber_event event = FIBER_EVENT_INIT;
+    const char *key = http_header(exchange, "idempotency-key");
+
+    peer->calls++;
+    (void)snprintf(peer->headers, sizeof peer->headers, "%s", key != NULL ? key : "");
+    if (peer->is_holding) {
+        assert_true(peer->holding < HELD_MOST);
+        peer->held[peer->holding++] = &event;
+        fiber_event_wait(&event);
+    }
+    return peer;
+}
+
+static void on_peer_reserve(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+    json_t *body = http_body_json(exchange);
+
+    if (body == NULL)
+        return;
+    json_decref(body);
+    peer->reserved += peer->status == 201 || peer->status == 0;
+    if (peer->timing != NULL)
+        http_reply_header(exchange, "Server-Timing", peer->timing);
+    if (peer->status == 0)
+        http_reply_drop(exchange);
+    else if (peer->body != NULL)
+        http_reply(exchange, peer->status, "application/json", peer->body, strlen(peer->body));
+    else
+        http_reply_json(exchange, peer->status,
+                        json_pack("{s:i, s:i, s:s, s:s}", "unit", 7, "remaining", 6, "price",
+                                  "9.90", "instance", "inventory-9"));
+}
+
+static void on_peer_cancel(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+
+    peer->cancelled++;
+    http_reply(exchange, peer->cancel_status, NULL, "", 0);
+}
+
+static void on_peer_get(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+
+    http_reply(exchange, 200, "application/json", peer->body, strlen(peer->body));
+}
+
+void order_id_of(int number, char id[UUID_TEXT]) {
+    (void)snprintf(id, UUID_TEXT, "00000000-0000-7000-8000-%012d", number);
+}
+
+static json_t *reservation_json(int number) {
+    char id[UUID_TEXT];
+
+    order_id_of(number, id);
+    return json_pack("{s:s, s:s, s:i, s:i, s:s, s:s}", "order_id", id, "product_id", id, "unit",
+                     number, "remaining", 0, "price", "9.90", "instance", "inventory-9");
+}
+
+json_t *page_after(int after, int last) {
+    json_t *list = json_array();
+    int failed = list == NULL;
+    char next[16];
+
+    for (int number = after + 1; number <= last && !failed; number++)
+        failed = json_array_append_new(list, reservation_json(number));
+    if (failed) {
+        json_decref(list);
+        return NULL;
+    }
+    (void)snprintf(next, sizeof next, "%d", last);
+    return json_pack("{s:o, s:s}", "reservations", list, "next", next);
+}
+
+static void on_peer_list(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+    const char *after = http_query_param(exchange, "after");
+    int limit = atoi(http_query_param(exchange, "limit"));
+    int from = atoi(after), to = peer->reservations;
+
+    peer->listed++;
+    (void)snprintf(peer->after, sizeof peer->after, "%s", after);
+    (void)snprintf(peer->since, sizeof peer->since, "%s", http_query_param(exchange, "since_ms"));
+    (void)snprintf(peer->older, sizeof peer->older, "%s",
+                   http_query_param(exchange, "older_than_ms"));
+    if (peer->list != NULL)
+        http_reply(exchange, 200, "application/json", peer->list, strlen(peer->list));
+    else
+        http_reply_json(exchange, 200, page_after(from, to - from > limit ? from + limit : to));
+}
+
+static const struct http_route peer_routes[] = {
+    {"POST", "/products/{id}/reservations", on_peer_reserve},
+    {"DELETE", "/reservations/{id}", on_peer_cancel},
+    {"GET", "/reservations", on_peer_list},
+    {"GET", "/products/{id}", on_peer_get},
+    {"GET", "/strategies", on_peer_get},
+    {NULL, NULL, NULL},
+};
+
+void peer_open(struct peer *peer, int port) {
+    struct http_server_options options = {.routes = peer_routes, .data = peer};
+
+    *peer = (struct peer){.status = 201, .cancel_status = 204};
+    assert_int_equal(http_server_open(&peer->server, &fixture.loop, &options), 0);
+    assert_int_equal(http_server_listen(peer->server, "127.0.0.1", port), 0);
+    peer->port = http_server_port(peer->server);
+    fixture.open++;
+}
+
+void peer_let_go(struct peer *peer) {
+    peer->is_holding = false;
+    while (peer->holding > 0)
+        fiber_event_set(peer->held[--peer->holding]);
+}
+
+void on_something_closed(void *data) {
+    (void)data;
+    fixture.open--;
+}
+
+void peer_close(struct peer *peer) {
+    unsigned open = fixture.open;
+
+    if (peer->server == NULL)
+        return;
+    http_server_close(peer->server, on_something_closed, NULL);
+    peer->server = NULL;
+    peer_let_go(peer);
+    WAIT_FOR(&fixture.loop, fixture.open < open);
+}
+
+void open_inventory(int count) {
+    char urls[200] = "", message[INVENTORY_MESSAGE_BYTES];
+
+    for (int i = 0; i < count; i++)
+        (void)snprintf(urls + strlen(urls), sizeof urls - strlen(urls), "%shttp://127.0.0.1:%d",
+                       i > 0 ? "," : "", fixture.peers[i].port);
+    assert_int_equal(inventory_open(&fixture.inventory, &fixture.loop, urls, message), 0);
+    fixture.open++;
+}
+
+void close_inventory(void) {
+    struct inventory *inventory = fixture.inventory;
+    unsigned open = fixture.open;
+
+    if (inventory == NULL)
+        return;
+    fixture.inventory = NULL;
+    inventory_close(inventory, on_something_closed, NULL);
+    assert_int_equal(fixture.open, open);
+    WAIT_FOR(&fixture.loop, fixture.open < open);
+}
+
+static void on_tick(uv_timer_t *timer) {
+    (void)timer;
+}
+
+int set_up_peers(void **state) {
+    (void)state;
+    memset(&fixture, 0, sizeof fixture);
+    (void)alarm(PATIENCE_S);
+    (void)signal(SIGPIPE, SIG_IGN);
+    log_init("test", LOG_ERROR);
+    assert_int_equal(uv_loop_init(&fixture.loop), 0);
+    assert_int_equal(uv_timer_init(&fixture.loop, &fixture.tick), 0);
+    assert_int_equal(uv_timer_start(&fixture.tick, on_tick, 2, 2), 0);
+    for (int i = 0; i < PEERS; i++)
+        peer_open(&fixture.peers[i], 0);
+    return 0;
+}
+
+/* Whatever was caught. */
+static void release_log(void) {
+    if (fixture.stderr_fd == 0)
+        return;
+    log_init("test", LOG_ERROR);
+    assert_true(dup2(fixture.stderr_fd, STDERR_FILENO) >= 0);
+    (void)close(fixture.stderr_fd);
+    (void)close(fixture.log_fd);
+}
+
+int tear_down_peers(void **state) {
+    (void)state;
+    release_log();
+    close_inventory();
+    for (int i = 0; i < PEERS; i++)
+        peer_close(&fixture.peers[i]);
+    uv_close((uv_handle_t *)&fixture.tick, NULL);
+    (void)uv_run(&fixture.loop, UV_RUN_DEFAULT);
+    assert_int_equal(fixture.open, 0);
+    assert_int_equal(uv_loop_close(&fixture.loop), 0);
+    fiber_cleanup();
+    return 0;
+}
+
+void catch_log(void) {
+    char path[] = "/tmp/test_order_log_XXXXXX";
+
+    fixture.log_fd = mkstemp(path);
+    assert_true(fixture.log_fd >= 0);
+    (void)unlink(path);
+    fixture.stderr_fd = dup(STDERR_FILENO);
+    assert_true(dup2(fixture.log_fd, STDERR_FILENO) >= 0);
+    log_init("test", LOG_INFO);
+}
+
+int logged(const char *text) {
+    static char log[64 * 1024];
+    ssize_t length = pread(fixture.log_fd, log, sizeof log - 1, 0);
+    int count = 0;
+
+    assert_true(length >= 0);
+    log[length] = '\0';
+    for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
+        count++;
+    return count;
+}
