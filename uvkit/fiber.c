@@ -51,8 +51,8 @@ struct fiber {
     size_t resumer_stack_size;
 };
 
-#define POOL_MAX                                                                                   \
-    256 /* stacks kept for reuse: 32 MiB of address space, touched pages stay resident */
+/* Stacks kept for reuse: 32 MiB of address space, of which touched pages stay resident. */
+#define POOL_MAX 256
 
 static struct {
     struct fiber *current;

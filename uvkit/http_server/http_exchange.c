@@ -8,7 +8,7 @@
 
 bool http_exchange_refuse(struct http_exchange *exchange, int status, const char *code,
                           const char *message) {
-    assert(status >= 400 && message != NULL);
+    assert(status >= 400);
     exchange->refusal = (struct http_refusal){status, code, message};
     return false;
 }

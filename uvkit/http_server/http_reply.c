@@ -85,7 +85,7 @@ void http_reply(struct http_exchange *exchange, int status, const char *content_
                 const char *body, size_t length) {
     struct http_server *server = exchange->inbound->server;
 
-    assert(!exchange->is_replied && status >= 200 && status <= 599);
+    assert(!exchange->is_replied);
     if (server->is_draining)
         exchange->keeps_alive = false;
     if (content_type != NULL)
@@ -97,7 +97,7 @@ void http_reply(struct http_exchange *exchange, int status, const char *content_
         body = out_of_memory;
         length = sizeof out_of_memory - 1;
     }
-    server->stats.by_status_class[status / 100]++;
+    server->stats.by_status_class[status / 100 % 6]++;
     send_reply(exchange, status, body, length);
 }
 

@@ -115,20 +115,17 @@ static bool split_target(struct http_exchange *exchange) {
     return true;
 }
 
-static bool is_method(const struct http_exchange *exchange, const char *method) {
-    return strcmp(method, exchange->is_head ? "GET" : exchange->method) == 0;
-}
-
 /* Find the first route that matches path and method; else say what would have been allowed. */
 static void find_route(struct http_exchange *exchange) {
     const struct http_route *route = exchange->inbound->server->options.routes;
+    const char *method = exchange->is_head ? "GET" : exchange->method;
     char allow[128] = "";
     size_t length = 0;
 
     for (; route->method != NULL; route++) {
         if (!is_match(route->path, exchange->path))
             continue;
-        if (is_method(exchange, route->method)) {
+        if (strcmp(method, route->method) == 0) {
             exchange->route = route;
             return;
         }

@@ -169,12 +169,6 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     return 0;
 }
 
-static int parse_address(const char *host, int port, struct sockaddr_storage *address) {
-    if (uv_ip4_addr(host, port, (struct sockaddr_in *)address) == 0)
-        return 0;
-    return uv_ip6_addr(host, port, (struct sockaddr_in6 *)address);
-}
-
 static void learn_port(struct http_server *server) {
     struct sockaddr_storage address;
     int size = sizeof address;
@@ -196,8 +190,10 @@ static uint64_t sweep_ms(const struct http_server_options *options) {
 int http_server_listen(struct http_server *server, const char *host, int port) {
     struct sockaddr_storage address = {0};
     uint64_t period = sweep_ms(&server->options);
-    int err = parse_address(host, port, &address);
+    int err = uv_ip4_addr(host, port, (struct sockaddr_in *)&address);
 
+    if (err != 0)
+        err = uv_ip6_addr(host, port, (struct sockaddr_in6 *)&address);
     if (err == 0)
         err = uv_tcp_bind(&server->listener, (struct sockaddr *)&address, 0);
     if (err == 0)
