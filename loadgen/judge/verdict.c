@@ -38,6 +38,11 @@ const char *verdict_kind_name(enum verdict_kind kind) {
     return names[kind];
 }
 
+double verdict_rate_bound(const struct verdict *verdict) {
+    /* Up to here all of them might have been anomalies: 3 / n would be 100 % or more. */
+    return verdict->overlapping > 3 ? 3.0 / (double)verdict->overlapping : -1;
+}
+
 void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const char *format,
                  ...) {
     struct anomaly_found *found = &judge->verdict->found[anomaly];

@@ -113,4 +113,10 @@ struct verdict_case {
 __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case *judged,
                                                       struct verdict *verdict);
 
+/* The rate of anomalies that n attempts without one leave possible, 95 %: 3 / n (rule of three:
+ * Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"); -1 when n is
+ * too small to say. An attempt that overlapped with no other could show nothing, so n is
+ * `overlapping`. */
+double verdict_rate_bound(const struct verdict *verdict);
+
 #endif
