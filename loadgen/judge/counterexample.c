@@ -1,6 +1,4 @@
 /* Tells what contradicts what. */
-#include "counterexample.h"
-
 #include "example_text.h"
 
 #include <inttypes.h>
@@ -9,32 +7,16 @@
 
 /* ---- one anomaly each: false when there is nothing to tell */
 
-/* The first of this unit in by_unit, or as far as it would be. */
-static size_t first_of_unit(const struct judge *judge, int64_t unit) {
-    size_t low = 0, high = judge->ledger->sale_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (judge->by_unit[middle]->unit < unit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Whether a sale between the two may have set the row's count back to what both read: then B need
  * not have read it before A wrote. Only a sale writes the count, while it holds the row, and then
  * it writes what it left; but one that was given back is in the ledger no more. */
 static bool is_set_back(const struct judge *judge, const struct ledger_sale *a,
                         const struct ledger_sale *b) {
-    for (size_t i = first_of_unit(judge, a->unit + 1); i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = judge->by_unit[i];
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
 
-        if (sale->unit != a->unit + 1)
-            break;
-        if (sale->shard == a->shard && strcmp(sale->at, a->at) >= 0 && strcmp(sale->at, b->at) <= 0)
+        if (sale->unit == a->unit + 1 && sale->shard == a->shard && strcmp(sale->at, a->at) >= 0 &&
+            strcmp(sale->at, b->at) <= 0)
             return true;
     }
     return judge->may_have_returned;
@@ -218,7 +200,7 @@ static bool tell_duplicate(struct counterexample *example, const struct judge *j
     if (purchase == NULL)
         return false;
     key = purchase->requests[0]->key;
-    own = judge_find_sale(judge, key);
+    own = ledger_find_sale(judge->ledger, key);
     *example = example_begin(judge, ANOMALY_DUPLICATE, purchase->sale);
     if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
         example_tell_sale(example, judge, own);
@@ -326,12 +308,4 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
             all->has[i] = tell[i](&all->first[i], judge);
     for (size_t i = 1; i < judge->twin_count && all->twins < VERDICT_COUNTEREXAMPLES; i++)
         tell_twins(&all->twin[all->twins++], judge, &judge->twins[i]);
-}
-
-void counterexamples_choose(const struct counterexamples *all, struct verdict *verdict) {
-    for (int i = 0; i < ANOMALY_COUNT; i++)
-        if (all->has[i] && verdict->counterexamples < VERDICT_COUNTEREXAMPLES)
-            verdict->counterexample[verdict->counterexamples++] = all->first[i];
-    for (size_t i = 0; i < all->twins && verdict->counterexamples < VERDICT_COUNTEREXAMPLES; i++)
-        verdict->counterexample[verdict->counterexamples++] = all->twin[i];
 }

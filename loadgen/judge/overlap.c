@@ -92,7 +92,7 @@ static void mark_followed(const struct span *spans, size_t count, bool *is_overl
 }
 
 static void count_pairs(const struct span *spans, size_t count, struct ends *all,
-                        struct ends *buyers, const bool *is_overlapped, struct verdict *verdict) {
+                        struct ends *buyers, const bool *is_overlapped, struct judge *judge) {
     size_t buyers_begun = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -100,8 +100,8 @@ static void count_pairs(const struct span *spans, size_t count, struct ends *all
         size_t buying = still_running(buyers, buyers_begun, spans[i].start);
         size_t rivals = spans[i].is_buyer ? running : buying;
 
-        verdict->pairs += (int64_t)rivals;
-        verdict->overlapping += rivals > 0 || is_overlapped[i];
+        judge->pairs += (int64_t)rivals;
+        judge->overlapping += rivals > 0 || is_overlapped[i];
         buyers_begun += spans[i].is_buyer;
     }
 }
@@ -119,7 +119,7 @@ int judge_overlaps(struct judge *judge) {
         collect_ends(spans, count, true, &all);
         collect_ends(spans, count, false, &buyers);
         mark_followed(spans, count, is_overlapped);
-        count_pairs(spans, count, &all, &buyers, is_overlapped, judge->verdict);
+        count_pairs(spans, count, &all, &buyers, is_overlapped, judge);
     }
     free(spans);
     free(all.at);

@@ -43,7 +43,7 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
 static void find_twins(struct judge *judge) {
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         if (i == 0 || judge->by_unit[i]->unit != judge->by_unit[i - 1]->unit) {
-            judge->verdict->distinct++;
+            judge->distinct++;
             continue;
         }
         tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);
