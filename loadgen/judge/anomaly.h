@@ -37,7 +37,8 @@ struct anomaly_found {
 #define COUNTEREXAMPLE_OPS      3
 #define COUNTEREXAMPLE_LINES    6
 
-/* One of its operations, as a picture needs it. Times are those of the round; 0 for what did not happen. */
+/* One of its operations, as a picture needs it. Times are those of the round; 0 for what did not
+ * happen. */
 struct counterexample_op {
     char instance[LEDGER_INSTANCE]; /* that made the sale, or "" when none did */
     int64_t sent_ns, answered_ns;   /* by the client's clock; answered: the first yes, or the no */

@@ -170,14 +170,30 @@ static void index_purchases(struct judge *judge) {
 }
 
 static void index_sales(struct judge *judge) {
-    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = &judge->ledger->sales[i];
+    const struct ledger *ledger = judge->ledger;
 
-        assert(i == 0 || strcmp(sale[-1].order_id, sale->order_id) <= 0);
-        judge->by_unit[i] = sale;
-        judge->buyers[i] = judge_find_id(judge, sale->order_id);
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        assert(i == 0 || strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) <= 0);
+        judge->by_unit[i] = &ledger->sales[i];
     }
-    qsort(judge->by_unit, judge->ledger->sale_count, sizeof(const struct ledger_sale *), by_unit);
+    qsort(judge->by_unit, ledger->sale_count, sizeof(const struct ledger_sale *), by_unit);
+}
+
+/* Backwards, so that of two purchases with one id the first one has the sale. An id with several
+ * rows was asked for in each of them. */
+static void index_buyers(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+
+    for (size_t i = judge->purchase_count; i-- > 0;) {
+        const struct purchase *purchase = judge->by_id[i];
+
+        if (purchase->sale == NULL)
+            continue;
+        for (size_t place = (size_t)(purchase->sale - ledger->sales);
+             place < ledger->sale_count && strcmp(ledger->sales[place].order_id, purchase->id) == 0;
+             place++)
+            judge->buyers[place] = purchase;
+    }
 }
 
 /* ---- units that came back */
@@ -238,6 +254,7 @@ int judge_open(struct judge *judge) {
         return -1;
     index_purchases(judge);
     index_sales(judge);
+    index_buyers(judge);
     judge->may_have_returned = may_have_returned(judge);
     return 0;
 }

@@ -110,14 +110,17 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
 /* Those of no sale whose request was answered with yes or no have been looked at already, and a
  * promise of another unit than the ledger's, too. */
 static void check_order(struct judge *judge, const struct ledger_order *order) {
-    const struct purchase *purchase = judge_find_id(judge, order->order_id);
     const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order->order_id);
+    const struct purchase *purchase;
 
+    if (sale != NULL && sale->unit == order->unit)
+        return;
+    purchase = judge_find_id(judge, order->order_id);
     if (sale == NULL && (purchase == NULL || (purchase->yes == NULL && purchase->is_unknown)))
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s is recorded for unit %" PRId64 ", and the ledger has no such sale",
                     order->order_id, order->unit);
-    else if (sale != NULL && sale->unit != order->unit &&
+    else if (sale != NULL &&
              (purchase == NULL || purchase->yes == NULL || purchase->yes->unit == sale->unit))
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s is recorded for unit %" PRId64 ", and the ledger says %" PRId64,
