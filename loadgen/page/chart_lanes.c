@@ -77,13 +77,6 @@ static int64_t find_reach(const struct chart *chart, const struct proof *proof) 
     return low;
 }
 
-static int by_sent(const void *a, const void *b) {
-    const struct record *x = *(const struct record *const *)a;
-    const struct record *y = *(const struct record *const *)b;
-
-    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
-}
-
 static json_t *request_json(struct chart *chart, const struct record *record, int mark) {
     const char *id = chart_order_id(record);
     const struct ledger_sale *sale = chart_sale(chart->round, record->item, id);
@@ -110,37 +103,53 @@ static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i
                      (json_int_t)chart_ledger_us(chart->round, sale->at));
 }
 
+struct near {
+    int64_t sent_ns; /* they are sorted by it */
+    const struct record *record;
+};
+
 static json_t *ops_json(struct chart *chart, const struct proof *proof) {
     int64_t reach = find_reach(chart, proof);
-    const struct record *near[CHART_OPS] = {NULL};
+    struct near near[CHART_OPS];
     json_t *ops = json_array();
     size_t count = 0;
 
     for (size_t i = 0; i < chart->count && count < CHART_OPS; i++)
         if (distance(proof, &chart->records[i]) <= reach)
-            near[count++] = &chart->records[i];
-    qsort(near, count, sizeof near[0], by_sent);
+            near[count++] = (struct near){chart->records[i].sent_ns, &chart->records[i]};
+    qsort(near, count, sizeof near[0], chart_by_number);
     for (size_t i = 0; i < count; i++)
-        json_text_append(&ops, request_json(chart, near[i], mark_of(proof->example, near[i])));
+        json_text_append(
+            &ops, request_json(chart, near[i].record, mark_of(proof->example, near[i].record)));
     for (size_t i = 0; i < proof->example->ops; i++)
         if (!proof->has_request[i])
             json_text_append(&ops, row_json(chart, proof, i));
     return ops;
 }
 
+static json_t *lines_json(const struct counterexample *example) {
+    json_t *lines = json_array();
+
+    for (size_t i = 0; i < example->lines; i++)
+        json_text_append(&lines, json_text(example->line[i]));
+    return lines;
+}
+
 static json_t *example_json(struct chart *chart, const struct counterexample *example) {
     struct proof proof = {.example = example};
-    json_t *lines = json_array();
+    json_t *json = json_object();
     json_int_t of = 0;
 
     locate(chart, &proof);
-    for (size_t i = 0; i < example->lines; i++)
-        json_text_append(&lines, json_text(example->line[i]));
     for (size_t i = 0; i < chart->count; i++)
         of += chart->records[i].item == example->item && chart->records[i].sent_ns > 0;
-    return json_pack("{s:s, s:o, s:I, s:I, s:I, s:o}", "anomaly", anomaly_name(example->anomaly),
-                     "lines", lines, "item", (json_int_t)example->item, "shard",
-                     (json_int_t)example->shard, "of", of, "ops", ops_json(chart, &proof));
+    json_text_set(&json, "anomaly", json_string(anomaly_name(example->anomaly)));
+    json_text_set(&json, "lines", lines_json(example));
+    json_text_set(&json, "item", json_integer(example->item));
+    json_text_set(&json, "shard", json_integer(example->shard));
+    json_text_set(&json, "of", json_integer(of));
+    json_text_set(&json, "ops", ops_json(chart, &proof));
+    return json;
 }
 
 json_t *chart_examples(struct chart *chart) {

@@ -18,19 +18,13 @@ static int64_t latency_us(const struct record *record) {
 
 /* ---- percentiles */
 
-static int by_value(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static json_t *percentile_row(int64_t *values, size_t count) {
     static const double parts[] = {0.5, 0.95, 0.99, 1};
     json_t *row;
 
     if (count == 0)
         return json_null();
-    qsort(values, count, sizeof *values, by_value);
+    qsort(values, count, sizeof *values, chart_by_number);
     row = json_array();
     json_text_append(&row, json_integer((json_int_t)count));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -41,28 +35,34 @@ static json_t *percentile_row(int64_t *values, size_t count) {
     return row;
 }
 
+/* Of those of this length, the one in which it was planned. */
+static int64_t interval_of(const struct record *record, int64_t step_us) {
+    return record->planned_ns / CHART_US / step_us;
+}
+
 /* As the summary counts them: what was never sent has no response time. */
 static bool is_measured(const struct record *record) {
     return record->sent_ns > 0 && is_timed(record);
 }
 
-/* Sort the latencies by their interval: interval i ends before `first[i]` in `values`. */
-static void sort_into(const struct chart *chart, int64_t step_us, size_t rows, size_t *first,
-                      int64_t *values) {
+/* Sort the latencies by their interval: interval i ends before `ends[i]` in `values`. First
+ * counted, then summed up to where each interval begins, then moved on by each latency put there.
+ */
+static void sort_into(const struct chart *chart, int64_t step_us, size_t *ends, int64_t *values) {
     size_t total = 0;
 
     for (size_t i = 0; i < chart->count; i++)
         if (is_measured(&chart->records[i]))
-            first[chart->records[i].planned_ns / CHART_US / step_us]++;
-    for (size_t i = 0; i < rows; i++) {
-        size_t count = first[i];
+            ends[interval_of(&chart->records[i], step_us)]++;
+    for (int64_t i = 0; i <= chart->end_us / step_us; i++) {
+        size_t count = ends[i];
 
-        first[i] = total;
+        ends[i] = total;
         total += count;
     }
     for (size_t i = 0; i < chart->count; i++)
         if (is_measured(&chart->records[i]))
-            values[first[chart->records[i].planned_ns / CHART_US / step_us]++] =
+            values[ends[interval_of(&chart->records[i], step_us)]++] =
                 latency_us(&chart->records[i]);
 }
 
@@ -73,26 +73,28 @@ static int64_t interval_us(const struct chart *chart) {
     return chart_step_us(chart, 10000, most < 10 ? 10 : most > INTERVALS ? INTERVALS : most);
 }
 
-json_t *chart_latency(const struct chart *chart) {
-    int64_t step_us = interval_us(chart);
-    size_t rows = (size_t)(chart->end_us / step_us) + 1, begin = 0;
-    size_t *ends = calloc(rows + 1, sizeof *ends);
+static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
+    size_t count = (size_t)(chart->end_us / step_us) + 1, begin = 0;
+    size_t *ends = calloc(count, sizeof *ends);
     int64_t *values = calloc(chart->count + 1, sizeof *values);
-    json_t *json = json_array();
+    json_t *rows = ends != NULL && values != NULL ? json_array() : NULL;
 
-    if (ends == NULL || values == NULL || json == NULL) {
-        json_decref(json);
-        json = NULL;
-    } else {
-        sort_into(chart, step_us, rows, ends, values);
-        for (size_t i = 0; i < rows; i++) {
-            json_text_append(&json, percentile_row(values + begin, ends[i] - begin));
-            begin = ends[i];
-        }
-    }
+    if (rows != NULL)
+        sort_into(chart, step_us, ends, values);
+    for (size_t i = 0; i < count && rows != NULL; begin = ends[i++])
+        json_text_append(&rows, percentile_row(values + begin, ends[i] - begin));
     free(ends);
     free(values);
-    return json_pack("{s:I, s:o}", "step_us", (json_int_t)step_us, "rows", json);
+    return rows;
+}
+
+json_t *chart_latency(const struct chart *chart) {
+    int64_t step_us = interval_us(chart);
+    json_t *json = json_object();
+
+    json_text_set(&json, "step_us", json_integer(step_us));
+    json_text_set(&json, "rows", latency_rows(chart, step_us));
+    return json;
 }
 
 /* ---- points */
@@ -147,7 +149,7 @@ static size_t draw_slowest(const struct chart *chart, struct lot *lots) {
 
         if (!is_timed(record))
             continue;
-        at = &slowest[record->planned_ns / CHART_US / step_us];
+        at = &slowest[interval_of(record, step_us)];
         if (*at == NULL || latency_us(record) > latency_us(*at))
             *at = record;
     }
@@ -185,26 +187,33 @@ static size_t settle(struct lot *lots, size_t count) {
     return kept < CHART_POINTS ? kept : CHART_POINTS;
 }
 
-json_t *chart_scatter(const struct chart *chart) {
+static json_t *points_json(const struct chart *chart) {
     struct lot *lots = calloc(2 * CHART_POINTS, sizeof *lots);
-    json_t *points = json_array();
-    size_t count, timed = 0;
+    json_t *points = lots != NULL ? json_array() : NULL;
+    size_t count = 0;
 
-    if (lots == NULL || points == NULL) {
-        free(lots);
-        json_decref(points);
-        return NULL;
+    if (lots != NULL) {
+        count = draw_slowest(chart, lots);
+        count += draw_lots(chart, lots + count, 2 * CHART_POINTS - count);
+        count = settle(lots, count);
     }
-    count = draw_slowest(chart, lots);
-    count += draw_lots(chart, lots + count, 2 * CHART_POINTS - count);
-    count = settle(lots, count);
     for (size_t i = 0; i < count; i++)
         json_text_append(&points,
                          json_pack("[I, I, i]", (json_int_t)(lots[i].record->planned_ns / CHART_US),
                                    (json_int_t)latency_us(lots[i].record),
                                    chart->place[lots[i].record->outcome]));
     free(lots);
+    return points;
+}
+
+json_t *chart_scatter(const struct chart *chart, json_t *names) {
+    json_t *json = json_object();
+    json_int_t timed = 0;
+
     for (size_t i = 0; i < chart->count; i++)
         timed += is_timed(&chart->records[i]);
-    return json_pack("{s:I, s:o}", "of", (json_int_t)timed, "points", points);
+    json_text_set(&json, "of", json_integer(timed));
+    json_text_set(&json, "points", points_json(chart));
+    json_text_set(&json, "names", json_incref(names));
+    return json;
 }

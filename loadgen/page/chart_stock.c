@@ -1,5 +1,6 @@
 /* The stock as its rows told it, beside the orders that were confirmed. */
 #include "chart_internal.h"
+#include "json_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 /* A sale or an order; `left` is what it made of its stock row. */
 struct event {
-    int64_t at_us;
+    int64_t at_us;               /* they are sorted by it */
     const struct ledger *ledger; /* NULL for an order */
     const struct ledger_sale *sale;
 };
@@ -16,12 +17,6 @@ struct event {
 struct counts {
     int64_t stock, sold, orders;
 };
-
-static int by_time(const void *a, const void *b) {
-    int64_t x = ((const struct event *)a)->at_us, y = ((const struct event *)b)->at_us;
-
-    return (x > y) - (x < y);
-}
 
 /* What is drawn: the product that was oversold the most, for in a sum the units of others hide it;
  * or all of them. */
@@ -65,7 +60,7 @@ static size_t collect(const struct round *round, struct products products, struc
             events[count++] =
                 (struct event){chart_ledger_us(round, ledger->orders[o].at), NULL, NULL};
     }
-    qsort(events, count, sizeof *events, by_time);
+    qsort(events, count, sizeof *events, chart_by_number);
     return count;
 }
 
@@ -121,26 +116,16 @@ static void count_event(struct counts *counts, struct rows *rows, const struct e
     counts->stock += rows_take(rows, event);
 }
 
-static void append(json_t *line, const char *key, int64_t value) {
-    (void)json_array_append_new(json_object_get(line, key), json_integer((json_int_t)value));
-}
+/* The numbers of each step; NULL without memory. */
+struct lines {
+    json_t *t, *stock, *sold, *orders;
+};
 
-static void append_all(json_t *line, int64_t at_us, const struct counts *counts) {
-    append(line, "t", at_us);
-    append(line, "stock", counts->stock);
-    append(line, "sold", counts->sold);
-    append(line, "orders", counts->orders);
-}
-
-/* Whether there was memory for all. */
-static bool is_whole(json_t *line) {
-    const char *key;
-    json_t *values;
-
-    json_object_foreach (line, key, values)
-        if (json_array_size(values) != CHART_STEPS)
-            return false;
-    return true;
+static void append(struct lines *lines, int64_t at_us, const struct counts *counts) {
+    json_text_append(&lines->t, json_integer(at_us));
+    json_text_append(&lines->stock, json_integer(counts->stock));
+    json_text_append(&lines->sold, json_integer(counts->sold));
+    json_text_append(&lines->orders, json_integer(counts->orders));
 }
 
 /* When the orders became more than the units, and what the stock row said then. */
@@ -150,7 +135,7 @@ struct oversell {
 };
 
 static struct oversell sample(const struct chart *chart, const struct event *events, size_t count,
-                              struct rows *rows, int64_t initial, json_t *line) {
+                              struct rows *rows, int64_t initial, struct lines *lines) {
     struct counts counts = {.stock = initial};
     struct oversell oversell = {.at_us = -1};
     size_t next = 0;
@@ -164,7 +149,7 @@ static struct oversell sample(const struct chart *chart, const struct event *eve
             if (oversell.at_us < 0 && counts.orders > initial)
                 oversell = (struct oversell){events[next].at_us, counts.stock};
         }
-        append_all(line, at_us, &counts);
+        append(lines, at_us, &counts);
     }
     return oversell;
 }
@@ -192,7 +177,7 @@ static json_t *clock_check(const struct chart *chart) {
 }
 
 static json_t *number_or_null(int64_t number) {
-    return number >= 0 ? json_integer((json_int_t)number) : json_null();
+    return number >= 0 ? json_integer(number) : json_null();
 }
 
 static size_t event_count(const struct round *round) {
@@ -203,37 +188,48 @@ static size_t event_count(const struct round *round) {
     return count;
 }
 
-int chart_stock(const struct chart *chart, json_t *json) {
-    const struct round *round = chart->round;
-    struct rows rows = {.left = NULL};
-    struct products products;
-    struct event *events;
-    int64_t initial;
-    struct oversell oversell = {.at_us = -1};
-    json_t *line;
-    int rc = -1;
+/* The lines, and when the stock was oversold. NULL without memory. */
+static json_t *draw(const struct chart *chart, struct products products, int64_t initial,
+                    struct oversell *oversell) {
+    struct lines lines = {json_array(), json_array(), json_array(), json_array()};
+    struct event *events = calloc(event_count(chart->round) + 1, sizeof *events);
+    json_t *json = json_object();
+    struct rows rows;
 
-    if (round->ledgers == NULL)
-        return json_object_set_new(json, "stock", json_null());
-    products = choose(round);
-    initial = initial_of(round, products);
-    line = json_pack("{s:[], s:[], s:[], s:[]}", "t", "stock", "sold", "orders");
-    events = calloc(event_count(round) + 1, sizeof *events);
-    if (line != NULL && events != NULL && rows_open(&rows, round) == 0) {
-        oversell = sample(chart, events, collect(round, products, events), &rows, initial, line);
-        rc = is_whole(line) ? 0 : -1;
-    }
-    if (json_object_set_new(json, "oversold_us", number_or_null(oversell.at_us)) != 0 ||
-        json_object_set_new(json, "oversold_left", json_integer(oversell.left)) != 0 ||
-        json_object_set_new(json, "stock", line) != 0 ||
-        json_object_set_new(json, "initial", json_integer((json_int_t)initial)) != 0 ||
-        json_object_set_new(json, "product",
-                            number_or_null(products.end - products.first < round->items
-                                               ? (int64_t)products.first
-                                               : -1)) != 0 ||
-        json_object_set_new(json, "clock", clock_check(chart)) != 0)
-        rc = -1;
+    if (rows_open(&rows, chart->round) != 0 || events == NULL)
+        json_text_set(&json, "t", NULL);
+    else
+        *oversell =
+            sample(chart, events, collect(chart->round, products, events), &rows, initial, &lines);
+    json_text_set(&json, "t", lines.t);
+    json_text_set(&json, "stock", lines.stock);
+    json_text_set(&json, "sold", lines.sold);
+    json_text_set(&json, "orders", lines.orders);
     free(rows.left);
     free(events);
-    return rc;
+    return json;
+}
+
+void chart_stock(const struct chart *chart, json_t **json) {
+    const struct round *round = chart->round;
+    struct oversell oversell = {.at_us = -1};
+    struct products products;
+    bool is_one_of_many;
+    int64_t initial;
+    json_t *lines;
+
+    if (round->ledgers == NULL) {
+        json_text_set(json, "stock", json_null());
+        return;
+    }
+    products = choose(round);
+    is_one_of_many = products.end - products.first < round->items;
+    initial = initial_of(round, products);
+    lines = draw(chart, products, initial, &oversell);
+    json_text_set(json, "oversold_us", number_or_null(oversell.at_us));
+    json_text_set(json, "oversold_left", json_integer(oversell.left));
+    json_text_set(json, "stock", lines);
+    json_text_set(json, "initial", json_integer(initial));
+    json_text_set(json, "product", number_or_null(is_one_of_many ? (int64_t)products.first : -1));
+    json_text_set(json, "clock", clock_check(chart));
 }
