@@ -117,21 +117,12 @@ int page_write_runs(const struct page_run *runs, size_t count, FILE *to) {
     return rc == 0 && fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }
 
-const struct round *page_round(const struct round *chosen, const struct round *next) {
-    if (chosen == NULL)
-        return next;
-    return chosen->verdict.kind != VERDICT_VIOLATED && next->verdict.kind == VERDICT_VIOLATED
-               ? next
-               : chosen;
-}
-
-static json_t *chart_of(const struct result *result) {
-    const struct round *chosen = NULL;
-
+const struct round *page_round(const struct result *result) {
+    assert(result->count > 0);
     for (size_t i = 0; i < result->count; i++)
-        chosen = page_round(chosen, result->rounds[i]);
-    assert(chosen != NULL);
-    return chosen->chart != NULL ? json_incref(chosen->chart) : json_null();
+        if (result->rounds[i]->verdict.kind == VERDICT_VIOLATED)
+            return result->rounds[i];
+    return result->rounds[0];
 }
 
 int page_write(const struct report *report, FILE *to) {
@@ -140,8 +131,11 @@ int page_write(const struct report *report, FILE *to) {
                            .environment = environment_json(report)};
     int rc = -1;
 
-    for (size_t i = 0; i < report->count; i++)
-        json_text_append(&run.charts, chart_of(&report->results[i]));
+    for (size_t i = 0; i < report->count; i++) {
+        json_t *chart = page_round(&report->results[i])->chart;
+
+        json_text_append(&run.charts, chart != NULL ? json_incref(chart) : json_null());
+    }
     if (run.summary != NULL && run.charts != NULL && run.environment != NULL)
         rc = page_write_runs(&run, 1, to);
     json_decref(run.summary);

@@ -18,9 +18,8 @@ struct page_run {
     json_t *environment; /* as in env.json, or null */
 };
 
-/* Which of two rounds of a strategy is drawn, `chosen` among those before, or NULL, and the `next`
- * one: the first that violated something, else the first. */
-const struct round *page_round(const struct round *chosen, const struct round *next);
+/* The round whose chart is drawn: the first that violated something, else the first. */
+const struct round *page_round(const struct result *result);
 
 /* 0, or -1 without memory or when it could not be written. `runs` is not empty. */
 __attribute__((warn_unused_result)) int page_write_runs(const struct page_run *runs, size_t count,
