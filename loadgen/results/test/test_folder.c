@@ -25,7 +25,7 @@ static int set_up_folder(void **state) {
     static const struct strategy_option no_options[] = {{NULL, NULL}};
 
     strcpy(strrchr(root, '-'), "-XXXXXX");
-    if (set_up(state) != 0 || mkdtemp(root) == NULL)
+    if (verdict_set_up(state) != 0 || mkdtemp(root) == NULL)
         return -1;
     snprintf(deep, sizeof deep, "%s/a/b", root);
     name[0] = '\0';
@@ -66,7 +66,7 @@ static int tear_down_folder(void **state) {
 
     folder_close(&folder);
     snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command) == 0 ? tear_down(state) : -1;
+    return system(command) == 0 ? verdict_tear_down(state) : -1;
 }
 
 static void open_folder(void) {

@@ -100,7 +100,7 @@ static void write_history(size_t rounds) {
 
 static int set_up_history(void **state) {
     strcpy(strrchr(folder, '-'), "-XXXXXX");
-    if (set_up(state) != 0 || mkdtemp(folder) == NULL)
+    if (verdict_set_up(state) != 0 || mkdtemp(folder) == NULL)
         return -1;
     snprintf(path, sizeof path, "%s/history.ndjson", folder);
     fill_options();
@@ -112,7 +112,7 @@ static int tear_down_history(void **state) {
     history_free(&history);
     (void)unlink(path);
     (void)rmdir(folder);
-    return tear_down(state);
+    return verdict_tear_down(state);
 }
 
 static int load(void) {
