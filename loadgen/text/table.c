@@ -12,7 +12,7 @@
 /* What stays of the two leftmost columns when there is no room. */
 static const size_t cut_min[CUT_COLUMNS] = {6, 12};
 
-bool table_is_coloured(FILE *to) {
+static bool has_colours(FILE *to) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
     int fd = fileno(to);
 
@@ -122,7 +122,7 @@ static void print_row(const struct table_row *row, const struct layout *layout, 
 }
 
 void table_print(const struct table_row *rows, size_t count, size_t left, size_t width, FILE *to) {
-    struct layout layout = {.left = left, .is_coloured = table_is_coloured(to)};
+    struct layout layout = {.left = left, .is_coloured = has_colours(to)};
 
     measure(rows, count, &layout);
     fit(&layout, width);
