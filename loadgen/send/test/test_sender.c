@@ -4,11 +4,20 @@
 
 #include "http_client.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
 static void refuse(struct http_exchange *exchange, void *data) {
     static const int statuses[] = {409, 503, 504, 422, 500, 502, 201};
 
     (void)data;
-    http_reply(exchange, statuses[served++ % 7], "text/plain", "what?", 5);
+    http_reply(exchange, statuses[sending.served++ % 7], "text/plain", "what?", 5);
 }
 
 static void drop(struct http_exchange *exchange, void *data) {
@@ -18,60 +27,61 @@ static void drop(struct http_exchange *exchange, void *data) {
 
 static void test_each_request_is_sent_once_and_recorded(void **state) {
     (void)state;
-    plan_requests(200, 2000);
-    run();
-    assert_int_equal(sender_rc, 0);
-    assert_int_equal(served, 200);
-    assert_int_equal(recorder->count, 200);
-    assert_int_equal(recorder->answered, 200);
-    assert_outcomes(RECORD_SOLD, 200);
+    sending_plan_requests(200, 2000);
+    sending_run();
+    assert_int_equal(sending.result, 0);
+    assert_int_equal(sending.served, 200);
+    assert_int_equal(sending.recorder->count, 200);
+    assert_int_equal(sending.recorder->answered, 200);
+    sending_assert_outcomes(RECORD_SOLD, 200);
     for (size_t i = 0; i < 200; i++) {
-        const struct record *record = &recorder->records[i];
+        const struct record *record = &sending.recorder->records[i];
 
         assert_int_equal(record->unit, 7);
         assert_int_equal(record->status, 201);
         assert_string_equal(record->order_id, record->key);
-        assert_int_equal(record->planned_ns, plan.arrivals[record->number].due_ns);
+        assert_int_equal(record->planned_ns, sending.plan.arrivals[record->number].due_ns);
         assert_true(record->sent_ns >= record->planned_ns);
         assert_true(record->received_ns > record->sent_ns);
-        assert_true(i == 0 || strcmp(record->key, recorder->records[i - 1].key) != 0);
+        assert_true(i == 0 || strcmp(record->key, sending.recorder->records[i - 1].key) != 0);
     }
 }
 
 /* All are under way at the same time: had one waited for an answer, they would take 10 s. */
 static void test_late_answers_delay_no_request(void **state) {
     (void)state;
-    plan_requests(50, 1000);
-    answer_ms = 500;
-    run();
-    assert_outcomes(RECORD_SOLD, 50);
+    sending_plan_requests(50, 1000);
+    sending.answer_ms = 500;
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 50);
     for (size_t i = 0; i < 50; i++)
-        assert_true(recorder->records[49].sent_ns < recorder->records[i].received_ns);
+        assert_true(sending.recorder->records[49].sent_ns <
+                    sending.recorder->records[i].received_ns);
 }
 
 static void test_answers_have_their_outcomes(void **state) {
     (void)state;
-    answer = refuse;
-    plan_requests(70, 2000);
-    run();
-    assert_outcomes(RECORD_SOLD_OUT, 10);
-    assert_outcomes(RECORD_BUSY, 10);
-    assert_outcomes(RECORD_UNKNOWN, 20);
-    assert_outcomes(RECORD_REFUSED, 10);
-    assert_outcomes(RECORD_FAILED, 10);
-    assert_outcomes(RECORD_SOLD, 10);
+    sending.answer = refuse;
+    sending_plan_requests(70, 2000);
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD_OUT, 10);
+    sending_assert_outcomes(RECORD_BUSY, 10);
+    sending_assert_outcomes(RECORD_UNKNOWN, 20);
+    sending_assert_outcomes(RECORD_REFUSED, 10);
+    sending_assert_outcomes(RECORD_FAILED, 10);
+    sending_assert_outcomes(RECORD_SOLD, 10);
     for (size_t i = 0; i < 70; i++)
-        assert_int_equal(recorder->records[i].unit, -1);
+        assert_int_equal(sending.recorder->records[i].unit, -1);
 }
 
 static void test_dropped_replies_are_unknown(void **state) {
     (void)state;
-    answer = drop;
-    plan_requests(20, 2000);
-    run();
-    assert_outcomes(RECORD_UNKNOWN, 20);
-    assert_int_equal(recorder->answered, 0);
-    assert_int_equal(recorder->latency.count, 20);
+    sending.answer = drop;
+    sending_plan_requests(20, 2000);
+    sending_run();
+    sending_assert_outcomes(RECORD_UNKNOWN, 20);
+    assert_int_equal(sending.recorder->answered, 0);
+    assert_int_equal(sending.recorder->latency.count, 20);
 }
 
 /* The product asked for, as the last digit of its id, is the unit. */
@@ -80,28 +90,28 @@ static void sell_item(struct http_exchange *exchange, void *data) {
     const char *body = http_body(exchange, &length);
 
     (void)data;
-    served++;
-    assert_int_equal(length, strlen(BODY));
+    sending.served++;
+    assert_int_equal(length, strlen(SENDING_BODY));
     http_reply_json(exchange, 201,
                     json_pack("{s:s, s:i}", "order_id", http_header(exchange, "Idempotency-Key"),
                               "unit", body[length - 3] - '0'));
 }
 
 static void test_each_arrival_asks_for_its_product(void **state) {
-    struct plan_shape shape = shape_of(200, 2000);
+    struct plan_shape shape = sending_shape(200, 2000);
     size_t asked[3] = {0};
 
     (void)state;
-    answer = sell_item;
-    sender.items = 3;
+    sending.answer = sell_item;
+    sending.sender.items = 3;
     shape.items = 3;
-    plan_shape(&shape);
-    run();
-    assert_outcomes(RECORD_SOLD, 200);
+    sending_plan_shape(&shape);
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 200);
     for (size_t i = 0; i < 200; i++) {
-        const struct record *record = &recorder->records[i];
+        const struct record *record = &sending.recorder->records[i];
 
-        assert_int_equal(record->item, plan.arrivals[record->number].item);
+        assert_int_equal(record->item, sending.plan.arrivals[record->number].item);
         assert_int_equal(record->unit, record->item + 1);
         asked[record->item]++;
     }
@@ -109,53 +119,53 @@ static void test_each_arrival_asks_for_its_product(void **state) {
 }
 
 static void test_a_repeat_sends_the_key_again(void **state) {
-    struct plan_shape shape = shape_of(500, 5000);
+    struct plan_shape shape = sending_shape(500, 5000);
     size_t repeats = 0;
 
     (void)state;
     shape.dup_rate = 0.3;
-    plan_shape(&shape);
-    run();
-    assert_outcomes(RECORD_SOLD, plan.count);
-    for (size_t i = 0; i < plan.count; i++) {
-        size_t first = plan.arrivals[i].repeats;
+    sending_plan_shape(&shape);
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, sending.plan.count);
+    for (size_t i = 0; i < sending.plan.count; i++) {
+        size_t first = sending.plan.arrivals[i].repeats;
 
-        assert_int_equal(record_of(i)->is_repeat, first != i);
+        assert_int_equal(sending_record(i)->is_repeat, first != i);
         if (first == i)
             continue;
         repeats++;
-        assert_string_equal(record_of(i)->key, record_of(first)->key);
-        assert_true(record_of(i)->sent_ns >= record_of(first)->sent_ns);
+        assert_string_equal(sending_record(i)->key, sending_record(first)->key);
+        assert_true(sending_record(i)->sent_ns >= sending_record(first)->sent_ns);
     }
-    assert_int_equal(repeats, plan.count - 500);
+    assert_int_equal(repeats, sending.plan.count - 500);
     assert_true(repeats > 100);
 }
 
 static void test_arrivals_beyond_the_limit_are_launched_late_in_order(void **state) {
     (void)state;
-    plan_requests(30, 1000);
-    sender.max_in_flight = 5;
-    answer_ms = 20;
-    run();
-    assert_outcomes(RECORD_SOLD, 30);
-    assert_true(most_serving <= 5);
-    assert_true(recorder->late_launches > 0 && recorder->late_launches <= 25);
-    assert_true(recorder->lateness.max > 20000000); /* six lots of 20 ms, in 30 ms */
+    sending_plan_requests(30, 1000);
+    sending.sender.max_in_flight = 5;
+    sending.answer_ms = 20;
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 30);
+    assert_true(sending.most_serving <= 5);
+    assert_true(sending.recorder->late_launches > 0 && sending.recorder->late_launches <= 25);
+    assert_true(sending.recorder->lateness.max > 20000000); /* six lots of 20 ms, in 30 ms */
     for (size_t i = 1; i < 30; i++)
-        assert_true(record_of(i)->sent_ns >= record_of(i - 1)->sent_ns);
+        assert_true(sending_record(i)->sent_ns >= sending_record(i - 1)->sent_ns);
 }
 
 /* The last is due when all that was held has long been answered. */
 static void test_after_the_limit_sending_is_on_time_again(void **state) {
     (void)state;
-    plan_requests(9, 10000);
-    plan.arrivals[8].due_ns = 2000000000;
-    sender.max_in_flight = 2;
-    answer_ms = 20;
-    run();
-    assert_outcomes(RECORD_SOLD, 9);
-    assert_in_range(recorder->late_launches, 1, 6);
-    assert_true(record_of(8)->sent_ns >= record_of(8)->planned_ns);
+    sending_plan_requests(9, 10000);
+    sending.plan.arrivals[8].due_ns = 2000000000;
+    sending.sender.max_in_flight = 2;
+    sending.answer_ms = 20;
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 9);
+    assert_in_range(sending.recorder->late_launches, 1, 6);
+    assert_true(sending_record(8)->sent_ns >= sending_record(8)->planned_ns);
 }
 
 static void on_turn(uv_check_t *check) {
@@ -167,15 +177,15 @@ static void test_between_planned_moments_the_loop_sleeps(void **state) {
     uv_check_t check = {.data = &turns};
 
     (void)state;
-    plan_requests(2, 10000);
-    plan.arrivals[1].due_ns = 1000000000;
-    assert_int_equal(uv_check_init(&loop, &check), 0);
+    sending_plan_requests(2, 10000);
+    sending.plan.arrivals[1].due_ns = 1000000000;
+    assert_int_equal(uv_check_init(&sending.loop, &check), 0);
     assert_int_equal(uv_check_start(&check, on_turn), 0);
     uv_unref((uv_handle_t *)&check);
-    run();
+    sending_run();
     uv_close((uv_handle_t *)&check, NULL);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_outcomes(RECORD_SOLD, 2);
+    assert_int_equal(uv_run(&sending.loop, UV_RUN_DEFAULT), 0);
+    sending_assert_outcomes(RECORD_SOLD, 2);
     assert_in_range(turns, 1, 5000);
 }
 
@@ -184,10 +194,10 @@ static uint64_t opened; /* connections, when the first request came */
 static void note_opened(struct http_exchange *exchange, void *data) {
     struct http_client_stats stats;
 
-    http_client_stats(sender.client, &stats);
-    if (served == 0)
+    http_client_stats(sending.sender.client, &stats);
+    if (sending.served == 0)
         opened = stats.opened;
-    sell(exchange, data);
+    sending_sell(exchange, data);
 }
 
 /* As many as come within 50 ms, as are allowed, and as may be in flight. */
@@ -199,53 +209,54 @@ static void test_connections_are_open_before_the_first_request(void **state) {
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (i > 0)
-            assert_int_equal(set_up(state), 0);
-        answer = note_opened;
-        plan_requests(30, 200);
-        sender.connections = cases[i].connections;
-        sender.max_in_flight = cases[i].max_in_flight;
-        run();
+            assert_int_equal(sending_set_up(state), 0);
+        sending.answer = note_opened;
+        sending_plan_requests(30, 200);
+        sending.sender.connections = cases[i].connections;
+        sending.sender.max_in_flight = cases[i].max_in_flight;
+        sending_run();
         assert_int_equal(opened, cases[i].opened);
-        assert_outcomes(RECORD_SOLD, 30);
+        sending_assert_outcomes(RECORD_SOLD, 30);
         if (i + 1 < sizeof cases / sizeof *cases)
-            assert_int_equal(tear_down(state), 0);
+            assert_int_equal(sending_tear_down(state), 0);
     }
 }
 
 /* Each is due right after its first sending, which may still be held. */
 static void test_a_repeat_waits_for_its_first_at_the_limit(void **state) {
-    struct plan_shape shape = shape_of(15, 1000);
+    struct plan_shape shape = sending_shape(15, 1000);
 
     (void)state;
     shape.dup_rate = 1;
-    plan_shape(&shape);
-    for (size_t i = 0; i < plan.count; i++)
-        plan.arrivals[i].due_ns /= 100;
-    sender.max_in_flight = 2;
-    answer_ms = 5;
-    run();
-    assert_outcomes(RECORD_SOLD, 30);
-    assert_int_equal(recorder->sold_again, 15);
+    sending_plan_shape(&shape);
+    for (size_t i = 0; i < sending.plan.count; i++)
+        sending.plan.arrivals[i].due_ns /= 100;
+    sending.sender.max_in_flight = 2;
+    sending.answer_ms = 5;
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 30);
+    assert_int_equal(sending.recorder->sold_again, 15);
     for (size_t i = 0; i < 30; i++)
-        assert_true(record_of(i)->sent_ns >= record_of(plan.arrivals[i].repeats)->sent_ns);
+        assert_true(sending_record(i)->sent_ns >=
+                    sending_record(sending.plan.arrivals[i].repeats)->sent_ns);
 }
 
 static void test_a_limit_that_is_not_reached_delays_nothing(void **state) {
     (void)state;
-    plan_requests(30, 1000);
-    sender.max_in_flight = 30;
-    answer_ms = 50;
-    run();
-    assert_outcomes(RECORD_SOLD, 30);
-    assert_int_equal(recorder->late_launches, 0);
+    sending_plan_requests(30, 1000);
+    sending.sender.max_in_flight = 30;
+    sending.answer_ms = 50;
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 30);
+    assert_int_equal(sending.recorder->late_launches, 0);
 }
 
 static void test_an_empty_plan_sends_nothing(void **state) {
     (void)state;
-    plan_requests(0, 100);
-    run();
-    assert_int_equal(sender_rc, 0);
-    assert_int_equal(served, 0);
+    sending_plan_requests(0, 100);
+    sending_run();
+    assert_int_equal(sending.result, 0);
+    assert_int_equal(sending.served, 0);
 }
 
 int main(void) {

@@ -4,230 +4,239 @@
 #include "clock.h"
 #include "fault.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+
+#include <cmocka.h>
 
 static uint64_t grace_ms;
 
 static int set_up_stop(void **state) {
     grace_ms = 20;
-    return set_up(state);
+    return sending_set_up(state);
 }
 
 static void test_lost_replies_are_samples_of_the_timeout(void **state) {
     (void)state;
-    answer_ms = 1000;
-    sender.timeout_ms = 50;
-    plan_requests(10, 2000);
-    run();
-    assert_outcomes(RECORD_UNKNOWN, 10);
-    assert_int_equal(recorder->latency.count, 10);
-    assert_true(recorder->latency.min >= 49000000);
+    sending.answer_ms = 1000;
+    sending.sender.timeout_ms = 50;
+    sending_plan_requests(10, 2000);
+    sending_run();
+    sending_assert_outcomes(RECORD_UNKNOWN, 10);
+    assert_int_equal(sending.recorder->latency.count, 10);
+    assert_true(sending.recorder->latency.min >= 49000000);
 }
 
 static void test_a_dead_target_is_recorded(void **state) {
     (void)state;
-    sender.port = 1;
-    plan_requests(20, 2000);
-    run();
-    assert_int_equal(sender_rc, 0);
-    assert_outcomes(RECORD_UNREACHED, 20);
-    assert_int_equal(recorder->latency.count, 0);
+    sending.sender.port = 1;
+    sending_plan_requests(20, 2000);
+    sending_run();
+    assert_int_equal(sending.result, 0);
+    sending_assert_outcomes(RECORD_UNREACHED, 20);
+    assert_int_equal(sending.recorder->latency.count, 0);
 }
 
 /* What it had answered is sold; what came later found nobody. */
 static void sell_some_and_close(struct http_exchange *exchange, void *data) {
-    if (served == 20)
-        close_server();
-    sell(exchange, data);
+    if (sending.served == 20)
+        sending_close_server();
+    sending_sell(exchange, data);
 }
 
 static void test_a_target_may_die_in_the_middle(void **state) {
     (void)state;
-    answer = sell_some_and_close;
-    plan_requests(400, 2000);
-    run();
-    assert_int_equal(sender_rc, 0);
-    assert_int_equal(recorder->ended, 400);
-    assert_true(recorder->by_outcome[RECORD_SOLD] >= 20);
-    assert_true(recorder->by_outcome[RECORD_UNREACHED] > 0);
-    assert_int_equal(recorder->by_outcome[RECORD_SOLD] + recorder->by_outcome[RECORD_UNREACHED] +
-                         recorder->by_outcome[RECORD_UNKNOWN],
+    sending.answer = sell_some_and_close;
+    sending_plan_requests(400, 2000);
+    sending_run();
+    assert_int_equal(sending.result, 0);
+    assert_int_equal(sending.recorder->ended, 400);
+    assert_true(sending.recorder->by_outcome[RECORD_SOLD] >= 20);
+    assert_true(sending.recorder->by_outcome[RECORD_UNREACHED] > 0);
+    assert_int_equal(sending.recorder->by_outcome[RECORD_SOLD] +
+                         sending.recorder->by_outcome[RECORD_UNREACHED] +
+                         sending.recorder->by_outcome[RECORD_UNKNOWN],
                      400);
     for (size_t i = 0; i < 400; i++)
-        assert_int_equal(recorder->records[i].sent_ns == 0,
-                         recorder->records[i].outcome == RECORD_UNREACHED);
+        assert_int_equal(sending.recorder->records[i].sent_ns == 0,
+                         sending.recorder->records[i].outcome == RECORD_UNREACHED);
 }
 
 /* Two may be under way and two may wait; the others find no room. */
 static void test_requests_without_room_are_unsent(void **state) {
     (void)state;
-    sender.connections = 2;
-    answer_ms = 300;
-    plan_requests(10, 10000);
-    run();
-    assert_outcomes(RECORD_UNSENT, 6);
-    assert_outcomes(RECORD_SOLD, 4);
+    sending.sender.connections = 2;
+    sending.answer_ms = 300;
+    sending_plan_requests(10, 10000);
+    sending_run();
+    sending_assert_outcomes(RECORD_UNSENT, 6);
+    sending_assert_outcomes(RECORD_SOLD, 4);
 }
 
 static void test_room_that_comes_back_is_used(void **state) {
     (void)state;
-    sender.connections = 1;
-    answer_ms = 50;
-    plan_requests(9, 10000);
-    plan.arrivals[8].due_ns = 2000000000;
-    run();
-    assert_outcomes(RECORD_UNSENT, 6);
-    assert_outcomes(RECORD_SOLD, 3);
-    assert_int_equal(recorder->records[8].outcome, RECORD_SOLD);
+    sending.sender.connections = 1;
+    sending.answer_ms = 50;
+    sending_plan_requests(9, 10000);
+    sending.plan.arrivals[8].due_ns = 2000000000;
+    sending_run();
+    sending_assert_outcomes(RECORD_UNSENT, 6);
+    sending_assert_outcomes(RECORD_SOLD, 3);
+    assert_int_equal(sending.recorder->records[8].outcome, RECORD_SOLD);
 }
 
 static void test_one_arrival_is_a_run(void **state) {
     (void)state;
-    plan_requests(1, 1);
-    run();
-    assert_int_equal(sender_rc, 0);
-    assert_outcomes(RECORD_SOLD, 1);
+    sending_plan_requests(1, 1);
+    sending_run();
+    assert_int_equal(sending.result, 0);
+    sending_assert_outcomes(RECORD_SOLD, 1);
 }
 
 static void on_stop(uv_timer_t *timer) {
     (void)timer;
-    sender_stop(&sender, grace_ms);
-    sender_stop(&sender, grace_ms);
+    sender_stop(&sending.sender, grace_ms);
+    sender_stop(&sending.sender, grace_ms);
 }
 
 static void test_a_stop_gives_up_what_is_under_way(void **state) {
     (void)state;
-    answer_ms = 3000;
-    plan_requests(10000, 100);
-    assert_int_equal(uv_timer_start(&stopper, on_stop, 200, 0), 0);
-    run();
-    assert_true(recorder->count > 0 && recorder->count < 10000);
-    assert_outcomes(RECORD_UNKNOWN, recorder->count);
+    sending.answer_ms = 3000;
+    sending_plan_requests(10000, 100);
+    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 200, 0), 0);
+    sending_run();
+    assert_true(sending.recorder->count > 0 && sending.recorder->count < 10000);
+    sending_assert_outcomes(RECORD_UNKNOWN, sending.recorder->count);
 }
 
 static void test_a_stop_before_the_first_request_sends_none(void **state) {
     (void)state;
-    plan_requests(100, 100);
-    assert_int_equal(uv_timer_start(&stopper, on_stop, 0, 0), 0);
-    run();
-    assert_int_equal(sender_rc, 0);
-    assert_int_equal(recorder->count, 0);
-    assert_int_equal(served, 0);
+    sending_plan_requests(100, 100);
+    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 0, 0), 0);
+    sending_run();
+    assert_int_equal(sending.result, 0);
+    assert_int_equal(sending.recorder->count, 0);
+    assert_int_equal(sending.served, 0);
 }
 
 static void test_a_stop_before_the_run_sends_none(void **state) {
     (void)state;
-    plan_requests(100, 100);
-    sender_stop(&sender, 20);
-    run();
-    sender_stop(&sender, 20);
-    assert_int_equal(sender_rc, 0);
-    assert_int_equal(recorder->count, 0);
-    assert_int_equal(served, 0);
+    sending_plan_requests(100, 100);
+    sender_stop(&sending.sender, 20);
+    sending_run();
+    sender_stop(&sending.sender, 20);
+    assert_int_equal(sending.result, 0);
+    assert_int_equal(sending.recorder->count, 0);
+    assert_int_equal(sending.served, 0);
 }
 
 /* It has until then begun to wait for the first planned moment, half a minute away. */
 static void test_a_stop_before_the_first_moment_sends_none(void **state) {
     (void)state;
-    plan_requests(1, 1);
-    plan.arrivals[0].due_ns = INT64_C(30000000000);
-    assert_int_equal(uv_timer_start(&stopper, on_stop, 300, 0), 0);
-    run();
-    assert_int_equal(sender_rc, 0);
-    assert_int_equal(recorder->count, 0);
+    sending_plan_requests(1, 1);
+    sending.plan.arrivals[0].due_ns = INT64_C(30000000000);
+    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 300, 0), 0);
+    sending_run();
+    assert_int_equal(sending.result, 0);
+    assert_int_equal(sending.recorder->count, 0);
 }
 
 static void test_a_stop_lets_answers_come_within_its_grace(void **state) {
     (void)state;
-    answer_ms = 600;
+    sending.answer_ms = 600;
     grace_ms = 20000;
-    plan_requests(5, 1000);
-    assert_int_equal(uv_timer_start(&stopper, on_stop, 300, 0), 0);
-    run();
-    assert_outcomes(RECORD_SOLD, 5);
+    sending_plan_requests(5, 1000);
+    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 300, 0), 0);
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 5);
 }
 
 static void test_a_stop_gives_up_the_last_answers(void **state) {
     (void)state;
-    answer_ms = 3000;
-    plan_requests(5, 1000);
-    assert_int_equal(uv_timer_start(&stopper, on_stop, 300, 0), 0);
-    run();
-    assert_outcomes(RECORD_UNKNOWN, 5);
+    sending.answer_ms = 3000;
+    sending_plan_requests(5, 1000);
+    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 300, 0), 0);
+    sending_run();
+    sending_assert_outcomes(RECORD_UNKNOWN, 5);
 }
 
 static void test_a_stop_leaves_what_waits_at_the_limit_unsent(void **state) {
     (void)state;
-    plan_requests(10000, 1000);
-    sender.max_in_flight = 5;
-    answer_ms = 3000;
-    assert_int_equal(uv_timer_start(&stopper, on_stop, 200, 0), 0);
-    run();
-    assert_int_equal(recorder->by_outcome[RECORD_UNKNOWN], 5);
-    assert_true(recorder->by_outcome[RECORD_UNSENT] > 0);
-    assert_int_equal(recorder->by_outcome[RECORD_UNSENT], recorder->count - 5);
-    assert_true(recorder->count < 10000);
+    sending_plan_requests(10000, 1000);
+    sending.sender.max_in_flight = 5;
+    sending.answer_ms = 3000;
+    assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 200, 0), 0);
+    sending_run();
+    assert_int_equal(sending.recorder->by_outcome[RECORD_UNKNOWN], 5);
+    assert_true(sending.recorder->by_outcome[RECORD_UNSENT] > 0);
+    assert_int_equal(sending.recorder->by_outcome[RECORD_UNSENT], sending.recorder->count - 5);
+    assert_true(sending.recorder->count < 10000);
 }
 
 static void test_a_host_that_is_none_is_told(void **state) {
     (void)state;
-    sender.host = "no host at all";
-    plan_requests(10, 1000);
-    run();
-    assert_int_equal(sender_rc, UV_EINVAL);
-    assert_int_equal(recorder->count, 0);
+    sending.sender.host = "no host at all";
+    sending_plan_requests(10, 1000);
+    sending_run();
+    assert_int_equal(sending.result, UV_EINVAL);
+    assert_int_equal(sending.recorder->count, 0);
 }
 
 static void test_a_process_without_files_is_told(void **state) {
     struct rlimit before, none;
 
     (void)state;
-    plan_requests(10, 1000);
+    sending_plan_requests(10, 1000);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;
     none.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    run();
+    sending_run();
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(sender_rc, UV_EMFILE);
-    assert_int_equal(recorder->count, 0);
+    assert_int_equal(sending.result, UV_EMFILE);
+    assert_int_equal(sending.recorder->count, 0);
 }
 
 /* Without its server, whose allocations are not the sender's. */
 static void send_to_nobody(void *arg) {
     (void)arg;
-    if (fiber_start(send_all, NULL) != 0)
+    if (fiber_start(sending_send_all, NULL) != 0)
         return;
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_true(sender_rc == 0 || sender_rc == UV_ENOMEM);
-    assert_int_equal(recorder->ended, sender_rc == 0 ? 3 : 0);
+    assert_int_equal(uv_run(&sending.loop, UV_RUN_DEFAULT), 0);
+    assert_true(sending.result == 0 || sending.result == UV_ENOMEM);
+    assert_int_equal(sending.recorder->ended, sending.result == 0 ? 3 : 0);
 }
 
 static void send_afresh(void *arg) {
-    sender = (struct sender){.loop = &loop,
-                             .host = "127.0.0.1",
-                             .port = 1,
-                             .path = "/orders",
-                             .products = products,
-                             .items = 1,
-                             .plan = &plan,
-                             .recorder = recorder,
-                             .timeout_ms = 1000,
-                             .connections = 2};
-    recorder->count = recorder->ended = 0;
+    sending.sender = (struct sender){.loop = &sending.loop,
+                                     .host = "127.0.0.1",
+                                     .port = 1,
+                                     .path = "/orders",
+                                     .products = sending_products,
+                                     .items = 1,
+                                     .plan = &sending.plan,
+                                     .recorder = sending.recorder,
+                                     .timeout_ms = 1000,
+                                     .connections = 2};
+    sending.recorder->count = sending.recorder->ended = 0;
     send_to_nobody(arg);
 }
 
 static void test_no_memory_is_told_or_survived(void **state) {
     (void)state;
-    uv_close((uv_handle_t *)&stopper, NULL);
-    close_server();
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    plan_requests(3, 1000);
+    uv_close((uv_handle_t *)&sending.stopper, NULL);
+    sending_close_server();
+    assert_int_equal(uv_run(&sending.loop, UV_RUN_DEFAULT), 0);
+    sending_plan_requests(3, 1000);
     fault_each_allocation(send_afresh, NULL);
 }
 
-#define STOPPED(test) cmocka_unit_test_setup_teardown(test, set_up_stop, tear_down)
+#define STOPPED(test) cmocka_unit_test_setup_teardown(test, set_up_stop, sending_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
