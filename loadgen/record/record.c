@@ -14,22 +14,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const char *record_outcome_name(enum record_outcome outcome) {
-    static const char *const names[] = {
-#define X(name, word, text) #word,
-        RECORD_OUTCOMES(X)
+static const struct {
+    const char *name, *text;
+} outcomes[] = {
+#define X(id, word, text) {#word, text},
+    RECORD_OUTCOMES(X)
 #undef X
-    };
-    return names[outcome];
+};
+
+const char *record_outcome_name(enum record_outcome outcome) {
+    assert(outcome < RECORD_OUTCOME_COUNT);
+    return outcomes[outcome].name;
 }
 
 const char *record_outcome_text(enum record_outcome outcome) {
-    static const char *const texts[] = {
-#define X(name, word, text) text,
-        RECORD_OUTCOMES(X)
-#undef X
-    };
-    return texts[outcome];
+    assert(outcome < RECORD_OUTCOME_COUNT);
+    return outcomes[outcome].text;
 }
 
 /* A file of `length` bytes that is gone with its last user, even after a crash: an fd, or -1. Its

@@ -3,16 +3,12 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Text of a JSON document; all that the scan does not know stops it. */
 struct scan {
     const char *at, *end;
-};
-
-struct part {
-    const char *start;
-    size_t length;
 };
 
 static void skip_space(struct scan *scan) {
@@ -29,20 +25,24 @@ static bool take(struct scan *scan, char c) {
     return true;
 }
 
-/* ASCII without escapes: what goes in is what it means. */
-static bool take_string(struct scan *scan, struct part *part) {
+/* ASCII without escapes: what goes in is what it means. What does not fit is cut. */
+static bool take_string(struct scan *scan, char text[REPLY_TEXT]) {
+    size_t length = 0;
+
     if (!take(scan, '"'))
         return false;
-    part->start = scan->at;
     for (; scan->at < scan->end; scan->at++) {
         unsigned char c = (unsigned char)*scan->at;
 
         if (c == '"') {
-            part->length = (size_t)(scan->at++ - part->start);
+            scan->at++;
+            text[length] = '\0';
             return true;
         }
         if (c < ' ' || c >= 0x7f || c == '\\')
             return false;
+        if (length < REPLY_TEXT - 1)
+            text[length++] = (char)c;
     }
     return false;
 }
@@ -67,41 +67,23 @@ static bool take_integer(struct scan *scan, int64_t *value) {
     return true;
 }
 
-static bool is_named(const struct part *name, const char *word) {
-    return name->length == strlen(word) && memcmp(name->start, word, name->length) == 0;
-}
-
-static void copy(char text[REPLY_TEXT], const char *from, size_t length) {
-    if (length >= REPLY_TEXT)
-        length = REPLY_TEXT - 1;
-    memcpy(text, from, length);
-    text[length] = '\0';
-}
-
 /* A member of ours that is of another type is left to the parser. */
 static bool take_member(struct scan *scan, struct reply *reply) {
-    struct part name, text = {NULL, 0};
-    int64_t number = 0;
-    bool is_text;
-    char *to = NULL;
+    char name[REPLY_TEXT], text[REPLY_TEXT];
+    int64_t number;
 
-    if (!take_string(scan, &name) || !take(scan, ':'))
+    if (!take_string(scan, name) || !take(scan, ':'))
         return false;
+    if (strcmp(name, "unit") == 0)
+        return take_integer(scan, &reply->unit);
+    if (strcmp(name, "order_id") == 0)
+        return take_string(scan, reply->order_id);
+    if (strcmp(name, "instance") == 0)
+        return take_string(scan, reply->instance);
     skip_space(scan);
-    is_text = scan->at < scan->end && *scan->at == '"';
-    if (is_text ? !take_string(scan, &text) : !take_integer(scan, &number))
-        return false;
-    if (is_named(&name, "unit")) {
-        reply->unit = number;
-        return !is_text;
-    }
-    if (is_named(&name, "order_id"))
-        to = reply->order_id;
-    else if (is_named(&name, "instance"))
-        to = reply->instance;
-    if (to != NULL && is_text)
-        copy(to, text.start, text.length);
-    return to == NULL || is_text;
+    if (scan->at < scan->end && *scan->at == '"')
+        return take_string(scan, text);
+    return take_integer(scan, &number);
 }
 
 static void say_nothing(struct reply *reply) {
@@ -112,7 +94,7 @@ static void say_nothing(struct reply *reply) {
 /* The quick way, for a flat object of plain strings and integers: 0; or -1 when it is anything
  * else, and then `reply` is of no use. What it accepts is JSON, and it reads it as the parser does.
  * By hand, because at 86,000 replies a second there are 11 us for all that a request needs: on the
- * reply of a sale it takes 0.15 us, and jansson 2.5. */
+ * reply of a sale it takes 0.2 us, and jansson 2.5. */
 static int scan_reply(const char *text, size_t length, struct reply *reply) {
     struct scan scan = {text, text + length};
 
@@ -131,7 +113,7 @@ static int scan_reply(const char *text, size_t length, struct reply *reply) {
 
 static void copy_string(char text[REPLY_TEXT], const json_t *string) {
     if (json_is_string(string))
-        copy(text, json_string_value(string), json_string_length(string));
+        snprintf(text, REPLY_TEXT, "%s", json_string_value(string));
 }
 
 void reply_read(const char *text, size_t length, struct reply *reply) {
