@@ -135,6 +135,7 @@ void live_start(struct live *live, const struct live_snapshot *round,
                 const char *product_id) {
     if (live->mode == LIVE_QUIET)
         return;
+    assert(!live->is_running);
     live->round = *round;
     live->recorder = recorder;
     live->is_running = true;

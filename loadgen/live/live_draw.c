@@ -3,6 +3,7 @@
 
 #include "duration.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,10 +30,12 @@ struct pen {
 };
 
 static unsigned *column_of(const struct pen *pen) {
+    assert(pen->frame->lines > 0 && pen->frame->lines <= LIVE_LINES);
     return &pen->frame->width[pen->frame->lines - 1];
 }
 
 static unsigned room(const struct pen *pen) {
+    assert(*column_of(pen) <= pen->columns);
     return pen->columns - *column_of(pen);
 }
 
@@ -158,6 +161,7 @@ static void draw_bar(struct pen *pen, int64_t left, int64_t stock, unsigned widt
     double part = stock > 0 ? (double)left / (double)stock : 0;
     unsigned cells = part >= 1 ? width : (unsigned)(part * width + 0.5);
 
+    assert(width <= BAR_MAX);
     if (cells == 0 && left > 0)
         cells = 1; /* empty is what is sold out */
     for (unsigned i = 0; i < width; i++)

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ static void on_answer(struct http_call *call) {
     struct live_stock *stock = call->data;
     json_t *reply = NULL;
 
+    assert(stock->is_asking);
     stock->is_asking = false;
     if (!stock->is_current)
         return;

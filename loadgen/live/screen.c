@@ -3,6 +3,7 @@
 
 #include "clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -47,6 +48,7 @@ static bool has_room(const struct screen *screen) {
 
 /* What cannot be written at all, as to a terminal that is gone, is forgotten. */
 static void write_on(struct screen *screen) {
+    assert(screen->written <= screen->length);
     while (screen->written < screen->length && has_room(screen)) {
         ssize_t length =
             write(screen->fd, screen->bytes + screen->written, screen->length - screen->written);
@@ -106,6 +108,8 @@ static void go_to_start(struct screen *screen) {
 void screen_show(struct screen *screen, const struct live_frame *frame) {
     const char *line = frame->text;
 
+    assert(frame->lines <= LIVE_LINES);
+    assert(screen->length == 0); /* it is ready */
     append(screen, "\033[?25l");
     go_to_start(screen);
     for (size_t i = 0; i < frame->lines; i++) {

@@ -4,6 +4,7 @@
 #include "number.h"
 #include "option_table.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -185,6 +186,7 @@ static enum options_result check_command(int argc, char **argv) {
                 break;
     if (command == COMMAND_COUNT)
         return refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
+    assert(command < COMMAND_COUNT);
     set.command = (enum command)command;
     if (set.argument_count >= commands[command].least &&
         set.argument_count <= commands[command].most)

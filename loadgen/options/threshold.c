@@ -408,6 +408,7 @@ bool threshold_holds(const struct threshold *threshold, const struct recorder *r
                      const struct verdict *verdict, double *measured) {
     const struct metric *metric = find_metric(threshold->metric);
 
+    assert(metric != NULL); /* it was read */
     *measured = measure(threshold, metric, recorder, verdict, 0);
     if (verdict == NULL)
         return !is_lost(threshold, metric, recorder);

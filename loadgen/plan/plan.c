@@ -3,6 +3,7 @@
 
 #include "generator.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -143,6 +144,7 @@ static double *make_popularity(const struct plan_shape *shape) {
 static uint32_t find_item(const double *sums, uint32_t count, double part) {
     uint32_t low = 0, high = count - 1;
 
+    assert(count > 0);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
@@ -213,11 +215,13 @@ static void merge(struct plan *plan, struct arrival *firsts, size_t count,
     for (size_t place = 0; place < plan->count; place++) {
         struct arrival *arrival = &plan->arrivals[place];
 
+        assert(first < count || repeat < repeat_count);
         if (repeat == repeat_count ||
             (first < count && firsts[first].due_ns <= repeats[repeat].due_ns)) {
             firsts[first].repeats = (uint32_t)place;
             *arrival = firsts[first++];
         } else {
+            assert(repeats[repeat].original < first); /* so that its place is known */
             *arrival = firsts[repeats[repeat].original];
             arrival->due_ns = repeats[repeat++].due_ns;
         }
@@ -233,7 +237,7 @@ static int add_repeats(struct plan *plan, const struct plan_shape *shape, struct
     plan->count = shape->count + count;
     plan->arrivals = malloc((plan->count + 1) * sizeof *plan->arrivals);
     if (plan->arrivals != NULL) {
-        (void)choose_repeats(shape, firsts, repeats);
+        (void)choose_repeats(shape, firsts, repeats); /* the same numbers again */
         qsort(repeats, count, sizeof *repeats, compare_repeats);
         merge(plan, firsts, shape->count, repeats);
     }

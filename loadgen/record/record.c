@@ -277,5 +277,6 @@ double recorder_punctual(const struct recorder *recorder, int64_t late_ns) {
         return 0;
     for (size_t i = 0; i <= histogram_bucket(late_ns); i++)
         kept += lateness->buckets[i];
+    assert(kept <= lateness->count);
     return (double)kept / (double)lateness->count;
 }

@@ -7,6 +7,7 @@
 #include "run_internal.h"
 #include "settings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,17 +64,12 @@ static void on_watch(uv_timer_t *timer) {
     struct run *run = timer->data;
     struct round *round = &run->rounds[run->finished];
 
+    assert(run->sender != NULL); /* it is watched only while it is sent */
     if (run->is_aborted || !is_threshold_missed(run, round, NULL))
         return;
     run->is_aborted = round->is_aborted = true;
     live_phase(&run->live, LIVE_WAITING);
-    if (run->sender != NULL)
-        sender_stop(run->sender, RUN_GRACE_MS);
-}
-
-static void start_watch(struct run *run) {
-    if (run->options->is_aborting)
-        (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
+    sender_stop(run->sender, RUN_GRACE_MS);
 }
 
 static void show_round(struct run *run, const struct round *round) {
@@ -114,7 +110,8 @@ static int send_round(struct run *run, struct round *round) {
     show_round(run, round);
     run->sender = &sender;
     run->has_begun = true;
-    start_watch(run);
+    if (options->is_aborting)
+        (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
     (void)punctual_start(!options->is_ordinary);
     rc = sender_run(&sender);
     round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
@@ -210,6 +207,7 @@ static int run_round(struct run *run, struct round *round) {
         exit_code = judge(run, round);
     if (exit_code != 0)
         return exit_code;
+    assert(round == &run->rounds[run->finished]);
     run->finished++; /* it is reported even when it cannot be kept */
     if (run->options->is_aborting && is_threshold_missed(run, round, &round->verdict))
         run->is_aborted = true;

@@ -50,6 +50,7 @@ struct sender_slot {
 static void on_client_closed(void *data) {
     struct sender *sender = data;
 
+    assert(sender->open_handles > 0);
     if (--sender->open_handles == 0)
         fiber_event_set(&sender->finished);
 }
@@ -70,6 +71,7 @@ static void maybe_finished(struct sender *sender) {
         return;
     if (uv_is_closing((uv_handle_t *)&sender->poll))
         return;
+    assert(sender->recorder->ended == sender->recorder->count);
     uv_close((uv_handle_t *)&sender->poll, on_handle_closed);
     uv_close((uv_handle_t *)&sender->prepare, on_handle_closed);
     uv_close((uv_handle_t *)&sender->near, on_handle_closed);
@@ -118,6 +120,7 @@ static void send_next(struct sender *sender, int64_t now_ns) {
         leave_unsent(sender);
         return;
     }
+    assert(!sender->is_closing); /* a closing client takes no call */
     sender->free_slots = slot->next;
     slot->record = begin_next(sender);
     body = &sender->bodies[slot->record->item];
@@ -191,6 +194,7 @@ static void on_answer(struct http_call *call) {
     struct sender_slot *slot = call->data;
     struct sender *sender = slot->sender;
 
+    assert(sender->in_flight > 0);
     recorder_end(sender->recorder, slot->record, call);
     slot->next = sender->free_slots;
     sender->free_slots = slot;
@@ -351,7 +355,6 @@ int sender_run(struct sender *sender) {
     if (rc == 0)
         fiber_event_wait(&sender->finished);
     assert(sender->in_flight == 0);
-    assert(sender->recorder->ended == sender->recorder->count); /* each that began has its record */
     if (sender->timer_fd >= 0)
         (void)close(sender->timer_fd);
     free(sender->slots);
