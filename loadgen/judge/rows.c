@@ -5,6 +5,7 @@
  * counts, and units that a row passed over although its sums are right. */
 #include "judge.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -35,7 +36,8 @@ static size_t row_index(const struct judge *judge, int64_t shard) {
     return row ? (size_t)(row - judge->rows) : judge->row_count;
 }
 
-/* By counting; the sales of no known row come last, and are left out. */
+/* By counting: ends[r + 1] first counts the sales of row r, then, summed up, says where they begin,
+ * and is ends[r] when they are all in place. Those of no known row come last, and are left out. */
 static void sort_by_row(struct rows *rows) {
     const struct judge *judge = rows->judge;
     const struct ledger *ledger = judge->ledger;
@@ -130,6 +132,7 @@ static struct pair pair_of(const struct judge *judge, const struct row_ops *ops,
                            const struct linear_finding *found) {
     struct pair pair = {.unit = ops->row->first_unit + found->rank};
 
+    assert(found->ops <= 2);
     for (size_t i = 0; i < found->ops; i++) {
         pair.sales[i] = ops->sales[found->op[i]];
         if (ops->ops[found->op[i]].kind == LINEAR_SOLD_OUT)
@@ -144,6 +147,8 @@ static void found_stale(struct judge *judge, const struct row_ops *ops,
 
     if (found->count == 0)
         return;
+    /* Without a buyer a sale has neither been answered nor been sent after anything. */
+    assert(judge_buyer(judge, pair.sales[0]) && judge_buyer(judge, pair.sales[1]));
     if (judge->stale.sales[0] == NULL)
         judge->stale = pair;
     judge_found(judge, ANOMALY_STALE, found->count,

@@ -7,6 +7,7 @@
 
 #include "judge.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
         }
         judge_close(&judge);
     }
+    assert(rc != 0 || next == purchases->count); /* no purchase is of a product beyond the last */
     return rc;
 }
 
