@@ -54,29 +54,6 @@ static int64_t distance(const struct proof *proof, const struct record *record) 
     return least;
 }
 
-static size_t count_within(const struct chart *chart, const struct proof *proof, int64_t reach) {
-    size_t count = 0;
-
-    for (size_t i = 0; i < chart->count; i++)
-        count += distance(proof, &chart->records[i]) <= reach;
-    return count;
-}
-
-/* The longest distance within which there are no more than CHART_OPS requests. */
-static int64_t find_reach(const struct chart *chart, const struct proof *proof) {
-    int64_t low = 0, high = FAR_NS - 1;
-
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-
-        if (count_within(chart, proof, middle) <= CHART_OPS)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 static json_t *request_json(struct chart *chart, const struct record *record, int mark) {
     const char *id = chart_order_id(record);
     const struct ledger_sale *sale = chart_sale(chart->round, record->item, id);
@@ -103,27 +80,46 @@ static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i
                      (json_int_t)chart_ledger_us(chart->round, sale->at));
 }
 
+/* A request, and a time by which it is sorted: how far it is away, then when it was sent. */
 struct near {
-    int64_t sent_ns; /* they are sorted by it */
+    int64_t ns;
     const struct record *record;
 };
 
-static json_t *ops_json(struct chart *chart, const struct proof *proof) {
-    int64_t reach = find_reach(chart, proof);
-    struct near near[CHART_OPS];
-    json_t *ops = json_array();
-    size_t count = 0;
+/* The nearest first, as many as are kept: no more than CHART_OPS, and of those that are equally far
+ * away all or none. */
+static size_t find_near(const struct chart *chart, const struct proof *proof, struct near *near) {
+    size_t found = 0, kept;
 
-    for (size_t i = 0; i < chart->count && count < CHART_OPS; i++)
-        if (distance(proof, &chart->records[i]) <= reach)
-            near[count++] = (struct near){chart->records[i].sent_ns, &chart->records[i]};
-    qsort(near, count, sizeof near[0], chart_by_number);
+    for (size_t i = 0; i < chart->count; i++) {
+        int64_t away = distance(proof, &chart->records[i]);
+
+        if (away < FAR_NS)
+            near[found++] = (struct near){away, &chart->records[i]};
+    }
+    qsort(near, found, sizeof *near, chart_by_number);
+    kept = found < CHART_OPS ? found : CHART_OPS;
+    while (kept > 0 && kept < found && near[kept - 1].ns == near[kept].ns)
+        kept--;
+    return kept;
+}
+
+static json_t *ops_json(struct chart *chart, const struct proof *proof) {
+    struct near *near = calloc(chart->count + 1, sizeof *near);
+    size_t count = near != NULL ? find_near(chart, proof, near) : 0;
+    json_t *ops = near != NULL ? json_array() : NULL;
+
+    for (size_t i = 0; i < count; i++)
+        near[i].ns = near[i].record->sent_ns;
+    if (count > 0)
+        qsort(near, count, sizeof *near, chart_by_number);
     for (size_t i = 0; i < count; i++)
         json_text_append(
             &ops, request_json(chart, near[i].record, mark_of(proof->example, near[i].record)));
     for (size_t i = 0; i < proof->example->ops; i++)
         if (!proof->has_request[i])
             json_text_append(&ops, row_json(chart, proof, i));
+    free(near);
     return ops;
 }
 

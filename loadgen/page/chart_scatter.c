@@ -2,6 +2,7 @@
 #include "chart_internal.h"
 #include "json_text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define INTERVALS 60   /* at the most */
@@ -16,54 +17,69 @@ static int64_t latency_us(const struct record *record) {
     return (record->received_ns - record->planned_ns) / CHART_US;
 }
 
-/* ---- percentiles */
-
-static json_t *percentile_row(int64_t *values, size_t count) {
-    static const double parts[] = {0.5, 0.95, 0.99, 1};
-    json_t *row;
-
-    if (count == 0)
-        return json_null();
-    qsort(values, count, sizeof *values, chart_by_number);
-    row = json_array();
-    json_text_append(&row, json_integer((json_int_t)count));
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        size_t rank = (size_t)(parts[i] * (double)count + 0.999999);
-
-        json_text_append(&row, json_integer(values[rank > 0 ? rank - 1 : 0]));
-    }
-    return row;
-}
-
 /* Of those of this length, the one in which it was planned. */
 static int64_t interval_of(const struct record *record, int64_t step_us) {
     return record->planned_ns / CHART_US / step_us;
 }
 
-/* As the summary counts them: what was never sent has no response time. */
-static bool is_measured(const struct record *record) {
-    return record->sent_ns > 0 && is_timed(record);
+/* ---- percentiles */
+
+struct sample {
+    int64_t interval, latency_us; /* they are sorted by both */
+};
+
+static int by_latency(const void *a, const void *b) {
+    const struct sample *x = a, *y = b;
+
+    if (x->interval != y->interval)
+        return x->interval < y->interval ? -1 : 1;
+    return (x->latency_us > y->latency_us) - (x->latency_us < y->latency_us);
 }
 
-/* Sort the latencies by their interval: interval i ends before `ends[i]` in `values`. First
- * counted, then summed up to where each interval begins, then moved on by each latency put there.
- */
-static void sort_into(const struct chart *chart, int64_t step_us, size_t *ends, int64_t *values) {
-    size_t total = 0;
+/* As the summary counts them: what was never sent has no response time. */
+static size_t collect(const struct chart *chart, int64_t step_us, struct sample *samples) {
+    size_t count = 0;
 
-    for (size_t i = 0; i < chart->count; i++)
-        if (is_measured(&chart->records[i]))
-            ends[interval_of(&chart->records[i], step_us)]++;
-    for (int64_t i = 0; i <= chart->end_us / step_us; i++) {
-        size_t count = ends[i];
+    for (size_t i = 0; i < chart->count; i++) {
+        const struct record *record = &chart->records[i];
 
-        ends[i] = total;
-        total += count;
+        if (record->sent_ns > 0 && is_timed(record))
+            samples[count++] = (struct sample){interval_of(record, step_us), latency_us(record)};
     }
-    for (size_t i = 0; i < chart->count; i++)
-        if (is_measured(&chart->records[i]))
-            values[ends[interval_of(&chart->records[i], step_us)]++] =
-                latency_us(&chart->records[i]);
+    qsort(samples, count, sizeof *samples, by_latency);
+    return count;
+}
+
+/* By the nearest rank: the least that so great a part does not exceed. */
+static json_t *percentile_row(const struct sample *samples, size_t count) {
+    static const double parts[] = {0.5, 0.95, 0.99, 1};
+    json_t *row = json_array();
+
+    json_text_append(&row, json_integer((json_int_t)count));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        size_t rank = (size_t)(parts[i] * (double)count + 0.999999);
+
+        json_text_append(&row, json_integer(samples[rank - 1].latency_us));
+    }
+    return row;
+}
+
+static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
+    struct sample *samples = calloc(chart->count + 1, sizeof *samples);
+    json_t *rows = samples != NULL ? json_array() : NULL;
+    size_t count = samples != NULL ? collect(chart, step_us, samples) : 0, end = 0;
+
+    for (int64_t i = 0; i <= chart->end_us / step_us && rows != NULL; i++) {
+        size_t first = end;
+
+        while (end < count && samples[end].interval == i)
+            end++;
+        json_text_append(&rows,
+                         end > first ? percentile_row(&samples[first], end - first) : json_null());
+    }
+    assert(rows == NULL || end == count);
+    free(samples);
+    return rows;
 }
 
 /* A percentile of a few requests says little: intervals hold some 150 of them. */
@@ -71,21 +87,6 @@ static int64_t interval_us(const struct chart *chart) {
     int64_t most = (int64_t)(chart->count / 150);
 
     return chart_step_us(chart, 10000, most < 10 ? 10 : most > INTERVALS ? INTERVALS : most);
-}
-
-static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
-    size_t count = (size_t)(chart->end_us / step_us) + 1, begin = 0;
-    size_t *ends = calloc(count, sizeof *ends);
-    int64_t *values = calloc(chart->count + 1, sizeof *values);
-    json_t *rows = ends != NULL && values != NULL ? json_array() : NULL;
-
-    if (rows != NULL)
-        sort_into(chart, step_us, ends, values);
-    for (size_t i = 0; i < count && rows != NULL; begin = ends[i++])
-        json_text_append(&rows, percentile_row(values + begin, ends[i] - begin));
-    free(ends);
-    free(values);
-    return rows;
 }
 
 json_t *chart_latency(const struct chart *chart) {
@@ -149,6 +150,7 @@ static size_t draw_slowest(const struct chart *chart, struct lot *lots) {
 
         if (!is_timed(record))
             continue;
+        assert(interval_of(record, step_us) <= INTERVALS);
         at = &slowest[interval_of(record, step_us)];
         if (*at == NULL || latency_us(record) > latency_us(*at))
             *at = record;

@@ -290,7 +290,7 @@ static void test_chart_is_whole_or_not_there(void **state) {
         sell(unit);
     json_decref(draw());
     fault_each_allocation(draw_if_possible, &undrawn);
-    assert_true(undrawn >= 5); /* requests, ledger, latencies, points, outcomes */
+    assert_true(undrawn >= 5); /* faults, outcomes, points, latencies, ledgers */
 }
 
 static void test_violating_round_is_drawn_else_the_first(void **state) {
