@@ -1,5 +1,5 @@
 /* The settings: read from flags, told in a history and in a summary, and read back. */
-#include "option_table.h"
+#include "options.h"
 
 #include "fault.h"
 
