@@ -75,7 +75,7 @@ static const char *root_of(const struct options *options) {
 
 /* `path` and the folders above it. */
 static int make_folders(const char *path) {
-    char part[RESULTS_PATH];
+    char part[FOLDER_PATH];
 
     if (strlen(path) >= sizeof part) {
         errno = ENAMETOOLONG;
@@ -93,7 +93,7 @@ static int make_folders(const char *path) {
 
 /* A second run in the same second gets a number at the end. */
 static int make_folder(struct folder *folder, const char *root, const char *name) {
-    char path[RESULTS_PATH];
+    char path[FOLDER_PATH];
     int length = snprintf(path, sizeof path, "%s/%s", root, name);
 
     if (length < 0 || (size_t)length + 8 >= sizeof path) {
@@ -113,7 +113,7 @@ static int make_folder(struct folder *folder, const char *root, const char *name
 }
 
 static int begin_history(struct folder *folder, const struct options *options, int64_t started_us) {
-    char path[RESULTS_PATH + 32];
+    char path[FOLDER_PATH + 32];
 
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     folder->history = fopen(path, "wxe");
@@ -125,7 +125,7 @@ static int begin_history(struct folder *folder, const struct options *options, i
 
 /* Undo a folder in which no round was kept. */
 static void remove_folder(struct folder *folder) {
-    char path[RESULTS_PATH + 32];
+    char path[FOLDER_PATH + 32];
 
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     (void)unlink(path);
@@ -204,7 +204,7 @@ static const struct {
 
 /* Under another name first, so that no file is ever half of what it says. */
 static int write_file(const struct folder *folder, size_t i, const struct report *report) {
-    char path[RESULTS_PATH + 32], half[RESULTS_PATH + 40];
+    char path[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     int rc, error;
     FILE *to;
 
@@ -229,7 +229,7 @@ static int write_file(const struct folder *folder, size_t i, const struct report
 
 /* Atomically: `latest` is always a whole link. */
 static int point_latest(const struct folder *folder, const char *root) {
-    char link[RESULTS_PATH + 32], half[RESULTS_PATH + 40];
+    char link[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     const char *name = folder->path + strlen(root) + 1;
 
     snprintf(link, sizeof link, "%s/latest", root);

@@ -19,11 +19,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define RESULTS_PATH 1024
-#define RESULTS_WHY  1280
+#define FOLDER_PATH 1024
+#define FOLDER_WHY  1280
 
 struct folder {
-    char path[RESULTS_PATH]; /* of the folder; "" when none is wanted */
+    char path[FOLDER_PATH]; /* of the folder; "" when none is wanted */
     FILE *history;
     size_t rounds;   /* in the history; a folder without any is removed again */
     bool is_written; /* folder_write() was called */

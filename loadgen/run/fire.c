@@ -183,7 +183,7 @@ static int judge(struct run *run, struct round *round) {
 
 /* The evidence of a judged round goes to disk and to the page, and out of memory. */
 static int keep_round(struct run *run, struct round *round) {
-    char why[RESULTS_WHY];
+    char why[FOLDER_WHY];
     int rc = folder_add(&run->folder, round, why, sizeof why);
 
     round->chart = chart_make(round);
@@ -219,7 +219,7 @@ static int run_round(struct run *run, struct round *round) {
 /* To the results folder first: what is printed names it. */
 static int write_report(struct run *run, const struct report *report) {
     int exit_code = report->exit_code;
-    char why[RESULTS_WHY];
+    char why[FOLDER_WHY];
 
     if (folder_write(&run->folder, report, why, sizeof why) != 0)
         exit_code = run_fail(EXIT_INTERNAL, why);
@@ -252,7 +252,7 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
 
 int fire(struct run *run) {
     const int64_t started_us = clock_wall_us();
-    char why[RESULTS_WHY];
+    char why[FOLDER_WHY];
     int exit_code = 0;
 
     if (folder_open(&run->folder, run->options, started_us, why, sizeof why) != 0)

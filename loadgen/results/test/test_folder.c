@@ -13,7 +13,7 @@
 #define NOON INT64_C(1795262462000000) /* 2026-11-21T12:01:02Z */
 
 static char root[] = "/tmp/sale-results-XXXXXX";
-static char deep[64], name[400], why[RESULTS_WHY];
+static char deep[64], name[400], why[FOLDER_WHY];
 static struct options options;
 static struct folder folder;
 static struct product product;
@@ -116,7 +116,7 @@ static void test_an_empty_place_is_here(void **state) {
 }
 
 static void test_folders_of_one_second_differ(void **state) {
-    char first[RESULTS_PATH];
+    char first[FOLDER_PATH];
 
     (void)state;
     open_folder();
@@ -159,7 +159,7 @@ static void test_a_place_that_cannot_be_written_is_told(void **state) {
 }
 
 static off_t history_size(void) {
-    char path[RESULTS_PATH + 32];
+    char path[FOLDER_PATH + 32];
     struct stat status;
 
     snprintf(path, sizeof path, "%s/history.ndjson", folder.path);
@@ -199,7 +199,7 @@ static void test_a_round_that_does_not_fit_is_taken_back(void **state) {
 
 static void test_what_can_be_written_is_and_latest_points_to_it(void **state) {
     struct report report;
-    char path[RESULTS_PATH + 32], target[RESULTS_PATH] = "";
+    char path[FOLDER_PATH + 32], target[FOLDER_PATH] = "";
 
     (void)state;
     open_folder();
