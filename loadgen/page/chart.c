@@ -2,6 +2,7 @@
 #include "chart_internal.h"
 #include "json_text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,10 +45,12 @@ int chart_by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* 1, 2, 5, 10, 20, 50 ... times the least. */
 int64_t chart_step_us(const struct chart *chart, int64_t least_us, int64_t most) {
     static const int factors[] = {2, 5, 10};
     int64_t base = least_us, step = base;
 
+    assert(least_us > 0 && most > 0 && chart->end_us > 0);
     for (size_t i = 0; chart->end_us / step >= most; i++) {
         step = base * factors[i % 3];
         if (i % 3 == 2)
