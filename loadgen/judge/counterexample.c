@@ -213,6 +213,7 @@ static bool tell_duplicate(struct counterexample *example, const struct judge *j
                     "Both were sold for the key %s, which may buy one unit: a contradiction.", key);
         return true;
     }
+    assert(purchase_other_yes(purchase) != NULL);
     tell_yes(example, purchase->yes);
     tell_yes(example, purchase_other_yes(purchase));
     example_say(example, "Both replies are to the key %s, which may buy one unit: a contradiction.",

@@ -147,10 +147,11 @@ json_t *chart_faults(const struct chart *chart) {
     int instances = (int)chart->round->recorder->instance_count;
     bool has_room = answers.spans != NULL && answers.lost != NULL;
     json_t *json = has_room ? json_array() : NULL;
+    int64_t last_us = last_answer(chart);
     struct bands bands = {.count = 0};
 
     for (int i = -1; i < instances && has_room; i++)
-        look(chart, &answers, i, last_answer(chart), &bands);
+        look(chart, &answers, i, last_us, &bands);
     drop_explained(&bands);
     for (size_t i = 0; i < bands.count; i++)
         json_text_append(&json, band_json(&bands.items[i]));
