@@ -48,10 +48,9 @@ static int fill_in(const struct part *parts, size_t count, FILE *to) {
 
     for (size_t i = 0; i < count; i++) {
         const char *mark = strstr(at, parts[i].mark);
-        size_t before = (size_t)(mark - at);
 
         assert(mark != NULL);
-        if (fwrite(at, 1, before, to) != before || write_part(&parts[i], to) != 0)
+        if (fprintf(to, "%.*s", (int)(mark - at), at) < 0 || write_part(&parts[i], to) != 0)
             return -1;
         at = mark + strlen(parts[i].mark);
     }
