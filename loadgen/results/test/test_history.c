@@ -2,6 +2,7 @@
 #include "history.h"
 
 #include "fault.h"
+#include "options_fixture.h"
 
 #include "verdict_fixture.h"
 
@@ -18,42 +19,19 @@ static struct history history;
 static char why[512];
 
 static void fill_options(void) {
-    static char given[] = "none,redis,ttl=2s", poisson[] = "poisson", empty[] = "",
-                name[] = "a \"name\"\n\xff", uniform[] = "uniform", none[] = "0",
-                thresholds[] = "oversell==0\np(99)<250ms", target[] = "http://127.0.0.1:8000",
-                where[] = "/orders", command[] = "loadgen --strategy 'x y'";
-    static const struct strategy_option no_options[] = {{NULL, NULL}};
+    static char given[] = "none,redis,ttl=2s", name[] = "a \"name\"\n\xff",
+                thresholds[] = "oversell==0\np(99)<250ms", command[] = "loadgen --strategy 'x y'";
 
-    options = (struct options){.strategies = given,
-                               .rate = 800,
-                               .duration_ns = 1000 * MS,
-                               .requests = 4,
-                               .stages = empty,
-                               .arrival = poisson,
-                               .seed = 7,
-                               .repeat = 2,
-                               .dup_rate = none,
-                               .target = target,
-                               .path = where,
-                               .stock = 10,
-                               .items = 1,
-                               .skew = uniform,
-                               .work = empty,
-                               .wait = empty,
-                               .ttl = empty,
-                               .expect = empty,
-                               .thresholds = thresholds,
-                               .name = name,
-                               .command_line = command,
-                               .is_ordinary = true,
-                               .shape = {.count = 4,
-                                         .stage_count = 1,
-                                         .stages = {{1000 * MS, 800, 400.5}},
-                                         .seed = 7,
-                                         .items = 1}};
-    assert_int_equal(strategy_list_parse(given, no_options, &options.list, why, sizeof why), 0);
-    assert_int_equal(
-        expect_parse("none=TWIN", &options.list, options.expectations, why, sizeof why), 0);
+    options_fill(&options, given, "none=TWIN");
+    options.strategies = given;
+    options.name = name;
+    options.thresholds = thresholds;
+    options.command_line = command;
+    options.seed = 7;
+    options.repeat = 2;
+    options.is_ordinary = true;
+    options.shape.stage_count = 1;
+    options.shape.stages[0] = (struct plan_stage){1000 * MS, 800, 400.5};
 }
 
 /* Two sales, one of them of a repeated key, a refusal that is told, and a request never sent. */
@@ -96,6 +74,25 @@ static void write_history(size_t rounds) {
     for (size_t i = 0; i < rounds; i++)
         assert_int_equal(history_write_round(to, &one), 0);
     assert_int_equal(fclose(to), 0);
+}
+
+static off_t size_of_history(void) {
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_size;
+}
+
+static char *read_history(void) {
+    const size_t size = (size_t)size_of_history();
+    char *text = calloc(1, size + 1);
+    FILE *from = fopen(path, "r");
+
+    assert_non_null(text);
+    assert_non_null(from);
+    assert_int_equal(fread(text, 1, size, from), size);
+    assert_int_equal(fclose(from), 0);
+    return text;
 }
 
 static int set_up_history(void **state) {
@@ -230,14 +227,62 @@ static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     assert_int_equal(history.rounds[0].verdict.kind, VERDICT_INCONCLUSIVE);
 }
 
-/* ---- what is broken */
+static void test_what_was_read_is_written_again(void **state) {
+    char *first, *again;
+    FILE *to;
 
-static off_t size_of_history(void) {
-    struct stat status;
-
-    assert_int_equal(stat(path, &status), 0);
-    return status.st_size;
+    (void)state;
+    write_history(2);
+    first = read_history();
+    assert_int_equal(load(), 0);
+    to = fopen(path, "w");
+    assert_non_null(to);
+    assert_int_equal(history_write_run(to, &history.options, history.started_us), 0);
+    for (size_t i = 0; i < history.count; i++)
+        assert_int_equal(history_write_round(to, &history.rounds[i]), 0);
+    assert_int_equal(fclose(to), 0);
+    again = read_history();
+    assert_string_equal(first, again);
+    free(first);
+    free(again);
 }
+
+/* ---- what is written */
+
+/* As they have been since version 1, byte for byte. */
+static void test_the_lines_are_those_of_version_1(void **state) {
+    static const char *const lines[] = {
+        "\n{\"type\":\"round\",\"strategy\":1,\"repeat\":1,\"started_us\":1795248957115658,"
+        "\"ledger_skew_us\":-12,\"is_realtime\":true,\"is_aborted\":false,\"requests\":4,"
+        "\"planned\":5,\"late_launches\":3,\"instances\":[\"inventory-\\\"1\\\"\xef\xbf\xbd\"],"
+        "\"products\":[\"01900000-0000-7000-8000-000000000001\"]}\n",
+        "\n{\"type\":\"request\",\"number\":0,\"planned\":0,\"sent\":100000,\"received\":3000000,"
+        "\"status\":201,\"unit\":10,\"instance\":0,\"key\":\"01900000-0000-7000-8000-"
+        "000000000000\",\"is_repeat\":true,\"order_id\":\"01900000-0000-7000-8000-000000000000\","
+        "\"outcome\":\"sold\",\"cost\":[1,2000000,3,4,5,6,7,1]}\n",
+        "\n{\"type\":\"request\",\"number\":3,\"planned\":3000000,\"key\":\"01900000-0000-7000-"
+        "8000-000000000003\",\"outcome\":\"unsent\"}\n",
+        "\n{\"type\":\"product\",\"item\":0,\"initial\":10,\"available\":8,\"returned\":0,"
+        "\"counted\":2,\"units\":2}\n",
+        "\n{\"type\":\"row\",\"shard\":0,\"first_unit\":1,\"initial\":10,\"available\":8}\n",
+        "\n{\"type\":\"sale\",\"order_id\":\"01900000-0000-7000-8000-000000000000\",\"unit\":10,"
+        "\"remaining\":9,\"shard\":0,\"fence\":77,\"instance\":\"inventory-1\",\"at\":\"2026-11-"
+        "21T10:01:02.123456Z\"}\n",
+        "\n{\"type\":\"end\",\"verdict\":\"VIOLATED\",\"ended_us\":7654321,\"is_interrupted\":true,"
+        "\"is_restless\":true,\"problem\":\"\"}\n",
+    };
+    char *text;
+
+    (void)state;
+    write_history(1);
+    text = read_history();
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        if (strstr(text, lines[i]) == NULL)
+            fail_msg("%s\nis not in\n%s", lines[i], text);
+    free(text);
+}
+
+/* ---- what is broken */
 
 static void test_a_cut_history_has_its_whole_rounds(void **state) {
     off_t whole, end;
@@ -294,18 +339,6 @@ static void test_a_broken_line_is_named(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_refused(cases[i].line, cases[i].reason);
-}
-
-static char *read_history(void) {
-    const size_t size = (size_t)size_of_history();
-    char *text = calloc(1, size + 1);
-    FILE *from = fopen(path, "r");
-
-    assert_non_null(text);
-    assert_non_null(from);
-    assert_int_equal(fread(text, 1, size, from), size);
-    assert_int_equal(fclose(from), 0);
-    return text;
 }
 
 /* Load the history with the number at `at` replaced; what can be loaded can be judged. */
@@ -428,6 +461,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WRITTEN(test_a_round_is_read_back_as_it_was),
         WRITTEN(test_the_settings_are_read_back),
+        WRITTEN(test_what_was_read_is_written_again),
+        WRITTEN(test_the_lines_are_those_of_version_1),
         WRITTEN(test_the_verdict_is_the_same_again),
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),
         WRITTEN(test_a_cut_history_has_its_whole_rounds),

@@ -1,7 +1,7 @@
 /* The lines of a history, by type: each reader adds what a line says to the history, and returns
  * NULL, or what is wrong with the line. */
-#ifndef LOADGEN_HISTORY_LINES_H
-#define LOADGEN_HISTORY_LINES_H
+#ifndef LOADGEN_HISTORY_READER_H
+#define LOADGEN_HISTORY_READER_H
 
 #include "history.h"
 #include "history_fields.h"

@@ -1,5 +1,5 @@
 /* Reads the lines of a round. */
-#include "history_lines.h"
+#include "history_reader.h"
 
 #include "cost.h"
 #include "history_fields.h"

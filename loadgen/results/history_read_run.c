@@ -1,5 +1,5 @@
 /* Reads the first line of a history: the settings, and what follows from them. */
-#include "history_lines.h"
+#include "history_reader.h"
 
 #include "number.h"
 #include "option_table.h"

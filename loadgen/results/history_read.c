@@ -1,7 +1,7 @@
 /* Reads a history: each line by itself, so that no more JSON than a line is ever in memory. */
 #include "history.h"
 
-#include "history_lines.h"
+#include "history_reader.h"
 #include "option_table.h"
 
 #include <errno.h>
