@@ -4,6 +4,7 @@
 #include "chart.h"
 #include "environment.h"
 #include "json_text.h"
+#include "summary_json.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -124,14 +125,14 @@ const struct round *page_round(const struct result *result) {
     return result->rounds[0];
 }
 
-int page_write(const struct report *report, FILE *to) {
-    struct page_run run = {.summary = report_summary(report),
+int page_write(const struct summary *summary, FILE *to) {
+    struct page_run run = {.summary = summary_json(summary),
                            .charts = json_array(),
-                           .environment = environment_json(report)};
+                           .environment = environment_json(summary)};
     int rc = -1;
 
-    for (size_t i = 0; i < report->count; i++) {
-        json_t *chart = page_round(&report->results[i])->chart;
+    for (size_t i = 0; i < summary->count; i++) {
+        json_t *chart = page_round(&summary->results[i])->chart;
 
         json_text_append(&run.charts, chart != NULL ? json_incref(chart) : json_null());
     }

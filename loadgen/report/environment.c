@@ -1,11 +1,9 @@
 /* Asks the machine and the libraries what they are. */
 #include "environment.h"
 
-#include "iso_time.h"
 #include "json_text.h"
 
 #include <hiredis/hiredis.h>
-#include <jansson.h>
 #include <libpq-fe.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +49,15 @@ static json_t *machine(void) {
     struct utsname name = {.sysname = ""};
 
     (void)uname(&name);
-    return json_pack("{s:o, s:s, s:s, s:o, s:I, s:I}", "kernel", json_text(name.release), "system",
-                     name.sysname, "architecture", name.machine, "cpu", cpu_model(), "cores",
-                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "memory_bytes",
-                     (json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+    return json_text_object((const struct json_member[]){
+        {"kernel", json_text(name.release)},
+        {"system", json_text(name.sysname)},
+        {"architecture", json_text(name.machine)},
+        {"cpu", cpu_model()},
+        {"cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN))},
+        {"memory_bytes", json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE))},
+        {NULL, NULL},
+    });
 }
 
 static json_t *version_of(int version) { /* 150014: 15.14 */
@@ -68,18 +71,26 @@ static json_t *version_of(int version) { /* 150014: 15.14 */
 
 #define STRING(x)  STRING_(x)
 #define STRING_(x) #x
-
-static json_t *versions(const struct report *report) {
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o}", "compiler",
 #ifdef __clang__
-                     "clang " __clang_version__,
+#define COMPILER "clang " __clang_version__
 #else
-                     "gcc " __VERSION__,
+#define COMPILER "gcc " __VERSION__
 #endif
-                     "libuv", uv_version_string(), "jansson", jansson_version_str(), "hiredis",
-                     STRING(HIREDIS_MAJOR) "." STRING(HIREDIS_MINOR) "." STRING(HIREDIS_PATCH),
-                     "libpq", version_of(PQlibVersion()), "zlib", zlibVersion(), "postgres",
-                     version_of(report->postgres_version));
+
+static json_t *versions(const struct summary *summary) {
+    static const char hiredis[] =
+        STRING(HIREDIS_MAJOR) "." STRING(HIREDIS_MINOR) "." STRING(HIREDIS_PATCH);
+
+    return json_text_object((const struct json_member[]){
+        {"compiler", json_text(COMPILER)},
+        {"libuv", json_text(uv_version_string())},
+        {"jansson", json_text(jansson_version_str())},
+        {"hiredis", json_text(hiredis)},
+        {"libpq", version_of(PQlibVersion())},
+        {"zlib", json_text(zlibVersion())},
+        {"postgres", version_of(summary->postgres_version)},
+        {NULL, NULL},
+    });
 }
 
 /* "5a80df8..." or "5a80df8...-dirty" */
@@ -91,26 +102,21 @@ static json_t *revision(void) {
     return json_pack("{s:s#, s:b}", "git", REVISION, (int)length, "is_dirty", dirty != NULL);
 }
 
-static json_t *moment(int64_t us) {
-    char text[ISO_TIME];
+json_t *environment_json(const struct summary *summary) {
+    const struct options *options = summary->options;
 
-    return json_string(iso_time(text, us));
+    return json_text_object((const struct json_member[]){
+        {"command", json_text(options->command_line != NULL ? options->command_line : "")},
+        {"seed", json_integer(options->seed)},
+        {"started_at", json_text_time(summary->started_us)},
+        {"ended_at", json_text_time(summary->ended_us)},
+        {"revision", revision()},
+        {"machine", machine()},
+        {"versions", versions(summary)},
+        {NULL, NULL},
+    });
 }
 
-json_t *environment_json(const struct report *report) {
-    const struct options *options = report->options;
-
-    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "command",
-                     json_text(options->command_line != NULL ? options->command_line : ""), "seed",
-                     (json_int_t)options->seed, "started_at", moment(report->started_us),
-                     "ended_at", moment(report->ended_us), "revision", revision(), "machine",
-                     machine(), "versions", versions(report));
-}
-
-int environment_write(const struct report *report, FILE *to) {
-    json_t *json = environment_json(report);
-    int rc = json_dumpf(json, to, JSON_INDENT(2));
-
-    json_decref(json);
-    return rc == 0 && fputc('\n', to) != EOF && fflush(to) == 0 && !ferror(to) ? 0 : -1;
+int environment_write(const struct summary *summary, FILE *to) {
+    return json_text_print(environment_json(summary), to);
 }

@@ -1,7 +1,7 @@
 /* The head and the foot of the report for people: what was asked, and how it ended. */
 #include "duration.h"
 #include "exit_code.h"
-#include "report_parts.h"
+#include "report_text.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -19,8 +19,8 @@ static bool is_set(const char *text) {
 /* ---- what was asked */
 
 /* "demo: 5 strategies in turn, 3 rounds of each, their order rotated" */
-static size_t say_what(const struct report *report, char *text) {
-    const struct options *options = report->options;
+static size_t say_what(const struct summary *summary, char *text) {
+    const struct options *options = summary->options;
     size_t used = 0;
 
     if (is_set(options->name))
@@ -37,8 +37,8 @@ static size_t say_what(const struct report *report, char *text) {
     return used;
 }
 
-static void say_load(const struct report *report, char *text, size_t used) {
-    const struct options *options = report->options;
+static void say_load(const struct summary *summary, char *text, size_t used) {
+    const struct options *options = summary->options;
 
     used += (size_t)snprintf(text + used, TEXT - used, "%" PRId64 " requests", options->requests);
     if (is_set(options->stages))
@@ -61,28 +61,28 @@ static void say_load(const struct report *report, char *text, size_t used) {
         snprintf(text + used, TEXT - used, ", work %.20s", options->work);
 }
 
-static void print_what(const struct report *report, FILE *to) {
+static void print_what(const struct summary *summary, FILE *to) {
     char text[TEXT];
 
-    say_load(report, text, say_what(report, text));
+    say_load(summary, text, say_what(summary, text));
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
 }
 
 /* The worst of all rounds. */
-static void print_schedule(const struct report *report, FILE *to) {
+static void print_schedule(const struct summary *summary, FILE *to) {
     double punctual = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
     char late[DURATION_TEXT];
     bool is_realtime = true;
 
-    for (size_t i = 0; i < report->round_count; i++) {
-        const struct recorder *recorder = report->rounds[i].recorder;
+    for (size_t i = 0; i < summary->round_count; i++) {
+        const struct recorder *recorder = summary->rounds[i].recorder;
         double own = recorder_punctual(recorder, PUNCTUAL_NS);
         int64_t own_ns = histogram_percentile(&recorder->lateness, 99.9);
 
         sent += recorder->lateness.count;
-        is_realtime = is_realtime && report->rounds[i].is_realtime;
+        is_realtime = is_realtime && summary->rounds[i].is_realtime;
         punctual = recorder->lateness.count > 0 && own < punctual ? own : punctual;
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
@@ -92,7 +92,7 @@ static void print_schedule(const struct report *report, FILE *to) {
         fprintf(to, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s\n",
                 100 * punctual, duration_text(late, late_ns),
                 is_realtime ? ", with real-time priority" : "",
-                report->round_count > 1 ? " (the worst round)" : "");
+                summary->round_count > 1 ? " (the worst round)" : "");
 }
 
 /* ---- thresholds */
@@ -119,70 +119,70 @@ static void fill_outcome(const struct threshold_outcome *outcome, struct table_r
                threshold_value(outcome->threshold, outcome->measured, value));
 }
 
-static int print_thresholds(const struct report *report, FILE *to) {
+static int print_thresholds(const struct summary *summary, FILE *to) {
     struct table_row *rows;
 
-    if (report->outcome_count == 0)
+    if (summary->outcome_count == 0)
         return 0;
-    rows = calloc(report->outcome_count, sizeof *rows);
+    rows = calloc(summary->outcome_count, sizeof *rows);
     if (rows == NULL)
         return -1;
-    for (size_t i = 0; i < report->outcome_count; i++)
-        fill_outcome(&report->outcomes[i], &rows[i]);
+    for (size_t i = 0; i < summary->outcome_count; i++)
+        fill_outcome(&summary->outcomes[i], &rows[i]);
     fprintf(to, "thresholds\n");
-    table_print(rows, report->outcome_count, 4, REPORT_COLUMNS, to);
+    table_print(rows, summary->outcome_count, 4, REPORT_COLUMNS, to);
     free(rows);
     fputc('\n', to);
     return 0;
 }
 
 /* The round in which it ended before its time. */
-static void print_stopped(const struct report *report, FILE *to) {
-    const struct options *options = report->options;
+static void print_stopped(const struct summary *summary, FILE *to) {
+    const struct options *options = summary->options;
     size_t planned = options->list.count * (size_t)(options->repeat > 0 ? options->repeat : 1);
     const struct round *last;
 
-    if (report->round_count == 0)
+    if (summary->round_count == 0)
         return;
-    last = &report->rounds[report->round_count - 1];
-    if (!report->is_interrupted &&
-        !(options->is_aborting && (report->round_count < planned || last->is_aborted)))
+    last = &summary->rounds[summary->round_count - 1];
+    if (!summary->is_interrupted &&
+        !(options->is_aborting && (summary->round_count < planned || last->is_aborted)))
         return;
     fprintf(to, "stopped by %s in round %zu of %zu, %s\n",
-            report->is_interrupted ? "a signal" : "--abort-on-fail", report->round_count, planned,
+            summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count, planned,
             last->item->given);
 }
 
-int report_head(const struct report *report, FILE *to) {
-    if (print_thresholds(report, to) != 0)
+int report_head(const struct summary *summary, FILE *to) {
+    if (print_thresholds(summary, to) != 0)
         return -1;
-    print_what(report, to);
-    print_schedule(report, to);
-    print_stopped(report, to);
+    print_what(summary, to);
+    print_schedule(summary, to);
+    print_stopped(summary, to);
     fputc('\n', to);
     return 0;
 }
 
 /* ---- how it ended */
 
-static bool is_named(const struct report *report, const struct result *result) {
+static bool is_named(const struct summary *summary, const struct result *result) {
     enum expect_result expected;
 
     if (result->verdict.kind == VERDICT_UNJUDGED)
         return false;
     expected = expect_hold(result->expectation, &result->verdict);
-    return (report->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
-           (report->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN);
+    return (summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
+           (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN);
 }
 
 /* The strategies that the exit code is about. */
-static void say_names(const struct report *report, char *text, size_t used) {
+static void say_names(const struct summary *summary, char *text, size_t used) {
     bool is_first = true;
 
-    for (size_t i = 0; i < report->count && used + STRATEGY_SPEC_SIZE < TEXT; i++) {
-        const struct result *result = &report->results[i];
+    for (size_t i = 0; i < summary->count && used + STRATEGY_SPEC_SIZE < TEXT; i++) {
+        const struct result *result = &summary->results[i];
 
-        if (!is_named(report, result))
+        if (!is_named(summary, result))
             continue;
         used += (size_t)snprintf(text + used, TEXT - used, "%s%s", is_first ? ": " : ", ",
                                  result->item->given);
@@ -190,13 +190,13 @@ static void say_names(const struct report *report, char *text, size_t used) {
     }
 }
 
-static const char *meaning(const struct report *report) {
-    switch (report->exit_code) {
+static const char *meaning(const struct summary *summary) {
+    switch (summary->exit_code) {
     case EXIT_AS_EXPECTED:
-        if (report->options->is_unjudged)
+        if (summary->options->is_unjudged)
             return "nothing was judged, as --no-judge asks";
-        return report->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
-                                         : "each verdict as expected";
+        return summary->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
+                                          : "each verdict as expected";
     case EXIT_UNEXPECTED:
         return "a verdict is not the one expected";
     case EXIT_INCONCLUSIVE:
@@ -222,13 +222,14 @@ static void print_folder(const char *folder, FILE *to) {
         fprintf(to, "report:  %s%s\n", page, is_short ? how : "");
 }
 
-void report_foot(const struct report *report, FILE *to) {
+void report_foot(const struct summary *summary, FILE *to) {
     char text[TEXT];
-    int used = snprintf(text, sizeof text, "exit code %d: %s", report->exit_code, meaning(report));
+    int used =
+        snprintf(text, sizeof text, "exit code %d: %s", summary->exit_code, meaning(summary));
 
-    say_names(report, text, (size_t)used);
+    say_names(summary, text, (size_t)used);
     fputc('\n', to);
-    if (report->folder != NULL)
-        print_folder(report->folder, to);
+    if (summary->folder != NULL)
+        print_folder(summary->folder, to);
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
 }

@@ -1,6 +1,7 @@
 /* The report for people, whole. */
+#include "report_text.h"
+
 #include "duration.h"
-#include "report_parts.h"
 #include "table.h"
 
 #include <math.h>
@@ -94,10 +95,10 @@ static const char *const meanings[TABLE_COLUMNS] = {
     [P99] = "p50, p99: half, and 99 %, were answered within this time of their planned moment",
     [RATE] = "rate: answers per second"};
 
-static void fill_judgement(const struct report *report, const struct result *result,
+static void fill_judgement(const struct summary *summary, const struct result *result,
                            struct table_row *row) {
     const struct verdict *verdict = &result->verdict;
-    const int64_t products = report->options->items > 0 ? report->options->items : 1;
+    const int64_t products = summary->options->items > 0 ? summary->options->items : 1;
 
     if (verdict->distinct == 0 && verdict->left == 0) { /* no ledger was read */
         for (size_t column = SOLD; column <= EARLY; column++)
@@ -105,7 +106,7 @@ static void fill_judgement(const struct report *report, const struct result *res
         return;
     }
     table_fill(row->cell[SOLD], "%lld/%lld", (long long)verdict->sold,
-               (long long)(report->options->stock * products * (int64_t)result->count));
+               (long long)(summary->options->stock * products * (int64_t)result->count));
     table_fill(row->cell[OVERSOLD], "%lld", (long long)verdict->found[ANOMALY_OVERSELL].count);
     table_fill(row->cell[TWINS], "%lld", (long long)verdict->found[ANOMALY_TWIN].count);
     table_fill(row->cell[LEFT], "%lld", (long long)verdict->left);
@@ -125,7 +126,7 @@ static void fill_speed(const struct result *result, struct table_row *row) {
     table_fill(row->cell[RATE], "%.0f", result->rate.median);
 }
 
-static void fill_row(const struct report *report, const struct result *result,
+static void fill_row(const struct summary *summary, const struct result *result,
                      struct table_row *row) {
     const struct recorder *total = result->total;
 
@@ -133,7 +134,7 @@ static void fill_row(const struct report *report, const struct result *result,
     fill_verdict(&result->verdict, row->cell[VERDICT]);
     row->colour[VERDICT] = colour_of(result->verdict.kind);
     table_fill(row->cell[OFFERED], "%zu", total->count);
-    fill_judgement(report, result, row);
+    fill_judgement(summary, result, row);
     table_fill(row->cell[BUSY], "%zu", total->by_outcome[RECORD_BUSY]);
     table_fill(row->cell[UNKNOWN], "%zu", total->by_outcome[RECORD_UNKNOWN]);
     fill_speed(result, row);
@@ -160,19 +161,19 @@ static void hide_empty(struct table_row *rows, size_t count) {
         table_hide_empty(rows, count, column, column >= EARLY && column <= UNKNOWN);
 }
 
-int report_verdicts(const struct report *report, FILE *to) {
-    struct table_row *rows = calloc(2 * report->count + 1, sizeof *rows);
+static int print_verdicts(const struct summary *summary, FILE *to) {
+    struct table_row *rows = calloc(2 * summary->count + 1, sizeof *rows);
     const char *repeats = NULL;
     size_t count = 1;
 
     if (rows == NULL)
         return -1;
     rows[0] = head;
-    for (size_t i = 0; i < report->count; i++) {
-        fill_row(report, &report->results[i], &rows[count++]);
-        if (report->results[i].count < 2)
+    for (size_t i = 0; i < summary->count; i++) {
+        fill_row(summary, &summary->results[i], &rows[count++]);
+        if (summary->results[i].count < 2)
             continue;
-        fill_spread(&report->results[i], &rows[count++]);
+        fill_spread(&summary->results[i], &rows[count++]);
         repeats = "counts are those of all rounds together; p50, p99 and rate are the median of "
                   "the rounds, and below it, in the same unit, the lowest and the highest";
     }
@@ -184,11 +185,11 @@ int report_verdicts(const struct report *report, FILE *to) {
     return 0;
 }
 
-int report_text(const struct report *report, FILE *to) {
-    if (report_head(report, to) != 0 || report_verdicts(report, to) != 0 ||
-        report_cost(report, to) != 0)
+int report_text(const struct summary *summary, FILE *to) {
+    if (report_head(summary, to) != 0 || print_verdicts(summary, to) != 0 ||
+        report_cost(summary, to) != 0)
         return -1;
-    report_why(report, to);
-    report_foot(report, to);
+    report_why(summary, to);
+    report_foot(summary, to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

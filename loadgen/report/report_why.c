@@ -1,6 +1,6 @@
 /* Why a strategy has its verdict and its rate: sentences for people. */
 #include "capacity.h"
-#include "report_parts.h"
+#include "report_text.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -140,7 +140,7 @@ static void print_result(const struct result *result, const struct options *opti
     print_others(result, options, to);
 }
 
-void report_why(const struct report *report, FILE *to) {
-    for (size_t i = 0; i < report->count; i++)
-        print_result(&report->results[i], report->options, to);
+void report_why(const struct summary *summary, FILE *to) {
+    for (size_t i = 0; i < summary->count; i++)
+        print_result(&summary->results[i], summary->options, to);
 }

@@ -6,6 +6,7 @@
 #include "hlog.h"
 #include "page.h"
 #include "rounds_csv.h"
+#include "summary_json.h"
 #include "violations.h"
 
 #include <errno.h>
@@ -120,6 +121,7 @@ static int begin_history(struct folder *folder, const struct options *options, i
     if (folder->history == NULL)
         return -1;
     (void)setvbuf(folder->history, NULL, _IOFBF, HISTORY_ROOM);
+    (void)__fsetlocking(folder->history, FSETLOCKING_BYCALLER); /* no other thread writes it */
     return history_write_run(folder->history, options, started_us);
 }
 
@@ -195,15 +197,15 @@ void folder_close(struct folder *folder) {
 
 static const struct {
     const char *name;
-    int (*write)(const struct report *report, FILE *to);
+    int (*write)(const struct summary *summary, FILE *to);
 } files[] = {
-    {"summary.json", report_json},        {"rounds.csv", rounds_csv_write},
+    {"summary.json", summary_json_write}, {"rounds.csv", rounds_csv_write},
     {"latency.hlog", hlog_write},         {"env.json", environment_write},
     {"violations.txt", violations_write}, {"report.html", page_write},
 };
 
 /* Under another name first, so that no file is ever half of what it says. */
-static int write_file(const struct folder *folder, size_t i, const struct report *report) {
+static int write_file(const struct folder *folder, size_t i, const struct summary *summary) {
     char path[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     int rc, error;
     FILE *to;
@@ -213,7 +215,7 @@ static int write_file(const struct folder *folder, size_t i, const struct report
     to = fopen(half, "we");
     if (to == NULL)
         return -1;
-    rc = files[i].write(report, to);
+    rc = files[i].write(summary, to);
     error = errno;
     if (fclose(to) != 0 && rc == 0) {
         rc = -1;
@@ -243,7 +245,7 @@ static int point_latest(const struct folder *folder, const char *root) {
     return -1;
 }
 
-int folder_write(struct folder *folder, const struct report *report, char *why, size_t why_size) {
+int folder_write(struct folder *folder, const struct summary *summary, char *why, size_t why_size) {
     const char *failed = NULL;
     int error = 0;
 
@@ -251,12 +253,12 @@ int folder_write(struct folder *folder, const struct report *report, char *why, 
         return 0;
     folder->is_written = true;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (write_file(folder, i, report) == 0 || failed != NULL)
+        if (write_file(folder, i, summary) == 0 || failed != NULL)
             continue;
         failed = files[i].name;
         error = errno;
     }
-    if (point_latest(folder, root_of(report->options)) != 0 && failed == NULL) {
+    if (point_latest(folder, root_of(summary->options)) != 0 && failed == NULL) {
         failed = "the link `latest`";
         error = errno;
     }

@@ -12,7 +12,7 @@
 #ifndef LOADGEN_FOLDER_H
 #define LOADGEN_FOLDER_H
 
-#include "report.h"
+#include "summary.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ __attribute__((warn_unused_result)) int folder_add(struct folder *folder, const 
                                                    char *why, size_t why_size);
 /* Write all other files and point `latest` here. 0; or -1 and `why`: what could be written is. */
 __attribute__((warn_unused_result)) int folder_write(struct folder *folder,
-                                                     const struct report *report, char *why,
+                                                     const struct summary *summary, char *why,
                                                      size_t why_size);
 void folder_close(struct folder *folder);
 

@@ -116,7 +116,7 @@ static void put_tag(FILE *to, const char *strategy) {
         putc(*strategy == ',' ? ';' : *strategy, to);
 }
 
-static int put_line(const struct report *report, const struct round *round,
+static int put_line(const struct summary *summary, const struct round *round,
                     const struct histogram *histogram, const char *suffix, FILE *to) {
     char *encoded = hlog_encode(histogram);
 
@@ -124,13 +124,13 @@ static int put_line(const struct report *report, const struct round *round,
         return -1;
     put_tag(to, round->item->given);
     fprintf(to, "%s,%.3f,%.3f,%.3f,%s\n", suffix,
-            (double)(round->started_us - report->started_us) / 1e6,
+            (double)(round->started_us - summary->started_us) / 1e6,
             (double)round->recorder->last_ns / 1e9, (double)histogram->max / 1e6, encoded);
     free(encoded);
     return 0;
 }
 
-int hlog_write(const struct report *report, FILE *to) {
+int hlog_write(const struct summary *summary, FILE *to) {
     char started[ISO_TIME];
 
     fprintf(to,
@@ -141,12 +141,12 @@ int hlog_write(const struct report *report, FILE *to) {
             "In a tag, commas are semicolons.]\n"
             "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
             "\"Interval_Compressed_Histogram\"\n",
-            (double)report->started_us / 1e6, iso_time(started, report->started_us));
-    for (size_t i = 0; i < report->round_count; i++) {
-        const struct round *round = &report->rounds[i];
+            (double)summary->started_us / 1e6, iso_time(started, summary->started_us));
+    for (size_t i = 0; i < summary->round_count; i++) {
+        const struct round *round = &summary->rounds[i];
 
-        if (put_line(report, round, &round->recorder->latency, "", to) != 0 ||
-            put_line(report, round, &round->recorder->service, ".service", to) != 0)
+        if (put_line(summary, round, &round->recorder->latency, "", to) != 0 ||
+            put_line(summary, round, &round->recorder->service, ".service", to) != 0)
             return -1;
     }
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;

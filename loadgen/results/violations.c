@@ -224,9 +224,9 @@ static void print_round(const struct round *round, FILE *to) {
     fputc('\n', to);
 }
 
-int violations_write(const struct report *report, FILE *to) {
-    for (size_t i = 0; i < report->count; i++)
-        for (size_t r = 0; r < report->results[i].count; r++)
-            print_round(report->results[i].rounds[r], to);
+int violations_write(const struct summary *summary, FILE *to) {
+    for (size_t i = 0; i < summary->count; i++)
+        for (size_t r = 0; r < summary->results[i].count; r++)
+            print_round(summary->results[i].rounds[r], to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

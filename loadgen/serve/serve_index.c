@@ -3,6 +3,7 @@
 
 #include "duration.h"
 #include "serve_files.h"
+#include "summary_read.h"
 #include "verdict.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUMMARY_MAX    (8 * 1024 * 1024)
-#define SUMMARY_DEPTH  32 /* the parser recurses, on a small stack */
 #define STRATEGIES_MAX 100
 #define ANOMALIES_MAX  20
 #define TEXT_MAX       2000
@@ -46,58 +45,21 @@ static void element(FILE *to, const char *open, const char *inside, const char *
     fputs(close, to);
 }
 
-static const char *string_of(const json_t *object, const char *key) {
-    const char *value = json_string_value(json_object_get(object, key));
-
-    return value != NULL ? value : "";
-}
-
-static bool is_shallow(const char *json) {
-    int depth = 0;
-    bool is_string = false;
-
-    for (; *json != '\0'; json++) {
-        if (is_string && *json == '\\' && json[1] != '\0')
-            json++;
-        else if (*json == '"')
-            is_string = !is_string;
-        else if (!is_string && (*json == '{' || *json == '['))
-            depth++;
-        else if (!is_string && (*json == '}' || *json == ']'))
-            depth--;
-        if (depth > SUMMARY_DEPTH)
-            return false;
-    }
-    return true;
-}
-
 /* The summary of a run, a new reference; or NULL, and `why` says why not. */
-static json_t *load(const char *root, const char *folder, char *why, size_t why_size) {
-    static const char file[] = "summary.json";
-    json_error_t error = {.line = -1};
-    json_t *json = NULL;
-    char *bytes;
+static json_t *load(const char *root, const char *folder, char why[SUMMARY_WHY]) {
+    char wrong[SUMMARY_WRONG], *bytes;
+    json_t *summary = NULL;
     size_t length;
-    int rc = serve_read(root, folder, file, SUMMARY_MAX, &bytes, &length);
+    int rc = serve_read(root, folder, "summary.json", SUMMARY_MAX, &bytes, &length);
 
     if (rc == -ENOENT)
-        snprintf(why, why_size, "no %s: the run goes on, or ended early", file);
+        snprintf(why, SUMMARY_WHY, "no summary.json: the run goes on, or ended early");
     else if (rc != 0)
-        snprintf(why, why_size, "%s cannot be read: %s", file, strerror(-rc));
-    else if (!is_shallow(bytes))
-        snprintf(why, why_size, "%s is broken: nested too deeply", file);
-    else if ((json = json_loadb(bytes, length, 0, &error)) == NULL)
-        snprintf(why, why_size, "%s is broken: line %d: %s", file, error.line, error.text);
-    else if (!json_is_object(json) || !json_is_array(json_object_get(json, "strategies")))
-        snprintf(why, why_size, "%s is broken: it lists no strategies", file);
-    else
-        why[0] = '\0';
+        snprintf(why, SUMMARY_WHY, "summary.json cannot be read: %s", strerror(-rc));
+    else if ((summary = summary_parse(bytes, length, wrong)) == NULL)
+        snprintf(why, SUMMARY_WHY, "summary.json is broken: it %s", wrong);
     free(bytes);
-    if (why[0] != '\0') {
-        json_decref(json);
-        json = NULL;
-    }
-    return json;
+    return summary;
 }
 
 /* Only words that we give: what the style knows. */
@@ -118,7 +80,7 @@ static void print_anomalies(const json_t *strategy, FILE *to) {
     for (size_t i = 0; i < json_array_size(anomalies) && i < ANOMALIES_MAX; i++) {
         const json_t *anomaly = json_array_get(anomalies, i);
 
-        element(to, i > 0 ? ", <span>" : "<span>", string_of(anomaly, "name"), "");
+        element(to, i > 0 ? ", <span>" : "<span>", summary_text(anomaly, "name"), "");
         fprintf(to, " %" JSON_INTEGER_FORMAT "</span>",
                 json_integer_value(json_object_get(anomaly, "count")));
     }
@@ -140,7 +102,7 @@ static void print_sold(const json_t *summary, const json_t *strategy, FILE *to) 
     double products = json_number_value(items);
     double stock = json_number_value(json_object_get(strategy, "stock"));
 
-    if (strcmp(string_of(strategy, "verdict"), "not judged") == 0)
+    if (strcmp(summary_text(strategy, "verdict"), "not judged") == 0)
         fputs("<td class=\"number\">-</td>", to);
     else
         fprintf(to, "<td class=\"number\">%" JSON_INTEGER_FORMAT " / %.0f</td>",
@@ -155,8 +117,8 @@ static void print_strategy(const json_t *summary, const json_t *strategy, FILE *
 
     if (p99_ms > 0 && p99_ms < 1e9)
         duration_text(duration, (int64_t)(p99_ms * 1e6));
-    element(to, "<tr><td>", string_of(strategy, "strategy"), "</td>");
-    print_verdict(string_of(strategy, "verdict"), to);
+    element(to, "<tr><td>", summary_text(strategy, "strategy"), "</td>");
+    print_verdict(summary_text(strategy, "verdict"), to);
     print_anomalies(strategy, to);
     print_sold(summary, strategy, to);
     fprintf(to, "<td class=\"number\">%s</td>", duration);
@@ -184,8 +146,8 @@ static void print_missed(const json_t *summary, FILE *to) {
 
         if (!json_is_false(json_object_get(threshold, "holds")))
             continue;
-        element(to, "<p class=\"error\">threshold missed: ", string_of(threshold, "text"), ", ");
-        element(to, "", string_of(threshold, "strategy"), "</p>\n");
+        element(to, "<p class=\"error\">threshold missed: ", summary_text(threshold, "text"), ", ");
+        element(to, "", summary_text(threshold, "strategy"), "</p>\n");
     }
 }
 
@@ -217,7 +179,7 @@ static void print_time(const char *time, FILE *to) {
 }
 
 static void print_title(const char *root, const char *folder, const json_t *summary, FILE *to) {
-    const char *name = string_of(summary, "name");
+    const char *name = summary_text(summary, "name");
     bool has_page = serve_size(root, folder, "report.html") >= 0;
 
     fputs("<h2>", to);
@@ -225,7 +187,7 @@ static void print_title(const char *root, const char *folder, const json_t *summ
         fprintf(to, "<a href=\"/runs/%s/report.html\">", folder);
     element(to, "", name[0] != '\0' ? name : folder, has_page ? "</a></h2>\n" : "</h2>\n");
     fputs("<p class=\"dim\">", to);
-    print_time(string_of(summary, "started_at"), to);
+    print_time(summary_text(summary, "started_at"), to);
     if (name[0] != '\0')
         fprintf(to, " &middot; %s", folder);
     if (json_is_integer(json_object_get(summary, "exit_code")))
@@ -237,9 +199,9 @@ static void print_title(const char *root, const char *folder, const json_t *summ
 }
 
 static void print_run(const char *root, const char *folder, FILE *to) {
-    char why[256];
-    json_t *summary = load(root, folder, why, sizeof why);
-    const char *command = string_of(summary, "command");
+    char why[SUMMARY_WHY];
+    json_t *summary = load(root, folder, why);
+    const char *command = summary_text(summary, "command");
 
     fputs("<article>\n", to);
     print_title(root, folder, summary, to);

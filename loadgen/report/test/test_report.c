@@ -1,5 +1,6 @@
 /* The report: what a person reads fits a terminal, and what a program reads is JSON. */
 #include "report_fixture.h"
+#include "summary_json.h"
 
 #include <jansson.h>
 
@@ -97,7 +98,7 @@ static void test_a_round_without_an_answer_has_no_times(void **state) {
 }
 
 static void test_the_json_has_what_the_text_has(void **state) {
-    char *text = printed(report_json);
+    char *text = printed(summary_json_write);
     json_t *json = json_loads(text, 0, NULL);
     json_t *first = json_array_get(json_object_get(json, "strategies"), 0);
     const char *verdict, *name;
