@@ -5,9 +5,7 @@
 
 #include <hiredis/hiredis.h>
 #include <libpq-fe.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 #include <uv.h>
 #include <zlib.h>
@@ -16,46 +14,29 @@
 #define REVISION "unknown"
 #endif
 
-/* The value of "key : value" in a file of /proc, or NULL; free() it. */
-static char *read_value(const char *path, const char *key) {
-    FILE *from = fopen(path, "re");
-    char *line = NULL, *value = NULL;
-    size_t size = 0;
-
-    while (from != NULL && value == NULL && getline(&line, &size, from) > 0) {
-        char *colon = strchr(line, ':');
-
-        if (colon == NULL || strncmp(line, key, strlen(key)) != 0)
-            continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        colon[strcspn(colon, "\n")] = '\0';
-        value = strdup(colon);
-    }
-    free(line);
-    if (from != NULL)
-        (void)fclose(from);
-    return value;
-}
-
 static json_t *cpu_model(void) {
-    char *model = read_value("/proc/cpuinfo", "model name");
-    json_t *json = model != NULL ? json_text(model) : json_null();
+    uv_cpu_info_t *infos;
+    int count;
+    json_t *json;
 
-    free(model);
+    if (uv_cpu_info(&infos, &count) != 0)
+        return json_null();
+    json = count > 0 ? json_text(infos[0].model) : json_null();
+    uv_free_cpu_info(infos, count);
     return json;
 }
 
 static json_t *machine(void) {
-    struct utsname name = {.sysname = ""};
+    uv_utsname_t name = {.sysname = ""};
 
-    (void)uname(&name);
+    (void)uv_os_uname(&name);
     return json_text_object((const struct json_member[]){
         {"kernel", json_text(name.release)},
         {"system", json_text(name.sysname)},
         {"architecture", json_text(name.machine)},
         {"cpu", cpu_model()},
         {"cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN))},
-        {"memory_bytes", json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE))},
+        {"memory_bytes", json_integer((json_int_t)uv_get_total_memory())},
         {NULL, NULL},
     });
 }
