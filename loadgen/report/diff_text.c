@@ -1,7 +1,7 @@
 /* Prints two runs side by side. */
 #include "diff.h"
 #include "duration.h"
-#include "report_text.h"
+#include "report.h"
 #include "table.h"
 
 #include <math.h>

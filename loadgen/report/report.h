@@ -1,4 +1,4 @@
-/* The report of a run, as --output-format says. */
+/* The report of a run: as --output-format says, and the parts of the one for people. */
 #ifndef LOADGEN_REPORT_H
 #define LOADGEN_REPORT_H
 
@@ -6,7 +6,23 @@
 
 #include <stdio.h>
 
+#define REPORT_COLUMNS 120
+
 /* 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int report_print(const struct summary *summary, FILE *to);
+__attribute__((warn_unused_result)) int report_text(const struct summary *summary, FILE *to);
+
+/* ---- its parts, in the order in which they are printed */
+
+/* What was asked, which thresholds were kept, and whether the load was as planned. -1 without
+ * memory. */
+__attribute__((warn_unused_result)) int report_head(const struct summary *summary, FILE *to);
+/* A line per strategy: the work behind an order, as the replies tell it; nothing when none does.
+ * -1 without memory. */
+__attribute__((warn_unused_result)) int report_cost(const struct summary *summary, FILE *to);
+/* Sentences per strategy: what was found, how sure that is, and what bounds its rate. */
+void report_why(const struct summary *summary, FILE *to);
+/* Where the results are, and what the exit code means. */
+void report_foot(const struct summary *summary, FILE *to);
 
 #endif

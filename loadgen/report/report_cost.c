@@ -1,7 +1,7 @@
 /* What an order cost under each strategy: so that a comparison is not of unequal work. */
 #include "capacity.h"
 #include "duration.h"
-#include "report_text.h"
+#include "report.h"
 #include "table.h"
 
 #include <stdlib.h>

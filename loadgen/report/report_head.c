@@ -1,7 +1,7 @@
 /* The head and the foot of the report for people: what was asked, and how it ended. */
 #include "duration.h"
 #include "exit_code.h"
-#include "report_text.h"
+#include "report.h"
 #include "table.h"
 
 #include <inttypes.h>

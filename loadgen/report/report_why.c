@@ -1,6 +1,6 @@
 /* Why a strategy has its verdict and its rate: sentences for people. */
 #include "capacity.h"
-#include "report_text.h"
+#include "report.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -63,9 +63,10 @@ static void print_anomalies(const struct result *result, FILE *to) {
                 product);
 }
 
-/* After Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?" */
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
-    if (verdict->overlapping <= 3) /* all of them might have been anomalies */
+    double bound = verdict_rate_bound(verdict);
+
+    if (bound < 0)
         snprintf(text, size,
                  ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "
                  "races",
@@ -74,7 +75,7 @@ static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
         snprintf(text, size,
                  ": no anomaly in %" PRId64 " overlapping attempts, so their true rate is at most "
                  "about %.2g %% (3/n)",
-                 verdict->overlapping, 300.0 / (double)verdict->overlapping);
+                 verdict->overlapping, 100 * bound);
 }
 
 /* What has no column of its own. */

@@ -4,8 +4,6 @@
 #include "capacity.h"
 #include "json_text.h"
 
-#include <math.h>
-
 static json_t *count_json(size_t count) {
     return json_integer((json_int_t)count);
 }
@@ -93,9 +91,9 @@ static json_t *as_expected(const struct result *result) {
 }
 
 static json_t *rate_bound(const struct verdict *verdict) {
-    return verdict->kind == VERDICT_VALID && verdict->overlapping > 0
-               ? json_real(fmin(1, 3.0 / (double)verdict->overlapping))
-               : json_null();
+    double bound = verdict->kind == VERDICT_VALID ? verdict_rate_bound(verdict) : -1;
+
+    return bound >= 0 ? json_real(bound) : json_null();
 }
 
 /* ---- more than one round */

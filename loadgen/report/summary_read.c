@@ -1,14 +1,16 @@
-/* Reads a file whole, checks its bounds, and only then parses it. */
+/* Reads what may be no summary at all. */
 #include "summary_read.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PATH_SIZE 1100
-#define DEPTH_MAX 32 /* the parser recurses, perhaps on the small stack of a fiber */
+#define DEPTH_MAX                                                                                  \
+    32 /* the parser recurses, and a fiber's stack is small; its own limit is 2048                 \
+        */
 
 /* Counts brackets outside of strings; whether they match is for the parser to say. */
 static bool is_shallow(const char *json) {
@@ -26,85 +28,61 @@ static bool is_shallow(const char *json) {
     return depth <= DEPTH_MAX;
 }
 
-static json_t *parse(const char *text, size_t length, char wrong[SUMMARY_WRONG]) {
+static bool is_summary(const json_t *json) {
+    return json_is_array(json_object_get(json, "strategies"));
+}
+
+json_t *summary_parse(const char *text, size_t length, char why[SUMMARY_WHY]) {
     json_error_t error;
     json_t *json = NULL;
 
     if (!is_shallow(text))
-        snprintf(wrong, SUMMARY_WRONG, "is nested too deeply");
+        snprintf(why, SUMMARY_WHY, "is nested too deeply");
     else if ((json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error)) == NULL)
-        snprintf(wrong, SUMMARY_WRONG, "is not JSON that can be read: line %d: %s", error.line,
-                 error.text);
-    return json;
-}
-
-json_t *summary_parse(const char *text, size_t length, char wrong[SUMMARY_WRONG]) {
-    json_t *json = parse(text, length, wrong);
-
-    if (json == NULL || json_is_array(json_object_get(json, "strategies")))
+        snprintf(why, SUMMARY_WHY, "is not JSON: line %d: %s", error.line, error.text);
+    else if (is_summary(json))
         return json;
-    snprintf(wrong, SUMMARY_WRONG, "is not the summary of a run");
+    else
+        snprintf(why, SUMMARY_WHY, "is not the summary of a run");
     json_decref(json);
     return NULL;
 }
 
-/* NUL-terminated; free() it. NULL with errno: EFBIG for more than SUMMARY_MAX bytes. */
-static char *read_all(const char *path, size_t *length) {
-    char *text = malloc(SUMMARY_MAX + 1);
-    FILE *from = fopen(path, "re");
-    int error = errno;
-
-    if (text != NULL && from != NULL) {
-        *length = fread(text, 1, SUMMARY_MAX, from);
-        error = ferror(from) ? EIO : getc(from) != EOF ? EFBIG : 0;
-        text[*length] = '\0';
-    }
-    if (from != NULL)
-        (void)fclose(from);
-    if (error == 0)
-        return text;
-    free(text);
-    errno = error;
-    return NULL;
-}
-
-typedef json_t *(*parser)(const char *text, size_t length, char wrong[SUMMARY_WRONG]);
-
-static json_t *read_file(const char *folder, const char *name, parser parse_it,
-                         char why[SUMMARY_WHY]) {
-    char path[PATH_SIZE], wrong[SUMMARY_WRONG];
-    size_t length = 0;
-    char *text;
+/* NULL without a `why` when there is none. */
+static json_t *read_file(const char *folder, const char *name, char why[SUMMARY_WHY]) {
+    char path[PATH_SIZE];
+    json_error_t error;
     json_t *json;
 
     why[0] = '\0';
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    text = read_all(path, &length);
-    if (text == NULL) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            snprintf(why, SUMMARY_WHY, "%s: %s", path, strerror(errno));
+    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return NULL;
-    }
-    json = parse_it(text, length, wrong);
+    json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL)
-        snprintf(why, SUMMARY_WHY, "%s %s", path, wrong);
-    free(text);
+        snprintf(why, SUMMARY_WHY, "%s is not JSON that can be read: line %d: %s", path, error.line,
+                 error.text);
     return json;
 }
 
 json_t *summary_read(const char *folder, char why[SUMMARY_WHY]) {
-    json_t *summary = read_file(folder, "summary.json", summary_parse, why);
+    json_t *json = read_file(folder, "summary.json", why);
 
-    if (summary == NULL && why[0] == '\0')
+    if (is_summary(json))
+        return json;
+    if (json != NULL)
+        snprintf(why, SUMMARY_WHY, "%s/summary.json is not the summary of a run", folder);
+    else if (why[0] == '\0')
         snprintf(why, SUMMARY_WHY,
-                 "%.1000s has no summary.json: name the folder of a run that has ended, such as "
+                 "%s has no summary.json: name the folder of a run that has ended, such as "
                  "results/latest",
                  folder);
-    return summary;
+    json_decref(json);
+    return NULL;
 }
 
 json_t *summary_read_environment(const char *folder, char why[SUMMARY_WHY]) {
-    return read_file(folder, "env.json", parse, why);
+    return read_file(folder, "env.json", why);
 }
 
 /* ---- what it says */

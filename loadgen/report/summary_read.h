@@ -7,18 +7,19 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#define SUMMARY_MAX   (8 * 1024 * 1024) /* bytes; a strategy takes some 20,000 */
-#define SUMMARY_WHY   1400
-#define SUMMARY_WRONG 256
+#define SUMMARY_MAX                                                                                \
+    (8 * 1024 * 1024) /* bytes, of one that others may write; a strategy takes 20,000 */
+#define SUMMARY_WHY 1400
 
-/* What a NUL-terminated text of `length` bytes has: an object with an array `strategies`, as a new
- * reference; or NULL, and `wrong` is a sentence that lacks its subject: "is not JSON ...". */
-__attribute__((warn_unused_result)) json_t *summary_parse(const char *text, size_t length,
-                                                          char wrong[SUMMARY_WRONG]);
+/* Each is an object with an array `strategies`, a new reference; or NULL, and `why` says why. */
 
-/* The same of DIR/summary.json; `why` is a whole one. */
+/* Of DIR/summary.json. */
 __attribute__((warn_unused_result)) json_t *summary_read(const char *folder, char why[SUMMARY_WHY]);
-/* DIR/env.json, an object; `why` is "" when there is none. */
+/* Of a NUL-terminated text of `length` bytes, whoever wrote it, on a small stack; `why` lacks its
+ * subject: "is nested too deeply". */
+__attribute__((warn_unused_result)) json_t *summary_parse(const char *text, size_t length,
+                                                          char why[SUMMARY_WHY]);
+/* DIR/env.json, whatever it is; `why` is "" when there is none. */
 __attribute__((warn_unused_result)) json_t *summary_read_environment(const char *folder,
                                                                      char why[SUMMARY_WHY]);
 

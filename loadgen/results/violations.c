@@ -193,16 +193,18 @@ static void print_counterexample(const struct round *round, size_t number, FILE 
 }
 
 static void print_bound(const struct verdict *verdict, FILE *to) {
-    if (verdict->overlapping == 0) {
-        fprintf(to, "  no violation, and no two attempts overlapped: this says nothing about "
-                    "races\n");
-        return;
-    }
-    fprintf(to,
-            "  no violation in %" PRId64 " overlapping attempts: their true rate is at most about "
-            "%.2g %% (3/n)\n",
-            verdict->overlapping,
-            verdict->overlapping > 3 ? 300.0 / (double)verdict->overlapping : 100.0);
+    double bound = verdict_rate_bound(verdict);
+
+    if (bound < 0)
+        fprintf(to,
+                "  no violation, and only %" PRId64 " attempts overlapped: this says nothing about "
+                "races\n",
+                verdict->overlapping);
+    else
+        fprintf(to,
+                "  no violation in %" PRId64 " overlapping attempts: their true rate is at most "
+                "about %.2g %% (3/n)\n",
+                verdict->overlapping, 100 * bound);
 }
 
 static void print_round(const struct round *round, FILE *to) {

@@ -47,7 +47,7 @@ static void element(FILE *to, const char *open, const char *inside, const char *
 
 /* The summary of a run, a new reference; or NULL, and `why` says why not. */
 static json_t *load(const char *root, const char *folder, char why[SUMMARY_WHY]) {
-    char wrong[SUMMARY_WRONG], *bytes;
+    char wrong[SUMMARY_WHY], *bytes;
     json_t *summary = NULL;
     size_t length;
     int rc = serve_read(root, folder, "summary.json", SUMMARY_MAX, &bytes, &length);
@@ -57,7 +57,7 @@ static json_t *load(const char *root, const char *folder, char why[SUMMARY_WHY])
     else if (rc != 0)
         snprintf(why, SUMMARY_WHY, "summary.json cannot be read: %s", strerror(-rc));
     else if ((summary = summary_parse(bytes, length, wrong)) == NULL)
-        snprintf(why, SUMMARY_WHY, "summary.json is broken: it %s", wrong);
+        snprintf(why, SUMMARY_WHY, "summary.json is broken: it %.1000s", wrong);
     free(bytes);
     return summary;
 }

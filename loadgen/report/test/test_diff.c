@@ -1,7 +1,7 @@
 /* Two summaries side by side: what is matched, what counts as worse, and what is told. */
 #include "diff.h"
 
-#include "report_text.h"
+#include "report.h"
 #include "table.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 #ifndef LOADGEN_TEST_REPORT_FIXTURE_H
 #define LOADGEN_TEST_REPORT_FIXTURE_H
 
-#include "report_text.h"
+#include "report.h"
 #include "table.h"
 
 #include <setjmp.h>
