@@ -13,59 +13,60 @@
 #define TEXT        1024
 
 static bool is_set(const char *text) {
-    return text != NULL && text[0] != '\0';
+    return text[0] != '\0';
 }
 
 /* ---- what was asked */
 
 /* "demo: 5 strategies in turn, 3 rounds of each, their order rotated" */
-static size_t say_what(const struct summary *summary, char *text) {
-    const struct options *options = summary->options;
-    size_t used = 0;
+static void say_what(const struct options *options, FILE *text) {
+    bool is_one = options->list.count == 1;
 
     if (is_set(options->name))
-        used += (size_t)snprintf(text + used, TEXT - used, "%.100s: ", options->name);
-    if (options->list.count > 1)
-        used += (size_t)snprintf(text + used, TEXT - used, "%zu strategies in turn, ",
-                                 options->list.count);
+        fprintf(text, "%.100s: ", options->name);
+    if (!is_one)
+        fprintf(text, "%zu strategies in turn, ", options->list.count);
     if (options->repeat > 1)
-        used +=
-            (size_t)snprintf(text + used, TEXT - used, "%" PRId64 " rounds%s, ", options->repeat,
-                             options->list.count > 1 ? " of each, their order rotated" : "");
-    if (options->list.count > 1 || options->repeat > 1)
-        used += (size_t)snprintf(text + used, TEXT - used, "each under the same ");
-    return used;
+        fprintf(text, "%" PRId64 " rounds%s, ", options->repeat,
+                is_one ? "" : " of each, their order rotated");
+    if (!is_one || options->repeat > 1)
+        fputs("each under the same ", text);
 }
 
-static void say_load(const struct summary *summary, char *text, size_t used) {
-    const struct options *options = summary->options;
-
-    used += (size_t)snprintf(text + used, TEXT - used, "%" PRId64 " requests", options->requests);
+static void say_load(const struct options *options, FILE *text) {
+    fprintf(text, "%" PRId64 " requests", options->requests);
     if (is_set(options->stages))
-        used += (size_t)snprintf(text + used, TEXT - used, " in stages %.200s", options->stages);
+        fprintf(text, " in stages %.200s", options->stages);
     else
-        used += (size_t)snprintf(text + used, TEXT - used, " at %" PRId64 "/s", options->rate);
-    used +=
-        (size_t)snprintf(text + used, TEXT - used, ", %s, seed %" PRId64,
-                         is_set(options->arrival) ? options->arrival : "poisson", options->seed);
-    if (is_set(options->dup_rate) && strtod(options->dup_rate, NULL) > 0)
-        used += (size_t)snprintf(text + used, TEXT - used, ", %.20s of them sent twice",
-                                 options->dup_rate);
+        fprintf(text, " at %" PRId64 "/s", options->rate);
+    fprintf(text, ", %s, seed %" PRId64, options->arrival, options->seed);
+    if (strtod(options->dup_rate, NULL) > 0)
+        fprintf(text, ", %.20s of them sent twice", options->dup_rate);
     if (options->is_unjudged)
         return;
-    used += (size_t)snprintf(text + used, TEXT - used, ", stock %" PRId64, options->stock);
+    fprintf(text, ", stock %" PRId64, options->stock);
     if (options->items > 1)
-        used += (size_t)snprintf(text + used, TEXT - used, " of each of %" PRId64 " products (%s)",
-                                 options->items, is_set(options->skew) ? options->skew : "uniform");
+        fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
     if (is_set(options->work))
-        snprintf(text + used, TEXT - used, ", work %.20s", options->work);
+        fprintf(text, ", work %.20s", options->work);
 }
 
-static void print_what(const struct summary *summary, FILE *to) {
-    char text[TEXT];
+static int print_what(const struct options *options, FILE *to) {
+    char *text = NULL;
+    size_t size;
+    FILE *line = open_memstream(&text, &size);
 
-    say_load(summary, text, say_what(summary, text));
+    if (line == NULL)
+        return -1;
+    say_what(options, line);
+    say_load(options, line);
+    if (fclose(line) != 0) {
+        free(text);
+        return -1;
+    }
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    free(text);
+    return 0;
 }
 
 /* The worst of all rounds. */
@@ -154,9 +155,8 @@ static void print_stopped(const struct summary *summary, FILE *to) {
 }
 
 int report_head(const struct summary *summary, FILE *to) {
-    if (print_thresholds(summary, to) != 0)
+    if (print_thresholds(summary, to) != 0 || print_what(summary->options, to) != 0)
         return -1;
-    print_what(summary, to);
     print_schedule(summary, to);
     print_stopped(summary, to);
     fputc('\n', to);
@@ -173,21 +173,6 @@ static bool is_named(const struct summary *summary, const struct result *result)
     expected = expect_hold(result->expectation, &result->verdict);
     return (summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
            (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN);
-}
-
-/* The strategies that the exit code is about. */
-static void say_names(const struct summary *summary, char *text, size_t used) {
-    bool is_first = true;
-
-    for (size_t i = 0; i < summary->count && used + STRATEGY_SPEC_SIZE < TEXT; i++) {
-        const struct result *result = &summary->results[i];
-
-        if (!is_named(summary, result))
-            continue;
-        used += (size_t)snprintf(text + used, TEXT - used, "%s%s", is_first ? ": " : ", ",
-                                 result->item->given);
-        is_first = false;
-    }
 }
 
 static const char *meaning(const struct summary *summary) {
@@ -222,14 +207,27 @@ static void print_folder(const char *folder, FILE *to) {
         fprintf(to, "report:  %s%s\n", page, is_short ? how : "");
 }
 
-void report_foot(const struct summary *summary, FILE *to) {
+/* With the strategies that the exit code is about. */
+static void print_exit(const struct summary *summary, FILE *to) {
     char text[TEXT];
     int used =
         snprintf(text, sizeof text, "exit code %d: %s", summary->exit_code, meaning(summary));
+    const char *before = ": ";
 
-    say_names(summary, text, (size_t)used);
+    for (size_t i = 0; i < summary->count && used + STRATEGY_SPEC_SIZE < TEXT; i++) {
+        const struct result *result = &summary->results[i];
+
+        if (!is_named(summary, result))
+            continue;
+        used += sprintf(text + used, "%s%s", before, result->item->given);
+        before = ", ";
+    }
+    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+}
+
+void report_foot(const struct summary *summary, FILE *to) {
     fputc('\n', to);
     if (summary->folder != NULL)
         print_folder(summary->folder, to);
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    print_exit(summary, to);
 }
