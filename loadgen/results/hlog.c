@@ -4,6 +4,7 @@
 
 #include "iso_time.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -27,6 +28,7 @@ static unsigned char *put_number(unsigned char *to, uint64_t value, size_t bytes
 static unsigned char *put_count(unsigned char *to, int64_t count) {
     uint64_t rest = (uint64_t)count << 1;
 
+    assert(count != 0 && count < INT64_C(1) << 56);
     rest = count < 0 ? ~rest : rest;
     for (; rest >= 0x80; rest >>= 7)
         *to++ = (unsigned char)(0x80 | (rest & 0x7f));
@@ -38,6 +40,7 @@ static unsigned char *put_count(unsigned char *to, int64_t count) {
 static unsigned char *put_counts(unsigned char *to, const struct histogram *histogram) {
     const size_t end = histogram->count > 0 ? histogram_bucket(histogram->max) + 1 : 0;
 
+    assert(end <= HISTOGRAM_BUCKETS);
     for (size_t i = 0; i < end;) {
         size_t empty = 0;
 
@@ -97,7 +100,7 @@ static char *encode(const struct histogram *histogram, unsigned char *plain, uns
     return base64(packed, packed_length + COMPRESSED_HEAD);
 }
 
-char *hlog_encode(const struct histogram *histogram) {
+static char *encode_histogram(const struct histogram *histogram) {
     const size_t size = HEAD + (size_t)HISTOGRAM_BUCKETS * COUNT_MAX;
     const size_t room = COMPRESSED_HEAD + compressBound(size);
     unsigned char *plain = malloc(size), *packed = malloc(room);
@@ -118,7 +121,7 @@ static void put_tag(FILE *to, const char *strategy) {
 
 static int put_line(const struct summary *summary, const struct round *round,
                     const struct histogram *histogram, const char *suffix, FILE *to) {
-    char *encoded = hlog_encode(histogram);
+    char *encoded = encode_histogram(histogram);
 
     if (encoded == NULL)
         return -1;

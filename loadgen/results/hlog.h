@@ -15,7 +15,4 @@
 /* 0, or -1 when it could not be written, with errno. */
 __attribute__((warn_unused_result)) int hlog_write(const struct summary *summary, FILE *to);
 
-/* A histogram as such a line has it, compressed and in base64: free() it. NULL without memory. */
-__attribute__((warn_unused_result)) char *hlog_encode(const struct histogram *histogram);
-
 #endif
