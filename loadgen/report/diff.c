@@ -4,6 +4,7 @@
 #include "option_table.h"
 #include "summary_read.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static json_t *find(const json_t *from, const char *path) {
     while (from != NULL && *path != '\0') {
         size_t length = strcspn(path, ".");
 
+        assert(length > 0 && length < sizeof key);
         snprintf(key, sizeof key, "%.*s", (int)length, path);
         from = json_object_get(from, key);
         path += length + (path[length] == '.');

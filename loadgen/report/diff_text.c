@@ -4,6 +4,7 @@
 #include "report.h"
 #include "table.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "summary_json.h"
 #include "table.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,7 @@ static void fill_row(const struct summary *summary, const struct result *result,
                      struct table_row *row) {
     const struct recorder *total = result->total;
 
+    assert(result->count > 0 && total != NULL);
     table_fill(row->cell[STRATEGY], "%.63s", result->item->given);
     fill_verdict(&result->verdict, row->cell[VERDICT]);
     row->colour[VERDICT] = colour_of(result->verdict.kind);
@@ -178,6 +180,7 @@ static int print_verdicts(const struct summary *summary, FILE *to) {
         repeats = "counts are those of all rounds together; p50, p99 and rate are the median of "
                   "the rounds, and below it, in the same unit, the lowest and the highest";
     }
+    assert(count <= 2 * summary->count + 1);
     hide_empty(rows, count);
     table_print(rows, count, 2, REPORT_COLUMNS, to);
     table_print_legend(&rows[0], meanings, repeats, REPORT_COLUMNS, to);

@@ -4,6 +4,7 @@
 #include "report.h"
 #include "table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,7 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     if (summary->round_count == 0)
         return;
     last = &summary->rounds[summary->round_count - 1];
+    assert(last->item != NULL);
     if (!summary->is_interrupted &&
         !(options->is_aborting && (summary->round_count < planned || last->is_aborted)))
         return;

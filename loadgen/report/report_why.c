@@ -3,6 +3,7 @@
 #include "report.h"
 #include "table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void print_counterexample(const struct counterexample *proof, FILE *to) {
 static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, FILE *to) {
     const struct anomaly_found *found = &verdict->found[anomaly];
 
+    assert(found->count > 0 && verdict->kind == VERDICT_VIOLATED);
     say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
         found->count == 1 ? "" : "s", anomaly_text(anomaly));
     if (verdict->counterexamples > 0 && verdict->counterexample[0].lines > 0 &&
@@ -66,6 +68,7 @@ static void print_anomalies(const struct result *result, FILE *to) {
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
     double bound = verdict_rate_bound(verdict);
 
+    assert(verdict->kind == VERDICT_VALID);
     if (bound < 0)
         snprintf(text, size,
                  ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "

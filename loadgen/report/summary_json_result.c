@@ -4,6 +4,8 @@
 #include "capacity.h"
 #include "json_text.h"
 
+#include <assert.h>
+
 static json_t *count_json(size_t count) {
     return json_integer((json_int_t)count);
 }
@@ -121,6 +123,7 @@ static json_t *round_json(const struct summary *summary, const struct round *rou
     const struct recorder *recorder = round->recorder;
     const struct verdict *verdict = &round->verdict;
 
+    assert(round >= summary->rounds && round < summary->rounds + summary->round_count);
     return json_text_object((const struct json_member[]){
         {"repeat", count_json(round->repeat + 1)},
         {"position", json_integer(round - summary->rounds + 1)},
@@ -249,6 +252,7 @@ static json_t *counterexamples(const struct verdict *verdict) {
 #define STEPS_PER_HALF 5 /* points for each halving of what is left up to 100 % */
 #define LAST_PERCENT   99.99
 
+/* More points where the tail is: the same number from 0 to 50 %, from there to 75 %, and so on. */
 static json_t *ladder(const struct histogram *histogram) {
     json_t *json = json_array();
 
@@ -276,6 +280,7 @@ json_t *summary_result_json(const struct summary *summary, const struct result *
     const struct recorder *total = result->total;
     const struct verdict *verdict = &result->verdict;
 
+    assert(result->count > 0 && first != NULL && total != NULL);
     return json_text_object((const struct json_member[]){
         {"strategy", json_text(first->item->given)},
         {"spec", json_text(first->item->spec)},

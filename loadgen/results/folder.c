@@ -9,6 +9,8 @@
 #include "summary_json.h"
 #include "violations.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio_ext.h>
 #include <string.h>
@@ -30,9 +32,8 @@ static bool slug(const char *text, char to[SLUG_MAX + 1]) {
     size_t length = 0;
 
     for (; *text != '\0' && length < SLUG_MAX; text++) {
-        bool is_plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-                        (*text >= '0' && *text <= '9') ||
-                        (length > 0 && (*text == '.' || *text == '_'));
+        bool is_plain = isalnum((unsigned char)*text) ||
+                        (length > 0 && (*text == '.' || *text == '_')); /* no hidden folder */
 
         if (is_plain)
             to[length++] = *text;
@@ -116,6 +117,7 @@ static int make_folder(struct folder *folder, const char *root, const char *name
 static int begin_history(struct folder *folder, const struct options *options, int64_t started_us) {
     char path[FOLDER_PATH + 32];
 
+    assert(folder->path[0] != '\0' && folder->history == NULL);
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     folder->history = fopen(path, "wxe");
     if (folder->history == NULL)
@@ -129,6 +131,7 @@ static int begin_history(struct folder *folder, const struct options *options, i
 static void remove_folder(struct folder *folder) {
     char path[FOLDER_PATH + 32];
 
+    assert(folder->rounds == 0 && !folder->is_written);
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     (void)unlink(path);
     (void)rmdir(folder->path);
@@ -173,6 +176,7 @@ int folder_add(struct folder *folder, const struct round *round, char *why, size
 
     if (folder->history == NULL)
         return 0;
+    assert(!folder->is_written);
     end = ftello(folder->history);
     if (end >= 0 && history_write_round(folder->history, round) == 0) {
         folder->rounds++;
@@ -234,6 +238,7 @@ static int point_latest(const struct folder *folder, const char *root) {
     char link[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     const char *name = folder->path + strlen(root) + 1;
 
+    assert(strncmp(folder->path, root, strlen(root)) == 0);
     snprintf(link, sizeof link, "%s/latest", root);
     /* By the folder's name, which no other run has; two containers may well have one pid. */
     snprintf(half, sizeof half, "%s/.latest.%s", root, name);

@@ -166,6 +166,7 @@ void history_put(json_t **line, const struct history_field *fields, const void *
 static int set_number(const struct history_field *field, int64_t value, void *to) {
     void *at = (char *)to + field->offset;
 
+    assert(field->low <= field->high);
     if (value < field->low || value > field->high)
         return -1;
     if (field->size == sizeof(int16_t))

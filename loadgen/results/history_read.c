@@ -29,7 +29,7 @@ static const char *read_json(struct history_lines *lines, const json_t *json) {
             return readers[i].read(lines, json);
     for (size_t i = 0; type != NULL && i < HISTORY_ROWS; i++)
         if (strcmp(history_rows[i].type, type) == 0)
-            return history_read_row(lines, json, i);
+            return history_read_row(lines, json, &history_rows[i]);
     return type == NULL ? "it has no type" : "its type is unknown";
 }
 

@@ -4,6 +4,7 @@
 #include "cost.h"
 #include "history_fields.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,21 +13,23 @@
 static const char no_memory[] = "out of memory";
 static const char no_round[] = "it stands outside of a round";
 
-struct round *history_round(struct history_lines *lines) {
+static struct round *round_of(const struct history_lines *lines) {
     return lines->is_in_round ? &lines->history->rounds[lines->history->count] : NULL;
 }
 
-/* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. NULL
- * without memory, and then it is as it was. */
-static void *grow(void *array, size_t count, size_t *room, size_t size) {
-    if (count == *room) {
-        size_t more = count < 16 ? 16 : 2 * count;
-        void *grown = realloc(array, more * size);
+/* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. Its room
+ * follows from `count`: 16, and twice as much whenever that is full. NULL without memory, and then
+ * it is as it was. */
+static void *grow(void *array, size_t count, size_t size) {
+    bool is_full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
+
+    assert((array == NULL) <= (count == 0));
+    if (is_full) {
+        void *grown = realloc(array, (count == 0 ? 16 : 2 * count) * size);
 
         if (grown == NULL)
             return NULL;
         array = grown;
-        *room = more;
     }
     memset((char *)array + count * size, 0, size);
     return array;
@@ -98,7 +101,7 @@ const char *history_read_round(struct history_lines *lines, const json_t *json) 
 
     if (!lines->has_run || lines->is_in_round)
         return lines->has_run ? "the round before it has no end" : "no run has begun";
-    rounds = grow(history->rounds, history->count, &lines->round_room, sizeof *rounds);
+    rounds = grow(history->rounds, history->count, sizeof *rounds);
     if (rounds == NULL)
         return no_memory;
     history->rounds = rounds;
@@ -119,7 +122,7 @@ static int read_verdict(const char *name, enum verdict_kind *kind) {
 
 const char *history_read_end(struct history_lines *lines, const json_t *json) {
     const char *verdict = json_string_value(json_object_get(json, "verdict")), *wrong;
-    struct round *round = history_round(lines);
+    struct round *round = round_of(lines);
 
     if (round == NULL)
         return no_round;
@@ -134,6 +137,7 @@ const char *history_read_end(struct history_lines *lines, const json_t *json) {
         return "the ledger of a product is missing";
     for (size_t i = 0; i < lines->products; i++)
         ledger_sort(&round->ledgers[i]);
+    assert(round->item != NULL && round->products != NULL);
     lines->is_in_round = false;
     lines->history->count++;
     return NULL;
@@ -172,7 +176,7 @@ static const char *read_cost(const json_t *json, struct record_cost *cost) {
 
 const char *history_read_request(struct history_lines *lines, const json_t *json) {
     struct record record = {.item = 0};
-    struct round *round = history_round(lines);
+    struct round *round = round_of(lines);
     const char *wrong;
 
     cost_init(&record.cost);
@@ -197,7 +201,7 @@ const char *history_read_request(struct history_lines *lines, const json_t *json
 
 const char *history_read_product(struct history_lines *lines, const json_t *json) {
     const json_t *item = json_object_get(json, "item");
-    struct round *round = history_round(lines);
+    struct round *round = round_of(lines);
 
     if (round == NULL)
         return no_round;
@@ -208,13 +212,13 @@ const char *history_read_product(struct history_lines *lines, const json_t *json
         round->ledgers = calloc(round->items, sizeof *round->ledgers);
     if (round->ledgers == NULL)
         return no_memory;
+    assert(lines->products < round->items);
     lines->ledger = &round->ledgers[lines->products++];
-    memset(lines->row_room, 0, sizeof lines->row_room);
     return history_get(json, history_product, lines->ledger, lines->wrong);
 }
 
-const char *history_read_row(struct history_lines *lines, const json_t *json, size_t kind) {
-    const struct history_rows *rows = &history_rows[kind];
+const char *history_read_row(struct history_lines *lines, const json_t *json,
+                             const struct history_rows *rows) {
     char *ledger = lines->is_in_round ? (char *)lines->ledger : NULL;
     const char *wrong;
     size_t count;
@@ -224,7 +228,7 @@ const char *history_read_row(struct history_lines *lines, const json_t *json, si
         return "it belongs to no product";
     memcpy(&array, ledger + rows->array, sizeof array);
     memcpy(&count, ledger + rows->count, sizeof count);
-    array = grow(array, count, &lines->row_room[kind], rows->size);
+    array = grow(array, count, rows->size);
     if (array == NULL)
         return no_memory;
     memcpy(ledger + rows->array, &array, sizeof array);

@@ -14,11 +14,9 @@ struct history_lines {
     struct history *history;
     const char *folder;
     bool has_run;
-    bool is_in_round;      /* history->rounds[history->count] is being read */
-    struct ledger *ledger; /* of the last product line, or NULL */
-    size_t products;       /* product lines in this round */
-    size_t round_room;     /* for rounds, and for the rows of the ledger */
-    size_t row_room[HISTORY_ROWS];
+    bool is_in_round;          /* history->rounds[history->count] is being read */
+    struct ledger *ledger;     /* of the last product line, or NULL */
+    size_t products;           /* product lines in this round */
     char wrong[HISTORY_WRONG]; /* room for what is wrong */
 };
 
@@ -26,11 +24,8 @@ const char *history_read_run(struct history_lines *lines, const json_t *json);
 const char *history_read_round(struct history_lines *lines, const json_t *json);
 const char *history_read_request(struct history_lines *lines, const json_t *json);
 const char *history_read_product(struct history_lines *lines, const json_t *json);
-/* One of history_rows[kind]. */
-const char *history_read_row(struct history_lines *lines, const json_t *json, size_t kind);
+const char *history_read_row(struct history_lines *lines, const json_t *json,
+                             const struct history_rows *rows);
 const char *history_read_end(struct history_lines *lines, const json_t *json);
-
-/* The round that is being read, or NULL. */
-struct round *history_round(struct history_lines *lines);
 
 #endif

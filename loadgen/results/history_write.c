@@ -8,6 +8,7 @@
 #include "json_text.h"
 #include "option_table.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -72,6 +73,7 @@ static int write_begin(FILE *to, const struct round *round) {
                                           .late_launches = (int64_t)recorder->late_launches};
     json_t *line = line_of("round");
 
+    assert(round->products != NULL && round->items > 0);
     history_put(&line, history_round_begin, round);
     history_put(&line, history_round_counts, &counts);
     json_text_set(&line, "instances",
@@ -149,6 +151,7 @@ static int write_end(FILE *to, const struct round *round) {
 int history_write_round(FILE *to, const struct round *round) {
     const struct recorder *recorder = round->recorder;
 
+    assert(recorder->records != NULL || recorder->ended == 0);
     if (write_begin(to, round) != 0)
         return -1;
     for (size_t i = 0; i < recorder->ended; i++)

@@ -7,6 +7,7 @@
 
 #include "duration.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -81,7 +82,7 @@ static void predict_backlog(const struct options *options, struct capacity *capa
         double step_s = (double)stage->span_ns / NS_PER_S / STEPS;
 
         for (int step = 0; step < STEPS; step++) {
-            double part = (step + 0.5) / STEPS;
+            double part = (step + 0.5) / STEPS; /* the rate in the middle stands for the step */
             double rate = scale * (stage->from + (stage->to - stage->from) * part);
 
             backlog = fmax(0, backlog + (rate - capacity->ceiling) * step_s);
@@ -93,6 +94,7 @@ static void predict_backlog(const struct options *options, struct capacity *capa
 }
 
 static void predict(const struct options *options, struct capacity *capacity) {
+    assert(capacity->hold_ms > 0 && capacity->busiest > 0 && capacity->busiest <= 1);
     capacity->ceiling = 1000 / capacity->hold_ms / capacity->busiest;
     capacity->utilization = capacity->offered / capacity->ceiling;
     capacity->reached = capacity->turns / capacity->ceiling;

@@ -4,8 +4,8 @@
 
 #include "exit_code.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int exit_of_verdicts(const struct summary *summary) {
     int exit_code = EXIT_AS_EXPECTED;
@@ -27,6 +27,8 @@ static int exit_of_verdicts(const struct summary *summary) {
     return exit_code;
 }
 
+/* What is worst comes first: an interrupted run proves nothing, and a threshold counts only when
+ * every verdict is as expected. */
 static int exit_of(const struct summary *summary) {
     int exit_code = summary->is_interrupted ? EXIT_INTERRUPTED : exit_of_verdicts(summary);
 
@@ -71,6 +73,7 @@ int summary_make(struct summary *summary, const struct options *options, const s
     size_t strategies = options->list.count;
 
     *summary = (struct summary){.options = options, .rounds = rounds, .round_count = count};
+    assert(strategies <= STRATEGY_LIST_MAX && options->threshold_list.count <= THRESHOLDS_MAX);
     summary->results = calloc(strategies + 1, sizeof *summary->results);
     summary->outcomes = calloc(strategies * THRESHOLDS_MAX + 1, sizeof *summary->outcomes);
     if (summary->results == NULL || summary->outcomes == NULL || add_up(summary) != 0)
@@ -78,6 +81,7 @@ int summary_make(struct summary *summary, const struct options *options, const s
     for (size_t i = 0; i < count; i++)
         summary->is_interrupted = summary->is_interrupted || rounds[i].is_interrupted;
     hold_thresholds(summary);
+    assert(summary->outcome_count == summary->count * options->threshold_list.count);
     summary->exit_code = exit_of(summary);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "run_internal.h"
 #include "summary_read.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- where it differs from what the run itself had said */
@@ -95,6 +96,7 @@ static bool is_short(const struct history *history) {
     const struct options *options = &history->options;
     const struct round *last = &history->rounds[history->count - 1];
 
+    assert(history->count > 0);
     return history->count < options->list.count * (size_t)options->repeat &&
            !last->is_interrupted && !last->is_aborted;
 }
