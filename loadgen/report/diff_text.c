@@ -100,7 +100,7 @@ static void fill_value(char cell[TABLE_CELL], size_t column, const json_t *value
     if (!json_is_number(value))
         table_fill(cell, "-");
     else if (columns[column].is_time)
-        table_fill(cell, "%s", duration_text(duration, llround(number * 1e6)));
+        table_fill(cell, "%s", duration_ms(duration, number));
     else
         table_fill(cell, "%.*f", columns[column].decimals, number);
 }

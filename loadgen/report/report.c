@@ -6,7 +6,6 @@
 #include "table.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,8 +122,8 @@ static void fill_speed(const struct result *result, struct table_row *row) {
             table_fill(row->cell[column], "-");
         return;
     }
-    table_fill(row->cell[P50], "%s", duration_text(duration, llround(result->p50_ms.median * 1e6)));
-    table_fill(row->cell[P99], "%s", duration_text(duration, llround(result->p99_ms.median * 1e6)));
+    table_fill(row->cell[P50], "%s", duration_ms(duration, result->p50_ms.median));
+    table_fill(row->cell[P99], "%s", duration_ms(duration, result->p99_ms.median));
     table_fill(row->cell[RATE], "%.0f", result->rate.median);
 }
 

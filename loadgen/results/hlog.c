@@ -89,23 +89,19 @@ static char *base64(const unsigned char *from, size_t length) {
     return text;
 }
 
-static char *encode(const struct histogram *histogram, unsigned char *plain, unsigned char *packed,
-                    size_t room) {
-    const size_t length = (size_t)(put_histogram(plain, histogram) - plain);
-    uLongf packed_length = room - COMPRESSED_HEAD;
-
-    if (compress(packed + COMPRESSED_HEAD, &packed_length, plain, length) != Z_OK)
-        return NULL;
-    (void)put_number(put_number(packed, COMPRESSED_COOKIE, 4), packed_length, 4);
-    return base64(packed, packed_length + COMPRESSED_HEAD);
-}
-
-static char *encode_histogram(const struct histogram *histogram) {
+/* Compressed and in base64: free() it. NULL without memory. */
+static char *encode(const struct histogram *histogram) {
     const size_t size = HEAD + (size_t)HISTOGRAM_BUCKETS * COUNT_MAX;
-    const size_t room = COMPRESSED_HEAD + compressBound(size);
-    unsigned char *plain = malloc(size), *packed = malloc(room);
-    char *text = plain != NULL && packed != NULL ? encode(histogram, plain, packed, room) : NULL;
+    uLongf length = compressBound(size);
+    unsigned char *plain = malloc(size), *packed = malloc(COMPRESSED_HEAD + length);
+    char *text = NULL;
 
+    if (plain != NULL && packed != NULL &&
+        compress(packed + COMPRESSED_HEAD, &length, plain,
+                 (uLong)(put_histogram(plain, histogram) - plain)) == Z_OK) {
+        (void)put_number(put_number(packed, COMPRESSED_COOKIE, 4), length, 4);
+        text = base64(packed, length + COMPRESSED_HEAD);
+    }
     free(plain);
     free(packed);
     return text;
@@ -121,7 +117,7 @@ static void put_tag(FILE *to, const char *strategy) {
 
 static int put_line(const struct summary *summary, const struct round *round,
                     const struct histogram *histogram, const char *suffix, FILE *to) {
-    char *encoded = encode_histogram(histogram);
+    char *encoded = encode(histogram);
 
     if (encoded == NULL)
         return -1;

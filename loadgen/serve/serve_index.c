@@ -116,7 +116,7 @@ static void print_strategy(const json_t *summary, const json_t *strategy, FILE *
     char duration[DURATION_TEXT] = "-";
 
     if (p99_ms > 0 && p99_ms < 1e9)
-        duration_text(duration, (int64_t)(p99_ms * 1e6));
+        duration_ms(duration, p99_ms);
     element(to, "<tr><td>", summary_text(strategy, "strategy"), "</td>");
     print_verdict(summary_text(strategy, "verdict"), to);
     print_anomalies(strategy, to);
