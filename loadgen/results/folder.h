@@ -1,6 +1,6 @@
 /* The results folder of a run: results/<utc>-<name>/, and results/latest, a link to it.
  *
- *     summary.json      what the report says, for programs (loadgen/summary.schema.json)
+ *     summary.json      what the report says, for programs (loadgen/report/summary.schema.json)
  *     history.ndjson    every request and every ledger row: enough to judge the run again
  *     violations.txt    each counterexample, in prose
  *     latency.hlog      the histograms, in HdrHistogram's log format

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct history_lines {
+struct history_reader {
     struct history *history;
     const char *folder;
     bool has_run;
@@ -20,12 +20,12 @@ struct history_lines {
     char wrong[HISTORY_WRONG]; /* room for what is wrong */
 };
 
-const char *history_read_run(struct history_lines *lines, const json_t *json);
-const char *history_read_round(struct history_lines *lines, const json_t *json);
-const char *history_read_request(struct history_lines *lines, const json_t *json);
-const char *history_read_product(struct history_lines *lines, const json_t *json);
-const char *history_read_row(struct history_lines *lines, const json_t *json,
+const char *history_read_run(struct history_reader *reader, const json_t *json);
+const char *history_read_round(struct history_reader *reader, const json_t *json);
+const char *history_read_request(struct history_reader *reader, const json_t *json);
+const char *history_read_product(struct history_reader *reader, const json_t *json);
+const char *history_read_row(struct history_reader *reader, const json_t *json,
                              const struct history_rows *rows);
-const char *history_read_end(struct history_lines *lines, const json_t *json);
+const char *history_read_end(struct history_reader *reader, const json_t *json);
 
 #endif
