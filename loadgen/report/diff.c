@@ -176,9 +176,8 @@ static bool is_worse(const json_t *a, const json_t *b, const json_t *counts) {
 static json_t *compare_strategies(const char *name, const json_t *a, const json_t *b) {
     json_t *counts = compare_anomalies(a, b);
 
-    return json_text_object((const struct json_member[]){
-        {"strategy", json_text(name)},
-        {"is_worse", json_boolean(is_worse(a, b, counts))},
+    return JSON_TEXT_OBJECT(
+        {"strategy", json_text(name)}, {"is_worse", json_boolean(is_worse(a, b, counts))},
         {"verdict", pair(find(a, "verdict"), find(b, "verdict"))},
         {"sold", pair(find(a, "sold"), find(b, "sold"))},
         {"anomalies", pair(json_integer(count_all(a)), json_integer(count_all(b)))},
@@ -187,9 +186,7 @@ static json_t *compare_strategies(const char *name, const json_t *a, const json_
         {"rate", pair_with_ratio(a, b, "spread.achieved_rate.median", "achieved_rate")},
         {"postgres_per_order", pair_with_ratio(a, b, "work.postgres_per_order", NULL)},
         {"redis_per_order", pair_with_ratio(a, b, "work.redis_per_order", NULL)},
-        {"anomaly_counts", counts},
-        {NULL, NULL},
-    });
+        {"anomaly_counts", counts});
 }
 
 /* Of the `i`th strategy of one summary that of the other, or NULL. The same strategy may be listed
@@ -241,14 +238,8 @@ json_t *diff_make(const json_t *a, const json_t *b, const json_t *env_a, const j
     json_t *compared = json_array();
     bool worse = compare_all(a, b, &compared);
 
-    return json_text_object((const struct json_member[]){
-        {"a", origin(a, env_a)},
-        {"b", origin(b, env_b)},
-        {"unequal", compare_conditions(a, b, env_a, env_b)},
-        {"strategies", compared},
-        {"only_a", without_partner(a, b)},
-        {"only_b", without_partner(b, a)},
-        {"is_worse", json_boolean(worse)},
-        {NULL, NULL},
-    });
+    return JSON_TEXT_OBJECT({"a", origin(a, env_a)}, {"b", origin(b, env_b)},
+                            {"unequal", compare_conditions(a, b, env_a, env_b)},
+                            {"strategies", compared}, {"only_a", without_partner(a, b)},
+                            {"only_b", without_partner(b, a)}, {"is_worse", json_boolean(worse)});
 }

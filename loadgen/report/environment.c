@@ -30,15 +30,11 @@ static json_t *machine(void) {
     uv_utsname_t name = {.sysname = ""};
 
     (void)uv_os_uname(&name);
-    return json_text_object((const struct json_member[]){
-        {"kernel", json_text(name.release)},
-        {"system", json_text(name.sysname)},
-        {"architecture", json_text(name.machine)},
-        {"cpu", cpu_model()},
-        {"cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN))},
-        {"memory_bytes", json_integer((json_int_t)uv_get_total_memory())},
-        {NULL, NULL},
-    });
+    return JSON_TEXT_OBJECT({"kernel", json_text(name.release)},
+                            {"system", json_text(name.sysname)},
+                            {"architecture", json_text(name.machine)}, {"cpu", cpu_model()},
+                            {"cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN))},
+                            {"memory_bytes", json_integer((json_int_t)uv_get_total_memory())});
 }
 
 static json_t *version_of(int version) { /* 150014: 15.14 */
@@ -62,16 +58,11 @@ static json_t *versions(const struct summary *summary) {
     static const char hiredis[] =
         STRING(HIREDIS_MAJOR) "." STRING(HIREDIS_MINOR) "." STRING(HIREDIS_PATCH);
 
-    return json_text_object((const struct json_member[]){
-        {"compiler", json_text(COMPILER)},
-        {"libuv", json_text(uv_version_string())},
-        {"jansson", json_text(jansson_version_str())},
-        {"hiredis", json_text(hiredis)},
-        {"libpq", version_of(PQlibVersion())},
-        {"zlib", json_text(zlibVersion())},
-        {"postgres", version_of(summary->postgres_version)},
-        {NULL, NULL},
-    });
+    return JSON_TEXT_OBJECT(
+        {"compiler", json_text(COMPILER)}, {"libuv", json_text(uv_version_string())},
+        {"jansson", json_text(jansson_version_str())}, {"hiredis", json_text(hiredis)},
+        {"libpq", version_of(PQlibVersion())}, {"zlib", json_text(zlibVersion())},
+        {"postgres", version_of(summary->postgres_version)});
 }
 
 /* "5a80df8..." or "5a80df8...-dirty" */
@@ -86,16 +77,11 @@ static json_t *revision(void) {
 json_t *environment_json(const struct summary *summary) {
     const struct options *options = summary->options;
 
-    return json_text_object((const struct json_member[]){
+    return JSON_TEXT_OBJECT(
         {"command", json_text(options->command_line != NULL ? options->command_line : "")},
-        {"seed", json_integer(options->seed)},
-        {"started_at", json_text_time(summary->started_us)},
-        {"ended_at", json_text_time(summary->ended_us)},
-        {"revision", revision()},
-        {"machine", machine()},
-        {"versions", versions(summary)},
-        {NULL, NULL},
-    });
+        {"seed", json_integer(options->seed)}, {"started_at", json_text_time(summary->started_us)},
+        {"ended_at", json_text_time(summary->ended_us)}, {"revision", revision()},
+        {"machine", machine()}, {"versions", versions(summary)});
 }
 
 int environment_write(const struct summary *summary, FILE *to) {

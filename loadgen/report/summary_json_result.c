@@ -17,18 +17,12 @@ static json_t *percentile_ms(const struct histogram *histogram, double percent) 
 }
 
 static json_t *distribution(const struct histogram *histogram) {
-    return json_text_object((const struct json_member[]){
+    return JSON_TEXT_OBJECT(
         {"count", json_integer((json_int_t)histogram->count)},
-        {"min", json_ms((double)histogram->min)},
-        {"mean", json_ms(histogram_mean(histogram))},
-        {"max", json_ms((double)histogram->max)},
-        {"p50", percentile_ms(histogram, 50)},
-        {"p90", percentile_ms(histogram, 90)},
-        {"p95", percentile_ms(histogram, 95)},
-        {"p99", percentile_ms(histogram, 99)},
-        {"p99_9", percentile_ms(histogram, 99.9)},
-        {NULL, NULL},
-    });
+        {"min", json_ms((double)histogram->min)}, {"mean", json_ms(histogram_mean(histogram))},
+        {"max", json_ms((double)histogram->max)}, {"p50", percentile_ms(histogram, 50)},
+        {"p90", percentile_ms(histogram, 90)}, {"p95", percentile_ms(histogram, 95)},
+        {"p99", percentile_ms(histogram, 99)}, {"p99_9", percentile_ms(histogram, 99.9)});
 }
 
 static json_t *distribution_or_null(const struct histogram *histogram) {
@@ -46,14 +40,12 @@ static json_t *outcomes(const struct recorder *recorder) {
 
 /* Of all rounds; the priority is that of the first. */
 static json_t *schedule(const struct round *round, const struct recorder *total) {
-    return json_text_object((const struct json_member[]){
+    return JSON_TEXT_OBJECT(
         {"realtime_priority", json_boolean(round->is_realtime)},
         {"within_1ms_percent", json_real(100 * recorder_punctual(total, 1000000))},
         {"within_2ms_percent", json_real(100 * recorder_punctual(total, 2000000))},
         {"within_10ms_percent", json_real(100 * recorder_punctual(total, VERDICT_LATE_NS))},
-        {"lateness_ms", distribution(&total->lateness)},
-        {NULL, NULL},
-    });
+        {"lateness_ms", distribution(&total->lateness)});
 }
 
 /* ---- the judgement */
@@ -65,15 +57,13 @@ static json_t *anomalies(const struct verdict *verdict) {
         const struct anomaly_found *found = &verdict->found[i];
 
         if (found->count > 0)
-            json_text_append(
-                &json, json_text_object((const struct json_member[]){
-                           {"name", json_string(anomaly_name((enum anomaly)i))},
-                           {"text", json_string(anomaly_text((enum anomaly)i))},
-                           {"count", json_integer(found->count)},
-                           {"examples", json_text_array(found->example[0], sizeof found->example[0],
-                                                        found->examples)},
-                           {NULL, NULL},
-                       }));
+            json_text_append(&json,
+                             JSON_TEXT_OBJECT({"name", json_string(anomaly_name((enum anomaly)i))},
+                                              {"text", json_string(anomaly_text((enum anomaly)i))},
+                                              {"count", json_integer(found->count)},
+                                              {"examples", json_text_array(found->example[0],
+                                                                           sizeof found->example[0],
+                                                                           found->examples)}));
     }
     return json;
 }
@@ -124,26 +114,21 @@ static json_t *round_json(const struct summary *summary, const struct round *rou
     const struct verdict *verdict = &round->verdict;
 
     assert(round >= summary->rounds && round < summary->rounds + summary->round_count);
-    return json_text_object((const struct json_member[]){
+    return JSON_TEXT_OBJECT(
         {"repeat", count_json(round->repeat + 1)},
         {"position", json_integer(round - summary->rounds + 1)},
-        {"started_at", json_text_time(round->started_us)},
-        {"product_ids", product_ids(round)},
+        {"started_at", json_text_time(round->started_us)}, {"product_ids", product_ids(round)},
         {"is_interrupted", json_boolean(round->is_interrupted)},
         {"is_aborted", json_boolean(round->is_aborted)},
         {"realtime_priority", json_boolean(round->is_realtime)},
-        {"planned", count_json(recorder->planned)},
-        {"offered", count_json(recorder->count)},
+        {"planned", count_json(recorder->planned)}, {"offered", count_json(recorder->count)},
         {"verdict", json_string(verdict_kind_name(verdict->kind))},
-        {"sold", json_integer(verdict->sold)},
-        {"left", json_integer(verdict->left)},
+        {"sold", json_integer(verdict->sold)}, {"left", json_integer(verdict->left)},
         {"anomalies", anomaly_counts(verdict)},
         {"achieved_rate", json_real(recorder_rate(recorder))},
         {"p50_ms", percentile_ms(&recorder->latency, 50)},
         {"p99_ms", percentile_ms(&recorder->latency, 99)},
-        {"max_ms", json_ms((double)recorder->latency.max)},
-        {NULL, NULL},
-    });
+        {"max_ms", json_ms((double)recorder->latency.max)});
 }
 
 static json_t *rounds_json(const struct summary *summary, const struct result *result) {
@@ -173,38 +158,31 @@ static json_t *ratio(uint64_t sum, size_t count) {
 static json_t *work_json(const struct recorder *total) {
     if (total->costed == 0)
         return json_null();
-    return json_text_object((const struct json_member[]){
+    return JSON_TEXT_OBJECT(
         {"replies", count_json(total->costed)},
         {"postgres_per_order", ratio(total->postgres, total->costed)},
         {"redis_per_order", ratio(total->redis, total->costed)},
         {"retries_per_success", ratio(total->retries, total->by_outcome[RECORD_SOLD])},
         {"wait_ms", distribution_or_null(&total->wait)},
         {"hold_ms", distribution_or_null(&total->hold)},
-        {"commit_ms", distribution_or_null(&total->commit)},
-        {NULL, NULL},
-    });
+        {"commit_ms", distribution_or_null(&total->commit)});
 }
 
 static json_t *lock_json(const struct capacity *capacity) {
-    return json_text_object((const struct json_member[]){
-        {"hold_ms", json_real(capacity->hold_ms)},
-        {"lanes", json_integer(capacity->lanes)},
-        {"busiest", json_real(capacity->busiest)},
-        {"offered_rate", json_real(capacity->offered)},
+    return JSON_TEXT_OBJECT(
+        {"hold_ms", json_real(capacity->hold_ms)}, {"lanes", json_integer(capacity->lanes)},
+        {"busiest", json_real(capacity->busiest)}, {"offered_rate", json_real(capacity->offered)},
         {"duration_s", json_real(capacity->duration_s)},
         {"ceiling_rate", json_real(capacity->ceiling)},
         {"utilization", json_real(capacity->utilization)},
         {"backlog", json_real(capacity->backlog)},
         {"longest_wait_s", json_real(capacity->longest_wait)},
-        {"turns_rate", json_real(capacity->turns)},
-        {"sold_rate", json_real(capacity->sold)},
+        {"turns_rate", json_real(capacity->turns)}, {"sold_rate", json_real(capacity->sold)},
         {"reached", json_real(capacity->reached)},
         {"wait_p50_ms", json_real(capacity->wait_p50_ms)},
         {"wait_p99_ms", json_real(capacity->wait_p99_ms)},
         {"handover_ms", json_real(capacity->handover_ms)},
-        {"is_handover_slow", json_boolean(capacity->is_handover_slow)},
-        {NULL, NULL},
-    });
+        {"is_handover_slow", json_boolean(capacity->is_handover_slow)});
 }
 
 static json_t *capacity_json(const struct summary *summary, const struct result *result) {
@@ -215,14 +193,11 @@ static json_t *capacity_json(const struct summary *summary, const struct result 
     if (capacity.bound == CAPACITY_UNTOLD)
         return json_null();
     is_lock = capacity.bound == CAPACITY_LOCK;
-    return json_text_object((const struct json_member[]){
-        {"bound", json_string(is_lock ? "lock" : "row")},
-        {"commit_p50_ms", json_real(capacity.commit_p50_ms)},
-        {"commit_p99_ms", json_real(capacity.commit_p99_ms)},
-        {"lock", is_lock ? lock_json(&capacity) : json_null()},
-        {"sentence", json_text(capacity.sentence)},
-        {NULL, NULL},
-    });
+    return JSON_TEXT_OBJECT({"bound", json_string(is_lock ? "lock" : "row")},
+                            {"commit_p50_ms", json_real(capacity.commit_p50_ms)},
+                            {"commit_p99_ms", json_real(capacity.commit_p99_ms)},
+                            {"lock", is_lock ? lock_json(&capacity) : json_null()},
+                            {"sentence", json_text(capacity.sentence)});
 }
 
 /* ---- counterexamples and percentiles */
@@ -235,16 +210,13 @@ static json_t *counterexamples(const struct verdict *verdict) {
 
         json_text_append(
             &json,
-            json_text_object((const struct json_member[]){
+            JSON_TEXT_OBJECT(
                 {"anomaly", json_string(anomaly_name(one->anomaly))},
-                {"item", json_integer(one->item)},
-                {"shard", json_integer(one->shard)},
+                {"item", json_integer(one->item)}, {"shard", json_integer(one->shard)},
                 {"order_ids", json_text_array(one->order_id[0], sizeof one->order_id[0], one->ops)},
                 {"lines", json_text_array(one->line[0], sizeof one->line[0], one->lines)},
                 {"from_ms", json_ms((double)one->from_ns)},
-                {"to_ms", json_ms((double)one->to_ns)},
-                {NULL, NULL},
-            }));
+                {"to_ms", json_ms((double)one->to_ns)}));
     }
     return json;
 }
@@ -281,23 +253,17 @@ json_t *summary_result_json(const struct summary *summary, const struct result *
     const struct verdict *verdict = &result->verdict;
 
     assert(result->count > 0 && first != NULL && total != NULL);
-    return json_text_object((const struct json_member[]){
-        {"strategy", json_text(first->item->given)},
-        {"spec", json_text(first->item->spec)},
+    return JSON_TEXT_OBJECT(
+        {"strategy", json_text(first->item->given)}, {"spec", json_text(first->item->spec)},
         {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
-        {"offered", count_json(total->count)},
-        {"stock", json_integer(summary->options->stock)},
-        {"achieved_rate", json_real(recorder_rate(total))},
-        {"outcomes", outcomes(total)},
+        {"offered", count_json(total->count)}, {"stock", json_integer(summary->options->stock)},
+        {"achieved_rate", json_real(recorder_rate(total))}, {"outcomes", outcomes(total)},
         {"expected", json_string(expect_name(result->expectation))},
-        {"as_expected", as_expected(result)},
-        {"latency_ms", distribution(&total->latency)},
-        {"service_ms", distribution(&total->service)},
-        {"schedule", schedule(first, total)},
+        {"as_expected", as_expected(result)}, {"latency_ms", distribution(&total->latency)},
+        {"service_ms", distribution(&total->service)}, {"schedule", schedule(first, total)},
         {"late_launches", count_json(total->late_launches)},
         {"verdict", json_string(verdict_kind_name(verdict->kind))},
-        {"sold", json_integer(verdict->sold)},
-        {"distinct_units", json_integer(verdict->distinct)},
+        {"sold", json_integer(verdict->sold)}, {"distinct_units", json_integer(verdict->distinct)},
         {"oversold", json_integer(verdict->found[ANOMALY_OVERSELL].count)},
         {"twins", json_integer(verdict->found[ANOMALY_TWIN].count)},
         {"left", json_integer(verdict->left)},
@@ -305,17 +271,11 @@ json_t *summary_result_json(const struct summary *summary, const struct result *
         {"unsettled", json_integer(verdict->unsettled)},
         {"unknown_sold", json_integer(verdict->unknown_sold)},
         {"overlapping_attempts", json_integer(verdict->overlapping)},
-        {"overlapping_pairs", json_integer(verdict->pairs)},
-        {"rate_bound", rate_bound(verdict)},
+        {"overlapping_pairs", json_integer(verdict->pairs)}, {"rate_bound", rate_bound(verdict)},
         {"anomalies", anomalies(verdict)},
         {"inconclusive_because",
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},
-        {"rounds", rounds_json(summary, result)},
-        {"spread", spread_json(result)},
-        {"work", work_json(total)},
-        {"capacity", capacity_json(summary, result)},
-        {"counterexamples", counterexamples(verdict)},
-        {"percentiles", percentiles(total)},
-        {NULL, NULL},
-    });
+        {"rounds", rounds_json(summary, result)}, {"spread", spread_json(result)},
+        {"work", work_json(total)}, {"capacity", capacity_json(summary, result)},
+        {"counterexamples", counterexamples(verdict)}, {"percentiles", percentiles(total)});
 }

@@ -21,9 +21,12 @@ void json_text_set(json_t **object, const char *key, json_t *one);
 
 struct json_member {
     const char *key;
-    json_t *value; /* stolen; NULL without memory */
+    json_t *value;
 };
-/* An object of the members up to a NULL key, in their order; NULL when one of them is. */
+/* An object of members {key, value}, in their order. The values are stolen; when one of them is
+ * NULL, without memory, so is the object. */
+#define JSON_TEXT_OBJECT(...)                                                                      \
+    json_text_object((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
 __attribute__((warn_unused_result)) json_t *json_text_object(const struct json_member *members);
 
 /* An array of `count` texts that stand `size` bytes apart; NULL without memory. */

@@ -31,12 +31,8 @@ static void test_what_is_no_utf8_is_replaced(void **state) {
 }
 
 static void test_an_object_has_its_members_in_their_order(void **state) {
-    json_t *json = json_text_object((const struct json_member[]){
-        {"z", json_integer(1)},
-        {"a", json_text_array("x\0y\0z", 2, 3)},
-        {"at", json_text_time(1500000)},
-        {NULL, NULL},
-    });
+    json_t *json = JSON_TEXT_OBJECT({"z", json_integer(1)}, {"a", json_text_array("x\0y\0z", 2, 3)},
+                                    {"at", json_text_time(1500000)});
     char *text = json_dumps(json, JSON_COMPACT);
 
     (void)state;
@@ -50,8 +46,7 @@ static void test_a_missing_part_fails_the_whole(void **state) {
     json_t *json = json_object();
 
     (void)state;
-    assert_null(json_text_object((const struct json_member[]){
-        {"a", json_integer(1)}, {"b", NULL}, {"c", json_integer(3)}, {NULL, NULL}}));
+    assert_null(JSON_TEXT_OBJECT({"a", json_integer(1)}, {"b", NULL}, {"c", json_integer(3)}));
     json_text_set(&json, "a", NULL);
     assert_null(json);
     json_text_set(&json, "b", json_integer(1));
