@@ -128,6 +128,7 @@ $(B)/%.o: %.S Makefile
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
+$(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
 # What env.json says of the sources: the commit, and whether they differ from it. Made again only when that has changed.
 $(B)/revision: .FORCE
 	@mkdir -p $(@D)

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "fiber.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,24 +17,11 @@
 
 static const struct pg_statement ping = {"ping", "SELECT current_setting('server_version_num')", 0};
 
-static int check_database(struct auditor *auditor, struct pg_pool *pool, const char *name,
-                          const char *variable, char *why, size_t why_size) {
-    struct pg_query query = {.statement = &ping, .deadline_ms = clock_now_ms() + CONNECT_MS};
-    enum pg_status status = pg_query_await(pool, &query);
-
-    if (status != PG_OK)
-        snprintf(why, why_size,
-                 "the database %s cannot be reached: %s. Start it with scripts/stack up, or set %s",
-                 name, query.message, variable);
-    else
-        auditor->postgres_version = (int)pg_int(&query, 0, 0);
-    pg_query_clear(&query);
-    return status == PG_OK ? 0 : -1;
-}
-
 static int open_database(struct auditor *auditor, struct pg_pool **pool, const char *conninfo,
                          const char *name, const char *variable, char *why, size_t why_size) {
     struct pg_pool_options options = {.conninfo = conninfo, .name = "loadgen", .connections = 1};
+    struct pg_query query = {.statement = &ping, .deadline_ms = clock_now_ms() + CONNECT_MS};
+    enum pg_status status;
     int rc;
 
     if (conninfo[0] == '\0') {
@@ -48,7 +36,15 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
         snprintf(why, why_size, "%s is no connection string: %s", variable, uv_strerror(rc));
         return -1;
     }
-    return check_database(auditor, *pool, name, variable, why, why_size);
+    status = pg_query_await(*pool, &query);
+    if (status == PG_OK)
+        auditor->postgres_version = (int)pg_int(&query, 0, 0);
+    else
+        snprintf(why, why_size,
+                 "the database %s cannot be reached: %s. Start it with scripts/stack up, or set %s",
+                 name, query.message, variable);
+    pg_query_clear(&query);
+    return status == PG_OK ? 0 : -1;
 }
 
 int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory,
@@ -56,9 +52,8 @@ int auditor_open(struct auditor *auditor, uv_loop_t *loop, const char *inventory
     memset(auditor, 0, sizeof *auditor);
     auditor->loop = loop;
     auditor->query_ms = QUERY_MS;
-    if (audit_queries_parse(audit_text, &auditor->queries, why, why_size) != 0)
-        return -1;
-    if (open_database(auditor, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
+    if (audit_queries_parse(audit_text, &auditor->queries, why, why_size) != 0 ||
+        open_database(auditor, &auditor->inventory, inventory, "inventory", "LOADGEN_INVENTORY_DB",
                       why, why_size) != 0)
         return -1;
     if (orders == NULL)
@@ -89,7 +84,7 @@ void auditor_close(struct auditor *auditor) {
 
 int auditor_create(struct auditor *auditor, const char *name, int64_t stock, const char *spec,
                    struct product *product, char *why, size_t why_size) {
-    char stock_text[24];
+    char stock_text[24]; /* a parameter is text, and lives until the query has ended */
     struct pg_query query = {.statement = &product_insert,
                              .params = {name, stock_text, spec},
                              .deadline_ms = clock_now_ms() + QUERY_MS};
@@ -114,12 +109,9 @@ static int run_query(struct auditor *auditor, struct pg_conn *on, const char *na
                      size_t why_size) {
     const struct audit_query *found = audit_query_find(&auditor->queries, name);
 
+    assert(found != NULL);
     memset(query, 0, sizeof *query);
     query->on = on;
-    if (found == NULL) {
-        snprintf(why, why_size, "audit.sql has no query %s", name);
-        return -1;
-    }
     query->statement = &found->statement;
     query->params[0] = product->id;
     query->params[1] = product->since;
@@ -168,13 +160,18 @@ static void copy(char *to, size_t size, const struct pg_query *query, int row, i
     snprintf(to, size, "%s", pg_text(query, row, column));
 }
 
-static int take_sales(const struct pg_query *query, struct ledger *ledger) {
-    int rows = PQntuples(query->result);
+/* As many zeroed rows as the query answered; NULL without memory, and then none. */
+static void *make_rows(const struct pg_query *query, size_t size, size_t *count) {
+    size_t answered = (size_t)PQntuples(query->result);
+    void *rows = calloc(answered + 1, size);
 
-    ledger->sales = calloc((size_t)rows + 1, sizeof *ledger->sales);
-    if (ledger->sales == NULL)
-        return -1;
-    for (int row = 0; row < rows; row++) {
+    *count = rows != NULL ? answered : 0;
+    return rows;
+}
+
+static int take_sales(const struct pg_query *query, struct ledger *ledger) {
+    ledger->sales = make_rows(query, sizeof *ledger->sales, &ledger->sale_count);
+    for (int row = 0; row < (int)ledger->sale_count; row++) {
         struct ledger_sale *sale = &ledger->sales[row];
 
         copy(sale->order_id, sizeof sale->order_id, query, row, 0);
@@ -185,17 +182,12 @@ static int take_sales(const struct pg_query *query, struct ledger *ledger) {
         copy(sale->at, sizeof sale->at, query, row, 5);
         sale->remaining = pg_int(query, row, 6);
     }
-    ledger->sale_count = (size_t)rows;
-    return 0;
+    return ledger->sales != NULL ? 0 : -1;
 }
 
 static int take_orders(const struct pg_query *query, struct ledger *ledger) {
-    int rows = PQntuples(query->result);
-
-    ledger->orders = calloc((size_t)rows + 1, sizeof *ledger->orders);
-    if (ledger->orders == NULL)
-        return -1;
-    for (int row = 0; row < rows; row++) {
+    ledger->orders = make_rows(query, sizeof *ledger->orders, &ledger->order_count);
+    for (int row = 0; row < (int)ledger->order_count; row++) {
         struct ledger_order *order = &ledger->orders[row];
 
         copy(order->order_id, sizeof order->order_id, query, row, 0);
@@ -203,35 +195,25 @@ static int take_orders(const struct pg_query *query, struct ledger *ledger) {
         copy(order->instance, sizeof order->instance, query, row, 2);
         copy(order->at, sizeof order->at, query, row, 3);
     }
-    ledger->order_count = (size_t)rows;
-    return 0;
+    return ledger->orders != NULL ? 0 : -1;
 }
 
 static int take_rows(const struct pg_query *query, struct ledger *ledger) {
-    int rows = PQntuples(query->result);
-
-    ledger->rows = calloc((size_t)rows + 1, sizeof *ledger->rows);
-    if (ledger->rows == NULL)
-        return -1;
-    for (int row = 0; row < rows; row++)
+    ledger->rows = make_rows(query, sizeof *ledger->rows, &ledger->row_count);
+    for (int row = 0; row < (int)ledger->row_count; row++)
         ledger->rows[row] = (struct ledger_row){.shard = pg_int(query, row, 0),
                                                 .first_unit = pg_int(query, row, 1),
                                                 .available = pg_int(query, row, 2)};
-    ledger->row_count = (size_t)rows;
-    return 0;
+    return ledger->rows != NULL ? 0 : -1;
 }
 
 static int take_returned(const struct pg_query *query, struct ledger *ledger) {
-    int rows = PQntuples(query->result);
-
-    ledger->returned_units = calloc((size_t)rows + 1, sizeof *ledger->returned_units);
-    if (ledger->returned_units == NULL)
-        return -1;
-    for (int row = 0; row < rows; row++)
+    ledger->returned_units =
+        make_rows(query, sizeof *ledger->returned_units, &ledger->returned_count);
+    for (int row = 0; row < (int)ledger->returned_count; row++)
         ledger->returned_units[row] =
-            (struct ledger_returned){.shard = pg_int(query, row, 0), .unit = pg_int(query, row, 1)};
-    ledger->returned_count = (size_t)rows;
-    return 0;
+            (struct ledger_returned){pg_int(query, row, 0), pg_int(query, row, 1)};
+    return ledger->returned_units != NULL ? 0 : -1;
 }
 
 static int take_stock(const struct pg_query *query, struct ledger *ledger) {
@@ -273,18 +255,17 @@ static struct pg_conn *hold_snapshot(struct auditor *auditor, char *why, size_t 
     struct pg_conn *conn = pg_hold(auditor->inventory, deadline_ms);
     struct pg_query query = {.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                              .on = conn,
-                             .deadline_ms = deadline_ms};
+                             .deadline_ms = deadline_ms,
+                             .message = "the database inventory cannot be reached"};
 
-    if (conn != NULL && pg_query_await(auditor->inventory, &query) == PG_OK) {
-        pg_query_clear(&query);
-        return conn;
+    if (conn == NULL || pg_query_await(auditor->inventory, &query) != PG_OK) {
+        snprintf(why, why_size, "the ledger could not be read: %s", query.message);
+        if (conn != NULL)
+            pg_give_back(conn);
+        conn = NULL;
     }
-    snprintf(why, why_size, "the ledger could not be read: %s",
-             conn != NULL ? query.message : "the database inventory cannot be reached");
     pg_query_clear(&query);
-    if (conn != NULL)
-        pg_give_back(conn);
-    return NULL;
+    return conn;
 }
 
 int auditor_read(struct auditor *auditor, const struct product *product, struct ledger *ledger,
@@ -325,6 +306,7 @@ int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
         enum pg_status status = pg_query_await(auditor->inventory, &query);
 
         took_ns = clock_now_ns() - asked_ns;
+        /* It read its clock somewhere in between: most likely halfway, and at most that far off. */
         if (status == PG_OK && took_ns < fastest_ns) {
             fastest_ns = took_ns;
             *skew_us = asked_us + took_ns / 2000 - pg_int(&query, 0, 0);

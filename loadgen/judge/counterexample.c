@@ -1,43 +1,35 @@
 /* Tells what contradicts what. */
-#include "counterexample.h"
-
 #include "example_text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one anomaly each: false when there is nothing to tell */
-
-/* The first of this unit in by_unit, or as far as it would be. */
-static size_t first_of_unit(const struct judge *judge, int64_t unit) {
-    size_t low = 0, high = judge->ledger->sale_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (judge->by_unit[middle]->unit < unit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+/* ---- one anomaly each, which was found: false when no request shows it */
 
 /* Whether a sale between the two may have set the row's count back to what both read: then B need
  * not have read it before A wrote. Only a sale writes the count, while it holds the row, and then
  * it writes what it left; but one that was given back is in the ledger no more. */
 static bool is_set_back(const struct judge *judge, const struct ledger_sale *a,
                         const struct ledger_sale *b) {
-    for (size_t i = first_of_unit(judge, a->unit + 1); i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = judge->by_unit[i];
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
 
-        if (sale->unit != a->unit + 1)
-            break;
-        if (sale->shard == a->shard && strcmp(sale->at, a->at) >= 0 && strcmp(sale->at, b->at) <= 0)
+        if (sale->unit == a->unit + 1 && sale->shard == a->shard && strcmp(sale->at, a->at) >= 0 &&
+            strcmp(sale->at, b->at) <= 0)
             return true;
     }
     return judge->may_have_returned;
+}
+
+static void tell_pair(struct counterexample *example, const struct judge *judge,
+                      const struct pair *pair) {
+    if (pair->refusal != NULL)
+        example_tell_refusal(example, pair->refusal);
+    for (size_t i = 0; i < 2; i++)
+        if (pair->sales[i] != NULL)
+            example_tell_sale(example, judge, pair->sales[i]);
 }
 
 static void tell_twins(struct counterexample *example, const struct judge *judge,
@@ -45,8 +37,7 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
     const struct ledger_sale *a = pair->sales[0], *b = pair->sales[1];
 
     *example = example_begin(judge, ANOMALY_TWIN, a);
-    example_tell_sale(example, judge, a);
-    example_tell_sale(example, judge, b);
+    tell_pair(example, judge, pair);
     if (!judge_is_counted(judge, a) || !judge_is_counted(judge, b) || a->shard != b->shard)
         example_say(example, "Both sold unit %" PRId64 ", and the ledger has both.", a->unit);
     else if (is_set_back(judge, a, b))
@@ -80,8 +71,8 @@ static bool tell_oversell(struct counterexample *example, const struct judge *ju
                     sale->unit, row ? "its stock row" : "the stock", row ? row->first_unit : 1,
                     row ? row->first_unit + row->initial - 1 : initial);
     } else {
-        example_tell_sale(example, judge, twins->sales[0]);
-        example_tell_sale(example, judge, twins->sales[1]);
+        assert(judge->twin_count > 0);
+        tell_pair(example, judge, twins);
         example_say(example,
                     "%zu were sold of a stock of %" PRId64
                     ", so units were sold twice; A and B both sold unit %" PRId64
@@ -92,13 +83,13 @@ static bool tell_oversell(struct counterexample *example, const struct judge *ju
 }
 
 static bool tell_twin(struct counterexample *example, const struct judge *judge) {
-    if (judge->twin_count == 0)
-        return false;
+    assert(judge->twin_count > 0);
     tell_twins(example, judge, &judge->twins[0]);
     return true;
 }
 
 static bool tell_undersell(struct counterexample *example, const struct judge *judge) {
+    assert(judge->refused_last != NULL);
     *example = example_begin(judge, ANOMALY_UNDERSELL, NULL);
     example_tell_refusal(example, judge->refused_last);
     example_say(example, "At the end %" PRId64 " units are left in the stock.",
@@ -111,11 +102,9 @@ static bool tell_undersell(struct counterexample *example, const struct judge *j
 static bool tell_early(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *sale = judge->early.sales[0];
 
-    if (sale == NULL || judge->early.refusal == NULL)
-        return false;
+    assert(sale != NULL && judge->early.refusal != NULL);
     *example = example_begin(judge, ANOMALY_EARLY_SOLD_OUT, sale);
-    example_tell_refusal(example, judge->early.refusal);
-    example_tell_sale(example, judge, sale);
+    tell_pair(example, judge, &judge->early);
     example_say(example, "B was sent after A had been answered, and got unit %" PRId64 ".",
                 sale->unit);
     example_say(example, "A count may only fall, so that unit was there when A was refused: a "
@@ -126,11 +115,9 @@ static bool tell_early(struct counterexample *example, const struct judge *judge
 static bool tell_stale(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *a = judge->stale.sales[0], *b = judge->stale.sales[1];
 
-    if (a == NULL || b == NULL)
-        return false;
+    assert(a != NULL && b != NULL);
     *example = example_begin(judge, ANOMALY_STALE, a);
-    example_tell_sale(example, judge, a);
-    example_tell_sale(example, judge, b);
+    tell_pair(example, judge, &judge->stale);
     example_say(example,
                 "B was sent after A had been answered, and read %" PRId64
                 ", where A had left %" PRId64 ".",
@@ -191,8 +178,7 @@ static bool tell_ghost(struct counterexample *example, const struct judge *judge
 static bool tell_orphan(struct counterexample *example, const struct judge *judge) {
     const struct ledger_sale *sale = judge->orphan_row;
 
-    if (sale == NULL && judge->orphan == NULL)
-        return false;
+    assert(sale != NULL || judge->orphan != NULL);
     *example = example_begin(judge, ANOMALY_ORPHAN, sale);
     if (sale != NULL)
         example_tell_sale(example, judge, sale);
@@ -218,7 +204,7 @@ static bool tell_duplicate(struct counterexample *example, const struct judge *j
     if (purchase == NULL)
         return false;
     key = purchase->requests[0]->key;
-    own = judge_find_sale(judge, key);
+    own = ledger_find_sale(judge->ledger, key);
     *example = example_begin(judge, ANOMALY_DUPLICATE, purchase->sale);
     if (own != NULL && purchase->sale != NULL && own != purchase->sale) {
         example_tell_sale(example, judge, own);
@@ -227,6 +213,7 @@ static bool tell_duplicate(struct counterexample *example, const struct judge *j
                     "Both were sold for the key %s, which may buy one unit: a contradiction.", key);
         return true;
     }
+    assert(purchase_other_yes(purchase) != NULL);
     tell_yes(example, purchase->yes);
     tell_yes(example, purchase_other_yes(purchase));
     example_say(example, "Both replies are to the key %s, which may buy one unit: a contradiction.",
@@ -276,11 +263,7 @@ static void tell_surplus(struct counterexample *example, const struct judge *jud
 
 static void tell_missing(struct counterexample *example, const struct judge *judge,
                          const struct pair *missing) {
-    if (missing->refusal != NULL)
-        example_tell_refusal(example, missing->refusal);
-    for (size_t i = 0; i < 2; i++)
-        if (missing->sales[i] != NULL)
-            example_tell_sale(example, judge, missing->sales[i]);
+    tell_pair(example, judge, missing);
     if (judge->is_any_unknown)
         example_say(example,
                     "A saw units gone that no order has and nobody gave back, from unit %" PRId64
@@ -326,12 +309,4 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
             all->has[i] = tell[i](&all->first[i], judge);
     for (size_t i = 1; i < judge->twin_count && all->twins < VERDICT_COUNTEREXAMPLES; i++)
         tell_twins(&all->twin[all->twins++], judge, &judge->twins[i]);
-}
-
-void counterexamples_choose(const struct counterexamples *all, struct verdict *verdict) {
-    for (int i = 0; i < ANOMALY_COUNT; i++)
-        if (all->has[i] && verdict->counterexamples < VERDICT_COUNTEREXAMPLES)
-            verdict->counterexample[verdict->counterexamples++] = all->first[i];
-    for (size_t i = 0; i < all->twins && verdict->counterexamples < VERDICT_COUNTEREXAMPLES; i++)
-        verdict->counterexample[verdict->counterexamples++] = all->twin[i];
 }

@@ -1,6 +1,7 @@
 /* Words for operations: who asked, what it read and wrote, and what its customer was told. */
 #include "example_text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ static struct counterexample_op *add_op(struct counterexample *example, const ch
                                         int64_t sent_ns, int64_t answered_ns) {
     struct counterexample_op *op = &example->op[example->ops];
 
+    assert(example->ops < COUNTEREXAMPLE_OPS);
     snprintf(example->order_id[example->ops++], UUID_TEXT, "%s", id);
     op->sent_ns = sent_ns == LINEAR_BEFORE ? 0 : sent_ns;
     op->answered_ns = answered_ns == LINEAR_NEVER ? 0 : answered_ns;
@@ -81,7 +83,6 @@ static void write_answered(char text[PART_TEXT], const struct purchase *buyer) {
         snprintf(text, PART_TEXT, ", %s", record_outcome_text(example_told(buyer)->outcome));
 }
 
-/* "A = order … via inventory-1: sent …, read 58, wrote 57 at …, answered …" */
 void example_tell_sale(struct counterexample *example, const struct judge *judge,
                        const struct ledger_sale *sale) {
     const struct purchase *buyer = judge_buyer(judge, sale);

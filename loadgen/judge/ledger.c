@@ -1,21 +1,18 @@
-/* The order of a ledger's rows. */
+/* The order of a ledger's rows, and finding them by it. */
 #include "ledger.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static int by_sale_id(const void *a, const void *b) {
-    const struct ledger_sale *x = a, *y = b;
+_Static_assert(offsetof(struct ledger_sale, order_id) == 0, "by_id() compares what comes first");
+_Static_assert(offsetof(struct ledger_order, order_id) == 0, "by_id() compares what comes first");
 
-    return strcmp(x->order_id, y->order_id);
-}
-
-static int by_order_id(const void *a, const void *b) {
-    const struct ledger_order *x = a, *y = b;
-
-    return strcmp(x->order_id, y->order_id);
+/* Of sales and of orders; and an id alone is like a row that has nothing else. */
+static int by_id(const void *a, const void *b) {
+    return strcmp(a, b);
 }
 
 static int by_shard(const void *a, const void *b) {
@@ -41,12 +38,30 @@ static void lay_out(struct ledger *ledger) {
 
 void ledger_sort(struct ledger *ledger) {
     if (ledger->sale_count > 0)
-        qsort(ledger->sales, ledger->sale_count, sizeof *ledger->sales, by_sale_id);
+        qsort(ledger->sales, ledger->sale_count, sizeof *ledger->sales, by_id);
     if (ledger->order_count > 0)
-        qsort(ledger->orders, ledger->order_count, sizeof *ledger->orders, by_order_id);
+        qsort(ledger->orders, ledger->order_count, sizeof *ledger->orders, by_id);
     if (ledger->row_count > 0)
         qsort(ledger->rows, ledger->row_count, sizeof *ledger->rows, by_shard);
     lay_out(ledger);
+}
+
+/* bsearch() may answer with any of several equal ones. */
+static const void *find(const char *order_id, const char *rows, size_t count, size_t size) {
+    const char *found = count > 0 ? bsearch(order_id, rows, count, size, by_id) : NULL;
+
+    while (found != NULL && found > rows && by_id(found - size, order_id) == 0)
+        found -= size;
+    return found;
+}
+
+const struct ledger_sale *ledger_find_sale(const struct ledger *ledger, const char *order_id) {
+    return find(order_id, (const char *)ledger->sales, ledger->sale_count, sizeof *ledger->sales);
+}
+
+const struct ledger_order *ledger_find_order(const struct ledger *ledger, const char *order_id) {
+    return find(order_id, (const char *)ledger->orders, ledger->order_count,
+                sizeof *ledger->orders);
 }
 
 void ledger_free(struct ledger *ledger) {

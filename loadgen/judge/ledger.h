@@ -58,6 +58,10 @@ struct ledger {
 void ledger_sort(struct ledger *ledger);
 void ledger_free(struct ledger *ledger);
 
+/* The sale or the order of this id in a sorted ledger, the first of several; NULL without one. */
+const struct ledger_sale *ledger_find_sale(const struct ledger *ledger, const char *order_id);
+const struct ledger_order *ledger_find_order(const struct ledger *ledger, const char *order_id);
+
 /* An `at` in microseconds since 1970, or -1 when it is no such time. */
 int64_t ledger_time_us(const char *at);
 /* Of an `at` its "10:01:02.123456Z". */

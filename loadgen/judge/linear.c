@@ -5,9 +5,11 @@
  * rank must have begun. It only falls, so the gaps are met in order of their deadlines, the latest
  * first; and unknown operations in order of their invokes fill the gaps from the other end. That
  * greedy choice leaves as few gaps as any, because an operation that began early enough for one
- * gap did so for all with a later deadline. */
+ * gap did so for all with a later deadline (the exchange argument behind Jackson's rule, 1955:
+ * earliest deadline first). */
 #include "linear.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +82,9 @@ static void collect(struct check *check, const int32_t *excused, size_t excused_
             check->ranked[check->ranked_count++] = (struct ranked){(uint32_t)excused[i], NO_OP};
 }
 
-/* By digits, the lowest first: it touches memory in order, where a comparison sort would not. */
+/* By digits, the lowest first (radix sort, Knuth 5.2.5): it touches memory in order, where a
+ * comparison sort would not. It keeps the order of equals, so sales stay in front of the excused.
+ */
 static void sort_ranks(struct check *check) {
     for (unsigned shift = 0; shift < 32 && check->units >> shift > 0; shift += DIGIT_BITS) {
         size_t places[DIGITS + 1] = {0};
@@ -137,6 +141,7 @@ static int by_invoke(const void *a, const void *b, void *data) {
 
 /* Of the sales of one rank, the first to begin; each other one is a twin. */
 static uint32_t first_of_rank(struct check *check, struct ranked *sales, size_t count) {
+    assert(count > 0 && sales[0].op != NO_OP && sales[count - 1].op != NO_OP);
     if (count > 1)
         qsort_r(sales, count, sizeof *sales, by_invoke, check);
     check->answer->found[LINEAR_TWIN].count += (int64_t)count - 1;
@@ -170,9 +175,21 @@ static size_t count_gaps(const struct check *check) {
     return gaps + (next < check->units);
 }
 
+static int64_t deadline_of(const struct check *check, const struct gap *gap) {
+    return check->ops[gap->passer].return_ns;
+}
+
+/* Something has passed each gap: the lowest rank in need of a sale is that of a sale, or below a
+ * refusal. And what is passed later, going up, is passed by more. */
 static void add_gap(struct check *check, uint32_t low, uint32_t end, uint32_t passer) {
-    if (end > low)
-        check->gaps[check->gap_count++] = (struct gap){low, end - low, passer};
+    struct gap *gap = &check->gaps[check->gap_count];
+
+    if (end <= low)
+        return;
+    assert(passer != NO_OP);
+    *gap = (struct gap){low, end - low, passer};
+    assert(check->gap_count == 0 || deadline_of(check, gap) <= deadline_of(check, gap - 1));
+    check->gap_count++;
 }
 
 static void walk_up(struct check *check) {
@@ -185,6 +202,7 @@ static void walk_up(struct check *check) {
 
         for (end = i; end < check->ranked_count && check->ranked[end].rank == group->rank; end++)
             sales += check->ranked[end].op != NO_OP; /* which stand in front of the excused */
+        assert(group->rank >= next && group->rank < check->units);
         add_gap(check, next, group->rank, first_to_return(check, check->refusal, seller));
         next = group->rank + 1;
         if (sales == 0)
@@ -218,7 +236,7 @@ static void fill_gaps(struct check *check) {
         uint32_t open = gap->count;
 
         for (; open > 0 && used < check->unknown_count &&
-               check->unknown_ns[used] <= check->ops[gap->passer].return_ns;
+               check->unknown_ns[used] <= deadline_of(check, gap);
              used++)
             open--;
         if (open > 0 && found->count == 0)
@@ -297,6 +315,7 @@ int linear_check(int64_t units, const struct linear_op *ops, size_t count, const
                           .refusal = NO_OP};
     int rc = allocate(&check, excused_count);
 
+    assert(count < NO_OP);
     memset(answer, 0, sizeof *answer);
     if (rc == 0) {
         collect(&check, excused, excused_count);

@@ -9,7 +9,11 @@
  * 4. each rank that was passed and has no sale can be given to an unknown operation of its own,
  *    which began before the first operation that had passed the rank returned.
  * Necessary: each is a contradiction by itself. Sufficient: in the order of ranks, with "sold out"
- * last, every operation can take effect at the latest invoke so far. */
+ * last, every operation can take effect at the latest invoke so far.
+ *
+ * Linearizability is Herlihy and Wing's (1990). To check it is NP-complete in general, and easy
+ * where each operation tells its place in the order, as the rank does here (Gibbons and Korach,
+ * "Testing Shared Memories", 1997, on this and other easy cases). */
 #ifndef LOADGEN_LINEAR_H
 #define LOADGEN_LINEAR_H
 

@@ -1,7 +1,12 @@
 /* How many races a run could have shown: attempts that overlapped in time, of which one at least
- * took a unit. Two that were both refused compete for nothing. */
+ * took a unit. Two that were both refused compete for nothing.
+ *
+ * Those that overlap with one attempt are all that began before its end, less those that had ended
+ * by its start: the latter are among the former. So sorted starts and sorted ends answer how many
+ * they are, and each pair is counted from both of its sides. */
 #include "judge.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct span {
@@ -9,23 +14,11 @@ struct span {
     bool is_buyer;
 };
 
-/* When the attempts seen so far end, in order; `ended` of them are over. */
-struct ends {
-    int64_t *at;
-    size_t count, ended;
+/* When attempts start and end, each in order. */
+struct bounds {
+    int64_t *starts, *ends;
+    size_t count;
 };
-
-static int by_start(const void *a, const void *b) {
-    const struct span *x = a, *y = b;
-
-    return (x->start > y->start) - (x->start < y->start);
-}
-
-static int by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Bad requests, failures and what was not sent never came near the stock. */
 static bool has_competed(const struct record *record) {
@@ -34,7 +27,7 @@ static bool has_competed(const struct record *record) {
 }
 
 /* From the first request that came near the stock to the first yes, or the last answer. Requests of
- * one key are one attempt, and do not compete with each other. */
+ * one key are one attempt, and do not compete with each other. False when none came near it. */
 static bool span_of(const struct purchase *purchase, struct span *span) {
     bool has_any = false;
 
@@ -51,79 +44,85 @@ static bool span_of(const struct purchase *purchase, struct span *span) {
     }
     if (has_any && purchase->yes != NULL)
         span->end = purchase->answered_ns;
+    if (has_any && span->end <= span->start) /* by a clock that is too coarse */
+        span->end = span->start + 1;
     return has_any;
 }
 
-static size_t collect_spans(const struct judge *judge, struct span *spans) {
-    size_t count = 0;
+static int by_time(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    for (size_t i = 0; i < judge->purchase_count; i++)
-        count += span_of(&judge->purchases[i], &spans[count]);
-    qsort(spans, count, sizeof *spans, by_start);
-    return count;
+    return (x > y) - (x < y);
 }
 
-static void collect_ends(const struct span *spans, size_t count, bool is_of_all,
-                         struct ends *ends) {
-    for (size_t i = 0; i < count; i++) {
-        if (is_of_all || spans[i].is_buyer)
-            ends->at[ends->count++] = spans[i].end;
-    }
-    qsort(ends->at, ends->count, sizeof *ends->at, by_time);
-}
-
-/* Of `begun` attempts, those that have not ended at `now`. Ends of attempts that begin later are
- * later, too, so they are never counted as ended. */
-static size_t still_running(struct ends *ends, size_t begun, int64_t now) {
-    while (ends->ended < begun && ends->at[ends->ended] <= now)
-        ends->ended++;
-    return begun - ends->ended;
-}
-
-/* Backwards, to know whether a rival begins before an attempt has ended. */
-static void mark_followed(const struct span *spans, size_t count, bool *is_overlapped) {
-    int64_t next = INT64_MAX, next_buyer = INT64_MAX;
-
-    for (size_t i = count; i-- > 0;) {
-        is_overlapped[i] = (spans[i].is_buyer ? next : next_buyer) < spans[i].end;
-        next = spans[i].start;
-        next_buyer = spans[i].is_buyer ? spans[i].start : next_buyer;
-    }
-}
-
-static void count_pairs(const struct span *spans, size_t count, struct ends *all,
-                        struct ends *buyers, const bool *is_overlapped, struct verdict *verdict) {
-    size_t buyers_begun = 0;
+/* Of all attempts, or of those that took a unit, with room for them at `room`. */
+static struct bounds bounds_of(const struct span *spans, size_t count, bool is_of_all,
+                               int64_t *room) {
+    struct bounds bounds = {.starts = room, .ends = room + count};
 
     for (size_t i = 0; i < count; i++) {
-        size_t running = still_running(all, i, spans[i].start);
-        size_t buying = still_running(buyers, buyers_begun, spans[i].start);
-        size_t rivals = spans[i].is_buyer ? running : buying;
-
-        verdict->pairs += (int64_t)rivals;
-        verdict->overlapping += rivals > 0 || is_overlapped[i];
-        buyers_begun += spans[i].is_buyer;
+        if (!is_of_all && !spans[i].is_buyer)
+            continue;
+        bounds.starts[bounds.count] = spans[i].start;
+        bounds.ends[bounds.count++] = spans[i].end;
     }
+    qsort(bounds.starts, bounds.count, sizeof *bounds.starts, by_time);
+    qsort(bounds.ends, bounds.count, sizeof *bounds.ends, by_time);
+    return bounds;
+}
+
+/* How many of the sorted times are before `end`. */
+static size_t count_before(const int64_t *times, size_t count, int64_t end) {
+    size_t low = 0;
+
+    while (count > 0) {
+        size_t half = count / 2;
+
+        if (times[low + half] < end) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
+static size_t count_overlaps(const struct bounds *bounds, const struct span *span) {
+    size_t begun = count_before(bounds->starts, bounds->count, span->end);
+    size_t over = count_before(bounds->ends, bounds->count, span->start + 1);
+
+    assert(begun >= over);
+    return begun - over;
+}
+
+static void count_pairs(struct judge *judge, const struct span *spans, size_t count,
+                        int64_t *room) {
+    const struct bounds all = bounds_of(spans, count, true, room);
+    const struct bounds buyers = bounds_of(spans, count, false, room + 2 * count);
+
+    for (size_t i = 0; i < count; i++) {
+        /* The rivals of a buyer are all but itself. */
+        size_t rivals = spans[i].is_buyer ? count_overlaps(&all, &spans[i]) - 1
+                                          : count_overlaps(&buyers, &spans[i]);
+
+        judge->pairs += (int64_t)rivals;
+        judge->overlapping += rivals > 0;
+    }
+    assert(judge->pairs % 2 == 0);
+    judge->pairs /= 2;
 }
 
 int judge_overlaps(struct judge *judge) {
-    size_t size = judge->purchase_count + 1, count;
-    struct span *spans = calloc(size, sizeof *spans);
-    struct ends all = {.at = calloc(size, sizeof *all.at)};
-    struct ends buyers = {.at = calloc(size, sizeof *buyers.at)};
-    bool *is_overlapped = calloc(size, sizeof *is_overlapped);
-    int rc = spans && all.at && buyers.at && is_overlapped ? 0 : -1;
+    struct span *spans = calloc(judge->purchase_count + 1, sizeof *spans);
+    int64_t *room = calloc(4 * judge->purchase_count + 1, sizeof *room);
+    size_t count = 0;
 
-    if (rc == 0) {
-        count = collect_spans(judge, spans);
-        collect_ends(spans, count, true, &all);
-        collect_ends(spans, count, false, &buyers);
-        mark_followed(spans, count, is_overlapped);
-        count_pairs(spans, count, &all, &buyers, is_overlapped, judge->verdict);
-    }
+    for (size_t i = 0; i < judge->purchase_count && spans != NULL; i++)
+        count += span_of(&judge->purchases[i], &spans[count]);
+    if (spans != NULL && room != NULL)
+        count_pairs(judge, spans, count, room);
     free(spans);
-    free(all.at);
-    free(buyers.at);
-    free(is_overlapped);
-    return rc;
+    free(room);
+    return spans != NULL && room != NULL ? 0 : -1;
 }

@@ -5,23 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The yes replies to one key must all be the same one. */
-const struct record *purchase_other_yes(const struct purchase *purchase) {
-    for (size_t i = 0; i < purchase->count; i++) {
-        const struct record *record = purchase->requests[i];
-
-        if (record->outcome == RECORD_SOLD &&
-            (strcmp(record->order_id, purchase->yes->order_id) != 0 ||
-             record->unit != purchase->yes->unit))
-            return record;
-    }
-    return NULL;
-}
-
-static void found_duplicate(struct judge *judge, const struct purchase *purchase) {
-    judge->duplicate = judge->duplicate ? judge->duplicate : purchase;
-}
-
 static void check_duplicate(struct judge *judge, const struct purchase *purchase) {
     const char *key = purchase->requests[0]->key;
     const struct record *other = purchase_other_yes(purchase);
@@ -32,12 +15,12 @@ static void check_duplicate(struct judge *judge, const struct purchase *purchase
                     "%" PRId64,
                     key, purchase->id, purchase->yes->unit, other->order_id, other->unit);
     else if (strcmp(purchase->id, key) != 0 && purchase->sale != NULL &&
-             judge_find_sale(judge, key) != NULL)
+             ledger_find_sale(judge->ledger, key) != NULL)
         judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s", key,
                     key, purchase->id);
     else
         return;
-    found_duplicate(judge, purchase);
+    judge->duplicate = judge->duplicate ? judge->duplicate : purchase;
 }
 
 static void check_yes(struct judge *judge, const struct purchase *purchase) {
@@ -87,7 +70,7 @@ static void check_purchase(struct judge *judge, const struct purchase *purchase)
         check_yes(judge, purchase);
         check_duplicate(judge, purchase);
     } else if (purchase->is_unknown) {
-        judge->verdict->unknown_sold += purchase->sale != NULL;
+        judge->unknown_sold += purchase->sale != NULL;
     } else {
         check_no(judge, purchase);
     }
@@ -120,21 +103,24 @@ static void check_sale(struct judge *judge, const struct ledger_sale *sale) {
                     sale->order_id, sale->unit, sale->instance);
         found_orphan(judge, NULL, sale);
     } else if (buyer && buyer->yes == NULL && buyer->is_unknown && buyer->order == NULL) {
-        judge->verdict->unsettled++;
+        judge->unsettled++;
     }
 }
 
 /* Those of no sale whose request was answered with yes or no have been looked at already, and a
  * promise of another unit than the ledger's, too. */
-static void check_order(struct judge *judge, const struct ledger_order *order,
-                        const struct purchase *purchase) {
-    const struct ledger_sale *sale = judge_find_sale(judge, order->order_id);
+static void check_order(struct judge *judge, const struct ledger_order *order) {
+    const struct ledger_sale *sale = ledger_find_sale(judge->ledger, order->order_id);
+    const struct purchase *purchase;
 
+    if (sale != NULL && sale->unit == order->unit)
+        return;
+    purchase = judge_find_id(judge, order->order_id);
     if (sale == NULL && (purchase == NULL || (purchase->yes == NULL && purchase->is_unknown)))
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s is recorded for unit %" PRId64 ", and the ledger has no such sale",
                     order->order_id, order->unit);
-    else if (sale != NULL && sale->unit != order->unit &&
+    else if (sale != NULL &&
              (purchase == NULL || purchase->yes == NULL || purchase->yes->unit == sale->unit))
         judge_found(judge, ANOMALY_GHOST, 1,
                     "order %s is recorded for unit %" PRId64 ", and the ledger says %" PRId64,
@@ -144,27 +130,12 @@ static void check_order(struct judge *judge, const struct ledger_order *order,
     judge->ghost = judge->ghost ? judge->ghost : purchase;
 }
 
-/* Both sides are in order of their ids. */
-static void check_orders(struct judge *judge) {
-    size_t next = 0;
-
-    for (size_t i = 0; i < judge->ledger->order_count; i++) {
-        const struct ledger_order *order = &judge->ledger->orders[i];
-        const struct purchase *purchase = NULL;
-
-        while (next < judge->purchase_count && strcmp(judge->by_id[next]->id, order->order_id) < 0)
-            next++;
-        if (next < judge->purchase_count && strcmp(judge->by_id[next]->id, order->order_id) == 0)
-            purchase = judge->by_id[next];
-        check_order(judge, order, purchase);
-    }
-}
-
 void judge_promises(struct judge *judge) {
     for (size_t i = 0; i < judge->purchase_count; i++)
         check_purchase(judge, &judge->purchases[i]);
     find_shared_orders(judge);
     for (size_t i = 0; i < judge->ledger->sale_count; i++)
         check_sale(judge, &judge->ledger->sales[i]);
-    check_orders(judge);
+    for (size_t i = 0; i < judge->ledger->order_count; i++)
+        check_order(judge, &judge->ledger->orders[i]);
 }

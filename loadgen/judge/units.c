@@ -1,6 +1,7 @@
 /* What the ledger alone shows: units sold twice, units that never were, units that went missing. */
 #include "judge.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static int64_t apart_us(const struct pair *pair) {
     return apart;
 }
 
-/* The tightest pairs, in order. */
+/* The tightest pairs, in order: insert it where it belongs, and let the last one go. */
 static void keep_twin(struct judge *judge, const struct ledger_sale *a,
                       const struct ledger_sale *b) {
     struct pair pair = {.sales = {a, b}};
@@ -31,6 +32,7 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
 
     while (place > 0 && apart_us(&judge->twins[place - 1]) > apart_us(&pair))
         place--;
+    assert(a->unit == b->unit && judge->twin_count <= VERDICT_COUNTEREXAMPLES);
     if (place == VERDICT_COUNTEREXAMPLES)
         return;
     if (judge->twin_count < VERDICT_COUNTEREXAMPLES)
@@ -43,7 +45,7 @@ static void keep_twin(struct judge *judge, const struct ledger_sale *a,
 static void find_twins(struct judge *judge) {
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         if (i == 0 || judge->by_unit[i]->unit != judge->by_unit[i - 1]->unit) {
-            judge->verdict->distinct++;
+            judge->distinct++;
             continue;
         }
         tell_twin(judge, judge->by_unit[i - 1], judge->by_unit[i]);

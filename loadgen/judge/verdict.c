@@ -1,7 +1,13 @@
-/* Puts a judgement together: the indexes, the anomalies, and whether the run proves anything. */
-#include "counterexample.h"
+/* Conducts the judgement: the rules look at each product, and then it is asked what the run proves.
+ *
+ * One anomaly makes it VIOLATED, whatever else was wrong with the run: evidence stands by itself.
+ * Without one, each doubt makes it INCONCLUSIVE: a run that could not have shown a race, or whose
+ * ledger is not known to be whole, proves nothing. */
+#include "verdict.h"
+
 #include "judge.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,63 +20,41 @@
  * forgives the machine a single stop of 50 ms. */
 #define PUNCTUAL_MIN 0.95
 
-const char *anomaly_name(enum anomaly anomaly) {
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        ANOMALIES(X)
-#undef X
-    };
-    return names[anomaly];
-}
-
-const char *anomaly_text(enum anomaly anomaly) {
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        ANOMALIES(X)
-#undef X
-    };
-    return texts[anomaly];
-}
-
 const char *verdict_kind_name(enum verdict_kind kind) {
     static const char *const names[] = {"VALID", "VIOLATED", "INCONCLUSIVE", "not judged"};
 
     return names[kind];
 }
 
-void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const char *format,
-                 ...) {
-    struct anomaly_found *found = &judge->verdict->found[anomaly];
-    va_list arguments;
-
-    judge->has_found[anomaly] = true;
-    found->count += count;
-    if (found->examples == VERDICT_EXAMPLES)
-        return;
-    va_start(arguments, format);
-    vsnprintf(found->example[found->examples++], VERDICT_TEXT, format, arguments);
-    va_end(arguments);
+double verdict_rate_bound(const struct verdict *verdict) {
+    /* Up to here all of them might have been anomalies: 3 / n would be 100 % or more. */
+    return verdict->overlapping > 3 ? 3.0 / (double)verdict->overlapping : -1;
 }
 
-static int judge_product(struct judge *judge) {
-    struct verdict *verdict = judge->verdict;
-    int rc = judge_open(judge);
+/* ---- the products */
 
-    if (rc == 0) {
-        verdict->sold += (int64_t)judge->ledger->sale_count;
-        verdict->left += judge->ledger->available + judge->ledger->returned;
-        judge_units(judge);
-        judge_promises(judge);
-        judge_refusals(judge);
-        rc = judge_rows(judge);
-    }
-    if (rc == 0)
-        rc = judge_overlaps(judge);
-    return rc;
+static int run_rules(struct judge *judge) {
+    judge_units(judge);
+    judge_promises(judge);
+    judge_refusals(judge);
+    if (judge_rows(judge) != 0)
+        return -1;
+    return judge_overlaps(judge);
+}
+
+static void add_counts(struct verdict *verdict, const struct judge *judge) {
+    verdict->sold += (int64_t)judge->ledger->sale_count;
+    verdict->left += judge->ledger->available + judge->ledger->returned;
+    verdict->distinct += judge->distinct;
+    verdict->refused_early += judge->refused_early;
+    verdict->unsettled += judge->unsettled;
+    verdict->unknown_sold += judge->unknown_sold;
+    verdict->pairs += judge->pairs;
+    verdict->overlapping += judge->overlapping;
 }
 
 /* Product by product: its purchases are next to each other. */
-static int judge_products(const struct verdict_case *judged, struct purchases *purchases,
+static int judge_products(const struct verdict_case *judged, const struct purchases *purchases,
                           struct counterexamples *examples, struct verdict *verdict) {
     size_t next = 0;
     int rc = 0;
@@ -78,18 +62,34 @@ static int judge_products(const struct verdict_case *judged, struct purchases *p
     for (uint32_t item = 0; item < judged->items && rc == 0; item++) {
         struct judge judge = {.ledger = &judged->ledgers[item],
                               .item = item,
-                              .verdict = verdict,
+                              .found = verdict->found,
                               .purchases = &purchases->all[next]};
 
         while (next < purchases->count && purchases->all[next].requests[0]->item == item)
             next++;
         judge.purchase_count = (size_t)(&purchases->all[next] - judge.purchases);
-        rc = judge_product(&judge);
+        rc = judge_open(&judge);
         if (rc == 0)
+            rc = run_rules(&judge);
+        if (rc == 0) {
+            add_counts(verdict, &judge);
             counterexamples_add(examples, &judge);
+        }
         judge_close(&judge);
     }
+    assert(rc != 0 || next == purchases->count); /* no purchase is of a product beyond the last */
     return rc;
+}
+
+/* Of different anomalies first, then more twins. */
+static void choose_counterexamples(const struct counterexamples *all, struct verdict *verdict) {
+    size_t *count = &verdict->counterexamples;
+
+    for (int i = 0; i < ANOMALY_COUNT && *count < VERDICT_COUNTEREXAMPLES; i++)
+        if (all->has[i])
+            verdict->counterexample[(*count)++] = all->first[i];
+    for (size_t i = 0; i < all->twins && *count < VERDICT_COUNTEREXAMPLES; i++)
+        verdict->counterexample[(*count)++] = all->twin[i];
 }
 
 static int judge_ledgers(const struct verdict_case *judged, struct verdict *verdict) {
@@ -102,11 +102,13 @@ static int judge_ledgers(const struct verdict_case *judged, struct verdict *verd
     if (rc == 0)
         rc = judge_products(judged, &purchases, examples, verdict);
     if (rc == 0)
-        counterexamples_choose(examples, verdict);
+        choose_counterexamples(examples, verdict);
     purchases_free(&purchases);
     free(examples);
     return rc;
 }
+
+/* ---- what the run proves */
 
 __attribute__((format(printf, 2, 3))) static void doubt(struct verdict *verdict, const char *format,
                                                         ...) {
@@ -149,8 +151,8 @@ static void doubt_ledger(const struct verdict_case *judged, struct verdict *verd
     bool is_moving = false;
 
     for (size_t i = 0; i < judged->items; i++)
-        is_moving =
-            is_moving || judged->ledgers[i].counted != (int64_t)judged->ledgers[i].sale_count;
+        if (judged->ledgers[i].counted != (int64_t)judged->ledgers[i].sale_count)
+            is_moving = true;
     if (is_moving)
         doubt(verdict, "the ledger was still changing when it was read; raise --drain");
     if (verdict->unsettled > 0)

@@ -2,6 +2,7 @@
 #include "chart_internal.h"
 #include "json_text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,20 +20,11 @@ const char *chart_order_id(const struct record *record) {
     return record->order_id[0] != '\0' ? record->order_id : record->key;
 }
 
-static int compare_id(const void *id, const void *sale) {
-    return strcmp(id, ((const struct ledger_sale *)sale)->order_id);
-}
-
 const struct ledger_sale *chart_sale(const struct round *round, uint32_t item,
                                      const char *order_id) {
-    const struct ledger *ledger;
-
     if (round->ledgers == NULL || item >= round->items)
         return NULL;
-    ledger = &round->ledgers[item];
-    if (ledger->sale_count == 0)
-        return NULL;
-    return bsearch(order_id, ledger->sales, ledger->sale_count, sizeof *ledger->sales, compare_id);
+    return ledger_find_sale(&round->ledgers[item], order_id);
 }
 
 int chart_instance(struct chart *chart, const char *name) {
@@ -47,10 +39,18 @@ int chart_instance(struct chart *chart, const char *name) {
     return json_array_append_new(chart->instances, json_string(name)) == 0 ? (int)i : -1;
 }
 
+int chart_by_number(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* 1, 2, 5, 10, 20, 50 ... times the least. */
 int64_t chart_step_us(const struct chart *chart, int64_t least_us, int64_t most) {
     static const int factors[] = {2, 5, 10};
     int64_t base = least_us, step = base;
 
+    assert(least_us > 0 && most > 0 && chart->end_us > 0);
     for (size_t i = 0; chart->end_us / step >= most; i++) {
         step = base * factors[i % 3];
         if (i % 3 == 2)
@@ -84,27 +84,28 @@ static json_t *outcome_row(const struct chart *chart, const uint32_t *counts) {
     return row;
 }
 
-/* A bar for each second, or each 100 ms of a short round. */
-json_t *chart_outcomes(const struct chart *chart) {
-    int64_t step_us = chart->end_us <= 12000000 ? 100000 : chart_step_us(chart, 1000000, 400);
-    size_t rows = (size_t)(chart->end_us / step_us) + 1;
-    uint32_t *counts = calloc(rows, RECORD_OUTCOME_COUNT * sizeof *counts);
-    json_t *json = json_array();
+static json_t *outcome_rows(const struct chart *chart, int64_t step_us) {
+    size_t count = (size_t)(chart->end_us / step_us) + 1;
+    uint32_t(*counts)[RECORD_OUTCOME_COUNT] = calloc(count, sizeof *counts);
+    json_t *rows = counts != NULL ? json_array() : NULL;
 
-    if (counts == NULL || json == NULL) {
-        free(counts);
-        json_decref(json);
-        return NULL;
-    }
-    for (size_t i = 0; i < chart->count; i++) {
-        size_t row = (size_t)(chart_end_us(&chart->records[i]) / step_us);
-
-        counts[row * RECORD_OUTCOME_COUNT + chart->records[i].outcome]++;
-    }
-    for (size_t row = 0; row < rows && chart->count > 0; row++)
-        json_text_append(&json, outcome_row(chart, &counts[row * RECORD_OUTCOME_COUNT]));
+    for (size_t i = 0; i < chart->count && counts != NULL; i++)
+        counts[chart_end_us(&chart->records[i]) / step_us][chart->records[i].outcome]++;
+    for (size_t i = 0; i < count && rows != NULL && chart->count > 0; i++)
+        json_text_append(&rows, outcome_row(chart, counts[i]));
     free(counts);
-    return json_pack("{s:I, s:o}", "step_us", (json_int_t)step_us, "rows", json);
+    return rows;
+}
+
+/* A bar for each second, or each 100 ms of a short round. */
+static json_t *outcomes(const struct chart *chart, json_t *names) {
+    int64_t step_us = chart->end_us <= 12000000 ? 100000 : chart_step_us(chart, 1000000, 400);
+    json_t *json = json_object();
+
+    json_text_set(&json, "step_us", json_integer(step_us));
+    json_text_set(&json, "rows", outcome_rows(chart, step_us));
+    json_text_set(&json, "names", json_incref(names));
+    return json;
 }
 
 /* ---- all of it */
@@ -139,31 +140,23 @@ static json_t *instance_names(const struct recorder *recorder) {
     return names;
 }
 
-static void set_names(json_t *json, const char *key, json_t *names) {
-    (void)json_object_set(json_object_get(json, key), "names", names);
-}
-
 json_t *chart_make(const struct round *round) {
     struct chart chart = {.round = round, .records = round->recorder->records};
-    json_t *names = outcome_names(&chart), *json = NULL;
+    json_t *names = outcome_names(&chart), *json = json_object();
 
     chart.count = chart.records != NULL ? round->recorder->ended : 0;
     chart.instances = instance_names(round->recorder);
     find_end(&chart);
-    if (names != NULL && chart.instances != NULL)
-        json = json_pack("{s:I, s:I, s:O, s:o, s:o, s:o, s:o, s:o, s:o}", "repeat",
-                         (json_int_t)round->repeat, "end_us", (json_int_t)chart.end_us, "instances",
-                         chart.instances, "fail", failpoint(round), "faults", chart_faults(&chart),
-                         "outcomes", chart_outcomes(&chart), "scatter", chart_scatter(&chart),
-                         "latency", chart_latency(&chart), "examples", chart_examples(&chart));
-    if (json != NULL && chart_stock(&chart, json) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
-    if (json != NULL) {
-        set_names(json, "outcomes", names);
-        set_names(json, "scatter", names);
-    }
+    json_text_set(&json, "repeat", json_integer((json_int_t)round->repeat));
+    json_text_set(&json, "end_us", json_integer(chart.end_us));
+    json_text_set(&json, "instances", json_incref(chart.instances));
+    json_text_set(&json, "fail", failpoint(round));
+    json_text_set(&json, "faults", chart_faults(&chart));
+    json_text_set(&json, "outcomes", outcomes(&chart, names));
+    json_text_set(&json, "scatter", chart_scatter(&chart, names));
+    json_text_set(&json, "latency", chart_latency(&chart));
+    json_text_set(&json, "examples", chart_examples(&chart));
+    chart_stock(&chart, &json);
     json_decref(names);
     json_decref(chart.instances);
     return json;
@@ -171,30 +164,30 @@ json_t *chart_make(const struct round *round) {
 
 /* ---- thinning */
 
-static void truncate_array(json_t *array, size_t keep) {
-    while (json_array_size(array) > keep)
-        (void)json_array_remove(array, json_array_size(array) - 1);
+/* An op that the counterexample calls A, B or C. */
+static bool is_named(const json_t *ops, size_t i) {
+    return json_integer_value(json_array_get(json_array_get(ops, i), 1)) != 0;
 }
 
 /* Those that are named, and the `keep` around the first of them. */
 static void thin_ops(json_t *ops, size_t keep) {
     size_t first = 0, from;
 
-    while (first < json_array_size(ops) &&
-           json_integer_value(json_array_get(json_array_get(ops, first), 1)) == 0)
+    while (first < json_array_size(ops) && !is_named(ops, first))
         first++;
     from = first > keep / 2 ? first - keep / 2 : 0;
     for (size_t i = json_array_size(ops); i-- > 0;)
-        if ((i < from || i >= from + keep) &&
-            json_integer_value(json_array_get(json_array_get(ops, i), 1)) == 0)
+        if ((i < from || i >= from + keep) && !is_named(ops, i))
             (void)json_array_remove(ops, i);
 }
 
 void chart_thin(json_t *chart, size_t keep) {
+    json_t *points = json_object_get(json_object_get(chart, "scatter"), "points");
     json_t *examples = json_object_get(chart, "examples"), *example;
     size_t i;
 
-    truncate_array(json_object_get(json_object_get(chart, "scatter"), "points"), keep);
+    while (json_array_size(points) > keep)
+        (void)json_array_remove(points, json_array_size(points) - 1);
     json_array_foreach (examples, i, example)
         thin_ops(json_object_get(example, "ops"), keep * CHART_OPS / CHART_POINTS);
 }

@@ -9,7 +9,7 @@
 #define BANDS     40   /* at the most */
 
 struct span {
-    int64_t sent_us, ended_us;
+    int64_t ended_us, sent_us; /* they are sorted by the first */
 };
 
 /* The answers of one instance, by the time of the answer, and what was never answered. */
@@ -30,12 +30,6 @@ struct bands {
     struct band items[BANDS];
 };
 
-static int by_end(const void *a, const void *b) {
-    int64_t x = ((const struct span *)a)->ended_us, y = ((const struct span *)b)->ended_us;
-
-    return (x > y) - (x < y);
-}
-
 static bool is_lost(const struct record *record) {
     return record->instance < 0 && record->sent_ns > 0 &&
            (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_FAILED);
@@ -46,14 +40,14 @@ static void collect(const struct chart *chart, int instance, struct answers *ans
     answers->count = answers->lost_count = 0;
     for (size_t i = 0; i < chart->count; i++) {
         const struct record *record = &chart->records[i];
-        struct span span = {record->sent_ns / CHART_US, chart_end_us(record)};
+        struct span span = {chart_end_us(record), record->sent_ns / CHART_US};
 
         if (is_lost(record))
             answers->lost[answers->lost_count++] = span;
         else if (record->sent_ns > 0 && (instance < 0 || record->instance == instance))
             answers->spans[answers->count++] = span;
     }
-    qsort(answers->spans, answers->count, sizeof *answers->spans, by_end);
+    qsort(answers->spans, answers->count, sizeof *answers->spans, chart_by_number);
 }
 
 /* Count a request that was in flight for long enough in from .. to. */
@@ -142,27 +136,25 @@ static int64_t last_answer(const struct chart *chart) {
     return last_us;
 }
 
+static json_t *band_json(const struct band *band) {
+    return json_pack("[i, I, I, I]", band->instance, (json_int_t)band->from_us,
+                     (json_int_t)band->to_us, (json_int_t)band->waiting);
+}
+
 json_t *chart_faults(const struct chart *chart) {
     struct answers answers = {.spans = calloc(chart->count + 1, sizeof(struct span)),
                               .lost = calloc(chart->count + 1, sizeof(struct span))};
     int instances = (int)chart->round->recorder->instance_count;
+    bool has_room = answers.spans != NULL && answers.lost != NULL;
+    json_t *json = has_room ? json_array() : NULL;
     int64_t last_us = last_answer(chart);
     struct bands bands = {.count = 0};
-    json_t *json = json_array();
 
-    if (answers.spans != NULL && answers.lost != NULL)
-        for (int i = -1; i < instances; i++)
-            look(chart, &answers, i, last_us, &bands);
-    else {
-        json_decref(json);
-        json = NULL;
-    }
+    for (int i = -1; i < instances && has_room; i++)
+        look(chart, &answers, i, last_us, &bands);
     drop_explained(&bands);
-    for (size_t i = 0; json != NULL && i < bands.count; i++)
-        json_text_append(&json, json_pack("[i, I, I, I]", bands.items[i].instance,
-                                          (json_int_t)bands.items[i].from_us,
-                                          (json_int_t)bands.items[i].to_us,
-                                          (json_int_t)bands.items[i].waiting));
+    for (size_t i = 0; i < bands.count; i++)
+        json_text_append(&json, band_json(&bands.items[i]));
     free(answers.spans);
     free(answers.lost);
     return json;

@@ -32,15 +32,16 @@ int chart_instance(struct chart *chart, const char *name);
 
 /* Each a new reference, or NULL without memory. */
 json_t *chart_faults(const struct chart *chart);
-json_t *chart_scatter(const struct chart *chart);
+json_t *chart_scatter(const struct chart *chart, json_t *names); /* of the outcomes */
 json_t *chart_latency(const struct chart *chart);
-json_t *chart_outcomes(const struct chart *chart);
 json_t *chart_examples(struct chart *chart);
-/* Sets what `json` has of the ledgers. 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int chart_stock(const struct chart *chart, json_t *json);
+/* Sets what `*json` has of the ledgers; without memory it is freed and becomes NULL. */
+void chart_stock(const struct chart *chart, json_t **json);
 
 /* A round length of time, so that no more than `most` of them fill the round; at least `least_us`.
  */
 int64_t chart_step_us(const struct chart *chart, int64_t least_us, int64_t most);
+/* For qsort(), of what is or begins with an int64_t. */
+int chart_by_number(const void *a, const void *b);
 
 #endif

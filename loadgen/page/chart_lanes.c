@@ -54,36 +54,6 @@ static int64_t distance(const struct proof *proof, const struct record *record) 
     return least;
 }
 
-static size_t count_within(const struct chart *chart, const struct proof *proof, int64_t reach) {
-    size_t count = 0;
-
-    for (size_t i = 0; i < chart->count; i++)
-        count += distance(proof, &chart->records[i]) <= reach;
-    return count;
-}
-
-/* The longest distance within which there are no more than CHART_OPS requests. */
-static int64_t find_reach(const struct chart *chart, const struct proof *proof) {
-    int64_t low = 0, high = FAR_NS - 1;
-
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-
-        if (count_within(chart, proof, middle) <= CHART_OPS)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-static int by_sent(const void *a, const void *b) {
-    const struct record *x = *(const struct record *const *)a;
-    const struct record *y = *(const struct record *const *)b;
-
-    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
-}
-
 static json_t *request_json(struct chart *chart, const struct record *record, int mark) {
     const char *id = chart_order_id(record);
     const struct ledger_sale *sale = chart_sale(chart->round, record->item, id);
@@ -110,37 +80,72 @@ static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i
                      (json_int_t)chart_ledger_us(chart->round, sale->at));
 }
 
-static json_t *ops_json(struct chart *chart, const struct proof *proof) {
-    int64_t reach = find_reach(chart, proof);
-    const struct record *near[CHART_OPS] = {NULL};
-    json_t *ops = json_array();
-    size_t count = 0;
+/* A request, and a time by which it is sorted: how far it is away, then when it was sent. */
+struct near {
+    int64_t ns;
+    const struct record *record;
+};
 
-    for (size_t i = 0; i < chart->count && count < CHART_OPS; i++)
-        if (distance(proof, &chart->records[i]) <= reach)
-            near[count++] = &chart->records[i];
-    qsort(near, count, sizeof near[0], by_sent);
+/* The nearest first, as many as are kept: no more than CHART_OPS, and of those that are equally far
+ * away all or none. */
+static size_t find_near(const struct chart *chart, const struct proof *proof, struct near *near) {
+    size_t found = 0, kept;
+
+    for (size_t i = 0; i < chart->count; i++) {
+        int64_t away = distance(proof, &chart->records[i]);
+
+        if (away < FAR_NS)
+            near[found++] = (struct near){away, &chart->records[i]};
+    }
+    qsort(near, found, sizeof *near, chart_by_number);
+    kept = found < CHART_OPS ? found : CHART_OPS;
+    while (kept > 0 && kept < found && near[kept - 1].ns == near[kept].ns)
+        kept--;
+    return kept;
+}
+
+static json_t *ops_json(struct chart *chart, const struct proof *proof) {
+    struct near *near = calloc(chart->count + 1, sizeof *near);
+    size_t count = near != NULL ? find_near(chart, proof, near) : 0;
+    json_t *ops = near != NULL ? json_array() : NULL;
+
     for (size_t i = 0; i < count; i++)
-        json_text_append(&ops, request_json(chart, near[i], mark_of(proof->example, near[i])));
+        near[i].ns = near[i].record->sent_ns;
+    if (count > 0)
+        qsort(near, count, sizeof *near, chart_by_number);
+    for (size_t i = 0; i < count; i++)
+        json_text_append(
+            &ops, request_json(chart, near[i].record, mark_of(proof->example, near[i].record)));
     for (size_t i = 0; i < proof->example->ops; i++)
         if (!proof->has_request[i])
             json_text_append(&ops, row_json(chart, proof, i));
+    free(near);
     return ops;
+}
+
+static json_t *lines_json(const struct counterexample *example) {
+    json_t *lines = json_array();
+
+    for (size_t i = 0; i < example->lines; i++)
+        json_text_append(&lines, json_text(example->line[i]));
+    return lines;
 }
 
 static json_t *example_json(struct chart *chart, const struct counterexample *example) {
     struct proof proof = {.example = example};
-    json_t *lines = json_array();
+    json_t *json = json_object();
     json_int_t of = 0;
 
     locate(chart, &proof);
-    for (size_t i = 0; i < example->lines; i++)
-        json_text_append(&lines, json_text(example->line[i]));
     for (size_t i = 0; i < chart->count; i++)
         of += chart->records[i].item == example->item && chart->records[i].sent_ns > 0;
-    return json_pack("{s:s, s:o, s:I, s:I, s:I, s:o}", "anomaly", anomaly_name(example->anomaly),
-                     "lines", lines, "item", (json_int_t)example->item, "shard",
-                     (json_int_t)example->shard, "of", of, "ops", ops_json(chart, &proof));
+    json_text_set(&json, "anomaly", json_string(anomaly_name(example->anomaly)));
+    json_text_set(&json, "lines", lines_json(example));
+    json_text_set(&json, "item", json_integer(example->item));
+    json_text_set(&json, "shard", json_integer(example->shard));
+    json_text_set(&json, "of", json_integer(of));
+    json_text_set(&json, "ops", ops_json(chart, &proof));
+    return json;
 }
 
 json_t *chart_examples(struct chart *chart) {

@@ -2,6 +2,7 @@
 #include "chart_internal.h"
 #include "json_text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define INTERVALS 60   /* at the most */
@@ -16,54 +17,69 @@ static int64_t latency_us(const struct record *record) {
     return (record->received_ns - record->planned_ns) / CHART_US;
 }
 
-/* ---- percentiles */
-
-static int by_value(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
+/* Of those of this length, the one in which it was planned. */
+static int64_t interval_of(const struct record *record, int64_t step_us) {
+    return record->planned_ns / CHART_US / step_us;
 }
 
-static json_t *percentile_row(int64_t *values, size_t count) {
-    static const double parts[] = {0.5, 0.95, 0.99, 1};
-    json_t *row;
+/* ---- percentiles */
 
-    if (count == 0)
-        return json_null();
-    qsort(values, count, sizeof *values, by_value);
-    row = json_array();
+struct sample {
+    int64_t interval, latency_us; /* they are sorted by both */
+};
+
+static int by_latency(const void *a, const void *b) {
+    const struct sample *x = a, *y = b;
+
+    if (x->interval != y->interval)
+        return x->interval < y->interval ? -1 : 1;
+    return (x->latency_us > y->latency_us) - (x->latency_us < y->latency_us);
+}
+
+/* As the summary counts them: what was never sent has no response time. */
+static size_t collect(const struct chart *chart, int64_t step_us, struct sample *samples) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < chart->count; i++) {
+        const struct record *record = &chart->records[i];
+
+        if (record->sent_ns > 0 && is_timed(record))
+            samples[count++] = (struct sample){interval_of(record, step_us), latency_us(record)};
+    }
+    qsort(samples, count, sizeof *samples, by_latency);
+    return count;
+}
+
+/* By the nearest rank: the least that so great a part does not exceed. */
+static json_t *percentile_row(const struct sample *samples, size_t count) {
+    static const double parts[] = {0.5, 0.95, 0.99, 1};
+    json_t *row = json_array();
+
     json_text_append(&row, json_integer((json_int_t)count));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         size_t rank = (size_t)(parts[i] * (double)count + 0.999999);
 
-        json_text_append(&row, json_integer(values[rank > 0 ? rank - 1 : 0]));
+        json_text_append(&row, json_integer(samples[rank - 1].latency_us));
     }
     return row;
 }
 
-/* As the summary counts them: what was never sent has no response time. */
-static bool is_measured(const struct record *record) {
-    return record->sent_ns > 0 && is_timed(record);
-}
+static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
+    struct sample *samples = calloc(chart->count + 1, sizeof *samples);
+    json_t *rows = samples != NULL ? json_array() : NULL;
+    size_t count = samples != NULL ? collect(chart, step_us, samples) : 0, end = 0;
 
-/* Sort the latencies by their interval: interval i ends before `first[i]` in `values`. */
-static void sort_into(const struct chart *chart, int64_t step_us, size_t rows, size_t *first,
-                      int64_t *values) {
-    size_t total = 0;
+    for (int64_t i = 0; i <= chart->end_us / step_us && rows != NULL; i++) {
+        size_t first = end;
 
-    for (size_t i = 0; i < chart->count; i++)
-        if (is_measured(&chart->records[i]))
-            first[chart->records[i].planned_ns / CHART_US / step_us]++;
-    for (size_t i = 0; i < rows; i++) {
-        size_t count = first[i];
-
-        first[i] = total;
-        total += count;
+        while (end < count && samples[end].interval == i)
+            end++;
+        json_text_append(&rows,
+                         end > first ? percentile_row(&samples[first], end - first) : json_null());
     }
-    for (size_t i = 0; i < chart->count; i++)
-        if (is_measured(&chart->records[i]))
-            values[first[chart->records[i].planned_ns / CHART_US / step_us]++] =
-                latency_us(&chart->records[i]);
+    assert(rows == NULL || end == count);
+    free(samples);
+    return rows;
 }
 
 /* A percentile of a few requests says little: intervals hold some 150 of them. */
@@ -75,24 +91,11 @@ static int64_t interval_us(const struct chart *chart) {
 
 json_t *chart_latency(const struct chart *chart) {
     int64_t step_us = interval_us(chart);
-    size_t rows = (size_t)(chart->end_us / step_us) + 1, begin = 0;
-    size_t *ends = calloc(rows + 1, sizeof *ends);
-    int64_t *values = calloc(chart->count + 1, sizeof *values);
-    json_t *json = json_array();
+    json_t *json = json_object();
 
-    if (ends == NULL || values == NULL || json == NULL) {
-        json_decref(json);
-        json = NULL;
-    } else {
-        sort_into(chart, step_us, rows, ends, values);
-        for (size_t i = 0; i < rows; i++) {
-            json_text_append(&json, percentile_row(values + begin, ends[i] - begin));
-            begin = ends[i];
-        }
-    }
-    free(ends);
-    free(values);
-    return json_pack("{s:I, s:o}", "step_us", (json_int_t)step_us, "rows", json);
+    json_text_set(&json, "step_us", json_integer(step_us));
+    json_text_set(&json, "rows", latency_rows(chart, step_us));
+    return json;
 }
 
 /* ---- points */
@@ -147,7 +150,8 @@ static size_t draw_slowest(const struct chart *chart, struct lot *lots) {
 
         if (!is_timed(record))
             continue;
-        at = &slowest[record->planned_ns / CHART_US / step_us];
+        assert(interval_of(record, step_us) <= INTERVALS);
+        at = &slowest[interval_of(record, step_us)];
         if (*at == NULL || latency_us(record) > latency_us(*at))
             *at = record;
     }
@@ -185,26 +189,33 @@ static size_t settle(struct lot *lots, size_t count) {
     return kept < CHART_POINTS ? kept : CHART_POINTS;
 }
 
-json_t *chart_scatter(const struct chart *chart) {
+static json_t *points_json(const struct chart *chart) {
     struct lot *lots = calloc(2 * CHART_POINTS, sizeof *lots);
-    json_t *points = json_array();
-    size_t count, timed = 0;
+    json_t *points = lots != NULL ? json_array() : NULL;
+    size_t count = 0;
 
-    if (lots == NULL || points == NULL) {
-        free(lots);
-        json_decref(points);
-        return NULL;
+    if (lots != NULL) {
+        count = draw_slowest(chart, lots);
+        count += draw_lots(chart, lots + count, 2 * CHART_POINTS - count);
+        count = settle(lots, count);
     }
-    count = draw_slowest(chart, lots);
-    count += draw_lots(chart, lots + count, 2 * CHART_POINTS - count);
-    count = settle(lots, count);
     for (size_t i = 0; i < count; i++)
         json_text_append(&points,
                          json_pack("[I, I, i]", (json_int_t)(lots[i].record->planned_ns / CHART_US),
                                    (json_int_t)latency_us(lots[i].record),
                                    chart->place[lots[i].record->outcome]));
     free(lots);
+    return points;
+}
+
+json_t *chart_scatter(const struct chart *chart, json_t *names) {
+    json_t *json = json_object();
+    json_int_t timed = 0;
+
     for (size_t i = 0; i < chart->count; i++)
         timed += is_timed(&chart->records[i]);
-    return json_pack("{s:I, s:o}", "of", (json_int_t)timed, "points", points);
+    json_text_set(&json, "of", json_integer(timed));
+    json_text_set(&json, "points", points_json(chart));
+    json_text_set(&json, "names", json_incref(names));
+    return json;
 }

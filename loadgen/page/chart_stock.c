@@ -1,146 +1,111 @@
 /* The stock as its rows told it, beside the orders that were confirmed. */
 #include "chart_internal.h"
+#include "json_text.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CLOCK_US 1000 /* a database time this far outside of its request is told */
 
-/* A sale or an order; `left` is what it made of its stock row. */
+/* A sale or an order. */
 struct event {
-    int64_t at_us;
-    const struct ledger *ledger; /* NULL for an order */
-    const struct ledger_sale *sale;
+    int64_t at_us;                  /* they are sorted by it */
+    const struct ledger_sale *sale; /* NULL for an order */
+    const struct ledger_row *row;   /* that it was sold from, or NULL when there is none */
+    int64_t *left;                  /* in that row at the time */
 };
-
-struct counts {
-    int64_t stock, sold, orders;
-};
-
-static int by_time(const void *a, const void *b) {
-    int64_t x = ((const struct event *)a)->at_us, y = ((const struct event *)b)->at_us;
-
-    return (x > y) - (x < y);
-}
 
 /* What is drawn: the product that was oversold the most, for in a sum the units of others hide it;
  * or all of them. */
-struct products {
+struct drawn {
+    const struct round *round;
     size_t first, end; /* places in the round's ledgers */
+    int64_t initial;
+    size_t event_count, row_count; /* as much as there is room for */
+    struct event *events;
+    int64_t *left; /* in each stock row */
 };
 
-static struct products choose(const struct round *round) {
-    struct products chosen = {0, round->items};
+static void choose(struct drawn *drawn) {
+    const struct round *round = drawn->round;
     int64_t most = 0;
 
+    drawn->end = round->items;
     for (size_t i = 0; i < round->items; i++) {
         int64_t beyond = (int64_t)round->ledgers[i].order_count - round->ledgers[i].initial;
 
         if (beyond > most) {
             most = beyond;
-            chosen = (struct products){i, i + 1};
+            drawn->first = i;
+            drawn->end = i + 1;
         }
     }
-    return chosen;
-}
-
-static int64_t initial_of(const struct round *round, struct products products) {
-    int64_t initial = 0;
-
-    for (size_t i = products.first; i < products.end; i++)
-        initial += round->ledgers[i].initial;
-    return initial;
-}
-
-static size_t collect(const struct round *round, struct products products, struct event *events) {
-    size_t count = 0;
-
-    for (size_t i = products.first; i < products.end; i++) {
-        const struct ledger *ledger = &round->ledgers[i];
-
-        for (size_t s = 0; s < ledger->sale_count; s++)
-            events[count++] = (struct event){chart_ledger_us(round, ledger->sales[s].at), ledger,
-                                             &ledger->sales[s]};
-        for (size_t o = 0; o < ledger->order_count; o++)
-            events[count++] =
-                (struct event){chart_ledger_us(round, ledger->orders[o].at), NULL, NULL};
+    for (size_t i = drawn->first; i < drawn->end; i++) {
+        drawn->initial += round->ledgers[i].initial;
+        drawn->event_count += round->ledgers[i].sale_count + round->ledgers[i].order_count;
+        drawn->row_count += round->ledgers[i].row_count;
     }
-    qsort(events, count, sizeof *events, by_time);
-    return count;
 }
 
-/* What each stock row of all products holds: `left[base of the product + place of the row]`. */
-struct rows {
-    const struct round *round;
-    int64_t *left;
+/* `left` has what is left in each row of the ledger. */
+static struct event event_of(const struct round *round, const struct ledger *ledger,
+                             const struct ledger_sale *sale, int64_t *left) {
+    struct event event = {.at_us = chart_ledger_us(round, sale->at), .sale = sale};
+
+    for (size_t r = 0; r < ledger->row_count && event.row == NULL; r++)
+        if (ledger->rows[r].shard == sale->shard) {
+            event.row = &ledger->rows[r];
+            event.left = &left[r];
+        }
+    return event;
+}
+
+static void collect(struct drawn *drawn) {
+    size_t count = 0;
+    int64_t *left = drawn->left;
+
+    for (size_t i = drawn->first; i < drawn->end; i++) {
+        const struct ledger *ledger = &drawn->round->ledgers[i];
+
+        for (size_t r = 0; r < ledger->row_count; r++)
+            left[r] = ledger->rows[r].initial;
+        for (size_t s = 0; s < ledger->sale_count; s++)
+            drawn->events[count++] = event_of(drawn->round, ledger, &ledger->sales[s], left);
+        for (size_t o = 0; o < ledger->order_count; o++)
+            drawn->events[count++] =
+                (struct event){.at_us = chart_ledger_us(drawn->round, ledger->orders[o].at)};
+        left += ledger->row_count;
+    }
+    assert(count == drawn->event_count && left == drawn->left + drawn->row_count);
+    qsort(drawn->events, count, sizeof *drawn->events, chart_by_number);
+}
+
+struct counts {
+    int64_t stock, sold, orders;
 };
 
-static int rows_open(struct rows *rows, const struct round *round) {
-    size_t count = 0;
+/* A unit that had come back is sold without its row, and tells 0. */
+static void count_event(struct counts *counts, const struct event *event) {
+    const struct ledger_sale *sale = event->sale;
 
-    rows->round = round;
-    for (size_t i = 0; i < round->items; i++)
-        count += round->ledgers[i].row_count;
-    rows->left = calloc(count + 1, sizeof *rows->left);
-    if (rows->left == NULL)
-        return -1;
-    count = 0;
-    for (size_t i = 0; i < round->items; i++)
-        for (size_t r = 0; r < round->ledgers[i].row_count; r++)
-            rows->left[count++] = round->ledgers[i].rows[r].initial;
-    return 0;
-}
-
-/* How the sale changed the stock. A unit that had come back is sold without its row, and tells 0.
- */
-static int64_t rows_take(struct rows *rows, const struct event *event) {
-    const struct ledger *ledger = event->ledger;
-    size_t base = 0;
-
-    for (const struct ledger *l = rows->round->ledgers; l != ledger; l++)
-        base += l->row_count;
-    for (size_t r = 0; r < ledger->row_count; r++) {
-        int64_t *left = &rows->left[base + r], change = event->sale->remaining - *left;
-
-        if (ledger->rows[r].shard != event->sale->shard)
-            continue;
-        if (event->sale->remaining == 0 && ledger->rows[r].available > 0)
-            return 0;
-        *left += change;
-        return change;
-    }
-    return 0;
-}
-
-static void count_event(struct counts *counts, struct rows *rows, const struct event *event) {
-    if (event->ledger == NULL) {
-        counts->orders++;
+    counts->sold += sale != NULL;
+    counts->orders += sale == NULL;
+    if (event->row == NULL || (sale->remaining == 0 && event->row->available > 0))
         return;
-    }
-    counts->sold++;
-    counts->stock += rows_take(rows, event);
+    counts->stock += sale->remaining - *event->left;
+    *event->left = sale->remaining;
 }
 
-static void append(json_t *line, const char *key, int64_t value) {
-    (void)json_array_append_new(json_object_get(line, key), json_integer((json_int_t)value));
-}
+/* The numbers of each step; NULL without memory. */
+struct lines {
+    json_t *t, *stock, *sold, *orders;
+};
 
-static void append_all(json_t *line, int64_t at_us, const struct counts *counts) {
-    append(line, "t", at_us);
-    append(line, "stock", counts->stock);
-    append(line, "sold", counts->sold);
-    append(line, "orders", counts->orders);
-}
-
-/* Whether there was memory for all. */
-static bool is_whole(json_t *line) {
-    const char *key;
-    json_t *values;
-
-    json_object_foreach (line, key, values)
-        if (json_array_size(values) != CHART_STEPS)
-            return false;
-    return true;
+static void append(struct lines *lines, int64_t at_us, const struct counts *counts) {
+    json_text_append(&lines->t, json_integer(at_us));
+    json_text_append(&lines->stock, json_integer(counts->stock));
+    json_text_append(&lines->sold, json_integer(counts->sold));
+    json_text_append(&lines->orders, json_integer(counts->orders));
 }
 
 /* When the orders became more than the units, and what the stock row said then. */
@@ -149,22 +114,22 @@ struct oversell {
     int64_t left;
 };
 
-static struct oversell sample(const struct chart *chart, const struct event *events, size_t count,
-                              struct rows *rows, int64_t initial, json_t *line) {
-    struct counts counts = {.stock = initial};
+static struct oversell sample(const struct chart *chart, const struct drawn *drawn,
+                              struct lines *lines) {
+    struct counts counts = {.stock = drawn->initial};
     struct oversell oversell = {.at_us = -1};
-    size_t next = 0;
+    const struct event *event = drawn->events, *end = event + drawn->event_count;
 
     for (int64_t step = 0; step < CHART_STEPS; step++) {
         int64_t at_us = chart->end_us * step / (CHART_STEPS - 1);
         bool is_last = step == CHART_STEPS - 1;
 
-        for (; next < count && (events[next].at_us <= at_us || is_last); next++) {
-            count_event(&counts, rows, &events[next]);
-            if (oversell.at_us < 0 && counts.orders > initial)
-                oversell = (struct oversell){events[next].at_us, counts.stock};
+        for (; event < end && (event->at_us <= at_us || is_last); event++) {
+            count_event(&counts, event);
+            if (oversell.at_us < 0 && counts.orders > drawn->initial)
+                oversell = (struct oversell){event->at_us, counts.stock};
         }
-        append_all(line, at_us, &counts);
+        append(lines, at_us, &counts);
     }
     return oversell;
 }
@@ -192,48 +157,48 @@ static json_t *clock_check(const struct chart *chart) {
 }
 
 static json_t *number_or_null(int64_t number) {
-    return number >= 0 ? json_integer((json_int_t)number) : json_null();
+    return number >= 0 ? json_integer(number) : json_null();
 }
 
-static size_t event_count(const struct round *round) {
-    size_t count = 0;
+/* The lines, and when the stock was oversold. NULL without memory. */
+static json_t *draw(const struct chart *chart, struct drawn *drawn, struct oversell *oversell) {
+    struct lines lines = {json_array(), json_array(), json_array(), json_array()};
+    json_t *json = NULL;
 
-    for (size_t i = 0; i < round->items; i++)
-        count += round->ledgers[i].sale_count + round->ledgers[i].order_count;
-    return count;
-}
-
-int chart_stock(const struct chart *chart, json_t *json) {
-    const struct round *round = chart->round;
-    struct rows rows = {.left = NULL};
-    struct products products;
-    struct event *events;
-    int64_t initial;
-    struct oversell oversell = {.at_us = -1};
-    json_t *line;
-    int rc = -1;
-
-    if (round->ledgers == NULL)
-        return json_object_set_new(json, "stock", json_null());
-    products = choose(round);
-    initial = initial_of(round, products);
-    line = json_pack("{s:[], s:[], s:[], s:[]}", "t", "stock", "sold", "orders");
-    events = calloc(event_count(round) + 1, sizeof *events);
-    if (line != NULL && events != NULL && rows_open(&rows, round) == 0) {
-        oversell = sample(chart, events, collect(round, products, events), &rows, initial, line);
-        rc = is_whole(line) ? 0 : -1;
+    drawn->events = calloc(drawn->event_count + 1, sizeof *drawn->events);
+    drawn->left = calloc(drawn->row_count + 1, sizeof *drawn->left);
+    if (drawn->events != NULL && drawn->left != NULL) {
+        collect(drawn);
+        *oversell = sample(chart, drawn, &lines);
+        json = json_object();
     }
-    if (json_object_set_new(json, "oversold_us", number_or_null(oversell.at_us)) != 0 ||
-        json_object_set_new(json, "oversold_left", json_integer(oversell.left)) != 0 ||
-        json_object_set_new(json, "stock", line) != 0 ||
-        json_object_set_new(json, "initial", json_integer((json_int_t)initial)) != 0 ||
-        json_object_set_new(json, "product",
-                            number_or_null(products.end - products.first < round->items
-                                               ? (int64_t)products.first
-                                               : -1)) != 0 ||
-        json_object_set_new(json, "clock", clock_check(chart)) != 0)
-        rc = -1;
-    free(rows.left);
-    free(events);
-    return rc;
+    json_text_set(&json, "t", lines.t);
+    json_text_set(&json, "stock", lines.stock);
+    json_text_set(&json, "sold", lines.sold);
+    json_text_set(&json, "orders", lines.orders);
+    free(drawn->events);
+    free(drawn->left);
+    return json;
+}
+
+void chart_stock(const struct chart *chart, json_t **json) {
+    const struct round *round = chart->round;
+    struct oversell oversell = {.at_us = -1};
+    struct drawn drawn = {.round = round};
+    bool is_one_of_many;
+    json_t *lines;
+
+    if (round->ledgers == NULL) {
+        json_text_set(json, "stock", json_null());
+        return;
+    }
+    choose(&drawn);
+    is_one_of_many = drawn.end - drawn.first < round->items;
+    lines = draw(chart, &drawn, &oversell);
+    json_text_set(json, "oversold_us", number_or_null(oversell.at_us));
+    json_text_set(json, "oversold_left", json_integer(oversell.left));
+    json_text_set(json, "stock", lines);
+    json_text_set(json, "initial", json_integer(drawn.initial));
+    json_text_set(json, "product", number_or_null(is_one_of_many ? (int64_t)drawn.first : -1));
+    json_text_set(json, "clock", clock_check(chart));
 }

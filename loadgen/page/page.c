@@ -3,14 +3,17 @@
 
 #include "chart.h"
 #include "environment.h"
+#include "json_text.h"
+#include "summary_json.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 extern const char page_html[], page_style[], page_script[];
 
-/* What goes into page.html at a line with the mark `@name@`. */
+/* What goes into page.html where its mark, `@name@`, stands. */
 struct part {
     const char *mark;
     const char *text; /* or NULL for data */
@@ -21,9 +24,13 @@ struct part {
 
 /* The parser of HTML looks for `</script` and `<!--` in data, too; JSON can spell `<` otherwise.
  * Everything beyond ASCII is escaped already. */
+static bool needs_escape(char byte) {
+    return byte == '<' || byte == '>' || byte == '&';
+}
+
 static int write_escaped(const char *text, size_t size, void *to) {
     for (size_t i = 0; i < size; i++)
-        if (text[i] == '<' || text[i] == '>' || text[i] == '&')
+        if (needs_escape(text[i]))
             fprintf(to, "\\u%04x", (unsigned)text[i]);
         else
             putc(text[i], to);
@@ -36,28 +43,17 @@ static int write_part(const struct part *part, FILE *to) {
     return fputs(part->text, to) != EOF ? 0 : -1;
 }
 
-static const struct part *find_part(const struct part *parts, size_t count, const char *mark,
-                                    const char *end) {
-    for (size_t i = 0; i < count; i++)
-        if ((size_t)(end - mark) == strlen(parts[i].mark) &&
-            memcmp(mark, parts[i].mark, strlen(parts[i].mark)) == 0)
-            return &parts[i];
-    return NULL;
-}
-
-/* Copy page.html, and at each `@mark@` the part of that name. */
+/* Copy page.html, and at each mark the part; they stand there in the order of the parts. */
 static int fill_in(const struct part *parts, size_t count, FILE *to) {
-    const char *at = page_html, *mark, *end;
+    const char *at = page_html;
 
-    while ((mark = strchr(at, '@')) != NULL && (end = strchr(mark + 1, '@')) != NULL) {
-        const struct part *part = find_part(parts, count, mark + 1, end);
-        size_t before = (size_t)(mark - at);
+    for (size_t i = 0; i < count; i++) {
+        const char *mark = strstr(at, parts[i].mark);
 
-        if (part == NULL)
-            break;
-        if (fwrite(at, 1, before, to) != before || write_part(part, to) != 0)
+        assert(mark != NULL);
+        if (fprintf(to, "%.*s", (int)(mark - at), at) < 0 || write_part(&parts[i], to) != 0)
             return -1;
-        at = end + 1;
+        at = mark + strlen(parts[i].mark);
     }
     return fputs(at, to) != EOF ? 0 : -1;
 }
@@ -66,7 +62,7 @@ static int fill_in(const struct part *parts, size_t count, FILE *to) {
 
 static int count_bytes(const char *text, size_t size, void *total) {
     for (size_t i = 0; i < size; i++)
-        *(size_t *)total += text[i] == '<' || text[i] == '>' || text[i] == '&' ? 6 : 1;
+        *(size_t *)total += needs_escape(text[i]) ? strlen("\\u003c") : 1;
     return 0;
 }
 
@@ -76,93 +72,70 @@ static size_t size_of(const json_t *json) {
     return json_dump_callback(json, count_bytes, &total, DATA_FLAGS) == 0 ? total : SIZE_MAX;
 }
 
-static void thin_out_all(json_t *charts, size_t keep) {
+/* Half the samples each time: charts are copies, so the run's own stay whole. */
+static int fit(json_t *charts, size_t room) {
     size_t run, place;
     json_t *of_run, *chart;
 
-    json_array_foreach (charts, run, of_run)
-        json_array_foreach (of_run, place, chart)
-            chart_thin(chart, keep);
-}
-
-/* Half the samples each time: charts are copies, so the run's own stay whole. */
-static int fit(json_t *charts, size_t room) {
     for (size_t keep = CHART_POINTS / 2; size_of(charts) > room; keep /= 2) {
         if (keep == 0)
             return json_array_clear(charts);
-        thin_out_all(charts, keep);
+        json_array_foreach (charts, run, of_run)
+            json_array_foreach (of_run, place, chart)
+                chart_thin(chart, keep);
     }
     return 0;
 }
 
 /* ---- writing */
 
-/* The same of each run, by where it is in struct page_run. */
-static json_t *collect(const struct page_run *runs, size_t count, size_t offset) {
-    json_t *all = json_array();
-
-    for (size_t i = 0; i < count; i++) {
-        json_t *const *one = (json_t *const *)(const void *)((const char *)&runs[i] + offset);
-
-        if (json_array_append_new(all, json_deep_copy(*one)) != 0) {
-            json_decref(all);
-            return NULL;
-        }
-    }
-    return all;
-}
-
 int page_write_runs(const struct page_run *runs, size_t count, FILE *to) {
-    json_t *summaries = collect(runs, count, offsetof(struct page_run, summary));
-    json_t *charts = collect(runs, count, offsetof(struct page_run, charts));
-    json_t *environments = collect(runs, count, offsetof(struct page_run, environment));
-    size_t fixed = strlen(page_html) + strlen(page_style) + strlen(page_script);
-    const struct part parts[] = {{"style", page_style, NULL},
-                                 {"summaries", NULL, summaries},
-                                 {"environments", NULL, environments},
-                                 {"charts", NULL, charts},
-                                 {"script", page_script, NULL}};
+    json_t *summaries = json_array(), *environments = json_array(), *charts = json_array();
     int rc = -1;
 
-    if (summaries != NULL && charts != NULL && environments != NULL) {
-        fixed += size_of(summaries) + size_of(environments);
+    for (size_t i = 0; i < count; i++) {
+        json_text_append(&summaries, json_incref(runs[i].summary));
+        json_text_append(&environments, json_incref(runs[i].environment));
+        json_text_append(&charts, json_deep_copy(runs[i].charts));
+    }
+    if (summaries != NULL && environments != NULL && charts != NULL) {
+        const struct part parts[] = {{"@style@", page_style, NULL},
+                                     {"@summaries@", NULL, summaries},
+                                     {"@environments@", NULL, environments},
+                                     {"@charts@", NULL, charts},
+                                     {"@script@", page_script, NULL}};
+        size_t fixed = strlen(page_html) + strlen(page_style) + strlen(page_script) +
+                       size_of(summaries) + size_of(environments);
+
         rc = fit(charts, fixed < PAGE_BYTES ? PAGE_BYTES - fixed : 0);
         if (rc == 0)
             rc = fill_in(parts, sizeof parts / sizeof parts[0], to);
     }
     json_decref(summaries);
-    json_decref(charts);
     json_decref(environments);
+    json_decref(charts);
     return rc == 0 && fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }
 
 const struct round *page_round(const struct result *result) {
+    assert(result->count > 0);
     for (size_t i = 0; i < result->count; i++)
         if (result->rounds[i]->verdict.kind == VERDICT_VIOLATED)
             return result->rounds[i];
     return result->rounds[0];
 }
 
-static json_t *charts_of(const struct report *report) {
-    json_t *charts = json_array();
-
-    for (size_t i = 0; charts != NULL && i < report->count; i++) {
-        json_t *chart = page_round(&report->results[i])->chart;
-
-        if (json_array_append(charts, chart != NULL ? chart : json_null()) != 0) {
-            json_decref(charts);
-            return NULL;
-        }
-    }
-    return charts;
-}
-
-int page_write(const struct report *report, FILE *to) {
-    struct page_run run = {.summary = report_summary(report),
-                           .charts = charts_of(report),
-                           .environment = environment_json(report)};
+int page_write(const struct summary *summary, FILE *to) {
+    struct page_run run = {.summary = summary_json(summary),
+                           .charts = json_array(),
+                           .environment = environment_json(summary)};
     int rc = -1;
 
+    for (size_t i = 0; i < summary->count; i++) {
+        json_t *chart = page_round(&summary->results[i])->chart;
+
+        json_text_append(&run.charts, chart != NULL ? json_incref(chart) : json_null());
+    }
     if (run.summary != NULL && run.charts != NULL && run.environment != NULL)
         rc = page_write_runs(&run, 1, to);
     json_decref(run.summary);

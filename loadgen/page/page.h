@@ -2,7 +2,7 @@
 #ifndef LOADGEN_PAGE_H
 #define LOADGEN_PAGE_H
 
-#include "report.h"
+#include "summary.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -24,6 +24,6 @@ const struct round *page_round(const struct result *result);
 /* 0, or -1 without memory or when it could not be written. `runs` is not empty. */
 __attribute__((warn_unused_result)) int page_write_runs(const struct page_run *runs, size_t count,
                                                         FILE *to);
-__attribute__((warn_unused_result)) int page_write(const struct report *report, FILE *to);
+__attribute__((warn_unused_result)) int page_write(const struct summary *summary, FILE *to);
 
 #endif

@@ -5,6 +5,7 @@ page_html:
     .incbin "loadgen/page/page.html"
     .byte 0
 page_style:
+    .incbin "loadgen/page/palette.css"
     .incbin "loadgen/page/page.css"
     .byte 0
 page_script:

@@ -2,19 +2,24 @@
 #include "diff.h"
 #include "json_text.h"
 #include "option_table.h"
+#include "summary_read.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 /* ---- settings and machines */
 
 static const char *const machine[] = {"cpu", "cores", "memory_bytes", "kernel"};
 
-static int add_unequal(json_t *unequal, const char *name, json_t *a, json_t *b) {
+static void add_unequal(json_t **unequal, const char *name, const json_t *of_a,
+                        const json_t *of_b) {
+    json_t *a = json_object_get(of_a, name), *b = json_object_get(of_b, name);
+
     if (a == NULL || b == NULL || json_equal(a, b) || json_is_null(a) || json_is_null(b))
-        return 0;
-    return json_array_append_new(unequal,
-                                 json_pack("{s:s, s:O, s:O}", "setting", name, "a", a, "b", b));
+        return;
+    json_text_append(unequal, json_pack("{s:s, s:O, s:O}", "setting", name, "a", a, "b", b));
 }
 
 static bool differs(const json_t *a, const json_t *b, const char *name) {
@@ -53,49 +58,46 @@ static bool is_told(const json_t *a, const json_t *b, const char *name) {
 static json_t *compare_conditions(const json_t *a, const json_t *b, const json_t *env_a,
                                   const json_t *env_b) {
     json_t *set_a = json_object_get(a, "settings"), *set_b = json_object_get(b, "settings");
-    const json_t *on_a = json_object_get(env_a, "machine"),
-                 *on_b = json_object_get(env_b, "machine");
+    const json_t *on_a = json_object_get(env_a, "machine");
+    const json_t *on_b = json_object_get(env_b, "machine");
     json_t *unequal = json_array(), *value;
     const char *name;
-    int rc = 0;
 
     json_object_foreach (set_a, name, value)
-        if (rc == 0 && option_is_compared(name) && is_told(set_a, set_b, name))
-            rc = add_unequal(unequal, name, value, json_object_get(set_b, name));
-    for (size_t i = 0; i < sizeof machine / sizeof machine[0] && rc == 0; i++)
-        rc = add_unequal(unequal, machine[i], json_object_get(on_a, machine[i]),
-                         json_object_get(on_b, machine[i]));
-    if (rc == 0)
-        return unequal;
-    json_decref(unequal);
-    return NULL;
+        if (option_is_compared(name) && is_told(set_a, set_b, name))
+            add_unequal(&unequal, name, set_a, set_b);
+    for (size_t i = 0; i < sizeof machine / sizeof machine[0]; i++)
+        add_unequal(&unequal, machine[i], on_a, on_b);
+    return unequal;
 }
 
 /* ---- values */
 
-/* What `path`, such as "spread.p50_ms.median", leads to, or NULL. */
+/* What `path`, such as "spread.p50_ms.median", leads to: a new reference; null when it is nothing.
+ */
 static json_t *find(const json_t *from, const char *path) {
-    json_t *at = NULL;
     char key[32];
 
-    while (*path != '\0') {
+    while (from != NULL && *path != '\0') {
         size_t length = strcspn(path, ".");
 
+        assert(length > 0 && length < sizeof key);
         snprintf(key, sizeof key, "%.*s", (int)length, path);
-        at = json_object_get(from, key);
-        from = at;
+        from = json_object_get(from, key);
         path += length + (path[length] == '.');
     }
-    return at;
+    return from != NULL ? json_incref((json_t *)(uintptr_t)from) : json_null();
 }
 
-/* The first of both that is a number: medians of the rounds, or what there was before them. */
+/* The number at `path`, or else at `otherwise`: medians of the rounds, or what there was before
+ * them. */
 static json_t *find_number(const json_t *strategy, const char *path, const char *otherwise) {
     json_t *value = find(strategy, path);
 
-    if (!json_is_number(value) && otherwise != NULL)
-        value = find(strategy, otherwise);
-    return json_is_number(value) ? json_incref(value) : json_null();
+    if (json_is_number(value))
+        return value;
+    json_decref(value);
+    return otherwise != NULL ? find_number(strategy, otherwise, NULL) : json_null();
 }
 
 static json_t *pair(json_t *a, json_t *b) {
@@ -112,27 +114,7 @@ static json_t *pair_with_ratio(const json_t *a, const json_t *b, const char *pat
                      has_ratio ? json_real(ratio) : json_null());
 }
 
-static json_t *pair_of(const json_t *a, const json_t *b, const char *key) {
-    json_t *of_a = json_object_get(a, key), *of_b = json_object_get(b, key);
-
-    return pair(of_a != NULL ? json_incref(of_a) : json_null(),
-                of_b != NULL ? json_incref(of_b) : json_null());
-}
-
 /* ---- anomalies */
-
-static json_int_t count_of(const json_t *strategy, const char *name) {
-    const json_t *anomalies = json_object_get(strategy, "anomalies");
-
-    for (size_t i = 0; i < json_array_size(anomalies); i++) {
-        const json_t *found = json_array_get(anomalies, i);
-        const char *own = json_string_value(json_object_get(found, "name"));
-
-        if (own != NULL && strcmp(own, name) == 0)
-            return json_integer_value(json_object_get(found, "count"));
-    }
-    return 0;
-}
 
 static json_int_t count_all(const json_t *strategy) {
     const json_t *anomalies = json_object_get(strategy, "anomalies");
@@ -144,29 +126,26 @@ static json_int_t count_all(const json_t *strategy) {
 }
 
 /* Those of `from`, but not those that are in `known` when that is not NULL. */
-static int add_counts(json_t *counts, const json_t *from, const json_t *known, const json_t *a,
-                      const json_t *b) {
+static void add_counts(json_t **counts, const json_t *from, const json_t *known, const json_t *a,
+                       const json_t *b) {
     const json_t *anomalies = json_object_get(from, "anomalies");
-    int rc = 0;
 
-    for (size_t i = 0; i < json_array_size(anomalies) && rc == 0; i++) {
-        const char *name = json_string_value(json_object_get(json_array_get(anomalies, i), "name"));
+    for (size_t i = 0; i < json_array_size(anomalies); i++) {
+        const char *name = summary_text(json_array_get(anomalies, i), "name");
 
-        if (name != NULL && (known == NULL || count_of(known, name) == 0))
-            rc =
-                json_array_append_new(counts, json_pack("{s:s, s:I, s:I}", "name", name, "a",
-                                                        count_of(a, name), "b", count_of(b, name)));
+        if (name[0] != '\0' && summary_anomaly_count(known, name) == 0)
+            json_text_append(counts, json_pack("{s:s, s:I, s:I}", "name", name, "a",
+                                               summary_anomaly_count(a, name), "b",
+                                               summary_anomaly_count(b, name)));
     }
-    return rc;
 }
 
 static json_t *compare_anomalies(const json_t *a, const json_t *b) {
     json_t *counts = json_array();
 
-    if (add_counts(counts, a, NULL, a, b) == 0 && add_counts(counts, b, a, a, b) == 0)
-        return counts;
-    json_decref(counts);
-    return NULL;
+    add_counts(&counts, a, NULL, a, b);
+    add_counts(&counts, b, a, a, b);
+    return counts;
 }
 
 /* ---- strategies */
@@ -174,10 +153,9 @@ static json_t *compare_anomalies(const json_t *a, const json_t *b) {
 /* How bad a verdict is; -1 for one that says nothing. */
 static int badness(const json_t *strategy) {
     static const char *const kinds[] = {"VALID", "INCONCLUSIVE", "VIOLATED"};
-    const char *verdict = json_string_value(json_object_get(strategy, "verdict"));
 
     for (int i = 0; i < 3; i++)
-        if (verdict != NULL && strcmp(verdict, kinds[i]) == 0)
+        if (strcmp(summary_text(strategy, "verdict"), kinds[i]) == 0)
             return i;
     return -1;
 }
@@ -197,58 +175,54 @@ static bool is_worse(const json_t *a, const json_t *b, const json_t *counts) {
 
 static json_t *compare_strategies(const char *name, const json_t *a, const json_t *b) {
     json_t *counts = compare_anomalies(a, b);
-    bool worse = is_worse(a, b, counts);
 
-    return json_pack(
-        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "strategy", name, "is_worse",
-        worse, "verdict", pair_of(a, b, "verdict"), "sold", pair_of(a, b, "sold"), "anomalies",
-        pair(json_integer(count_all(a)), json_integer(count_all(b))), "p50_ms",
-        pair_with_ratio(a, b, "spread.p50_ms.median", "latency_ms.p50"), "p99_ms",
-        pair_with_ratio(a, b, "spread.p99_ms.median", "latency_ms.p99"), "rate",
-        pair_with_ratio(a, b, "spread.achieved_rate.median", "achieved_rate"), "postgres_per_order",
-        pair_with_ratio(a, b, "work.postgres_per_order", NULL), "redis_per_order",
-        pair_with_ratio(a, b, "work.redis_per_order", NULL), "anomaly_counts", counts);
+    return JSON_TEXT_OBJECT(
+        {"strategy", json_text(name)}, {"is_worse", json_boolean(is_worse(a, b, counts))},
+        {"verdict", pair(find(a, "verdict"), find(b, "verdict"))},
+        {"sold", pair(find(a, "sold"), find(b, "sold"))},
+        {"anomalies", pair(json_integer(count_all(a)), json_integer(count_all(b)))},
+        {"p50_ms", pair_with_ratio(a, b, "spread.p50_ms.median", "latency_ms.p50")},
+        {"p99_ms", pair_with_ratio(a, b, "spread.p99_ms.median", "latency_ms.p99")},
+        {"rate", pair_with_ratio(a, b, "spread.achieved_rate.median", "achieved_rate")},
+        {"postgres_per_order", pair_with_ratio(a, b, "work.postgres_per_order", NULL)},
+        {"redis_per_order", pair_with_ratio(a, b, "work.redis_per_order", NULL)},
+        {"anomaly_counts", counts});
 }
 
-static const char *name_of(const json_t *strategies, size_t i) {
-    const char *name =
-        json_string_value(json_object_get(json_array_get(strategies, i), "strategy"));
-
-    return name != NULL ? name : "";
-}
-
-/* The same strategy may be listed twice: the second of A is held against the second of B. */
-static const json_t *find_partner(const json_t *of, size_t place, const json_t *among) {
+/* Of the `i`th strategy of one summary that of the other, or NULL. The same strategy may be listed
+ * twice: the second of A is held against the second of B. */
+static const json_t *find_partner(const json_t *of, size_t i, const json_t *among) {
+    const char *name = summary_given(of, i);
     size_t skip = 0;
 
-    for (size_t i = 0; i < place; i++)
-        skip += strcmp(name_of(of, i), name_of(of, place)) == 0;
-    for (size_t i = 0; i < json_array_size(among); i++)
-        if (strcmp(name_of(among, i), name_of(of, place)) == 0 && skip-- == 0)
-            return json_array_get(among, i);
+    for (size_t before = 0; before < i; before++)
+        skip += strcmp(summary_given(of, before), name) == 0;
+    for (size_t at = 0; summary_strategy(among, at) != NULL; at++)
+        if (strcmp(summary_given(among, at), name) == 0 && skip-- == 0)
+            return summary_strategy(among, at);
     return NULL;
 }
 
 static json_t *without_partner(const json_t *of, const json_t *among) {
     json_t *names = json_array();
 
-    for (size_t i = 0; i < json_array_size(of); i++)
+    for (size_t i = 0; summary_strategy(of, i) != NULL; i++)
         if (find_partner(of, i, among) == NULL)
-            json_text_append(&names, json_text(name_of(of, i)));
+            json_text_append(&names, json_text(summary_given(of, i)));
     return names;
 }
 
 /* Returns whether any became worse. */
-static bool compare_all(const json_t *of_a, const json_t *of_b, json_t **compared) {
+static bool compare_all(const json_t *a, const json_t *b, json_t **compared) {
     bool worse = false;
 
-    for (size_t i = 0; i < json_array_size(of_a); i++) {
-        const json_t *b = find_partner(of_a, i, of_b);
+    for (size_t i = 0; summary_strategy(a, i) != NULL; i++) {
+        const json_t *partner = find_partner(a, i, b);
         json_t *one;
 
-        if (b == NULL)
+        if (partner == NULL)
             continue;
-        one = compare_strategies(name_of(of_a, i), json_array_get(of_a, i), b);
+        one = compare_strategies(summary_given(a, i), summary_strategy(a, i), partner);
         worse = worse || json_is_true(json_object_get(one, "is_worse"));
         json_text_append(compared, one);
     }
@@ -256,21 +230,16 @@ static bool compare_all(const json_t *of_a, const json_t *of_b, json_t **compare
 }
 
 static json_t *origin(const json_t *summary, const json_t *env) {
-    json_t *name = json_object_get(summary, "name");
-    json_t *started = json_object_get(summary, "started_at"), *git = find(env, "revision.git");
-
-    return json_pack("{s:O, s:O, s:O}", "name", name != NULL ? name : json_null(), "started_at",
-                     started != NULL ? started : json_null(), "revision",
-                     git != NULL ? git : json_null());
+    return json_pack("{s:o, s:o, s:o}", "name", find(summary, "name"), "started_at",
+                     find(summary, "started_at"), "revision", find(env, "revision.git"));
 }
 
 json_t *diff_make(const json_t *a, const json_t *b, const json_t *env_a, const json_t *env_b) {
-    const json_t *of_a = json_object_get(a, "strategies"), *of_b = json_object_get(b, "strategies");
     json_t *compared = json_array();
-    bool worse = compare_all(of_a, of_b, &compared);
+    bool worse = compare_all(a, b, &compared);
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "a", origin(a, env_a), "b",
-                     origin(b, env_b), "unequal", compare_conditions(a, b, env_a, env_b),
-                     "strategies", compared, "only_a", without_partner(of_a, of_b), "only_b",
-                     without_partner(of_b, of_a), "is_worse", worse);
+    return JSON_TEXT_OBJECT({"a", origin(a, env_a)}, {"b", origin(b, env_b)},
+                            {"unequal", compare_conditions(a, b, env_a, env_b)},
+                            {"strategies", compared}, {"only_a", without_partner(a, b)},
+                            {"only_b", without_partner(b, a)}, {"is_worse", json_boolean(worse)});
 }

@@ -4,6 +4,7 @@
 #include "report.h"
 #include "table.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,76 +83,68 @@ static void print_unequal(const json_t *diff, FILE *to) {
 
 /* ---- the table */
 
-static void fill_time(char cell[TABLE_CELL], const json_t *ms) {
+/* The columns behind the verdict: of A and B, and of B / A where there is a ratio. */
+static const struct {
+    const char *key;
+    bool is_time;
+    int decimals;
+} columns[] = {{"sold", false, 0},           {"anomalies", false, 0},
+               {"p50_ms", true, 0},          {"p99_ms", true, 0},
+               {"rate", false, 0},           {"postgres_per_order", false, 1},
+               {"redis_per_order", false, 1}};
+
+static void fill_value(char cell[TABLE_CELL], size_t column, const json_t *value) {
     char duration[DURATION_TEXT];
+    double number = json_number_value(value);
 
-    if (json_is_number(ms))
-        table_fill(cell, "%s", duration_text(duration, llround(json_number_value(ms) * 1e6)));
-    else
+    if (!json_is_number(value))
         table_fill(cell, "-");
+    else if (columns[column].is_time)
+        table_fill(cell, "%s", duration_ms(duration, number));
+    else
+        table_fill(cell, "%.*f", columns[column].decimals, number);
 }
 
-static void fill_number(char cell[TABLE_CELL], const json_t *number, int decimals) {
-    if (json_is_number(number))
-        table_fill(cell, "%.*f", decimals, json_number_value(number));
-    else
-        table_fill(cell, "-");
-}
-
-static void fill_ratio(char cell[TABLE_CELL], const json_t *pair) {
-    const json_t *ratio = json_object_get(pair, "ratio");
+static void fill_ratio(char cell[TABLE_CELL], const json_t *ratio) {
     double value = json_number_value(ratio);
 
-    if (!json_is_number(ratio))
+    if (ratio == NULL)
+        return;
+    if (json_is_null(ratio))
         table_fill(cell, "-");
-    else if (value >= 10)
-        table_fill(cell, "×%.0f", value);
     else
-        table_fill(cell, value >= 0.1 ? "×%.2f" : "×%.1g", value);
+        table_fill(cell, value >= 10 ? "×%.0f" : value >= 0.1 ? "×%.2f" : "×%.1g", value);
 }
 
-static void fill_side(const json_t *one, const char *side, struct table_row *row) {
-    static const struct {
-        const char *key;
-        bool is_time;
-        int decimals;
-    } columns[] = {{"sold", false, 0},           {"anomalies", false, 0},
-                   {"p50_ms", true, 0},          {"p99_ms", true, 0},
-                   {"rate", false, 0},           {"postgres_per_order", false, 1},
-                   {"redis_per_order", false, 1}};
-
-    table_fill(row->cell[1], "%s", side[0] == 'a' ? "A" : "B");
-    table_fill(row->cell[2], "%.60s", text_of(json_object_get(one, "verdict"), side));
-    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
-        const json_t *value = json_object_get(json_object_get(one, columns[c].key), side);
-
-        if (columns[c].is_time)
-            fill_time(row->cell[c + 3], value);
-        else
-            fill_number(row->cell[c + 3], value, columns[c].decimals);
-    }
-    if (strcmp(row->cell[2], "VALID") == 0)
+static void fill_verdict(struct table_row *row, const char *verdict) {
+    table_fill(row->cell[2], "%.60s", verdict);
+    if (strcmp(verdict, "VALID") == 0)
         row->colour[2] = TABLE_GREEN;
-    if (strcmp(row->cell[2], "VIOLATED") == 0)
+    if (strcmp(verdict, "VIOLATED") == 0)
         row->colour[2] = TABLE_RED;
-    if (strcmp(row->cell[2], "INCONCLUSIVE") == 0)
+    if (strcmp(verdict, "INCONCLUSIVE") == 0)
         row->colour[2] = TABLE_YELLOW;
 }
 
 static void fill_strategy(const json_t *one, struct table_row *rows) {
-    static const char *const ratios[] = {"p50_ms", "p99_ms", "rate", "postgres_per_order",
-                                         "redis_per_order"};
+    const json_t *verdict = json_object_get(one, "verdict");
     bool is_worse = json_is_true(json_object_get(one, "is_worse"));
 
     table_fill(rows[0].cell[0], "%.60s", text_of(one, "strategy"));
-    fill_side(one, "a", &rows[0]);
-    fill_side(one, "b", &rows[1]);
+    table_fill(rows[0].cell[1], "A");
+    table_fill(rows[1].cell[1], "B");
     table_fill(rows[2].cell[1], "B/A");
-    if (is_worse)
-        table_fill(rows[2].cell[2], "worse");
+    fill_verdict(&rows[0], text_of(verdict, "a"));
+    fill_verdict(&rows[1], text_of(verdict, "b"));
+    table_fill(rows[2].cell[2], "%s", is_worse ? "worse" : "");
     rows[2].colour[2] = is_worse ? TABLE_RED : NULL;
-    for (size_t c = 0; c < sizeof ratios / sizeof ratios[0]; c++)
-        fill_ratio(rows[2].cell[c + 5], json_object_get(one, ratios[c]));
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+        const json_t *pair = json_object_get(one, columns[c].key);
+
+        fill_value(rows[0].cell[c + 3], c, json_object_get(pair, "a"));
+        fill_value(rows[1].cell[c + 3], c, json_object_get(pair, "b"));
+        fill_ratio(rows[2].cell[c + 3], json_object_get(pair, "ratio"));
+    }
 }
 
 static void print_table(const json_t *strategies, FILE *to) {

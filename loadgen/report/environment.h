@@ -4,14 +4,14 @@
 #ifndef LOADGEN_ENVIRONMENT_H
 #define LOADGEN_ENVIRONMENT_H
 
-#include "report.h"
+#include "summary.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
 /* A new reference, or NULL without memory. */
-__attribute__((warn_unused_result)) json_t *environment_json(const struct report *report);
+__attribute__((warn_unused_result)) json_t *environment_json(const struct summary *summary);
 /* 0, or -1 when it could not be written, with errno. */
-__attribute__((warn_unused_result)) int environment_write(const struct report *report, FILE *to);
+__attribute__((warn_unused_result)) int environment_write(const struct summary *summary, FILE *to);
 
 #endif

@@ -1,98 +1,203 @@
-/* Makes a report of rounds: adds them up by strategy, holds thresholds and expectations against
- * them, and says what the program is to exit with. */
+/* The report for people, whole; its own part is the table of verdicts. */
 #include "report.h"
 
-#include "exit_code.h"
+#include "duration.h"
+#include "summary_json.h"
+#include "table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int exit_of_verdicts(const struct report *report) {
-    int exit_code = EXIT_AS_EXPECTED;
+#define VERDICT_WIDTH 22
 
-    for (size_t i = 0; i < report->count; i++) {
-        const struct result *result = &report->results[i];
+/* ---- the table of verdicts */
 
-        if (result->verdict.kind == VERDICT_UNJUDGED)
+/* The state and as many anomalies as fit; the others as a number. */
+static void fill_verdict(const struct verdict *verdict, char cell[TABLE_CELL]) {
+    size_t used, hidden = 0;
+    char more[TABLE_CELL];
+
+    table_fill(cell, "%s", verdict_kind_name(verdict->kind));
+    for (int i = 0; i < ANOMALY_COUNT; i++) {
+        const char *name = anomaly_name((enum anomaly)i);
+
+        if (verdict->found[i].count == 0)
             continue;
-        switch (expect_hold(result->expectation, &result->verdict)) {
-        case EXPECT_MET:
-            break;
-        case EXPECT_FAILED:
-            return EXIT_UNEXPECTED;
-        case EXPECT_OPEN:
-            exit_code = EXIT_INCONCLUSIVE;
-        }
+        used = strlen(cell);
+        if (hidden == 0 && used + 1 + strlen(name) <= VERDICT_WIDTH)
+            snprintf(cell + used, TABLE_CELL - used, " %s", name);
+        else
+            hidden++;
     }
-    return exit_code;
+    used = strlen(cell);
+    snprintf(more, sizeof more, " +%zu", hidden);
+    if (hidden > 0)
+        snprintf(cell + used, TABLE_CELL - used, "%s", more);
 }
 
-static int exit_of(const struct report *report) {
-    int exit_code = report->is_interrupted ? EXIT_INTERRUPTED : exit_of_verdicts(report);
-
-    for (size_t i = 0; i < report->outcome_count && exit_code == EXIT_AS_EXPECTED; i++)
-        if (!report->outcomes[i].holds)
-            exit_code = EXIT_THRESHOLD;
-    return exit_code;
-}
-
-static void hold_thresholds(struct report *report) {
-    const struct threshold_list *list = &report->options->threshold_list;
-
-    for (size_t i = 0; i < report->count; i++)
-        for (size_t t = 0; t < list->count; t++) {
-            struct threshold_outcome *outcome = &report->outcomes[report->outcome_count++];
-
-            outcome->threshold = &list->items[t];
-            outcome->result = &report->results[i];
-            outcome->holds =
-                result_holds(&report->results[i], outcome->threshold, &outcome->measured);
-        }
-}
-
-static int add_up(struct report *report) {
-    const struct options *options = report->options;
-
-    for (size_t i = 0; i < options->list.count; i++) {
-        struct result *result = &report->results[report->count];
-
-        if (result_make(result, report->rounds, report->round_count, i,
-                        &options->expectations[i]) != 0) {
-            result_free(result);
-            return -1;
-        }
-        report->count += result->count > 0;
+static const char *colour_of(enum verdict_kind kind) {
+    switch (kind) {
+    case VERDICT_VALID:
+        return TABLE_GREEN;
+    case VERDICT_VIOLATED:
+        return TABLE_RED;
+    case VERDICT_INCONCLUSIVE:
+        return TABLE_YELLOW;
+    case VERDICT_UNJUDGED:
+        break;
     }
-    return 0;
+    return NULL;
 }
 
-int report_make(struct report *report, const struct options *options, const struct round *rounds,
-                size_t count) {
-    size_t strategies = options->list.count;
+static const char *expected_text(const struct result *result) {
+    if (result->verdict.kind == VERDICT_UNJUDGED)
+        return "-";
+    switch (expect_hold(result->expectation, &result->verdict)) {
+    case EXPECT_MET:
+        return "yes";
+    case EXPECT_FAILED:
+        return "no";
+    case EXPECT_OPEN:
+        break;
+    }
+    return "-";
+}
 
-    *report = (struct report){.options = options, .rounds = rounds, .round_count = count};
-    report->results = calloc(strategies + 1, sizeof *report->results);
-    report->outcomes = calloc(strategies * THRESHOLDS_MAX + 1, sizeof *report->outcomes);
-    if (report->results == NULL || report->outcomes == NULL || add_up(report) != 0)
+enum column {
+    STRATEGY,
+    VERDICT,
+    OFFERED,
+    SOLD,
+    OVERSOLD,
+    TWINS,
+    LEFT,
+    EARLY,
+    BUSY,
+    UNKNOWN,
+    P50,
+    P99,
+    RATE,
+    EXPECTED
+};
+
+static const struct table_row head = {.cell = {"strategy", "verdict", "offered", "sold/stock",
+                                               "oversold", "twins", "left", "early", "busy",
+                                               "unknown", "p50", "p99", "rate", "expected"}};
+
+static const char *const meanings[TABLE_COLUMNS] = {
+    [OFFERED] = "offered: requests that were due",
+    [OVERSOLD] = "oversold: units sold beyond the stock",
+    [TWINS] = "twins: sold although another order has the unit",
+    [LEFT] = "left: not sold",
+    [EARLY] = "early: told sold out before a later customer got a unit",
+    [BUSY] = "busy: told that nothing was sold",
+    [UNKNOWN] = "unknown: not told",
+    [P99] = "p50, p99: half, and 99 %, were answered within this time of their planned moment",
+    [RATE] = "rate: answers per second"};
+
+static void fill_judgement(const struct summary *summary, const struct result *result,
+                           struct table_row *row) {
+    const struct verdict *verdict = &result->verdict;
+    const int64_t products = summary->options->items > 0 ? summary->options->items : 1;
+
+    if (verdict->distinct == 0 && verdict->left == 0) { /* no ledger was read */
+        for (size_t column = SOLD; column <= EARLY; column++)
+            table_fill(row->cell[column], "-");
+        return;
+    }
+    table_fill(row->cell[SOLD], "%lld/%lld", (long long)verdict->sold,
+               (long long)(summary->options->stock * products * (int64_t)result->count));
+    table_fill(row->cell[OVERSOLD], "%lld", (long long)verdict->found[ANOMALY_OVERSELL].count);
+    table_fill(row->cell[TWINS], "%lld", (long long)verdict->found[ANOMALY_TWIN].count);
+    table_fill(row->cell[LEFT], "%lld", (long long)verdict->left);
+    table_fill(row->cell[EARLY], "%lld", (long long)verdict->refused_early);
+}
+
+static void fill_speed(const struct result *result, struct table_row *row) {
+    char duration[DURATION_TEXT];
+
+    if (result->total->latency.count == 0) { /* stopped before the first answer */
+        for (size_t column = P50; column <= RATE; column++)
+            table_fill(row->cell[column], "-");
+        return;
+    }
+    table_fill(row->cell[P50], "%s", duration_ms(duration, result->p50_ms.median));
+    table_fill(row->cell[P99], "%s", duration_ms(duration, result->p99_ms.median));
+    table_fill(row->cell[RATE], "%.0f", result->rate.median);
+}
+
+static void fill_row(const struct summary *summary, const struct result *result,
+                     struct table_row *row) {
+    const struct recorder *total = result->total;
+
+    assert(result->count > 0 && total != NULL);
+    table_fill(row->cell[STRATEGY], "%.63s", result->item->given);
+    fill_verdict(&result->verdict, row->cell[VERDICT]);
+    row->colour[VERDICT] = colour_of(result->verdict.kind);
+    table_fill(row->cell[OFFERED], "%zu", total->count);
+    fill_judgement(summary, result, row);
+    table_fill(row->cell[BUSY], "%zu", total->by_outcome[RECORD_BUSY]);
+    table_fill(row->cell[UNKNOWN], "%zu", total->by_outcome[RECORD_UNKNOWN]);
+    fill_speed(result, row);
+    table_fill(row->cell[EXPECTED], "%s", expected_text(result));
+    row->colour[EXPECTED] = strcmp(row->cell[EXPECTED], "no") == 0 ? TABLE_RED : NULL;
+}
+
+/* The line below, when there were several rounds: the lowest and the highest of them. */
+static void fill_spread(const struct result *result, struct table_row *row) {
+    char range[DURATION_RANGE];
+
+    table_fill(
+        row->cell[P50], "%s",
+        duration_range(range, result->p50_ms.median, result->p50_ms.min, result->p50_ms.max));
+    table_fill(
+        row->cell[P99], "%s",
+        duration_range(range, result->p99_ms.median, result->p99_ms.min, result->p99_ms.max));
+    table_fill(row->cell[RATE], "%.0f–%.0f", result->rate.min, result->rate.max);
+}
+
+/* What nothing is known of is left out, and what happened nowhere; not what races are about. */
+static void hide_empty(struct table_row *rows, size_t count) {
+    for (size_t column = SOLD; column <= EXPECTED; column++)
+        table_hide_empty(rows, count, column, column >= EARLY && column <= UNKNOWN);
+}
+
+static int print_verdicts(const struct summary *summary, FILE *to) {
+    struct table_row *rows = calloc(2 * summary->count + 1, sizeof *rows);
+    const char *repeats = NULL;
+    size_t count = 1;
+
+    if (rows == NULL)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        report->is_interrupted = report->is_interrupted || rounds[i].is_interrupted;
-    hold_thresholds(report);
-    report->exit_code = exit_of(report);
+    rows[0] = head;
+    for (size_t i = 0; i < summary->count; i++) {
+        fill_row(summary, &summary->results[i], &rows[count++]);
+        if (summary->results[i].count < 2)
+            continue;
+        fill_spread(&summary->results[i], &rows[count++]);
+        repeats = "counts are those of all rounds together; p50, p99 and rate are the median of "
+                  "the rounds, and below it, in the same unit, the lowest and the highest";
+    }
+    assert(count <= 2 * summary->count + 1);
+    hide_empty(rows, count);
+    table_print(rows, count, 2, REPORT_COLUMNS, to);
+    table_print_legend(&rows[0], meanings, repeats, REPORT_COLUMNS, to);
+    free(rows);
+    fputc('\n', to);
     return 0;
 }
 
-void report_free(struct report *report) {
-    for (size_t i = 0; report->results != NULL && i < report->count; i++)
-        result_free(&report->results[i]);
-    free(report->results);
-    free(report->outcomes);
-    report->results = NULL;
-    report->outcomes = NULL;
-    report->count = report->outcome_count = 0;
+int report_text(const struct summary *summary, FILE *to) {
+    if (report_head(summary, to) != 0 || print_verdicts(summary, to) != 0 ||
+        report_cost(summary, to) != 0)
+        return -1;
+    report_why(summary, to);
+    report_foot(summary, to);
+    return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }
 
-int report_print(const struct report *report, FILE *to) {
-    return strcmp(report->options->output_format, "json") == 0 ? report_json(report, to)
-                                                               : report_text(report, to);
+int report_print(const struct summary *summary, FILE *to) {
+    return strcmp(summary->options->output_format, "json") == 0 ? summary_json_write(summary, to)
+                                                                : report_text(summary, to);
 }

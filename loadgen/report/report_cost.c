@@ -1,7 +1,7 @@
 /* What an order cost under each strategy: so that a comparison is not of unequal work. */
 #include "capacity.h"
 #include "duration.h"
-#include "report_parts.h"
+#include "report.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -38,13 +38,13 @@ static const char *const meanings[TABLE_COLUMNS] = {
     [CEILING] = "ceiling: orders a second that can take turns at locks held so long",
     [REACHED] = "reached: those that did"};
 
-static void fill_row(const struct report *report, const struct result *result,
+static void fill_row(const struct summary *summary, const struct result *result,
                      struct table_row *row) {
     const struct recorder *total = result->total;
     char(*cell)[TABLE_CELL] = row->cell;
     struct capacity capacity;
 
-    capacity_make(result, report->options, &capacity);
+    capacity_make(result, summary->options, &capacity);
     table_fill(cell[NAME], "%.63s", result->item->given);
     fill_percentile(cell[WAIT_P50], &total->wait, 50);
     fill_percentile(cell[WAIT_P99], &total->wait, 99);
@@ -62,27 +62,27 @@ static void fill_row(const struct report *report, const struct result *result,
     }
 }
 
-static bool is_told(const struct report *report) {
-    for (size_t i = 0; i < report->count; i++)
-        if (report->results[i].total->costed > 0)
+static bool is_told(const struct summary *summary) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->results[i].total->costed > 0)
             return true;
     return false;
 }
 
-int report_cost(const struct report *report, FILE *to) {
+int report_cost(const struct summary *summary, FILE *to) {
     struct table_row *rows;
 
-    if (!is_told(report))
+    if (!is_told(summary))
         return 0;
-    rows = calloc(report->count + 1, sizeof *rows);
+    rows = calloc(summary->count + 1, sizeof *rows);
     if (rows == NULL)
         return -1;
     rows[0] = head;
-    for (size_t i = 0; i < report->count; i++)
-        fill_row(report, &report->results[i], &rows[i + 1]);
+    for (size_t i = 0; i < summary->count; i++)
+        fill_row(summary, &summary->results[i], &rows[i + 1]);
     for (size_t column = WAIT_P50; column <= REACHED; column++)
-        table_hide_empty(rows, report->count + 1, column, false);
-    table_print(rows, report->count + 1, 1, REPORT_COLUMNS, to);
+        table_hide_empty(rows, summary->count + 1, column, false);
+    table_print(rows, summary->count + 1, 1, REPORT_COLUMNS, to);
     table_print_legend(&rows[0], meanings, NULL, REPORT_COLUMNS, to);
     free(rows);
     fputc('\n', to);

@@ -1,9 +1,10 @@
 /* The head and the foot of the report for people: what was asked, and how it ended. */
 #include "duration.h"
 #include "exit_code.h"
-#include "report_parts.h"
+#include "report.h"
 #include "table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,76 +14,77 @@
 #define TEXT        1024
 
 static bool is_set(const char *text) {
-    return text != NULL && text[0] != '\0';
+    return text[0] != '\0';
 }
 
 /* ---- what was asked */
 
 /* "demo: 5 strategies in turn, 3 rounds of each, their order rotated" */
-static size_t say_what(const struct report *report, char *text) {
-    const struct options *options = report->options;
-    size_t used = 0;
+static void say_what(const struct options *options, FILE *text) {
+    bool is_one = options->list.count == 1;
 
     if (is_set(options->name))
-        used += (size_t)snprintf(text + used, TEXT - used, "%.100s: ", options->name);
-    if (options->list.count > 1)
-        used += (size_t)snprintf(text + used, TEXT - used, "%zu strategies in turn, ",
-                                 options->list.count);
+        fprintf(text, "%.100s: ", options->name);
+    if (!is_one)
+        fprintf(text, "%zu strategies in turn, ", options->list.count);
     if (options->repeat > 1)
-        used +=
-            (size_t)snprintf(text + used, TEXT - used, "%" PRId64 " rounds%s, ", options->repeat,
-                             options->list.count > 1 ? " of each, their order rotated" : "");
-    if (options->list.count > 1 || options->repeat > 1)
-        used += (size_t)snprintf(text + used, TEXT - used, "each under the same ");
-    return used;
+        fprintf(text, "%" PRId64 " rounds%s, ", options->repeat,
+                is_one ? "" : " of each, their order rotated");
+    if (!is_one || options->repeat > 1)
+        fputs("each under the same ", text);
 }
 
-static void say_load(const struct report *report, char *text, size_t used) {
-    const struct options *options = report->options;
-
-    used += (size_t)snprintf(text + used, TEXT - used, "%" PRId64 " requests", options->requests);
+static void say_load(const struct options *options, FILE *text) {
+    fprintf(text, "%" PRId64 " requests", options->requests);
     if (is_set(options->stages))
-        used += (size_t)snprintf(text + used, TEXT - used, " in stages %.200s", options->stages);
+        fprintf(text, " in stages %.200s", options->stages);
     else
-        used += (size_t)snprintf(text + used, TEXT - used, " at %" PRId64 "/s", options->rate);
-    used +=
-        (size_t)snprintf(text + used, TEXT - used, ", %s, seed %" PRId64,
-                         is_set(options->arrival) ? options->arrival : "poisson", options->seed);
-    if (is_set(options->dup_rate) && strtod(options->dup_rate, NULL) > 0)
-        used += (size_t)snprintf(text + used, TEXT - used, ", %.20s of them sent twice",
-                                 options->dup_rate);
+        fprintf(text, " at %" PRId64 "/s", options->rate);
+    fprintf(text, ", %s, seed %" PRId64, options->arrival, options->seed);
+    if (strtod(options->dup_rate, NULL) > 0)
+        fprintf(text, ", %.20s of them sent twice", options->dup_rate);
     if (options->is_unjudged)
         return;
-    used += (size_t)snprintf(text + used, TEXT - used, ", stock %" PRId64, options->stock);
+    fprintf(text, ", stock %" PRId64, options->stock);
     if (options->items > 1)
-        used += (size_t)snprintf(text + used, TEXT - used, " of each of %" PRId64 " products (%s)",
-                                 options->items, is_set(options->skew) ? options->skew : "uniform");
+        fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
     if (is_set(options->work))
-        snprintf(text + used, TEXT - used, ", work %.20s", options->work);
+        fprintf(text, ", work %.20s", options->work);
 }
 
-static void print_what(const struct report *report, FILE *to) {
-    char text[TEXT];
+static int print_what(const struct options *options, FILE *to) {
+    char *text = NULL;
+    size_t size;
+    FILE *line = open_memstream(&text, &size);
 
-    say_load(report, text, say_what(report, text));
+    if (line == NULL)
+        return -1;
+    say_what(options, line);
+    say_load(options, line);
+    if (fclose(line) != 0) {
+        free(text);
+        return -1;
+    }
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    free(text);
+    return 0;
 }
 
 /* The worst of all rounds. */
-static void print_schedule(const struct report *report, FILE *to) {
+static void print_schedule(const struct summary *summary, FILE *to) {
     double punctual = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
     char late[DURATION_TEXT];
     bool is_realtime = true;
 
-    for (size_t i = 0; i < report->round_count; i++) {
-        const struct recorder *recorder = report->rounds[i].recorder;
+    for (size_t i = 0; i < summary->round_count; i++) {
+        const struct recorder *recorder = summary->rounds[i].recorder;
         double own = recorder_punctual(recorder, PUNCTUAL_NS);
         int64_t own_ns = histogram_percentile(&recorder->lateness, 99.9);
 
         sent += recorder->lateness.count;
-        is_realtime = is_realtime && report->rounds[i].is_realtime;
+        is_realtime = is_realtime && summary->rounds[i].is_realtime;
         punctual = recorder->lateness.count > 0 && own < punctual ? own : punctual;
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
@@ -92,7 +94,7 @@ static void print_schedule(const struct report *report, FILE *to) {
         fprintf(to, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s\n",
                 100 * punctual, duration_text(late, late_ns),
                 is_realtime ? ", with real-time priority" : "",
-                report->round_count > 1 ? " (the worst round)" : "");
+                summary->round_count > 1 ? " (the worst round)" : "");
 }
 
 /* ---- thresholds */
@@ -119,84 +121,69 @@ static void fill_outcome(const struct threshold_outcome *outcome, struct table_r
                threshold_value(outcome->threshold, outcome->measured, value));
 }
 
-static int print_thresholds(const struct report *report, FILE *to) {
+static int print_thresholds(const struct summary *summary, FILE *to) {
     struct table_row *rows;
 
-    if (report->outcome_count == 0)
+    if (summary->outcome_count == 0)
         return 0;
-    rows = calloc(report->outcome_count, sizeof *rows);
+    rows = calloc(summary->outcome_count, sizeof *rows);
     if (rows == NULL)
         return -1;
-    for (size_t i = 0; i < report->outcome_count; i++)
-        fill_outcome(&report->outcomes[i], &rows[i]);
+    for (size_t i = 0; i < summary->outcome_count; i++)
+        fill_outcome(&summary->outcomes[i], &rows[i]);
     fprintf(to, "thresholds\n");
-    table_print(rows, report->outcome_count, 4, REPORT_COLUMNS, to);
+    table_print(rows, summary->outcome_count, 4, REPORT_COLUMNS, to);
     free(rows);
     fputc('\n', to);
     return 0;
 }
 
 /* The round in which it ended before its time. */
-static void print_stopped(const struct report *report, FILE *to) {
-    const struct options *options = report->options;
+static void print_stopped(const struct summary *summary, FILE *to) {
+    const struct options *options = summary->options;
     size_t planned = options->list.count * (size_t)(options->repeat > 0 ? options->repeat : 1);
     const struct round *last;
 
-    if (report->round_count == 0)
+    if (summary->round_count == 0)
         return;
-    last = &report->rounds[report->round_count - 1];
-    if (!report->is_interrupted &&
-        !(options->is_aborting && (report->round_count < planned || last->is_aborted)))
+    last = &summary->rounds[summary->round_count - 1];
+    assert(last->item != NULL);
+    if (!summary->is_interrupted &&
+        !(options->is_aborting && (summary->round_count < planned || last->is_aborted)))
         return;
     fprintf(to, "stopped by %s in round %zu of %zu, %s\n",
-            report->is_interrupted ? "a signal" : "--abort-on-fail", report->round_count, planned,
+            summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count, planned,
             last->item->given);
 }
 
-int report_head(const struct report *report, FILE *to) {
-    if (print_thresholds(report, to) != 0)
+int report_head(const struct summary *summary, FILE *to) {
+    if (print_thresholds(summary, to) != 0 || print_what(summary->options, to) != 0)
         return -1;
-    print_what(report, to);
-    print_schedule(report, to);
-    print_stopped(report, to);
+    print_schedule(summary, to);
+    print_stopped(summary, to);
     fputc('\n', to);
     return 0;
 }
 
 /* ---- how it ended */
 
-static bool is_named(const struct report *report, const struct result *result) {
+static bool is_named(const struct summary *summary, const struct result *result) {
     enum expect_result expected;
 
     if (result->verdict.kind == VERDICT_UNJUDGED)
         return false;
     expected = expect_hold(result->expectation, &result->verdict);
-    return (report->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
-           (report->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN);
+    return (summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
+           (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN);
 }
 
-/* The strategies that the exit code is about. */
-static void say_names(const struct report *report, char *text, size_t used) {
-    bool is_first = true;
-
-    for (size_t i = 0; i < report->count && used + STRATEGY_SPEC_SIZE < TEXT; i++) {
-        const struct result *result = &report->results[i];
-
-        if (!is_named(report, result))
-            continue;
-        used += (size_t)snprintf(text + used, TEXT - used, "%s%s", is_first ? ": " : ", ",
-                                 result->item->given);
-        is_first = false;
-    }
-}
-
-static const char *meaning(const struct report *report) {
-    switch (report->exit_code) {
+static const char *meaning(const struct summary *summary) {
+    switch (summary->exit_code) {
     case EXIT_AS_EXPECTED:
-        if (report->options->is_unjudged)
+        if (summary->options->is_unjudged)
             return "nothing was judged, as --no-judge asks";
-        return report->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
-                                         : "each verdict as expected";
+        return summary->outcome_count > 0 ? "each verdict as expected, and every threshold kept"
+                                          : "each verdict as expected";
     case EXIT_UNEXPECTED:
         return "a verdict is not the one expected";
     case EXIT_INCONCLUSIVE:
@@ -222,13 +209,27 @@ static void print_folder(const char *folder, FILE *to) {
         fprintf(to, "report:  %s%s\n", page, is_short ? how : "");
 }
 
-void report_foot(const struct report *report, FILE *to) {
+/* With the strategies that the exit code is about. */
+static void print_exit(const struct summary *summary, FILE *to) {
     char text[TEXT];
-    int used = snprintf(text, sizeof text, "exit code %d: %s", report->exit_code, meaning(report));
+    int used =
+        snprintf(text, sizeof text, "exit code %d: %s", summary->exit_code, meaning(summary));
+    const char *before = ": ";
 
-    say_names(report, text, (size_t)used);
-    fputc('\n', to);
-    if (report->folder != NULL)
-        print_folder(report->folder, to);
+    for (size_t i = 0; i < summary->count && used + STRATEGY_SPEC_SIZE < TEXT; i++) {
+        const struct result *result = &summary->results[i];
+
+        if (!is_named(summary, result))
+            continue;
+        used += sprintf(text + used, "%s%s", before, result->item->given);
+        before = ", ";
+    }
     table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+}
+
+void report_foot(const struct summary *summary, FILE *to) {
+    fputc('\n', to);
+    if (summary->folder != NULL)
+        print_folder(summary->folder, to);
+    print_exit(summary, to);
 }

@@ -1,8 +1,9 @@
 /* Why a strategy has its verdict and its rate: sentences for people. */
 #include "capacity.h"
-#include "report_parts.h"
+#include "report.h"
 #include "table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void print_counterexample(const struct counterexample *proof, FILE *to) {
 static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, FILE *to) {
     const struct anomaly_found *found = &verdict->found[anomaly];
 
+    assert(found->count > 0 && verdict->kind == VERDICT_VIOLATED);
     say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
         found->count == 1 ? "" : "s", anomaly_text(anomaly));
     if (verdict->counterexamples > 0 && verdict->counterexample[0].lines > 0 &&
@@ -63,9 +65,11 @@ static void print_anomalies(const struct result *result, FILE *to) {
                 product);
 }
 
-/* After Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?" */
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
-    if (verdict->overlapping <= 3) /* all of them might have been anomalies */
+    double bound = verdict_rate_bound(verdict);
+
+    assert(verdict->kind == VERDICT_VALID);
+    if (bound < 0)
         snprintf(text, size,
                  ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "
                  "races",
@@ -74,7 +78,7 @@ static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
         snprintf(text, size,
                  ": no anomaly in %" PRId64 " overlapping attempts, so their true rate is at most "
                  "about %.2g %% (3/n)",
-                 verdict->overlapping, 300.0 / (double)verdict->overlapping);
+                 verdict->overlapping, 100 * bound);
 }
 
 /* What has no column of its own. */
@@ -140,7 +144,7 @@ static void print_result(const struct result *result, const struct options *opti
     print_others(result, options, to);
 }
 
-void report_why(const struct report *report, FILE *to) {
-    for (size_t i = 0; i < report->count; i++)
-        print_result(&report->results[i], report->options, to);
+void report_why(const struct summary *summary, FILE *to) {
+    for (size_t i = 0; i < summary->count; i++)
+        print_result(&summary->results[i], summary->options, to);
 }

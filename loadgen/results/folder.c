@@ -6,8 +6,11 @@
 #include "hlog.h"
 #include "page.h"
 #include "rounds_csv.h"
+#include "summary_json.h"
 #include "violations.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio_ext.h>
 #include <string.h>
@@ -29,9 +32,8 @@ static bool slug(const char *text, char to[SLUG_MAX + 1]) {
     size_t length = 0;
 
     for (; *text != '\0' && length < SLUG_MAX; text++) {
-        bool is_plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-                        (*text >= '0' && *text <= '9') ||
-                        (length > 0 && (*text == '.' || *text == '_'));
+        bool is_plain = isalnum((unsigned char)*text) ||
+                        (length > 0 && (*text == '.' || *text == '_')); /* no hidden folder */
 
         if (is_plain)
             to[length++] = *text;
@@ -115,11 +117,13 @@ static int make_folder(struct folder *folder, const char *root, const char *name
 static int begin_history(struct folder *folder, const struct options *options, int64_t started_us) {
     char path[FOLDER_PATH + 32];
 
+    assert(folder->path[0] != '\0' && folder->history == NULL);
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     folder->history = fopen(path, "wxe");
     if (folder->history == NULL)
         return -1;
     (void)setvbuf(folder->history, NULL, _IOFBF, HISTORY_ROOM);
+    (void)__fsetlocking(folder->history, FSETLOCKING_BYCALLER); /* no other thread writes it */
     return history_write_run(folder->history, options, started_us);
 }
 
@@ -127,6 +131,7 @@ static int begin_history(struct folder *folder, const struct options *options, i
 static void remove_folder(struct folder *folder) {
     char path[FOLDER_PATH + 32];
 
+    assert(folder->rounds == 0 && !folder->is_written);
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     (void)unlink(path);
     (void)rmdir(folder->path);
@@ -171,6 +176,7 @@ int folder_add(struct folder *folder, const struct round *round, char *why, size
 
     if (folder->history == NULL)
         return 0;
+    assert(!folder->is_written);
     end = ftello(folder->history);
     if (end >= 0 && history_write_round(folder->history, round) == 0) {
         folder->rounds++;
@@ -195,15 +201,15 @@ void folder_close(struct folder *folder) {
 
 static const struct {
     const char *name;
-    int (*write)(const struct report *report, FILE *to);
+    int (*write)(const struct summary *summary, FILE *to);
 } files[] = {
-    {"summary.json", report_json},        {"rounds.csv", rounds_csv_write},
+    {"summary.json", summary_json_write}, {"rounds.csv", rounds_csv_write},
     {"latency.hlog", hlog_write},         {"env.json", environment_write},
     {"violations.txt", violations_write}, {"report.html", page_write},
 };
 
 /* Under another name first, so that no file is ever half of what it says. */
-static int write_file(const struct folder *folder, size_t i, const struct report *report) {
+static int write_file(const struct folder *folder, size_t i, const struct summary *summary) {
     char path[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     int rc, error;
     FILE *to;
@@ -213,7 +219,7 @@ static int write_file(const struct folder *folder, size_t i, const struct report
     to = fopen(half, "we");
     if (to == NULL)
         return -1;
-    rc = files[i].write(report, to);
+    rc = files[i].write(summary, to);
     error = errno;
     if (fclose(to) != 0 && rc == 0) {
         rc = -1;
@@ -232,6 +238,7 @@ static int point_latest(const struct folder *folder, const char *root) {
     char link[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     const char *name = folder->path + strlen(root) + 1;
 
+    assert(strncmp(folder->path, root, strlen(root)) == 0);
     snprintf(link, sizeof link, "%s/latest", root);
     /* By the folder's name, which no other run has; two containers may well have one pid. */
     snprintf(half, sizeof half, "%s/.latest.%s", root, name);
@@ -243,7 +250,7 @@ static int point_latest(const struct folder *folder, const char *root) {
     return -1;
 }
 
-int folder_write(struct folder *folder, const struct report *report, char *why, size_t why_size) {
+int folder_write(struct folder *folder, const struct summary *summary, char *why, size_t why_size) {
     const char *failed = NULL;
     int error = 0;
 
@@ -251,12 +258,12 @@ int folder_write(struct folder *folder, const struct report *report, char *why, 
         return 0;
     folder->is_written = true;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (write_file(folder, i, report) == 0 || failed != NULL)
+        if (write_file(folder, i, summary) == 0 || failed != NULL)
             continue;
         failed = files[i].name;
         error = errno;
     }
-    if (point_latest(folder, root_of(report->options)) != 0 && failed == NULL) {
+    if (point_latest(folder, root_of(summary->options)) != 0 && failed == NULL) {
         failed = "the link `latest`";
         error = errno;
     }

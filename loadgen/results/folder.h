@@ -1,6 +1,6 @@
 /* The results folder of a run: results/<utc>-<name>/, and results/latest, a link to it.
  *
- *     summary.json      what the report says, for programs (loadgen/summary.schema.json)
+ *     summary.json      what the report says, for programs (loadgen/report/summary.schema.json)
  *     history.ndjson    every request and every ledger row: enough to judge the run again
  *     violations.txt    each counterexample, in prose
  *     latency.hlog      the histograms, in HdrHistogram's log format
@@ -12,7 +12,7 @@
 #ifndef LOADGEN_FOLDER_H
 #define LOADGEN_FOLDER_H
 
-#include "report.h"
+#include "summary.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ __attribute__((warn_unused_result)) int folder_add(struct folder *folder, const 
                                                    char *why, size_t why_size);
 /* Write all other files and point `latest` here. 0; or -1 and `why`: what could be written is. */
 __attribute__((warn_unused_result)) int folder_write(struct folder *folder,
-                                                     const struct report *report, char *why,
+                                                     const struct summary *summary, char *why,
                                                      size_t why_size);
 void folder_close(struct folder *folder);
 

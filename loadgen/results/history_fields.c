@@ -4,6 +4,7 @@
 #include "json_text.h"
 #include "round.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,65 +122,43 @@ const struct history_rows history_rows[HISTORY_ROWS] = {
 
 /* ---- writing */
 
-static char *put(char *to, const char *text) {
-    size_t length = strlen(text);
-
-    memcpy(to, text, length);
-    return to + length;
-}
-
-char *history_put_number(char *to, int64_t value) {
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    char digits[24] = "", *at = digits + sizeof digits - 1;
-
-    do
-        *--at = (char)('0' + rest % 10);
-    while ((rest /= 10) > 0);
-    if (value < 0)
-        *--at = '-';
-    return put(to, at);
-}
-
-/* A number, or a flag as 0 or 1. */
-static int64_t number_of(const struct history_field *field, const void *from) {
-    const char *at = (const char *)from + field->offset;
-
+static int64_t number_of(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_FLAG)
         return *(const bool *)at;
     if (field->size == sizeof(int16_t))
         return *(const int16_t *)(const void *)at;
     if (field->size == sizeof(uint32_t))
         return *(const uint32_t *)(const void *)at;
+    assert(field->size == sizeof(int64_t));
     return *(const int64_t *)(const void *)at;
 }
 
-static bool is_usual(const struct history_field *field, const void *from) {
+static bool is_usual(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return number_of(field, from) == field->usual;
-    return *((const char *)from + field->offset) == '\0';
+        return number_of(field, at) == field->usual;
+    return *at == '\0';
 }
 
-static char *put_value(char *to, const struct history_field *field, const void *from) {
+static json_t *value_of(const struct history_field *field, const char *at) {
     switch (field->type) {
     case HISTORY_STRING:
     case HISTORY_UUID:
-        return json_text_quote(to, (const char *)from + field->offset);
+        return json_text(at);
     case HISTORY_NUMBER:
-        return history_put_number(to, number_of(field, from));
+        return json_integer(number_of(field, at));
     case HISTORY_FLAG:
-        return put(to, number_of(field, from) ? "true" : "false");
+        return json_boolean(number_of(field, at));
     }
-    return to;
+    return NULL;
 }
 
-char *history_put(char *to, const struct history_field *fields, const void *from) {
+void history_put(json_t **line, const struct history_field *fields, const void *from) {
     for (const struct history_field *field = fields; field->key != NULL; field++) {
-        if (field->is_optional && is_usual(field, from))
-            continue;
-        to = put(put(put(to, ",\""), field->key), "\":");
-        to = put_value(to, field, from);
+        const char *at = (const char *)from + field->offset;
+
+        if (!field->is_optional || !is_usual(field, at))
+            json_text_set(line, field->key, value_of(field, at));
     }
-    return to;
 }
 
 /* ---- reading */
@@ -187,6 +166,7 @@ char *history_put(char *to, const struct history_field *fields, const void *from
 static int set_number(const struct history_field *field, int64_t value, void *to) {
     void *at = (char *)to + field->offset;
 
+    assert(field->low <= field->high);
     if (value < field->low || value > field->high)
         return -1;
     if (field->size == sizeof(int16_t))

@@ -50,9 +50,8 @@ struct history_rows {
 #define HISTORY_ROWS 4
 extern const struct history_rows history_rows[HISTORY_ROWS];
 
-/* Write `,"key":value` for each field; returns where it ends. */
-char *history_put(char *to, const struct history_field *fields, const void *from);
-char *history_put_number(char *to, int64_t value);
+/* Add each field of the structure `from` to the object, as json_text_set() does. */
+void history_put(json_t **line, const struct history_field *fields, const void *from);
 
 #define HISTORY_WRONG 256
 /* Read each field from the object into the structure `to`. NULL, or what is wrong, in `wrong`. */

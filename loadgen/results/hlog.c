@@ -4,6 +4,7 @@
 
 #include "iso_time.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -27,6 +28,7 @@ static unsigned char *put_number(unsigned char *to, uint64_t value, size_t bytes
 static unsigned char *put_count(unsigned char *to, int64_t count) {
     uint64_t rest = (uint64_t)count << 1;
 
+    assert(count != 0 && count < INT64_C(1) << 56);
     rest = count < 0 ? ~rest : rest;
     for (; rest >= 0x80; rest >>= 7)
         *to++ = (unsigned char)(0x80 | (rest & 0x7f));
@@ -38,6 +40,7 @@ static unsigned char *put_count(unsigned char *to, int64_t count) {
 static unsigned char *put_counts(unsigned char *to, const struct histogram *histogram) {
     const size_t end = histogram->count > 0 ? histogram_bucket(histogram->max) + 1 : 0;
 
+    assert(end <= HISTOGRAM_BUCKETS);
     for (size_t i = 0; i < end;) {
         size_t empty = 0;
 
@@ -86,23 +89,19 @@ static char *base64(const unsigned char *from, size_t length) {
     return text;
 }
 
-static char *encode(const struct histogram *histogram, unsigned char *plain, unsigned char *packed,
-                    size_t room) {
-    const size_t length = (size_t)(put_histogram(plain, histogram) - plain);
-    uLongf packed_length = room - COMPRESSED_HEAD;
-
-    if (compress(packed + COMPRESSED_HEAD, &packed_length, plain, length) != Z_OK)
-        return NULL;
-    (void)put_number(put_number(packed, COMPRESSED_COOKIE, 4), packed_length, 4);
-    return base64(packed, packed_length + COMPRESSED_HEAD);
-}
-
-char *hlog_encode(const struct histogram *histogram) {
+/* Compressed and in base64: free() it. NULL without memory. */
+static char *encode(const struct histogram *histogram) {
     const size_t size = HEAD + (size_t)HISTOGRAM_BUCKETS * COUNT_MAX;
-    const size_t room = COMPRESSED_HEAD + compressBound(size);
-    unsigned char *plain = malloc(size), *packed = malloc(room);
-    char *text = plain != NULL && packed != NULL ? encode(histogram, plain, packed, room) : NULL;
+    uLongf length = compressBound(size);
+    unsigned char *plain = malloc(size), *packed = malloc(COMPRESSED_HEAD + length);
+    char *text = NULL;
 
+    if (plain != NULL && packed != NULL &&
+        compress(packed + COMPRESSED_HEAD, &length, plain,
+                 (uLong)(put_histogram(plain, histogram) - plain)) == Z_OK) {
+        (void)put_number(put_number(packed, COMPRESSED_COOKIE, 4), length, 4);
+        text = base64(packed, length + COMPRESSED_HEAD);
+    }
     free(plain);
     free(packed);
     return text;
@@ -116,21 +115,21 @@ static void put_tag(FILE *to, const char *strategy) {
         putc(*strategy == ',' ? ';' : *strategy, to);
 }
 
-static int put_line(const struct report *report, const struct round *round,
+static int put_line(const struct summary *summary, const struct round *round,
                     const struct histogram *histogram, const char *suffix, FILE *to) {
-    char *encoded = hlog_encode(histogram);
+    char *encoded = encode(histogram);
 
     if (encoded == NULL)
         return -1;
     put_tag(to, round->item->given);
     fprintf(to, "%s,%.3f,%.3f,%.3f,%s\n", suffix,
-            (double)(round->started_us - report->started_us) / 1e6,
+            (double)(round->started_us - summary->started_us) / 1e6,
             (double)round->recorder->last_ns / 1e9, (double)histogram->max / 1e6, encoded);
     free(encoded);
     return 0;
 }
 
-int hlog_write(const struct report *report, FILE *to) {
+int hlog_write(const struct summary *summary, FILE *to) {
     char started[ISO_TIME];
 
     fprintf(to,
@@ -141,12 +140,12 @@ int hlog_write(const struct report *report, FILE *to) {
             "In a tag, commas are semicolons.]\n"
             "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
             "\"Interval_Compressed_Histogram\"\n",
-            (double)report->started_us / 1e6, iso_time(started, report->started_us));
-    for (size_t i = 0; i < report->round_count; i++) {
-        const struct round *round = &report->rounds[i];
+            (double)summary->started_us / 1e6, iso_time(started, summary->started_us));
+    for (size_t i = 0; i < summary->round_count; i++) {
+        const struct round *round = &summary->rounds[i];
 
-        if (put_line(report, round, &round->recorder->latency, "", to) != 0 ||
-            put_line(report, round, &round->recorder->service, ".service", to) != 0)
+        if (put_line(summary, round, &round->recorder->latency, "", to) != 0 ||
+            put_line(summary, round, &round->recorder->service, ".service", to) != 0)
             return -1;
     }
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;

@@ -8,14 +8,11 @@
 #ifndef LOADGEN_HLOG_H
 #define LOADGEN_HLOG_H
 
-#include "report.h"
+#include "summary.h"
 
 #include <stdio.h>
 
 /* 0, or -1 when it could not be written, with errno. */
-__attribute__((warn_unused_result)) int hlog_write(const struct report *report, FILE *to);
-
-/* A histogram as such a line has it, compressed and in base64: free() it. NULL without memory. */
-__attribute__((warn_unused_result)) char *hlog_encode(const struct histogram *histogram);
+__attribute__((warn_unused_result)) int hlog_write(const struct summary *summary, FILE *to);
 
 #endif

@@ -73,9 +73,9 @@ static void put_round(FILE *to, const struct round *round, size_t position) {
             recorder_punctual(recorder, VERDICT_LATE_NS));
 }
 
-int rounds_csv_write(const struct report *report, FILE *to) {
+int rounds_csv_write(const struct summary *summary, FILE *to) {
     put_head(to);
-    for (size_t i = 0; i < report->round_count; i++)
-        put_round(to, &report->rounds[i], i + 1);
+    for (size_t i = 0; i < summary->round_count; i++)
+        put_round(to, &summary->rounds[i], i + 1);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

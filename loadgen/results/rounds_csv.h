@@ -16,11 +16,11 @@
 #ifndef LOADGEN_ROUNDS_CSV_H
 #define LOADGEN_ROUNDS_CSV_H
 
-#include "report.h"
+#include "summary.h"
 
 #include <stdio.h>
 
 /* 0, or -1 when it could not be written, with errno. */
-__attribute__((warn_unused_result)) int rounds_csv_write(const struct report *report, FILE *to);
+__attribute__((warn_unused_result)) int rounds_csv_write(const struct summary *summary, FILE *to);
 
 #endif

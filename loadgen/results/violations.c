@@ -4,6 +4,7 @@
 #include "duration.h"
 #include "table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static struct lane make_lane(const char *name) {
 static size_t column_of(const struct scale *scale, int64_t ns) {
     int64_t span = scale->to_ns - scale->from_ns;
 
+    assert(ns >= scale->from_ns && ns <= scale->to_ns);
     return span > 0 ? (size_t)((ns - scale->from_ns) * (TRACK - 1) / span) : 0;
 }
 
@@ -76,6 +78,7 @@ static void draw_span(struct lane *lane, const struct scale *scale,
         start = TRACK - 3;
     if (end < start + 2)
         end = start + 2;
+    assert(end < TRACK);
     memset(lane->track + start, '=', end - start);
     lane->track[start] = '[';
     lane->track[start + 1] = name;
@@ -115,6 +118,7 @@ static void draw_op(struct lane *lanes, size_t *count, const struct scale *scale
         memcpy(lanes[i].track + start, lane.track + start, end - start);
         return;
     }
+    assert(*count < LANES);
     lanes[(*count)++] = lane;
 }
 
@@ -180,6 +184,7 @@ static void print_anomalies(const struct verdict *verdict, FILE *to) {
 static void print_counterexample(const struct round *round, size_t number, FILE *to) {
     const struct counterexample *example = &round->verdict.counterexample[number];
 
+    assert(example->item < round->items && example->ops <= COUNTEREXAMPLE_OPS);
     fprintf(to, "\n  counterexample %zu of %zu: %s", number + 1, round->verdict.counterexamples,
             anomaly_name(example->anomaly));
     if (round->items > 1)
@@ -193,16 +198,18 @@ static void print_counterexample(const struct round *round, size_t number, FILE 
 }
 
 static void print_bound(const struct verdict *verdict, FILE *to) {
-    if (verdict->overlapping == 0) {
-        fprintf(to, "  no violation, and no two attempts overlapped: this says nothing about "
-                    "races\n");
-        return;
-    }
-    fprintf(to,
-            "  no violation in %" PRId64 " overlapping attempts: their true rate is at most about "
-            "%.2g %% (3/n)\n",
-            verdict->overlapping,
-            verdict->overlapping > 3 ? 300.0 / (double)verdict->overlapping : 100.0);
+    double bound = verdict_rate_bound(verdict);
+
+    if (bound < 0)
+        fprintf(to,
+                "  no violation, and only %" PRId64 " attempts overlapped: this says nothing about "
+                "races\n",
+                verdict->overlapping);
+    else
+        fprintf(to,
+                "  no violation in %" PRId64 " overlapping attempts: their true rate is at most "
+                "about %.2g %% (3/n)\n",
+                verdict->overlapping, 100 * bound);
 }
 
 static void print_round(const struct round *round, FILE *to) {
@@ -224,9 +231,9 @@ static void print_round(const struct round *round, FILE *to) {
     fputc('\n', to);
 }
 
-int violations_write(const struct report *report, FILE *to) {
-    for (size_t i = 0; i < report->count; i++)
-        for (size_t r = 0; r < report->results[i].count; r++)
-            print_round(report->results[i].rounds[r], to);
+int violations_write(const struct summary *summary, FILE *to) {
+    for (size_t i = 0; i < summary->count; i++)
+        for (size_t r = 0; r < summary->results[i].count; r++)
+            print_round(summary->results[i].rounds[r], to);
     return fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

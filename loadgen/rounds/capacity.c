@@ -7,6 +7,7 @@
 
 #include "duration.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -81,7 +82,7 @@ static void predict_backlog(const struct options *options, struct capacity *capa
         double step_s = (double)stage->span_ns / NS_PER_S / STEPS;
 
         for (int step = 0; step < STEPS; step++) {
-            double part = (step + 0.5) / STEPS;
+            double part = (step + 0.5) / STEPS; /* the rate in the middle stands for the step */
             double rate = scale * (stage->from + (stage->to - stage->from) * part);
 
             backlog = fmax(0, backlog + (rate - capacity->ceiling) * step_s);
@@ -93,6 +94,7 @@ static void predict_backlog(const struct options *options, struct capacity *capa
 }
 
 static void predict(const struct options *options, struct capacity *capacity) {
+    assert(capacity->hold_ms > 0 && capacity->busiest > 0 && capacity->busiest <= 1);
     capacity->ceiling = 1000 / capacity->hold_ms / capacity->busiest;
     capacity->utilization = capacity->offered / capacity->ceiling;
     capacity->reached = capacity->turns / capacity->ceiling;
@@ -112,10 +114,6 @@ static bool is_handover_slow(const struct recorder *total, const struct result *
 }
 
 /* ---- the sentence */
-
-static const char *seconds(char text[DURATION_TEXT], double s) {
-    return duration_text(text, llround(s * NS_PER_S));
-}
 
 /* "its key", "each of its 10 keys" */
 static void name_lanes(char *text, size_t size, enum record_lock lock, unsigned lanes) {
@@ -137,8 +135,8 @@ static void tell_queue(char *text, size_t size, const struct capacity *capacity)
                        100 * capacity->utilization);
     else
         (void)snprintf(text, size, "a queue of about %.0f after %s, the last waits %s",
-                       capacity->backlog, seconds(duration, capacity->duration_s),
-                       seconds(wait, capacity->longest_wait));
+                       capacity->backlog, duration_ms(duration, 1000 * capacity->duration_s),
+                       duration_ms(wait, 1000 * capacity->longest_wait));
 }
 
 static void tell_lock(struct capacity *capacity, const char *name, enum record_lock lock) {
@@ -152,13 +150,13 @@ static void tell_lock(struct capacity *capacity, const char *name, enum record_l
             slow, sizeof slow,
             "; that is %.0f %% of the ceiling, as each handover to the next holder takes "
             "about %s more",
-            100 * capacity->reached, seconds(handover, capacity->handover_ms / 1000));
+            100 * capacity->reached, duration_ms(handover, capacity->handover_ms));
     (void)snprintf(capacity->sentence, sizeof capacity->sentence,
                    "%s holds %s %s -> at most %.0f orders/s; you offered %.0f/s: %s; measured "
                    "%.0f/s, p99 wait %s%s",
-                   name, lanes, seconds(hold, capacity->hold_ms / 1000), capacity->ceiling,
+                   name, lanes, duration_ms(hold, capacity->hold_ms), capacity->ceiling,
                    capacity->offered, queue, capacity->turns,
-                   seconds(wait, capacity->wait_p99_ms / 1000), slow);
+                   duration_ms(wait, capacity->wait_p99_ms), slow);
 }
 
 static void tell_row(struct capacity *capacity, const char *name) {
@@ -168,8 +166,8 @@ static void tell_row(struct capacity *capacity, const char *name) {
         capacity->sentence, sizeof capacity->sentence,
         "%s takes no lock: orders meet at the stock row; the statement that sold took %s "
         "(p50), %s (p99), with its wait for a connection and for the row; sold %.0f/s",
-        name, seconds(usual, capacity->commit_p50_ms / 1000),
-        seconds(worst, capacity->commit_p99_ms / 1000), capacity->sold);
+        name, duration_ms(usual, capacity->commit_p50_ms),
+        duration_ms(worst, capacity->commit_p99_ms), capacity->sold);
 }
 
 void capacity_make(const struct result *result, const struct options *options,

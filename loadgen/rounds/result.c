@@ -1,6 +1,7 @@
 /* Adds rounds up. */
 #include "result.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static void add_cost(struct recorder *total, const struct recorder *round) {
 /* The time of the last reply adds up, too: so that the rate of the total is the mean over the time
  * that all rounds took. */
 static void add_recorder(struct recorder *total, const struct recorder *round) {
+    assert(total != round && total->records == NULL);
     total->count += round->count;
     total->planned += round->planned;
     total->ended += round->ended;
@@ -53,6 +55,8 @@ static bool is_worse(enum verdict_kind one, enum verdict_kind other) {
 }
 
 static void add_found(struct anomaly_found *total, const struct anomaly_found *round) {
+    assert(round->examples <= VERDICT_EXAMPLES);
+    assert((round->examples > 0) <= (round->count > 0));
     total->count += round->count;
     for (size_t i = 0; i < round->examples && total->examples < VERDICT_EXAMPLES; i++)
         memcpy(total->example[total->examples++], round->example[i], sizeof round->example[i]);
@@ -116,6 +120,7 @@ static void add_counterexamples(struct result *result) {
         for (size_t r = 0; r < result->count; r++) {
             const struct verdict *round = &result->rounds[r]->verdict;
 
+            assert(round->counterexamples <= VERDICT_COUNTEREXAMPLES);
             for (size_t i = 0; i < round->counterexamples; i++) {
                 const struct counterexample *next = &round->counterexample[i];
 
@@ -174,6 +179,7 @@ int result_make(struct result *result, const struct round *rounds, size_t count,
     if (result->count == 0)
         return 0;
     result->item = result->rounds[0]->item;
+    assert(result->item != NULL);
     result->total = recorder_make(0);
     if (result->total == NULL)
         return -1;
@@ -216,6 +222,7 @@ bool result_holds(const struct result *result, const struct threshold *threshold
                   double *measured) {
     bool holds = true;
 
+    assert(result->count > 0);
     *measured = 0;
     for (size_t i = 0; i < result->count; i++) {
         const struct round *round = result->rounds[i];

@@ -1,6 +1,7 @@
 /* What a round owns, and its judgement. */
 #include "round.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 int round_judge(struct round *round) {
@@ -13,6 +14,7 @@ int round_judge(struct round *round) {
         .is_restless = round->is_restless,
         .pairs_wanted = VERDICT_PAIRS};
 
+    assert(round->recorder != NULL);
     return verdict_judge(&judged, &round->verdict);
 }
 

@@ -3,73 +3,36 @@
 
 #include "history.h"
 #include "report.h"
-#include "run.h"
+#include "run_internal.h"
+#include "summary_read.h"
 
-#include <errno.h>
-#include <jansson.h>
+#include <assert.h>
 #include <string.h>
-
-#define PATH_MAX_HERE 1100
-
-static int fail(const char *why) {
-    fprintf(stderr, "loadgen: %s\n", why);
-    return EXIT_INTERNAL;
-}
 
 /* ---- where it differs from what the run itself had said */
 
-static json_t *load_summary(const char *folder) {
-    char path[PATH_MAX_HERE];
-    json_error_t error;
-    json_t *summary;
+/* The part of summary.json about the strategy of this result; NULL when it has none. */
+static const json_t *find_strategy(const json_t *before, const struct result *result) {
+    const json_t *strategy;
 
-    snprintf(path, sizeof path, "%s/summary.json", folder);
-    summary = json_load_file(path, 0, &error);
-    if (summary == NULL)
-        fprintf(stderr, "loadgen: nothing to compare the verdicts with: %s: %s\n", path,
-                error.text);
-    return summary;
-}
-
-/* The part of summary.json about the strategy of this result. */
-static const json_t *find_strategy(const json_t *summary, const struct result *result) {
-    const json_t *strategies = json_object_get(summary, "strategies");
-
-    for (size_t i = 0; i < json_array_size(strategies); i++) {
-        const json_t *strategy = json_array_get(strategies, i);
-        const char *given = json_string_value(json_object_get(strategy, "strategy"));
-
-        if (given != NULL && strcmp(given, result->item->given) == 0)
+    for (size_t i = 0; (strategy = summary_strategy(before, i)) != NULL; i++)
+        if (strcmp(summary_given(before, i), result->item->given) == 0)
             return strategy;
-    }
     return NULL;
 }
 
-static json_int_t count_before(const json_t *strategy, enum anomaly anomaly) {
-    const json_t *anomalies = json_object_get(strategy, "anomalies");
-
-    for (size_t i = 0; i < json_array_size(anomalies); i++) {
-        const json_t *found = json_array_get(anomalies, i);
-        const char *name = json_string_value(json_object_get(found, "name"));
-
-        if (name != NULL && strcmp(name, anomaly_name(anomaly)) == 0)
-            return json_integer_value(json_object_get(found, "count"));
-    }
-    return 0;
-}
-
 static size_t print_differences(const struct result *result, const json_t *strategy) {
-    const char *before = json_string_value(json_object_get(strategy, "verdict"));
+    const char *before = summary_text(strategy, "verdict");
     const char *now = verdict_kind_name(result->verdict.kind);
     size_t differences = 0;
 
-    if (before == NULL || strcmp(before, now) != 0) {
+    if (strcmp(before, now) != 0) {
         fprintf(stderr, "loadgen: %s is %s; summary.json has %s\n", result->item->given, now,
-                before != NULL ? before : "no verdict of it");
+                before[0] != '\0' ? before : "no verdict of it");
         differences++;
     }
     for (int i = 0; i < ANOMALY_COUNT; i++) {
-        const json_int_t count = count_before(strategy, (enum anomaly)i);
+        const json_int_t count = summary_anomaly_count(strategy, anomaly_name((enum anomaly)i));
 
         if (count == result->verdict.found[i].count)
             continue;
@@ -82,19 +45,16 @@ static size_t print_differences(const struct result *result, const json_t *strat
 }
 
 /* The strategies that the history lost, such as to a full disk. */
-static size_t print_missing(const struct report *report, const json_t *summary) {
-    const json_t *strategies = json_object_get(summary, "strategies");
+static size_t print_missing(const struct summary *summary, const json_t *before) {
     size_t missing = 0;
 
-    for (size_t i = 0; i < json_array_size(strategies); i++) {
-        const char *given =
-            json_string_value(json_object_get(json_array_get(strategies, i), "strategy"));
+    for (size_t i = 0; summary_strategy(before, i) != NULL; i++) {
+        const char *given = summary_given(before, i);
         size_t at = 0;
 
-        while (given != NULL && at < report->count &&
-               strcmp(report->results[at].item->given, given) != 0)
+        while (at < summary->count && strcmp(summary->results[at].item->given, given) != 0)
             at++;
-        if (given == NULL || at < report->count)
+        if (given[0] == '\0' || at < summary->count)
             continue;
         fprintf(stderr, "loadgen: summary.json has %s; the history has no whole round of it\n",
                 given);
@@ -104,19 +64,22 @@ static size_t print_missing(const struct report *report, const json_t *summary) 
 }
 
 /* On stderr, so that a report in JSON stays JSON. */
-static void compare(const struct report *report, const char *folder) {
-    json_t *summary = load_summary(folder);
+static void compare(const struct summary *summary, const char *folder) {
+    char why[SUMMARY_WHY];
+    json_t *before = summary_read(folder, why);
     size_t differences = 0;
 
-    if (summary == NULL)
+    if (before == NULL) {
+        fprintf(stderr, "loadgen: nothing to compare the verdicts with: %s\n", why);
         return;
-    for (size_t i = 0; i < report->count; i++)
+    }
+    for (size_t i = 0; i < summary->count; i++)
         differences +=
-            print_differences(&report->results[i], find_strategy(summary, &report->results[i]));
-    differences += print_missing(report, summary);
+            print_differences(&summary->results[i], find_strategy(before, &summary->results[i]));
+    differences += print_missing(summary, before);
     if (differences == 0)
         fprintf(stderr, "loadgen: the same verdicts and counts as in summary.json\n");
-    json_decref(summary);
+    json_decref(before);
 }
 
 /* ---- judging */
@@ -133,28 +96,29 @@ static bool is_short(const struct history *history) {
     const struct options *options = &history->options;
     const struct round *last = &history->rounds[history->count - 1];
 
+    assert(history->count > 0);
     return history->count < options->list.count * (size_t)options->repeat &&
            !last->is_interrupted && !last->is_aborted;
 }
 
 static int report_history(struct history *history, const char *folder, FILE *to) {
-    struct report report;
+    struct summary summary;
     int exit_code = EXIT_INTERNAL;
 
-    if (report_make(&report, &history->options, history->rounds, history->count) != 0) {
-        report_free(&report);
-        return fail("out of memory");
+    if (summary_make(&summary, &history->options, history->rounds, history->count) != 0) {
+        summary_free(&summary);
+        return run_fail(EXIT_INTERNAL, "out of memory");
     }
-    report.started_us = history->started_us;
-    report.ended_us = history->rounds[history->count - 1].ended_us;
-    report.folder = folder;
-    if (is_short(history) && report.exit_code == EXIT_AS_EXPECTED)
-        report.exit_code = EXIT_INCONCLUSIVE;
-    exit_code = report.exit_code;
-    if (report_print(&report, to) != 0)
-        exit_code = fail("the report could not be written");
-    compare(&report, folder);
-    report_free(&report);
+    summary.started_us = history->started_us;
+    summary.ended_us = history->rounds[history->count - 1].ended_us;
+    summary.folder = folder;
+    if (is_short(history) && summary.exit_code == EXIT_AS_EXPECTED)
+        summary.exit_code = EXIT_INCONCLUSIVE;
+    exit_code = summary.exit_code;
+    if (report_print(&summary, to) != 0)
+        exit_code = run_fail(EXIT_INTERNAL, "the report could not be written");
+    compare(&summary, folder);
+    summary_free(&summary);
     return exit_code;
 }
 
@@ -163,13 +127,13 @@ static int check(struct history *history, const char *folder, FILE *to) {
         fprintf(stderr, "loadgen: %s/history.ndjson is cut: its last round is not judged\n",
                 folder);
     if (history->count == 0)
-        return fail("the history has no finished round");
+        return run_fail(EXIT_INTERNAL, "the history has no finished round");
     if (is_short(history))
         fprintf(stderr, "loadgen: %s/history.ndjson has %zu of %zu rounds\n", folder,
                 history->count, history->options.list.count * (size_t)history->options.repeat);
     for (size_t i = 0; i < history->count; i++)
         if (round_judge(&history->rounds[i]) != 0)
-            return fail("out of memory");
+            return run_fail(EXIT_INTERNAL, "out of memory");
     return report_history(history, folder, to);
 }
 
@@ -183,7 +147,7 @@ int command_check(const struct options *options, FILE *to) {
         set_output(&history.options, options);
         exit_code = check(&history, folder, to);
     } else {
-        exit_code = fail(why);
+        exit_code = run_fail(EXIT_INTERNAL, why);
     }
     history_free(&history);
     return exit_code;

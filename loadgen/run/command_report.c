@@ -3,83 +3,64 @@
 
 #include "chart.h"
 #include "history.h"
+#include "json_text.h"
 #include "page.h"
-#include "run.h"
+#include "run_internal.h"
+#include "summary_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PATH_SIZE 1100
-#define WHY_SIZE  1280
 
-static int fail(const char *why) {
-    fprintf(stderr, "loadgen: %s\n", why);
-    return EXIT_INTERNAL;
-}
-
-/* A file of the folder, or NULL and it has been told unless it is `optional`. */
-static json_t *load(const char *folder, const char *name, bool is_optional) {
-    char path[PATH_SIZE];
-    json_error_t error;
-    json_t *json;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    json = json_load_file(path, 0, &error);
-    if (json == NULL && !is_optional)
-        fprintf(stderr, "loadgen: %s: %s\n", path, error.text);
-    return json;
-}
-
-/* The chart of the round to draw for the strategy `given`: as page_round() chooses it. */
-static json_t *draw(struct history *history, const char *given) {
-    struct round *chosen = NULL;
-
-    for (size_t i = 0; i < history->count; i++) {
-        struct round *round = &history->rounds[i];
-
-        if (strcmp(round->item->given, given) != 0)
-            continue;
-        if (round_judge(round) != 0)
-            return NULL;
-        if (chosen == NULL ||
-            (chosen->verdict.kind != VERDICT_VIOLATED && round->verdict.kind == VERDICT_VIOLATED))
-            chosen = round;
-    }
-    return chosen != NULL ? chart_make(chosen) : json_null();
-}
-
-static json_t *draw_all(struct history *history, const json_t *summary) {
-    const json_t *strategies = json_object_get(summary, "strategies");
+/* A chart for each strategy of summary.json. The results are in the same order, but the history may
+ * have lost some: null stands for these. */
+static json_t *draw_results(const struct summary *judged, const json_t *told) {
     json_t *charts = json_array();
+    size_t next = 0;
 
-    for (size_t i = 0; i < json_array_size(strategies); i++) {
-        const char *given =
-            json_string_value(json_object_get(json_array_get(strategies, i), "strategy"));
+    for (size_t i = 0; summary_strategy(told, i) != NULL; i++) {
+        const struct result *result = &judged->results[next];
+        bool is_there =
+            next < judged->count && strcmp(result->item->given, summary_given(told, i)) == 0;
 
-        if (json_array_append_new(charts, draw(history, given != NULL ? given : "")) != 0) {
-            json_decref(charts);
-            return NULL;
-        }
+        json_text_append(&charts, is_there ? chart_make(page_round(result)) : json_null());
+        next += is_there;
     }
+    return charts;
+}
+
+/* NULL without memory. */
+static json_t *draw(struct history *history, const json_t *told) {
+    struct summary judged;
+    json_t *charts = NULL;
+
+    for (size_t i = 0; i < history->count; i++)
+        if (round_judge(&history->rounds[i]) != 0)
+            return NULL;
+    if (summary_make(&judged, &history->options, history->rounds, history->count) == 0)
+        charts = draw_results(&judged, told);
+    summary_free(&judged);
     return charts;
 }
 
 /* Without its history a run is shown by its summary alone. An exit code. */
 static int load_run(const char *folder, struct page_run *run) {
     struct history history;
-    char why[WHY_SIZE];
+    char why[SUMMARY_WHY];
     int exit_code = EXIT_AS_EXPECTED;
 
-    run->summary = load(folder, "summary.json", false);
-    if (!json_is_object(run->summary))
-        return EXIT_USAGE;
-    run->environment = load(folder, "env.json", true);
+    run->summary = summary_read(folder, why);
+    if (run->summary == NULL)
+        return run_fail(EXIT_USAGE, why);
+    run->environment = summary_read_environment(folder, why);
     if (run->environment == NULL)
         run->environment = json_null();
     if (history_load(&history, folder, why, sizeof why) == 0) {
-        run->charts = draw_all(&history, run->summary);
-        exit_code = run->charts != NULL ? EXIT_AS_EXPECTED : fail("out of memory");
+        run->charts = draw(&history, run->summary);
+        if (run->charts == NULL)
+            exit_code = run_fail(EXIT_INTERNAL, "out of memory");
     } else {
         fprintf(stderr, "loadgen: %s; the page has no charts over time\n", why);
         run->charts = json_null();
@@ -95,7 +76,8 @@ static int write_page(const struct options *options, const struct page_run *runs
     int rc;
 
     if (options->output[0] != '\0')
-        return page_write_runs(runs, count, to) == 0 ? EXIT_AS_EXPECTED : fail(strerror(errno));
+        return page_write_runs(runs, count, to) == 0 ? EXIT_AS_EXPECTED
+                                                     : run_fail(EXIT_INTERNAL, strerror(errno));
     snprintf(path, sizeof path, "%s/report.html", options->arguments[0]);
     to = fopen(path, "we");
     rc = to != NULL ? page_write_runs(runs, count, to) : -1;
@@ -112,7 +94,7 @@ static int write_page(const struct options *options, const struct page_run *runs
 int command_report(const struct options *options, FILE *to) {
     size_t count = (size_t)options->argument_count;
     struct page_run *runs = calloc(count + 1, sizeof *runs);
-    int exit_code = runs != NULL ? EXIT_AS_EXPECTED : fail("out of memory");
+    int exit_code = runs != NULL ? EXIT_AS_EXPECTED : run_fail(EXIT_INTERNAL, "out of memory");
 
     if (count > 1 && options->output[0] == '\0') {
         fprintf(stderr, "loadgen: several runs on one page: name the page with -o FILE\n");

@@ -217,36 +217,36 @@ static int run_round(struct run *run, struct round *round) {
 /* ---- reporting */
 
 /* To the results folder first: what is printed names it. */
-static int write_report(struct run *run, const struct report *report) {
-    int exit_code = report->exit_code;
+static int write_report(struct run *run, const struct summary *summary) {
+    int exit_code = summary->exit_code;
     char why[FOLDER_WHY];
 
-    if (folder_write(&run->folder, report, why, sizeof why) != 0)
+    if (folder_write(&run->folder, summary, why, sizeof why) != 0)
         exit_code = run_fail(EXIT_INTERNAL, why);
-    if (report_print(report, run->to) == 0)
+    if (report_print(summary, run->to) == 0)
         return exit_code;
     fprintf(stderr, "loadgen: the report could not be written: %s\n", strerror(errno));
     if (run->to != stdout)
-        (void)!report_print(report, stdout);
+        (void)!report_print(summary, stdout);
     return EXIT_INTERNAL;
 }
 
 /* `exit_code` is not 0 when a later round failed: the program ends with it, and so says the report.
  */
 static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
-    struct report report;
+    struct summary summary;
 
-    if (report_make(&report, run->options, run->rounds, run->finished) == 0) {
-        report.exit_code = exit_code != 0 ? exit_code : report.exit_code;
-        report.started_us = started_us;
-        report.ended_us = run->rounds[run->finished - 1].ended_us;
-        report.postgres_version = run->auditor.postgres_version;
-        report.folder = run->folder.path[0] != '\0' ? run->folder.path : NULL;
-        exit_code = write_report(run, &report);
+    if (summary_make(&summary, run->options, run->rounds, run->finished) == 0) {
+        summary.exit_code = exit_code != 0 ? exit_code : summary.exit_code;
+        summary.started_us = started_us;
+        summary.ended_us = run->rounds[run->finished - 1].ended_us;
+        summary.postgres_version = run->auditor.postgres_version;
+        summary.folder = run->folder.path[0] != '\0' ? run->folder.path : NULL;
+        exit_code = write_report(run, &summary);
     } else {
         exit_code = run_fail(EXIT_INTERNAL, "out of memory");
     }
-    report_free(&report);
+    summary_free(&summary);
     return exit_code;
 }
 

@@ -1,9 +1,9 @@
 /* Opens each part of a path by itself, so that no link between leads out of the results. */
 #include "serve_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +27,8 @@ const struct serve_file *serve_file_named(const char *name) {
     return NULL;
 }
 
-bool serve_is_plain(const char *folder) {
+/* Letters, digits and "-_.+", and no dot first: as loadgen names its folders. */
+static bool is_plain(const char *folder) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789-_.+";
 
@@ -35,15 +36,13 @@ bool serve_is_plain(const char *folder) {
 }
 
 static int open_folder(const char *root, const char *folder) {
-    int at = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int fd;
+    int at, fd;
 
+    if (!is_plain(folder))
+        return -ENOENT;
+    at = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (at < 0)
         return -errno;
-    if (!serve_is_plain(folder)) {
-        (void)close(at);
-        return -ENOENT;
-    }
     fd = openat(at, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     fd = fd < 0 ? -errno : fd;
     (void)close(at);
@@ -122,60 +121,28 @@ static bool is_dated(const char *name) {
     return name[0] >= '0' && name[0] <= '9';
 }
 
-static int newest_first(const void *left, const void *right) {
-    const char *a = *(char *const *)left, *b = *(char *const *)right;
-
-    if (is_dated(a) != is_dated(b))
-        return is_dated(a) ? -1 : 1;
-    return strcmp(b, a);
+static int newest_first(const struct dirent **a, const struct dirent **b) {
+    if (is_dated((*a)->d_name) != is_dated((*b)->d_name))
+        return is_dated((*a)->d_name) ? -1 : 1;
+    return strcmp((*b)->d_name, (*a)->d_name);
 }
 
-static bool is_folder(DIR *parent, const char *name) {
-    struct stat status;
-
-    return serve_is_plain(name) &&
-           fstatat(dirfd(parent), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(status.st_mode);
+/* A file system that does not tell what an entry is has its files listed, too: as runs that cannot
+ * be read. */
+static int is_folder(const struct dirent *entry) {
+    return is_plain(entry->d_name) && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
-static int keep(char ***folders, size_t *count, const char *name) {
-    char **more = realloc(*folders, (*count + 1) * sizeof *more);
+int serve_list(const char *root, struct dirent ***folders, size_t *count) {
+    int found = scandir(root, folders, is_folder, newest_first);
 
-    if (more == NULL)
-        return -ENOMEM;
-    *folders = more;
-    more[*count] = strdup(name);
-    if (more[*count] == NULL)
-        return -ENOMEM;
-    (*count)++;
-    return 0;
-}
-
-int serve_list(const char *root, char ***folders, size_t *count) {
-    DIR *parent = opendir(root);
-    const struct dirent *entry;
-    int rc = 0;
-
-    *folders = NULL;
-    *count = 0;
-    if (parent == NULL)
-        return -errno;
-    while (rc == 0 && (entry = readdir(parent)) != NULL)
-        if (is_folder(parent, entry->d_name))
-            rc = keep(folders, count, entry->d_name);
-    (void)closedir(parent);
-    if (rc != 0) {
-        serve_list_free(*folders, *count);
+    *count = found > 0 ? (size_t)found : 0;
+    if (found < 0)
         *folders = NULL;
-        *count = 0;
-        return rc;
-    }
-    if (*count > 0)
-        qsort(*folders, *count, sizeof **folders, newest_first);
-    return 0;
+    return found < 0 ? -errno : 0;
 }
 
-void serve_list_free(char **folders, size_t count) {
+void serve_list_free(struct dirent **folders, size_t count) {
     for (size_t i = 0; i < count; i++)
         free(folders[i]);
     free(folders);

@@ -3,7 +3,7 @@
 #ifndef LOADGEN_SERVE_FILES_H
 #define LOADGEN_SERVE_FILES_H
 
-#include <stdbool.h>
+#include <dirent.h>
 #include <stddef.h>
 
 #define SERVE_FILE_MAX (64 * 1024 * 1024) /* a reply is held in memory */
@@ -16,14 +16,11 @@ extern const struct serve_file serve_files[]; /* ends with a NULL name; report.h
 /* NULL: no file of a results folder has this name. */
 const struct serve_file *serve_file_named(const char *name);
 
-/* Letters, digits and "-_.+", and no dot first: as loadgen names its folders. */
-bool serve_is_plain(const char *folder);
-
 /* The folders of `root`, the newest first: names that begin with a date before others. 0, or a
- * negative errno. */
-__attribute__((warn_unused_result)) int serve_list(const char *root, char ***folders,
+ * negative errno; serve_list_free() them either way. */
+__attribute__((warn_unused_result)) int serve_list(const char *root, struct dirent ***folders,
                                                    size_t *count);
-void serve_list_free(char **folders, size_t count);
+void serve_list_free(struct dirent **folders, size_t count);
 
 /* Its size, or a negative errno when there is none. */
 __attribute__((warn_unused_result)) long long serve_size(const char *root, const char *folder,

@@ -3,6 +3,8 @@
 
 #include "duration.h"
 #include "serve_files.h"
+#include "summary_read.h"
+#include "verdict.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -12,144 +14,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUMMARY_MAX    (8 * 1024 * 1024)
-#define SUMMARY_DEPTH  32 /* the parser recurses, on a small stack */
 #define STRATEGIES_MAX 100
 #define ANOMALIES_MAX  20
 #define TEXT_MAX       2000
 
-static const char head[] =
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta name=\"color-scheme\" content=\"light dark\">\n"
-    "<link rel=\"icon\" href=\"data:,\">\n<title>Runs</title>\n<style>\n"
-    ":root{--back:#f6f7f9;--card:#fff;--text:#1b2430;--dim:#5b6675;--line:#d8dde4;--link:#0b57a4;"
-    "--good:#0b62b8;--good-back:#e3effb;--bad:#b8145c;--bad-back:#fde6ef;--open:#8f5300;"
-    "--open-back:#fff0d9;--none-back:#eceff3}\n"
-    "@media(prefers-color-scheme:dark){:root{--back:#12161c;--card:#1b212a;--text:#e6eaf0;"
-    "--dim:#a3aebc;--line:#343d4a;--link:#7cbcff;--good:#7cbcff;--good-back:#16324f;--bad:#ff86b5;"
-    "--bad-back:#4a1930;--open:#ffc061;--open-back:#46300d;--none-back:#2a323d}}\n"
-    "*{box-sizing:border-box}\n"
-    "body{margin:0 auto;max-width:64rem;padding:1rem;background:var(--back);color:var(--text);"
-    "font:16px/1.5 system-ui,sans-serif}\n"
-    "h1{font-size:1.5rem;margin:.5rem 0 0}h2{font-size:1.1rem;margin:0;overflow-wrap:anywhere}\n"
-    "p{margin:.3rem 0}.dim{color:var(--dim);font-size:.9rem;overflow-wrap:anywhere}\n"
-    "a{color:var(--link)}a:focus-visible{outline:2px solid var(--link);outline-offset:2px}\n"
-    "article{background:var(--card);border:1px solid var(--line);border-radius:8px;"
-    "padding:.9rem 1rem;margin:1rem 0}\n"
-    "pre{margin:.5rem 0;padding:.4rem .6rem;white-space:pre-wrap;overflow-wrap:anywhere;"
-    "background:var(--back);"
-    "border-radius:4px;font-size:.85rem}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.95rem}\n"
-    "th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line)}\n"
-    "th{color:var(--dim);font-weight:normal;font-size:.85rem}\n"
-    ".number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
-    ".verdict{display:inline-block;padding:0 .5rem;border-radius:4px;font-weight:600;"
-    "font-size:.85rem;color:var(--dim);background:var(--none-back)}\n"
-    ".VALID{color:var(--good);background:var(--good-back)}.VALID::before{content:\"\\2713  \"}\n"
-    ".VIOLATED{color:var(--bad);background:var(--bad-back)}.VIOLATED::before{content:\"\\2717  "
-    "\"}\n"
-    ".INCONCLUSIVE{color:var(--open);background:var(--open-back)}"
-    ".INCONCLUSIVE::before{content:\"? \"}\n"
-    "td span{white-space:nowrap}.files "
-    "a{margin-right:.9rem;white-space:nowrap}.error{color:var(--bad);font-weight:600}\n"
-    "@media(max-width:40rem){body{padding:.6rem}article{padding:.7rem}"
-    "th,td{padding-right:.4rem}table{font-size:.85rem}}\n"
-    "</style>\n</head>\n<body>\n<h1>Runs</h1>\n";
+extern const char serve_index_head[];
 
+/* With what HTML would read as its own spelled out, and cut at TEXT_MAX, between characters. */
 static void text(FILE *to, const char *at) {
-    for (size_t i = 0; at != NULL && at[i] != '\0'; i++) {
-        if (i >= TEXT_MAX && ((unsigned char)at[i] & 0xc0) != 0x80) {
+    static const char *const spelled[] = {
+        ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;"};
+
+    for (size_t i = 0; at[i] != '\0'; i++) {
+        const unsigned char byte = (unsigned char)at[i];
+
+        if (i >= TEXT_MAX && (byte & 0xc0) != 0x80) {
             fputs(" ...", to);
             return;
         }
-        switch (at[i]) {
-        case '<':
-            fputs("&lt;", to);
-            break;
-        case '>':
-            fputs("&gt;", to);
-            break;
-        case '&':
-            fputs("&amp;", to);
-            break;
-        case '"':
-            fputs("&quot;", to);
-            break;
-        case '\'':
-            fputs("&#39;", to);
-            break;
-        default:
-            fputc(at[i], to);
-        }
+        if (byte < sizeof spelled / sizeof spelled[0] && spelled[byte] != NULL)
+            fputs(spelled[byte], to);
+        else
+            fputc(byte, to);
     }
 }
 
-static const char *string_of(const json_t *object, const char *key) {
-    const char *value = json_string_value(json_object_get(object, key));
-
-    return value != NULL ? value : "";
-}
-
-static bool is_shallow(const char *json) {
-    int depth = 0;
-    bool is_string = false;
-
-    for (; *json != '\0'; json++) {
-        if (is_string && *json == '\\' && json[1] != '\0')
-            json++;
-        else if (*json == '"')
-            is_string = !is_string;
-        else if (!is_string && (*json == '{' || *json == '['))
-            depth++;
-        else if (!is_string && (*json == '}' || *json == ']'))
-            depth--;
-        if (depth > SUMMARY_DEPTH)
-            return false;
-    }
-    return true;
+static void element(FILE *to, const char *open, const char *inside, const char *close) {
+    fputs(open, to);
+    text(to, inside);
+    fputs(close, to);
 }
 
 /* The summary of a run, a new reference; or NULL, and `why` says why not. */
-static json_t *load(const char *root, const char *folder, char *why, size_t why_size) {
-    static const char file[] = "summary.json";
-    json_error_t error = {.line = -1};
-    json_t *json = NULL;
-    char *bytes;
+static json_t *load(const char *root, const char *folder, char why[SUMMARY_WHY]) {
+    char wrong[SUMMARY_WHY], *bytes;
+    json_t *summary = NULL;
     size_t length;
-    int rc = serve_read(root, folder, file, SUMMARY_MAX, &bytes, &length);
+    int rc = serve_read(root, folder, "summary.json", SUMMARY_MAX, &bytes, &length);
 
     if (rc == -ENOENT)
-        snprintf(why, why_size, "no %s: the run goes on, or ended early", file);
+        snprintf(why, SUMMARY_WHY, "no summary.json: the run goes on, or ended early");
     else if (rc != 0)
-        snprintf(why, why_size, "%s cannot be read: %s", file, strerror(-rc));
-    else if (!is_shallow(bytes))
-        snprintf(why, why_size, "%s is broken: nested too deeply", file);
-    else if ((json = json_loadb(bytes, length, 0, &error)) == NULL)
-        snprintf(why, why_size, "%s is broken: line %d: %s", file, error.line, error.text);
-    else if (!json_is_object(json) || !json_is_array(json_object_get(json, "strategies")))
-        snprintf(why, why_size, "%s is broken: it lists no strategies", file);
-    else
-        why[0] = '\0';
+        snprintf(why, SUMMARY_WHY, "summary.json cannot be read: %s", strerror(-rc));
+    else if ((summary = summary_parse(bytes, length, wrong)) == NULL)
+        snprintf(why, SUMMARY_WHY, "summary.json is broken: it %.1000s", wrong);
     free(bytes);
-    if (why[0] != '\0') {
-        json_decref(json);
-        json = NULL;
-    }
-    return json;
+    return summary;
 }
 
 /* Only words that we give: what the style knows. */
 static void print_verdict(const char *verdict, FILE *to) {
-    static const char *const words[] = {"VALID", "VIOLATED", "INCONCLUSIVE"};
     const char *class = "";
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(verdict, words[i]) == 0)
-            class = words[i];
+    for (int kind = 0; kind < VERDICT_UNJUDGED; kind++)
+        if (strcmp(verdict, verdict_kind_name((enum verdict_kind)kind)) == 0)
+            class = verdict;
     fprintf(to, "<td><span class=\"verdict %s\">", class);
-    text(to, verdict);
-    fputs("</span></td>", to);
+    element(to, "", verdict, "</span></td>");
 }
 
 static void print_anomalies(const json_t *strategy, FILE *to) {
@@ -159,8 +80,7 @@ static void print_anomalies(const json_t *strategy, FILE *to) {
     for (size_t i = 0; i < json_array_size(anomalies) && i < ANOMALIES_MAX; i++) {
         const json_t *anomaly = json_array_get(anomalies, i);
 
-        fputs(i > 0 ? ", <span>" : "<span>", to);
-        text(to, string_of(anomaly, "name"));
+        element(to, i > 0 ? ", <span>" : "<span>", summary_text(anomaly, "name"), "");
         fprintf(to, " %" JSON_INTEGER_FORMAT "</span>",
                 json_integer_value(json_object_get(anomaly, "count")));
     }
@@ -182,7 +102,7 @@ static void print_sold(const json_t *summary, const json_t *strategy, FILE *to) 
     double products = json_number_value(items);
     double stock = json_number_value(json_object_get(strategy, "stock"));
 
-    if (strcmp(string_of(strategy, "verdict"), "not judged") == 0)
+    if (strcmp(summary_text(strategy, "verdict"), "not judged") == 0)
         fputs("<td class=\"number\">-</td>", to);
     else
         fprintf(to, "<td class=\"number\">%" JSON_INTEGER_FORMAT " / %.0f</td>",
@@ -196,11 +116,9 @@ static void print_strategy(const json_t *summary, const json_t *strategy, FILE *
     char duration[DURATION_TEXT] = "-";
 
     if (p99_ms > 0 && p99_ms < 1e9)
-        duration_text(duration, (int64_t)(p99_ms * 1e6));
-    fputs("<tr><td>", to);
-    text(to, string_of(strategy, "strategy"));
-    fputs("</td>", to);
-    print_verdict(string_of(strategy, "verdict"), to);
+        duration_ms(duration, p99_ms);
+    element(to, "<tr><td>", summary_text(strategy, "strategy"), "</td>");
+    print_verdict(summary_text(strategy, "verdict"), to);
     print_anomalies(strategy, to);
     print_sold(summary, strategy, to);
     fprintf(to, "<td class=\"number\">%s</td>", duration);
@@ -228,11 +146,8 @@ static void print_missed(const json_t *summary, FILE *to) {
 
         if (!json_is_false(json_object_get(threshold, "holds")))
             continue;
-        fputs("<p class=\"error\">threshold missed: ", to);
-        text(to, string_of(threshold, "text"));
-        fputs(", ", to);
-        text(to, string_of(threshold, "strategy"));
-        fputs("</p>\n", to);
+        element(to, "<p class=\"error\">threshold missed: ", summary_text(threshold, "text"), ", ");
+        element(to, "", summary_text(threshold, "strategy"), "</p>\n");
     }
 }
 
@@ -264,16 +179,15 @@ static void print_time(const char *time, FILE *to) {
 }
 
 static void print_title(const char *root, const char *folder, const json_t *summary, FILE *to) {
-    const char *name = string_of(summary, "name");
+    const char *name = summary_text(summary, "name");
     bool has_page = serve_size(root, folder, "report.html") >= 0;
 
     fputs("<h2>", to);
     if (has_page)
         fprintf(to, "<a href=\"/runs/%s/report.html\">", folder);
-    text(to, name[0] != '\0' ? name : folder);
-    fputs(has_page ? "</a></h2>\n" : "</h2>\n", to);
+    element(to, "", name[0] != '\0' ? name : folder, has_page ? "</a></h2>\n" : "</h2>\n");
     fputs("<p class=\"dim\">", to);
-    print_time(string_of(summary, "started_at"), to);
+    print_time(summary_text(summary, "started_at"), to);
     if (name[0] != '\0')
         fprintf(to, " &middot; %s", folder);
     if (json_is_integer(json_object_get(summary, "exit_code")))
@@ -285,24 +199,19 @@ static void print_title(const char *root, const char *folder, const json_t *summ
 }
 
 static void print_run(const char *root, const char *folder, FILE *to) {
-    char why[256];
-    json_t *summary = load(root, folder, why, sizeof why);
-    const char *command = string_of(summary, "command");
+    char why[SUMMARY_WHY];
+    json_t *summary = load(root, folder, why);
+    const char *command = summary_text(summary, "command");
 
     fputs("<article>\n", to);
     print_title(root, folder, summary, to);
-    if (command[0] != '\0') {
-        fputs("<pre>", to);
-        text(to, command);
-        fputs("</pre>\n", to);
-    }
+    if (command[0] != '\0')
+        element(to, "<pre>", command, "</pre>\n");
     if (summary != NULL) {
         print_strategies(summary, to);
         print_missed(summary, to);
     } else {
-        fputs("<p class=\"error\">", to);
-        text(to, why);
-        fputs("</p>\n", to);
+        element(to, "<p class=\"error\">", why, "</p>\n");
     }
     print_files(root, folder, to);
     fputs("</article>\n", to);
@@ -320,14 +229,13 @@ static void print_others(size_t from, size_t count, FILE *to) {
 }
 
 int serve_index(const char *root, size_t from, FILE *to) {
-    char **folders;
+    struct dirent **folders;
     size_t count;
     int rc = serve_list(root, &folders, &count);
 
-    fputs(head, to);
+    fputs(serve_index_head, to);
     fprintf(to, "<p class=\"dim\">%zu in ", count);
-    text(to, root);
-    fputs("</p>\n", to);
+    element(to, "", root, "</p>\n");
     if (rc != 0)
         fprintf(to, "<p class=\"error\">The folder cannot be read: %s</p>\n", strerror(-rc));
     else if (count == 0)
@@ -337,7 +245,7 @@ int serve_index(const char *root, size_t from, FILE *to) {
     if (from > count)
         from = count;
     for (size_t i = from; i < count && i < from + SERVE_RUNS_A_PAGE; i++)
-        print_run(root, folders[i], to);
+        print_run(root, folders[i]->d_name, to);
     print_others(from, count, to);
     fputs("</body>\n</html>\n", to);
     serve_list_free(folders, count);

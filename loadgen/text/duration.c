@@ -1,6 +1,7 @@
 /* Durations as text for people. */
 #include "duration.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -29,6 +30,10 @@ const char *duration_text(char text[DURATION_TEXT], int64_t ns) {
 
     snprintf(text, DURATION_TEXT, "%.*f %s", decimals(value, u), value, units[u].name);
     return text;
+}
+
+const char *duration_ms(char text[DURATION_TEXT], double ms) {
+    return duration_text(text, llround(ms * 1e6));
 }
 
 const char *duration_exact(char text[DURATION_TEXT], int64_t ns) {

@@ -1,8 +1,10 @@
 /* Makes JSON strings of any bytes. */
 #include "json_text.h"
 
+#include "iso_time.h"
+
+#include <assert.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +34,7 @@ static size_t sequence(const unsigned char *at) {
     return 0;
 }
 
-json_t *json_text(const char *text) {
+static json_t *cleaned(const char *text) {
     char *clean = malloc(strlen(text) * strlen(REPLACEMENT) + 1), *to = clean;
     json_t *json;
 
@@ -48,6 +50,12 @@ json_t *json_text(const char *text) {
     json = json_stringn(clean, (size_t)(to - clean));
     free(clean);
     return json;
+}
+
+json_t *json_text(const char *text) {
+    json_t *json = json_string(text); /* NULL when it is no UTF-8, which is rare */
+
+    return json != NULL ? json : cleaned(text);
 }
 
 json_t *json_ms(double ns) {
@@ -69,31 +77,33 @@ void json_text_set(json_t **object, const char *key, json_t *one) {
     keep_whole(object, json_object_set_new(*object, key, one));
 }
 
-static char *quote_one(char *to, const char *text, size_t length) {
-    static const char digits[] = "0123456789abcdef";
-    const unsigned char byte = (unsigned char)*text;
+json_t *json_text_array(const char *first, size_t size, size_t count) {
+    json_t *array = json_array();
 
-    if (length == 0)
-        return (char *)memcpy(to, "\\ufffd", 6) + 6;
-    if (byte < 0x20) {
-        memcpy(to, "\\u00", 4);
-        to[4] = digits[byte >> 4];
-        to[5] = digits[byte & 15];
-        return to + 6;
-    }
-    if (byte == '"' || byte == '\\')
-        *to++ = '\\';
-    return (char *)memcpy(to, text, length) + length;
+    for (size_t i = 0; i < count; i++)
+        json_text_append(&array, json_text(first + i * size));
+    return array;
 }
 
-char *json_text_quote(char *to, const char *text) {
-    *to++ = '"';
-    while (*text != '\0') {
-        size_t length = sequence((const unsigned char *)text);
+json_t *json_text_object(const struct json_member *members) {
+    json_t *object = json_object();
 
-        to = quote_one(to, text, length);
-        text += length > 0 ? length : 1;
+    for (; members->key != NULL; members++) {
+        assert(json_object_get(object, members->key) == NULL);
+        json_text_set(&object, members->key, members->value);
     }
-    *to++ = '"';
-    return to;
+    return object;
+}
+
+json_t *json_text_time(int64_t us) {
+    char text[ISO_TIME];
+
+    return json_string(iso_time(text, us));
+}
+
+int json_text_print(json_t *json, FILE *to) {
+    int rc = json_dumpf(json, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+
+    json_decref(json);
+    return rc == 0 && fputc('\n', to) != EOF && fflush(to) == 0 && !ferror(to) ? 0 : -1;
 }

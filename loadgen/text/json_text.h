@@ -5,6 +5,8 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 /* A string, a new reference, or NULL without memory. */
 __attribute__((warn_unused_result)) json_t *json_text(const char *text);
@@ -17,9 +19,24 @@ json_t *json_ms(double ns);
 void json_text_append(json_t **array, json_t *one);
 void json_text_set(json_t **object, const char *key, json_t *one);
 
-/* The most bytes that json_text_quote() writes for `length` bytes. */
-#define JSON_TEXT_ROOM(length) (6 * (length) + 2)
-/* Write `text` as a JSON string, with its quotes and no NUL; returns where it ends. */
-char *json_text_quote(char *to, const char *text);
+struct json_member {
+    const char *key;
+    json_t *value;
+};
+/* An object of members {key, value}, in their order. The values are stolen; when one of them is
+ * NULL, without memory, so is the object. */
+#define JSON_TEXT_OBJECT(...)                                                                      \
+    json_text_object((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
+__attribute__((warn_unused_result)) json_t *json_text_object(const struct json_member *members);
+
+/* An array of `count` texts that stand `size` bytes apart; NULL without memory. */
+__attribute__((warn_unused_result)) json_t *json_text_array(const char *first, size_t size,
+                                                            size_t count);
+/* iso_time() of it. */
+__attribute__((warn_unused_result)) json_t *json_text_time(int64_t us);
+
+/* Print it for programs and people, and free it (NULL: there was no memory for it). 0; or -1 when
+ * it could not be written, with errno. */
+__attribute__((warn_unused_result)) int json_text_print(json_t *json, FILE *to);
 
 #endif

@@ -1,6 +1,7 @@
 /* Lays out a table and wraps lines. */
 #include "table.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 /* What stays of the two leftmost columns when there is no room. */
 static const size_t cut_min[CUT_COLUMNS] = {6, 12};
 
-bool table_is_coloured(FILE *to) {
+static bool has_colours(FILE *to) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
     int fd = fileno(to);
 
@@ -38,11 +39,6 @@ void table_fill(char cell[TABLE_CELL], const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(cell, TABLE_CELL, format, arguments);
     va_end(arguments);
-}
-
-static void print_spaces(size_t count, FILE *to) {
-    while (count-- > 0)
-        fputc(' ', to);
 }
 
 /* At most `width` characters, the last one an ellipsis when something was cut. */
@@ -110,7 +106,7 @@ static void print_row(const struct table_row *row, const struct layout *layout, 
         spaces += (is_first ? 0 : layout->gap) + (c < layout->left ? 0 : width - own);
         is_first = false;
         if (own > 0) {
-            print_spaces(spaces, to);
+            fprintf(to, "%*s", (int)spaces, "");
             spaces = 0;
             fputs(is_coloured ? row->colour[c] : "", to);
             print_cut(row->cell[c], width, to);
@@ -122,8 +118,9 @@ static void print_row(const struct table_row *row, const struct layout *layout, 
 }
 
 void table_print(const struct table_row *rows, size_t count, size_t left, size_t width, FILE *to) {
-    struct layout layout = {.left = left, .is_coloured = table_is_coloured(to)};
+    struct layout layout = {.left = left, .is_coloured = has_colours(to)};
 
+    assert(left <= TABLE_COLUMNS);
     measure(rows, count, &layout);
     fit(&layout, width);
     for (size_t i = 0; i < count; i++)
@@ -131,6 +128,7 @@ void table_print(const struct table_row *rows, size_t count, size_t left, size_t
 }
 
 void table_hide_empty(struct table_row *rows, size_t count, size_t c, bool is_zero_nothing) {
+    assert(c < TABLE_COLUMNS);
     for (size_t i = 1; i < count; i++) {
         const char *text = rows[i].cell[c];
 
@@ -161,15 +159,14 @@ void table_print_indented(const char *text, size_t first, size_t indent, size_t 
     size_t column = first;
     bool is_begun = false;
 
-    print_spaces(first, to);
+    fprintf(to, "%*s", (int)first, "");
     while (*text != '\0') {
         size_t length = strcspn(text, " "), word_width = 0;
 
         for (size_t i = 0; i < length; i++)
             word_width += is_character_start(text[i]);
         if (is_begun && column + 1 + word_width > width) {
-            fputc('\n', to);
-            print_spaces(indent, to);
+            fprintf(to, "\n%*s", (int)indent, "");
             column = indent;
         } else if (is_begun) {
             fputc(' ', to);

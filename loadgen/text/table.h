@@ -20,10 +20,6 @@ struct table_row {
     const char *colour[TABLE_COLUMNS];    /* TABLE_RED, ..., or NULL */
 };
 
-/* Whether `to` is a terminal that shows colours, and nobody asked for none with NO_COLOR
- * (https://no-color.org). */
-bool table_is_coloured(FILE *to);
-
 /* Columns on a terminal that `text` takes: its characters, one column each. */
 size_t table_width(const char *text);
 
@@ -33,7 +29,8 @@ __attribute__((format(printf, 2, 3))) void table_fill(char cell[TABLE_CELL], con
 
 /* Print the rows, the first `left` columns (at most 3) to the left and the others to the right; a
  * column without any text takes no room. When they do not fit into `width` columns, the gaps are
- * narrowed, and then the two leftmost columns are cut. Colours only where table_is_coloured(). */
+ * narrowed, and then the two leftmost columns are cut. Colours only on a terminal that shows
+ * them, where nobody asked for none with NO_COLOR (https://no-color.org). */
 void table_print(const struct table_row *rows, size_t count, size_t left, size_t width, FILE *to);
 
 /* Leave column `c` out when no row below the first says more in it than "-", or, when

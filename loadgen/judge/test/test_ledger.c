@@ -53,6 +53,28 @@ static void test_an_empty_ledger_has_nothing_to_sort(void **state) {
     assert_int_equal(ledger.initial, 10);
 }
 
+static void test_the_first_row_of_an_id_is_found(void **state) {
+    struct ledger_sale sales[] = {{.order_id = "a"},
+                                  {.order_id = "b"},
+                                  {.order_id = "b"},
+                                  {.order_id = "b"},
+                                  {.order_id = "d"}};
+    struct ledger_order orders[] = {{.order_id = "b"}};
+    const struct ledger ledger = {
+        .sales = sales, .sale_count = 5, .orders = orders, .order_count = 1};
+    const struct ledger empty = {.initial = 10};
+
+    (void)state;
+    assert_ptr_equal(ledger_find_sale(&ledger, "a"), &sales[0]);
+    assert_ptr_equal(ledger_find_sale(&ledger, "b"), &sales[1]);
+    assert_ptr_equal(ledger_find_sale(&ledger, "d"), &sales[4]);
+    assert_null(ledger_find_sale(&ledger, "c"));
+    assert_ptr_equal(ledger_find_order(&ledger, "b"), &orders[0]);
+    assert_null(ledger_find_order(&ledger, "a"));
+    assert_null(ledger_find_sale(&empty, "a"));
+    assert_null(ledger_find_order(&empty, "a"));
+}
+
 static void test_a_time_is_read_to_the_microsecond(void **state) {
     (void)state;
     assert_int_equal(ledger_time_us("1970-01-01T00:00:01.000002Z"), 1000002);
@@ -68,6 +90,7 @@ int main(void) {
         cmocka_unit_test(test_rows_are_put_into_order_and_each_knows_its_units),
         cmocka_unit_test(test_a_shard_without_units_begins_where_the_next_one_does),
         cmocka_unit_test(test_an_empty_ledger_has_nothing_to_sort),
+        cmocka_unit_test(test_the_first_row_of_an_id_is_found),
         cmocka_unit_test(test_a_time_is_read_to_the_microsecond),
     };
 

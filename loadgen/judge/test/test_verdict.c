@@ -174,6 +174,18 @@ static void test_overlapping_pairs_are_counted(void **state) {
     assert_int_equal(verdict.overlapping, 4);
 }
 
+static void test_the_rate_is_bounded_by_three_in_n(void **state) {
+    (void)state;
+    assert_true(verdict_rate_bound(&(struct verdict){.overlapping = 300}) == 0.01);
+    assert_true(verdict_rate_bound(&(struct verdict){.overlapping = 4}) == 0.75);
+}
+
+static void test_few_overlapping_attempts_bound_no_rate(void **state) {
+    (void)state;
+    for (int64_t n = 0; n <= 3; n++)
+        assert_true(verdict_rate_bound(&(struct verdict){.overlapping = n}) == -1);
+}
+
 static void test_violated_wins_over_inconclusive(void **state) {
     (void)state;
     sell(10);
@@ -223,6 +235,8 @@ int main(void) {
         JUDGED(test_more_late_requests_are_inconclusive),
         JUDGED(test_too_few_overlaps_are_inconclusive),
         JUDGED(test_overlapping_pairs_are_counted),
+        JUDGED(test_the_rate_is_bounded_by_three_in_n),
+        JUDGED(test_few_overlapping_attempts_bound_no_rate),
         JUDGED(test_violated_wins_over_inconclusive),
         JUDGED(test_examples_are_bounded_and_counts_are_not),
         JUDGED(test_no_memory_is_told),

@@ -136,13 +136,6 @@ static void test_a_promise_without_a_row_is_a_ghost_and_no_leak(void **state) {
     assert_only(ANOMALY_GHOST, 1);
 }
 
-static void test_a_refusal_with_units_left_is_an_undersell_alone(void **state) {
-    (void)state;
-    sell(10);
-    request(RECORD_SOLD_OUT);
-    assert_only(ANOMALY_UNDERSELL, 9);
-}
-
 static void test_a_twin_is_not_stale_as_well(void **state) {
     (void)state;
     at(sell(10), 1, 2);
@@ -336,7 +329,6 @@ int main(void) {
         JUDGED(test_a_unit_that_came_back_and_was_sold_again_is_not_passed_over),
         JUDGED(test_an_unknown_outcome_may_have_taken_the_unit_passed_over),
         JUDGED(test_a_promise_without_a_row_is_a_ghost_and_no_leak),
-        JUDGED(test_a_refusal_with_units_left_is_an_undersell_alone),
         JUDGED(test_a_twin_is_not_stale_as_well),
         JUDGED(test_one_unit_of_each_of_two_products_is_no_twin),
         JUDGED(test_a_sale_in_the_ledger_of_another_product_is_told),

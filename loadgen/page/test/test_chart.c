@@ -2,6 +2,7 @@
 #include "verdict_fixture.h"
 
 #include "chart.h"
+#include "fault.h"
 #include "page.h"
 
 static struct strategy_item item = {.spec = "redis,ttl=2s,fail=after-read:pause=4s@100,work=2ms"};
@@ -274,6 +275,35 @@ static void test_round_without_anything_is_drawn(void **state) {
     json_decref(chart);
 }
 
+static void draw_if_possible(void *arg) {
+    json_t *chart = chart_make(&drawn);
+
+    *(int *)arg += chart == NULL;
+    json_decref(chart);
+}
+
+static void test_chart_is_whole_or_not_there(void **state) {
+    int undrawn = 0;
+
+    (void)state;
+    for (int64_t unit = 10; unit >= 8; unit--)
+        sell(unit);
+    json_decref(draw());
+    fault_each_allocation(draw_if_possible, &undrawn);
+    assert_true(undrawn >= 5); /* faults, outcomes, points, latencies, ledgers */
+}
+
+static void test_violating_round_is_drawn_else_the_first(void **state) {
+    const struct round valid = {.verdict.kind = VERDICT_VALID}, later = valid;
+    const struct round violated = {.verdict.kind = VERDICT_VIOLATED}, other = violated;
+    const struct result results[] = {{.count = 2, .rounds = {&valid, &later}},
+                                     {.count = 3, .rounds = {&valid, &violated, &other}}};
+
+    (void)state;
+    assert_ptr_equal(page_round(&results[0]), &valid);
+    assert_ptr_equal(page_round(&results[1]), &violated);
+}
+
 static void test_page_spells_what_would_end_its_script(void **state) {
     struct page_run run = {.summary = json_pack("{s:s}", "name", "</script><!--\xE2\x80\xA8"),
                            .charts = json_null(),
@@ -307,6 +337,8 @@ int main(void) {
         JUDGED(test_rare_outcomes_and_outliers_are_kept),
         JUDGED(test_counterexample_is_drawn_with_its_neighbours),
         JUDGED(test_round_without_anything_is_drawn),
+        JUDGED(test_chart_is_whole_or_not_there),
+        JUDGED(test_violating_round_is_drawn_else_the_first),
         JUDGED(test_page_spells_what_would_end_its_script),
     };
 

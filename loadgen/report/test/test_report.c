@@ -1,9 +1,8 @@
 /* The report: what a person reads fits a terminal, and what a program reads is JSON. */
 #include "report_fixture.h"
+#include "summary_json.h"
 
 #include <jansson.h>
-#include <pty.h>
-#include <unistd.h>
 
 static void test_the_text_says_what_was_found(void **state) {
     char *text = printed(report_text);
@@ -18,6 +17,7 @@ static void test_the_text_says_what_was_found(void **state) {
     assert_non_null(strstr(text, "\natomic: VALID: no anomaly in 790 overlapping attempts"));
     assert_non_null(strstr(text, "0.38 % (3/n)"));
     assert_null(strstr(text, "safe"));
+    assert_null(strstr(text, "\033")); /* as in a file */
     free(text);
 }
 
@@ -97,57 +97,8 @@ static void test_a_round_without_an_answer_has_no_times(void **state) {
     assert_tells("800/1000 0 0 200 - - - yes");
 }
 
-static void test_words_of_any_length_are_printed_whole(void **state) {
-    char *text = NULL, word[400];
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    (void)state;
-    assert_non_null(to);
-    memset(word, 'x', sizeof word - 1);
-    word[sizeof word - 1] = '\0';
-    table_print_wrapped(word, 2, 20, to);
-    assert_int_equal(fclose(to), 0);
-    assert_int_equal(strncmp(text, word, sizeof word - 1), 0);
-    assert_string_equal(text + sizeof word - 1, "\n");
-    free(text);
-}
-
-static void test_only_a_terminal_is_coloured(void **state) {
-    static char terminal[] = "TERM=xterm", dumb[] = "TERM=dumb";
-    char text[65536];
-    int controller, fd;
-    ssize_t length;
-    FILE *to;
-
-    (void)state;
-    assert_silent_on("\033");
-    assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
-    to = fdopen(fd, "w");
-    assert_non_null(to);
-    assert_int_equal(putenv(terminal), 0);
-    (void)unsetenv("NO_COLOR");
-    fprintf(to, "%d", table_is_coloured(to));
-    assert_int_equal(putenv(dumb), 0);
-    fprintf(to, "%d", table_is_coloured(to));
-    assert_int_equal(putenv(terminal), 0);
-    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
-    fprintf(to, "%d", table_is_coloured(to));
-    assert_int_equal(setenv("NO_COLOR", "", 1), 0);
-    fprintf(to, "%d ", table_is_coloured(to));
-    table_print(&(struct table_row){.cell = {"a", "no", "b"}, .colour = {NULL, TABLE_RED, NULL}}, 1,
-                3, 80, to);
-    assert_int_equal(fflush(to), 0);
-    length = read(controller, text, sizeof text - 1);
-    assert_true(length > 0);
-    text[length] = '\0';
-    assert_string_equal(text, "1001 a  \033[31mno\033[0m  b\r\n");
-    assert_int_equal(fclose(to), 0);
-    assert_int_equal(close(controller), 0);
-}
-
 static void test_the_json_has_what_the_text_has(void **state) {
-    char *text = printed(report_json);
+    char *text = printed(summary_json_write);
     json_t *json = json_loads(text, 0, NULL);
     json_t *first = json_array_get(json_object_get(json, "strategies"), 0);
     const char *verdict, *name;
@@ -180,8 +131,6 @@ int main(void) {
         REPORTED(test_what_it_cost_is_told_only_when_it_is_known),
         REPORTED(test_columns_that_say_nothing_are_left_out),
         REPORTED(test_a_round_without_an_answer_has_no_times),
-        cmocka_unit_test(test_words_of_any_length_are_printed_whole),
-        REPORTED(test_only_a_terminal_is_coloured),
         REPORTED(test_the_json_has_what_the_text_has),
     };
 

@@ -53,7 +53,7 @@ static void test_the_exit_code_is_explained(void **state) {
     (void)state;
     violate(&results[2].verdict, ANOMALY_LEAK, 1, "x");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        report.exit_code = cases[i].code;
+        summary.exit_code = cases[i].code;
         assert_says(cases[i].text);
     }
 }
@@ -61,7 +61,7 @@ static void test_the_exit_code_is_explained(void **state) {
 static void test_the_folder_is_named(void **state) {
     (void)state;
     assert_silent_on("results:");
-    report.folder = "/nowhere/20261121T080000Z-demo";
+    summary.folder = "/nowhere/20261121T080000Z-demo";
     assert_says("results: /nowhere/20261121T080000Z-demo\n");
     assert_silent_on("report.html"); /* which was not written */
 }
@@ -78,8 +78,8 @@ static void hold(const char *text, size_t result, double measured, bool holds) {
     for (size_t i = 0; i < limits.count; i++)
         outcomes[i] = (struct threshold_outcome){&limits.items[i], &results[result], measured,
                                                  i == 0 && holds};
-    report.outcomes = outcomes;
-    report.outcome_count = limits.count;
+    summary.outcomes = outcomes;
+    summary.outcome_count = limits.count;
 }
 
 static void test_thresholds_come_first_with_what_was_measured(void **state) {
@@ -109,7 +109,7 @@ static void test_a_run_that_was_stopped_says_where(void **state) {
     options.is_aborting = true;
     options.repeat = 2;
     assert_says("\nstopped by --abort-on-fail in round 3 of 6, atomic\n\n");
-    report.is_interrupted = true;
+    summary.is_interrupted = true;
     assert_says("\nstopped by a signal in round 3 of 6, atomic\n\n");
 }
 
@@ -193,7 +193,7 @@ static void test_nothing_is_said_of_a_ledger_that_was_not_read(void **state) {
         rounds[i].verdict = results[i].verdict;
     }
     options.is_unjudged = true;
-    report.exit_code = 0;
+    summary.exit_code = 0;
     assert_says("exit code 0: nothing was judged");
     assert_silent_on("twins");
     assert_silent_on("stock");

@@ -2,6 +2,8 @@
 #include "folder.h"
 
 #include "fault.h"
+#include "options_fixture.h"
+#include "summary_json.h"
 
 #include "verdict_fixture.h"
 
@@ -20,38 +22,14 @@ static struct product product;
 static struct round one;
 
 static int set_up_folder(void **state) {
-    static char none[] = "none", empty[] = "", poisson[] = "poisson", url[] = "http://h:1",
-                path[] = "/orders", uniform[] = "uniform", zero[] = "0", text[] = "text";
-    static const struct strategy_option no_options[] = {{NULL, NULL}};
-
     strcpy(strrchr(root, '-'), "-XXXXXX");
-    if (set_up(state) != 0 || mkdtemp(root) == NULL)
+    if (verdict_set_up(state) != 0 || mkdtemp(root) == NULL)
         return -1;
     snprintf(deep, sizeof deep, "%s/a/b", root);
     name[0] = '\0';
-    options = (struct options){.strategies = none,
-                               .rate = 1,
-                               .requests = 1,
-                               .stages = empty,
-                               .arrival = poisson,
-                               .repeat = 1,
-                               .dup_rate = zero,
-                               .target = url,
-                               .path = path,
-                               .stock = 10,
-                               .items = 1,
-                               .skew = uniform,
-                               .work = empty,
-                               .wait = empty,
-                               .ttl = empty,
-                               .expect = empty,
-                               .thresholds = empty,
-                               .output_format = text,
-                               .name = name,
-                               .results = deep};
-    if (strategy_list_parse("none,redis,ttl=2s", no_options, &options.list, why, sizeof why) != 0 ||
-        expect_parse("", &options.list, options.expectations, why, sizeof why) != 0)
-        return -1;
+    options_fill(&options, "none,redis,ttl=2s", "");
+    options.name = name;
+    options.results = deep;
     sell(10)->status = 201;
     one = (struct round){.item = &options.list.items[0],
                          .items = 1,
@@ -66,7 +44,7 @@ static int tear_down_folder(void **state) {
 
     folder_close(&folder);
     snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command) == 0 ? tear_down(state) : -1;
+    return system(command) == 0 ? verdict_tear_down(state) : -1;
 }
 
 static void open_folder(void) {
@@ -198,54 +176,54 @@ static void test_a_round_that_does_not_fit_is_taken_back(void **state) {
 }
 
 static void test_what_can_be_written_is_and_latest_points_to_it(void **state) {
-    struct report report;
+    struct summary summary;
     char path[FOLDER_PATH + 32], target[FOLDER_PATH] = "";
 
     (void)state;
     open_folder();
     assert_int_equal(folder_add(&folder, &one, why, sizeof why), 0);
-    assert_int_equal(report_make(&report, &options, &one, 1), 0);
+    assert_int_equal(summary_make(&summary, &options, &one, 1), 0);
     snprintf(path, sizeof path, "%s/rounds.csv", folder.path);
     assert_int_equal(mkdir(path, 0755), 0); /* in the way */
-    assert_int_equal(folder_write(&folder, &report, why, sizeof why), -1);
+    assert_int_equal(folder_write(&folder, &summary, why, sizeof why), -1);
     assert_non_null(strstr(why, "rounds.csv could not be written"));
     snprintf(path, sizeof path, "%s/env.json", folder.path);
     assert_int_equal(access(path, R_OK), 0);
     snprintf(path, sizeof path, "%s/latest", deep);
     assert_true(readlink(path, target, sizeof target - 1) > 0);
     assert_string_equal(target, "20261121T120102Z-none-redis");
-    report_free(&report);
+    summary_free(&summary);
 }
 
-struct summary {
-    struct report report;
+struct attempt {
+    struct summary summary;
     json_t *whole;
     size_t failed;
 };
 
 static void compare_summary(void *arg) {
-    struct summary *summary = arg;
-    json_t *json = report_summary(&summary->report);
+    struct attempt *attempt = arg;
+    json_t *json = summary_json(&attempt->summary);
 
     if (json == NULL)
-        summary->failed++;
+        attempt->failed++;
     else
-        assert_true(json_equal(json, summary->whole));
+        assert_true(json_equal(json, attempt->whole));
     json_decref(json);
 }
 
 static void test_a_summary_is_whole_or_not_there(void **state) {
-    struct summary summary = {.failed = 0};
+    struct attempt attempt = {.failed = 0};
 
     (void)state;
     json_set_alloc_funcs(malloc, free); /* ours, which fail */
-    assert_int_equal(report_make(&summary.report, &options, &one, 1), 0);
-    summary.whole = report_summary(&summary.report);
-    assert_non_null(summary.whole);
-    fault_each_allocation(compare_summary, &summary);
-    assert_true(summary.failed > 200);
-    json_decref(summary.whole);
-    report_free(&summary.report);
+    assert_int_equal(summary_make(&attempt.summary, &options, &one, 1), 0);
+    attempt.whole = summary_json(&attempt.summary);
+    assert_non_null(attempt.whole);
+    fault_each_allocation(compare_summary, &attempt);
+    assert_true(attempt.failed > 200);
+    json_decref(attempt.whole);
+    summary_free(&attempt.summary);
 }
 
 #define FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up_folder, tear_down_folder)

@@ -18,7 +18,7 @@ static struct product products[2] = {{.id = "01900000-0000-7000-8000-00000000000
                                      {.id = "01900000-0000-7000-8000-000000000002"}};
 static struct round round_one;
 static struct result result;
-static struct report report;
+static struct summary summary;
 static char *text;
 
 static int set_up(void **state) {
@@ -26,7 +26,7 @@ static int set_up(void **state) {
     round_one = (struct round){.item = &item, .items = 1, .products = products, .repeat = 1};
     round_one.started_us = 1000000000;
     result = (struct result){.item = &item, .count = 1, .rounds = {&round_one}};
-    report = (struct report){.count = 1, .results = &result};
+    summary = (struct summary){.count = 1, .results = &result};
     text = NULL;
     return 0;
 }
@@ -44,7 +44,7 @@ static const char *written(void) {
     free(text);
     to = open_memstream(&text, &size);
     assert_non_null(to);
-    assert_int_equal(violations_write(&report, to), 0);
+    assert_int_equal(violations_write(&summary, to), 0);
     assert_int_equal(fclose(to), 0);
     return text;
 }
@@ -225,7 +225,7 @@ static void test_a_full_disk_is_told(void **state) {
 
     (void)state;
     assert_non_null(to);
-    assert_int_equal(violations_write(&report, to), -1);
+    assert_int_equal(violations_write(&summary, to), -1);
     (void)fclose(to);
 }
 

@@ -20,6 +20,7 @@ static void test_durations_are_for_humans(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(duration_text(text, cases[i].ns), cases[i].text);
+    assert_string_equal(duration_ms(text, 0.85), "850 µs");
 }
 
 static void test_a_range_is_in_the_unit_of_its_median(void **state) {

@@ -1,8 +1,8 @@
-/* A hand-made report of three strategies, and what it prints. */
+/* A hand-made summary of three strategies, and what the report prints of it. */
 #ifndef LOADGEN_TEST_REPORT_FIXTURE_H
 #define LOADGEN_TEST_REPORT_FIXTURE_H
 
-#include "report_parts.h"
+#include "report.h"
 #include "table.h"
 
 #include <setjmp.h>
@@ -17,164 +17,28 @@
 
 #define MS INT64_C(1000000)
 
-static struct options options;
-static struct round rounds[3];
-static struct product product = {.id = "01900000-0000-7000-8000-000000000001"};
-static struct result results[3];
-static struct report report;
+/* Of none, redis and atomic, one round each: VIOLATED, INCONCLUSIVE and VALID. */
+extern struct options options;
+extern struct round rounds[3];
+extern struct result results[3];
+extern struct summary summary;
 
-static inline void fill_round(struct round *round, size_t i) {
-    round->item = &options.list.items[i];
-    round->strategy = i;
-    round->items = 1;
-    round->products = &product;
-    round->recorder = recorder_make(1);
-    assert_non_null(round->recorder);
-    round->recorder->count = 800;
-    round->recorder->answered = 800;
-    round->recorder->last_ns = 1000 * MS;
-    round->recorder->by_outcome[RECORD_SOLD] = 800;
-    for (int64_t n = 1; n <= 100; n++) {
-        histogram_record(&round->recorder->latency, n * MS);
-        histogram_record(&round->recorder->service, n * MS);
-        histogram_record(&round->recorder->lateness, n * 1000);
-    }
-    round->verdict = (struct verdict){
-        .sold = 800, .distinct = 800, .left = 200, .overlapping = 790, .pairs = 4000};
-}
+int report_set_up(void **state);
+int report_tear_down(void **state);
+#define REPORTED(test) cmocka_unit_test_setup_teardown(test, report_set_up, report_tear_down)
 
-static inline void violate(struct verdict *verdict, enum anomaly anomaly, int64_t count,
-                           const char *example) {
-    verdict->kind = VERDICT_VIOLATED;
-    verdict->found[anomaly].count = count;
-    verdict->found[anomaly].examples = 1;
-    snprintf(verdict->found[anomaly].example[0], VERDICT_TEXT, "%s", example);
-}
+void violate(struct verdict *verdict, enum anomaly anomaly, int64_t count, const char *example);
+void spread(struct spread *spread, double min, double median, double max);
+/* As if 100 replies had told what they cost. */
+void cost(struct recorder *total);
 
-static inline int set_up(void **state) {
-    static char text[] = "none,work=1ms", target[] = "http://127.0.0.1:8000", empty[] = "",
-                arrival[] = "poisson", path[] = "/orders", work[] = "2ms";
-    static const struct strategy_option none[] = {{NULL, NULL}};
-    char why[128];
-
-    (void)state;
-    options = (struct options){.strategies = text,
-                               .rate = 800,
-                               .requests = 800,
-                               .stock = 1000,
-                               .seed = 1,
-                               .arrival = arrival,
-                               .target = target,
-                               .path = path,
-                               .name = empty,
-                               .work = work,
-                               .wait = empty,
-                               .ttl = empty};
-    assert_int_equal(strategy_list_parse("none,redis,ttl=2s,fail=after-read:pause=4s@100,atomic",
-                                         none, &options.list, why, sizeof why),
-                     0);
-    assert_int_equal(
-        expect_parse("none=TWIN", &options.list, options.expectations, why, sizeof why), 0);
-    for (size_t i = 0; i < 3; i++)
-        fill_round(&rounds[i], i);
-    violate(&rounds[0].verdict, ANOMALY_TWIN, 431,
-            "unit 788 sold twice: order 01900000-0000-7000-8000-000000000001 by inventory-1 at "
-            "10:01:02.123, order 01900000-0000-7000-8000-000000000002 by inventory-2 at "
-            "10:01:02.124");
-    violate(&rounds[0].verdict, ANOMALY_EARLY_SOLD_OUT, 3, "request x was told sold out");
-    violate(&rounds[0].verdict, ANOMALY_LEAK, 31, "12 left + 0 returned + 3 units sold is 15");
-    rounds[1].verdict.kind = VERDICT_INCONCLUSIVE;
-    rounds[1].verdict.reasons = 1;
-    snprintf(rounds[1].verdict.reason[0], VERDICT_TEXT, "the schedule was missed");
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(result_make(&results[i], rounds, 3, i, &options.expectations[i]), 0);
-    report = (struct report){.options = &options,
-                             .rounds = rounds,
-                             .round_count = 3,
-                             .results = results,
-                             .count = 3,
-                             .exit_code = 2};
-    return 0;
-}
-
-static inline int tear_down(void **state) {
-    (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        recorder_free(rounds[i].recorder);
-        result_free(&results[i]);
-    }
-    memset(rounds, 0, sizeof rounds);
-    return 0;
-}
-
-/* What `write` prints of the report; free() it. */
-static inline char *printed(int (*write)(const struct report *, FILE *)) {
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    assert_non_null(to);
-    assert_int_equal(write(&report, to), 0);
-    assert_int_equal(fclose(to), 0);
-    return text;
-}
-
-static inline void assert_fits(char *text) {
-    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        if (table_width(line) > REPORT_COLUMNS)
-            fail_msg("%zu columns: %s", table_width(line), line);
-    }
-}
-
-static inline void spread(struct spread *spread, double min, double median, double max) {
-    *spread = (struct spread){.min = min, .median = median, .max = max};
-}
-
-static inline void cost(struct recorder *total) {
-    for (int i = 0; i < 100; i++) {
-        histogram_record(&total->wait, 40 * MS);
-        histogram_record(&total->hold, 3 * MS);
-        histogram_record(&total->commit, MS);
-    }
-    total->costed = 100;
-    total->postgres = 250;
-    total->redis = 210;
-    total->retries = 400;
-    total->locks[RECORD_LOCK_REDIS] = 100;
-}
-
-static inline void assert_says(const char *expected) {
-    char *text = printed(report_text);
-
-    if (strstr(text, expected) == NULL)
-        fail_msg("not said: %s\n%s", expected, text);
-    free(text);
-}
-
+/* What `write` prints of the summary; free() it. */
+char *printed(int (*write)(const struct summary *, FILE *));
+/* No line is wider than a terminal; cuts the text at its lines. */
+void assert_fits(char *text);
+void assert_says(const char *expected);
 /* The same, whatever the widths of the columns and where the lines break. */
-static inline void assert_tells(const char *expected) {
-    char *text = printed(report_text), *to = text;
-
-    for (const char *at = text; *at != '\0'; at++) {
-        bool is_space = *at == ' ' || *at == '\n';
-
-        if (!is_space || to == text || to[-1] != ' ')
-            *to++ = is_space ? ' ' : *at;
-    }
-    *to = '\0';
-    if (strstr(text, expected) == NULL)
-        fail_msg("not told: %s\n%s", expected, text);
-    free(text);
-}
-
-static inline void assert_silent_on(const char *word) {
-    char *text = printed(report_text);
-
-    if (strstr(text, word) != NULL)
-        fail_msg("said: %s\n%s", word, text);
-    free(text);
-}
-
-#define REPORTED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+void assert_tells(const char *expected);
+void assert_silent_on(const char *word);
 
 #endif

@@ -1,7 +1,7 @@
 /* Reads a history: each line by itself, so that no more JSON than a line is ever in memory. */
 #include "history.h"
 
-#include "history_lines.h"
+#include "history_reader.h"
 #include "option_table.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef const char *(*line_reader)(struct history_lines *lines, const json_t *json);
+typedef const char *(*line_reader)(struct history_reader *reader, const json_t *json);
 
 static const struct {
     const char *type;
@@ -21,34 +21,34 @@ static const struct {
                {"run", history_read_run}};
 
 /* NULL, or what is wrong with the line. */
-static const char *read_json(struct history_lines *lines, const json_t *json) {
+static const char *read_json(struct history_reader *reader, const json_t *json) {
     const char *type = json_string_value(json_object_get(json, "type"));
 
     for (size_t i = 0; type != NULL && i < sizeof readers / sizeof readers[0]; i++)
         if (strcmp(readers[i].type, type) == 0)
-            return readers[i].read(lines, json);
+            return readers[i].read(reader, json);
     for (size_t i = 0; type != NULL && i < HISTORY_ROWS; i++)
         if (strcmp(history_rows[i].type, type) == 0)
-            return history_read_row(lines, json, i);
+            return history_read_row(reader, json, &history_rows[i]);
     return type == NULL ? "it has no type" : "its type is unknown";
 }
 
-static const char *read_line(struct history_lines *lines, const char *line, size_t length) {
+static const char *read_line(struct history_reader *reader, const char *line, size_t length) {
     json_error_t error;
     json_t *json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
     const char *wrong;
 
     if (json == NULL) {
-        snprintf(lines->wrong, sizeof lines->wrong, "it is no JSON: %.100s", error.text);
-        return lines->wrong;
+        snprintf(reader->wrong, sizeof reader->wrong, "it is no JSON: %.100s", error.text);
+        return reader->wrong;
     }
-    wrong = read_json(lines, json);
+    wrong = read_json(reader, json);
     json_decref(json);
     return wrong;
 }
 
 /* A line without its newline is the end of a file that was cut while it was written. */
-static int read_lines(struct history_lines *lines, FILE *from, const char *path, char *why,
+static int read_lines(struct history_reader *reader, FILE *from, const char *path, char *why,
                       size_t why_size) {
     char *line = NULL;
     size_t size = 0, number = 0;
@@ -57,16 +57,16 @@ static int read_lines(struct history_lines *lines, FILE *from, const char *path,
 
     while (wrong == NULL && (length = getline(&line, &size, from)) > 0) {
         number++;
-        lines->history->is_cut = line[length - 1] != '\n';
-        if (!lines->history->is_cut)
-            wrong = read_line(lines, line, (size_t)length);
+        reader->history->is_cut = line[length - 1] != '\n';
+        if (!reader->history->is_cut)
+            wrong = read_line(reader, line, (size_t)length);
     }
     free(line);
     if (wrong != NULL)
         snprintf(why, why_size, "%s line %zu: %s", path, number, wrong);
     else if (ferror(from))
         snprintf(why, why_size, "%s: %s", path, strerror(errno));
-    else if (!lines->has_run)
+    else if (!reader->has_run)
         snprintf(why, why_size, "%s: it does not begin with a line of type run", path);
     else
         return 0;
@@ -74,7 +74,7 @@ static int read_lines(struct history_lines *lines, FILE *from, const char *path,
 }
 
 int history_load(struct history *history, const char *folder, char *why, size_t why_size) {
-    struct history_lines lines = {.history = history, .folder = folder};
+    struct history_reader reader = {.history = history, .folder = folder};
     char path[1100];
     FILE *from;
     int rc;
@@ -86,9 +86,9 @@ int history_load(struct history *history, const char *folder, char *why, size_t 
         snprintf(why, why_size, "%s: %s", path, strerror(errno));
         return -1;
     }
-    rc = read_lines(&lines, from, path, why, why_size);
+    rc = read_lines(&reader, from, path, why, why_size);
     (void)fclose(from);
-    if (lines.is_in_round) { /* it has no end: its last lines are missing */
+    if (reader.is_in_round) { /* it has no end: its last lines are missing */
         history->is_cut = true;
         round_free(&history->rounds[history->count]);
     }

@@ -1,9 +1,10 @@
 /* Reads the lines of a round. */
-#include "history_lines.h"
+#include "history_reader.h"
 
 #include "cost.h"
 #include "history_fields.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,21 +13,23 @@
 static const char no_memory[] = "out of memory";
 static const char no_round[] = "it stands outside of a round";
 
-struct round *history_round(struct history_lines *lines) {
-    return lines->is_in_round ? &lines->history->rounds[lines->history->count] : NULL;
+static struct round *round_of(const struct history_reader *reader) {
+    return reader->is_in_round ? &reader->history->rounds[reader->history->count] : NULL;
 }
 
-/* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. NULL
- * without memory, and then it is as it was. */
-static void *grow(void *array, size_t count, size_t *room, size_t size) {
-    if (count == *room) {
-        size_t more = count < 16 ? 16 : 2 * count;
-        void *grown = realloc(array, more * size);
+/* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. Its room
+ * follows from `count`: 16, and twice as much whenever that is full. NULL without memory, and then
+ * it is as it was. */
+static void *grow(void *array, size_t count, size_t size) {
+    bool is_full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
+
+    assert((array == NULL) <= (count == 0));
+    if (is_full) {
+        void *grown = realloc(array, (count == 0 ? 16 : 2 * count) * size);
 
         if (grown == NULL)
             return NULL;
         array = grown;
-        *room = more;
     }
     memset((char *)array + count * size, 0, size);
     return array;
@@ -63,27 +66,27 @@ static const char *read_products(struct round *round, const json_t *json) {
 
 /* As the run did: many requests go to disk, beside the history; or stay in memory where that cannot
  * be written. */
-static struct recorder *make_recorder(const struct history_lines *lines, size_t count) {
+static struct recorder *make_recorder(const struct history_reader *reader, size_t count) {
     struct recorder *recorder =
-        count > RECORD_MEMORY ? recorder_make_long(count, lines->folder) : NULL;
+        count > RECORD_MEMORY ? recorder_make_long(count, reader->folder) : NULL;
 
     return recorder != NULL ? recorder : recorder_make(count);
 }
 
-static const char *begin_round(struct history_lines *lines, const json_t *json,
+static const char *begin_round(struct history_reader *reader, const json_t *json,
                                struct round *round) {
-    const struct strategy_list *list = &lines->history->options.list;
+    const struct strategy_list *list = &reader->history->options.list;
     struct history_counts counts;
-    const char *wrong = history_get(json, history_round_begin, round, lines->wrong);
+    const char *wrong = history_get(json, history_round_begin, round, reader->wrong);
 
     if (wrong == NULL)
-        wrong = history_get(json, history_round_counts, &counts, lines->wrong);
+        wrong = history_get(json, history_round_counts, &counts, reader->wrong);
     if (wrong != NULL)
         return wrong;
     if (round->strategy >= list->count || counts.requests > counts.planned)
         return "its strategy or requests are out of range";
     round->item = &list->items[round->strategy];
-    round->recorder = make_recorder(lines, (size_t)counts.requests);
+    round->recorder = make_recorder(reader, (size_t)counts.requests);
     if (round->recorder == NULL)
         return no_memory;
     round->recorder->planned = (size_t)counts.planned;
@@ -92,20 +95,20 @@ static const char *begin_round(struct history_lines *lines, const json_t *json,
     return wrong != NULL ? wrong : read_products(round, json_object_get(json, "products"));
 }
 
-const char *history_read_round(struct history_lines *lines, const json_t *json) {
-    struct history *history = lines->history;
+const char *history_read_round(struct history_reader *reader, const json_t *json) {
+    struct history *history = reader->history;
     struct round *rounds;
 
-    if (!lines->has_run || lines->is_in_round)
-        return lines->has_run ? "the round before it has no end" : "no run has begun";
-    rounds = grow(history->rounds, history->count, &lines->round_room, sizeof *rounds);
+    if (!reader->has_run || reader->is_in_round)
+        return reader->has_run ? "the round before it has no end" : "no run has begun";
+    rounds = grow(history->rounds, history->count, sizeof *rounds);
     if (rounds == NULL)
         return no_memory;
     history->rounds = rounds;
-    lines->is_in_round = true;
-    lines->ledger = NULL;
-    lines->products = 0;
-    return begin_round(lines, json, &rounds[history->count]);
+    reader->is_in_round = true;
+    reader->ledger = NULL;
+    reader->products = 0;
+    return begin_round(reader, json, &rounds[history->count]);
 }
 
 static int read_verdict(const char *name, enum verdict_kind *kind) {
@@ -117,25 +120,26 @@ static int read_verdict(const char *name, enum verdict_kind *kind) {
     return -1;
 }
 
-const char *history_read_end(struct history_lines *lines, const json_t *json) {
+const char *history_read_end(struct history_reader *reader, const json_t *json) {
     const char *verdict = json_string_value(json_object_get(json, "verdict")), *wrong;
-    struct round *round = history_round(lines);
+    struct round *round = round_of(reader);
 
     if (round == NULL)
         return no_round;
-    wrong = history_get(json, history_round_end, round, lines->wrong);
+    wrong = history_get(json, history_round_end, round, reader->wrong);
     if (wrong != NULL)
         return wrong;
     if (verdict == NULL || read_verdict(verdict, &round->verdict.kind) != 0)
         return "its verdict is unknown";
     if (round->recorder->ended != round->recorder->size)
         return "the round has fewer requests than its first line says";
-    if (lines->products != 0 && lines->products != round->items)
+    if (reader->products != 0 && reader->products != round->items)
         return "the ledger of a product is missing";
-    for (size_t i = 0; i < lines->products; i++)
+    for (size_t i = 0; i < reader->products; i++)
         ledger_sort(&round->ledgers[i]);
-    lines->is_in_round = false;
-    lines->history->count++;
+    assert(round->item != NULL && round->products != NULL);
+    reader->is_in_round = false;
+    reader->history->count++;
     return NULL;
 }
 
@@ -170,9 +174,9 @@ static const char *read_cost(const json_t *json, struct record_cost *cost) {
     return NULL;
 }
 
-const char *history_read_request(struct history_lines *lines, const json_t *json) {
+const char *history_read_request(struct history_reader *reader, const json_t *json) {
     struct record record = {.item = 0};
-    struct round *round = history_round(lines);
+    struct round *round = round_of(reader);
     const char *wrong;
 
     cost_init(&record.cost);
@@ -180,7 +184,7 @@ const char *history_read_request(struct history_lines *lines, const json_t *json
         return no_round;
     if (round->recorder->ended == round->recorder->size)
         return "the round has more requests than its first line says";
-    wrong = history_get(json, history_request, &record, lines->wrong);
+    wrong = history_get(json, history_request, &record, reader->wrong);
     if (wrong == NULL &&
         (record.item >= round->items || record.instance >= (int)round->recorder->instance_count))
         wrong = "its item or instance is out of range";
@@ -195,27 +199,27 @@ const char *history_read_request(struct history_lines *lines, const json_t *json
 
 /* ---- the ledger */
 
-const char *history_read_product(struct history_lines *lines, const json_t *json) {
+const char *history_read_product(struct history_reader *reader, const json_t *json) {
     const json_t *item = json_object_get(json, "item");
-    struct round *round = history_round(lines);
+    struct round *round = round_of(reader);
 
     if (round == NULL)
         return no_round;
-    if (!json_is_integer(item) || json_integer_value(item) != (json_int_t)lines->products ||
-        lines->products == round->items)
+    if (!json_is_integer(item) || json_integer_value(item) != (json_int_t)reader->products ||
+        reader->products == round->items)
         return "it is not the next product";
     if (round->ledgers == NULL)
         round->ledgers = calloc(round->items, sizeof *round->ledgers);
     if (round->ledgers == NULL)
         return no_memory;
-    lines->ledger = &round->ledgers[lines->products++];
-    memset(lines->row_room, 0, sizeof lines->row_room);
-    return history_get(json, history_product, lines->ledger, lines->wrong);
+    assert(reader->products < round->items);
+    reader->ledger = &round->ledgers[reader->products++];
+    return history_get(json, history_product, reader->ledger, reader->wrong);
 }
 
-const char *history_read_row(struct history_lines *lines, const json_t *json, size_t kind) {
-    const struct history_rows *rows = &history_rows[kind];
-    char *ledger = lines->is_in_round ? (char *)lines->ledger : NULL;
+const char *history_read_row(struct history_reader *reader, const json_t *json,
+                             const struct history_rows *rows) {
+    char *ledger = reader->is_in_round ? (char *)reader->ledger : NULL;
     const char *wrong;
     size_t count;
     void *array;
@@ -224,11 +228,11 @@ const char *history_read_row(struct history_lines *lines, const json_t *json, si
         return "it belongs to no product";
     memcpy(&array, ledger + rows->array, sizeof array);
     memcpy(&count, ledger + rows->count, sizeof count);
-    array = grow(array, count, &lines->row_room[kind], rows->size);
+    array = grow(array, count, rows->size);
     if (array == NULL)
         return no_memory;
     memcpy(ledger + rows->array, &array, sizeof array);
-    wrong = history_get(json, rows->fields, (char *)array + count * rows->size, lines->wrong);
+    wrong = history_get(json, rows->fields, (char *)array + count * rows->size, reader->wrong);
     count++;
     if (wrong == NULL)
         memcpy(ledger + rows->count, &count, sizeof count);

@@ -2,6 +2,9 @@
  * longer than the logarithm of a round. */
 #include "judge.h"
 
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,18 +79,28 @@ void purchases_free(struct purchases *purchases) {
     free(purchases->all);
 }
 
+/* The yes replies to one key must all be the same one. */
+const struct record *purchase_other_yes(const struct purchase *purchase) {
+    assert(purchase->yes != NULL);
+    for (size_t i = 0; i < purchase->count; i++) {
+        const struct record *record = purchase->requests[i];
+
+        if (record->outcome == RECORD_SOLD &&
+            (strcmp(record->order_id, purchase->yes->order_id) != 0 ||
+             record->unit != purchase->yes->unit))
+            return record;
+    }
+    return NULL;
+}
+
 /* ---- finding */
-
-static int compare_sale_id(const void *id, const void *sale) {
-    return strcmp(id, ((const struct ledger_sale *)sale)->order_id);
-}
-
-static int compare_order_id(const void *id, const void *order) {
-    return strcmp(id, ((const struct ledger_order *)order)->order_id);
-}
 
 static int compare_key(const void *key, const void *purchase) {
     return strcmp(key, ((const struct purchase *)purchase)->requests[0]->key);
+}
+
+static int compare_id(const void *id, const void *place) {
+    return strcmp(id, (*(const struct purchase *const *)place)->id);
 }
 
 static int compare_shard(const void *shard, const void *row) {
@@ -96,33 +109,26 @@ static int compare_shard(const void *shard, const void *row) {
     return (x > y) - (x < y);
 }
 
-const struct ledger_sale *judge_find_sale(const struct judge *judge, const char *order_id) {
-    const struct ledger *ledger = judge->ledger;
-
-    if (ledger->sale_count == 0)
-        return NULL;
-    return bsearch(order_id, ledger->sales, ledger->sale_count, sizeof *ledger->sales,
-                   compare_sale_id);
-}
-
-static const struct ledger_order *find_order(const struct judge *judge, const char *order_id) {
-    const struct ledger *ledger = judge->ledger;
-
-    if (ledger->order_count == 0)
-        return NULL;
-    return bsearch(order_id, ledger->orders, ledger->order_count, sizeof *ledger->orders,
-                   compare_order_id);
-}
-
 const struct purchase *judge_find_key(const struct judge *judge, const char *key) {
-    if (judge->purchase_count == 0)
-        return NULL;
-    return bsearch(key, judge->purchases, judge->purchase_count, sizeof *judge->purchases,
-                   compare_key);
+    return judge->purchase_count > 0 ? bsearch(key, judge->purchases, judge->purchase_count,
+                                               sizeof *judge->purchases, compare_key)
+                                     : NULL;
+}
+
+const struct purchase *judge_find_id(const struct judge *judge, const char *id) {
+    const struct purchase **found = bsearch(id, judge->by_id, judge->purchase_count,
+                                            sizeof(const struct purchase *), compare_id);
+
+    while (found != NULL && found > judge->by_id && compare_id(id, found - 1) == 0)
+        found--;
+    return found != NULL ? *found : NULL;
 }
 
 const struct purchase *judge_buyer(const struct judge *judge, const struct ledger_sale *sale) {
-    return judge->buyers[sale - judge->ledger->sales];
+    size_t place = (size_t)(sale - judge->ledger->sales);
+
+    assert(place < judge->ledger->sale_count);
+    return judge->buyers[place];
 }
 
 const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
@@ -132,8 +138,7 @@ const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
 /* ---- the judge's indexes */
 
 static int by_id(const void *a, const void *b) {
-    return strcmp((*(const struct purchase *const *)a)->id,
-                  (*(const struct purchase *const *)b)->id);
+    return compare_id((*(const struct purchase *const *)a)->id, b);
 }
 
 static int by_unit(const void *a, const void *b) {
@@ -147,75 +152,80 @@ static int by_unit(const void *a, const void *b) {
     return order != 0 ? order : strcmp(x->order_id, y->order_id);
 }
 
-/* Purchases and rows are both in order of their ids, except for replies that name another order
- * than their key. */
+/* The purchases of a product are in one run, and so are their requests. */
 static void index_purchases(struct judge *judge) {
-    const struct ledger *ledger = judge->ledger;
-    size_t sale = 0, order = 0;
-
+    judge->requests = judge->purchase_count > 0 ? judge->purchases[0].requests : NULL;
     for (size_t i = 0; i < judge->purchase_count; i++) {
         struct purchase *purchase = &judge->purchases[i];
-        const char *id = purchase->id;
 
+        assert(purchase->count > 0 && purchase->requests[0]->item == judge->item);
+        assert(purchase->requests == judge->requests + judge->request_count);
+        assert(i == 0 || compare_key(purchase[-1].requests[0]->key, purchase) < 0);
+        judge->request_count += purchase->count;
+        purchase->sale = ledger_find_sale(judge->ledger, purchase->id);
+        purchase->order = ledger_find_order(judge->ledger, purchase->id);
         judge->by_id[i] = purchase;
-        if (strcmp(id, purchase->requests[0]->key) != 0) {
-            purchase->sale = judge_find_sale(judge, id);
-            purchase->order = find_order(judge, id);
-            continue;
-        }
-        while (sale < ledger->sale_count && strcmp(ledger->sales[sale].order_id, id) < 0)
-            sale++;
-        while (order < ledger->order_count && strcmp(ledger->orders[order].order_id, id) < 0)
-            order++;
-        if (sale < ledger->sale_count && strcmp(ledger->sales[sale].order_id, id) == 0)
-            purchase->sale = &ledger->sales[sale];
-        if (order < ledger->order_count && strcmp(ledger->orders[order].order_id, id) == 0)
-            purchase->order = &ledger->orders[order];
     }
     qsort(judge->by_id, judge->purchase_count, sizeof(const struct purchase *), by_id);
 }
 
-/* Both sides are in order of their ids. */
 static void index_sales(struct judge *judge) {
-    size_t next = 0;
+    const struct ledger *ledger = judge->ledger;
 
-    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = &judge->ledger->sales[i];
-
-        judge->by_unit[i] = sale;
-        while (next < judge->purchase_count && strcmp(judge->by_id[next]->id, sale->order_id) < 0)
-            next++;
-        if (next < judge->purchase_count && strcmp(judge->by_id[next]->id, sale->order_id) == 0)
-            judge->buyers[i] = judge->by_id[next];
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        assert(i == 0 || strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) <= 0);
+        judge->by_unit[i] = &ledger->sales[i];
     }
-    qsort(judge->by_unit, judge->ledger->sale_count, sizeof(const struct ledger_sale *), by_unit);
+    qsort(judge->by_unit, ledger->sale_count, sizeof(const struct ledger_sale *), by_unit);
 }
+
+/* Backwards, so that of two purchases with one id the first one has the sale. An id with several
+ * rows was asked for in each of them. */
+static void index_buyers(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+
+    for (size_t i = judge->purchase_count; i-- > 0;) {
+        const struct purchase *purchase = judge->by_id[i];
+
+        if (purchase->sale == NULL)
+            continue;
+        for (size_t place = (size_t)(purchase->sale - ledger->sales);
+             place < ledger->sale_count && strcmp(ledger->sales[place].order_id, purchase->id) == 0;
+             place++)
+            judge->buyers[place] = purchase;
+    }
+}
+
+/* ---- units that came back */
 
 static bool is_of_count(const struct ledger_row *row, const struct ledger_sale *sale) {
     return row != NULL && sale->unit - row->first_unit == sale->remaining;
 }
 
 /* A unit comes back when order-svc cancels a reservation; its customer is then told anything but
- * yes. */
-static bool may_have_returned(const struct judge *judge) {
-    if (judge->ledger->returned > 0 || judge->ledger->returned_count > 0)
-        return true;
-    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
-        const struct ledger_sale *sale = &judge->ledger->sales[i];
-
-        if (!is_of_count(judge_row(judge, sale->shard), sale))
+ * yes. The only request of a key that has its sale has cancelled none. */
+static bool may_have_cancelled(const struct purchase *purchase) {
+    if (purchase->sale != NULL && purchase->count == 1)
+        return false;
+    for (size_t i = 0; i < purchase->count; i++)
+        if (purchase->requests[i]->outcome == RECORD_UNKNOWN ||
+            purchase->requests[i]->outcome == RECORD_BUSY ||
+            purchase->requests[i]->outcome == RECORD_FAILED)
             return true;
-    }
-    for (size_t i = 0; i < judge->purchase_count; i++) {
-        const struct purchase *purchase = &judge->purchases[i];
+    return false;
+}
 
-        for (size_t r = 0; r < purchase->count && (purchase->sale == NULL || purchase->count > 1);
-             r++)
-            if (purchase->requests[r]->outcome == RECORD_UNKNOWN ||
-                purchase->requests[r]->outcome == RECORD_BUSY ||
-                purchase->requests[r]->outcome == RECORD_FAILED)
-                return true;
-    }
+static bool may_have_returned(const struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+
+    if (ledger->returned > 0 || ledger->returned_count > 0)
+        return true;
+    for (size_t i = 0; i < ledger->sale_count; i++)
+        if (!is_of_count(judge_row(judge, ledger->sales[i].shard), &ledger->sales[i]))
+            return true;
+    for (size_t i = 0; i < judge->purchase_count; i++)
+        if (may_have_cancelled(&judge->purchases[i]))
+            return true;
     return false;
 }
 
@@ -227,9 +237,12 @@ bool judge_is_counted(const struct judge *judge, const struct ledger_sale *sale)
     return sale->remaining != 0 || !judge->may_have_returned;
 }
 
+/* ---- a judge */
+
 int judge_open(struct judge *judge) {
     const struct ledger *ledger = judge->ledger;
 
+    assert(judge->found != NULL && judge->request_count == 0);
     judge->whole = (struct ledger_row){
         .first_unit = 1, .initial = ledger->initial, .available = ledger->available};
     judge->rows = ledger->row_count > 0 ? ledger->rows : &judge->whole;
@@ -241,6 +254,7 @@ int judge_open(struct judge *judge) {
         return -1;
     index_purchases(judge);
     index_sales(judge);
+    index_buyers(judge);
     judge->may_have_returned = may_have_returned(judge);
     return 0;
 }
@@ -249,4 +263,19 @@ void judge_close(struct judge *judge) {
     free(judge->by_id);
     free(judge->by_unit);
     free(judge->buyers);
+}
+
+void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const char *format,
+                 ...) {
+    struct anomaly_found *found = &judge->found[anomaly];
+    va_list arguments;
+
+    assert(anomaly < ANOMALY_COUNT && count > 0);
+    judge->has_found[anomaly] = true;
+    found->count += count;
+    if (found->examples == VERDICT_EXAMPLES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(found->example[found->examples++], VERDICT_TEXT, format, arguments);
+    va_end(arguments);
 }

@@ -1,5 +1,5 @@
 /* Reads the first line of a history: the settings, and what follows from them. */
-#include "history_lines.h"
+#include "history_reader.h"
 
 #include "number.h"
 #include "option_table.h"
@@ -11,9 +11,9 @@
 #define SPAN_MAX_NS (INT64_C(100) * 24 * 3600 * 1000000000)
 
 /* What json_unpack() found missing or of the wrong type. */
-static const char *describe(struct history_lines *lines, const json_error_t *error) {
-    snprintf(lines->wrong, sizeof lines->wrong, "%.200s", error->text);
-    return lines->wrong;
+static const char *describe(struct history_reader *reader, const json_error_t *error) {
+    snprintf(reader->wrong, sizeof reader->wrong, "%.200s", error->text);
+    return reader->wrong;
 }
 
 static int copy(char *to, size_t size, const char *text) {
@@ -22,8 +22,8 @@ static int copy(char *to, size_t size, const char *text) {
     return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 
-static const char *read_strategies(struct history_lines *lines, const json_t *json) {
-    struct options *options = &lines->history->options;
+static const char *read_strategies(struct history_reader *reader, const json_t *json) {
+    struct options *options = &reader->history->options;
     struct strategy_list *list = &options->list;
 
     if (json_array_size(json) == 0 || json_array_size(json) > STRATEGY_LIST_MAX)
@@ -35,7 +35,7 @@ static const char *read_strategies(struct history_lines *lines, const json_t *js
 
         if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
                            &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
-            return describe(lines, &error);
+            return describe(reader, &error);
         if (copy(item->name, sizeof item->name, name) != 0 ||
             copy(item->given, sizeof item->given, given) != 0 ||
             copy(item->spec, sizeof item->spec, spec) != 0)
@@ -46,8 +46,8 @@ static const char *read_strategies(struct history_lines *lines, const json_t *js
     return NULL;
 }
 
-static const char *read_shape(struct history_lines *lines, const json_t *stages) {
-    struct options *options = &lines->history->options;
+static const char *read_shape(struct history_reader *reader, const json_t *stages) {
+    struct options *options = &reader->history->options;
     struct plan_shape *shape = &options->shape;
 
     shape->count = (size_t)options->requests;
@@ -66,7 +66,7 @@ static const char *read_shape(struct history_lines *lines, const json_t *stages)
 
         if (json_unpack_ex(json_array_get(stages, i), &error, 0, "[I, F, F]", &span_ns,
                            &stage->from, &stage->to) != 0)
-            return describe(lines, &error);
+            return describe(reader, &error);
         if (span_ns < 0 || span_ns > SPAN_MAX_NS ||
             !(stage->from >= 0 && stage->from <= RATE_MAX) ||
             !(stage->to >= 0 && stage->to <= RATE_MAX))
@@ -76,39 +76,39 @@ static const char *read_shape(struct history_lines *lines, const json_t *stages)
     return NULL;
 }
 
-static const char *read_thresholds(struct history_lines *lines) {
-    struct options *options = &lines->history->options;
+static const char *read_thresholds(struct history_reader *reader) {
+    struct options *options = &reader->history->options;
 
-    return threshold_parse(options->thresholds, &options->threshold_list, lines->wrong,
-                           sizeof lines->wrong) == 0
+    return threshold_parse(options->thresholds, &options->threshold_list, reader->wrong,
+                           sizeof reader->wrong) == 0
                ? NULL
-               : lines->wrong;
+               : reader->wrong;
 }
 
-const char *history_read_run(struct history_lines *lines, const json_t *json) {
+const char *history_read_run(struct history_reader *reader, const json_t *json) {
     json_t *settings, *strategies, *stages;
     json_int_t started_us;
     json_error_t error;
     const char *wrong;
     int version;
 
-    if (lines->has_run)
+    if (reader->has_run)
         return "a run has begun already";
     if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0, "{s:i, s:I, s:o, s:o, s:o}", "version",
                        &version, "started_us", &started_us, "settings", &settings, "strategies",
                        &strategies, "stages", &stages) != 0)
-        return describe(lines, &error);
+        return describe(reader, &error);
     if (version != HISTORY_VERSION) {
-        snprintf(lines->wrong, sizeof lines->wrong,
+        snprintf(reader->wrong, sizeof reader->wrong,
                  "its version is %d, and this program reads version %d", version, HISTORY_VERSION);
-        return lines->wrong;
+        return reader->wrong;
     }
-    lines->has_run = true;
-    lines->history->started_us = started_us;
-    wrong = option_read_history(settings, &lines->history->options, lines->wrong);
+    reader->has_run = true;
+    reader->history->started_us = started_us;
+    wrong = option_read_history(settings, &reader->history->options, reader->wrong);
     if (wrong == NULL)
-        wrong = read_strategies(lines, strategies);
+        wrong = read_strategies(reader, strategies);
     if (wrong == NULL)
-        wrong = read_shape(lines, stages);
-    return wrong != NULL ? wrong : read_thresholds(lines);
+        wrong = read_shape(reader, stages);
+    return wrong != NULL ? wrong : read_thresholds(reader);
 }

@@ -1,0 +1,62 @@
+/* What can be wrong with a sale, and the evidence that it was. */
+#ifndef LOADGEN_ANOMALY_H
+#define LOADGEN_ANOMALY_H
+
+#include "ledger.h"
+
+#define ANOMALIES(X)                                                                               \
+    X(OVERSELL, "OVERSELL", "more was sold than there was")                                        \
+    X(TWIN, "TWIN", "one unit was sold twice")                                                     \
+    X(UNDERSELL, "UNDERSELL", "customers were told sold out, and units were left")                 \
+    X(EARLY_SOLD_OUT, "EARLY-SOLD-OUT", "a customer was told sold out before a later one bought")  \
+    X(GHOST, "GHOST", "a customer was promised a unit that the ledger does not have")              \
+    X(ORPHAN, "ORPHAN", "the ledger has a sale whose customer was told no")                        \
+    X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
+    X(LEAK, "LEAK", "units left and units sold do not add up to the stock")                        \
+    X(STALE, "STALE", "a sale saw a count that a finished sale had already lowered")
+
+enum anomaly {
+#define X(id, name, text) ANOMALY_##id,
+    ANOMALIES(X)
+#undef X
+        ANOMALY_COUNT
+};
+const char *anomaly_name(enum anomaly anomaly);
+const char *anomaly_text(enum anomaly anomaly);
+
+#define VERDICT_EXAMPLES 3   /* of each anomaly */
+#define VERDICT_TEXT     256 /* a line for people, cut when it is longer */
+
+struct anomaly_found {
+    int64_t count;
+    size_t examples; /* how many of `example` are filled */
+    char example[VERDICT_EXAMPLES][VERDICT_TEXT];
+};
+
+#define VERDICT_COUNTEREXAMPLES 5 /* in a verdict, at the most */
+#define COUNTEREXAMPLE_OPS      3
+#define COUNTEREXAMPLE_LINES    6
+
+/* One of its operations, as a picture needs it. Times are those of the round; 0 for what did not
+ * happen. */
+struct counterexample_op {
+    char instance[LEDGER_INSTANCE]; /* that made the sale, or "" when none did */
+    int64_t sent_ns, answered_ns;   /* by the client's clock; answered: the first yes, or the no */
+    int64_t ledger_us;              /* when its row was written: the database's wall clock */
+};
+
+/* The fewest operations that no correct sale of this stock could have produced together, in prose.
+ * The prose calls them A, B, C, in the order of `order_id`. */
+struct counterexample {
+    enum anomaly anomaly;
+    uint32_t item;
+    int64_t shard;
+    size_t ops;
+    char order_id[COUNTEREXAMPLE_OPS][UUID_TEXT]; /* of the request or the ledger row */
+    struct counterexample_op op[COUNTEREXAMPLE_OPS];
+    size_t lines;
+    char line[COUNTEREXAMPLE_LINES][VERDICT_TEXT];
+    int64_t from_ns, to_ns; /* when it happened, on the round's clock; 0 when not known */
+};
+
+#endif

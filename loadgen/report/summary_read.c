@@ -1,0 +1,114 @@
+/* Reads what may be no summary at all. */
+#include "summary_read.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_SIZE 1100
+#define DEPTH_MAX                                                                                  \
+    32 /* the parser recurses, and a fiber's stack is small; its own limit is 2048                 \
+        */
+
+/* Counts brackets outside of strings; whether they match is for the parser to say. */
+static bool is_shallow(const char *json) {
+    int depth = 0;
+    bool is_string = false;
+
+    for (; *json != '\0' && depth <= DEPTH_MAX; json++) {
+        if (is_string && *json == '\\' && json[1] != '\0')
+            json++;
+        else if (*json == '"')
+            is_string = !is_string;
+        else if (!is_string)
+            depth += (*json == '{' || *json == '[') - (*json == '}' || *json == ']');
+    }
+    return depth <= DEPTH_MAX;
+}
+
+static bool is_summary(const json_t *json) {
+    return json_is_array(json_object_get(json, "strategies"));
+}
+
+json_t *summary_parse(const char *text, size_t length, char why[SUMMARY_WHY]) {
+    json_error_t error;
+    json_t *json = NULL;
+
+    if (!is_shallow(text))
+        snprintf(why, SUMMARY_WHY, "is nested too deeply");
+    else if ((json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error)) == NULL)
+        snprintf(why, SUMMARY_WHY, "is not JSON: line %d: %s", error.line, error.text);
+    else if (is_summary(json))
+        return json;
+    else
+        snprintf(why, SUMMARY_WHY, "is not the summary of a run");
+    json_decref(json);
+    return NULL;
+}
+
+/* NULL without a `why` when there is none. */
+static json_t *read_file(const char *folder, const char *name, char why[SUMMARY_WHY]) {
+    char path[PATH_SIZE];
+    json_error_t error;
+    json_t *json;
+
+    why[0] = '\0';
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+        return NULL;
+    json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (json == NULL)
+        snprintf(why, SUMMARY_WHY, "%s is not JSON that can be read: line %d: %s", path, error.line,
+                 error.text);
+    return json;
+}
+
+json_t *summary_read(const char *folder, char why[SUMMARY_WHY]) {
+    json_t *json = read_file(folder, "summary.json", why);
+
+    if (is_summary(json))
+        return json;
+    if (json != NULL)
+        snprintf(why, SUMMARY_WHY, "%s/summary.json is not the summary of a run", folder);
+    else if (why[0] == '\0')
+        snprintf(why, SUMMARY_WHY,
+                 "%s has no summary.json: name the folder of a run that has ended, such as "
+                 "results/latest",
+                 folder);
+    json_decref(json);
+    return NULL;
+}
+
+json_t *summary_read_environment(const char *folder, char why[SUMMARY_WHY]) {
+    return read_file(folder, "env.json", why);
+}
+
+/* ---- what it says */
+
+const char *summary_text(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "";
+}
+
+const json_t *summary_strategy(const json_t *summary, size_t i) {
+    return json_array_get(json_object_get(summary, "strategies"), i);
+}
+
+const char *summary_given(const json_t *summary, size_t i) {
+    return summary_text(summary_strategy(summary, i), "strategy");
+}
+
+json_int_t summary_anomaly_count(const json_t *strategy, const char *name) {
+    const json_t *anomalies = json_object_get(strategy, "anomalies");
+
+    for (size_t i = 0; i < json_array_size(anomalies); i++) {
+        const json_t *found = json_array_get(anomalies, i);
+
+        if (strcmp(summary_text(found, "name"), name) == 0)
+            return json_integer_value(json_object_get(found, "count"));
+    }
+    return 0;
+}

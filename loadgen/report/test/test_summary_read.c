@@ -1,0 +1,142 @@
+/* summary.json read back: what is none is refused, and each time it is said why. */
+#include "summary_read.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/sale-summary-XXXXXX";
+static char why[SUMMARY_WHY];
+
+static void write_file(const char *name, const char *text) {
+    char path[64];
+    FILE *to;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    to = fopen(path, "w");
+    assert_non_null(to);
+    assert_true(fputs(text, to) >= 0);
+    assert_int_equal(fclose(to), 0);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    strcpy(strrchr(folder, '-'), "-XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    char command[64];
+
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static void test_a_text_that_is_no_summary_is_refused(void **state) {
+    static const struct {
+        const char *text, *why;
+    } cases[] = {{"", "is not JSON"},
+                 {"{\"strategies\": [", "is not JSON"},
+                 {"{\"strategies\": [], \"strategies\": []}", "duplicate object key"},
+                 {"[]", "is not the summary of a run"},
+                 {"{\"strategies\": 1}", "is not the summary of a run"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_null(summary_parse(cases[i].text, strlen(cases[i].text), why));
+        assert_non_null(strstr(why, cases[i].why));
+    }
+}
+
+/* So many levels, beside a string with a quote and brackets, which are none. */
+static json_t *parse_nested(int depth) {
+    char text[512] = "{\"strategies\": [\"[[[[\\\"[[[[\"", *to = text + strlen(text);
+
+    *to++ = ',';
+    for (int i = 2; i < depth; i++)
+        *to++ = '[';
+    for (int i = 2; i < depth; i++)
+        *to++ = ']';
+    strcpy(to, "]}");
+    return summary_parse(text, strlen(text), why);
+}
+
+static void test_what_nests_deeply_is_not_parsed(void **state) {
+    json_t *json = parse_nested(32);
+
+    (void)state;
+    assert_non_null(json);
+    json_decref(json);
+    assert_null(parse_nested(33));
+    assert_string_equal(why, "is nested too deeply");
+}
+
+static void test_a_folder_has_a_summary_or_it_is_said_why_not(void **state) {
+    json_t *json;
+
+    (void)state;
+    assert_null(summary_read(folder, why));
+    assert_non_null(strstr(why, "has no summary.json: name the folder of a run that has ended"));
+    write_file("summary.json", "{}");
+    assert_null(summary_read(folder, why));
+    assert_non_null(strstr(why, "/summary.json is not the summary of a run"));
+    write_file("summary.json", "{\n\n\"");
+    assert_null(summary_read(folder, why));
+    assert_non_null(strstr(why, "/summary.json is not JSON that can be read: line 3: "));
+    write_file("summary.json", "{\"strategies\": []}");
+    json = summary_read(folder, why);
+    assert_non_null(json);
+    json_decref(json);
+}
+
+static void test_an_environment_may_be_missing_but_not_broken(void **state) {
+    (void)state;
+    assert_null(summary_read_environment(folder, why));
+    assert_string_equal(why, "");
+    write_file("env.json", "{");
+    assert_null(summary_read_environment(folder, why));
+    assert_non_null(strstr(why, "/env.json is not JSON"));
+}
+
+static void test_what_it_says_is_found_and_what_it_does_not_is_empty(void **state) {
+    static const char text[] =
+        "{\"strategies\": [{\"strategy\": \"none\", \"anomalies\": [7, {\"name\": \"TWIN\", "
+        "\"count\": 3}]}, {\"strategy\": 4}], \"name\": \"x\"}";
+    json_t *json = summary_parse(text, strlen(text), why);
+
+    (void)state;
+    assert_non_null(json);
+    assert_string_equal(summary_text(json, "name"), "x");
+    assert_string_equal(summary_text(json, "command"), "");
+    assert_string_equal(summary_given(json, 0), "none");
+    assert_string_equal(summary_given(json, 1), "");
+    assert_non_null(summary_strategy(json, 1));
+    assert_null(summary_strategy(json, 2));
+    assert_int_equal(summary_anomaly_count(summary_strategy(json, 0), "TWIN"), 3);
+    assert_int_equal(summary_anomaly_count(summary_strategy(json, 0), "LEAK"), 0);
+    assert_int_equal(summary_anomaly_count(summary_strategy(json, 1), "TWIN"), 0);
+    assert_int_equal(summary_anomaly_count(NULL, "TWIN"), 0);
+    json_decref(json);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_text_that_is_no_summary_is_refused),
+        cmocka_unit_test(test_what_nests_deeply_is_not_parsed),
+        IN_FOLDER(test_a_folder_has_a_summary_or_it_is_said_why_not),
+        IN_FOLDER(test_an_environment_may_be_missing_but_not_broken),
+        cmocka_unit_test(test_what_it_says_is_found_and_what_it_does_not_is_empty),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+/* Fills the options by hand. */
+#include "options_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+void options_fill(struct options *options, const char *strategies, const char *expect) {
+    static char empty[] = "", poisson[] = "poisson", uniform[] = "uniform", none[] = "0",
+                target[] = "http://127.0.0.1:8000", path[] = "/orders", text[] = "text";
+    static const struct strategy_option no_options[] = {{NULL, NULL}};
+    char why[128];
+
+    *options = (struct options){.strategies = empty,
+                                .rate = 800,
+                                .duration_ns = 1000000000,
+                                .requests = 800,
+                                .stages = empty,
+                                .arrival = poisson,
+                                .seed = 1,
+                                .repeat = 1,
+                                .dup_rate = none,
+                                .target = target,
+                                .path = path,
+                                .stock = 10,
+                                .items = 1,
+                                .skew = uniform,
+                                .work = empty,
+                                .wait = empty,
+                                .ttl = empty,
+                                .expect = empty,
+                                .thresholds = empty,
+                                .name = empty,
+                                .results = empty,
+                                .output_format = text,
+                                .output = empty,
+                                .shape = {.count = 800, .seed = 1, .items = 1}};
+    assert_int_equal(strategy_list_parse(strategies, no_options, &options->list, why, sizeof why),
+                     0);
+    assert_int_equal(expect_parse(expect, &options->list, options->expectations, why, sizeof why),
+                     0);
+}

@@ -1,0 +1,118 @@
+/* Makes the run, request by request and row by row. */
+#include "verdict_fixture.h"
+
+struct recorder *recorder;
+struct ledger ledger;
+struct ledger_sale sales[ROOM];
+struct ledger_order orders[ROOM];
+struct ledger_returned returned_units[ROOM];
+char ids[ROOM][UUID_TEXT];
+struct verdict verdict;
+struct verdict_case judged;
+
+int verdict_set_up(void **state) {
+    (void)state;
+    recorder = recorder_make(ROOM);
+    assert_non_null(recorder);
+    for (int i = 0; i < ROOM; i++)
+        snprintf(ids[i], sizeof ids[i], "01900000-0000-7000-8000-%012d", i);
+    memset(&verdict, 0, sizeof verdict);
+    ledger = (struct ledger){.initial = 10,
+                             .available = 10,
+                             .sales = sales,
+                             .orders = orders,
+                             .returned_units = returned_units};
+    judged = (struct verdict_case){.ledgers = &ledger, .items = 1, .recorder = recorder};
+    return 0;
+}
+
+int verdict_tear_down(void **state) {
+    (void)state;
+    recorder_free(recorder);
+    return 0;
+}
+
+struct record *request(enum record_outcome outcome) {
+    size_t number = recorder->count;
+    struct record *record = recorder_begin(recorder, (int64_t)number * MS, NULL);
+
+    recorder->ended++;
+    memcpy(record->key, ids[number], UUID_TEXT);
+    record->outcome = outcome;
+    recorder->by_outcome[outcome]++;
+    if (outcome == RECORD_UNSENT || outcome == RECORD_UNREACHED)
+        return record;
+    record->sent_ns = record->planned_ns + MS / 10;
+    record->received_ns = record->planned_ns + 3 * MS;
+    histogram_record(&recorder->lateness, MS / 10);
+    recorder->answered += outcome != RECORD_UNKNOWN;
+    return record;
+}
+
+struct ledger_sale *ledger_row(int number, int64_t unit) {
+    struct ledger_sale *sale = &sales[ledger.sale_count];
+    bool is_first = true;
+
+    for (size_t i = 0; i < ledger.sale_count; i++)
+        is_first = is_first && sales[i].unit != unit;
+    ledger.sale_count++;
+    *sale = (struct ledger_sale){
+        .unit = unit, .remaining = unit - 1, .at = "2026-11-21T10:01:02.123456Z"};
+    snprintf(sale->instance, sizeof sale->instance, "inventory-%d", number % 2 + 1);
+    memcpy(sale->order_id, ids[number], UUID_TEXT);
+    ledger.counted++;
+    ledger.units += is_first;
+    return sale;
+}
+
+void order_row(int number, int64_t unit) {
+    struct ledger_order *order = &orders[ledger.order_count++];
+
+    *order = (struct ledger_order){
+        .unit = unit, .instance = "inventory-1", .at = "2026-11-21T10:01:02.124456Z"};
+    memcpy(order->order_id, ids[number], UUID_TEXT);
+}
+
+void returned_row(int64_t shard, int64_t unit) {
+    returned_units[ledger.returned_count++] = (struct ledger_returned){shard, unit};
+    ledger.returned++;
+}
+
+struct record *sell(int64_t unit) {
+    int number = (int)recorder->count;
+    struct record *record = request(RECORD_SOLD);
+
+    record->unit = unit;
+    memcpy(record->order_id, record->key, UUID_TEXT);
+    ledger_row(number, unit);
+    order_row(number, unit);
+    ledger.available--;
+    return record;
+}
+
+void judge(void) {
+    assert_int_equal(verdict_judge(&judged, &verdict), 0);
+}
+
+void assert_only(enum anomaly anomaly, int64_t count) {
+    judge();
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        assert_int_equal(verdict.found[i].count, i == (int)anomaly ? count : 0);
+    assert_int_equal(verdict.kind, VERDICT_VIOLATED);
+    assert_true(verdict.found[anomaly].examples >= 1);
+}
+
+void assert_kind(enum verdict_kind kind) {
+    judge();
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        assert_int_equal(verdict.found[i].count, 0);
+    assert_int_equal(verdict.kind, kind);
+}
+
+void sell_for_one_key_twice(void) {
+    memcpy(sell(10)->order_id, ids[1], UUID_TEXT);
+    ledger_row(1, 10);
+    order_row(1, 10);
+    sales[0].unit = 9;
+    ledger.available--;
+}
