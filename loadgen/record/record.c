@@ -81,10 +81,9 @@ static struct recorder *make(size_t count, bool is_mapped, const char *directory
         return NULL;
     recorder->size = recorder->planned = count;
     recorder->is_mapped = is_mapped;
-    recorder->room = is_mapped ? map_file(directory, count * sizeof *recorder->room)
-                               : calloc(count ? count : 1, sizeof *recorder->room);
-    recorder->records = recorder->room;
-    if (recorder->room != NULL)
+    recorder->records = is_mapped ? map_file(directory, count * sizeof *recorder->records)
+                                  : calloc(count ? count : 1, sizeof *recorder->records);
+    if (recorder->records != NULL)
         return recorder;
     free(recorder);
     return NULL;
@@ -99,11 +98,10 @@ struct recorder *recorder_make_long(size_t count, const char *directory) {
 }
 
 void recorder_forget(struct recorder *recorder) {
-    if (recorder->is_mapped && recorder->room != NULL)
-        (void)munmap(recorder->room, recorder->size * sizeof *recorder->room);
+    if (recorder->is_mapped && recorder->records != NULL)
+        (void)munmap(recorder->records, recorder->size * sizeof *recorder->records);
     else
-        free(recorder->room);
-    recorder->room = NULL;
+        free(recorder->records);
     recorder->records = NULL;
 }
 
@@ -125,9 +123,9 @@ int16_t recorder_instance(struct recorder *recorder, const char *name) {
 }
 
 struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key) {
-    struct record *record = &recorder->room[recorder->count];
+    struct record *record = &recorder->records[recorder->count];
 
-    assert(recorder->room != NULL);
+    assert(recorder->records != NULL);
     assert(recorder->count < recorder->size);
     *record = (struct record){.planned_ns = planned_ns,
                               .number = (uint32_t)recorder->count++,
@@ -170,7 +168,7 @@ static void add_cost(struct recorder *recorder, const struct record_cost *cost) 
 
 /* Everything counted follows from the record alone, so that a history can be counted again. */
 static void count(struct recorder *recorder, const struct record *record) {
-    assert(record >= recorder->room && record < recorder->room + recorder->count);
+    assert(record >= recorder->records && record < recorder->records + recorder->count);
     assert(recorder->ended < recorder->count);
     recorder->ended++;
     recorder->by_outcome[record->outcome]++;
@@ -189,17 +187,19 @@ static void count(struct recorder *recorder, const struct record *record) {
 }
 
 void recorder_add(struct recorder *recorder, const struct record *record) {
-    struct record *place = &recorder->room[recorder->count++];
+    struct record *place = &recorder->records[recorder->count++];
 
     assert(recorder->count <= recorder->size);
     *place = *record;
     count(recorder, place);
 }
 
-static enum record_outcome outcome_of_status(int status) {
-    if (status >= 200 && status < 300)
+static enum record_outcome outcome_of(const struct http_call *call) {
+    if (call->outcome != HTTP_CALL_ANSWERED)
+        return call->outcome == HTTP_CALL_NOT_SENT ? RECORD_UNREACHED : RECORD_UNKNOWN;
+    if (call->status >= 200 && call->status < 300)
         return RECORD_SOLD;
-    switch (status) {
+    switch (call->status) {
     case 409:
         return RECORD_SOLD_OUT;
     case 503:
