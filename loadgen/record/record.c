@@ -207,7 +207,7 @@ static enum record_outcome outcome_of(const struct http_call *call) {
     case 500:
         return RECORD_FAILED;
     default: /* another 5xx, 504 among them, is of something in between: it may have been sold */
-        return status > 500 ? RECORD_UNKNOWN : RECORD_REFUSED;
+        return call->status > 500 ? RECORD_UNKNOWN : RECORD_REFUSED;
     }
 }
 
@@ -225,38 +225,17 @@ static void read_sale(struct recorder *recorder, struct record *record,
         memcpy(record->order_id, record->key, sizeof record->order_id);
 }
 
-static enum record_outcome outcome_of(const struct http_call *call) {
-    switch (call->outcome) {
-    case HTTP_CALL_ANSWERED:
-        return outcome_of_status(call->status);
-    case HTTP_CALL_NOT_SENT:
-        return RECORD_UNREACHED;
-    case HTTP_CALL_UNKNOWN:
-        break;
-    }
-    return RECORD_UNKNOWN;
-}
-
-static void record_times(const struct recorder *recorder, struct record *record,
-                         const struct http_call *call) {
+void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call) {
+    record->outcome = outcome_of(call);
     record->received_ns = call->received_ns - recorder->start_ns;
     if (call->outcome != HTTP_CALL_NOT_SENT)
         record->sent_ns = call->sent_ns - recorder->start_ns;
-}
-
-static void read_answer(struct recorder *recorder, struct record *record,
-                        const struct http_call *call) {
-    record->status = (int16_t)call->status;
-    cost_parse(call->header, &record->cost);
+    if (call->outcome == HTTP_CALL_ANSWERED) {
+        record->status = (int16_t)call->status;
+        cost_parse(call->header, &record->cost);
+    }
     if (record->outcome == RECORD_SOLD)
         read_sale(recorder, record, call);
-}
-
-void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call) {
-    record->outcome = outcome_of(call);
-    record_times(recorder, record, call);
-    if (call->outcome == HTTP_CALL_ANSWERED)
-        read_answer(recorder, record, call);
     count(recorder, record);
 }
 
