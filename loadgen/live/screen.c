@@ -134,10 +134,6 @@ void screen_say(struct screen *screen, const char *text) {
     write_on(screen);
 }
 
-void screen_forget(struct screen *screen) {
-    screen->lines = 0;
-}
-
 void screen_flush(struct screen *screen, int timeout_ms) {
     int64_t end_ms = clock_now_ms() + timeout_ms;
 
