@@ -2,6 +2,7 @@
 #include "live_draw.h"
 
 #include "duration.h"
+#include "table.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -49,13 +50,8 @@ static void put_raw(struct pen *pen, const char *text, size_t length) {
     frame->text[frame->length] = '\0';
 }
 
-/* Bytes that are not the first of a character in UTF-8 take no column. */
 static unsigned columns_of(const char *text) {
-    unsigned columns = 0;
-
-    for (; *text != '\0'; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
+    return (unsigned)table_width(text);
 }
 
 /* All of `text` or, where it does not fit, nothing. */
