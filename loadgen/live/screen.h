@@ -14,8 +14,7 @@
 #define SCREEN_BYTES (2 * LIVE_TEXT)
 
 struct screen {
-    int fd;
-    bool is_own;  /* the fd is ours to close */
+    int fd;       /* ours to close, unless it is that of stderr */
     size_t lines; /* drawn; 0 when something else has written, and the next is below that */
     unsigned width[LIVE_LINES]; /* of these */
     size_t length, written;
