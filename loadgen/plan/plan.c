@@ -218,14 +218,10 @@ static int fill_items(struct arrival *arrivals, const struct plan_shape *shape) 
 
 /* ---- the same key again */
 
-struct repeat {
-    int64_t due_ns;
-    uint32_t original; /* its number among the first sendings */
-};
-
-/* In the order of their originals. Returns how many; counts only, when `repeats` is NULL. */
+/* In the order of their originals, whose numbers are among `firsts`. Returns how many; counts only,
+ * when `repeats` is NULL. */
 static size_t choose_repeats(const struct plan_shape *shape, const struct arrival *firsts,
-                             struct repeat *repeats) {
+                             struct arrival *repeats) {
     struct generator generator;
     size_t count = 0;
 
@@ -237,23 +233,24 @@ static size_t choose_repeats(const struct plan_shape *shape, const struct arriva
         double delay_ns = uniform(&generator) * REPEAT_WITHIN_NS;
 
         if (is_chosen && repeats != NULL)
-            repeats[count] = (struct repeat){firsts[i].due_ns + (int64_t)delay_ns, (uint32_t)i};
+            repeats[count] =
+                (struct arrival){firsts[i].due_ns + (int64_t)delay_ns, firsts[i].item, (uint32_t)i};
         count += is_chosen;
     }
     return count;
 }
 
 static int compare_repeats(const void *a, const void *b) {
-    const struct repeat *one = a, *other = b;
+    const struct arrival *one = a, *other = b;
 
     if (one->due_ns != other->due_ns)
         return one->due_ns < other->due_ns ? -1 : 1;
-    return one->original < other->original ? -1 : one->original > other->original;
+    return one->repeats < other->repeats ? -1 : one->repeats > other->repeats;
 }
 
 /* By time, and a first sending before its repeat. `firsts[i].repeats` becomes the place of i. */
 static void merge(struct plan *plan, struct arrival *firsts, size_t count,
-                  const struct repeat *repeats) {
+                  const struct arrival *repeats) {
     size_t first = 0, repeat = 0, repeat_count = plan->count - count;
 
     for (size_t place = 0; place < plan->count; place++) {
@@ -265,16 +262,16 @@ static void merge(struct plan *plan, struct arrival *firsts, size_t count,
             firsts[first].repeats = (uint32_t)place;
             *arrival = firsts[first++];
         } else {
-            assert(repeats[repeat].original < first); /* so that its place is known */
-            *arrival = firsts[repeats[repeat].original];
-            arrival->due_ns = repeats[repeat++].due_ns;
+            *arrival = repeats[repeat++];
+            assert(arrival->repeats < first); /* so that its place is known */
+            arrival->repeats = firsts[arrival->repeats].repeats;
         }
     }
 }
 
 static int add_repeats(struct plan *plan, const struct plan_shape *shape, struct arrival *firsts) {
     size_t count = choose_repeats(shape, firsts, NULL);
-    struct repeat *repeats = malloc((count + 1) * sizeof *repeats);
+    struct arrival *repeats = malloc((count + 1) * sizeof *repeats);
 
     if (repeats == NULL)
         return -1;
