@@ -4,6 +4,7 @@
 #include "clock.h"
 
 #include <assert.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,53 @@
 
 #define VIEW_MS  250
 #define PLAIN_MS 1000
+#define ASK_MS   1000 /* what was left longer ago than this is no news */
 #define WIPE_MS  1000 /* how long to wait, between rounds, for a terminal that is stopped */
+
+/* ---- what the target says: one GET /products/{id} at a time */
+
+static void read_reply(struct live *live, const json_t *reply) {
+    const json_t *available = json_object_get(reply, "available");
+    const json_t *returned = json_object_get(reply, "returned");
+    const char *holder = json_string_value(json_object_get(reply, "holder"));
+    struct live_snapshot *round = &live->round;
+
+    if (!json_is_integer(available) ||
+        __builtin_add_overflow(json_integer_value(available), json_integer_value(returned),
+                               &round->left))
+        round->left = -1;
+    round->has_holder = round->has_holder || holder != NULL;
+    snprintf(live->holder, sizeof live->holder, "%s", holder != NULL ? holder : "");
+    round->holder = live->holder[0] != '\0' ? live->holder : NULL;
+}
+
+static void on_answer(struct http_call *call) {
+    struct live *live = call->data;
+    json_t *reply = NULL;
+
+    assert(live->is_asking);
+    live->is_asking = false;
+    if (!live->is_current)
+        return;
+    if (call->outcome == HTTP_CALL_ANSWERED && call->status == 200)
+        reply = json_loadb(call->reply, call->reply_length, 0, NULL);
+    read_reply(live, reply);
+    json_decref(reply);
+}
+
+/* Nobody waits for the answer. */
+static void ask(struct live *live) {
+    if (live->is_asking || live->path[0] == '\0')
+        return;
+    live->is_asking = live->is_current = true;
+    live->call = (struct http_call){.method = "GET",
+                                    .target = live->path,
+                                    .deadline_ms = clock_now_ms() + ASK_MS,
+                                    .data = live};
+    http_call_start(live->client, &live->call, on_answer);
+}
+
+/* ---- what the recorder says */
 
 /* After Ctrl-Z and fg the shell has written below the view. A signal watched by the loop would be
  * told after the timer. */
@@ -52,7 +99,6 @@ void live_phase(struct live *live, enum live_phase phase) {
 
 static void look(struct live *live, struct live_snapshot *snapshot) {
     const struct recorder *recorder = live->recorder;
-    const struct live_stock *stock = &live->stock;
 
     assert(live->is_running);
     if (recorder->count == recorder->planned)
@@ -62,9 +108,6 @@ static void look(struct live *live, struct live_snapshot *snapshot) {
     snapshot->p99_ns =
         recorder->latency.count > 0 ? histogram_percentile(&recorder->latency, 99) : -1;
     snapshot->sold = recorder->by_outcome[RECORD_SOLD] - recorder->sold_again;
-    snapshot->left = stock->left;
-    snapshot->has_holder = stock->has_holder;
-    snapshot->holder = stock->holder[0] != '\0' ? stock->holder : NULL;
     memcpy(snapshot->outcomes, recorder->by_outcome, sizeof snapshot->outcomes);
     take_sample(live, snapshot);
 }
@@ -77,7 +120,7 @@ static void on_tick(uv_timer_t *timer) {
 
     look(live, &snapshot);
     if (live->mode == LIVE_VIEW)
-        live_stock_ask(&live->stock);
+        ask(live);
     if (!screen_is_ready(&live->screen))
         return;
     if (live->mode == LIVE_PLAIN) {
@@ -86,7 +129,7 @@ static void on_tick(uv_timer_t *timer) {
         return;
     }
     if (is_resumed)
-        screen_forget(&live->screen);
+        live->screen.lines = 0;
     is_resumed = 0;
     screen_size(&live->screen, &live->style.columns, &live->style.rows);
     live_draw(&snapshot, &live->style, &frame);
@@ -137,10 +180,14 @@ void live_start(struct live *live, const struct live_snapshot *round,
         return;
     assert(!live->is_running);
     live->round = *round;
+    live->round.left = -1;
     live->recorder = recorder;
     live->is_running = true;
     live->sample_count = 0;
-    live_stock_start(&live->stock, client, product_id);
+    live->client = client;
+    live->path[0] = '\0';
+    if (product_id != NULL)
+        snprintf(live->path, sizeof live->path, "/products/%s", product_id);
     if (live->mode == LIVE_VIEW) {
         (void)uv_timer_start(&live->timer, on_tick, 0, VIEW_MS);
     } else {
@@ -156,7 +203,7 @@ void live_stop(struct live *live) {
         return;
     live->is_running = false;
     (void)uv_timer_stop(&live->timer);
-    live_stock_start(&live->stock, NULL, NULL);
+    live->is_current = false; /* a question may be open */
     screen_say(&live->screen, "");
     screen_flush(&live->screen, WIPE_MS);
 }

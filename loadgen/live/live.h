@@ -6,7 +6,8 @@
 #ifndef LOADGEN_LIVE_H
 #define LOADGEN_LIVE_H
 
-#include "live_stock.h"
+#include "http_client.h"
+#include "live_draw.h"
 #include "record.h"
 #include "screen.h"
 
@@ -27,20 +28,26 @@ struct live {
     enum live_mode mode;
     bool is_running;
     uv_timer_t timer;
-    struct live_snapshot round; /* what does not change while it runs, and its phase */
+    struct live_snapshot round; /* what does not change while it runs, its phase, and what the
+                                   target says */
     const struct recorder *recorder;
     struct live_style style;
-    struct live_stock stock;
     struct live_sample samples[LIVE_SAMPLES]; /* the oldest first */
     size_t sample_count;
+    struct http_client *client; /* asks the target */
+    struct http_call call;
+    bool is_asking;  /* `call` is in use */
+    bool is_current; /* and asks for the product of this round */
+    char path[64];   /* "" for none to ask for */
+    char holder[64]; /* that the target named */
     struct screen screen;
 };
 
 /* `is_plain`: lines even on a terminal. `live` lives until the loop has run the close callbacks. */
 void live_init(struct live *live, uv_loop_t *loop, bool is_wanted, bool is_plain);
 /* `round` has the names, numbers and lengths of a snapshot; the rest is looked for in `recorder`,
- * and by asking `client` for the product (NULL: do not ask). All but these two is copied; they and
- * the name must live until live_stop(). */
+ * and by asking `client` for the product (NULL: do not ask). `recorder` and the name must live
+ * until live_stop(), `client` must close before `live` goes; all else is copied. */
 void live_start(struct live *live, const struct live_snapshot *round,
                 const struct recorder *recorder, struct http_client *client,
                 const char *product_id);

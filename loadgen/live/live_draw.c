@@ -2,6 +2,7 @@
 #include "live_draw.h"
 
 #include "duration.h"
+#include "table.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -20,7 +21,8 @@
 enum colour { PLAIN, BOLD, DIM, RED, GREEN, YELLOW };
 
 static const char *const codes[] = {
-    [PLAIN] = "", [BOLD] = "1", [DIM] = "2", [RED] = "1;31", [GREEN] = "32", [YELLOW] = "33"};
+    [PLAIN] = "",         [BOLD] = "\033[1m",   [DIM] = "\033[2m",
+    [RED] = "\033[1;31m", [GREEN] = "\033[32m", [YELLOW] = "\033[33m"};
 
 /* Where the next text goes. */
 struct pen {
@@ -39,40 +41,31 @@ static unsigned room(const struct pen *pen) {
     return pen->columns - *column_of(pen);
 }
 
-static void put_raw(struct pen *pen, const char *text, size_t length) {
+static void put_raw(struct pen *pen, const char *text) {
     struct live_frame *frame = pen->frame;
+    size_t length = strlen(text);
 
     if (length > sizeof frame->text - 1 - frame->length)
         return;
-    memcpy(frame->text + frame->length, text, length);
+    memcpy(frame->text + frame->length, text, length + 1);
     frame->length += length;
-    frame->text[frame->length] = '\0';
 }
 
-/* Bytes that are not the first of a character in UTF-8 take no column. */
 static unsigned columns_of(const char *text) {
-    unsigned columns = 0;
-
-    for (; *text != '\0'; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
+    return (unsigned)table_width(text);
 }
 
 /* All of `text` or, where it does not fit, nothing. */
 static bool put(struct pen *pen, enum colour colour, const char *text) {
-    char code[16];
+    const char *code = pen->style->is_coloured ? codes[colour] : "";
 
     if (columns_of(text) > room(pen))
         return false;
     *column_of(pen) += columns_of(text);
-    if (colour == PLAIN || !pen->style->is_coloured) {
-        put_raw(pen, text, strlen(text));
-        return true;
-    }
-    (void)snprintf(code, sizeof code, "\033[%sm", codes[colour]);
-    put_raw(pen, code, strlen(code));
-    put_raw(pen, text, strlen(text));
-    put_raw(pen, "\033[0m", 4);
+    put_raw(pen, code);
+    put_raw(pen, text);
+    if (code[0] != '\0')
+        put_raw(pen, "\033[0m");
     return true;
 }
 
@@ -93,7 +86,7 @@ static bool begin_line(struct pen *pen, const char *label) {
     if (pen->frame->lines == LIVE_LINES || (rows > 0 && pen->frame->lines + 1 >= rows))
         return false;
     if (pen->frame->lines++ > 0)
-        put_raw(pen, "\n", 1);
+        put_raw(pen, "\n");
     *column_of(pen) = 0;
     if (label != NULL && pen->columns >= 3 * LABEL_WIDTH)
         (void)put_format(pen, DIM, LABEL, label);

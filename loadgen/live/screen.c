@@ -21,8 +21,7 @@ void screen_open(struct screen *screen) {
     screen->fd = -1;
     if (ttyname_r(STDERR_FILENO, path, sizeof path) == 0)
         screen->fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-    screen->is_own = screen->fd >= 0;
-    if (!screen->is_own)
+    if (screen->fd < 0)
         screen->fd = STDERR_FILENO;
     screen->lines = 0;
     screen->length = screen->written = 0;
@@ -134,10 +133,6 @@ void screen_say(struct screen *screen, const char *text) {
     write_on(screen);
 }
 
-void screen_forget(struct screen *screen) {
-    screen->lines = 0;
-}
-
 void screen_flush(struct screen *screen, int timeout_ms) {
     int64_t end_ms = clock_now_ms() + timeout_ms;
 
@@ -150,7 +145,7 @@ void screen_flush(struct screen *screen, int timeout_ms) {
 }
 
 void screen_close(struct screen *screen) {
-    if (screen->is_own)
+    if (screen->fd != STDERR_FILENO)
         (void)close(screen->fd);
-    screen->is_own = false;
+    screen->fd = STDERR_FILENO;
 }

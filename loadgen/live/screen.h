@@ -14,10 +14,9 @@
 #define SCREEN_BYTES (2 * LIVE_TEXT)
 
 struct screen {
-    int fd;
-    bool is_own; /* the fd is ours to close */
-    size_t lines;
-    unsigned width[LIVE_LINES]; /* of what is drawn */
+    int fd;       /* ours to close, unless it is that of stderr */
+    size_t lines; /* drawn; 0 when something else has written, and the next is below that */
+    unsigned width[LIVE_LINES]; /* of these */
     size_t length, written;
     char bytes[SCREEN_BYTES]; /* that the terminal is yet to take */
 };
@@ -35,8 +34,6 @@ void screen_show(struct screen *screen, const struct live_frame *frame);
 /* Take the lines away, and say `text`, whole lines, in their place. May be called when it is not
  * ready: then as much as there is room for. */
 void screen_say(struct screen *screen, const char *text);
-/* Something else has written: draw the next frame where the cursor is. */
-void screen_forget(struct screen *screen);
 /* Wait, at most `timeout_ms`, until the terminal has taken all; what it did not take is dropped. */
 void screen_flush(struct screen *screen, int timeout_ms);
 void screen_close(struct screen *screen);

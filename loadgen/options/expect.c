@@ -27,41 +27,32 @@ const char *expect_name(const struct expectation *expectation) {
     return verdict_kind_name(expectation->kind);
 }
 
-static size_t apply(const char *name, const struct strategy_list *list,
-                    struct expectation *expectations, struct expectation expectation) {
-    size_t applied = 0;
-
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->items[i].name, name) != 0)
-            continue;
-        expectations[i] = expectation;
-        applied++;
-    }
-    return applied;
-}
-
 /* `text` is name=VALUE, and is cut apart. */
 static int parse_one(char *text, const struct strategy_list *list, struct expectation *expectations,
                      char *why, size_t why_size) {
     char *equals = strchr(text, '=');
     struct expectation expectation;
+    bool is_there = false;
 
     if (equals != NULL)
         *equals = '\0';
     if (equals == NULL || expect_read(equals + 1, &expectation) != 0) {
-        int used = snprintf(why, why_size,
-                            "--expect wants name=VALID, name=VIOLATED or name=ANOMALY, where the "
-                            "anomalies are");
-        for (int i = 0; i < ANOMALY_COUNT && used > 0 && (size_t)used < why_size; i++)
-            used +=
-                snprintf(why + used, why_size - (size_t)used, " %s", anomaly_name((enum anomaly)i));
+#define X(id, name, text) " " name
+        snprintf(why, why_size,
+                 "--expect wants name=VALID, name=VIOLATED or name=ANOMALY, where the anomalies "
+                 "are" ANOMALIES(X));
+#undef X
         return -1;
     }
-    if (apply(text, list, expectations, expectation) == 0) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].name, text) != 0)
+            continue;
+        expectations[i] = expectation;
+        is_there = true;
+    }
+    if (!is_there)
         snprintf(why, why_size, "--expect names \"%.40s\", which is not in --strategy", text);
-        return -1;
-    }
-    return 0;
+    return is_there ? 0 : -1;
 }
 
 int expect_parse(const char *text, const struct strategy_list *list,

@@ -1,5 +1,5 @@
 /* The table of settings, and what is told of them in JSON. */
-#include "option_table.h"
+#include "options.h"
 
 #include "json_text.h"
 
@@ -152,10 +152,6 @@ static const char *summary_key(const struct option *option, char key[KEY_SIZE]) 
     return option->key != NULL ? option->key : key_of(option, "_ms", key);
 }
 
-static bool is_text(const struct option *option) {
-    return option->flag.type == SETTING_TEXT || option->flag.type == SETTING_LIST;
-}
-
 static json_t *write_value(const struct option *option, const struct options *options) {
     const void *at = (const char *)options + option->place;
     const char *text;
@@ -266,8 +262,9 @@ const char *option_read_history(const json_t *json, struct options *options,
 void option_free(struct options *options) {
     for (size_t i = 0; i < ROWS; i++) {
         char **text = (char **)(void *)((char *)options + table[i].place);
+        enum setting_type type = table[i].flag.type;
 
-        if (table[i].reach < HISTORY || !is_text(&table[i]))
+        if (table[i].reach < HISTORY || (type != SETTING_TEXT && type != SETTING_LIST))
             continue;
         free(*text);
         *text = NULL;

@@ -2,7 +2,7 @@
 #include "options.h"
 
 #include "number.h"
-#include "option_table.h"
+#include "table.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 #define REQUESTS_MAX        10000000
-#define NAME_CHARACTERS     200 /* as the table product takes */
+#define NAME_CHARACTERS     200 /* as the table product takes: it is the name of each */
 #define FILES_RESERVED      64  /* for the databases, the loop and the standard streams */
 #define RATE_DEFAULT        800 /* as in the table */
 #define DURATION_DEFAULT_NS 1000000000
@@ -59,19 +59,10 @@ static bool is_plain_text(const char *text) {
     return is_plain;
 }
 
-/* It is the name of the products, too, which the database is to take. */
-static bool fits_product(const char *name) {
-    size_t length = 0;
-
-    for (; *name != '\0'; name++)
-        length += ((unsigned char)*name & 0xc0) != 0x80;
-    return length <= NAME_CHARACTERS;
-}
-
 static enum options_result check_texts(void) {
     if (!is_plain_text(set.name))
         return refuse("--name is text in UTF-8 without control characters");
-    if (!fits_product(set.name))
+    if (table_width(set.name) > NAME_CHARACTERS)
         return refuse("--name has more than 200 characters");
     if (!is_plain_text(set.strategies))
         return refuse("--strategy is text in UTF-8 without control characters");

@@ -1,8 +1,95 @@
-/* Reads and checks what the user asked for. */
+/* What the user asked for.
+ *
+ * The settings of loadgen are a row each in a table (option_table.c): from it flags and --help are
+ * read (settings.h), what a history and a summary tell of a run's settings is written, and what a
+ * history tells is read. A new setting is a row there, a member of struct options, and what uses
+ * it. */
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
-#include "option_table.h"
+#include "expect.h"
+#include "plan.h"
+#include "settings.h"
+#include "strategy_list.h"
+#include "threshold.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What loadgen is asked to do: its first argument, FIRE without one; what that does; how many
+ * arguments it takes; and its usage. */
+#define COMMANDS(X)                                                                                \
+    X(FIRE, "", "run the strategies and judge them", 0, 0, "")                                     \
+    X(CREATE, "create", "make one product and print its id", 0, 0, " create")                      \
+    X(CHECK, "check", "DIR: judge the history of an earlier run again", 1, 1,                      \
+      " check DIR, such as results/latest")                                                        \
+    X(DIFF, "diff", "A B: compare two runs", 2, 2, " diff A B, two results folders")               \
+    X(REPORT, "report", "DIR...: write report.html of one run, or of several on one page (-o)", 1, \
+      16, " report DIR... -o FILE, of up to 16 folders")                                           \
+    X(SERVE, "serve", "show the results folder in a browser, on loopback", 0, 1, " serve [DIR]")
+
+enum command {
+#define X(id, word, text, least, most, usage) COMMAND_##id,
+    COMMANDS(X)
+#undef X
+};
+
+struct options {
+    /* The load. */
+    char *strategies;
+    int64_t rate;        /* requests per second */
+    int64_t duration_ns; /* ignored when `requests` is set */
+    int64_t requests;    /* 0: rate x duration, or the stages; never 0 once read */
+    char *stages;        /* "5s:0..800,20s:800"; "" for none */
+    char *arrival;
+    int64_t seed;
+    int64_t repeat;     /* rounds of each strategy */
+    char *dup_rate;     /* "5%" */
+    int64_t timeout_ns; /* of each request */
+    int64_t connections;
+    int64_t max_in_flight; /* 0: no limit but the connections */
+    char *target;
+    char *path;
+
+    /* The products. */
+    int64_t stock;           /* of each */
+    int64_t items;           /* products per round */
+    char *skew;              /* how requests fall on them: "uniform", "zipf:1.1" */
+    char *work, *wait, *ttl; /* durations as text; "" leaves it to the server */
+
+    /* The judgement. */
+    char *expect;
+    char *thresholds; /* one a line */
+    bool is_aborting; /* --abort-on-fail */
+    int64_t drain_ns; /* for the ledger to become quiet after the last answer */
+    bool is_unjudged;
+
+    /* The report. */
+    char *name;
+    char *results;  /* folder of the results folders */
+    bool is_unkept; /* --no-results */
+    char *output_format;
+    char *output;
+    bool is_plain; /* --no-tui */
+    bool is_quiet; /* --no-progress */
+    char *listen;  /* of `serve` */
+    int64_t port;
+
+    bool is_ordinary; /* --no-realtime */
+    bool is_listing;
+    char *inventory_db, *orders_db;
+
+    /* Made from the above. */
+    enum command command;
+    char **arguments; /* after the command, NULL-terminated */
+    int argument_count;
+    char *command_line; /* as given, quoted for a shell */
+    struct plan_shape shape;
+    struct threshold_list threshold_list;
+    struct strategy_list list;
+    struct expectation expectations[STRATEGY_LIST_MAX];
+};
 
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
@@ -11,5 +98,28 @@ enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 __attribute__((warn_unused_result)) enum options_result options_read(struct options **options,
                                                                      int argc, char **argv);
 void options_free(void);
+
+/* The flags, whose values go into `options`. */
+const struct setting *option_flags(struct options *options);
+
+/* The settings as a history keeps them, under the names of their flags with _ for -, durations as
+ * in "timeout_ns"; and the full command. A new reference, or NULL without memory. */
+__attribute__((warn_unused_result)) json_t *option_history(const struct options *options);
+
+#define OPTION_WRONG 256
+/* Read what option_history() wrote into `options`, which is zero: NULL, or what is wrong, in
+ * `wrong`. option_free() what it read either way. */
+__attribute__((warn_unused_result)) const char *option_read_history(const json_t *json,
+                                                                    struct options *options,
+                                                                    char wrong[OPTION_WRONG]);
+void option_free(struct options *options);
+
+/* The settings as summary.json has them: alike, but durations as in "timeout_ms", and some as what
+ * follows from them (summary.schema.json). A new reference, or NULL without memory. */
+__attribute__((warn_unused_result)) json_t *option_summary(const struct options *options);
+
+/* Whether the same strategy gives other figures in a run whose summary has another value under this
+ * key. Where the target listens does not matter, nor where results go. */
+bool option_is_compared(const char *key);
 
 #endif

@@ -16,11 +16,9 @@
 
 enum metric_kind {
     METRIC_ANOMALY,
-    METRIC_ANOMALIES,
     METRIC_OUTCOME,
     METRIC_OFFERED,
-    METRIC_LATENCY,
-    METRIC_SERVICE,
+    METRIC_PERCENTILE,
     METRIC_MEAN,
     METRIC_MAX,
     METRIC_RATE,
@@ -30,20 +28,22 @@ enum metric_kind {
 struct metric {
     const char *name; /* anomalies in capitals, as they are printed */
     enum metric_kind kind;
-    int which; /* anomaly or outcome */
+    int which; /* anomaly (ANOMALY_COUNT: all), outcome, or the times of which a percentile is */
 };
+
+enum { RESPONSE_TIMES, SERVICE_TIMES };
 
 static const struct metric metrics[] = {
 #define X(id, name, text) {name, METRIC_ANOMALY, ANOMALY_##id},
     ANOMALIES(X)
 #undef X
-        {"anomalies", METRIC_ANOMALIES, 0},
+        {"anomalies", METRIC_ANOMALY, ANOMALY_COUNT},
 #define X(id, word, text) {#word, METRIC_OUTCOME, RECORD_##id},
     RECORD_OUTCOMES(X)
 #undef X
         {"offered", METRIC_OFFERED, 0},
-    {"p", METRIC_LATENCY, 0},
-    {"service_p", METRIC_SERVICE, 0},
+    {"p", METRIC_PERCENTILE, RESPONSE_TIMES},
+    {"service_p", METRIC_PERCENTILE, SERVICE_TIMES},
     {"mean", METRIC_MEAN, 0},
     {"max", METRIC_MAX, 0},
     {"rate", METRIC_RATE, 0},
@@ -83,12 +83,7 @@ static const struct metric *find_metric(const char *name) {
 }
 
 static bool is_time(enum metric_kind kind) {
-    return kind == METRIC_LATENCY || kind == METRIC_SERVICE || kind == METRIC_MEAN ||
-           kind == METRIC_MAX;
-}
-
-static bool takes_percent(const struct metric *metric) {
-    return metric->kind == METRIC_LATENCY || metric->kind == METRIC_SERVICE;
+    return kind == METRIC_PERCENTILE || kind == METRIC_MEAN || kind == METRIC_MAX;
 }
 
 /* As people write it: anomalies, too, in lower case. */
@@ -132,7 +127,7 @@ static const char *list_metrics(char text[THRESHOLD_WHY / 2]) {
     for (const struct metric *metric = metrics; metric->name != NULL; metric++)
         used +=
             (size_t)snprintf(text + used, THRESHOLD_WHY / 2 - used, "%s%s%s", used > 0 ? ", " : "",
-                             name_of(metric, name), takes_percent(metric) ? "(N)" : "");
+                             name_of(metric, name), metric->kind == METRIC_PERCENTILE ? "(N)" : "");
     return text;
 }
 
@@ -229,6 +224,7 @@ static int split_percentile(const struct complaint *complaint, char *metric, dou
 static int read_metric(const struct complaint *complaint, const char *text, size_t length,
                        struct threshold *threshold, const struct metric **metric) {
     char word[THRESHOLD_TEXT], list[THRESHOLD_WHY / 2];
+    bool is_percentile;
 
     squeeze(word, sizeof word, text, length);
     if (split_percentile(complaint, word, &threshold->percentile) != 0)
@@ -237,10 +233,11 @@ static int read_metric(const struct complaint *complaint, const char *text, size
     if (*metric == NULL)
         return refuse(complaint, "there is no metric \"%s\"; there are %s; for example " EXAMPLES,
                       word, list_metrics(list));
-    if (takes_percent(*metric) != (threshold->percentile > 0))
+    is_percentile = (*metric)->kind == METRIC_PERCENTILE;
+    if (is_percentile != (threshold->percentile > 0))
         return refuse(complaint,
-                      takes_percent(*metric) ? "which percentile? write it like %s(99)"
-                                             : "%s is no percentile: leave the number away",
+                      is_percentile ? "which percentile? write it like %s(99)"
+                                    : "%s is no percentile: leave the number away",
                       word);
     (void)name_of(*metric, threshold->metric);
     return 0;
@@ -297,11 +294,12 @@ int threshold_parse(const char *text, struct threshold_list *list, char *why, si
 
 /* ---- at the end of a round */
 
-static double found_in_all(const struct verdict *verdict) {
+static double found(const struct verdict *verdict, int which) {
     double sum = 0;
 
     for (int i = 0; i < ANOMALY_COUNT; i++)
-        sum += (double)verdict->found[i].count;
+        if (i == which || which == ANOMALY_COUNT)
+            sum += (double)verdict->found[i].count;
     return sum;
 }
 
@@ -310,7 +308,12 @@ static double part_of(double count, size_t all) {
 }
 
 static double time_of(const struct histogram *histogram, double value) {
-    return histogram->count > 0 ? value : THRESHOLD_UNMEASURED;
+    return histogram->count > 0 ? value : (double)NAN;
+}
+
+static const struct histogram *times(const struct recorder *recorder, const struct metric *metric) {
+    assert(metric->kind == METRIC_PERCENTILE);
+    return metric->which == SERVICE_TIMES ? &recorder->service : &recorder->latency;
 }
 
 /* Values that are over the limit wherever they lie in their bucket. */
@@ -327,23 +330,20 @@ static double count_over(const struct histogram *histogram, double limit) {
 static double measure(const struct threshold *threshold, const struct metric *metric,
                       const struct recorder *recorder, const struct verdict *verdict,
                       size_t planned) {
-    const struct histogram *latency = &recorder->latency, *service = &recorder->service;
+    const struct histogram *latency = &recorder->latency;
     double count;
 
     switch (metric->kind) {
     case METRIC_ANOMALY:
-        return verdict != NULL ? (double)verdict->found[metric->which].count : 0;
-    case METRIC_ANOMALIES:
-        return verdict != NULL ? found_in_all(verdict) : 0;
+        return verdict != NULL ? found(verdict, metric->which) : 0;
     case METRIC_OUTCOME:
         count = (double)recorder->by_outcome[metric->which];
         return threshold->is_part ? part_of(count, planned > 0 ? planned : recorder->count) : count;
     case METRIC_OFFERED:
         return (double)recorder->count;
-    case METRIC_LATENCY:
+    case METRIC_PERCENTILE:
+        latency = times(recorder, metric);
         return time_of(latency, (double)histogram_percentile(latency, threshold->percentile));
-    case METRIC_SERVICE:
-        return time_of(service, (double)histogram_percentile(service, threshold->percentile));
     case METRIC_MEAN:
         return planned > 0 ? part_of(latency->sum, planned)
                            : time_of(latency, histogram_mean(latency));
@@ -368,29 +368,18 @@ static bool keeps(const struct threshold *threshold, double measured) {
 
 /* ---- in mid-flight */
 
-/* More values are over the limit than may be when every planned request has one. */
-static bool is_percentile_lost(const struct threshold *threshold, const struct histogram *histogram,
-                               size_t planned) {
-    double allowed = (1 - threshold->percentile / 100) * (double)planned;
-
-    return count_over(histogram, threshold->value) > allowed + 1;
-}
-
 /* Whether nothing that may still come can mend it: the measured value only grows. */
 static bool is_lost(const struct threshold *threshold, const struct metric *metric,
                     const struct recorder *recorder) {
     size_t planned = recorder->planned > recorder->count ? recorder->planned : recorder->count;
-    double least;
+    double least, allowed = (1 - threshold->percentile / 100) * (double)planned;
 
     if (operators[threshold->op].above)
         return false;
     switch (metric->kind) {
-    case METRIC_LATENCY:
-        return is_percentile_lost(threshold, &recorder->latency, planned);
-    case METRIC_SERVICE:
-        return is_percentile_lost(threshold, &recorder->service, planned);
+    case METRIC_PERCENTILE: /* over the limit are more than may be when every request has a time */
+        return count_over(times(recorder, metric), threshold->value) > allowed + 1;
     case METRIC_ANOMALY:
-    case METRIC_ANOMALIES:
     case METRIC_RATE:
         return false;
     case METRIC_OUTCOME:
@@ -416,9 +405,7 @@ bool threshold_holds(const struct threshold *threshold, const struct recorder *r
 }
 
 bool threshold_needs_verdict(const struct threshold *threshold) {
-    enum metric_kind kind = find_metric(threshold->metric)->kind;
-
-    return kind == METRIC_ANOMALY || kind == METRIC_ANOMALIES;
+    return find_metric(threshold->metric)->kind == METRIC_ANOMALY;
 }
 
 const char *threshold_value(const struct threshold *threshold, double value,

@@ -22,7 +22,6 @@
 #ifndef LOADGEN_THRESHOLD_H
 #define LOADGEN_THRESHOLD_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -63,10 +62,8 @@ __attribute__((warn_unused_result)) int threshold_parse(const char *text,
 struct recorder;
 struct verdict;
 
-/* What `measured` is of a time when there was no answer to measure it by; it misses every limit. */
-#define THRESHOLD_UNMEASURED ((double)NAN)
-
-/* The measured value, and whether it keeps the limit. `verdict` is NULL while a round is still
+/* The measured value, and whether it keeps the limit: a time without an answer to measure it by is
+ * NAN, and does not. `verdict` is NULL while a round is still
  * being sent: then it is kept until that is out of reach, see above. */
 bool threshold_holds(const struct threshold *threshold, const struct recorder *recorder,
                      const struct verdict *verdict, double *measured);

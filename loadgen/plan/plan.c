@@ -1,8 +1,6 @@
 /* The arrival schedule: positions on the integrated rate, then the moments at which it has them. */
 #include "plan.h"
 
-#include "generator.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +30,52 @@ double plan_expected(const struct plan_shape *shape) {
     for (size_t i = 0; i < shape->stage_count; i++)
         expected += expected_in(&shape->stages[i]);
     return expected;
+}
+
+/* ---- random numbers
+ *
+ * The same on every machine: xoshiro256** by Blackman and Vigna, seeded by splitmix64 as they
+ * advise (https://prng.di.unimi.it). Of our own, because rand() differs from one C library to the
+ * next. */
+
+struct generator {
+    uint64_t state[4];
+};
+
+static uint64_t splitmix64(uint64_t *state) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static void seed_generator(struct generator *generator, uint64_t seed) {
+    for (int i = 0; i < 4; i++)
+        generator->state[i] = splitmix64(&seed);
+}
+
+static uint64_t rotate_left(uint64_t x, int k) {
+    return (x << k) | (x >> (64 - k));
+}
+
+static uint64_t next(struct generator *generator) {
+    uint64_t *s = generator->state;
+    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
+
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate_left(s[3], 45);
+    return result;
+}
+
+/* Uniform in (0, 1]. */
+static double uniform(struct generator *generator) {
+    return (double)((next(generator) >> 11) + 1) * 0x1.0p-53;
 }
 
 /* ---- from a part of the arrivals to the moment by which they have come */
@@ -80,7 +124,7 @@ static double moment_of(struct course *course, double part) {
 
 /* Exponentially distributed with mean 1. */
 static double next_gap(struct generator *generator) {
-    return -log(generator_uniform(generator));
+    return -log(uniform(generator));
 }
 
 /* A Poisson process, given that `count` arrivals fall into the span: the sums of count + 1
@@ -93,10 +137,10 @@ static void fill_poisson(struct arrival *arrivals, const struct plan_shape *shap
     struct generator generator;
     double total = 0, at = 0;
 
-    generator_seed(&generator, shape->seed);
+    seed_generator(&generator, shape->seed);
     for (size_t i = 0; i <= shape->count; i++)
         total += next_gap(&generator);
-    generator_seed(&generator, shape->seed);
+    seed_generator(&generator, shape->seed);
     for (size_t i = 0; i < shape->count; i++) {
         at += next_gap(&generator);
         arrivals[i].due_ns = (int64_t)moment_of(course, at / total);
@@ -165,51 +209,48 @@ static int fill_items(struct arrival *arrivals, const struct plan_shape *shape) 
     sums = make_popularity(shape);
     if (sums == NULL)
         return -1;
-    generator_seed(&generator, shape->seed ^ ITEMS_STREAM);
+    seed_generator(&generator, shape->seed ^ ITEMS_STREAM);
     for (size_t i = 0; i < shape->count; i++)
-        arrivals[i].item = find_item(sums, shape->items, generator_uniform(&generator));
+        arrivals[i].item = find_item(sums, shape->items, uniform(&generator));
     free(sums);
     return 0;
 }
 
 /* ---- the same key again */
 
-struct repeat {
-    int64_t due_ns;
-    uint32_t original; /* its number among the first sendings */
-};
-
-/* In the order of their originals. Returns how many; counts only, when `repeats` is NULL. */
+/* In the order of their originals, whose numbers are among `firsts`. Returns how many; counts only,
+ * when `repeats` is NULL. */
 static size_t choose_repeats(const struct plan_shape *shape, const struct arrival *firsts,
-                             struct repeat *repeats) {
+                             struct arrival *repeats) {
     struct generator generator;
     size_t count = 0;
 
     if (shape->dup_rate <= 0)
         return 0;
-    generator_seed(&generator, shape->seed ^ REPEATS_STREAM);
+    seed_generator(&generator, shape->seed ^ REPEATS_STREAM);
     for (size_t i = 0; i < shape->count; i++) {
-        bool is_chosen = generator_uniform(&generator) <= shape->dup_rate;
-        double delay_ns = generator_uniform(&generator) * REPEAT_WITHIN_NS;
+        bool is_chosen = uniform(&generator) <= shape->dup_rate;
+        double delay_ns = uniform(&generator) * REPEAT_WITHIN_NS;
 
         if (is_chosen && repeats != NULL)
-            repeats[count] = (struct repeat){firsts[i].due_ns + (int64_t)delay_ns, (uint32_t)i};
+            repeats[count] =
+                (struct arrival){firsts[i].due_ns + (int64_t)delay_ns, firsts[i].item, (uint32_t)i};
         count += is_chosen;
     }
     return count;
 }
 
 static int compare_repeats(const void *a, const void *b) {
-    const struct repeat *one = a, *other = b;
+    const struct arrival *one = a, *other = b;
 
     if (one->due_ns != other->due_ns)
         return one->due_ns < other->due_ns ? -1 : 1;
-    return one->original < other->original ? -1 : one->original > other->original;
+    return one->repeats < other->repeats ? -1 : one->repeats > other->repeats;
 }
 
 /* By time, and a first sending before its repeat. `firsts[i].repeats` becomes the place of i. */
 static void merge(struct plan *plan, struct arrival *firsts, size_t count,
-                  const struct repeat *repeats) {
+                  const struct arrival *repeats) {
     size_t first = 0, repeat = 0, repeat_count = plan->count - count;
 
     for (size_t place = 0; place < plan->count; place++) {
@@ -221,16 +262,16 @@ static void merge(struct plan *plan, struct arrival *firsts, size_t count,
             firsts[first].repeats = (uint32_t)place;
             *arrival = firsts[first++];
         } else {
-            assert(repeats[repeat].original < first); /* so that its place is known */
-            *arrival = firsts[repeats[repeat].original];
-            arrival->due_ns = repeats[repeat++].due_ns;
+            *arrival = repeats[repeat++];
+            assert(arrival->repeats < first); /* so that its place is known */
+            arrival->repeats = firsts[arrival->repeats].repeats;
         }
     }
 }
 
 static int add_repeats(struct plan *plan, const struct plan_shape *shape, struct arrival *firsts) {
     size_t count = choose_repeats(shape, firsts, NULL);
-    struct repeat *repeats = malloc((count + 1) * sizeof *repeats);
+    struct arrival *repeats = malloc((count + 1) * sizeof *repeats);
 
     if (repeats == NULL)
         return -1;

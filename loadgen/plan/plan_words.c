@@ -70,13 +70,7 @@ static const char *stage_flaw(char *text, struct plan_stage *stage) {
     return NULL;
 }
 
-static int refuse_stage(char *why, size_t why_size, size_t number, const char *stage,
-                        const char *flaw) {
-    snprintf(why, why_size, "--stages: stage %zu, \"%.40s\": %s", number, stage, flaw);
-    return -1;
-}
-
-static int refuse_stages(char *why, size_t why_size, const char *flaw) {
+static int refuse(char *why, size_t why_size, const char *flaw) {
     snprintf(why, why_size, "--stages: %s", flaw);
     return -1;
 }
@@ -90,19 +84,22 @@ int plan_parse_stages(const char *text, struct plan_shape *shape, char *why, siz
         size_t length = strcspn(at, ",");
 
         if (shape->stage_count == PLAN_STAGES)
-            return refuse_stages(why, why_size, "there are more than 32");
+            return refuse(why, why_size, "there are more than 32");
         snprintf(whole, sizeof whole, "%.*s", (int)(length < sizeof whole ? length : 63), at);
         memcpy(stage, whole, sizeof stage);
         flaw = length < sizeof whole ? stage_flaw(stage, &shape->stages[shape->stage_count])
                                      : "it is too long";
         shape->stage_count++;
-        if (flaw != NULL)
-            return refuse_stage(why, why_size, shape->stage_count, whole, flaw);
+        if (flaw != NULL) {
+            snprintf(why, why_size, "--stages: stage %zu, \"%.40s\": %s", shape->stage_count, whole,
+                     flaw);
+            return -1;
+        }
         at += length;
     } while (*at++ == ',');
     if (plan_span_ns(shape) > SPAN_MAX_NS)
-        return refuse_stages(why, why_size, "together they are longer than 24h");
+        return refuse(why, why_size, "together they are longer than 24h");
     if (plan_expected(shape) < 1)
-        return refuse_stages(why, why_size, "together they send less than one request");
+        return refuse(why, why_size, "together they send less than one request");
     return 0;
 }

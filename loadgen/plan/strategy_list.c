@@ -1,18 +1,21 @@
 /* Splits a list of strategy specs, and adds the options that hold for all of them. */
 #include "strategy_list.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static int append(char *to, size_t size, const char *text, size_t length) {
-    size_t used = strlen(to);
+__attribute__((format(printf, 2, 3))) static int append(char spec[STRATEGY_SPEC_SIZE],
+                                                        const char *format, ...) {
+    size_t used = strlen(spec);
+    va_list arguments;
+    int length;
 
-    if (used + length >= size)
-        return -1;
-    memcpy(to + used, text, length);
-    to[used + length] = '\0';
-    return 0;
+    va_start(arguments, format);
+    length = vsnprintf(spec + used, STRATEGY_SPEC_SIZE - used, format, arguments);
+    va_end(arguments);
+    return length >= 0 && (size_t)length < STRATEGY_SPEC_SIZE - used ? 0 : -1;
 }
 
 static int add_strategy(struct strategy_list *list, const char *name, size_t length) {
@@ -22,14 +25,9 @@ static int add_strategy(struct strategy_list *list, const char *name, size_t len
         return -1;
     memset(item, 0, sizeof *item);
     list->count++;
-    (void)append(item->name, sizeof item->name, name, length);
-    return append(item->given, sizeof item->given, name, length);
-}
-
-static int add_option(struct strategy_item *item, const char *option, size_t length) {
-    if (append(item->given, sizeof item->given, ",", 1) != 0)
-        return -1;
-    return append(item->given, sizeof item->given, option, length);
+    memcpy(item->name, name, length);
+    memcpy(item->given, name, length);
+    return 0;
 }
 
 static int add_element(struct strategy_list *list, const char *element, size_t length, char *why,
@@ -44,7 +42,7 @@ static int add_element(struct strategy_list *list, const char *element, size_t l
                  length == 0 ? "nothing between two commas" : "an option before any name");
         return -1;
     }
-    rc = is_option ? add_option(&list->items[list->count - 1], element, length)
+    rc = is_option ? append(list->items[list->count - 1].given, ",%.*s", (int)length, element)
                    : add_strategy(list, element, length);
     if (rc != 0)
         snprintf(why, why_size,
@@ -63,14 +61,11 @@ static bool has_option(const struct strategy_item *item, const char *name) {
 }
 
 static int complete(struct strategy_item *item, const struct strategy_option *options) {
-    char text[STRATEGY_SPEC_SIZE];
-
     memcpy(item->spec, item->given, sizeof item->spec);
     for (; options->name != NULL; options++) {
         if (options->value[0] == '\0' || has_option(item, options->name))
             continue;
-        snprintf(text, sizeof text, ",%s=%s", options->name, options->value);
-        if (append(item->spec, sizeof item->spec, text, strlen(text)) != 0)
+        if (append(item->spec, ",%s=%s", options->name, options->value) != 0)
             return -1;
     }
     return 0;

@@ -81,10 +81,9 @@ static struct recorder *make(size_t count, bool is_mapped, const char *directory
         return NULL;
     recorder->size = recorder->planned = count;
     recorder->is_mapped = is_mapped;
-    recorder->room = is_mapped ? map_file(directory, count * sizeof *recorder->room)
-                               : calloc(count ? count : 1, sizeof *recorder->room);
-    recorder->records = recorder->room;
-    if (recorder->room != NULL)
+    recorder->records = is_mapped ? map_file(directory, count * sizeof *recorder->records)
+                                  : calloc(count ? count : 1, sizeof *recorder->records);
+    if (recorder->records != NULL)
         return recorder;
     free(recorder);
     return NULL;
@@ -99,11 +98,10 @@ struct recorder *recorder_make_long(size_t count, const char *directory) {
 }
 
 void recorder_forget(struct recorder *recorder) {
-    if (recorder->is_mapped && recorder->room != NULL)
-        (void)munmap(recorder->room, recorder->size * sizeof *recorder->room);
+    if (recorder->is_mapped && recorder->records != NULL)
+        (void)munmap(recorder->records, recorder->size * sizeof *recorder->records);
     else
-        free(recorder->room);
-    recorder->room = NULL;
+        free(recorder->records);
     recorder->records = NULL;
 }
 
@@ -125,9 +123,9 @@ int16_t recorder_instance(struct recorder *recorder, const char *name) {
 }
 
 struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key) {
-    struct record *record = &recorder->room[recorder->count];
+    struct record *record = &recorder->records[recorder->count];
 
-    assert(recorder->room != NULL);
+    assert(recorder->records != NULL);
     assert(recorder->count < recorder->size);
     *record = (struct record){.planned_ns = planned_ns,
                               .number = (uint32_t)recorder->count++,
@@ -170,7 +168,7 @@ static void add_cost(struct recorder *recorder, const struct record_cost *cost) 
 
 /* Everything counted follows from the record alone, so that a history can be counted again. */
 static void count(struct recorder *recorder, const struct record *record) {
-    assert(record >= recorder->room && record < recorder->room + recorder->count);
+    assert(record >= recorder->records && record < recorder->records + recorder->count);
     assert(recorder->ended < recorder->count);
     recorder->ended++;
     recorder->by_outcome[record->outcome]++;
@@ -189,17 +187,19 @@ static void count(struct recorder *recorder, const struct record *record) {
 }
 
 void recorder_add(struct recorder *recorder, const struct record *record) {
-    struct record *place = &recorder->room[recorder->count++];
+    struct record *place = &recorder->records[recorder->count++];
 
     assert(recorder->count <= recorder->size);
     *place = *record;
     count(recorder, place);
 }
 
-static enum record_outcome outcome_of_status(int status) {
-    if (status >= 200 && status < 300)
+static enum record_outcome outcome_of(const struct http_call *call) {
+    if (call->outcome != HTTP_CALL_ANSWERED)
+        return call->outcome == HTTP_CALL_NOT_SENT ? RECORD_UNREACHED : RECORD_UNKNOWN;
+    if (call->status >= 200 && call->status < 300)
         return RECORD_SOLD;
-    switch (status) {
+    switch (call->status) {
     case 409:
         return RECORD_SOLD_OUT;
     case 503:
@@ -207,7 +207,7 @@ static enum record_outcome outcome_of_status(int status) {
     case 500:
         return RECORD_FAILED;
     default: /* another 5xx, 504 among them, is of something in between: it may have been sold */
-        return status > 500 ? RECORD_UNKNOWN : RECORD_REFUSED;
+        return call->status > 500 ? RECORD_UNKNOWN : RECORD_REFUSED;
     }
 }
 
@@ -225,38 +225,17 @@ static void read_sale(struct recorder *recorder, struct record *record,
         memcpy(record->order_id, record->key, sizeof record->order_id);
 }
 
-static enum record_outcome outcome_of(const struct http_call *call) {
-    switch (call->outcome) {
-    case HTTP_CALL_ANSWERED:
-        return outcome_of_status(call->status);
-    case HTTP_CALL_NOT_SENT:
-        return RECORD_UNREACHED;
-    case HTTP_CALL_UNKNOWN:
-        break;
-    }
-    return RECORD_UNKNOWN;
-}
-
-static void record_times(const struct recorder *recorder, struct record *record,
-                         const struct http_call *call) {
+void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call) {
+    record->outcome = outcome_of(call);
     record->received_ns = call->received_ns - recorder->start_ns;
     if (call->outcome != HTTP_CALL_NOT_SENT)
         record->sent_ns = call->sent_ns - recorder->start_ns;
-}
-
-static void read_answer(struct recorder *recorder, struct record *record,
-                        const struct http_call *call) {
-    record->status = (int16_t)call->status;
-    cost_parse(call->header, &record->cost);
+    if (call->outcome == HTTP_CALL_ANSWERED) {
+        record->status = (int16_t)call->status;
+        cost_parse(call->header, &record->cost);
+    }
     if (record->outcome == RECORD_SOLD)
         read_sale(recorder, record, call);
-}
-
-void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call) {
-    record->outcome = outcome_of(call);
-    record_times(recorder, record, call);
-    if (call->outcome == HTTP_CALL_ANSWERED)
-        read_answer(recorder, record, call);
     count(recorder, record);
 }
 

@@ -55,15 +55,14 @@ struct record {
 struct recorder {
     size_t count; /* of requests that were due so far */
     size_t size;
-    size_t planned;               /* that will be due, unless the round is stopped before its end */
-    const struct record *records; /* `count` of them: by their numbers, or in the order added */
-    struct record *room;          /* the same, to write to: for `size` of them */
-    bool is_mapped;               /* it is memory over a file */
-    size_t ended;                 /* of those that have begun: when all have, they may be read */
-    int64_t start_ns;             /* the round's start on the monotonic clock */
-    struct histogram latency;     /* from planned to received, ns; lost replies are samples */
-    struct histogram service;     /* from sent to received, ns */
-    struct histogram lateness;    /* from planned to sent, ns */
+    size_t planned;            /* that will be due, unless the round is stopped before its end */
+    struct record *records;    /* `count` of `size`: by their numbers, or in the order added */
+    bool is_mapped;            /* they are memory over a file */
+    size_t ended;              /* of those that have begun: when all have, they may be read */
+    int64_t start_ns;          /* the round's start on the monotonic clock */
+    struct histogram latency;  /* from planned to received, ns; lost replies are samples */
+    struct histogram service;  /* from sent to received, ns */
+    struct histogram lateness; /* from planned to sent, ns */
     struct histogram wait, hold, commit; /* as the replies told, ns */
     uint64_t postgres, redis, retries;   /* summed over `costed` replies */
     size_t costed;                       /* replies that told their cost */

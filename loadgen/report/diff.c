@@ -1,7 +1,7 @@
 /* Compares two summaries, value by value. */
 #include "diff.h"
 #include "json_text.h"
-#include "option_table.h"
+#include "options.h"
 #include "summary_read.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 #include "summary_json.h"
 
 #include "json_text.h"
-#include "option_table.h"
+#include "options.h"
 
 #include <math.h>
 

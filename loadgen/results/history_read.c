@@ -2,7 +2,6 @@
 #include "history.h"
 
 #include "history_reader.h"
-#include "option_table.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -2,7 +2,6 @@
 #include "history_reader.h"
 
 #include "number.h"
-#include "option_table.h"
 
 #include <stdlib.h>
 #include <string.h>

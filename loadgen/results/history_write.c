@@ -6,7 +6,6 @@
 
 #include "history_fields.h"
 #include "json_text.h"
-#include "option_table.h"
 
 #include <assert.h>
 #include <jansson.h>

@@ -1,9 +1,7 @@
 /* loadgen check: judges the history of an earlier run again. */
-#include "commands.h"
-
 #include "history.h"
 #include "report.h"
-#include "run_internal.h"
+#include "run.h"
 #include "summary_read.h"
 
 #include <assert.h>
@@ -103,7 +101,7 @@ static bool is_short(const struct history *history) {
 
 static int report_history(struct history *history, const char *folder, FILE *to) {
     struct summary summary;
-    int exit_code = EXIT_INTERNAL;
+    int exit_code;
 
     if (summary_make(&summary, &history->options, history->rounds, history->count) != 0) {
         summary_free(&summary);

@@ -1,6 +1,4 @@
 /* loadgen diff: compares two runs by their results folders. */
-#include "commands.h"
-
 #include "diff.h"
 #include "json_text.h"
 #include "run.h"
@@ -24,18 +22,16 @@ static int check_version(const struct side *side) {
     const json_t *version = json_object_get(side->summary, "schema_version");
     char why[SUMMARY_WHY];
 
-    if (!json_is_integer(version)) {
-        snprintf(why, sizeof why, "%s/summary.json is not the summary of a run", side->folder);
-        return fail(why);
-    }
-    if (json_integer_value(version) != SUMMARY_SCHEMA) {
+    if (json_integer_value(version) == SUMMARY_SCHEMA)
+        return 0;
+    if (json_is_integer(version))
         snprintf(why, sizeof why,
                  "%s/summary.json has schema_version %lld, and this loadgen reads %d: run it "
                  "again",
                  side->folder, (long long)json_integer_value(version), SUMMARY_SCHEMA);
-        return fail(why);
-    }
-    return 0;
+    else
+        snprintf(why, sizeof why, "%s/summary.json is not the summary of a run", side->folder);
+    return fail(why);
 }
 
 /* An env.json that is missing or damaged is no reason not to compare the rest. */

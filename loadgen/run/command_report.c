@@ -1,11 +1,9 @@
 /* loadgen report: writes the page again, of one run or of several on one page. */
-#include "commands.h"
-
 #include "chart.h"
 #include "history.h"
 #include "json_text.h"
 #include "page.h"
-#include "run_internal.h"
+#include "run.h"
 #include "summary_read.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "fiber.h"
 #include "punctual.h"
 #include "report.h"
-#include "run_internal.h"
+#include "run.h"
 #include "settings.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  *
  * All products are made and shown to the target before the first round, so that a spec that the
  * target does not take stops the run while it has cost nothing. */
-#include "run_internal.h"
+#include "run.h"
 
 #include <stdlib.h>
 #include <string.h>

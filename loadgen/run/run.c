@@ -2,9 +2,7 @@
  * closes everything. */
 #include "run.h"
 
-#include "commands.h"
 #include "fiber.h"
-#include "run_internal.h"
 #include "serve.h"
 
 #include <signal.h>

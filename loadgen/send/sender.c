@@ -33,11 +33,6 @@ static const char header_lines[] = "Content-Type: application/json\r\n"
 
 #define KEY_PLACE (sizeof header_lines - sizeof "00000000-0000-0000-0000-000000000000\r\n")
 
-struct sender_body {
-    size_t length;
-    char text[UUID_TEXT + sizeof "{\"product_id\":\"\"}"];
-};
-
 /* One request in flight. */
 struct sender_slot {
     struct http_call call;
@@ -45,6 +40,7 @@ struct sender_slot {
     struct record *record;
     struct sender_slot *next;
     char headers[sizeof header_lines];
+    char body[UUID_TEXT + sizeof "{\"product_id\":\"\"}"];
 };
 
 static void on_client_closed(void *data) {
@@ -114,7 +110,7 @@ static void on_answer(struct http_call *call);
 
 static void send_next(struct sender *sender, int64_t now_ns) {
     struct sender_slot *slot = sender->free_slots;
-    const struct sender_body *body;
+    char *end;
 
     if (slot == NULL) {
         leave_unsent(sender);
@@ -123,13 +119,16 @@ static void send_next(struct sender *sender, int64_t now_ns) {
     assert(!sender->is_closing); /* a closing client takes no call */
     sender->free_slots = slot->next;
     slot->record = begin_next(sender);
-    body = &sender->bodies[slot->record->item];
+    assert(slot->record->item < sender->items);
+    end = stpcpy(slot->body, "{\"product_id\":\"");
+    end = stpcpy(end, sender->products[slot->record->item].id);
+    end = stpcpy(end, "\"}");
     memcpy(slot->headers + KEY_PLACE, slot->record->key, UUID_TEXT - 1);
     slot->call = (struct http_call){.method = "POST",
                                     .target = sender->path,
                                     .headers = slot->headers,
-                                    .body = body->text,
-                                    .body_length = body->length,
+                                    .body = slot->body,
+                                    .body_length = (size_t)(end - slot->body),
                                     .deadline_ms = now_ns / 1000000 + sender->timeout_ms,
                                     .data = slot,
                                     .want_header = "Server-Timing"};
@@ -200,19 +199,6 @@ static void on_answer(struct http_call *call) {
     sender->free_slots = slot;
     sender->in_flight--;
     send_due(sender);
-}
-
-static int make_bodies(struct sender *sender) {
-    sender->bodies = calloc(sender->items + 1, sizeof *sender->bodies);
-    if (sender->bodies == NULL)
-        return UV_ENOMEM;
-    for (size_t i = 0; i < sender->items; i++) {
-        struct sender_body *body = &sender->bodies[i];
-
-        body->length = (size_t)snprintf(body->text, sizeof body->text, "{\"product_id\":\"%s\"}",
-                                        sender->products[i].id);
-    }
-    return 0;
 }
 
 static int make_slots(struct sender *sender) {
@@ -296,10 +282,8 @@ static void warm_up(struct sender *sender) {
 }
 
 static int start(struct sender *sender) {
-    int rc = make_bodies(sender);
+    int rc = make_slots(sender);
 
-    if (rc == 0)
-        rc = make_slots(sender);
     if (rc != 0)
         return rc;
     sender->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -358,6 +342,5 @@ int sender_run(struct sender *sender) {
     if (sender->timer_fd >= 0)
         (void)close(sender->timer_fd);
     free(sender->slots);
-    free(sender->bodies);
     return rc;
 }

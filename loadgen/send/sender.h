@@ -18,7 +18,6 @@
 #include <uv.h>
 
 struct http_client;
-struct sender_body;
 struct sender_slot;
 
 /* The caller owns it, zeroes it and fills in the first part, which must live until sender_run()
@@ -39,7 +38,6 @@ struct sender {
     /* The sender's own. */
     struct http_client *client;
     struct sender_slot *slots, *free_slots;
-    struct sender_body *bodies; /* one per product */
     int timer_fd;
     uv_poll_t poll;
     uv_prepare_t prepare;

@@ -169,7 +169,7 @@ static void test_an_early_refusal_is_told_with_the_next_buyer(void **state) {
     request(RECORD_SOLD_OUT);
     request(RECORD_SOLD_OUT)->received_ns = 15 * MS;
     sell(1)->sent_ns = 16 * MS;
-    recorder->room[11].received_ns = 18 * MS;
+    recorder->records[11].received_ns = 18 * MS;
     LINES(found(ANOMALY_EARLY_SOLD_OUT),
           "A = request 01900000-0000-7000-8000-000000000010: sent 0.010100 s, told: sold out at "
           "0.015000 s",
@@ -184,7 +184,7 @@ static void test_a_stale_sale_is_told_with_the_one_that_passed_it(void **state) 
     sell(10);
     sell(8);
     sell(9)->sent_ns = 5 * MS;
-    recorder->room[2].received_ns = 6 * MS;
+    recorder->records[2].received_ns = 6 * MS;
     LINES(found(ANOMALY_STALE),
           "A = order " ORDER "1 via inventory-2: sent 0.001100 s, read 8, wrote 7 at "
           "10:01:02.123456, answered 0.004000 s",

@@ -117,7 +117,7 @@ static void test_an_unknown_outcome_that_bought_later_shows_an_early_refusal(voi
 
     (void)state;
     sell_after_a_refusal(20 * MS + 1);
-    record = &recorder->room[recorder->count - 2];
+    record = &recorder->records[recorder->count - 2];
     record->outcome = RECORD_UNKNOWN;
     record->order_id[0] = '\0';
     assert_only(ANOMALY_EARLY_SOLD_OUT, 1);

@@ -124,7 +124,7 @@ static void test_an_unknown_outcome_may_have_taken_the_unit_passed_over(void **s
     at(sell(10), 1, 2);
     at(sell(8), 3, 4);
     assert_kind(VERDICT_VALID);
-    recorder->room[0].sent_ns = 5 * MS;
+    recorder->records[0].sent_ns = 5 * MS;
     assert_only(ANOMALY_LEAK, 1);
 }
 
@@ -195,7 +195,7 @@ static void test_a_refusal_counts_for_its_own_product(void **state) {
     judge_two_products();
     two[1].available = 0;
     two[1].initial = 1;
-    two[1].sales[0].unit = two[1].orders[0].unit = recorder->room[1].unit = 1;
+    two[1].sales[0].unit = two[1].orders[0].unit = recorder->records[1].unit = 1;
     two[1].sales[0].remaining = 0;
     assert_kind(VERDICT_VALID);
 }
@@ -251,9 +251,9 @@ static void test_a_sale_lasts_to_the_first_yes_of_its_key(void **state) {
     assert_kind(VERDICT_VALID);
     sales[0].remaining = sales[0].unit = orders[0].unit = 8;
     sales[0].unit = orders[0].unit = 9;
-    recorder->room[0].unit = recorder->room[1].unit = 9;
+    recorder->records[0].unit = recorder->records[1].unit = 9;
     sales[1].remaining = 9;
-    sales[1].unit = orders[1].unit = recorder->room[2].unit = 10;
+    sales[1].unit = orders[1].unit = recorder->records[2].unit = 10;
     assert_only(ANOMALY_STALE, 1);
 }
 
@@ -266,8 +266,8 @@ static void test_a_key_that_was_refused_before_it_bought_was_refused_early(void 
     for (int64_t unit = 10; unit > 3; unit--)
         at(sell(unit), 1, 9);
     at(sell(2), 5, 6);
-    memcpy(recorder->room[8].key, first->key, UUID_TEXT);
-    memcpy(recorder->room[8].order_id, first->key, UUID_TEXT);
+    memcpy(recorder->records[8].key, first->key, UUID_TEXT);
+    memcpy(recorder->records[8].order_id, first->key, UUID_TEXT);
     memcpy(sales[7].order_id, first->key, UUID_TEXT);
     memcpy(orders[7].order_id, first->key, UUID_TEXT);
     at(sell(3), 1, 9);

@@ -32,7 +32,7 @@ static void judge(void) {
 static void print_run(uint64_t seed) {
     print_message("seed %" PRIu64 ", %d shards\n", seed, sim.shards);
     for (size_t i = 0; i < sim.recorder->ended; i++) {
-        const struct record *record = &sim.recorder->room[i];
+        const struct record *record = &sim.recorder->records[i];
 
         print_message("  item %" PRIu32 " %s from %" PRId64 " to %" PRId64 ": %s %" PRId64 "\n",
                       record->item, record->key + 30, record->sent_ns, record->received_ns,
@@ -89,7 +89,7 @@ static uint32_t item_of(const struct ledger_sale *sale) {
 
 /* Another customer, who gets the unit of this sale by the number. */
 static void sell_again(const struct ledger_sale *sale, int64_t unit) {
-    struct record *record = &sim.recorder->room[sim.recorder->ended++];
+    struct record *record = &sim.recorder->records[sim.recorder->ended++];
     const uint32_t item = item_of(sale);
     struct ledger_sale *again = &sim.sales[item][sim.ledgers[item].sale_count];
 
@@ -123,7 +123,7 @@ static struct ledger_sale *any_told(struct record **told) {
     struct ledger_sale *sale = any_sale();
 
     for (size_t i = 0; sale != NULL && i < sim.recorder->ended; i++) {
-        *told = &sim.recorder->room[i];
+        *told = &sim.recorder->records[i];
         if ((*told)->outcome == RECORD_SOLD && strcmp((*told)->key, sale->order_id) == 0)
             return sale;
     }
@@ -161,7 +161,8 @@ static bool plant_ghost(void) {
         break;
     default:
         for (size_t i = 0; i < sim.recorder->ended; i++)
-            sim.recorder->room[i].unit += strcmp(sim.recorder->room[i].key, sale->order_id) == 0;
+            sim.recorder->records[i].unit +=
+                strcmp(sim.recorder->records[i].key, sale->order_id) == 0;
         break;
     }
     return true;
@@ -169,8 +170,8 @@ static bool plant_ghost(void) {
 
 static bool is_told(const struct ledger_sale *sale) {
     for (size_t i = 0; i < sim.recorder->ended; i++)
-        if (strcmp(sim.recorder->room[i].key, sale->order_id) == 0 &&
-            sim.recorder->room[i].outcome == RECORD_SOLD)
+        if (strcmp(sim.recorder->records[i].key, sale->order_id) == 0 &&
+            sim.recorder->records[i].outcome == RECORD_SOLD)
             return true;
     return false;
 }
@@ -188,7 +189,7 @@ static bool plant_wrong_order(void) {
 /* All who asked with this key. */
 static void tell_all(const char *key, enum record_outcome outcome) {
     for (size_t i = 0; i < sim.recorder->ended; i++) {
-        struct record *record = &sim.recorder->room[i];
+        struct record *record = &sim.recorder->records[i];
 
         if (strcmp(record->key, key) != 0)
             continue;
@@ -211,7 +212,7 @@ static bool plant_orphan(void) {
 }
 
 static bool plant_duplicate(void) {
-    struct record *told, *again = &sim.recorder->room[sim.recorder->ended];
+    struct record *told, *again = &sim.recorder->records[sim.recorder->ended];
     const struct ledger_sale *sale = any_told(&told);
 
     if (sale == NULL)
@@ -250,8 +251,8 @@ static bool plant_passed_over(void) {
     bool is_passed = false;
 
     for (size_t i = 0; sale != NULL && i < sim.recorder->ended; i++)
-        if (sim.recorder->room[i].outcome == RECORD_UNKNOWN ||
-            sim.recorder->room[i].outcome == RECORD_SOLD_OUT)
+        if (sim.recorder->records[i].outcome == RECORD_UNKNOWN ||
+            sim.recorder->records[i].outcome == RECORD_SOLD_OUT)
             return false;
     for (size_t i = 0; sale != NULL && i < sim.ledgers[item].sale_count; i++)
         is_passed = is_passed ||
@@ -271,11 +272,11 @@ static struct record *only_yes(const struct ledger_sale *sale) {
     struct record *found = NULL;
 
     for (size_t i = 0; i < sim.recorder->ended; i++) {
-        if (strcmp(sim.recorder->room[i].key, sale->order_id) != 0)
+        if (strcmp(sim.recorder->records[i].key, sale->order_id) != 0)
             continue;
-        if (found != NULL || sim.recorder->room[i].outcome != RECORD_SOLD)
+        if (found != NULL || sim.recorder->records[i].outcome != RECORD_SOLD)
             return NULL;
-        found = &sim.recorder->room[i];
+        found = &sim.recorder->records[i];
     }
     return found;
 }
@@ -337,7 +338,7 @@ static const struct record *buyer_of(const struct ledger_sale *sale) {
     const struct record *first = NULL;
 
     for (size_t i = 0; i < sim.recorder->ended; i++) {
-        const struct record *record = &sim.recorder->room[i];
+        const struct record *record = &sim.recorder->records[i];
 
         if (strcmp(record->key, sale->order_id) == 0 && record->sent_ns > 0 &&
             record->outcome != RECORD_SOLD_OUT &&
@@ -367,7 +368,7 @@ static void test_each_untrue_refusal_is_found(void **state) {
 
         simulate(seed, true, seed % 4 != 0, seed % 3 != 0);
         for (size_t i = 0; i < sim.recorder->ended; i++) {
-            const struct record *record = &sim.recorder->room[i];
+            const struct record *record = &sim.recorder->records[i];
 
             if (record->outcome != RECORD_SOLD_OUT)
                 continue;

@@ -230,7 +230,7 @@ static void begin_item(uint32_t item) {
 
 static void begin_ask(size_t i, int64_t now) {
     struct ask *ask = &run.asks[i];
-    struct record *record = &sim.recorder->room[i];
+    struct record *record = &sim.recorder->records[i];
     const struct ask *first = &run.asks[pick(0, (int64_t)i)];
 
     *record = (struct record){.planned_ns = now, .number = (uint32_t)i, .unit = -1};
@@ -271,7 +271,7 @@ static struct ask *next_ask(void) {
 /* Those that had not heard of it yet never do. */
 static void cut_off(void) {
     for (size_t i = 0; i < run.count; i++) {
-        struct record *record = &sim.recorder->room[i];
+        struct record *record = &sim.recorder->records[i];
 
         if (run.asks[i].state == ASK_ENDED && record->received_ns <= sim.cut)
             continue;
@@ -334,7 +334,6 @@ void simulate(uint64_t seed, bool is_lying, bool is_losing, bool is_undoing) {
     sim.cut = is_losing && one_in(8) ? pick(1, 40 * run.pace) : CUT_NONE;
     run.count = (size_t)pick(2, REQUESTS);
     sim.recorder->count = sim.recorder->ended = sim.recorder->answered = run.count;
-    sim.recorder->records = sim.recorder->room;
     for (int item = 0; item < sim.items; item++)
         begin_item((uint32_t)item);
     for (size_t i = 0; i < run.count; i++) {
