@@ -16,7 +16,6 @@
 /* The state and as many anomalies as fit; the others as a number. */
 static void fill_verdict(const struct verdict *verdict, char cell[TABLE_CELL]) {
     size_t used, hidden = 0;
-    char more[TABLE_CELL];
 
     table_fill(cell, "%s", verdict_kind_name(verdict->kind));
     for (int i = 0; i < ANOMALY_COUNT; i++) {
@@ -31,37 +30,21 @@ static void fill_verdict(const struct verdict *verdict, char cell[TABLE_CELL]) {
             hidden++;
     }
     used = strlen(cell);
-    snprintf(more, sizeof more, " +%zu", hidden);
     if (hidden > 0)
-        snprintf(cell + used, TABLE_CELL - used, "%s", more);
+        snprintf(cell + used, TABLE_CELL - used, " +%zu", hidden);
 }
 
-static const char *colour_of(enum verdict_kind kind) {
-    switch (kind) {
-    case VERDICT_VALID:
-        return TABLE_GREEN;
-    case VERDICT_VIOLATED:
-        return TABLE_RED;
-    case VERDICT_INCONCLUSIVE:
-        return TABLE_YELLOW;
-    case VERDICT_UNJUDGED:
-        break;
-    }
-    return NULL;
-}
+static const char *const colours[] = {[VERDICT_VALID] = TABLE_GREEN,
+                                      [VERDICT_VIOLATED] = TABLE_RED,
+                                      [VERDICT_INCONCLUSIVE] = TABLE_YELLOW,
+                                      [VERDICT_UNJUDGED] = NULL};
 
 static const char *expected_text(const struct result *result) {
-    if (result->verdict.kind == VERDICT_UNJUDGED)
+    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
+
+    if (result->verdict.kind == VERDICT_UNJUDGED || expected == EXPECT_OPEN)
         return "-";
-    switch (expect_hold(result->expectation, &result->verdict)) {
-    case EXPECT_MET:
-        return "yes";
-    case EXPECT_FAILED:
-        return "no";
-    case EXPECT_OPEN:
-        break;
-    }
-    return "-";
+    return expected == EXPECT_MET ? "yes" : "no";
 }
 
 enum column {
@@ -134,7 +117,7 @@ static void fill_row(const struct summary *summary, const struct result *result,
     assert(result->count > 0 && total != NULL);
     table_fill(row->cell[STRATEGY], "%.63s", result->item->given);
     fill_verdict(&result->verdict, row->cell[VERDICT]);
-    row->colour[VERDICT] = colour_of(result->verdict.kind);
+    row->colour[VERDICT] = colours[result->verdict.kind];
     table_fill(row->cell[OFFERED], "%zu", total->count);
     fill_judgement(summary, result, row);
     table_fill(row->cell[BUSY], "%zu", total->by_outcome[RECORD_BUSY]);

@@ -168,13 +168,11 @@ int report_head(const struct summary *summary, FILE *to) {
 /* ---- how it ended */
 
 static bool is_named(const struct summary *summary, const struct result *result) {
-    enum expect_result expected;
+    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
 
-    if (result->verdict.kind == VERDICT_UNJUDGED)
-        return false;
-    expected = expect_hold(result->expectation, &result->verdict);
-    return (summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
-           (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN);
+    return result->verdict.kind != VERDICT_UNJUDGED &&
+           ((summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
+            (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN));
 }
 
 static const char *meaning(const struct summary *summary) {

@@ -69,17 +69,11 @@ static json_t *anomalies(const struct verdict *verdict) {
 }
 
 static json_t *as_expected(const struct result *result) {
-    if (result->verdict.kind == VERDICT_UNJUDGED)
+    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
+
+    if (result->verdict.kind == VERDICT_UNJUDGED || expected == EXPECT_OPEN)
         return json_null();
-    switch (expect_hold(result->expectation, &result->verdict)) {
-    case EXPECT_MET:
-        return json_true();
-    case EXPECT_FAILED:
-        return json_false();
-    case EXPECT_OPEN:
-        break;
-    }
-    return json_null();
+    return json_boolean(expected == EXPECT_MET);
 }
 
 static json_t *rate_bound(const struct verdict *verdict) {
