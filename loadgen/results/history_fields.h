@@ -59,4 +59,9 @@ __attribute__((warn_unused_result)) const char *history_get(const json_t *json,
                                                             const struct history_field *fields,
                                                             void *to, char wrong[HISTORY_WRONG]);
 
+struct history;
+/* Read the first line, which says what follows from the settings, too. NULL, or what is wrong. */
+const char *history_read_run(const json_t *json, struct history *history,
+                             char wrong[HISTORY_WRONG]);
+
 #endif
