@@ -15,16 +15,12 @@
 #define MOMENT_US    INT64_C(9000000000000000) /* its nanoseconds, too, fit */
 #define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
 
-#define FIELD(of, kind, key, member, low, high, is_optional, usual)                                \
-    {                                                                                              \
-        key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high,           \
-            is_optional, usual                                                                     \
-    }
-#define PLAIN(of, kind, key, member)       FIELD(of, kind, key, member, 0, 0, false, 0)
-#define NUMBER(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, false, 0)
-#define AMOUNT(of, key, member)            NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
-#define USUALLY(of, key, member, usual, high)                                                      \
-    FIELD(of, NUMBER, key, member, usual, high, true, usual)
+#define FIELD(of, kind, key, member, low, high, is_optional)                                       \
+    { key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high, is_optional }
+#define PLAIN(of, kind, key, member)        FIELD(of, kind, key, member, 0, 0, false)
+#define NUMBER(of, key, member, low, high)  FIELD(of, NUMBER, key, member, low, high, false)
+#define AMOUNT(of, key, member)             NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
+#define USUALLY(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, true)
 #define END                                                                                        \
     { .key = NULL }
 
@@ -65,8 +61,8 @@ const struct history_field history_request[] = {
     USUALLY(struct record, "unit", unit, -1, AMOUNT_MAX),
     USUALLY(struct record, "instance", instance, -1, RECORD_INSTANCES - 1),
     PLAIN(struct record, UUID, "key", key),
-    FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true, 0),
-    FIELD(struct record, UUID, "order_id", order_id, 0, 0, true, 0),
+    FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true),
+    FIELD(struct record, UUID, "order_id", order_id, 0, 0, true),
     END,
 };
 
@@ -135,7 +131,7 @@ static int64_t number_of(const struct history_field *field, const char *at) {
 
 static bool is_usual(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return number_of(field, at) == field->usual;
+        return number_of(field, at) == field->low;
     return *at == '\0';
 }
 
@@ -203,7 +199,7 @@ static int get_value(const json_t *value, const struct history_field *field, voi
 
 static int get_usual(const struct history_field *field, void *to) {
     if (field->type == HISTORY_NUMBER)
-        return set_number(field, field->usual, to);
+        return set_number(field, field->low, to);
     memset((char *)to + field->offset, 0, field->size);
     return 0;
 }

@@ -24,8 +24,7 @@ struct history_field {
     enum history_type type;
     size_t offset, size;
     int64_t low, high; /* of a number */
-    bool is_optional;  /* left out when it is `usual`; so are a false flag and an empty text */
-    int64_t usual;
+    bool is_optional;  /* left out when it is `low`, a false flag or an empty text */
 };
 
 /* Each ends with a NULL key. */
