@@ -221,11 +221,7 @@ static int write_file(const struct folder *folder, size_t i, const struct summar
         return -1;
     rc = files[i].write(summary, to);
     error = errno;
-    if (fclose(to) != 0 && rc == 0) {
-        rc = -1;
-        error = errno;
-    }
-    if (rc == 0 && rename(half, path) == 0)
+    if (fclose(to) == 0 && rc == 0 && rename(half, path) == 0)
         return 0;
     error = rc == 0 ? errno : error;
     (void)unlink(half);
