@@ -94,13 +94,12 @@ static const struct {
                {"redis_per_order", false, 1}};
 
 static void fill_value(char cell[TABLE_CELL], size_t column, const json_t *value) {
-    char duration[DURATION_TEXT];
     double number = json_number_value(value);
 
     if (!json_is_number(value))
         table_fill(cell, "-");
     else if (columns[column].is_time)
-        table_fill(cell, "%s", duration_ms(duration, number));
+        (void)duration_ms(cell, number);
     else
         table_fill(cell, "%.*f", columns[column].decimals, number);
 }

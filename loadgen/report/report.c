@@ -98,15 +98,13 @@ static void fill_judgement(const struct summary *summary, const struct result *r
 }
 
 static void fill_speed(const struct result *result, struct table_row *row) {
-    char duration[DURATION_TEXT];
-
     if (result->total->latency.count == 0) { /* stopped before the first answer */
         for (size_t column = P50; column <= RATE; column++)
             table_fill(row->cell[column], "-");
         return;
     }
-    table_fill(row->cell[P50], "%s", duration_ms(duration, result->p50_ms.median));
-    table_fill(row->cell[P99], "%s", duration_ms(duration, result->p99_ms.median));
+    (void)duration_ms(row->cell[P50], result->p50_ms.median);
+    (void)duration_ms(row->cell[P99], result->p99_ms.median);
     table_fill(row->cell[RATE], "%.0f", result->rate.median);
 }
 
@@ -129,14 +127,10 @@ static void fill_row(const struct summary *summary, const struct result *result,
 
 /* The line below, when there were several rounds: the lowest and the highest of them. */
 static void fill_spread(const struct result *result, struct table_row *row) {
-    char range[DURATION_RANGE];
+    const struct spread *p50 = &result->p50_ms, *p99 = &result->p99_ms;
 
-    table_fill(
-        row->cell[P50], "%s",
-        duration_range(range, result->p50_ms.median, result->p50_ms.min, result->p50_ms.max));
-    table_fill(
-        row->cell[P99], "%s",
-        duration_range(range, result->p99_ms.median, result->p99_ms.min, result->p99_ms.max));
+    (void)duration_range(row->cell[P50], p50->median, p50->min, p50->max);
+    (void)duration_range(row->cell[P99], p99->median, p99->min, p99->max);
     table_fill(row->cell[RATE], "%.0f–%.0f", result->rate.min, result->rate.max);
 }
 

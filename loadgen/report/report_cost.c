@@ -8,12 +8,10 @@
 
 static void fill_percentile(char cell[TABLE_CELL], const struct histogram *histogram,
                             double percent) {
-    char duration[DURATION_TEXT];
-
     if (histogram->count == 0)
         table_fill(cell, "-");
     else
-        table_fill(cell, "%s", duration_text(duration, histogram_percentile(histogram, percent)));
+        (void)duration_text(cell, histogram_percentile(histogram, percent));
 }
 
 static void fill_ratio(char cell[TABLE_CELL], uint64_t sum, size_t count) {

@@ -56,18 +56,17 @@ static int print_what(const struct options *options, FILE *to) {
     char *text = NULL;
     size_t size;
     FILE *line = open_memstream(&text, &size);
+    int rc;
 
     if (line == NULL)
         return -1;
     say_what(options, line);
     say_load(options, line);
-    if (fclose(line) != 0) {
-        free(text);
-        return -1;
-    }
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    rc = fclose(line);
+    if (rc == 0)
+        table_print_wrapped(text, 2, REPORT_COLUMNS, to);
     free(text);
-    return 0;
+    return rc;
 }
 
 /* The worst of all rounds. */
