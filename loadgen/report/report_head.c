@@ -64,7 +64,7 @@ static int print_what(const struct options *options, FILE *to) {
     say_load(options, line);
     rc = fclose(line);
     if (rc == 0)
-        table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+        table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
     free(text);
     return rc;
 }
@@ -221,7 +221,7 @@ static void print_exit(const struct summary *summary, FILE *to) {
         used += sprintf(text + used, "%s%s", before, result->item->given);
         before = ", ";
     }
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
 }
 
 void report_foot(const struct summary *summary, FILE *to) {

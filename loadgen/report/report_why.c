@@ -122,7 +122,7 @@ static void print_title(const struct result *result, FILE *to) {
         tell_bound(verdict, bound, sizeof bound);
     snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
              verdict_kind_name(verdict->kind), rounds, expectation, bound);
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
 }
 
 static void print_result(const struct result *result, const struct options *options, FILE *to) {

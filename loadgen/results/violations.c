@@ -175,7 +175,7 @@ static void print_anomalies(const struct verdict *verdict, FILE *to) {
                 anomaly_text((enum anomaly)i));
         for (size_t e = 0; e < found->examples; e++) {
             fputs("    ", to);
-            table_print_wrapped(found->example[e], 6, LINE - 4, to);
+            table_print_indented(found->example[e], 0, 6, LINE - 4, to);
         }
     }
 }
@@ -191,7 +191,7 @@ static void print_counterexample(const struct round *round, size_t number, FILE 
     fputc('\n', to);
     for (size_t i = 0; i < example->lines; i++) {
         fputs("    ", to);
-        table_print_wrapped(example->line[i], 8, LINE - 4, to);
+        table_print_indented(example->line[i], 0, 8, LINE - 4, to);
     }
     print_timeline(round, example, to);
 }
@@ -221,7 +221,7 @@ static void print_round(const struct round *round, FILE *to) {
     print_anomalies(verdict, to);
     for (size_t i = 0; i < verdict->reasons; i++) {
         fputs("  inconclusive: ", to);
-        table_print_wrapped(verdict->reason[i], 4, LINE - 16, to);
+        table_print_indented(verdict->reason[i], 0, 4, LINE - 16, to);
     }
     if (verdict->kind == VERDICT_VALID)
         print_bound(verdict, to);

@@ -73,7 +73,7 @@ static void test_words_of_any_length_are_printed_whole(void **state) {
     assert_non_null(to);
     memset(word, 'x', sizeof word - 1);
     word[sizeof word - 1] = '\0';
-    table_print_wrapped(word, 2, 20, to);
+    table_print_indented(word, 0, 2, 20, to);
     assert_int_equal(fclose(to), 0);
     assert_int_equal(strncmp(text, word, sizeof word - 1), 0);
     assert_string_equal(text + sizeof word - 1, "\n");
