@@ -38,12 +38,7 @@ static json_t *machine(void) {
 }
 
 static json_t *version_of(int version) { /* 150014: 15.14 */
-    char text[32];
-
-    if (version == 0)
-        return json_null();
-    snprintf(text, sizeof text, "%d.%d", version / 10000, version % 10000);
-    return json_string(text);
+    return version != 0 ? json_sprintf("%d.%d", version / 10000, version % 10000) : json_null();
 }
 
 #define STRING(x)  STRING_(x)

@@ -87,11 +87,9 @@ int summary_make(struct summary *summary, const struct options *options, const s
 }
 
 void summary_free(struct summary *summary) {
-    for (size_t i = 0; summary->results != NULL && i < summary->count; i++)
+    for (size_t i = 0; i < summary->count; i++)
         result_free(&summary->results[i]);
     free(summary->results);
     free(summary->outcomes);
-    summary->results = NULL;
-    summary->outcomes = NULL;
-    summary->count = summary->outcome_count = 0;
+    *summary = (struct summary){.count = 0};
 }
