@@ -83,10 +83,9 @@ static int make_folders(const char *path) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    for (size_t length = 1; length <= strlen(path); length++) {
-        if (path[length] != '/' && path[length] != '\0')
-            continue;
-        snprintf(part, sizeof part, "%.*s", (int)length, path);
+    for (const char *end = path; *end != '\0';) {
+        end = strchrnul(end + 1, '/');
+        snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
         if (mkdir(part, 0755) != 0 && errno != EEXIST)
             return -1;
     }
