@@ -12,17 +12,14 @@ static int exit_of_verdicts(const struct summary *summary) {
 
     for (size_t i = 0; i < summary->count; i++) {
         const struct result *result = &summary->results[i];
+        enum expect_result expected = expect_hold(result->expectation, &result->verdict);
 
         if (result->verdict.kind == VERDICT_UNJUDGED)
             continue;
-        switch (expect_hold(result->expectation, &result->verdict)) {
-        case EXPECT_MET:
-            break;
-        case EXPECT_FAILED:
+        if (expected == EXPECT_FAILED)
             return EXIT_UNEXPECTED;
-        case EXPECT_OPEN:
+        if (expected == EXPECT_OPEN)
             exit_code = EXIT_INCONCLUSIVE;
-        }
     }
     return exit_code;
 }
