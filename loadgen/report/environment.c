@@ -41,8 +41,6 @@ static json_t *version_of(int version) { /* 150014: 15.14 */
     return version != 0 ? json_sprintf("%d.%d", version / 10000, version % 10000) : json_null();
 }
 
-#define STRING(x)  STRING_(x)
-#define STRING_(x) #x
 #ifdef __clang__
 #define COMPILER "clang " __clang_version__
 #else
@@ -50,12 +48,10 @@ static json_t *version_of(int version) { /* 150014: 15.14 */
 #endif
 
 static json_t *versions(const struct summary *summary) {
-    static const char hiredis[] =
-        STRING(HIREDIS_MAJOR) "." STRING(HIREDIS_MINOR) "." STRING(HIREDIS_PATCH);
-
     return JSON_TEXT_OBJECT(
         {"compiler", json_text(COMPILER)}, {"libuv", json_text(uv_version_string())},
-        {"jansson", json_text(jansson_version_str())}, {"hiredis", json_text(hiredis)},
+        {"jansson", json_text(jansson_version_str())},
+        {"hiredis", json_sprintf("%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH)},
         {"libpq", version_of(PQlibVersion())}, {"zlib", json_text(zlibVersion())},
         {"postgres", version_of(summary->postgres_version)});
 }

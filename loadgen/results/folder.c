@@ -126,11 +126,15 @@ static int begin_history(struct folder *folder, const struct options *options, i
     return history_write_run(folder->history, options, started_us);
 }
 
-/* Undo a folder in which no round was kept. */
-static void remove_folder(struct folder *folder) {
+/* A folder in which no round was kept is undone. */
+void folder_close(struct folder *folder) {
     char path[FOLDER_PATH + 32];
 
-    assert(folder->rounds == 0 && !folder->is_written);
+    if (folder->history != NULL)
+        (void)fclose(folder->history);
+    folder->history = NULL;
+    if (folder->path[0] == '\0' || folder->rounds > 0 || folder->is_written)
+        return;
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     (void)unlink(path);
     (void)rmdir(folder->path);
@@ -186,14 +190,6 @@ int folder_add(struct folder *folder, const struct round *round, char *why, size
     if (end >= 0)
         take_back(folder->history, end);
     return -1;
-}
-
-void folder_close(struct folder *folder) {
-    if (folder->history != NULL)
-        (void)fclose(folder->history);
-    folder->history = NULL;
-    if (folder->path[0] != '\0' && folder->rounds == 0 && !folder->is_written)
-        remove_folder(folder);
 }
 
 /* ---- the other files */
