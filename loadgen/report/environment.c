@@ -58,11 +58,10 @@ static json_t *versions(const struct summary *summary) {
 
 /* "5a80df8..." or "5a80df8...-dirty" */
 static json_t *revision(void) {
-    static const char mark[] = "-dirty";
-    const char *dirty = strstr(REVISION, mark);
-    size_t length = dirty != NULL ? (size_t)(dirty - REVISION) : strlen(REVISION);
+    size_t length = strcspn(REVISION, "-");
 
-    return json_pack("{s:s#, s:b}", "git", REVISION, (int)length, "is_dirty", dirty != NULL);
+    return json_pack("{s:s#, s:b}", "git", REVISION, (int)length, "is_dirty",
+                     REVISION[length] != '\0');
 }
 
 json_t *environment_json(const struct summary *summary) {

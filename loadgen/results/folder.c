@@ -203,7 +203,6 @@ static const struct {
     {"violations.txt", violations_write}, {"report.html", page_write},
 };
 
-/* Under another name first, so that no file is ever half of what it says. */
 static int write_file(const struct folder *folder, size_t i, const struct summary *summary) {
     char path[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     int rc, error;

@@ -131,24 +131,24 @@ static const char *read_round(struct reader *reader, const json_t *json) {
     return begin_round(reader, json, &rounds[history->count]);
 }
 
-static int read_verdict(const char *name, enum verdict_kind *kind) {
-    for (int i = VERDICT_VALID; i <= VERDICT_UNJUDGED; i++)
+static const char *read_verdict(const char *name, enum verdict_kind *kind) {
+    for (int i = VERDICT_VALID; name != NULL && i <= VERDICT_UNJUDGED; i++)
         if (strcmp(verdict_kind_name((enum verdict_kind)i), name) == 0) {
             *kind = (enum verdict_kind)i;
-            return 0;
+            return NULL;
         }
-    return -1;
+    return "its verdict is unknown";
 }
 
 static const char *read_end(struct reader *reader, const json_t *json) {
-    const char *verdict = json_string_value(json_object_get(json, "verdict")), *wrong;
     struct round *round = round_of(reader);
+    const char *wrong = history_get(json, history_round_end, round, reader->wrong);
 
-    wrong = history_get(json, history_round_end, round, reader->wrong);
+    if (wrong == NULL)
+        wrong =
+            read_verdict(json_string_value(json_object_get(json, "verdict")), &round->verdict.kind);
     if (wrong != NULL)
         return wrong;
-    if (verdict == NULL || read_verdict(verdict, &round->verdict.kind) != 0)
-        return "its verdict is unknown";
     if (round->recorder->ended != round->recorder->size)
         return "the round has fewer requests than its first line says";
     if (reader->products != 0 && reader->products != round->items)
