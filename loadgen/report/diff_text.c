@@ -94,13 +94,12 @@ static const struct {
                {"redis_per_order", false, 1}};
 
 static void fill_value(char cell[TABLE_CELL], size_t column, const json_t *value) {
-    char duration[DURATION_TEXT];
     double number = json_number_value(value);
 
     if (!json_is_number(value))
         table_fill(cell, "-");
     else if (columns[column].is_time)
-        table_fill(cell, "%s", duration_ms(duration, number));
+        (void)duration_ms(cell, number);
     else
         table_fill(cell, "%.*f", columns[column].decimals, number);
 }
@@ -161,10 +160,11 @@ static void print_table(const json_t *strategies, FILE *to) {
     table_print(rows, count * ROWS + 1, 3, REPORT_COLUMNS, to);
     free(rows);
     fputc('\n', to);
-    table_print_wrapped("p50, p99: from the planned time of a request to its answer; rate: answers "
-                        "per second; of several rounds the median. Postgres, Redis: round trips "
-                        "for each answer. B/A: how many times as much.",
-                        2, REPORT_COLUMNS, to);
+    table_print_indented(
+        "p50, p99: from the planned time of a request to its answer; rate: answers "
+        "per second; of several rounds the median. Postgres, Redis: round trips "
+        "for each answer. B/A: how many times as much.",
+        0, 2, REPORT_COLUMNS, to);
 }
 
 /* ---- what became of the anomalies */
@@ -193,7 +193,7 @@ static void print_only(const json_t *names, const char *title, FILE *to) {
     for (size_t i = 0; i < json_array_size(names) && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %s", i > 0 ? "," : "",
                                  json_string_value(json_array_get(names, i)));
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
 }
 
 void diff_print(const json_t *diff, const char *folder_a, const char *folder_b, FILE *to) {

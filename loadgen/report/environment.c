@@ -38,16 +38,9 @@ static json_t *machine(void) {
 }
 
 static json_t *version_of(int version) { /* 150014: 15.14 */
-    char text[32];
-
-    if (version == 0)
-        return json_null();
-    snprintf(text, sizeof text, "%d.%d", version / 10000, version % 10000);
-    return json_string(text);
+    return version != 0 ? json_sprintf("%d.%d", version / 10000, version % 10000) : json_null();
 }
 
-#define STRING(x)  STRING_(x)
-#define STRING_(x) #x
 #ifdef __clang__
 #define COMPILER "clang " __clang_version__
 #else
@@ -55,23 +48,20 @@ static json_t *version_of(int version) { /* 150014: 15.14 */
 #endif
 
 static json_t *versions(const struct summary *summary) {
-    static const char hiredis[] =
-        STRING(HIREDIS_MAJOR) "." STRING(HIREDIS_MINOR) "." STRING(HIREDIS_PATCH);
-
     return JSON_TEXT_OBJECT(
         {"compiler", json_text(COMPILER)}, {"libuv", json_text(uv_version_string())},
-        {"jansson", json_text(jansson_version_str())}, {"hiredis", json_text(hiredis)},
+        {"jansson", json_text(jansson_version_str())},
+        {"hiredis", json_sprintf("%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH)},
         {"libpq", version_of(PQlibVersion())}, {"zlib", json_text(zlibVersion())},
         {"postgres", version_of(summary->postgres_version)});
 }
 
 /* "5a80df8..." or "5a80df8...-dirty" */
 static json_t *revision(void) {
-    static const char mark[] = "-dirty";
-    const char *dirty = strstr(REVISION, mark);
-    size_t length = dirty != NULL ? (size_t)(dirty - REVISION) : strlen(REVISION);
+    size_t length = strcspn(REVISION, "-");
 
-    return json_pack("{s:s#, s:b}", "git", REVISION, (int)length, "is_dirty", dirty != NULL);
+    return json_pack("{s:s#, s:b}", "git", REVISION, (int)length, "is_dirty",
+                     REVISION[length] != '\0');
 }
 
 json_t *environment_json(const struct summary *summary) {

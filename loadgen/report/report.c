@@ -1,6 +1,8 @@
-/* The report for people, whole; its own part is the table of verdicts. */
+/* The report for people, whole; its own parts are the tables, which have a row for each strategy.
+ */
 #include "report.h"
 
+#include "capacity.h"
 #include "duration.h"
 #include "summary_json.h"
 #include "table.h"
@@ -16,7 +18,6 @@
 /* The state and as many anomalies as fit; the others as a number. */
 static void fill_verdict(const struct verdict *verdict, char cell[TABLE_CELL]) {
     size_t used, hidden = 0;
-    char more[TABLE_CELL];
 
     table_fill(cell, "%s", verdict_kind_name(verdict->kind));
     for (int i = 0; i < ANOMALY_COUNT; i++) {
@@ -31,40 +32,24 @@ static void fill_verdict(const struct verdict *verdict, char cell[TABLE_CELL]) {
             hidden++;
     }
     used = strlen(cell);
-    snprintf(more, sizeof more, " +%zu", hidden);
     if (hidden > 0)
-        snprintf(cell + used, TABLE_CELL - used, "%s", more);
+        snprintf(cell + used, TABLE_CELL - used, " +%zu", hidden);
 }
 
-static const char *colour_of(enum verdict_kind kind) {
-    switch (kind) {
-    case VERDICT_VALID:
-        return TABLE_GREEN;
-    case VERDICT_VIOLATED:
-        return TABLE_RED;
-    case VERDICT_INCONCLUSIVE:
-        return TABLE_YELLOW;
-    case VERDICT_UNJUDGED:
-        break;
-    }
-    return NULL;
-}
+static const char *const colours[] = {[VERDICT_VALID] = TABLE_GREEN,
+                                      [VERDICT_VIOLATED] = TABLE_RED,
+                                      [VERDICT_INCONCLUSIVE] = TABLE_YELLOW,
+                                      [VERDICT_UNJUDGED] = NULL};
 
 static const char *expected_text(const struct result *result) {
-    if (result->verdict.kind == VERDICT_UNJUDGED)
+    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
+
+    if (result->verdict.kind == VERDICT_UNJUDGED || expected == EXPECT_OPEN)
         return "-";
-    switch (expect_hold(result->expectation, &result->verdict)) {
-    case EXPECT_MET:
-        return "yes";
-    case EXPECT_FAILED:
-        return "no";
-    case EXPECT_OPEN:
-        break;
-    }
-    return "-";
+    return expected == EXPECT_MET ? "yes" : "no";
 }
 
-enum column {
+enum {
     STRATEGY,
     VERDICT,
     OFFERED,
@@ -115,15 +100,13 @@ static void fill_judgement(const struct summary *summary, const struct result *r
 }
 
 static void fill_speed(const struct result *result, struct table_row *row) {
-    char duration[DURATION_TEXT];
-
     if (result->total->latency.count == 0) { /* stopped before the first answer */
         for (size_t column = P50; column <= RATE; column++)
             table_fill(row->cell[column], "-");
         return;
     }
-    table_fill(row->cell[P50], "%s", duration_ms(duration, result->p50_ms.median));
-    table_fill(row->cell[P99], "%s", duration_ms(duration, result->p99_ms.median));
+    (void)duration_ms(row->cell[P50], result->p50_ms.median);
+    (void)duration_ms(row->cell[P99], result->p99_ms.median);
     table_fill(row->cell[RATE], "%.0f", result->rate.median);
 }
 
@@ -134,7 +117,7 @@ static void fill_row(const struct summary *summary, const struct result *result,
     assert(result->count > 0 && total != NULL);
     table_fill(row->cell[STRATEGY], "%.63s", result->item->given);
     fill_verdict(&result->verdict, row->cell[VERDICT]);
-    row->colour[VERDICT] = colour_of(result->verdict.kind);
+    row->colour[VERDICT] = colours[result->verdict.kind];
     table_fill(row->cell[OFFERED], "%zu", total->count);
     fill_judgement(summary, result, row);
     table_fill(row->cell[BUSY], "%zu", total->by_outcome[RECORD_BUSY]);
@@ -146,14 +129,10 @@ static void fill_row(const struct summary *summary, const struct result *result,
 
 /* The line below, when there were several rounds: the lowest and the highest of them. */
 static void fill_spread(const struct result *result, struct table_row *row) {
-    char range[DURATION_RANGE];
+    const struct spread *p50 = &result->p50_ms, *p99 = &result->p99_ms;
 
-    table_fill(
-        row->cell[P50], "%s",
-        duration_range(range, result->p50_ms.median, result->p50_ms.min, result->p50_ms.max));
-    table_fill(
-        row->cell[P99], "%s",
-        duration_range(range, result->p99_ms.median, result->p99_ms.min, result->p99_ms.max));
+    (void)duration_range(row->cell[P50], p50->median, p50->min, p50->max);
+    (void)duration_range(row->cell[P99], p99->median, p99->min, p99->max);
     table_fill(row->cell[RATE], "%.0f–%.0f", result->rate.min, result->rate.max);
 }
 
@@ -188,9 +167,94 @@ static int print_verdicts(const struct summary *summary, FILE *to) {
     return 0;
 }
 
+/* ---- the table of what an order cost, so that a comparison is not of unequal work */
+
+static void fill_percentile(char cell[TABLE_CELL], const struct histogram *histogram,
+                            double percent) {
+    if (histogram->count == 0)
+        table_fill(cell, "-");
+    else
+        (void)duration_text(cell, histogram_percentile(histogram, percent));
+}
+
+static void fill_ratio(char cell[TABLE_CELL], uint64_t sum, size_t count) {
+    if (count == 0)
+        table_fill(cell, "-");
+    else
+        table_fill(cell, "%.1f", (double)sum / (double)count);
+}
+
+enum { NAME, WAIT_P50, WAIT_P99, HOLD, COMMIT, POSTGRES, REDIS, RETRIES, CEILING, REACHED };
+
+static const struct table_row cost_head = {.cell = {"what it cost", "wait p50", "wait p99",
+                                                    "hold p50", "commit p50", "Postgres", "Redis",
+                                                    "retries", "ceiling", "reached"}};
+
+static const char *const cost_meanings[TABLE_COLUMNS] = {
+    [WAIT_P50] = "wait: for the lock",
+    [HOLD] = "hold: of the lock, from winning it to giving it back",
+    [COMMIT] = "commit: of the statement that sold",
+    [REDIS] = "Postgres, Redis: round trips for each answer",
+    [RETRIES] = "retries: further attempts for each sale",
+    [CEILING] = "ceiling: orders a second that can take turns at locks held so long",
+    [REACHED] = "reached: those that did"};
+
+static void fill_cost(const struct summary *summary, const struct result *result,
+                      struct table_row *row) {
+    const struct recorder *total = result->total;
+    char(*cell)[TABLE_CELL] = row->cell;
+    struct capacity capacity;
+
+    capacity_make(result, summary->options, &capacity);
+    table_fill(cell[NAME], "%.63s", result->item->given);
+    fill_percentile(cell[WAIT_P50], &total->wait, 50);
+    fill_percentile(cell[WAIT_P99], &total->wait, 99);
+    fill_percentile(cell[HOLD], &total->hold, 50);
+    fill_percentile(cell[COMMIT], &total->commit, 50);
+    fill_ratio(cell[POSTGRES], total->postgres, total->costed);
+    fill_ratio(cell[REDIS], total->redis, total->costed);
+    fill_ratio(cell[RETRIES], total->retries,
+               total->costed > 0 ? total->by_outcome[RECORD_SOLD] : 0);
+    table_fill(cell[CEILING], "-");
+    table_fill(cell[REACHED], "-");
+    if (capacity.bound == CAPACITY_LOCK) {
+        table_fill(cell[CEILING], "%.0f/s", capacity.ceiling);
+        table_fill(cell[REACHED], "%.0f/s", capacity.turns);
+    }
+}
+
+static bool is_told(const struct summary *summary) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->results[i].total->costed > 0)
+            return true;
+    return false;
+}
+
+static int print_costs(const struct summary *summary, FILE *to) {
+    struct table_row *rows;
+
+    if (!is_told(summary))
+        return 0;
+    rows = calloc(summary->count + 1, sizeof *rows);
+    if (rows == NULL)
+        return -1;
+    rows[0] = cost_head;
+    for (size_t i = 0; i < summary->count; i++)
+        fill_cost(summary, &summary->results[i], &rows[i + 1]);
+    for (size_t column = WAIT_P50; column <= REACHED; column++)
+        table_hide_empty(rows, summary->count + 1, column, false);
+    table_print(rows, summary->count + 1, 1, REPORT_COLUMNS, to);
+    table_print_legend(&rows[0], cost_meanings, NULL, REPORT_COLUMNS, to);
+    free(rows);
+    fputc('\n', to);
+    return 0;
+}
+
+/* ---- all of it */
+
 int report_text(const struct summary *summary, FILE *to) {
     if (report_head(summary, to) != 0 || print_verdicts(summary, to) != 0 ||
-        report_cost(summary, to) != 0)
+        print_costs(summary, to) != 0)
         return -1;
     report_why(summary, to);
     report_foot(summary, to);

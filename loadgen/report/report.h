@@ -12,14 +12,11 @@
 __attribute__((warn_unused_result)) int report_print(const struct summary *summary, FILE *to);
 __attribute__((warn_unused_result)) int report_text(const struct summary *summary, FILE *to);
 
-/* ---- its parts, in the order in which they are printed */
+/* ---- its parts around the tables, in the order in which they are printed */
 
 /* What was asked, which thresholds were kept, and whether the load was as planned. -1 without
  * memory. */
 __attribute__((warn_unused_result)) int report_head(const struct summary *summary, FILE *to);
-/* A line per strategy: the work behind an order, as the replies tell it; nothing when none does.
- * -1 without memory. */
-__attribute__((warn_unused_result)) int report_cost(const struct summary *summary, FILE *to);
 /* Sentences per strategy: what was found, how sure that is, and what bounds its rate. */
 void report_why(const struct summary *summary, FILE *to);
 /* Where the results are, and what the exit code means. */

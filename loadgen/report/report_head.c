@@ -56,18 +56,17 @@ static int print_what(const struct options *options, FILE *to) {
     char *text = NULL;
     size_t size;
     FILE *line = open_memstream(&text, &size);
+    int rc;
 
     if (line == NULL)
         return -1;
     say_what(options, line);
     say_load(options, line);
-    if (fclose(line) != 0) {
-        free(text);
-        return -1;
-    }
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    rc = fclose(line);
+    if (rc == 0)
+        table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
     free(text);
-    return 0;
+    return rc;
 }
 
 /* The worst of all rounds. */
@@ -168,13 +167,11 @@ int report_head(const struct summary *summary, FILE *to) {
 /* ---- how it ended */
 
 static bool is_named(const struct summary *summary, const struct result *result) {
-    enum expect_result expected;
+    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
 
-    if (result->verdict.kind == VERDICT_UNJUDGED)
-        return false;
-    expected = expect_hold(result->expectation, &result->verdict);
-    return (summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
-           (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN);
+    return result->verdict.kind != VERDICT_UNJUDGED &&
+           ((summary->exit_code == EXIT_UNEXPECTED && expected == EXPECT_FAILED) ||
+            (summary->exit_code == EXIT_INCONCLUSIVE && expected == EXPECT_OPEN));
 }
 
 static const char *meaning(const struct summary *summary) {
@@ -224,7 +221,7 @@ static void print_exit(const struct summary *summary, FILE *to) {
         used += sprintf(text + used, "%s%s", before, result->item->given);
         before = ", ";
     }
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
 }
 
 void report_foot(const struct summary *summary, FILE *to) {

@@ -20,21 +20,17 @@ __attribute__((format(printf, 2, 3))) static void say(FILE *to, const char *form
     table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
 }
 
-static void print_counterexample(const struct counterexample *proof, FILE *to) {
-    for (size_t i = 0; i < proof->lines; i++)
-        table_print_indented(proof->line[i], 4, 6, REPORT_COLUMNS, to);
-}
-
 /* With the smallest counterexample, or an example where there is none. */
 static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, FILE *to) {
     const struct anomaly_found *found = &verdict->found[anomaly];
+    const struct counterexample *proof = &verdict->counterexample[0];
 
     assert(found->count > 0 && verdict->kind == VERDICT_VIOLATED);
     say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
         found->count == 1 ? "" : "s", anomaly_text(anomaly));
-    if (verdict->counterexamples > 0 && verdict->counterexample[0].lines > 0 &&
-        verdict->counterexample[0].anomaly == anomaly)
-        print_counterexample(&verdict->counterexample[0], to);
+    if (verdict->counterexamples > 0 && proof->lines > 0 && proof->anomaly == anomaly)
+        for (size_t i = 0; i < proof->lines; i++)
+            table_print_indented(proof->line[i], 4, 6, REPORT_COLUMNS, to);
     else if (found->examples > 0)
         table_print_indented(found->example[0], 4, 6, REPORT_COLUMNS, to);
 }
@@ -126,7 +122,7 @@ static void print_title(const struct result *result, FILE *to) {
         tell_bound(verdict, bound, sizeof bound);
     snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
              verdict_kind_name(verdict->kind), rounds, expectation, bound);
-    table_print_wrapped(text, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
 }
 
 static void print_result(const struct result *result, const struct options *options, FILE *to) {

@@ -1,10 +1,282 @@
 /* The report for programs: everything that was measured, with the settings. */
 #include "summary_json.h"
 
+#include "capacity.h"
 #include "json_text.h"
 #include "options.h"
 
+#include <assert.h>
 #include <math.h>
+
+static json_t *count_json(size_t count) {
+    return json_integer((json_int_t)count);
+}
+
+/* ---- what was measured */
+
+static json_t *percentile_ms(const struct histogram *histogram, double percent) {
+    return json_ms((double)histogram_percentile(histogram, percent));
+}
+
+static json_t *distribution(const struct histogram *histogram) {
+    return JSON_TEXT_OBJECT(
+        {"count", json_integer((json_int_t)histogram->count)},
+        {"min", json_ms((double)histogram->min)}, {"mean", json_ms(histogram_mean(histogram))},
+        {"max", json_ms((double)histogram->max)}, {"p50", percentile_ms(histogram, 50)},
+        {"p90", percentile_ms(histogram, 90)}, {"p95", percentile_ms(histogram, 95)},
+        {"p99", percentile_ms(histogram, 99)}, {"p99_9", percentile_ms(histogram, 99.9)});
+}
+
+static json_t *distribution_or_null(const struct histogram *histogram) {
+    return histogram->count > 0 ? distribution(histogram) : json_null();
+}
+
+static json_t *outcomes(const struct recorder *recorder) {
+    json_t *json = json_object();
+
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        json_text_set(&json, record_outcome_name((enum record_outcome)i),
+                      count_json(recorder->by_outcome[i]));
+    return json;
+}
+
+/* Of all rounds; the priority is that of the first. */
+static json_t *schedule(const struct round *round, const struct recorder *total) {
+    return JSON_TEXT_OBJECT(
+        {"realtime_priority", json_boolean(round->is_realtime)},
+        {"within_1ms_percent", json_real(100 * recorder_punctual(total, 1000000))},
+        {"within_2ms_percent", json_real(100 * recorder_punctual(total, 2000000))},
+        {"within_10ms_percent", json_real(100 * recorder_punctual(total, VERDICT_LATE_NS))},
+        {"lateness_ms", distribution(&total->lateness)});
+}
+
+/* ---- the judgement */
+
+static json_t *anomalies(const struct verdict *verdict) {
+    json_t *json = json_array();
+
+    for (int i = 0; i < ANOMALY_COUNT; i++) {
+        const struct anomaly_found *found = &verdict->found[i];
+
+        if (found->count > 0)
+            json_text_append(&json,
+                             JSON_TEXT_OBJECT({"name", json_string(anomaly_name((enum anomaly)i))},
+                                              {"text", json_string(anomaly_text((enum anomaly)i))},
+                                              {"count", json_integer(found->count)},
+                                              {"examples", json_text_array(found->example[0],
+                                                                           sizeof found->example[0],
+                                                                           found->examples)}));
+    }
+    return json;
+}
+
+static json_t *as_expected(const struct result *result) {
+    enum expect_result expected = expect_hold(result->expectation, &result->verdict);
+
+    if (result->verdict.kind == VERDICT_UNJUDGED || expected == EXPECT_OPEN)
+        return json_null();
+    return json_boolean(expected == EXPECT_MET);
+}
+
+static json_t *rate_bound(const struct verdict *verdict) {
+    double bound = verdict->kind == VERDICT_VALID ? verdict_rate_bound(verdict) : -1;
+
+    return bound >= 0 ? json_real(bound) : json_null();
+}
+
+/* ---- more than one round */
+
+static json_t *anomaly_counts(const struct verdict *verdict) {
+    json_t *json = json_array();
+
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (verdict->found[i].count > 0)
+            json_text_append(&json, json_pack("{s:s, s:I}", "name", anomaly_name((enum anomaly)i),
+                                              "count", (json_int_t)verdict->found[i].count));
+    return json;
+}
+
+static json_t *product_ids(const struct round *round) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; round->products != NULL && i < round->items; i++)
+        if (round->products[i].id[0] != '\0')
+            json_text_append(&json, json_string(round->products[i].id));
+    return json;
+}
+
+static json_t *round_json(const struct summary *summary, const struct round *round) {
+    const struct recorder *recorder = round->recorder;
+    const struct verdict *verdict = &round->verdict;
+
+    assert(round >= summary->rounds && round < summary->rounds + summary->round_count);
+    return JSON_TEXT_OBJECT(
+        {"repeat", count_json(round->repeat + 1)},
+        {"position", json_integer(round - summary->rounds + 1)},
+        {"started_at", json_text_time(round->started_us)}, {"product_ids", product_ids(round)},
+        {"is_interrupted", json_boolean(round->is_interrupted)},
+        {"is_aborted", json_boolean(round->is_aborted)},
+        {"realtime_priority", json_boolean(round->is_realtime)},
+        {"planned", count_json(recorder->planned)}, {"offered", count_json(recorder->count)},
+        {"verdict", json_string(verdict_kind_name(verdict->kind))},
+        {"sold", json_integer(verdict->sold)}, {"left", json_integer(verdict->left)},
+        {"anomalies", anomaly_counts(verdict)},
+        {"achieved_rate", json_real(recorder_rate(recorder))},
+        {"p50_ms", percentile_ms(&recorder->latency, 50)},
+        {"p99_ms", percentile_ms(&recorder->latency, 99)},
+        {"max_ms", json_ms((double)recorder->latency.max)});
+}
+
+static json_t *rounds_json(const struct summary *summary, const struct result *result) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; i < result->count; i++)
+        json_text_append(&json, round_json(summary, result->rounds[i]));
+    return json;
+}
+
+static json_t *one_spread(const struct spread *spread) {
+    return json_pack("{s:f, s:f, s:f}", "median", spread->median, "min", spread->min, "max",
+                     spread->max);
+}
+
+static json_t *spread_json(const struct result *result) {
+    return json_pack("{s:o, s:o, s:o}", "p50_ms", one_spread(&result->p50_ms), "p99_ms",
+                     one_spread(&result->p99_ms), "achieved_rate", one_spread(&result->rate));
+}
+
+/* ---- what an order cost */
+
+static json_t *ratio(uint64_t sum, size_t count) {
+    return count > 0 ? json_real((double)sum / (double)count) : json_null();
+}
+
+static json_t *work_json(const struct recorder *total) {
+    if (total->costed == 0)
+        return json_null();
+    return JSON_TEXT_OBJECT(
+        {"replies", count_json(total->costed)},
+        {"postgres_per_order", ratio(total->postgres, total->costed)},
+        {"redis_per_order", ratio(total->redis, total->costed)},
+        {"retries_per_success", ratio(total->retries, total->by_outcome[RECORD_SOLD])},
+        {"wait_ms", distribution_or_null(&total->wait)},
+        {"hold_ms", distribution_or_null(&total->hold)},
+        {"commit_ms", distribution_or_null(&total->commit)});
+}
+
+static json_t *lock_json(const struct capacity *capacity) {
+    return JSON_TEXT_OBJECT(
+        {"hold_ms", json_real(capacity->hold_ms)}, {"lanes", json_integer(capacity->lanes)},
+        {"busiest", json_real(capacity->busiest)}, {"offered_rate", json_real(capacity->offered)},
+        {"duration_s", json_real(capacity->duration_s)},
+        {"ceiling_rate", json_real(capacity->ceiling)},
+        {"utilization", json_real(capacity->utilization)},
+        {"backlog", json_real(capacity->backlog)},
+        {"longest_wait_s", json_real(capacity->longest_wait)},
+        {"turns_rate", json_real(capacity->turns)}, {"sold_rate", json_real(capacity->sold)},
+        {"reached", json_real(capacity->reached)},
+        {"wait_p50_ms", json_real(capacity->wait_p50_ms)},
+        {"wait_p99_ms", json_real(capacity->wait_p99_ms)},
+        {"handover_ms", json_real(capacity->handover_ms)},
+        {"is_handover_slow", json_boolean(capacity->is_handover_slow)});
+}
+
+static json_t *capacity_json(const struct summary *summary, const struct result *result) {
+    struct capacity capacity;
+    bool is_lock;
+
+    capacity_make(result, summary->options, &capacity);
+    if (capacity.bound == CAPACITY_UNTOLD)
+        return json_null();
+    is_lock = capacity.bound == CAPACITY_LOCK;
+    return JSON_TEXT_OBJECT({"bound", json_string(is_lock ? "lock" : "row")},
+                            {"commit_p50_ms", json_real(capacity.commit_p50_ms)},
+                            {"commit_p99_ms", json_real(capacity.commit_p99_ms)},
+                            {"lock", is_lock ? lock_json(&capacity) : json_null()},
+                            {"sentence", json_text(capacity.sentence)});
+}
+
+/* ---- counterexamples and percentiles */
+
+static json_t *counterexamples(const struct verdict *verdict) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; i < verdict->counterexamples; i++) {
+        const struct counterexample *one = &verdict->counterexample[i];
+
+        json_text_append(
+            &json,
+            JSON_TEXT_OBJECT(
+                {"anomaly", json_string(anomaly_name(one->anomaly))},
+                {"item", json_integer(one->item)}, {"shard", json_integer(one->shard)},
+                {"order_ids", json_text_array(one->order_id[0], sizeof one->order_id[0], one->ops)},
+                {"lines", json_text_array(one->line[0], sizeof one->line[0], one->lines)},
+                {"from_ms", json_ms((double)one->from_ns)},
+                {"to_ms", json_ms((double)one->to_ns)}));
+    }
+    return json;
+}
+
+#define STEPS_PER_HALF 5 /* points for each halving of what is left up to 100 % */
+#define LAST_PERCENT   99.99
+
+/* More points where the tail is: the same number from 0 to 50 %, from there to 75 %, and so on. */
+static json_t *ladder(const struct histogram *histogram) {
+    json_t *json = json_array();
+
+    for (double left = 100; histogram->count > 0; left /= 2)
+        for (int step = 0; step < STEPS_PER_HALF; step++) {
+            double percent = 100 - left + left / 2 * step / STEPS_PER_HALF;
+            double shown = percent < LAST_PERCENT ? percent : LAST_PERCENT;
+
+            json_text_append(&json, json_pack("[f, o]", shown, percentile_ms(histogram, shown)));
+            if (percent >= LAST_PERCENT)
+                return json;
+        }
+    return json;
+}
+
+static json_t *percentiles(const struct recorder *total) {
+    return json_pack("{s:o, s:o}", "response_ms", ladder(&total->latency), "service_ms",
+                     ladder(&total->service));
+}
+
+/* ---- all of a strategy */
+
+static json_t *strategy_json(const struct summary *summary, const struct result *result) {
+    const struct round *first = result->rounds[0];
+    const struct recorder *total = result->total;
+    const struct verdict *verdict = &result->verdict;
+
+    assert(result->count > 0 && first != NULL && total != NULL);
+    return JSON_TEXT_OBJECT(
+        {"strategy", json_text(first->item->given)}, {"spec", json_text(first->item->spec)},
+        {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
+        {"offered", count_json(total->count)}, {"stock", json_integer(summary->options->stock)},
+        {"achieved_rate", json_real(recorder_rate(total))}, {"outcomes", outcomes(total)},
+        {"expected", json_string(expect_name(result->expectation))},
+        {"as_expected", as_expected(result)}, {"latency_ms", distribution(&total->latency)},
+        {"service_ms", distribution(&total->service)}, {"schedule", schedule(first, total)},
+        {"late_launches", count_json(total->late_launches)},
+        {"verdict", json_string(verdict_kind_name(verdict->kind))},
+        {"sold", json_integer(verdict->sold)}, {"distinct_units", json_integer(verdict->distinct)},
+        {"oversold", json_integer(verdict->found[ANOMALY_OVERSELL].count)},
+        {"twins", json_integer(verdict->found[ANOMALY_TWIN].count)},
+        {"left", json_integer(verdict->left)},
+        {"refused_early", json_integer(verdict->refused_early)},
+        {"unsettled", json_integer(verdict->unsettled)},
+        {"unknown_sold", json_integer(verdict->unknown_sold)},
+        {"overlapping_attempts", json_integer(verdict->overlapping)},
+        {"overlapping_pairs", json_integer(verdict->pairs)}, {"rate_bound", rate_bound(verdict)},
+        {"anomalies", anomalies(verdict)},
+        {"inconclusive_because",
+         json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},
+        {"rounds", rounds_json(summary, result)}, {"spread", spread_json(result)},
+        {"work", work_json(total)}, {"capacity", capacity_json(summary, result)},
+        {"counterexamples", counterexamples(verdict)}, {"percentiles", percentiles(total)});
+}
+
+/* ---- all of the run */
 
 static json_t *thresholds(const struct summary *summary) {
     json_t *json = json_array();
@@ -31,7 +303,7 @@ static json_t *strategies(const struct summary *summary) {
     json_t *json = json_array();
 
     for (size_t i = 0; i < summary->count; i++)
-        json_text_append(&json, summary_result_json(summary, &summary->results[i]));
+        json_text_append(&json, strategy_json(summary, &summary->results[i]));
     return json;
 }
 

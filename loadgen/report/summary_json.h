@@ -14,7 +14,4 @@ __attribute__((warn_unused_result)) json_t *summary_json(const struct summary *s
 /* 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int summary_json_write(const struct summary *summary, FILE *to);
 
-/* What it says of one strategy: a new reference, or NULL without memory. */
-json_t *summary_result_json(const struct summary *summary, const struct result *result);
-
 #endif

@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #define PATH_SIZE 1100
-#define DEPTH_MAX                                                                                  \
-    32 /* the parser recurses, and a fiber's stack is small; its own limit is 2048                 \
-        */
+/* The parser recurses, and a fiber's stack is small; its own limit is 2048. */
+#define DEPTH_MAX 32
 
 /* Counts brackets outside of strings; whether they match is for the parser to say. */
 static bool is_shallow(const char *json) {

@@ -83,10 +83,9 @@ static int make_folders(const char *path) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    for (size_t length = 1; length <= strlen(path); length++) {
-        if (path[length] != '/' && path[length] != '\0')
-            continue;
-        snprintf(part, sizeof part, "%.*s", (int)length, path);
+    for (const char *end = path; *end != '\0';) {
+        end = strchrnul(end + 1, '/');
+        snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
         if (mkdir(part, 0755) != 0 && errno != EEXIST)
             return -1;
     }
@@ -127,11 +126,15 @@ static int begin_history(struct folder *folder, const struct options *options, i
     return history_write_run(folder->history, options, started_us);
 }
 
-/* Undo a folder in which no round was kept. */
-static void remove_folder(struct folder *folder) {
+/* A folder in which no round was kept is undone. */
+void folder_close(struct folder *folder) {
     char path[FOLDER_PATH + 32];
 
-    assert(folder->rounds == 0 && !folder->is_written);
+    if (folder->history != NULL)
+        (void)fclose(folder->history);
+    folder->history = NULL;
+    if (folder->path[0] == '\0' || folder->rounds > 0 || folder->is_written)
+        return;
     snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder->path);
     (void)unlink(path);
     (void)rmdir(folder->path);
@@ -189,14 +192,6 @@ int folder_add(struct folder *folder, const struct round *round, char *why, size
     return -1;
 }
 
-void folder_close(struct folder *folder) {
-    if (folder->history != NULL)
-        (void)fclose(folder->history);
-    folder->history = NULL;
-    if (folder->path[0] != '\0' && folder->rounds == 0 && !folder->is_written)
-        remove_folder(folder);
-}
-
 /* ---- the other files */
 
 static const struct {
@@ -208,7 +203,6 @@ static const struct {
     {"violations.txt", violations_write}, {"report.html", page_write},
 };
 
-/* Under another name first, so that no file is ever half of what it says. */
 static int write_file(const struct folder *folder, size_t i, const struct summary *summary) {
     char path[FOLDER_PATH + 32], half[FOLDER_PATH + 40];
     int rc, error;
@@ -221,11 +215,7 @@ static int write_file(const struct folder *folder, size_t i, const struct summar
         return -1;
     rc = files[i].write(summary, to);
     error = errno;
-    if (fclose(to) != 0 && rc == 0) {
-        rc = -1;
-        error = errno;
-    }
-    if (rc == 0 && rename(half, path) == 0)
+    if (fclose(to) == 0 && rc == 0 && rename(half, path) == 0)
         return 0;
     error = rc == 0 ? errno : error;
     (void)unlink(half);

@@ -15,16 +15,12 @@
 #define MOMENT_US    INT64_C(9000000000000000) /* its nanoseconds, too, fit */
 #define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
 
-#define FIELD(of, kind, key, member, low, high, is_optional, usual)                                \
-    {                                                                                              \
-        key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high,           \
-            is_optional, usual                                                                     \
-    }
-#define PLAIN(of, kind, key, member)       FIELD(of, kind, key, member, 0, 0, false, 0)
-#define NUMBER(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, false, 0)
-#define AMOUNT(of, key, member)            NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
-#define USUALLY(of, key, member, usual, high)                                                      \
-    FIELD(of, NUMBER, key, member, usual, high, true, usual)
+#define FIELD(of, kind, key, member, low, high, is_optional)                                       \
+    { key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high, is_optional }
+#define PLAIN(of, kind, key, member)        FIELD(of, kind, key, member, 0, 0, false)
+#define NUMBER(of, key, member, low, high)  FIELD(of, NUMBER, key, member, low, high, false)
+#define AMOUNT(of, key, member)             NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
+#define USUALLY(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, true)
 #define END                                                                                        \
     { .key = NULL }
 
@@ -65,8 +61,8 @@ const struct history_field history_request[] = {
     USUALLY(struct record, "unit", unit, -1, AMOUNT_MAX),
     USUALLY(struct record, "instance", instance, -1, RECORD_INSTANCES - 1),
     PLAIN(struct record, UUID, "key", key),
-    FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true, 0),
-    FIELD(struct record, UUID, "order_id", order_id, 0, 0, true, 0),
+    FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true),
+    FIELD(struct record, UUID, "order_id", order_id, 0, 0, true),
     END,
 };
 
@@ -135,7 +131,7 @@ static int64_t number_of(const struct history_field *field, const char *at) {
 
 static bool is_usual(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return number_of(field, at) == field->usual;
+        return number_of(field, at) == field->low;
     return *at == '\0';
 }
 
@@ -163,9 +159,7 @@ void history_put(json_t **line, const struct history_field *fields, const void *
 
 /* ---- reading */
 
-static int set_number(const struct history_field *field, int64_t value, void *to) {
-    void *at = (char *)to + field->offset;
-
+static int set_number(const struct history_field *field, int64_t value, void *at) {
     assert(field->low <= field->high);
     if (value < field->low || value > field->high)
         return -1;
@@ -178,33 +172,28 @@ static int set_number(const struct history_field *field, int64_t value, void *to
     return 0;
 }
 
-static int get_text(const struct history_field *field, const char *text, char *at) {
-    if (field->type == HISTORY_UUID)
-        return uuid_parse(text, at);
-    if (text == NULL)
-        return -1;
-    snprintf(at, field->size, "%s", text);
-    return 0;
-}
+static int get_value(const struct history_field *field, const json_t *value, void *at) {
+    const char *text = json_string_value(value); /* NULL when it is none */
 
-static int get_value(const json_t *value, const struct history_field *field, void *to) {
     switch (field->type) {
     case HISTORY_STRING:
+        snprintf(at, field->size, "%s", text != NULL ? text : "");
+        return text != NULL ? 0 : -1;
     case HISTORY_UUID:
-        return get_text(field, json_string_value(value), (char *)to + field->offset);
+        return uuid_parse(text, at);
     case HISTORY_NUMBER:
-        return json_is_integer(value) ? set_number(field, json_integer_value(value), to) : -1;
+        return json_is_integer(value) ? set_number(field, json_integer_value(value), at) : -1;
     case HISTORY_FLAG:
-        *(bool *)(void *)((char *)to + field->offset) = json_is_true(value);
+        *(bool *)at = json_is_true(value);
         return json_is_boolean(value) ? 0 : -1;
     }
     return -1;
 }
 
-static int get_usual(const struct history_field *field, void *to) {
+static int get_usual(const struct history_field *field, void *at) {
     if (field->type == HISTORY_NUMBER)
-        return set_number(field, field->usual, to);
-    memset((char *)to + field->offset, 0, field->size);
+        return set_number(field, field->low, at);
+    memset(at, 0, field->size);
     return 0;
 }
 
@@ -212,8 +201,9 @@ const char *history_get(const json_t *json, const struct history_field *fields, 
                         char wrong[HISTORY_WRONG]) {
     for (const struct history_field *field = fields; field->key != NULL; field++) {
         const json_t *value = json_object_get(json, field->key);
-        int rc = value == NULL && field->is_optional ? get_usual(field, to)
-                                                     : get_value(value, field, to);
+        char *at = (char *)to + field->offset;
+        int rc = value == NULL && field->is_optional ? get_usual(field, at)
+                                                     : get_value(field, value, at);
 
         if (rc == 0)
             continue;

@@ -24,8 +24,7 @@ struct history_field {
     enum history_type type;
     size_t offset, size;
     int64_t low, high; /* of a number */
-    bool is_optional;  /* left out when it is `usual`; so are a false flag and an empty text */
-    int64_t usual;
+    bool is_optional;  /* left out when it is `low`, a false flag or an empty text */
 };
 
 /* Each ends with a NULL key. */
@@ -58,5 +57,10 @@ void history_put(json_t **line, const struct history_field *fields, const void *
 __attribute__((warn_unused_result)) const char *history_get(const json_t *json,
                                                             const struct history_field *fields,
                                                             void *to, char wrong[HISTORY_WRONG]);
+
+struct history;
+/* Read the first line, which says what follows from the settings, too. NULL, or what is wrong. */
+const char *history_read_run(const json_t *json, struct history *history,
+                             char wrong[HISTORY_WRONG]);
 
 #endif

@@ -1,38 +1,284 @@
-/* Reads a history: each line by itself, so that no more JSON than a line is ever in memory. */
+/* Reads a history: each line by itself, so that no more JSON than a line is ever in memory. What
+ * reads a line adds what it says to the history, and returns NULL, or what is wrong with it. */
 #include "history.h"
 
-#include "history_reader.h"
+#include "cost.h"
+#include "history_fields.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef const char *(*line_reader)(struct history_reader *reader, const json_t *json);
+#define ITEMS_MAX 1000
+
+struct reader {
+    struct history *history;
+    const char *folder;
+    bool has_run;
+    bool is_in_round;          /* history->rounds[history->count] is being read */
+    struct ledger *ledger;     /* of the last product line, or NULL */
+    size_t products;           /* product lines in this round */
+    char wrong[HISTORY_WRONG]; /* room for what is wrong */
+};
+
+static const char no_memory[] = "out of memory";
+
+static const char *read_run(struct reader *reader, const json_t *json) {
+    if (reader->has_run)
+        return "a run has begun already";
+    reader->has_run = true;
+    return history_read_run(json, reader->history, reader->wrong);
+}
+
+static struct round *round_of(const struct reader *reader) {
+    assert(reader->is_in_round);
+    return &reader->history->rounds[reader->history->count];
+}
+
+/* An array with room for one more element, which is zeroed, after `count`: moved, perhaps. Its room
+ * follows from `count`: 16, and twice as much whenever that is full. NULL without memory, and then
+ * it is as it was. */
+static void *grow(void *array, size_t count, size_t size) {
+    bool is_full = count == 0 || (count >= 16 && (count & (count - 1)) == 0);
+
+    assert((array == NULL) <= (count == 0));
+    if (is_full) {
+        void *grown = realloc(array, (count == 0 ? 16 : 2 * count) * size);
+
+        if (grown == NULL)
+            return NULL;
+        array = grown;
+    }
+    memset((char *)array + count * size, 0, size);
+    return array;
+}
+
+/* ---- round and end */
+
+static const char *read_instances(struct recorder *recorder, const json_t *json) {
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        const char *name = json_string_value(json_array_get(json, i));
+
+        if (name == NULL || recorder_instance(recorder, name) != (int16_t)i)
+            return "its instances cannot be read";
+    }
+    return NULL;
+}
+
+static const char *read_products(struct round *round, const json_t *json) {
+    round->items = json_array_size(json);
+    if (round->items == 0 || round->items > ITEMS_MAX)
+        return "it has no products, or too many";
+    round->products = calloc(round->items, sizeof *round->products);
+    if (round->products == NULL)
+        return no_memory;
+    for (size_t i = 0; i < round->items; i++) {
+        const char *id = json_string_value(json_array_get(json, i));
+
+        /* Empty in a run without a judgement, which makes no product. */
+        if (id == NULL || (id[0] != '\0' && uuid_parse(id, round->products[i].id) != 0))
+            return "the id of a product is no UUID";
+    }
+    return NULL;
+}
+
+/* As the run did: many requests go to disk, beside the history; or stay in memory where that cannot
+ * be written. */
+static struct recorder *make_recorder(const struct reader *reader, size_t count) {
+    struct recorder *recorder =
+        count > RECORD_MEMORY ? recorder_make_long(count, reader->folder) : NULL;
+
+    return recorder != NULL ? recorder : recorder_make(count);
+}
+
+static const char *begin_round(struct reader *reader, const json_t *json, struct round *round) {
+    const struct strategy_list *list = &reader->history->options.list;
+    struct history_counts counts;
+    const char *wrong = history_get(json, history_round_begin, round, reader->wrong);
+
+    if (wrong == NULL)
+        wrong = history_get(json, history_round_counts, &counts, reader->wrong);
+    if (wrong != NULL)
+        return wrong;
+    if (round->strategy >= list->count || counts.requests > counts.planned)
+        return "its strategy or requests are out of range";
+    round->item = &list->items[round->strategy];
+    round->recorder = make_recorder(reader, (size_t)counts.requests);
+    if (round->recorder == NULL)
+        return no_memory;
+    round->recorder->planned = (size_t)counts.planned;
+    round->recorder->late_launches = (size_t)counts.late_launches;
+    wrong = read_instances(round->recorder, json_object_get(json, "instances"));
+    return wrong != NULL ? wrong : read_products(round, json_object_get(json, "products"));
+}
+
+static const char *read_round(struct reader *reader, const json_t *json) {
+    struct history *history = reader->history;
+    struct round *rounds;
+
+    if (!reader->has_run || reader->is_in_round)
+        return reader->has_run ? "the round before it has no end" : "no run has begun";
+    rounds = grow(history->rounds, history->count, sizeof *rounds);
+    if (rounds == NULL)
+        return no_memory;
+    history->rounds = rounds;
+    reader->is_in_round = true;
+    reader->ledger = NULL;
+    reader->products = 0;
+    return begin_round(reader, json, &rounds[history->count]);
+}
+
+static const char *read_verdict(const char *name, enum verdict_kind *kind) {
+    for (int i = VERDICT_VALID; name != NULL && i <= VERDICT_UNJUDGED; i++)
+        if (strcmp(verdict_kind_name((enum verdict_kind)i), name) == 0) {
+            *kind = (enum verdict_kind)i;
+            return NULL;
+        }
+    return "its verdict is unknown";
+}
+
+static const char *read_end(struct reader *reader, const json_t *json) {
+    struct round *round = round_of(reader);
+    const char *wrong = history_get(json, history_round_end, round, reader->wrong);
+
+    if (wrong == NULL)
+        wrong =
+            read_verdict(json_string_value(json_object_get(json, "verdict")), &round->verdict.kind);
+    if (wrong != NULL)
+        return wrong;
+    if (round->recorder->ended != round->recorder->size)
+        return "the round has fewer requests than its first line says";
+    if (reader->products != 0 && reader->products != round->items)
+        return "the ledger of a product is missing";
+    for (size_t i = 0; i < reader->products; i++)
+        ledger_sort(&round->ledgers[i]);
+    assert(round->item != NULL && round->products != NULL);
+    reader->is_in_round = false;
+    reader->history->count++;
+    return NULL;
+}
+
+/* ---- requests */
+
+static const char *read_outcome(const char *name, enum record_outcome *outcome) {
+    for (int i = 0; name != NULL && i < RECORD_OUTCOME_COUNT; i++)
+        if (strcmp(record_outcome_name((enum record_outcome)i), name) == 0) {
+            *outcome = (enum record_outcome)i;
+            return NULL;
+        }
+    return "its outcome is unknown";
+}
+
+static const char *read_cost(const json_t *json, struct record_cost *cost) {
+    int parts[HISTORY_COST];
+
+    if (json == NULL)
+        return NULL;
+    for (size_t i = 0; i < HISTORY_COST; i++) {
+        json_int_t value = json_integer_value(json_array_get(json, i));
+
+        if (value < -1 || value > (i < 3 ? INT32_MAX : INT16_MAX))
+            return "its cost is out of range";
+        parts[i] = (int)value;
+    }
+    if (json_array_size(json) != HISTORY_COST || parts[7] >= RECORD_LOCK_COUNT)
+        return "its cost has more or fewer numbers";
+    *cost = (struct record_cost){parts[0],          parts[1],          parts[2],
+                                 (int16_t)parts[3], (int16_t)parts[4], (int16_t)parts[5],
+                                 (int16_t)parts[6], (int16_t)parts[7]};
+    return NULL;
+}
+
+static const char *read_request(struct reader *reader, const json_t *json) {
+    struct record record = {.item = 0};
+    struct round *round = round_of(reader);
+    const char *wrong;
+
+    cost_init(&record.cost);
+    if (round->recorder->ended == round->recorder->size)
+        return "the round has more requests than its first line says";
+    wrong = history_get(json, history_request, &record, reader->wrong);
+    if (wrong == NULL &&
+        (record.item >= round->items || record.instance >= (int)round->recorder->instance_count))
+        wrong = "its item or instance is out of range";
+    if (wrong == NULL)
+        wrong = read_outcome(json_string_value(json_object_get(json, "outcome")), &record.outcome);
+    if (wrong == NULL)
+        wrong = read_cost(json_object_get(json, "cost"), &record.cost);
+    if (wrong == NULL)
+        recorder_add(round->recorder, &record);
+    return wrong;
+}
+
+/* ---- the ledger */
+
+static const char *read_product(struct reader *reader, const json_t *json) {
+    const json_t *item = json_object_get(json, "item");
+    struct round *round = round_of(reader);
+
+    if (!json_is_integer(item) || json_integer_value(item) != (json_int_t)reader->products ||
+        reader->products == round->items)
+        return "it is not the next product";
+    if (round->ledgers == NULL)
+        round->ledgers = calloc(round->items, sizeof *round->ledgers);
+    if (round->ledgers == NULL)
+        return no_memory;
+    assert(reader->products < round->items);
+    reader->ledger = &round->ledgers[reader->products++];
+    return history_get(json, history_product, reader->ledger, reader->wrong);
+}
+
+static const char *read_row(struct reader *reader, const json_t *json,
+                            const struct history_rows *rows) {
+    char *ledger = reader->is_in_round ? (char *)reader->ledger : NULL;
+    const char *wrong;
+    size_t count;
+    void *array;
+
+    if (ledger == NULL)
+        return "it belongs to no product";
+    memcpy(&array, ledger + rows->array, sizeof array);
+    memcpy(&count, ledger + rows->count, sizeof count);
+    array = grow(array, count, rows->size);
+    if (array == NULL)
+        return no_memory;
+    memcpy(ledger + rows->array, &array, sizeof array);
+    wrong = history_get(json, rows->fields, (char *)array + count * rows->size, reader->wrong);
+    count++;
+    if (wrong == NULL)
+        memcpy(ledger + rows->count, &count, sizeof count);
+    return wrong;
+}
+
+/* ---- lines */
 
 static const struct {
     const char *type;
-    line_reader read;
-} readers[] = {{"request", history_read_request},
-               {"product", history_read_product},
-               {"round", history_read_round},
-               {"end", history_read_end},
-               {"run", history_read_run}};
+    const char *(*read)(struct reader *reader, const json_t *json);
+    bool is_in_round;
+} readers[] = {{"request", read_request, true},
+               {"product", read_product, true},
+               {"round", read_round, false},
+               {"end", read_end, true},
+               {"run", read_run, false}};
 
 /* NULL, or what is wrong with the line. */
-static const char *read_json(struct history_reader *reader, const json_t *json) {
+static const char *read_json(struct reader *reader, const json_t *json) {
     const char *type = json_string_value(json_object_get(json, "type"));
 
     for (size_t i = 0; type != NULL && i < sizeof readers / sizeof readers[0]; i++)
         if (strcmp(readers[i].type, type) == 0)
-            return readers[i].read(reader, json);
+            return readers[i].is_in_round && !reader->is_in_round ? "it stands outside of a round"
+                                                                  : readers[i].read(reader, json);
     for (size_t i = 0; type != NULL && i < HISTORY_ROWS; i++)
         if (strcmp(history_rows[i].type, type) == 0)
-            return history_read_row(reader, json, &history_rows[i]);
+            return read_row(reader, json, &history_rows[i]);
     return type == NULL ? "it has no type" : "its type is unknown";
 }
 
-static const char *read_line(struct history_reader *reader, const char *line, size_t length) {
+static const char *read_line(struct reader *reader, const char *line, size_t length) {
     json_error_t error;
     json_t *json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
     const char *wrong;
@@ -47,7 +293,7 @@ static const char *read_line(struct history_reader *reader, const char *line, si
 }
 
 /* A line without its newline is the end of a file that was cut while it was written. */
-static int read_lines(struct history_reader *reader, FILE *from, const char *path, char *why,
+static int read_lines(struct reader *reader, FILE *from, const char *path, char *why,
                       size_t why_size) {
     char *line = NULL;
     size_t size = 0, number = 0;
@@ -73,7 +319,7 @@ static int read_lines(struct history_reader *reader, FILE *from, const char *pat
 }
 
 int history_load(struct history *history, const char *folder, char *why, size_t why_size) {
-    struct history_reader reader = {.history = history, .folder = folder};
+    struct reader reader = {.history = history, .folder = folder};
     char path[1100];
     FILE *from;
     int rc;

@@ -1,6 +1,7 @@
 /* Reads the first line of a history: the settings, and what follows from them. */
-#include "history_reader.h"
+#include "history.h"
 
+#include "history_fields.h"
 #include "number.h"
 
 #include <stdlib.h>
@@ -10,9 +11,9 @@
 #define SPAN_MAX_NS (INT64_C(100) * 24 * 3600 * 1000000000)
 
 /* What json_unpack() found missing or of the wrong type. */
-static const char *describe(struct history_reader *reader, const json_error_t *error) {
-    snprintf(reader->wrong, sizeof reader->wrong, "%.200s", error->text);
-    return reader->wrong;
+static const char *describe(const json_error_t *error, char wrong[HISTORY_WRONG]) {
+    snprintf(wrong, HISTORY_WRONG, "%.200s", error->text);
+    return wrong;
 }
 
 static int copy(char *to, size_t size, const char *text) {
@@ -21,8 +22,8 @@ static int copy(char *to, size_t size, const char *text) {
     return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 
-static const char *read_strategies(struct history_reader *reader, const json_t *json) {
-    struct options *options = &reader->history->options;
+static const char *read_strategies(const json_t *json, struct options *options,
+                                   char wrong[HISTORY_WRONG]) {
     struct strategy_list *list = &options->list;
 
     if (json_array_size(json) == 0 || json_array_size(json) > STRATEGY_LIST_MAX)
@@ -34,7 +35,7 @@ static const char *read_strategies(struct history_reader *reader, const json_t *
 
         if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
                            &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
-            return describe(reader, &error);
+            return describe(&error, wrong);
         if (copy(item->name, sizeof item->name, name) != 0 ||
             copy(item->given, sizeof item->given, given) != 0 ||
             copy(item->spec, sizeof item->spec, spec) != 0)
@@ -45,8 +46,8 @@ static const char *read_strategies(struct history_reader *reader, const json_t *
     return NULL;
 }
 
-static const char *read_shape(struct history_reader *reader, const json_t *stages) {
-    struct options *options = &reader->history->options;
+static const char *read_shape(const json_t *stages, struct options *options,
+                              char wrong[HISTORY_WRONG]) {
     struct plan_shape *shape = &options->shape;
 
     shape->count = (size_t)options->requests;
@@ -65,7 +66,7 @@ static const char *read_shape(struct history_reader *reader, const json_t *stage
 
         if (json_unpack_ex(json_array_get(stages, i), &error, 0, "[I, F, F]", &span_ns,
                            &stage->from, &stage->to) != 0)
-            return describe(reader, &error);
+            return describe(&error, wrong);
         if (span_ns < 0 || span_ns > SPAN_MAX_NS ||
             !(stage->from >= 0 && stage->from <= RATE_MAX) ||
             !(stage->to >= 0 && stage->to <= RATE_MAX))
@@ -75,39 +76,32 @@ static const char *read_shape(struct history_reader *reader, const json_t *stage
     return NULL;
 }
 
-static const char *read_thresholds(struct history_reader *reader) {
-    struct options *options = &reader->history->options;
-
-    return threshold_parse(options->thresholds, &options->threshold_list, reader->wrong,
-                           sizeof reader->wrong) == 0
-               ? NULL
-               : reader->wrong;
-}
-
-const char *history_read_run(struct history_reader *reader, const json_t *json) {
+const char *history_read_run(const json_t *json, struct history *history,
+                             char wrong[HISTORY_WRONG]) {
+    struct options *options = &history->options;
     json_t *settings, *strategies, *stages;
     json_int_t started_us;
     json_error_t error;
-    const char *wrong;
+    const char *problem;
     int version;
 
-    if (reader->has_run)
-        return "a run has begun already";
     if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0, "{s:i, s:I, s:o, s:o, s:o}", "version",
                        &version, "started_us", &started_us, "settings", &settings, "strategies",
                        &strategies, "stages", &stages) != 0)
-        return describe(reader, &error);
+        return describe(&error, wrong);
     if (version != HISTORY_VERSION) {
-        snprintf(reader->wrong, sizeof reader->wrong,
-                 "its version is %d, and this program reads version %d", version, HISTORY_VERSION);
-        return reader->wrong;
+        snprintf(wrong, HISTORY_WRONG, "its version is %d, and this program reads version %d",
+                 version, HISTORY_VERSION);
+        return wrong;
     }
-    reader->has_run = true;
-    reader->history->started_us = started_us;
-    wrong = option_read_history(settings, &reader->history->options, reader->wrong);
-    if (wrong == NULL)
-        wrong = read_strategies(reader, strategies);
-    if (wrong == NULL)
-        wrong = read_shape(reader, stages);
-    return wrong != NULL ? wrong : read_thresholds(reader);
+    history->started_us = started_us;
+    problem = option_read_history(settings, options, wrong);
+    if (problem == NULL)
+        problem = read_strategies(strategies, options, wrong);
+    if (problem == NULL)
+        problem = read_shape(stages, options, wrong);
+    if (problem == NULL &&
+        threshold_parse(options->thresholds, &options->threshold_list, wrong, HISTORY_WRONG) != 0)
+        problem = wrong;
+    return problem;
 }

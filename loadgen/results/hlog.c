@@ -6,13 +6,13 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #define COOKIE            0x1c849313U /* V2 */
 #define COMPRESSED_COOKIE 0x1c849314U /* V2, deflated */
 #define DIGITS            3
-#define HEAD              40 /* bytes before the counts */
+#define RATIO             0x3ff0000000000000U /* a double's bits: 1.0 */
+#define HEAD              40                  /* bytes before the counts */
 #define COMPRESSED_HEAD   8
 #define COUNT_MAX         9 /* bytes of a count */
 
@@ -54,18 +54,15 @@ static unsigned char *put_counts(unsigned char *to, const struct histogram *hist
 
 /* Returns where it ends. */
 static unsigned char *put_histogram(unsigned char *to, const struct histogram *histogram) {
-    const double ratio = 1;
     unsigned char *end = put_counts(to + HEAD, histogram), *at = to;
-    uint64_t bits;
 
-    memcpy(&bits, &ratio, sizeof bits);
     at = put_number(at, COOKIE, 4);
     at = put_number(at, (uint64_t)(end - to) - HEAD, 4);
     at = put_number(at, 0, 4); /* normalizing index offset */
     at = put_number(at, DIGITS, 4);
     at = put_number(at, 1, 8); /* lowest value */
     at = put_number(at, HISTOGRAM_MAX, 8);
-    (void)put_number(at, bits, 8); /* of integers to values */
+    (void)put_number(at, RATIO, 8); /* of integers to values */
     return end;
 }
 

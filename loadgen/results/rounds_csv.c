@@ -11,17 +11,15 @@
 
 /* A field, in quotes when it has a comma, a quote or a line break. */
 static void put_text(FILE *to, const char *text) {
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, to);
-        return;
-    }
-    putc('"', to);
+    const char *quote = strpbrk(text, ",\"\r\n") != NULL ? "\"" : "";
+
+    fputs(quote, to);
     for (; *text != '\0'; text++) {
         if (*text == '"')
             putc('"', to);
         putc(*text, to);
     }
-    putc('"', to);
+    fputs(quote, to);
 }
 
 static void put_head(FILE *to) {

@@ -10,7 +10,6 @@
 
 #define LINE  100 /* columns of prose */
 #define TRACK 72  /* columns of a timeline */
-#define LANES (COUNTEREXAMPLE_OPS + 1)
 
 /* ---- timelines */
 
@@ -118,7 +117,7 @@ static void draw_op(struct lane *lanes, size_t *count, const struct scale *scale
         memcpy(lanes[i].track + start, lane.track + start, end - start);
         return;
     }
-    assert(*count < LANES);
+    assert(*count < COUNTEREXAMPLE_OPS);
     lanes[(*count)++] = lane;
 }
 
@@ -133,7 +132,7 @@ static void print_lane(const struct lane *lane, int width, FILE *to) {
 static void print_timeline(const struct round *round, const struct counterexample *example,
                            FILE *to) {
     const struct scale scale = scale_of(round, example);
-    struct lane lanes[LANES], database = make_lane("database");
+    struct lane lanes[COUNTEREXAMPLE_OPS + 1], database = make_lane("database");
     size_t count = 0;
     char span[DURATION_TEXT];
     bool has_rows = false;
@@ -155,13 +154,13 @@ static void print_timeline(const struct round *round, const struct counterexampl
             (double)scale.from_ns / 1e9, (double)scale.to_ns / 1e9,
             duration_text(span, scale.to_ns - scale.from_ns),
             has_rows ? "; database: the row is written" : "");
+    if (has_rows)
+        lanes[count++] = database;
     for (size_t i = 0; i < count; i++)
         if ((int)strlen(lanes[i].name) > width)
             width = (int)strlen(lanes[i].name);
     for (size_t i = 0; i < count; i++)
         print_lane(&lanes[i], width, to);
-    if (has_rows)
-        print_lane(&database, width, to);
 }
 
 /* ---- rounds */
@@ -176,7 +175,7 @@ static void print_anomalies(const struct verdict *verdict, FILE *to) {
                 anomaly_text((enum anomaly)i));
         for (size_t e = 0; e < found->examples; e++) {
             fputs("    ", to);
-            table_print_wrapped(found->example[e], 6, LINE - 4, to);
+            table_print_indented(found->example[e], 0, 6, LINE - 4, to);
         }
     }
 }
@@ -192,7 +191,7 @@ static void print_counterexample(const struct round *round, size_t number, FILE 
     fputc('\n', to);
     for (size_t i = 0; i < example->lines; i++) {
         fputs("    ", to);
-        table_print_wrapped(example->line[i], 8, LINE - 4, to);
+        table_print_indented(example->line[i], 0, 8, LINE - 4, to);
     }
     print_timeline(round, example, to);
 }
@@ -222,7 +221,7 @@ static void print_round(const struct round *round, FILE *to) {
     print_anomalies(verdict, to);
     for (size_t i = 0; i < verdict->reasons; i++) {
         fputs("  inconclusive: ", to);
-        table_print_wrapped(verdict->reason[i], 4, LINE - 16, to);
+        table_print_indented(verdict->reason[i], 0, 4, LINE - 16, to);
     }
     if (verdict->kind == VERDICT_VALID)
         print_bound(verdict, to);

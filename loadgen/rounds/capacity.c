@@ -115,16 +115,6 @@ static bool is_handover_slow(const struct recorder *total, const struct result *
 
 /* ---- the sentence */
 
-/* "its key", "each of its 10 keys" */
-static void name_lanes(char *text, size_t size, enum record_lock lock, unsigned lanes) {
-    const char *noun = lock == RECORD_LOCK_REDIS ? "key" : "lock";
-
-    if (lanes == 1)
-        (void)snprintf(text, size, "its %s", noun);
-    else
-        (void)snprintf(text, size, "each of its %u %ss", lanes, noun);
-}
-
 static void tell_queue(char *text, size_t size, const struct capacity *capacity) {
     char wait[DURATION_TEXT], duration[DURATION_TEXT];
 
@@ -140,10 +130,13 @@ static void tell_queue(char *text, size_t size, const struct capacity *capacity)
 }
 
 static void tell_lock(struct capacity *capacity, const char *name, enum record_lock lock) {
+    const char *noun = lock == RECORD_LOCK_REDIS ? "key" : "lock";
     char lanes[64], queue[120], slow[120] = "";
     char hold[DURATION_TEXT], wait[DURATION_TEXT], handover[DURATION_TEXT];
 
-    name_lanes(lanes, sizeof lanes, lock, capacity->lanes);
+    (void)snprintf(lanes, sizeof lanes, "its %s", noun);
+    if (capacity->lanes > 1)
+        (void)snprintf(lanes, sizeof lanes, "each of its %u %ss", capacity->lanes, noun);
     tell_queue(queue, sizeof queue, capacity);
     if (capacity->is_handover_slow)
         (void)snprintf(

@@ -200,22 +200,21 @@ void result_free(struct result *result) {
 
 /* ---- thresholds */
 
-/* Whether a round that measured `one` shows more of what the limit is about than one that measured
- * `other`: the larger for an upper limit, the smaller for a lower one. */
-static bool is_more_telling(const struct threshold *threshold, double one, double other) {
+/* How much a round that measured `value` shows of what the limit is about. */
+static double weight(const struct threshold *threshold, double value) {
     switch (threshold->op) {
     case THRESHOLD_LT:
     case THRESHOLD_LE:
-        return one > other;
+        return value;
     case THRESHOLD_GT:
     case THRESHOLD_GE:
-        return one < other;
+        return -value;
     case THRESHOLD_EQ:
-        return fabs(one - threshold->value) > fabs(other - threshold->value);
+        return fabs(value - threshold->value);
     case THRESHOLD_NE:
         break;
     }
-    return fabs(one - threshold->value) < fabs(other - threshold->value);
+    return -fabs(value - threshold->value);
 }
 
 bool result_holds(const struct result *result, const struct threshold *threshold,
@@ -230,7 +229,7 @@ bool result_holds(const struct result *result, const struct threshold *threshold
         bool own_holds = threshold_holds(threshold, round->recorder, &round->verdict, &own);
 
         if (i == 0 || (holds && !own_holds) ||
-            (holds == own_holds && is_more_telling(threshold, own, *measured)))
+            (holds == own_holds && weight(threshold, own) > weight(threshold, *measured)))
             *measured = own;
         holds = holds && own_holds;
     }

@@ -30,9 +30,7 @@ void round_forget(struct round *round) {
 void round_free(struct round *round) {
     round_forget(round);
     recorder_free(round->recorder);
-    round->recorder = NULL;
     free(round->products);
-    round->products = NULL;
     json_decref(round->chart);
-    round->chart = NULL;
+    *round = (struct round){.item = NULL};
 }

@@ -12,17 +12,14 @@ static int exit_of_verdicts(const struct summary *summary) {
 
     for (size_t i = 0; i < summary->count; i++) {
         const struct result *result = &summary->results[i];
+        enum expect_result expected = expect_hold(result->expectation, &result->verdict);
 
         if (result->verdict.kind == VERDICT_UNJUDGED)
             continue;
-        switch (expect_hold(result->expectation, &result->verdict)) {
-        case EXPECT_MET:
-            break;
-        case EXPECT_FAILED:
+        if (expected == EXPECT_FAILED)
             return EXIT_UNEXPECTED;
-        case EXPECT_OPEN:
+        if (expected == EXPECT_OPEN)
             exit_code = EXIT_INCONCLUSIVE;
-        }
     }
     return exit_code;
 }
@@ -87,11 +84,9 @@ int summary_make(struct summary *summary, const struct options *options, const s
 }
 
 void summary_free(struct summary *summary) {
-    for (size_t i = 0; summary->results != NULL && i < summary->count; i++)
+    for (size_t i = 0; i < summary->count; i++)
         result_free(&summary->results[i]);
     free(summary->results);
     free(summary->outcomes);
-    summary->results = NULL;
-    summary->outcomes = NULL;
-    summary->count = summary->outcome_count = 0;
+    *summary = (struct summary){.count = 0};
 }

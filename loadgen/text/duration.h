@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define DURATION_TEXT 16
-/* "850 µs", "4.1 ms", "12 ms", "1.2 s"; returns `text`. */
+/* "850 µs", "4.1 ms", "12 ms", "1.2 s"; returns `text`, which may be a table's cell. */
 const char *duration_text(char text[DURATION_TEXT], int64_t ns);
 const char *duration_ms(char text[DURATION_TEXT], double ms);
 /* The same with four digits, "250.3 ms": to stand beside a limit. */

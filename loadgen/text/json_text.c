@@ -2,52 +2,19 @@
 #include "json_text.h"
 
 #include "iso_time.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REPLACEMENT "\xef\xbf\xbd"
-
-/* The length of the UTF-8 sequence that begins here, by table 3-7 of the Unicode standard; 0 when
- * there is none. */
-static size_t sequence(const unsigned char *at) {
-    static const struct {
-        unsigned char first, last, low, high;
-        size_t length;
-    } forms[] = {
-        {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (at[0] < forms[i].first || at[0] > forms[i].last)
-            continue;
-        if (forms[i].length > 1 && (at[1] < forms[i].low || at[1] > forms[i].high))
-            return 0;
-        for (size_t n = 2; n < forms[i].length; n++)
-            if (at[n] < 0x80 || at[n] > 0xbf)
-                return 0;
-        return forms[i].length;
-    }
-    return 0;
-}
-
 static json_t *cleaned(const char *text) {
-    char *clean = malloc(strlen(text) * strlen(REPLACEMENT) + 1), *to = clean;
-    json_t *json;
+    char *clean = malloc(UTF8_ROOM(strlen(text)));
+    json_t *json = NULL;
 
-    if (clean == NULL)
-        return NULL;
-    while (*text != '\0') {
-        size_t length = sequence((const unsigned char *)text);
-
-        memcpy(to, length > 0 ? text : REPLACEMENT, length > 0 ? length : strlen(REPLACEMENT));
-        to += length > 0 ? length : strlen(REPLACEMENT);
-        text += length > 0 ? length : 1;
-    }
-    json = json_stringn(clean, (size_t)(to - clean));
+    if (clean != NULL)
+        json = json_stringn(clean, (size_t)(utf8_clean(clean, text) - clean));
     free(clean);
     return json;
 }

@@ -180,7 +180,3 @@ void table_print_indented(const char *text, size_t first, size_t indent, size_t 
     }
     fputc('\n', to);
 }
-
-void table_print_wrapped(const char *text, size_t indent, size_t width, FILE *to) {
-    table_print_indented(text, 0, indent, width, to);
-}

@@ -42,10 +42,8 @@ void table_hide_empty(struct table_row *rows, size_t count, size_t c, bool is_ze
 void table_print_legend(const struct table_row *head, const char *const meanings[TABLE_COLUMNS],
                         const char *more, size_t width, FILE *to);
 
-/* Print `text` in lines of at most `width` columns, broken at spaces; each but the first is
- * indented. */
-void table_print_wrapped(const char *text, size_t indent, size_t width, FILE *to);
-/* The same, with the first line indented by `first`. */
+/* Print `text` in lines of at most `width` columns, broken at spaces: the first indented by
+ * `first`, the others by `indent`. */
 void table_print_indented(const char *text, size_t first, size_t indent, size_t width, FILE *to);
 
 #endif
