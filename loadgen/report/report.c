@@ -252,7 +252,7 @@ static int print_costs(const struct summary *summary, FILE *to) {
 
 /* ---- all of it */
 
-int report_text(const struct summary *summary, FILE *to) {
+static int print_text(const struct summary *summary, FILE *to) {
     if (report_head(summary, to) != 0 || print_verdicts(summary, to) != 0 ||
         print_costs(summary, to) != 0)
         return -1;
@@ -263,5 +263,5 @@ int report_text(const struct summary *summary, FILE *to) {
 
 int report_print(const struct summary *summary, FILE *to) {
     return strcmp(summary->options->output_format, "json") == 0 ? summary_json_write(summary, to)
-                                                                : report_text(summary, to);
+                                                                : print_text(summary, to);
 }

@@ -10,7 +10,6 @@
 
 /* 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int report_print(const struct summary *summary, FILE *to);
-__attribute__((warn_unused_result)) int report_text(const struct summary *summary, FILE *to);
 
 /* ---- its parts around the tables, in the order in which they are printed */
 

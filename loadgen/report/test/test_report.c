@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 static void test_the_text_says_what_was_found(void **state) {
-    char *text = printed(report_text);
+    char *text = printed(report_print);
 
     (void)state;
     assert_non_null(strstr(text, "VIOLATED TWIN"));
@@ -22,7 +22,7 @@ static void test_the_text_says_what_was_found(void **state) {
 }
 
 static void test_no_line_is_wider_than_a_terminal(void **state) {
-    char *text = printed(report_text);
+    char *text = printed(report_print);
 
     (void)state;
     assert_fits(text);
@@ -43,7 +43,7 @@ static void test_large_numbers_fit_too(void **state) {
     spread(&results[1].p50_ms, 1, 10400, 99999);
     spread(&results[1].p99_ms, 1, 10400, 99999);
     spread(&results[1].rate, 10000, 10000, 10000);
-    text = printed(report_text);
+    text = printed(report_print);
     assert_fits(text);
     free(text);
 }

@@ -87,7 +87,7 @@ static void test_thresholds_come_first_with_what_was_measured(void **state) {
 
     (void)state;
     hold("p(99)<250ms\nmax<1s", 2, 99e6, true);
-    text = printed(report_text);
+    text = printed(report_print);
     assert_int_equal(strncmp(text, "thresholds\n", strlen("thresholds\n")), 0);
     assert_non_null(strstr(text, "  ✓ ok      atomic  p(99)<250ms  measured: 99 ms\n"));
     assert_non_null(strstr(text, "  ✗ MISSED  atomic  max<1s       measured: 99 ms\n"));

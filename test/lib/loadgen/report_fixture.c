@@ -111,7 +111,7 @@ void cost(struct recorder *total) {
 }
 
 void assert_says(const char *expected) {
-    char *text = printed(report_text);
+    char *text = printed(report_print);
 
     if (strstr(text, expected) == NULL)
         fail_msg("not said: %s\n%s", expected, text);
@@ -119,7 +119,7 @@ void assert_says(const char *expected) {
 }
 
 void assert_tells(const char *expected) {
-    char *text = printed(report_text), *to = text;
+    char *text = printed(report_print), *to = text;
 
     for (const char *at = text; *at != '\0'; at++) {
         bool is_space = *at == ' ' || *at == '\n';
@@ -134,7 +134,7 @@ void assert_tells(const char *expected) {
 }
 
 void assert_silent_on(const char *word) {
-    char *text = printed(report_text);
+    char *text = printed(report_print);
 
     if (strstr(text, word) != NULL)
         fail_msg("said: %s\n%s", word, text);
