@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "metrics.h"
 #include "redis.h"
-#include "service_program.h"
+#include "service.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +135,8 @@ static void on_closed(void *data) {
     (void)data;
 }
 
-static void close_all(void) {
+static void close_all(void *data) {
+    (void)data;
     product_table_close(store.products);
     if (store.local != NULL)
         lk_client_close(store.local, on_closed, NULL);
@@ -147,11 +148,11 @@ static void close_all(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct service_program program = {
-        .service = {.name = "inventory-svc",
-                    .routes = inventory_routes,
-                    .data = &store,
-                    .is_ready = is_ready},
+    static const struct service service = {
+        .name = "inventory-svc",
+        .routes = inventory_routes,
+        .data = &store,
+        .is_ready = is_ready,
         .about = "inventory-svc keeps the count and sells from it",
         .variables = "INVENTORY_SVC",
         .metrics = "inventory",
@@ -163,5 +164,5 @@ int main(int argc, char **argv) {
         .close = close_all,
     };
 
-    return service_main(&program, argc, argv);
+    return service_main(&service, argc, argv);
 }
