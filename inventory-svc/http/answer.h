@@ -3,7 +3,6 @@
 #define INVENTORY_ANSWER_H
 
 #include "http_server.h"
-#include "reservation.h"
 #include "selling.h"
 
 int answer_status(enum outcome outcome);

@@ -3,8 +3,8 @@
 #include "handlers.h"
 
 #include "answer.h"
-#include "reservation_sql.h"
 #include "settings.h"
+#include "stock_sql.h"
 
 #include <inttypes.h>
 #include <stdio.h>
