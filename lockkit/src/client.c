@@ -1,12 +1,12 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
+#include "clock.h"
 #include "validity.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct lk_backend_ops *const backends[] = {&backend_local, &backend_redis};
@@ -22,28 +22,19 @@ const char *lk_status_text(enum lk_status status) {
 }
 
 int64_t client_now_ns(const struct lk_client *client) {
-    struct timespec now;
-
-    if (client->clock_ns)
-        return (int64_t)client->clock_ns(client->clock_data);
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
+    return client->clock_ns ? (int64_t)client->clock_ns(client->clock_data)
+                            : clock_ns(CLOCK_BOOTTIME);
 }
 
 int64_t client_moment_ns(const struct lk_client *client, uint32_t ms) {
     return client_now_ns(client) + (int64_t)ms * NS_PER_MS;
 }
 
-/* splitmix64, Steele, Lea and Flood 2014 */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms) {
-    uint64_t z = client->random += 0x9e3779b97f4a7c15U;
+    long dice;
 
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    z ^= z >> 31;
-    if (ms < 2)
-        return 1;
-    return ms / 2 + (uint32_t)(z % (ms - ms / 2 + 1));
+    (void)lrand48_r(&client->random, &dice);
+    return ms < 2 ? 1 : ms / 2 + (uint32_t)dice % (ms - ms / 2 + 1);
 }
 
 /* Those that are due now: what becomes due meanwhile waits for the next turn. */
@@ -80,7 +71,7 @@ static void init(struct lk_client *client, uv_loop_t *loop) {
     client->loop = loop;
     client->reply_ms = 500;
     client->cleanup_ms = 10000;
-    client->random = (uint64_t)client_now_ns(client);
+    (void)srand48_r(client_now_ns(client), &client->random);
     TAILQ_INIT(&client->attempts);
     TAILQ_INIT(&client->outcomes);
     TAILQ_INIT(&client->idle_queues);

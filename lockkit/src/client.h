@@ -4,6 +4,7 @@
 
 #include "backend.h"
 
+#include <stdlib.h>
 #include <sys/queue.h>
 
 /* What a part of the client has to do in the next turn of the loop, and not inside the call that
@@ -23,7 +24,7 @@ struct lk_client {
     uint64_t (*clock_ns)(void *data);
     void *clock_data;
     struct lk_counters counters;
-    uint64_t random; /* state of the jitter, not for tokens */
+    struct drand48_data random; /* state of the jitter, not for tokens */
 
     uv_idle_t idle; /* runs the tasks */
     /* Queues whose head should attempt, and acquisitions whose callback should run: in this order,
