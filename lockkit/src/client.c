@@ -156,7 +156,7 @@ static void on_idle_closed(uv_handle_t *handle) {
 }
 
 void client_maybe_closed(struct lk_client *client) {
-    if (!client->is_closing || client->tearing_down > 0 || client->parts > 0)
+    if (!client->is_closing || client->tearing_down > 0 || client->queue_count > 0)
         return;
     assert(!client->queues && TAILQ_EMPTY(&client->leases) && TAILQ_EMPTY(&client->locks));
     assert(TAILQ_EMPTY(&client->attempts) && TAILQ_EMPTY(&client->outcomes));
@@ -165,9 +165,9 @@ void client_maybe_closed(struct lk_client *client) {
     client->backend->ops->close(client->backend, part_torn_down, client);
 }
 
-void client_part_gone(struct lk_client *client) {
-    assert(client->parts > 0);
-    client->parts--;
+void client_queue_gone(struct lk_client *client) {
+    assert(client->queue_count > 0);
+    client->queue_count--;
     client_maybe_closed(client);
 }
 

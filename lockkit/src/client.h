@@ -35,9 +35,9 @@ struct lk_client {
     TAILQ_HEAD(, lk_queue) idle_queues;
     TAILQ_HEAD(, lk_lock) locks;
     TAILQ_HEAD(, lk_lease) leases;
-    unsigned parts; /* leases, queues and inspections that still exist */
+    unsigned queue_count; /* that still exist: each as long as a lease or inspection refers to it */
     bool is_closing;
-    unsigned tearing_down; /* when no part is left: backend and idle handle not yet closed */
+    unsigned tearing_down; /* when no queue is left: backend and idle handle not yet closed */
     lk_close_cb on_closed;
     void *close_data;
 };
@@ -54,10 +54,10 @@ uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 /* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task);
 
-/* A part has gone: the last one of a closing client tears it down. */
-void client_part_gone(struct lk_client *client);
+/* A queue has gone: the last one of a closing client tears it down. */
+void client_queue_gone(struct lk_client *client);
 
-/* Tear it down, when it is closing and no part is left. */
+/* Tear it down, when it is closing and no queue is left. */
 void client_maybe_closed(struct lk_client *client);
 
 #endif
