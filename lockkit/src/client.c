@@ -63,39 +63,30 @@ void client_run_soon(struct lk_client *client, struct task_list *tasks, struct c
     (void)uv_idle_start(&client->idle, on_idle);
 }
 
-static void init(struct lk_client *client, uv_loop_t *loop) {
+/* 0, or -1 for options of a size that was never ours. */
+static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_client_options *given) {
+    struct lk_client_options options = {0};
     char host[200] = "?";
 
+    if (given && (given->size < sizeof given->size || given->size > sizeof options))
+        return -1;
+    if (given)
+        memcpy(&options, given, given->size);
     (void)gethostname(host, sizeof host - 1);
     (void)snprintf(client->label, sizeof client->label, "%s:%d", host, (int)getpid());
-    client->loop = loop;
-    client->reply_ms = 500;
-    client->cleanup_ms = 10000;
+    if (options.label)
+        (void)snprintf(client->label, sizeof client->label, "%s", options.label);
     (void)srand48_r(client_now_ns(client), &client->random);
+    client->loop = loop;
+    client->reply_ms = options.reply_ms ? options.reply_ms : 500;
+    client->cleanup_ms = options.cleanup_ms ? options.cleanup_ms : 10000;
+    client->clock_ns = options.clock_ns;
+    client->clock_data = options.clock_data;
     TAILQ_INIT(&client->attempts);
     TAILQ_INIT(&client->outcomes);
     TAILQ_INIT(&client->idle_queues);
     TAILQ_INIT(&client->locks);
     TAILQ_INIT(&client->leases);
-}
-
-/* 0, or -1 for a struct of a size that was never ours. */
-static int configure(struct lk_client *client, const struct lk_client_options *given) {
-    struct lk_client_options options = {0};
-
-    if (!given)
-        return 0;
-    if (given->size < sizeof given->size || given->size > sizeof options)
-        return -1;
-    memcpy(&options, given, given->size);
-    if (options.label)
-        (void)snprintf(client->label, sizeof client->label, "%s", options.label);
-    if (options.reply_ms)
-        client->reply_ms = options.reply_ms;
-    if (options.cleanup_ms)
-        client->cleanup_ms = options.cleanup_ms;
-    client->clock_ns = options.clock_ns;
-    client->clock_data = options.clock_data;
     return 0;
 }
 
@@ -120,8 +111,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     client = calloc(1, sizeof *client);
     if (!client)
         return LK_NOMEM;
-    init(client, loop);
-    if (configure(client, options) != 0)
+    if (init(client, loop, options) != 0)
         goto err_after_client;
     config.label = client->label;
     status = ops->open(&client->backend, &config);
