@@ -17,13 +17,14 @@
 #include <sysexits.h>
 
 /* More than the connections that the HTTP server takes, so a request always finds its place. */
-#define QUEUE_MOST 16384
+#define QUEUE_MOST  16384
+#define ROUTES_MOST 32
 
 /* One service per process. */
 static struct {
     struct service service;
     struct http_server *server;
-    struct http_route *routes; /* the service's and ours */
+    struct http_route routes[ROUTES_MOST]; /* the service's and ours */
     uv_signal_t signals[2];
     unsigned watched; /* of these */
     bool is_draining;
@@ -73,18 +74,14 @@ static const struct http_route own_routes[] = {{"GET", "/healthz", reply_health}
                                                {"GET", "/metrics", reply_metrics},
                                                {NULL, NULL, NULL}};
 
-static struct http_route *join_routes(const struct http_route *routes) {
+static void join_routes(const struct http_route *routes) {
     size_t count = 0;
-    struct http_route *joined;
 
     while (routes[count].method != NULL)
         count++;
-    joined = malloc(count * sizeof *joined + sizeof own_routes);
-    if (joined == NULL)
-        return NULL;
-    memcpy(joined, routes, count * sizeof *joined);
-    memcpy(joined + count, own_routes, sizeof own_routes);
-    return joined;
+    assert(count + sizeof own_routes / sizeof *own_routes <= ROUTES_MOST);
+    memcpy(life.routes, routes, count * sizeof *routes);
+    memcpy(life.routes + count, own_routes, sizeof own_routes);
 }
 
 /* Every connection is a descriptor; the soft limit is often 1,024 for the sake of select(). */
@@ -139,12 +136,9 @@ static int watch_signals(uv_loop_t *loop) {
 
 static int start(uv_loop_t *loop) {
     const struct service *service = &life.service;
-    struct http_server_options options = {.data = service->data};
-    int err = UV_ENOMEM;
+    const struct http_server_options options = {.routes = life.routes, .data = service->data};
+    int err = http_server_open(&life.server, loop, &options);
 
-    options.routes = life.routes = join_routes(service->routes);
-    if (life.routes != NULL)
-        err = http_server_open(&life.server, loop, &options);
     if (err == 0)
         err = http_server_listen(life.server, service->listen, service->port);
     if (err == 0)
@@ -181,6 +175,7 @@ int service_run(uv_loop_t *loop, const struct service *service) {
     raise_descriptor_limit();
     assert(life.server == NULL && life.watched == 0);
     life.service = *service;
+    join_routes(service->routes);
     err = start(loop);
     if (err == 0) {
         service_metrics_watch(life.server);
@@ -193,7 +188,6 @@ int service_run(uv_loop_t *loop, const struct service *service) {
     (void)uv_run(loop, UV_RUN_DEFAULT);
     if (err == 0)
         log_info("stopped", "port=%d", service->port);
-    free(life.routes);
     return err == 0 ? 0 : 1;
 }
 
