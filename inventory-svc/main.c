@@ -86,7 +86,6 @@ static int open_lock_client(lk_client **client, const char *url) {
 
     if (status == LK_OK)
         return 0;
-    *client = NULL;
     return service_fail(status == LK_NOMEM ? EX_SOFTWARE : EX_USAGE, "locks cannot be opened: %s",
                         lk_status_text(status));
 }
@@ -97,7 +96,6 @@ static int open_redis(void) {
 
     if (err == 0)
         return 0;
-    redis = NULL;
     return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "INVENTORY_SVC_REDIS: %s",
                         err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
 }
