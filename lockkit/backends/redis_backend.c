@@ -115,7 +115,7 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
 /* By digest, or with the script's whole text. */
 static void issue(struct sent *sent, bool is_whole) {
     struct lk_command *command = sent->command;
-    const struct redis_script *script = redis_script(command->verb);
+    const struct redis_script *script = &redis_scripts[command->verb];
     char lock[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], ttl[16];
 
     (void)snprintf(lock, sizeof lock, "lk:{%s}", command->name);
