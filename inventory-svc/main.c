@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "metrics.h"
 #include "redis.h"
-#include "service_program.h"
+#include "service.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,6 @@ static int open_lock_client(lk_client **client, const char *url) {
 
     if (status == LK_OK)
         return 0;
-    *client = NULL;
     return service_fail(status == LK_NOMEM ? EX_SOFTWARE : EX_USAGE, "locks cannot be opened: %s",
                         lk_status_text(status));
 }
@@ -97,7 +96,6 @@ static int open_redis(void) {
 
     if (err == 0)
         return 0;
-    redis = NULL;
     return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "INVENTORY_SVC_REDIS: %s",
                         err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
 }
@@ -135,7 +133,8 @@ static void on_closed(void *data) {
     (void)data;
 }
 
-static void close_all(void) {
+static void close_all(void *data) {
+    (void)data;
     product_table_close(store.products);
     if (store.local != NULL)
         lk_client_close(store.local, on_closed, NULL);
@@ -147,11 +146,11 @@ static void close_all(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct service_program program = {
-        .service = {.name = "inventory-svc",
-                    .routes = inventory_routes,
-                    .data = &store,
-                    .is_ready = is_ready},
+    static const struct service service = {
+        .name = "inventory-svc",
+        .routes = inventory_routes,
+        .data = &store,
+        .is_ready = is_ready,
         .about = "inventory-svc keeps the count and sells from it",
         .variables = "INVENTORY_SVC",
         .metrics = "inventory",
@@ -163,5 +162,5 @@ int main(int argc, char **argv) {
         .close = close_all,
     };
 
-    return service_main(&program, argc, argv);
+    return service_main(&service, argc, argv);
 }

@@ -18,7 +18,6 @@
 #define REPLY_LIMIT      (1024 * 1024) /* a page of reservations is the largest */
 
 struct instance {
-    struct inventory *inventory;
     struct http_client *client;
     char url[256];
     char label[300];
@@ -60,7 +59,6 @@ static int open_instance(struct inventory *inventory, uv_loop_t *loop, const cha
     code = http_client_open(&instance->client, loop, &options);
     if (code != 0)
         return code;
-    instance->inventory = inventory;
     (void)snprintf(instance->url, sizeof instance->url, "%s", url);
     (void)snprintf(instance->label, sizeof instance->label, "url=\"%.255s\"", url);
     instance->up = (struct metric){"order_inventory_up",   "1 while the instance is in use",
@@ -167,7 +165,6 @@ static struct instance *choose(struct inventory *inventory, uint64_t tried, int6
     }
     if (best == NULL)
         return NULL;
-    assert(best->inventory == inventory);
     inventory->next = (unsigned)(best - inventory->instances) + 1;
     if (best->skip_until_ms != 0) /* this call is the try; others go elsewhere meanwhile */
         best->skip_until_ms = now_ms + CONNECT_LIMIT_MS;

@@ -1,7 +1,7 @@
 /* order-svc: takes orders. */
 #include "handlers.h"
 #include "order.h"
-#include "service_program.h"
+#include "service.h"
 #include "settle.h"
 
 #include <stdio.h>
@@ -65,7 +65,8 @@ static void on_settle_stopped(void *data) {
     service_close_pool();
 }
 
-static void close_all(void) {
+static void close_all(void *data) {
+    (void)data;
     if (svc.inventory != NULL)
         settle_stop(&settle, on_settle_stopped, NULL);
     else
@@ -73,11 +74,11 @@ static void close_all(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct service_program program = {
-        .service = {.name = "order-svc",
-                    .routes = order_routes,
-                    .data = &svc,
-                    .is_ready = is_ready},
+    static const struct service service = {
+        .name = "order-svc",
+        .routes = order_routes,
+        .data = &svc,
+        .is_ready = is_ready,
         .about = "order-svc: takes orders, reserves a unit for each at an inventory instance, "
                  "records it",
         .variables = "ORDER_SVC",
@@ -89,5 +90,5 @@ int main(int argc, char **argv) {
         .close = close_all,
     };
 
-    return service_main(&program, argc, argv);
+    return service_main(&service, argc, argv);
 }

@@ -9,36 +9,33 @@
 struct acquiring {
     struct fiber_event done;
     enum lk_status status;
-    lk_lease *lease;
-    unsigned attempts;
+    lk_lease **lease;
+    unsigned *attempts;
 };
 
 static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
     struct acquiring *acquiring = data;
 
     acquiring->status = status;
-    acquiring->attempts = lk_request_round_trips(request);
-    acquiring->lease = lease;
+    *acquiring->attempts = lk_request_round_trips(request);
+    *acquiring->lease = lease;
     fiber_event_set(&acquiring->done);
 }
 
 enum lk_status lock_acquire_await(lk_client *client, const char *name, uint32_t ttl_ms,
                                   uint32_t wait_ms, lk_lease **lease, unsigned *attempts) {
     struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
-    struct acquiring acquiring = {.done = FIBER_EVENT_INIT};
+    struct acquiring acquiring = {.done = FIBER_EVENT_INIT, .lease = lease, .attempts = attempts};
     lk_lock *lock;
     enum lk_status status = lk_lock_open(&lock, client, name, &options);
 
     *lease = NULL;
     *attempts = 0;
-    if (status != LK_OK)
-        return status;
-    status = lk_acquire(lock, wait_ms, on_acquired, &acquiring, NULL);
+    if (status == LK_OK)
+        status = lk_acquire(lock, wait_ms, on_acquired, &acquiring, NULL);
     if (status == LK_OK) {
         fiber_event_wait(&acquiring.done);
         status = acquiring.status;
-        *lease = acquiring.lease;
-        *attempts = acquiring.attempts;
     }
     lk_lock_close(lock); /* lives on as long as the lease */
     return status;
@@ -67,9 +64,8 @@ void lock_holder_await(lk_client *client, const char *name, char *label, size_t 
     lk_lock *lock;
 
     label[0] = '\0';
-    if (lk_lock_open(&lock, client, name, NULL) != LK_OK)
-        return;
-    if (lk_inspect(lock, on_inspected, &inspecting) == LK_OK)
+    if (lk_lock_open(&lock, client, name, NULL) == LK_OK &&
+        lk_inspect(lock, on_inspected, &inspecting) == LK_OK)
         fiber_event_wait(&inspecting.done);
     lk_lock_close(lock);
 }

@@ -15,7 +15,6 @@
 #include "fiber.h"
 #include "lock_adapter.h"
 #include "log.h"
-#include "reservation_sql.h"
 #include "stock_sql.h"
 
 #include <assert.h>

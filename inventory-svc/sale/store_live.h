@@ -3,7 +3,6 @@
 #define INVENTORY_STORE_LIVE_H
 
 #include "product.h"
-#include "reservation.h"
 #include "sale_cost.h"
 #include "store.h"
 

@@ -67,58 +67,55 @@ static void take_holder(struct lk_command *command, const redisReply *reply, cha
     command->holder.remaining_ms = integer_at(reply, 2);
 }
 
-static void answer(struct lk_command *command, const redisReply *reply) {
+static enum lk_status take_reply(struct lk_command *command, const redisReply *reply,
+                                 char held[HELD_SIZE]) {
     bool is_ok = integer_at(reply, 0) == 1;
-    char held[HELD_SIZE]; /* until the command's on_answer() has returned */
 
-    command->status = LK_OK;
     switch (command->verb) {
     case LK_ACQUIRE:
         if (is_ok)
             command->holder.fence = (uint64_t)integer_at(reply, 1);
         else
             command->holder.remaining_ms = integer_at(reply, 1);
-        command->status = is_ok ? LK_OK : LK_BUSY;
-        break;
+        return is_ok ? LK_OK : LK_BUSY;
     case LK_RENEW:
     case LK_RELEASE:
-        command->status = is_ok ? LK_OK : LK_LOST;
         if (reply->elements > 1)
             command->heard_by = (unsigned)integer_at(reply, 1);
-        break;
+        return is_ok ? LK_OK : LK_LOST;
     case LK_INSPECT:
         take_holder(command, reply, held);
-        break;
+        return LK_OK;
     }
-    command->on_answer(command);
-}
-
-static void fail(struct lk_command *command, enum lk_status status) {
-    command->status = status;
-    command->on_answer(command);
+    return LK_UNSUPPORTED;
 }
 
 static void issue(struct sent *sent, bool is_whole);
 
 static void on_reply(struct redis_call *call, const redisReply *reply) {
     struct sent *sent = call->data;
+    struct lk_command *command = sent->command;
     bool is_rejected = call->status == REDIS_IS_REJECTED;
+    char held[HELD_SIZE]; /* until on_answer() has returned */
 
-    assert(call == &sent->call && sent == sent->command->internal);
-    if (call->status == REDIS_IS_OK)
-        answer(sent->command, reply);
-    else if (is_rejected && strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0)
+    assert(call == &sent->call && sent == command->internal);
+    if (is_rejected && strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0) {
         issue(sent, true);
+        return;
+    }
+    if (call->status == REDIS_IS_OK)
+        command->status = take_reply(command, reply, held);
     else if (is_rejected || call->status == REDIS_IS_NOT_SENT) /* it has not taken effect */
-        fail(sent->command, LK_UNAVAILABLE);
+        command->status = LK_UNAVAILABLE;
     else
-        fail(sent->command, LK_UNKNOWN);
+        command->status = LK_UNKNOWN;
+    command->on_answer(command);
 }
 
 /* By digest, or with the script's whole text. */
 static void issue(struct sent *sent, bool is_whole) {
     struct lk_command *command = sent->command;
-    const struct redis_script *script = redis_script(command->verb);
+    const struct redis_script *script = &redis_scripts[command->verb];
     char lock[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], ttl[16];
 
     (void)snprintf(lock, sizeof lock, "lk:{%s}", command->name);

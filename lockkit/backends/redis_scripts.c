@@ -1,7 +1,7 @@
 /* The Lua scripts and their digests. */
 #include "redis_scripts.h"
 
-static const struct redis_script scripts[] = {
+const struct redis_script redis_scripts[] = {
     /* {1, fence}, or {0, remaining ms}. Idempotent for its own token: after a lost reply it finds
      * its grant again. A fencing token is minted only with a new grant, and before it, so that a
      * counter that cannot be incremented grants nothing. Lua's own conversion of a large number
@@ -39,7 +39,3 @@ static const struct redis_script scripts[] = {
                             "return {1, held, redis.call('PTTL', KEYS[1])}\n",
                     .sha1 = "190646fd523545c997cd98a1c6646f4b96169fab"},
 };
-
-const struct redis_script *redis_script(enum lk_verb verb) {
-    return &scripts[verb];
-}

@@ -9,11 +9,9 @@
  *   ARGV  1 owner token, 2 TTL in ms, 3 label, 4 channel
  * and answer {1, ...} for OK, {0, ...} for BUSY or LOST. The lock's value is `owner:fence:label`;
  * the counter has no TTL, so that it outlives the lock. */
-struct redis_script {
+extern const struct redis_script {
     const char *text;
     const char *sha1; /* of the text, for EVALSHA; the tests hold it against the server's */
-};
-
-const struct redis_script *redis_script(enum lk_verb verb);
+} redis_scripts[];    /* by enum lk_verb */
 
 #endif

@@ -1,12 +1,12 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
+#include "clock.h"
 #include "validity.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct lk_backend_ops *const backends[] = {&backend_local, &backend_redis};
@@ -22,28 +22,19 @@ const char *lk_status_text(enum lk_status status) {
 }
 
 int64_t client_now_ns(const struct lk_client *client) {
-    struct timespec now;
-
-    if (client->clock_ns)
-        return (int64_t)client->clock_ns(client->clock_data);
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
+    return client->clock_ns ? (int64_t)client->clock_ns(client->clock_data)
+                            : clock_ns(CLOCK_BOOTTIME);
 }
 
 int64_t client_moment_ns(const struct lk_client *client, uint32_t ms) {
     return client_now_ns(client) + (int64_t)ms * NS_PER_MS;
 }
 
-/* splitmix64, Steele, Lea and Flood 2014 */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms) {
-    uint64_t z = client->random += 0x9e3779b97f4a7c15U;
+    long dice;
 
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    z ^= z >> 31;
-    if (ms < 2)
-        return 1;
-    return ms / 2 + (uint32_t)(z % (ms - ms / 2 + 1));
+    (void)lrand48_r(&client->random, &dice);
+    return ms < 2 ? 1 : ms / 2 + (uint32_t)dice % (ms - ms / 2 + 1);
 }
 
 /* Those that are due now: what becomes due meanwhile waits for the next turn. */
@@ -72,39 +63,30 @@ void client_run_soon(struct lk_client *client, struct task_list *tasks, struct c
     (void)uv_idle_start(&client->idle, on_idle);
 }
 
-static void init(struct lk_client *client, uv_loop_t *loop) {
+/* 0, or -1 for options of a size that was never ours. */
+static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_client_options *given) {
+    struct lk_client_options options = {0};
     char host[200] = "?";
 
+    if (given && (given->size < sizeof given->size || given->size > sizeof options))
+        return -1;
+    if (given)
+        memcpy(&options, given, given->size);
     (void)gethostname(host, sizeof host - 1);
     (void)snprintf(client->label, sizeof client->label, "%s:%d", host, (int)getpid());
+    if (options.label)
+        (void)snprintf(client->label, sizeof client->label, "%s", options.label);
+    (void)srand48_r(client_now_ns(client), &client->random);
     client->loop = loop;
-    client->reply_ms = 500;
-    client->cleanup_ms = 10000;
-    client->random = (uint64_t)client_now_ns(client);
+    client->reply_ms = options.reply_ms ? options.reply_ms : 500;
+    client->cleanup_ms = options.cleanup_ms ? options.cleanup_ms : 10000;
+    client->clock_ns = options.clock_ns;
+    client->clock_data = options.clock_data;
     TAILQ_INIT(&client->attempts);
     TAILQ_INIT(&client->outcomes);
     TAILQ_INIT(&client->idle_queues);
     TAILQ_INIT(&client->locks);
     TAILQ_INIT(&client->leases);
-}
-
-/* 0, or -1 for a struct of a size that was never ours. */
-static int configure(struct lk_client *client, const struct lk_client_options *given) {
-    struct lk_client_options options = {0};
-
-    if (!given)
-        return 0;
-    if (given->size < sizeof given->size || given->size > sizeof options)
-        return -1;
-    memcpy(&options, given, given->size);
-    if (options.label)
-        (void)snprintf(client->label, sizeof client->label, "%s", options.label);
-    if (options.reply_ms)
-        client->reply_ms = options.reply_ms;
-    if (options.cleanup_ms)
-        client->cleanup_ms = options.cleanup_ms;
-    client->clock_ns = options.clock_ns;
-    client->clock_data = options.clock_data;
     return 0;
 }
 
@@ -129,8 +111,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     client = calloc(1, sizeof *client);
     if (!client)
         return LK_NOMEM;
-    init(client, loop);
-    if (configure(client, options) != 0)
+    if (init(client, loop, options) != 0)
         goto err_after_client;
     config.label = client->label;
     status = ops->open(&client->backend, &config);
@@ -165,7 +146,7 @@ static void on_idle_closed(uv_handle_t *handle) {
 }
 
 void client_maybe_closed(struct lk_client *client) {
-    if (!client->is_closing || client->tearing_down > 0 || client->parts > 0)
+    if (!client->is_closing || client->tearing_down > 0 || client->queue_count > 0)
         return;
     assert(!client->queues && TAILQ_EMPTY(&client->leases) && TAILQ_EMPTY(&client->locks));
     assert(TAILQ_EMPTY(&client->attempts) && TAILQ_EMPTY(&client->outcomes));
@@ -174,9 +155,9 @@ void client_maybe_closed(struct lk_client *client) {
     client->backend->ops->close(client->backend, part_torn_down, client);
 }
 
-void client_part_gone(struct lk_client *client) {
-    assert(client->parts > 0);
-    client->parts--;
+void client_queue_gone(struct lk_client *client) {
+    assert(client->queue_count > 0);
+    client->queue_count--;
     client_maybe_closed(client);
 }
 

@@ -4,6 +4,7 @@
 
 #include "backend.h"
 
+#include <stdlib.h>
 #include <sys/queue.h>
 
 /* What a part of the client has to do in the next turn of the loop, and not inside the call that
@@ -23,7 +24,7 @@ struct lk_client {
     uint64_t (*clock_ns)(void *data);
     void *clock_data;
     struct lk_counters counters;
-    uint64_t random; /* state of the jitter, not for tokens */
+    struct drand48_data random; /* state of the jitter, not for tokens */
 
     uv_idle_t idle; /* runs the tasks */
     /* Queues whose head should attempt, and acquisitions whose callback should run: in this order,
@@ -34,9 +35,9 @@ struct lk_client {
     TAILQ_HEAD(, lk_queue) idle_queues;
     TAILQ_HEAD(, lk_lock) locks;
     TAILQ_HEAD(, lk_lease) leases;
-    unsigned parts; /* leases, queues and inspections that still exist */
+    unsigned queue_count; /* that still exist: each as long as a lease or inspection refers to it */
     bool is_closing;
-    unsigned tearing_down; /* when no part is left: backend and idle handle not yet closed */
+    unsigned tearing_down; /* when no queue is left: backend and idle handle not yet closed */
     lk_close_cb on_closed;
     void *close_data;
 };
@@ -53,10 +54,10 @@ uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 /* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task);
 
-/* A part has gone: the last one of a closing client tears it down. */
-void client_part_gone(struct lk_client *client);
+/* A queue has gone: the last one of a closing client tears it down. */
+void client_queue_gone(struct lk_client *client);
 
-/* Tear it down, when it is closing and no part is left. */
+/* Tear it down, when it is closing and no queue is left. */
 void client_maybe_closed(struct lk_client *client);
 
 #endif

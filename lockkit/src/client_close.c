@@ -1,5 +1,5 @@
-/* Closing a client: every part is told to end, and the last one to go tears the client down
- * (client_part_gone). Stands above all parts, as each of them ends in a way of its own. */
+/* Closing a client: every part is told to end, and the last queue to go tears the client down
+ * (client_queue_gone). Stands above all parts, as each of them ends in a way of its own. */
 #include "lease.h"
 
 /* A lease that the caller has, or could still be given. */

@@ -38,7 +38,6 @@ static void adopt(struct lk_lease *lease, struct lk_lock *lock) {
     (void)uv_timer_init(client->loop, &lease->timer);
     lease->timer.data = lease;
     TAILQ_INSERT_TAIL(&client->leases, lease, entry);
-    client->parts++;
 }
 
 enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
@@ -103,13 +102,11 @@ void lease_answered(struct lk_lease *lease, struct lk_command *command) {
 
 static void on_timer_closed(uv_handle_t *handle) {
     struct lk_lease *lease = handle->data;
-    struct lk_client *client = lease->client;
 
     assert(lease->phase == LEASE_ENDED && lease->in_flight == 0 && !lease->is_outcome_due);
-    TAILQ_REMOVE(&client->leases, lease, entry);
+    TAILQ_REMOVE(&lease->client->leases, lease, entry);
     queue_unref(lease->queue);
     free(lease);
-    client_part_gone(client);
 }
 
 void lease_maybe_free(struct lk_lease *lease) {

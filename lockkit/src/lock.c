@@ -73,7 +73,6 @@ static void on_inspect_answered(struct lk_command *command) {
 
     assert(command == &inspection->command && command->verb == LK_INSPECT);
     inspection->on_inspected(command->status, holder, queue->length, inspection->data);
-    client_part_gone(queue->client);
     queue_unref(queue);
     free(inspection);
 }
@@ -95,7 +94,6 @@ enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data) {
                                               .data = inspection,
                                               .internal = inspection->internal};
     lock->queue->refs++;
-    client->parts++;
     backend->ops->run(backend, &inspection->command);
     return LK_OK;
 }

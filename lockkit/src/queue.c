@@ -37,7 +37,7 @@ static struct lk_queue *queue_new(struct lk_client *client, const char *name) {
     (void)uv_timer_init(client->loop, &queue->poll);
     queue->poll.data = queue;
     TAILQ_INSERT_TAIL(&client->idle_queues, queue, entry);
-    client->parts++;
+    client->queue_count++;
     return queue;
 }
 
@@ -58,7 +58,7 @@ static void on_queue_closed(uv_handle_t *handle) {
     struct lk_client *client = queue->client;
 
     free(queue);
-    client_part_gone(client);
+    client_queue_gone(client);
 }
 
 void queue_discard(struct lk_queue *queue) {

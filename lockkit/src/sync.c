@@ -45,24 +45,19 @@ static void finish(struct job *job, enum lk_status status) {
     uv_mutex_unlock(&sync->mutex);
 }
 
-static struct job *next_job(lk_sync *sync) {
+/* All: sends of the async that come close together may arrive as one. */
+static void on_job(uv_async_t *async) {
+    lk_sync *sync = async->data;
+    STAILQ_HEAD(, job) jobs = STAILQ_HEAD_INITIALIZER(jobs);
     struct job *job;
 
     uv_mutex_lock(&sync->mutex);
-    job = STAILQ_FIRST(&sync->jobs);
-    if (job)
-        STAILQ_REMOVE_HEAD(&sync->jobs, entry);
+    STAILQ_CONCAT(&jobs, &sync->jobs);
     uv_mutex_unlock(&sync->mutex);
-    return job;
-}
-
-static void on_job(uv_async_t *async) {
-    lk_sync *sync = async->data;
-    struct job *job;
-
-    /* All: sends of the async that come close together may arrive as one. */
-    while ((job = next_job(sync)))
+    while ((job = STAILQ_FIRST(&jobs))) {
+        STAILQ_REMOVE_HEAD(&jobs, entry);
         job->start(job);
+    }
 }
 
 static enum lk_status run(struct job *job) {

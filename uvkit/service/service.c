@@ -1,4 +1,5 @@
-/* The frame of a service: serve, answer for its health, and drain when told to stop. */
+/* The life of a service: read the settings, open, serve, answer for its health, drain when told to
+ * stop, close. */
 #include "service.h"
 
 #include "log.h"
@@ -8,20 +9,38 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sysexits.h>
+
+/* More than the connections that the HTTP server takes, so a request always finds its place. */
+#define QUEUE_MOST  16384
+#define ROUTES_MOST 32
 
 /* One service per process. */
 static struct {
-    const struct service *service;
+    struct service service;
     struct http_server *server;
-    struct http_route *routes; /* the service's and ours */
+    struct http_route routes[ROUTES_MOST]; /* the service's and ours */
     uv_signal_t signals[2];
     unsigned watched; /* of these */
     bool is_draining;
-} frame;
+    struct pg_pool *pool;
+} life;
+
+int service_fail(int code, const char *format, ...) {
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)fprintf(stderr, "%s: %s\n", life.service.name, text);
+    return code;
+}
 
 static void reply_health(struct http_exchange *exchange, void *data) {
     (void)data;
@@ -29,15 +48,13 @@ static void reply_health(struct http_exchange *exchange, void *data) {
 }
 
 static void reply_readiness(struct http_exchange *exchange, void *data) {
+    int (*is_ready)(void *data, char *why, size_t size) = life.service.is_ready;
     char why[256] = "draining";
-    bool is_ready = !frame.is_draining;
 
-    if (is_ready && frame.service->is_ready != NULL)
-        is_ready = frame.service->is_ready(data, why, sizeof why) == 0;
-    if (is_ready)
-        http_reply_json(exchange, 200, json_pack("{s:s}", "status", "ready"));
-    else
+    if (life.is_draining || (is_ready != NULL && is_ready(data, why, sizeof why) != 0))
         http_reply_error(exchange, 503, "not_ready", "%s", why);
+    else
+        http_reply_json(exchange, 200, json_pack("{s:s}", "status", "ready"));
 }
 
 static void reply_metrics(struct http_exchange *exchange, void *data) {
@@ -57,18 +74,14 @@ static const struct http_route own_routes[] = {{"GET", "/healthz", reply_health}
                                                {"GET", "/metrics", reply_metrics},
                                                {NULL, NULL, NULL}};
 
-static struct http_route *join_routes(const struct http_route *routes) {
+static void join_routes(const struct http_route *routes) {
     size_t count = 0;
-    struct http_route *joined;
 
     while (routes[count].method != NULL)
         count++;
-    joined = malloc(count * sizeof *joined + sizeof own_routes);
-    if (joined == NULL)
-        return NULL;
-    memcpy(joined, routes, count * sizeof *joined);
-    memcpy(joined + count, own_routes, sizeof own_routes);
-    return joined;
+    assert(count + sizeof own_routes / sizeof *own_routes <= ROUTES_MOST);
+    memcpy(life.routes, routes, count * sizeof *routes);
+    memcpy(life.routes + count, own_routes, sizeof own_routes);
 }
 
 /* Every connection is a descriptor; the soft limit is often 1,024 for the sake of select(). */
@@ -82,41 +95,29 @@ static void raise_descriptor_limit(void) {
         log_warn("descriptor limit not raised", "limit=%" PRIu64, (uint64_t)limit.rlim_max);
 }
 
-static void close_signals(void) {
-    while (frame.watched > 0)
-        uv_close((uv_handle_t *)&frame.signals[--frame.watched], NULL);
-}
-
-static void on_server_closed(void *data) {
+static void on_closed(void *data) {
     (void)data;
-    frame.server = NULL;
-}
-
-static void on_drained(void *data) {
-    (void)data;
-    assert(frame.is_draining);
-    frame.server = NULL;
-    close_signals();
-    if (frame.service->on_drained != NULL)
-        frame.service->on_drained(frame.service->data);
+    life.server = NULL;
+    while (life.watched > 0)
+        uv_close((uv_handle_t *)&life.signals[--life.watched], NULL);
+    if (life.service.close != NULL)
+        life.service.close(life.service.data);
 }
 
 static void on_signal(uv_signal_t *handle, int number) {
     struct http_server_stats stats;
 
     (void)handle;
-    if (frame.server == NULL)
-        return;
-    if (frame.is_draining) {
+    if (life.is_draining) {
         log_warn("drain cut short", "signal=%d", number);
-        http_server_cut(frame.server);
+        http_server_cut(life.server);
         return;
     }
-    frame.is_draining = true;
-    http_server_stats(frame.server, &stats);
+    life.is_draining = true;
+    http_server_stats(life.server, &stats);
     log_info("draining", "signal=%d in_flight=%u timeout_ms=%" PRIu64, number, stats.in_flight,
-             frame.service->drain_ms);
-    http_server_drain(frame.server, frame.service->drain_ms, on_drained, NULL);
+             life.service.drain_ms);
+    http_server_drain(life.server, life.service.drain_ms, on_closed, NULL);
 }
 
 static int watch_signals(uv_loop_t *loop) {
@@ -124,73 +125,154 @@ static int watch_signals(uv_loop_t *loop) {
     int err = 0;
 
     for (unsigned i = 0; i < 2 && err == 0; i++) {
-        err = uv_signal_init(loop, &frame.signals[i]);
+        err = uv_signal_init(loop, &life.signals[i]);
         if (err == 0) {
-            frame.watched++;
-            err = uv_signal_start(&frame.signals[i], on_signal, numbers[i]);
+            life.watched++;
+            err = uv_signal_start(&life.signals[i], on_signal, numbers[i]);
         }
     }
     return err;
 }
 
-static void close_server(uv_loop_t *loop) {
-    close_signals();
-    http_server_close(frame.server, on_server_closed, NULL);
-    while (frame.server != NULL)
-        (void)uv_run(loop, UV_RUN_ONCE);
-}
-
 static int start(uv_loop_t *loop) {
-    const struct service *service = frame.service;
-    const struct http_server_options options = {.routes = frame.routes, .data = service->data};
-    int err = http_server_open(&frame.server, loop, &options);
+    const struct service *service = &life.service;
+    const struct http_server_options options = {.routes = life.routes, .data = service->data};
+    int err = http_server_open(&life.server, loop, &options);
 
-    if (err != 0)
-        return err;
-    err = http_server_listen(frame.server, service->listen, service->port);
+    if (err == 0)
+        err = http_server_listen(life.server, service->listen, service->port);
     if (err == 0)
         err = watch_signals(loop);
-    if (err != 0)
-        close_server(loop);
+    life.is_draining = err != 0;
+    if (life.server == NULL)
+        on_closed(NULL);
+    else if (err != 0)
+        http_server_close(life.server, on_closed, NULL);
     return err;
 }
 
-static void complain(const struct service *service, int err) {
+static void complain(int err) {
+    const char *listen = life.service.listen;
+    int port = life.service.port;
+
     if (err == UV_EADDRINUSE)
-        (void)fprintf(stderr,
-                      "%s: port %d on %s is taken by another program: stop it, or choose another "
-                      "with --port\n",
-                      service->name, service->port, service->listen);
+        (void)service_fail(1,
+                           "port %d on %s is taken by another program: stop it, or choose another "
+                           "with --port",
+                           port, listen);
     else if (err == UV_EINVAL)
-        (void)fprintf(stderr,
-                      "%s: \"%s\" is not an address to listen on: give one such as 127.0.0.1, "
-                      "0.0.0.0 or ::1 with --listen\n",
-                      service->name, service->listen);
+        (void)service_fail(1,
+                           "\"%s\" is not an address to listen on: give one such as 127.0.0.1, "
+                           "0.0.0.0 or ::1 with --listen",
+                           listen);
     else
-        (void)fprintf(stderr, "%s: cannot serve on %s, port %d: %s\n", service->name,
-                      service->listen, service->port, uv_strerror(err));
+        (void)service_fail(1, "cannot serve on %s, port %d: %s", listen, port, uv_strerror(err));
 }
 
 int service_run(uv_loop_t *loop, const struct service *service) {
     int err;
 
     raise_descriptor_limit();
-    frame.service = service;
-    assert(frame.server == NULL && frame.watched == 0);
-    frame.is_draining = false;
-    frame.routes = join_routes(service->routes);
-    err = frame.routes == NULL ? UV_ENOMEM : start(loop);
+    assert(life.server == NULL && life.watched == 0);
+    life.service = *service;
+    join_routes(service->routes);
+    err = start(loop);
     if (err == 0) {
-        service_metrics_watch(frame.server);
-        log_info("listening", "address=%s port=%d", service->listen,
-                 http_server_port(frame.server));
+        service_metrics_watch(life.server);
+        log_info("listening", "address=%s port=%d", service->listen, http_server_port(life.server));
         if (service->on_listening != NULL)
-            service->on_listening(service->data, http_server_port(frame.server));
-        (void)uv_run(loop, UV_RUN_DEFAULT);
-        log_info("stopped", "port=%d", service->port);
+            service->on_listening(service->data, http_server_port(life.server));
     } else {
-        complain(service, err);
+        complain(err);
     }
-    free(frame.routes);
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    if (err == 0)
+        log_info("stopped", "port=%d", service->port);
     return err == 0 ? 0 : 1;
+}
+
+static int check(void) {
+    const struct service *service = &life.service;
+    enum log_level level;
+    int code = 0;
+
+    if (log_level_parse(service->set->log_level, &level) != 0)
+        return service_fail(EX_USAGE, "--log-level must be debug, info, warn or error");
+    if (service->check != NULL)
+        code = service->check();
+    if (code == 0)
+        log_init(service->instance, level);
+    return code;
+}
+
+static int open_pool(uv_loop_t *loop) {
+    const struct service *service = &life.service;
+    const struct pg_pool_options options = {.conninfo = service->set->db,
+                                            .name = service->instance,
+                                            .connections = (unsigned)service->set->db_connections,
+                                            .queue = QUEUE_MOST};
+    int err = pg_pool_open(&life.pool, loop, &options);
+
+    if (err != 0)
+        return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "%s_DB: %s",
+                            service->variables,
+                            err == UV_EINVAL ? "not a libpq connection string" : uv_strerror(err));
+    service_metrics_watch_pool(life.pool, service->metrics);
+    return 0;
+}
+
+static void on_pool_closed(void *data) {
+    (void)data;
+}
+
+void service_close_pool(void) {
+    assert(life.server == NULL && life.pool != NULL);
+    pg_pool_close(life.pool, on_pool_closed, NULL);
+    life.pool = NULL;
+}
+
+static int live(void) {
+    const struct service *service = &life.service;
+    uv_loop_t loop;
+    int code;
+
+    if (uv_loop_init(&loop) != 0)
+        return service_fail(EX_SOFTWARE, "out of memory");
+    code = open_pool(&loop);
+    if (code == 0) {
+        code = service->open(&loop, life.pool);
+        if (code == 0) {
+            code = service_run(&loop, service);
+        } else {
+            service->close(service->data);
+            (void)uv_run(&loop, UV_RUN_DEFAULT);
+        }
+        assert(life.pool == NULL);
+    }
+    if (uv_loop_close(&loop) != 0 && code == 0)
+        return service_fail(EX_SOFTWARE, "something was left open");
+    return code;
+}
+
+int service_main(const struct service *service, int argc, char **argv) {
+    const struct service_settings *set = service->set;
+    int code;
+
+    life.service = *service;
+    switch (settings_read(service->table, service->about, service->variables, NULL, &argc, argv)) {
+    case SETTINGS_HELP:
+        return 0;
+    case SETTINGS_ERROR:
+        return EX_USAGE;
+    case SETTINGS_OK:
+        break;
+    }
+    life.service.listen = set->listen;
+    life.service.port = (int)set->port;
+    life.service.drain_ms = (uint64_t)set->drain_ns / 1000000;
+    code = check();
+    if (code == 0)
+        code = live();
+    settings_free(service->table);
+    return code;
 }

@@ -1,12 +1,11 @@
 /* The metrics of every service, read when they are printed: server, process and database. */
 #include "service_metrics.h"
 
+#include "clock.h"
 #include "metrics.h"
 
 #include <dirent.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 /* Each with what it shows of `now`, a struct http_server_stats. */
 #define SERVER_METRICS(X)                                                                          \
@@ -52,16 +51,11 @@ POOL_METRICS(X)
 #undef X
 
 static double read_resident_bytes(void *data) {
-    FILE *statm = fopen("/proc/self/statm", "r");
-    unsigned long pages = 0;
+    size_t bytes = 0;
 
     (void)data;
-    if (statm == NULL)
-        return 0;
-    if (fscanf(statm, "%*u %lu", &pages) != 1)
-        pages = 0;
-    (void)fclose(statm);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+    (void)uv_resident_set_memory(&bytes);
+    return (double)bytes;
 }
 
 static double read_open_fds(void *data) {
@@ -78,12 +72,8 @@ static double read_open_fds(void *data) {
 }
 
 static double read_cpu_seconds(void *data) {
-    struct rusage usage = {0};
-
     (void)data;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static struct metric metrics[] = {

@@ -74,7 +74,7 @@ static int serve(struct fixture *fixture, int port) {
                                     .data = fixture,
                                     .drain_ms = PATIENCE_MS,
                                     .is_ready = is_ready,
-                                    .on_drained = on_drained};
+                                    .close = on_drained};
     const struct rlimit low = {.rlim_cur = 100, .rlim_max = 4096};
     struct rlimit raised;
     uv_loop_t loop;

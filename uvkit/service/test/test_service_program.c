@@ -1,6 +1,6 @@
 /* The program around a service, in a child process: what it says, its exit code, and what closes.
  */
-#include "service_program.h"
+#include "service.h"
 
 #include "metrics.h"
 
@@ -42,7 +42,8 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     return open_code;
 }
 
-static void close_all(void) {
+static void close_all(void *data) {
+    (void)data;
     closed++;
     service_close_pool();
 }
@@ -62,8 +63,10 @@ static void on_listening(void *data, int port) {
 
 static const struct http_route no_routes[] = {{.method = NULL}};
 
-static const struct service_program program = {
-    .service = {.name = "test-svc", .routes = no_routes, .on_listening = on_listening},
+static const struct service service = {
+    .name = "test-svc",
+    .routes = no_routes,
+    .on_listening = on_listening,
     .about = "test-svc: nothing",
     .variables = "TEST_SVC",
     .metrics = "test",
@@ -93,7 +96,7 @@ static int run(const char *first, const char *second) {
     assert_true(child >= 0);
     if (child == 0) {
         (void)dup2(fileno(errors), STDERR_FILENO);
-        status = service_main(&program, argc, argv);
+        status = service_main(&service, argc, argv);
         status += 1000 * opened + 100 * closed;
         _exit(write(fds[1], &status, sizeof status) == sizeof status ? 0 : 98);
     }
