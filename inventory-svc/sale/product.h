@@ -7,8 +7,8 @@
 #ifndef INVENTORY_PRODUCT_H
 #define INVENTORY_PRODUCT_H
 
+#include "product_sql.h"
 #include "spec.h"
-#include "stock_sql.h"
 
 #include <stdbool.h>
 #include <stdint.h>

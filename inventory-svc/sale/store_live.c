@@ -15,6 +15,7 @@
 #include "fiber.h"
 #include "lock_adapter.h"
 #include "log.h"
+#include "reservation_sql.h"
 #include "stock_sql.h"
 
 #include <assert.h>

@@ -3,6 +3,7 @@
 #define INVENTORY_STORE_LIVE_H
 
 #include "product.h"
+#include "reservation.h"
 #include "sale_cost.h"
 #include "store.h"
 

@@ -2,7 +2,7 @@
  * back is sold again. */
 #include "instance.h"
 
-#include "stock_sql.h"
+#include "reservation_sql.h"
 
 #define BUYERS 50
 

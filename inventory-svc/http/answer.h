@@ -1,0 +1,21 @@
+/* What the outcome of a sale is in HTTP. */
+#ifndef INVENTORY_ANSWER_H
+#define INVENTORY_ANSWER_H
+
+#include "http_server.h"
+#include "reservation.h"
+#include "selling.h"
+
+int answer_status(enum outcome outcome);
+
+/* Sell, log how that ended, and add what it cost to the reply that is to be sent. False when a
+ * failpoint wanted none: the connection is cut. */
+bool answer_sell(struct http_exchange *exchange, struct selling *selling, struct store *store);
+
+/* Reply that nothing was done, and why: with Retry-After when it is worth another attempt. */
+void answer_refusal(struct http_exchange *exchange, enum outcome outcome, const char *message);
+
+/* A reservation as JSON, with `shard` and `fence` when it is whole. NULL without memory. */
+json_t *answer_reservation(const struct reservation *reservation, bool is_whole);
+
+#endif

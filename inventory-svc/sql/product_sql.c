@@ -1,0 +1,70 @@
+/* SQL of the products. */
+#include "product_sql.h"
+
+#include <stdio.h>
+
+enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
+                              char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("find_product", 1,
+                  "SELECT name, price, initial_stock, strategy FROM product WHERE product_id = $1");
+    struct pg_query query = {.params = {product_id}};
+    enum outcome outcome = statement_read(pool, &statement, &query, message);
+
+    if (outcome == OUTCOME_OK && query.affected == 0) {
+        outcome = OUTCOME_UNKNOWN_PRODUCT;
+        (void)snprintf(message, MESSAGE_BYTES, "%s", outcome_text(outcome));
+    } else if (outcome == OUTCOME_OK) {
+        (void)snprintf(row->name, sizeof row->name, "%s", pg_text(&query, 0, 0));
+        (void)snprintf(row->price, sizeof row->price, "%s", pg_text(&query, 0, 1));
+        row->initial_stock = pg_int(&query, 0, 2);
+        (void)snprintf(row->strategy, sizeof row->strategy, "%s", pg_text(&query, 0, 3));
+    }
+    pg_query_clear(&query);
+    return outcome;
+}
+
+enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, int shards,
+                                 char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("lay_out_stock", 2,
+                  "INSERT INTO stock (product_id, shard, first_unit, available)"
+                  " SELECT product_id, shard,"
+                  "  1 + shard * (initial_stock / $2::int) + least(shard, initial_stock % $2::int),"
+                  "  initial_stock / $2::int + (shard < initial_stock % $2::int)::int"
+                  " FROM product, generate_series(0, $2::int - 1) AS shard WHERE product_id = $1"
+                  " ON CONFLICT DO NOTHING");
+    struct number number = number_of(shards);
+    struct pg_query query = {.params = {product_id, number.text}};
+    enum outcome outcome = statement_write(pool, &statement, &query, message);
+
+    pg_query_clear(&query);
+    return outcome;
+}
+
+enum outcome product_sql_count(struct pg_pool *pool, const char *product_id,
+                               struct stock_count *count, char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("count_stock", 1,
+                  "SELECT (SELECT coalesce(sum(available), 0) FROM stock WHERE product_id = $1),"
+                  " (SELECT count(*) FROM returned_unit WHERE product_id = $1)");
+    struct pg_query query = {.params = {product_id}};
+    enum outcome outcome = statement_read(pool, &statement, &query, message);
+
+    if (outcome == OUTCOME_OK) {
+        count->available = pg_int(&query, 0, 0);
+        count->returned = pg_int(&query, 0, 1);
+    }
+    pg_query_clear(&query);
+    return outcome;
+}
+
+enum outcome product_sql_ping(struct pg_pool *pool, int64_t deadline_ms,
+                              char message[MESSAGE_BYTES]) {
+    static struct statement statement = STATEMENT("ping", 0, "SELECT 1");
+    struct pg_query query = {.deadline_ms = deadline_ms};
+    enum outcome outcome = statement_read(pool, &statement, &query, message);
+
+    pg_query_clear(&query);
+    return outcome;
+}

@@ -1,0 +1,45 @@
+/* SQL of the products: read one, lay out its rows of stock, count what it has.
+ *
+ * All of these run in a fiber, and set `message` when they do not return OK. */
+#ifndef INVENTORY_PRODUCT_SQL_H
+#define INVENTORY_PRODUCT_SQL_H
+
+#include "pg.h"
+#include "reservation.h"
+#include "statement.h"
+#include "store.h"
+
+#include <stdbool.h>
+
+#define PRODUCT_TEXT 801 /* 200 characters of up to 4 bytes, and the NUL */
+
+struct product_row {
+    char name[PRODUCT_TEXT];
+    char price[PRICE_BYTES];
+    int64_t initial_stock;
+    char strategy[PRODUCT_TEXT];
+};
+
+struct stock_count {
+    int64_t available; /* sum of the rows */
+    int64_t returned;  /* units given back, for sale by number */
+};
+
+/* OK, and then `row`; UNKNOWN_PRODUCT, BUSY, FAILED. */
+enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
+                              char message[MESSAGE_BYTES]);
+
+/* Make `shards` rows of stock, as even as can be and with units from 1 on without a gap; rows that
+ * exist stay as they are. OK, BUSY, UNKNOWN, FAILED; may be done again. */
+enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, int shards,
+                                 char message[MESSAGE_BYTES]);
+
+/* OK, BUSY, FAILED. */
+enum outcome product_sql_count(struct pg_pool *pool, const char *product_id,
+                               struct stock_count *count, char message[MESSAGE_BYTES]);
+
+/* Does the server answer before `deadline_ms`? OK, BUSY, FAILED. */
+enum outcome product_sql_ping(struct pg_pool *pool, int64_t deadline_ms,
+                              char message[MESSAGE_BYTES]);
+
+#endif

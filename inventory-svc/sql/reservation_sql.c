@@ -1,0 +1,85 @@
+/* SQL of the ledger. */
+#include "reservation_sql.h"
+
+#include <stdio.h>
+
+/* Columns: order, product, shard, unit, remaining, fence, instance, price. */
+static void read_row(const struct pg_query *query, int row, struct reservation *out) {
+    (void)snprintf(out->order_id, sizeof out->order_id, "%s", pg_text(query, row, 0));
+    (void)snprintf(out->product_id, sizeof out->product_id, "%s", pg_text(query, row, 1));
+    out->shard = (int)pg_int(query, row, 2);
+    out->unit = pg_int(query, row, 3);
+    out->remaining = pg_int(query, row, 4);
+    out->fence = pg_int(query, row, 5);
+    (void)snprintf(out->instance, sizeof out->instance, "%s", pg_text(query, row, 6));
+    (void)snprintf(out->price, sizeof out->price, "%s", pg_text(query, row, 7));
+}
+
+enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
+                                  bool *is_found, struct reservation *found,
+                                  char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("find_reservation", 1,
+                  "SELECT order_id, product_id, shard, unit, remaining, fence, instance, price"
+                  " FROM reservation JOIN product USING (product_id) WHERE order_id = $1");
+    struct pg_query query = {.params = {order_id}, .deadline_ms = deadline_ms};
+    enum outcome outcome = statement_read(pool, &statement, &query, message);
+
+    *is_found = outcome == OUTCOME_OK && query.affected > 0;
+    if (*is_found)
+        read_row(&query, 0, found);
+    pg_query_clear(&query);
+    return outcome;
+}
+
+enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id,
+                                    int64_t younger_than_ms, bool *was_there,
+                                    char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("cancel_reservation", 2,
+                  "WITH gone AS (DELETE FROM reservation WHERE order_id = $1"
+                  " AND clock_timestamp() - reserved_at < $2::bigint * interval '1 millisecond'"
+                  " RETURNING product_id, shard, unit)"
+                  " INSERT INTO returned_unit (product_id, shard, unit)"
+                  " SELECT product_id, shard, unit FROM gone RETURNING product_id");
+    struct number age = number_of(younger_than_ms);
+    struct pg_query query = {.params = {order_id, age.text}};
+    enum outcome outcome = statement_write(pool, &statement, &query, message);
+
+    *was_there = outcome == OUTCOME_OK && query.affected > 0;
+    if (*was_there)
+        (void)snprintf(product_id, UUID_TEXT, "%s", pg_text(&query, 0, 0));
+    pg_query_clear(&query);
+    return outcome;
+}
+
+/* The plain comparison with reserved_at is for the BRIN index, which a row comparison cannot use.
+ */
+enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
+                                  int64_t older_than_ms, size_t limit, struct reservation *list,
+                                  size_t *count, char message[MESSAGE_BYTES]) {
+    static struct statement statement = STATEMENT(
+        "list_reservations", 4,
+        "WITH place AS (SELECT timestamptz 'epoch' + $1::bigint * interval '1 microsecond' AS at)"
+        " SELECT order_id, product_id, shard, unit, remaining, fence, instance, price,"
+        "  (extract(epoch FROM reserved_at) * 1000000)::bigint"
+        " FROM reservation JOIN product USING (product_id)"
+        " WHERE reserved_at >= (SELECT at FROM place)"
+        " AND (reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
+        " AND reserved_at < clock_timestamp() - $3::bigint * interval '1 millisecond'"
+        " ORDER BY reserved_at, order_id LIMIT $4::bigint");
+    struct number since = number_of(place->reserved_us), older = number_of(older_than_ms),
+                  most = number_of((int64_t)limit);
+    struct pg_query query = {.params = {since.text, place->order_id, older.text, most.text}};
+    enum outcome outcome = statement_read(pool, &statement, &query, message);
+
+    *count = outcome == OUTCOME_OK ? (size_t)query.affected : 0;
+    for (size_t i = 0; i < *count; i++)
+        read_row(&query, (int)i, &list[i]);
+    if (*count > 0) {
+        place->reserved_us = pg_int(&query, (int)*count - 1, 8);
+        (void)snprintf(place->order_id, sizeof place->order_id, "%s", list[*count - 1].order_id);
+    }
+    pg_query_clear(&query);
+    return outcome;
+}

@@ -1,0 +1,38 @@
+/* SQL of the ledger: find a reservation, cancel it, list the reservations in the order of time.
+ *
+ * All of these run in a fiber, and set `message` when they return BUSY, UNKNOWN or FAILED. */
+#ifndef INVENTORY_RESERVATION_SQL_H
+#define INVENTORY_RESERVATION_SQL_H
+
+#include "pg.h"
+#include "reservation.h"
+#include "statement.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Look an order up before `deadline_ms`: OK, and *is_found, and then `found`; BUSY, FAILED. */
+enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
+                                  bool *is_found, struct reservation *found,
+                                  char message[MESSAGE_BYTES]);
+
+/* Cancel, when it is younger than that: the ledger row goes and its unit becomes a returned unit,
+ * in one statement. OK, and *was_there, and then `product_id`; BUSY, UNKNOWN, FAILED. */
+enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id,
+                                    int64_t younger_than_ms, bool *was_there,
+                                    char product_id[UUID_TEXT], char message[MESSAGE_BYTES]);
+
+/* A place in the ledger: after that moment, and among the rows of one moment after that order. */
+struct reservation_place {
+    int64_t reserved_us; /* microseconds since 1970 */
+    char order_id[UUID_TEXT];
+};
+
+/* Read up to `limit` reservations that come after `place` and are older than `older_than_ms`,
+ * oldest first, into `list`; moves `place` to the last of them. OK, BUSY, FAILED. */
+enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
+                                  int64_t older_than_ms, size_t limit, struct reservation *list,
+                                  size_t *count, char message[MESSAGE_BYTES]);
+
+#endif
