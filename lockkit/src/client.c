@@ -31,10 +31,7 @@ int64_t client_moment_ns(const struct lk_client *client, uint32_t ms) {
 }
 
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms) {
-    long dice;
-
-    (void)lrand48_r(&client->random, &dice);
-    return ms < 2 ? 1 : ms / 2 + (uint32_t)dice % (ms - ms / 2 + 1);
+    return ms < 2 ? 1 : ms / 2 + (uint32_t)nrand48(client->random) % (ms - ms / 2 + 1);
 }
 
 /* Those that are due now: what becomes due meanwhile waits for the next turn. */
@@ -66,6 +63,7 @@ void client_run_soon(struct lk_client *client, struct task_list *tasks, struct c
 /* 0, or -1 for options of a size that was never ours. */
 static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_client_options *given) {
     struct lk_client_options options = {0};
+    const int64_t now_ns = client_now_ns(client);
     char host[200] = "?";
 
     if (given && (given->size < sizeof given->size || given->size > sizeof options))
@@ -76,7 +74,7 @@ static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_clien
     (void)snprintf(client->label, sizeof client->label, "%s:%d", host, (int)getpid());
     if (options.label)
         (void)snprintf(client->label, sizeof client->label, "%s", options.label);
-    (void)srand48_r(client_now_ns(client), &client->random);
+    memcpy(client->random, &now_ns, sizeof client->random);
     client->loop = loop;
     client->reply_ms = options.reply_ms ? options.reply_ms : 500;
     client->cleanup_ms = options.cleanup_ms ? options.cleanup_ms : 10000;

@@ -24,7 +24,7 @@ struct lk_client {
     uint64_t (*clock_ns)(void *data);
     void *clock_data;
     struct lk_counters counters;
-    struct drand48_data random; /* state of the jitter, not for tokens */
+    unsigned short random[3]; /* state of the jitter, not for tokens */
 
     uv_idle_t idle; /* runs the tasks */
     /* Queues whose head should attempt, and acquisitions whose callback should run: in this order,
