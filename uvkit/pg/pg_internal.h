@@ -1,5 +1,5 @@
 /* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_conn.c brings one
- * connection up and down, pg_run.c runs one query on it, pg_watch.c waits for its socket. */
+ * connection up and down and waits for its socket, pg_run.c runs one query on it. */
 #ifndef UVKIT_PG_INTERNAL_H
 #define UVKIT_PG_INTERNAL_H
 
@@ -92,6 +92,8 @@ void pg_conn_step(struct pg_conn *conn);
 void pg_conn_expire(struct pg_conn *conn);
 /* Close it, end its query, and open it again after a pause unless it is held or the pool closes. */
 void pg_conn_fail(struct pg_conn *conn, const char *why);
+/* Wait for `events` on its socket, which has not changed since; or fail. */
+void pg_conn_watch(struct pg_conn *conn, int events);
 
 /* pg_run.c */
 
@@ -104,13 +106,5 @@ void pg_run_settle(struct pg_conn *conn);
 void pg_run_step(struct pg_conn *conn);
 /* The connection is gone, or no longer waited for: end its query, as is right for its state. */
 void pg_run_abandon(struct pg_conn *conn, const char *why);
-
-/* pg_watch.c */
-
-/* Wait for `events` on the connection's socket, which may be another one than at the last call. */
-__attribute__((warn_unused_result)) int pg_watch_socket(struct pg_conn *conn, int events);
-/* The same, knowing that the socket has not changed. */
-__attribute__((warn_unused_result)) int pg_watch_events(struct pg_conn *conn, int events);
-void pg_watch_close(struct pg_conn *conn);
 
 #endif

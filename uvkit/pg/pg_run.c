@@ -40,8 +40,8 @@ static void flush(struct pg_conn *conn, int is_taken) {
 
     if (left < 0)
         pg_conn_fail(conn, PQerrorMessage(conn->pg));
-    else if (pg_watch_events(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
-        pg_conn_fail(conn, "cannot watch the socket");
+    else
+        pg_conn_watch(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
 
 static void send_query(struct pg_conn *conn) {
