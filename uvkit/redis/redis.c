@@ -320,7 +320,6 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
 /* Copy the command to a place of its own; or say why not. */
 static const char *enqueue(struct redis *redis, struct redis_call *call) {
     struct redis_place *place = place_at(redis, redis->tail);
-    size_t lengths[REDIS_ARGS_MAX];
     long long length;
 
     if (redis->is_closing)
@@ -331,9 +330,7 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
         return "the deadline had passed";
     if (redis->tail - redis->head >= redis->capacity)
         return "too many commands unanswered";
-    for (int i = 0; i < call->argc; i++)
-        lengths[i] = call->lengths[i] ? call->lengths[i] : strlen(call->argv[i]);
-    length = redisFormatCommandArgv(&place->text, call->argc, call->argv, lengths);
+    length = redisFormatCommandArgv(&place->text, call->argc, call->argv, NULL);
     if (length < 0) {
         place->text = NULL;
         return "out of memory";

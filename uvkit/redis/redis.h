@@ -47,10 +47,9 @@ typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
 struct redis_call {
     int argc;
     const char *argv[REDIS_ARGS_MAX];
-    size_t lengths[REDIS_ARGS_MAX]; /* 0 means strlen(argv[i]) */
-    unsigned *sends;                /* counted up when it is sent; or NULL */
-    int64_t deadline_ms;            /* a moment, clock_now_ms() */
-    void *data;                     /* the caller's */
+    unsigned *sends;     /* counted up when it is sent; or NULL */
+    int64_t deadline_ms; /* a moment, clock_now_ms() */
+    void *data;          /* the caller's */
 
     /* Filled in before the callback. */
     enum redis_status status;
