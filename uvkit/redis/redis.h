@@ -19,16 +19,11 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-#define REDIS_STATUSES(X)                                                                          \
-    X(OK, "answered; see `reply`")                                                                 \
-    X(REJECTED, "the server answered with an error; see `message`")                                \
-    X(NOT_SENT, "never sent: not connected, too many pending, or closing; it had no effect")       \
-    X(UNKNOWN, "sent, not answered in time: it may have taken effect, or may still")
-
 enum redis_status {
-#define X(name, text) REDIS_IS_##name,
-    REDIS_STATUSES(X)
-#undef X
+    REDIS_IS_OK,       /* answered; see `reply` */
+    REDIS_IS_REJECTED, /* the server answered with an error; see `message` */
+    REDIS_IS_NOT_SENT, /* never sent: not connected, too many pending, or closing; without effect */
+    REDIS_IS_UNKNOWN,  /* sent, not answered in time: it may have taken effect, or may still */
 };
 
 #define REDIS_ARGS_MAX   16
