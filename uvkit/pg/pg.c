@@ -67,14 +67,11 @@ void pg_pool_run_ended(struct pg_pool *pool) {
     pg_pool_maybe_closed(pool);
 }
 
-static void enqueue(struct pg_pool *pool, struct pg_query *query) {
-    TAILQ_INSERT_TAIL(&pool->queue, query, internal.entry);
-    pool->queued++;
-    pg_pool_arm(pool, query->deadline_ms);
-}
-
-void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query) {
-    TAILQ_INSERT_HEAD(&pool->queue, query, internal.entry);
+void pg_pool_enqueue(struct pg_pool *pool, struct pg_query *query, bool is_first) {
+    if (is_first)
+        TAILQ_INSERT_HEAD(&pool->queue, query, internal.entry);
+    else
+        TAILQ_INSERT_TAIL(&pool->queue, query, internal.entry);
     pool->queued++;
     pg_pool_arm(pool, query->deadline_ms);
 }
@@ -302,7 +299,7 @@ static void start(struct pg_pool *pool, struct pg_query *query) {
     } else if (pool->queued >= pool->queue_limit) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the queue is full");
     } else {
-        enqueue(pool, query);
+        pg_pool_enqueue(pool, query, false);
         pg_pool_dispatch(pool);
     }
     run_ended_later(pool);

@@ -70,8 +70,8 @@ struct pg_pool {
 /* The query has ended: its fiber goes on when the loop comes by. `why` may be NULL. */
 void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
                  const char *why);
-/* Back to the front of the queue; nothing of it may have been sent. */
-void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query);
+/* To the front or the end of the queue; nothing of it may have been sent. */
+void pg_pool_enqueue(struct pg_pool *pool, struct pg_query *query, bool is_first);
 /* See to it that the timer fires at `due_ms` or before. */
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms);
 /* Give idle connections to the queue. */

@@ -234,7 +234,7 @@ static void abandon_unsent(struct pg_conn *conn, struct pg_query *query, const c
     if (conn->is_held || conn->pool->is_closing || query->deadline_ms <= clock_now_ms())
         pg_pool_end(conn->pool, query, PG_NOT_SENT, why);
     else
-        pg_pool_requeue(conn->pool, query);
+        pg_pool_enqueue(conn->pool, query, true);
 }
 
 void pg_run_abandon(struct pg_conn *conn, const char *why) {
