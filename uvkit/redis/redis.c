@@ -272,8 +272,8 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
         return UV_ENOMEM;
     redis->capacity = options->pending ? options->pending : PENDING_DEFAULT;
     redis->places = calloc(redis->capacity, sizeof *redis->places);
-    redis->name = options->name ? strdup(options->name) : NULL;
-    if (redis->places && (redis->name || !options->name))
+    redis->name = strdup(options->name ? options->name : "redis");
+    if (redis->places && redis->name)
         status = redis_address_parse(&redis->address, options->url);
     if (status != 0) {
         destroy(redis);

@@ -79,7 +79,7 @@ struct redis_subscription {
 struct redis_options {
     const char *url;             /* redis://[:password@]host[:port][/db]; copied; never logged;
                                     the password may be percent-encoded */
-    const char *name;            /* CLIENT SETNAME, and the name in logs */
+    const char *name;            /* CLIENT SETNAME, and the name in logs [redis] */
     unsigned pending;            /* commands that may be unanswered at a time [16,384] */
     uint64_t connect_timeout_ms; /* [1,000] */
 };

@@ -27,8 +27,8 @@ struct redis_connection {
     /* Filled in before redis_connection_open(). */
     uv_loop_t *loop;
     const struct redis_address *address;
-    const char *name; /* or NULL */
-    const char *use;  /* for the log */
+    const char *name;
+    const char *use; /* for the log */
     uint64_t timeout_ms;
     /* Greeted by the server; lost (nothing more will be answered); all handles closed. The second
      * may come inside redis_connection_drop() and _close(), so it must not call the user. */
