@@ -218,7 +218,7 @@ static void become_open(struct pg_conn *conn) {
     conn->due_ms = PG_NEVER;
     conn->failures = 0;
     if (conn->was_open)
-        conn->pool->reconnects++;
+        conn->pool->stats.reconnects++;
     conn->was_open = true;
     tell_up(conn->pool);
 }

@@ -53,10 +53,10 @@ struct pg_pool {
     char *conninfo, *name;
     uint64_t connect_timeout_ms;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
-    unsigned queued, queue_limit;
-    unsigned watches; /* not yet closed */
-    uint64_t queries, reconnects;
-    char error[160]; /* why the last connection failed */
+    unsigned queue_limit;
+    unsigned watches;           /* not yet closed */
+    struct pg_pool_stats stats; /* of the connections, pg_pool_stats() counts */
+    char error[160];            /* why the last connection failed */
     bool is_told_down;
     bool is_closing, is_closed;
     pg_pool_cb on_closed;

@@ -147,7 +147,7 @@ static void end_ok(struct pg_conn *conn) {
 }
 
 static void end_query(struct pg_conn *conn) {
-    conn->pool->queries++;
+    conn->pool->stats.queries++;
     if (is_error(conn->result))
         end_rejected(conn, conn->query);
     else
