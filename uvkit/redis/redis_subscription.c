@@ -90,15 +90,15 @@ static void settle(struct redis_channel *channel) {
     bool is_wanted = !TAILQ_EMPTY(&channel->subscribers);
     int status;
 
-    if (!context && channel->state == NONE && !is_wanted)
-        free_channel(channel);
-    if (!context || channel->state == SUBSCRIBING || channel->state == UNSUBSCRIBING)
+    if (channel->state == SUBSCRIBING || channel->state == UNSUBSCRIBING)
         return;
     if (is_wanted == (channel->state == SUBSCRIBED)) {
         if (!is_wanted)
             free_channel(channel);
         return;
     }
+    if (!context)
+        return;
     assert(channel->state == (is_wanted ? NONE : SUBSCRIBED));
     channel->state = is_wanted ? SUBSCRIBING : UNSUBSCRIBING;
     status = redisAsyncCommand(context, on_reply, channel,
