@@ -40,7 +40,7 @@ static const char *status_text(int status) {
 static const char *connection_line(const struct http_exchange *exchange) {
     if (!exchange->keeps_alive)
         return "Connection: close\r\n";
-    return exchange->is_http_1_0 ? "Connection: keep-alive\r\n" : "";
+    return exchange->inbound->parser.http_minor == 0 ? "Connection: keep-alive\r\n" : "";
 }
 
 /* Every reply has one: RFC 9110, 6.6.1. */
