@@ -199,13 +199,12 @@ static int connect_socket(struct redis_connection *connection) {
     /* Keep-alive finds a dead peer where nothing is being sent, as under subscriptions. */
     if (context->err || redisEnableKeepAlive(&context->c) != REDIS_OK) {
         set_why(connection, context->c.errstr);
-        goto err_after_context;
+    } else {
+        status = start_watching(connection, context);
+        if (status == 0)
+            return 0;
+        set_why(connection, uv_strerror(status));
     }
-    status = start_watching(connection, context);
-    if (status == 0)
-        return 0;
-    set_why(connection, uv_strerror(status));
-err_after_context:
     redisAsyncFree(context);
     return -1;
 }
