@@ -29,14 +29,11 @@ struct line {
 
 /* How `c` is written in a line: as itself, or escaped. Returns the length, at most 4. */
 static size_t escape(char c, bool is_quoted, char out[5]) {
-    static const char letters[] = "\nn\rr\tt";
-    const char *letter = NULL;
+    static const char controls[] = {'\n', '\r', '\t'};
+    const char *control = memchr(controls, c, sizeof controls);
 
-    for (size_t i = 0; i + 1 < sizeof letters; i += 2)
-        if (letters[i] == c)
-            letter = &letters[i + 1];
-    if (letter != NULL)
-        return (size_t)snprintf(out, 5, "\\%c", *letter);
+    if (control != NULL)
+        return (size_t)snprintf(out, 5, "\\%c", "nrt"[control - controls]);
     if ((unsigned char)c < 0x20 || c == 0x7f)
         return (size_t)snprintf(out, 5, "\\x%02x", (unsigned)(unsigned char)c);
     if (is_quoted && (c == '"' || c == '\\'))

@@ -52,24 +52,15 @@ static void print_help(FILE *out, const struct metric *metric) {
     static const char *const types[] = {
         [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_TIMES] = "histogram"};
 
-    fprintf(out, "# HELP %s ", metric->name);
-    for (const char *at = metric->help; *at; at++) {
-        if (*at == '\\')
-            fputs("\\\\", out);
-        else if (*at == '\n')
-            fputs("\\n", out);
-        else
-            fputc(*at, out);
-    }
-    fprintf(out, "\n# TYPE %s %s\n", metric->name, types[metric->type]);
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
+            types[metric->type]);
 }
 
-/* The name and labels of a sample, up to its value. */
-static void print_sample(FILE *out, const struct metric *metric, const char *suffix) {
+static void print_sample(FILE *out, const struct metric *metric, const char *suffix, double value) {
     fprintf(out, "%s%s", metric->name, suffix);
     if (metric->labels && *metric->labels)
         fprintf(out, "{%s}", metric->labels);
-    fputc(' ', out);
+    fprintf(out, " %.15g\n", value);
 }
 
 static void print_bucket(FILE *out, const struct metric *metric, const char *le, uint64_t count) {
@@ -89,15 +80,8 @@ static void print_times(FILE *out, const struct metric *metric) {
         print_bucket(out, metric, le, below);
     }
     print_bucket(out, metric, "+Inf", metric->count);
-    print_sample(out, metric, "_sum");
-    fprintf(out, "%.15g\n", metric->value);
-    print_sample(out, metric, "_count");
-    fprintf(out, "%" PRIu64 "\n", metric->count);
-}
-
-static void print_value(FILE *out, const struct metric *metric) {
-    print_sample(out, metric, "");
-    fprintf(out, "%.15g\n", metric->read ? metric->read(metric->data) : metric->value);
+    print_sample(out, metric, "_sum", metric->value);
+    print_sample(out, metric, "_count", (double)metric->count);
 }
 
 char *metrics_text(size_t *length) {
@@ -116,7 +100,7 @@ char *metrics_text(size_t *length) {
         if (each->type == METRIC_TIMES)
             print_times(out, each);
         else
-            print_value(out, each);
+            print_sample(out, each, "", each->read ? each->read(each->data) : each->value);
     }
     has_failed = ferror(out);
     if (fclose(out) == 0 && !has_failed)

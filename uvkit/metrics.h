@@ -24,7 +24,7 @@ enum metric_type {
 
 struct metric {
     const char *name;
-    const char *help;
+    const char *help; /* one line, without a backslash */
     enum metric_type type;
     const char *labels;         /* or NULL */
     double (*read)(void *data); /* a gauge or counter that is asked when printed, or NULL */

@@ -12,16 +12,12 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-#define HTTP_CALL_OUTCOMES(X)                                                                      \
-    X(ANSWERED, "a complete reply arrived; see `status`")                                          \
-    X(NOT_SENT, "no byte of it was sent: no connection, queue full, or the deadline passed first") \
-    X(UNKNOWN, "sent, and no complete reply arrived: the connection broke, the reply was "         \
-               "malformed or too large, or the deadline passed")
-
 enum http_call_outcome {
-#define X(name, text) HTTP_CALL_##name,
-    HTTP_CALL_OUTCOMES(X)
-#undef X
+    HTTP_CALL_ANSWERED, /* a complete reply arrived; see `status` */
+    HTTP_CALL_NOT_SENT, /* no byte of it was sent: no connection, queue full, or the deadline passed
+                           first */
+    HTTP_CALL_UNKNOWN,  /* sent, and no complete reply arrived: the connection broke, the reply was
+                           malformed or too large, or the deadline passed */
 };
 
 struct fiber_event;

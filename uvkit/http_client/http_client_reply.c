@@ -15,13 +15,14 @@ static bool is_without_body(unsigned status, const char *method) {
     return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
 }
 
-/* Names and values may come in pieces, however the bytes were split on the way. */
+/* Names and values may come in pieces, however the bytes were split on the way; and what comes
+ * after the headers is a trailer. */
 static int on_header_field(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
     const char *wanted = connection->call->want_header;
 
     if (connection->reply.name_length == 0)
-        connection->reply.is_wanted = !connection->reply.has_headers; /* and not a trailer */
+        connection->reply.is_wanted = wanted != NULL && !connection->reply.has_headers;
     connection->reply.is_wanted =
         connection->reply.is_wanted && length <= strlen(wanted) - connection->reply.name_length &&
         strncasecmp(wanted + connection->reply.name_length, bytes, length) == 0;
@@ -95,22 +96,16 @@ static int on_message_complete(llhttp_t *parser) {
     return HPE_PAUSED;
 }
 
-static const llhttp_settings_t callbacks = {.on_headers_complete = on_headers_complete,
+static const llhttp_settings_t callbacks = {.on_header_field = on_header_field,
+                                            .on_header_field_complete = on_header_field_complete,
+                                            .on_header_value = on_header_value,
+                                            .on_headers_complete = on_headers_complete,
                                             .on_body = on_body,
                                             .on_message_complete = on_message_complete};
-static const llhttp_settings_t wanting = {.on_header_field = on_header_field,
-                                          .on_header_field_complete = on_header_field_complete,
-                                          .on_header_value = on_header_value,
-                                          .on_headers_complete = on_headers_complete,
-                                          .on_body = on_body,
-                                          .on_message_complete = on_message_complete};
 
 void http_reply_expect(struct http_connection *connection) {
-    struct http_call *call = connection->call;
-
-    call->header[0] = '\0';
-    llhttp_init(&connection->parser, HTTP_RESPONSE,
-                call->want_header != NULL ? &wanting : &callbacks);
+    connection->call->header[0] = '\0';
+    llhttp_init(&connection->parser, HTTP_RESPONSE, &callbacks);
     connection->parser.data = connection;
     connection->body.length = 0;
     memset(&connection->reply, 0, sizeof connection->reply);

@@ -71,8 +71,7 @@ const char *http_query_param(const struct http_exchange *exchange, const char *n
 }
 
 const char *http_body(const struct http_exchange *exchange, size_t *length) {
-    if (length != NULL)
-        *length = exchange->body.length;
+    *length = exchange->body.length;
     return exchange->body.bytes;
 }
 

@@ -12,42 +12,35 @@
 static const char out_of_memory[] =
     "{\"error\":\"out_of_memory\",\"message\":\"the server is short of memory\"}";
 
-#define STATUSES(X)                                                                                \
-    X(200, "OK")                                                                                   \
-    X(201, "Created")                                                                              \
-    X(204, "No Content")                                                                           \
-    X(400, "Bad Request")                                                                          \
-    X(403, "Forbidden")                                                                            \
-    X(404, "Not Found")                                                                            \
-    X(405, "Method Not Allowed")                                                                   \
-    X(408, "Request Timeout")                                                                      \
-    X(409, "Conflict")                                                                             \
-    X(413, "Content Too Large")                                                                    \
-    X(415, "Unsupported Media Type")                                                               \
-    X(422, "Unprocessable Content")                                                                \
-    X(431, "Request Header Fields Too Large")                                                      \
-    X(500, "Internal Server Error")                                                                \
-    X(501, "Not Implemented")                                                                      \
-    X(502, "Bad Gateway")                                                                          \
-    X(503, "Service Unavailable")                                                                  \
-    X(504, "Gateway Timeout")                                                                      \
-    X(505, "HTTP Version Not Supported")
-
 static const char *status_text(int status) {
-    switch (status) {
-#define X(code, text)                                                                              \
-    case code:                                                                                     \
-        return text;
-        STATUSES(X)
-#undef X
-    }
-    return "Unknown";
+    static const char *const texts[] = {[200] = "OK",
+                                        [201] = "Created",
+                                        [204] = "No Content",
+                                        [400] = "Bad Request",
+                                        [403] = "Forbidden",
+                                        [404] = "Not Found",
+                                        [405] = "Method Not Allowed",
+                                        [408] = "Request Timeout",
+                                        [409] = "Conflict",
+                                        [413] = "Content Too Large",
+                                        [415] = "Unsupported Media Type",
+                                        [422] = "Unprocessable Content",
+                                        [431] = "Request Header Fields Too Large",
+                                        [500] = "Internal Server Error",
+                                        [501] = "Not Implemented",
+                                        [502] = "Bad Gateway",
+                                        [503] = "Service Unavailable",
+                                        [504] = "Gateway Timeout",
+                                        [505] = "HTTP Version Not Supported"};
+    size_t code = (size_t)status;
+
+    return code < sizeof texts / sizeof *texts && texts[code] != NULL ? texts[code] : "Unknown";
 }
 
 static const char *connection_line(const struct http_exchange *exchange) {
     if (!exchange->keeps_alive)
         return "Connection: close\r\n";
-    return exchange->is_http_1_0 ? "Connection: keep-alive\r\n" : "";
+    return exchange->inbound->parser.http_minor == 0 ? "Connection: keep-alive\r\n" : "";
 }
 
 /* Every reply has one: RFC 9110, 6.6.1. */

@@ -155,7 +155,6 @@ static int on_headers_complete(llhttp_t *parser) {
     exchange->is_head_complete = true;
     exchange->method = llhttp_method_name(parser->method);
     exchange->is_head = parser->method == HTTP_HEAD;
-    exchange->is_http_1_0 = parser->http_minor == 0;
     parser->upgrade = 0; /* an offer that we do not take up */
     return accept_head(exchange, parser) ? 0 : -1;
 }

@@ -130,17 +130,13 @@ static unsigned default_connection_limit(void) {
     return (unsigned)(descriptors.rlim_cur / 2);
 }
 
-static void set_defaults(struct http_server_options *options) {
-    if (options->header_limit == 0)
-        options->header_limit = 16 * 1024;
-    if (options->body_limit == 0)
-        options->body_limit = 64 * 1024;
-    if (options->header_timeout_ms == 0)
-        options->header_timeout_ms = 10 * 1000;
-    if (options->idle_timeout_ms == 0)
-        options->idle_timeout_ms = 60 * 1000;
-    if (options->connection_limit == 0)
-        options->connection_limit = default_connection_limit();
+static void set_defaults(struct http_server_options *set) {
+    set->header_limit = set->header_limit != 0 ? set->header_limit : 16 * 1024;
+    set->body_limit = set->body_limit != 0 ? set->body_limit : 64 * 1024;
+    set->header_timeout_ms = set->header_timeout_ms != 0 ? set->header_timeout_ms : 10 * 1000;
+    set->idle_timeout_ms = set->idle_timeout_ms != 0 ? set->idle_timeout_ms : 60 * 1000;
+    set->connection_limit =
+        set->connection_limit != 0 ? set->connection_limit : default_connection_limit();
 }
 
 int http_server_open(struct http_server **server, uv_loop_t *loop,

@@ -49,7 +49,6 @@ struct http_exchange {
     char id[20]; /* our own request id, made when asked for */
     bool is_head, is_head_complete, keeps_alive, is_replied;
     bool has_lost_header; /* no memory for a reply header */
-    bool is_http_1_0;
 };
 
 enum http_inbound_state { IDLE, READING, HANDLING, REPLYING, LINGERING, CLOSED };

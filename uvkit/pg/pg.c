@@ -67,22 +67,19 @@ void pg_pool_run_ended(struct pg_pool *pool) {
     pg_pool_maybe_closed(pool);
 }
 
-static void enqueue(struct pg_pool *pool, struct pg_query *query) {
-    TAILQ_INSERT_TAIL(&pool->queue, query, internal.entry);
-    pool->queued++;
-    pg_pool_arm(pool, query->deadline_ms);
-}
-
-void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query) {
-    TAILQ_INSERT_HEAD(&pool->queue, query, internal.entry);
-    pool->queued++;
+void pg_pool_enqueue(struct pg_pool *pool, struct pg_query *query, bool is_first) {
+    if (is_first)
+        TAILQ_INSERT_HEAD(&pool->queue, query, internal.entry);
+    else
+        TAILQ_INSERT_TAIL(&pool->queue, query, internal.entry);
+    pool->stats.queued++;
     pg_pool_arm(pool, query->deadline_ms);
 }
 
 static void dequeue(struct pg_pool *pool, struct pg_query *query) {
-    assert(pool->queued > 0);
+    assert(pool->stats.queued > 0);
     TAILQ_REMOVE(&pool->queue, query, internal.entry);
-    pool->queued--;
+    pool->stats.queued--;
 }
 
 static void end_late(struct pg_pool *pool, struct pg_query *query) {
@@ -269,10 +266,8 @@ void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data) {
 }
 
 void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
-    *stats = (struct pg_pool_stats){.held = count_held(pool),
-                                    .queued = pool->queued,
-                                    .queries = pool->queries,
-                                    .reconnects = pool->reconnects};
+    *stats = pool->stats;
+    stats->held = count_held(pool);
     for (unsigned i = 0; i < pool->size; i++) {
         const struct pg_conn *conn = &pool->conns[i];
 
@@ -299,10 +294,10 @@ static void start(struct pg_pool *pool, struct pg_query *query) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     } else if (query->on != NULL) {
         start_on_held(query->on, query);
-    } else if (pool->queued >= pool->queue_limit) {
+    } else if (pool->stats.queued >= pool->queue_limit) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the queue is full");
     } else {
-        enqueue(pool, query);
+        pg_pool_enqueue(pool, query, false);
         pg_pool_dispatch(pool);
     }
     run_ended_later(pool);

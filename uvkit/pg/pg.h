@@ -18,16 +18,11 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-#define PG_STATUSES(X)                                                                             \
-    X(OK, "done")                                                                                  \
-    X(REJECTED, "the server refused it: see `sqlstate`; it had no effect")                         \
-    X(NOT_SENT, "never sent: no connection in time, queue full, or closing; it had no effect")     \
-    X(UNKNOWN, "sent, not answered: it may or may not have taken effect")
-
 enum pg_status {
-#define X(name, text) PG_##name,
-    PG_STATUSES(X)
-#undef X
+    PG_OK,
+    PG_REJECTED, /* the server refused it: see `sqlstate`; it had no effect */
+    PG_NOT_SENT, /* never sent: no connection in time, queue full, or closing; it had no effect */
+    PG_UNKNOWN,  /* sent, not answered: it may or may not have taken effect */
 };
 
 #define PG_PARAMS_MAX    16

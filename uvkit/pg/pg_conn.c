@@ -1,7 +1,9 @@
 /* Brings one Postgres connection up and down, and up again after a pause.
  *
  * PQconnectStart() and PQconnectPoll() look host names up and read password files synchronously;
- * an address in the connection string avoids the first. */
+ * an address in the connection string avoids the first. While it connects, libpq closes and
+ * replaces its socket when it likes, and the new one often gets the old number. So libuv polls a
+ * duplicate, which stays valid whatever libpq does, and each step of connecting makes a new one. */
 #include "pg_internal.h"
 
 #include "backoff.h"
@@ -9,8 +11,11 @@
 #include "log.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +24,89 @@
 #define CANCELS_MOST   16
 #define CANCEL_STACK   (256 * 1024)
 
+struct pg_watch {
+    uv_poll_t poll;
+    struct pg_pool *pool;
+    struct pg_conn *conn; /* NULL once closing */
+    int fd;
+    int events;
+};
+
 static atomic_uint cancels;
+
+static void on_poll_closed(uv_handle_t *handle) {
+    struct pg_watch *watch = handle->data;
+    struct pg_pool *pool = watch->pool;
+
+    (void)close(watch->fd);
+    free(watch);
+    assert(pool->watches > 0);
+    pool->watches--;
+    pg_pool_maybe_closed(pool);
+}
+
+static void on_socket_ready(uv_poll_t *poll, int status, int events) {
+    struct pg_watch *watch = poll->data;
+    struct pg_pool *pool = watch->pool;
+
+    (void)events;
+    if (status < 0)
+        watch->events = 0; /* libuv has stopped polling; libpq finds the error */
+    pg_conn_step(watch->conn);
+    pg_pool_dispatch(pool);
+    pg_pool_run_ended(pool);
+}
+
+static int open_watch(struct pg_conn *conn) {
+    struct pg_watch *watch = malloc(sizeof(*watch));
+    int rv;
+
+    if (watch == NULL)
+        return UV_ENOMEM;
+    *watch = (struct pg_watch){.pool = conn->pool, .conn = conn};
+    watch->fd = fcntl(PQsocket(conn->pg), F_DUPFD_CLOEXEC, 0);
+    rv = watch->fd < 0 ? uv_translate_sys_error(errno)
+                       : uv_poll_init(conn->pool->loop, &watch->poll, watch->fd);
+    if (rv != 0) {
+        (void)close(watch->fd); /* -1, too */
+        free(watch);
+        return rv;
+    }
+    watch->poll.data = watch;
+    conn->pool->watches++;
+    conn->watch = watch;
+    return 0;
+}
+
+static void close_watch(struct pg_conn *conn) {
+    struct pg_watch *watch = conn->watch;
+
+    if (watch == NULL)
+        return;
+    conn->watch = NULL;
+    watch->conn = NULL;
+    uv_close((uv_handle_t *)&watch->poll, on_poll_closed);
+}
+
+static int watch_events(struct pg_conn *conn, int events) {
+    struct pg_watch *watch = conn->watch;
+
+    assert(watch->conn == conn);
+    /* uv_poll_start() costs two system calls even when nothing changes. */
+    if (watch->events == events)
+        return 0;
+    watch->events = events;
+    return uv_poll_start(&watch->poll, events, on_socket_ready);
+}
+
+/* Its socket may be another one than at the last call. */
+static int watch_socket(struct pg_conn *conn, int events) {
+    int rv;
+
+    close_watch(conn);
+    rv = open_watch(conn);
+    return rv != 0 ? rv : watch_events(conn, events);
+}
 
 bool pg_conn_is_open(const struct pg_conn *conn) {
     return conn->state >= PG_CONN_IDLE;
@@ -87,7 +174,7 @@ static void tell_up(struct pg_pool *pool) {
 }
 
 static void close_socket(struct pg_conn *conn) {
-    pg_watch_close(conn);
+    close_watch(conn);
     PQclear(conn->result);
     conn->result = NULL;
     if (conn->state == PG_CONN_RUNNING && PQstatus(conn->pg) == CONNECTION_OK)
@@ -117,8 +204,13 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
     pg_pool_arm(pool, conn->due_ms);
 }
 
+void pg_conn_watch(struct pg_conn *conn, int events) {
+    if (watch_events(conn, events) != 0)
+        pg_conn_fail(conn, "cannot watch the socket");
+}
+
 static void become_open(struct pg_conn *conn) {
-    if (PQsetnonblocking(conn->pg, 1) != 0 || pg_watch_socket(conn, UV_READABLE) != 0) {
+    if (PQsetnonblocking(conn->pg, 1) != 0 || watch_socket(conn, UV_READABLE) != 0) {
         pg_conn_fail(conn, "cannot watch the socket");
         return;
     }
@@ -126,13 +218,13 @@ static void become_open(struct pg_conn *conn) {
     conn->due_ms = PG_NEVER;
     conn->failures = 0;
     if (conn->was_open)
-        conn->pool->reconnects++;
+        conn->pool->stats.reconnects++;
     conn->was_open = true;
     tell_up(conn->pool);
 }
 
 static void watch_connecting(struct pg_conn *conn, int events) {
-    int rv = pg_watch_socket(conn, events);
+    int rv = watch_socket(conn, events);
 
     if (rv != 0)
         pg_conn_fail(conn, uv_strerror(rv));
@@ -202,8 +294,8 @@ static void step_idle(struct pg_conn *conn) {
         pg_conn_fail(conn, PQerrorMessage(conn->pg));
     else if (conn->farewell[0] != '\0')
         pg_conn_fail(conn, conn->farewell);
-    else if (pg_watch_events(conn, UV_READABLE) != 0)
-        pg_conn_fail(conn, "cannot watch the socket");
+    else
+        pg_conn_watch(conn, UV_READABLE);
 }
 
 void pg_conn_step(struct pg_conn *conn) {

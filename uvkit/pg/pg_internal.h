@@ -1,5 +1,5 @@
 /* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_conn.c brings one
- * connection up and down, pg_run.c runs one query on it, pg_watch.c waits for its socket. */
+ * connection up and down and waits for its socket, pg_run.c runs one query on it. */
 #ifndef UVKIT_PG_INTERNAL_H
 #define UVKIT_PG_INTERNAL_H
 
@@ -53,10 +53,10 @@ struct pg_pool {
     char *conninfo, *name;
     uint64_t connect_timeout_ms;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
-    unsigned queued, queue_limit;
-    unsigned watches; /* not yet closed */
-    uint64_t queries, reconnects;
-    char error[160]; /* why the last connection failed */
+    unsigned queue_limit;
+    unsigned watches;           /* not yet closed */
+    struct pg_pool_stats stats; /* of the connections, pg_pool_stats() counts */
+    char error[160];            /* why the last connection failed */
     bool is_told_down;
     bool is_closing, is_closed;
     pg_pool_cb on_closed;
@@ -70,8 +70,8 @@ struct pg_pool {
 /* The query has ended: its fiber goes on when the loop comes by. `why` may be NULL. */
 void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
                  const char *why);
-/* Back to the front of the queue; nothing of it may have been sent. */
-void pg_pool_requeue(struct pg_pool *pool, struct pg_query *query);
+/* To the front or the end of the queue; nothing of it may have been sent. */
+void pg_pool_enqueue(struct pg_pool *pool, struct pg_query *query, bool is_first);
 /* See to it that the timer fires at `due_ms` or before. */
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms);
 /* Give idle connections to the queue. */
@@ -92,6 +92,8 @@ void pg_conn_step(struct pg_conn *conn);
 void pg_conn_expire(struct pg_conn *conn);
 /* Close it, end its query, and open it again after a pause unless it is held or the pool closes. */
 void pg_conn_fail(struct pg_conn *conn, const char *why);
+/* Wait for `events` on its socket, which has not changed since; or fail. */
+void pg_conn_watch(struct pg_conn *conn, int events);
 
 /* pg_run.c */
 
@@ -104,13 +106,5 @@ void pg_run_settle(struct pg_conn *conn);
 void pg_run_step(struct pg_conn *conn);
 /* The connection is gone, or no longer waited for: end its query, as is right for its state. */
 void pg_run_abandon(struct pg_conn *conn, const char *why);
-
-/* pg_watch.c */
-
-/* Wait for `events` on the connection's socket, which may be another one than at the last call. */
-__attribute__((warn_unused_result)) int pg_watch_socket(struct pg_conn *conn, int events);
-/* The same, knowing that the socket has not changed. */
-__attribute__((warn_unused_result)) int pg_watch_events(struct pg_conn *conn, int events);
-void pg_watch_close(struct pg_conn *conn);
 
 #endif

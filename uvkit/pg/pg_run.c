@@ -40,8 +40,8 @@ static void flush(struct pg_conn *conn, int is_taken) {
 
     if (left < 0)
         pg_conn_fail(conn, PQerrorMessage(conn->pg));
-    else if (pg_watch_events(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
-        pg_conn_fail(conn, "cannot watch the socket");
+    else
+        pg_conn_watch(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
 
 static void send_query(struct pg_conn *conn) {
@@ -147,7 +147,7 @@ static void end_ok(struct pg_conn *conn) {
 }
 
 static void end_query(struct pg_conn *conn) {
-    conn->pool->queries++;
+    conn->pool->stats.queries++;
     if (is_error(conn->result))
         end_rejected(conn, conn->query);
     else
@@ -234,7 +234,7 @@ static void abandon_unsent(struct pg_conn *conn, struct pg_query *query, const c
     if (conn->is_held || conn->pool->is_closing || query->deadline_ms <= clock_now_ms())
         pg_pool_end(conn->pool, query, PG_NOT_SENT, why);
     else
-        pg_pool_requeue(conn->pool, query);
+        pg_pool_enqueue(conn->pool, query, true);
 }
 
 void pg_run_abandon(struct pg_conn *conn, const char *why) {

@@ -70,14 +70,14 @@ static void on_timer(uv_timer_t *timer);
 
 /* Never 0: a callback that starts a call which ends at once must not keep the loop in its timers.
  */
-static void arm(struct redis *redis) {
+void redis_arm(struct redis *redis) {
     int64_t now = clock_now_ms(), due = INT64_MAX;
 
     if (!TAILQ_EMPTY(&redis->running))
         due = TAILQ_FIRST(&redis->running)->deadline_ms;
     if (redis->head != redis->sent && redis->silent_since_ms + REDIS_SILENCE_MS < due)
         due = redis->silent_since_ms + REDIS_SILENCE_MS;
-    if (!TAILQ_EMPTY(&redis->ended))
+    if (!TAILQ_EMPTY(&redis->ended) || !LIST_EMPTY(&redis->subscriptions.joined))
         due = now;
     if (due == INT64_MAX)
         return;
@@ -169,7 +169,7 @@ static void on_up(void *data) {
     struct redis *redis = data;
 
     flush(redis);
-    arm(redis);
+    redis_arm(redis);
 }
 
 static void on_down(void *data) {
@@ -182,7 +182,7 @@ static void on_down(void *data) {
             end_early(redis, place->call, redis->connection.why);
     }
     trim(redis);
-    arm(redis);
+    redis_arm(redis);
 }
 
 static bool is_silent(const struct redis *redis, int64_t now) {
@@ -232,8 +232,9 @@ static void on_timer(uv_timer_t *timer) {
 
     expire(redis);
     run_ended(redis);
+    redis_subscriptions_tell(&redis->subscriptions);
     if (!uv_is_closing((uv_handle_t *)timer))
-        arm(redis);
+        redis_arm(redis);
 }
 
 static void destroy(struct redis *redis) {
@@ -271,8 +272,8 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
         return UV_ENOMEM;
     redis->capacity = options->pending ? options->pending : PENDING_DEFAULT;
     redis->places = calloc(redis->capacity, sizeof *redis->places);
-    redis->name = options->name ? strdup(options->name) : NULL;
-    if (redis->places && (redis->name || !options->name))
+    redis->name = strdup(options->name ? options->name : "redis");
+    if (redis->places && redis->name)
         status = redis_address_parse(&redis->address, options->url);
     if (status != 0) {
         destroy(redis);
@@ -286,18 +287,16 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     redis->connection = (struct redis_connection){.loop = loop,
                                                   .address = &redis->address,
                                                   .name = redis->name,
+                                                  .on_closed = on_part_closed,
+                                                  .data = redis,
                                                   .timeout_ms = options->connect_timeout_ms
                                                                     ? options->connect_timeout_ms
                                                                     : CONNECT_TIMEOUT_DEFAULT};
     redis->subscriptions.connection = redis->connection;
     redis->subscriptions.connection.use = "subscriptions";
-    redis->subscriptions.on_closed = on_part_closed;
-    redis->subscriptions.data = redis;
     redis->connection.use = "commands";
     redis->connection.on_up = on_up;
     redis->connection.on_down = on_down;
-    redis->connection.on_closed = on_part_closed;
-    redis->connection.data = redis;
     redis_connection_open(&redis->connection);
     *redis_out = redis;
     return 0;
@@ -314,14 +313,13 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
     while (!TAILQ_EMPTY(&redis->running))
         end_early(redis, TAILQ_FIRST(&redis->running), "closing");
     trim(redis);
-    if (redis_subscriptions_close(&redis->subscriptions))
+    if (redis_subscriptions_close(redis))
         redis->parts++;
 }
 
 /* Copy the command to a place of its own; or say why not. */
 static const char *enqueue(struct redis *redis, struct redis_call *call) {
     struct redis_place *place = place_at(redis, redis->tail);
-    size_t lengths[REDIS_ARGS_MAX];
     long long length;
 
     if (redis->is_closing)
@@ -332,9 +330,7 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
         return "the deadline had passed";
     if (redis->tail - redis->head >= redis->capacity)
         return "too many commands unanswered";
-    for (int i = 0; i < call->argc; i++)
-        lengths[i] = call->lengths[i] ? call->lengths[i] : strlen(call->argv[i]);
-    length = redisFormatCommandArgv(&place->text, call->argc, call->argv, lengths);
+    length = redisFormatCommandArgv(&place->text, call->argc, call->argv, NULL);
     if (length < 0) {
         place->text = NULL;
         return "out of memory";
@@ -356,7 +352,7 @@ void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_c
         link_by_deadline(&redis->running, call);
         flush(redis);
     }
-    arm(redis);
+    redis_arm(redis);
 }
 
 static void on_awaited(struct redis_call *call, const redisReply *reply) {

@@ -19,16 +19,11 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-#define REDIS_STATUSES(X)                                                                          \
-    X(OK, "answered; see `reply`")                                                                 \
-    X(REJECTED, "the server answered with an error; see `message`")                                \
-    X(NOT_SENT, "never sent: not connected, too many pending, or closing; it had no effect")       \
-    X(UNKNOWN, "sent, not answered in time: it may have taken effect, or may still")
-
 enum redis_status {
-#define X(name, text) REDIS_IS_##name,
-    REDIS_STATUSES(X)
-#undef X
+    REDIS_IS_OK,       /* answered; see `reply` */
+    REDIS_IS_REJECTED, /* the server answered with an error; see `message` */
+    REDIS_IS_NOT_SENT, /* never sent: not connected, too many pending, or closing; without effect */
+    REDIS_IS_UNKNOWN,  /* sent, not answered in time: it may have taken effect, or may still */
 };
 
 #define REDIS_ARGS_MAX   16
@@ -47,10 +42,9 @@ typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
 struct redis_call {
     int argc;
     const char *argv[REDIS_ARGS_MAX];
-    size_t lengths[REDIS_ARGS_MAX]; /* 0 means strlen(argv[i]) */
-    unsigned *sends;                /* counted up when it is sent; or NULL */
-    int64_t deadline_ms;            /* a moment, clock_now_ms() */
-    void *data;                     /* the caller's */
+    unsigned *sends;     /* counted up when it is sent; or NULL */
+    int64_t deadline_ms; /* a moment, clock_now_ms() */
+    void *data;          /* the caller's */
 
     /* Filled in before the callback. */
     enum redis_status status;
@@ -85,7 +79,7 @@ struct redis_subscription {
 struct redis_options {
     const char *url;             /* redis://[:password@]host[:port][/db]; copied; never logged;
                                     the password may be percent-encoded */
-    const char *name;            /* CLIENT SETNAME, and the name in logs */
+    const char *name;            /* CLIENT SETNAME, and the name in logs [redis] */
     unsigned pending;            /* commands that may be unanswered at a time [16,384] */
     uint64_t connect_timeout_ms; /* [1,000] */
 };

@@ -57,14 +57,13 @@ static void tell_down(struct redis_connection *connection) {
     if (connection->is_told_down)
         return;
     connection->is_told_down = true;
-    log_warn("redis is down", "redis=%s use=%s why=%s", connection->name ? connection->name : "-",
-             connection->use, log_quote(why, sizeof why, connection->why));
+    log_warn("redis is down", "redis=%s use=%s why=%s", connection->name, connection->use,
+             log_quote(why, sizeof why, connection->why));
 }
 
 static void tell_up(struct redis_connection *connection) {
     if (connection->is_told_down)
-        log_info("redis is up", "redis=%s use=%s", connection->name ? connection->name : "-",
-                 connection->use);
+        log_info("redis is up", "redis=%s use=%s", connection->name, connection->use);
     connection->is_told_down = false;
 }
 
@@ -200,13 +199,12 @@ static int connect_socket(struct redis_connection *connection) {
     /* Keep-alive finds a dead peer where nothing is being sent, as under subscriptions. */
     if (context->err || redisEnableKeepAlive(&context->c) != REDIS_OK) {
         set_why(connection, context->c.errstr);
-        goto err_after_context;
+    } else {
+        status = start_watching(connection, context);
+        if (status == 0)
+            return 0;
+        set_why(connection, uv_strerror(status));
     }
-    status = start_watching(connection, context);
-    if (status == 0)
-        return 0;
-    set_why(connection, uv_strerror(status));
-err_after_context:
     redisAsyncFree(context);
     return -1;
 }
@@ -252,8 +250,7 @@ static int greet(struct redis_connection *connection) {
         status |= redisAsyncCommand(context, on_greeting, NULL, "AUTH %s", address->password);
     if (address->db > 0)
         status |= redisAsyncCommand(context, on_greeting, NULL, "SELECT %d", address->db);
-    if (connection->name)
-        status |= redisAsyncCommand(context, NULL, NULL, "CLIENT SETNAME %s", connection->name);
+    status |= redisAsyncCommand(context, NULL, NULL, "CLIENT SETNAME %s", connection->name);
     return status | redisAsyncCommand(context, on_pong, NULL, "PING");
 }
 

@@ -27,8 +27,8 @@ struct redis_connection {
     /* Filled in before redis_connection_open(). */
     uv_loop_t *loop;
     const struct redis_address *address;
-    const char *name; /* or NULL */
-    const char *use;  /* for the log */
+    const char *name;
+    const char *use; /* for the log */
     uint64_t timeout_ms;
     /* Greeted by the server; lost (nothing more will be answered); all handles closed. The second
      * may come inside redis_connection_drop() and _close(), so it must not call the user. */
@@ -69,15 +69,12 @@ struct redis_subscriptions {
     struct redis_channels joined;      /* with subscribers to be told that they are effective */
     struct redis_subscription *cursor; /* who is told next, while subscribers are being told */
     uint64_t round;                    /* of telling */
-    uv_timer_t timer;                  /* tells those in `joined` */
-    unsigned parts;                    /* the connection and the timer, while open */
-    bool is_closing;
-    void (*on_closed)(void *data);
-    void *data;
 };
 
-/* True when something is open: then on_closed() will run. */
-bool redis_subscriptions_close(struct redis_subscriptions *subscriptions);
+/* True when the connection is open: then its on_closed() will run. */
+bool redis_subscriptions_close(struct redis *redis);
+/* Tell those in `joined`. */
+void redis_subscriptions_tell(struct redis_subscriptions *subscriptions);
 
 /* ---- redis.c */
 
@@ -99,7 +96,7 @@ struct redis {
     struct redis_calls running, ended;
     struct redis_place *places;
     size_t capacity, head, sent, tail; /* counted up; modulo capacity in `places` */
-    uv_timer_t timer;                  /* next deadline, end of silence, or ended calls */
+    uv_timer_t timer; /* next deadline, end of silence, ended calls, or joined channels */
     int64_t timer_due_ms;
     int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
     unsigned parts;          /* connections that have still to close */
@@ -107,5 +104,8 @@ struct redis {
     redis_close_cb on_closed;
     void *on_closed_data;
 };
+
+/* Have the timer fire for what is due first. */
+void redis_arm(struct redis *redis);
 
 #endif

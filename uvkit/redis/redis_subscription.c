@@ -19,24 +19,12 @@ enum channel_state { NONE, SUBSCRIBING, SUBSCRIBED, UNSUBSCRIBING };
 struct redis_channel {
     LIST_ENTRY(redis_channel) entry;  /* in its list of REDIS_CHANNEL_LISTS */
     LIST_ENTRY(redis_channel) joined; /* while is_joined */
-    struct redis_subscriptions *of;
+    struct redis *of;
     TAILQ_HEAD(, redis_subscription) subscribers;
     enum channel_state state;
     bool is_joined;
     char name[];
 };
-
-static void on_part_closed(void *data) {
-    struct redis_subscriptions *all = data;
-
-    assert(all->is_closing && all->parts > 0);
-    if (--all->parts == 0)
-        all->on_closed(all->data);
-}
-
-static void on_timer_closed(uv_handle_t *handle) {
-    on_part_closed(handle->data);
-}
 
 /* FNV-1a */
 static struct redis_channels *list_of(struct redis_subscriptions *all, const char *name) {
@@ -56,15 +44,15 @@ static struct redis_channel *find(struct redis_subscriptions *all, const char *n
     return NULL;
 }
 
-static struct redis_channel *add_channel(struct redis_subscriptions *all, const char *name) {
+static struct redis_channel *add_channel(struct redis *redis, const char *name) {
     struct redis_channel *channel = calloc(1, sizeof *channel + strlen(name) + 1);
 
     if (!channel)
         return NULL;
-    channel->of = all;
+    channel->of = redis;
     memcpy(channel->name, name, strlen(name) + 1);
     TAILQ_INIT(&channel->subscribers);
-    LIST_INSERT_HEAD(list_of(all, name), channel, entry);
+    LIST_INSERT_HEAD(list_of(&redis->subscriptions, name), channel, entry);
     return channel;
 }
 
@@ -79,7 +67,7 @@ static void free_channel(struct redis_channel *channel) {
 /* Pass a message to those who know that they are subscribed, or NULL to those who do not yet. Any
  * of them may leave meanwhile, also the channel; those who come meanwhile are left out. */
 static void tell(struct redis_channel *channel, const char *message) {
-    struct redis_subscriptions *all = channel->of;
+    struct redis_subscriptions *all = &channel->of->subscriptions;
     uint64_t round = all->round++;
 
     for (all->cursor = TAILQ_FIRST(&channel->subscribers); all->cursor;) {
@@ -98,25 +86,25 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg);
 
 /* Ask the server for what the subscribers want, unless an answer is awaited. */
 static void settle(struct redis_channel *channel) {
-    redisAsyncContext *context = redis_connection_context(&channel->of->connection);
+    redisAsyncContext *context = redis_connection_context(&channel->of->subscriptions.connection);
     bool is_wanted = !TAILQ_EMPTY(&channel->subscribers);
     int status;
 
-    if (!context && channel->state == NONE && !is_wanted)
-        free_channel(channel);
-    if (!context || channel->state == SUBSCRIBING || channel->state == UNSUBSCRIBING)
+    if (channel->state == SUBSCRIBING || channel->state == UNSUBSCRIBING)
         return;
     if (is_wanted == (channel->state == SUBSCRIBED)) {
         if (!is_wanted)
             free_channel(channel);
         return;
     }
+    if (!context)
+        return;
     assert(channel->state == (is_wanted ? NONE : SUBSCRIBED));
     channel->state = is_wanted ? SUBSCRIBING : UNSUBSCRIBING;
     status = redisAsyncCommand(context, on_reply, channel,
                                is_wanted ? "SUBSCRIBE %s" : "UNSUBSCRIBE %s", channel->name);
     if (status != REDIS_OK)
-        redis_connection_drop_soon(&channel->of->connection);
+        redis_connection_drop_soon(&channel->of->subscriptions.connection);
 }
 
 /* [kind, channel, payload or count]. The channel lives while hiredis may pass it: until the answer
@@ -146,8 +134,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     }
 }
 
-static void on_join_timer(uv_timer_t *timer) {
-    struct redis_subscriptions *all = timer->data;
+void redis_subscriptions_tell(struct redis_subscriptions *all) {
     struct redis_channel *channel;
     unsigned count = 0;
 
@@ -159,25 +146,23 @@ static void on_join_timer(uv_timer_t *timer) {
         if (channel->state == SUBSCRIBED)
             tell(channel, NULL);
     }
-    if (!LIST_EMPTY(&all->joined) && !all->is_closing)
-        (void)uv_timer_start(timer, on_join_timer, 1, 0);
 }
 
 /* Tell those who came to an effective channel, but not inside their call. */
 static void tell_later(struct redis_channel *channel) {
-    struct redis_subscriptions *all = channel->of;
+    struct redis *redis = channel->of;
 
     if (channel->is_joined)
         return;
     channel->is_joined = true;
-    LIST_INSERT_HEAD(&all->joined, channel, joined);
-    (void)uv_timer_start(&all->timer, on_join_timer, 1, 0);
+    LIST_INSERT_HEAD(&redis->subscriptions.joined, channel, joined);
+    redis_arm(redis);
 }
 
 /* Run `visit` on every channel; it may free the one it is given. */
-static void each_channel(struct redis_subscriptions *all, void (*visit)(struct redis_channel *)) {
+static void each_channel(struct redis *redis, void (*visit)(struct redis_channel *)) {
     for (size_t i = 0; i < REDIS_CHANNEL_LISTS; i++) {
-        struct redis_channel *channel = LIST_FIRST(&all->channels[i]), *next;
+        struct redis_channel *channel = LIST_FIRST(&redis->subscriptions.channels[i]), *next;
 
         for (; channel; channel = next) {
             next = LIST_NEXT(channel, entry);
@@ -205,9 +190,10 @@ static void on_down(void *data) {
 
 static void unlink_subscription(struct redis_subscription *subscription) {
     struct redis_channel *channel = subscription->internal.channel;
+    struct redis_subscriptions *all = &channel->of->subscriptions;
 
-    if (channel->of->cursor == subscription)
-        channel->of->cursor = TAILQ_NEXT(subscription, internal.entry);
+    if (all->cursor == subscription)
+        all->cursor = TAILQ_NEXT(subscription, internal.entry);
     TAILQ_REMOVE(&channel->subscribers, subscription, internal.entry);
     subscription->internal.channel = NULL;
 }
@@ -218,24 +204,13 @@ static void forget(struct redis_channel *channel) {
     free_channel(channel);
 }
 
-static void open_connection(struct redis_subscriptions *all) {
-    (void)uv_timer_init(all->connection.loop, &all->timer);
-    all->timer.data = all;
-    all->connection.on_up = on_up;
-    all->connection.on_down = on_down;
-    all->connection.on_closed = on_part_closed;
-    all->connection.data = all;
-    all->parts = 2;
-    redis_connection_open(&all->connection);
-}
+bool redis_subscriptions_close(struct redis *redis) {
+    struct redis_connection *connection = &redis->subscriptions.connection;
 
-bool redis_subscriptions_close(struct redis_subscriptions *all) {
-    all->is_closing = true;
-    if (all->parts == 0)
+    if (connection->handles == 0)
         return false;
-    redis_connection_close(&all->connection);
-    each_channel(all, forget);
-    uv_close((uv_handle_t *)&all->timer, on_timer_closed);
+    redis_connection_close(connection);
+    each_channel(redis, forget);
     return true;
 }
 
@@ -244,19 +219,22 @@ int redis_subscribe(struct redis *redis, struct redis_subscription *subscription
     struct redis_channel *channel;
 
     subscription->internal.channel = NULL;
-    if (all->is_closing)
+    if (redis->is_closing)
         return UV_ECANCELED;
     channel = find(all, subscription->channel);
     if (!channel)
-        channel = add_channel(all, subscription->channel);
+        channel = add_channel(redis, subscription->channel);
     if (!channel)
         return UV_ENOMEM;
     subscription->internal.channel = channel;
     subscription->internal.is_effective = false;
     subscription->internal.round = all->round;
     TAILQ_INSERT_TAIL(&channel->subscribers, subscription, internal.entry);
-    if (all->parts == 0)
-        open_connection(all);
+    if (all->connection.handles == 0) {
+        all->connection.on_up = on_up;
+        all->connection.on_down = on_down;
+        redis_connection_open(&all->connection);
+    }
     if (channel->state == SUBSCRIBED)
         tell_later(channel);
     else
@@ -269,7 +247,7 @@ void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscript
 
     if (!channel)
         return;
-    assert(channel->of == &redis->subscriptions);
+    assert(channel->of == redis);
     unlink_subscription(subscription);
     if (TAILQ_EMPTY(&channel->subscribers))
         settle(channel);

@@ -9,15 +9,9 @@
 
 /* `text` up to `end` as a number within the bounds, or -1. */
 static int number(const char *text, const char *end, int least, int most) {
-    int value = 0;
+    size_t length = strspn(text, "0123456789");
+    int value = length > 0 && length <= 5 && text + length == end ? atoi(text) : -1;
 
-    if (text == end || end - text > 5)
-        return -1;
-    for (; text < end; text++) {
-        if (*text < '0' || *text > '9')
-            return -1;
-        value = value * 10 + (*text - '0');
-    }
     return value >= least && value <= most ? value : -1;
 }
 

@@ -83,10 +83,9 @@ static enum settings_result refuse_unknown(const struct reader *reader, const ch
 
 static enum settings_result refuse_secret(const struct reader *reader,
                                           const struct setting *setting) {
-    char variable[SETTINGS_VARIABLE_BYTES] = "the environment";
+    char variable[SETTINGS_VARIABLE_BYTES];
 
-    if (reader->prefix != NULL)
-        settings_variable(setting, reader->prefix, variable);
+    settings_variable(setting, reader->prefix, variable);
     return refuse(reader, "--%s is a secret, and flags show in the process list; set %s instead",
                   setting->name, variable);
 }
@@ -200,8 +199,6 @@ static enum settings_result read_environment(struct reader *reader, const struct
     char variable[SETTINGS_VARIABLE_BYTES];
     const char *text;
 
-    if (reader->prefix == NULL)
-        return SETTINGS_OK;
     settings_variable(setting, reader->prefix, variable);
     text = getenv(variable);
     if (text == NULL)

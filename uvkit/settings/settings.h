@@ -43,9 +43,9 @@ enum settings_result {
 };
 
 /* Read `argv` and the environment into the table's values. `about` is the first line of --help,
- * `prefix` the environment's (NULL: none). Arguments that are no flags are moved to the front of
- * argv after argv[0], and *argc becomes their number + 1; pass `rest` NULL where none are allowed,
- * else a word for the usage line. */
+ * `prefix` the environment's. Arguments that are no flags are moved to the front of argv after
+ * argv[0], and *argc becomes their number + 1; pass `rest` NULL where none are allowed, else a word
+ * for the usage line. */
 __attribute__((warn_unused_result)) enum settings_result settings_read(const struct setting *table,
                                                                        const char *about,
                                                                        const char *prefix,

@@ -12,36 +12,24 @@ void settings_variable(const struct setting *setting, const char *prefix,
         *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
 }
 
-static const char *placeholder(enum setting_type type) {
-    switch (type) {
-    case SETTING_TEXT:
-    case SETTING_LIST:
-        return " TEXT";
-    case SETTING_INT:
-        return " N";
-    case SETTING_DURATION:
-        return " DURATION";
-    case SETTING_SECRET:
-    case SETTING_FLAG:
-        break;
-    }
-    return "";
-}
-
 /* The first column: how the setting is given. A secret has no flag. */
 static int format_usage(const struct setting *setting, const char *prefix, char *text,
                         size_t size) {
-    char variable[SETTINGS_VARIABLE_BYTES] = "";
+    static const char *const placeholders[] = {[SETTING_TEXT] = " TEXT",
+                                               [SETTING_LIST] = " TEXT",
+                                               [SETTING_INT] = " N",
+                                               [SETTING_DURATION] = " DURATION",
+                                               [SETTING_FLAG] = ""};
+    char variable[SETTINGS_VARIABLE_BYTES];
     char letter[8] = "    ";
 
     if (setting->type == SETTING_SECRET) {
-        if (prefix != NULL)
-            settings_variable(setting, prefix, variable);
+        settings_variable(setting, prefix, variable);
         return snprintf(text, size, "    %s=SECRET", variable);
     }
     if (setting->letter != 0)
         (void)snprintf(letter, sizeof letter, "-%c, ", setting->letter);
-    return snprintf(text, size, "%s--%s%s", letter, setting->name, placeholder(setting->type));
+    return snprintf(text, size, "%s--%s%s", letter, setting->name, placeholders[setting->type]);
 }
 
 static int widest_usage(const struct setting *table, const char *prefix) {
@@ -74,11 +62,8 @@ static void print_setting(const struct setting *setting, const char *prefix, int
     (void)printf(" [default %s", shown);
     if (setting->range != NULL)
         (void)printf("; %s", setting->range);
-    if (prefix != NULL) {
-        settings_variable(setting, prefix, variable);
-        (void)printf("; %s", variable);
-    }
-    (void)printf("]\n");
+    settings_variable(setting, prefix, variable);
+    (void)printf("; %s]\n", variable);
 }
 
 void settings_help(const struct setting *table, const char *program, const char *about,

@@ -166,16 +166,9 @@ static int set_flag(const struct setting *setting, const char *text, char *why, 
 }
 
 int settings_set(const struct setting *setting, const char *text, char *why, size_t size) {
-    switch (setting->type) {
-    case SETTING_TEXT:
-    case SETTING_LIST:
-    case SETTING_SECRET:
-        return set_text(setting, text, why, size);
-    case SETTING_INT:
-    case SETTING_DURATION:
-        return set_number(setting, text, why, size);
-    case SETTING_FLAG:
-        return set_flag(setting, text, why, size);
-    }
-    return -1;
+    static int (*const setters[])(const struct setting *, const char *, char *, size_t) = {
+        [SETTING_TEXT] = set_text,  [SETTING_LIST] = set_text,       [SETTING_SECRET] = set_text,
+        [SETTING_INT] = set_number, [SETTING_DURATION] = set_number, [SETTING_FLAG] = set_flag};
+
+    return setters[setting->type](setting, text, why, size);
 }

@@ -66,14 +66,6 @@ static void test_metrics_of_one_name_form_one_group(void **state) {
                              "# HELP between Between\n# TYPE between gauge\nbetween -1\n");
 }
 
-static void test_help_text_is_escaped(void **state) {
-    static struct metric odd = {.name = "odd", .help = "a\\b\nc \"d\"", .type = METRIC_GAUGE};
-
-    (void)state;
-    metric_register(&odd);
-    assert_prints("odd", "# HELP odd a\\\\b\\nc \"d\"\n# TYPE odd gauge\nodd 0\n");
-}
-
 static double read_number(void *data) {
     const double *number = data;
 
@@ -138,7 +130,6 @@ int main(void) {
         cmocka_unit_test(test_nothing_registered_prints_nothing),
         cmocka_unit_test(test_a_counter_shows_as_0_once_registered),
         cmocka_unit_test(test_metrics_of_one_name_form_one_group),
-        cmocka_unit_test(test_help_text_is_escaped),
         cmocka_unit_test(test_a_metric_with_a_reader_is_asked_when_printed),
         cmocka_unit_test(test_times_are_cumulative_up_to_infinity),
         cmocka_unit_test(test_times_without_labels_have_only_le),

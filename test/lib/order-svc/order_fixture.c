@@ -3,7 +3,6 @@
 
 #include "log.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #define PATIENCE_S 100
@@ -173,7 +172,6 @@ int set_up_peers(void **state) {
     (void)state;
     memset(&fixture, 0, sizeof fixture);
     (void)alarm(PATIENCE_S);
-    (void)signal(SIGPIPE, SIG_IGN);
     log_init("test", LOG_ERROR);
     assert_int_equal(uv_loop_init(&fixture.loop), 0);
     assert_int_equal(uv_timer_init(&fixture.loop, &fixture.tick), 0);

@@ -17,12 +17,10 @@ static void test_a_command_comes_back_with_its_reply(void **state) {
     assert_answer(&answer, REDIS_IS_OK, client_name);
 }
 
-static void test_arguments_may_hold_any_byte(void **state) {
-    static const char bytes[] = "a\0b\r\n%s \xff";
-    struct answer answer = {.call = {.argc = 2,
-                                     .argv = {"ECHO", bytes},
-                                     .lengths = {0, sizeof bytes - 1},
-                                     .deadline_ms = clock_now_ms() + 5000}};
+static void test_arguments_may_hold_any_byte_but_nul(void **state) {
+    static const char bytes[] = "ab\r\n%s \xff";
+    struct answer answer = {
+        .call = {.argc = 2, .argv = {"ECHO", bytes}, .deadline_ms = clock_now_ms() + 5000}};
 
     (void)state;
     open_redis();
@@ -208,7 +206,7 @@ static void test_a_fiber_waits_for_its_reply(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_command_comes_back_with_its_reply),
-        TEST(test_arguments_may_hold_any_byte),
+        TEST(test_arguments_may_hold_any_byte_but_nul),
         TEST(test_commands_are_answered_in_the_order_of_their_start),
         TEST(test_an_error_reply_is_a_rejection_with_its_text),
         TEST(test_a_late_reply_goes_to_no_later_command),

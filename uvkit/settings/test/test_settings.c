@@ -294,7 +294,7 @@ static void read_without_memory(void *arg) {
     (void)arg;
     argc = 1;
     argv[0] = words;
-    if (settings_read(table, "", NULL, NULL, &argc, argv) == SETTINGS_ERROR)
+    if (settings_read(table, "", "SHOP", NULL, &argc, argv) == SETTINGS_ERROR)
         assert_null(set.listen);
     settings_free(table);
 }
