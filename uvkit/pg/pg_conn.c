@@ -45,6 +45,9 @@ static void on_poll_closed(uv_handle_t *handle) {
     pg_pool_maybe_closed(pool);
 }
 
+/* Go on: the socket is ready. */
+static void step(struct pg_conn *conn);
+
 static void on_socket_ready(uv_poll_t *poll, int status, int events) {
     struct pg_watch *watch = poll->data;
     struct pg_pool *pool = watch->pool;
@@ -52,7 +55,7 @@ static void on_socket_ready(uv_poll_t *poll, int status, int events) {
     (void)events;
     if (status < 0)
         watch->events = 0; /* libuv has stopped polling; libpq finds the error */
-    pg_conn_step(watch->conn);
+    step(watch->conn);
     pg_pool_dispatch(pool);
     pg_pool_run_ended(pool);
 }
@@ -298,7 +301,7 @@ static void step_idle(struct pg_conn *conn) {
         pg_conn_watch(conn, UV_READABLE);
 }
 
-void pg_conn_step(struct pg_conn *conn) {
+static void step(struct pg_conn *conn) {
     switch (conn->state) {
     case PG_CONN_DOWN:
         return;

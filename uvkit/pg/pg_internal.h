@@ -86,8 +86,6 @@ void pg_first_line(char *line, size_t size, const char *text);
 /* pg_conn.c */
 
 bool pg_conn_is_open(const struct pg_conn *conn);
-/* Go on: the socket is ready. */
-void pg_conn_step(struct pg_conn *conn);
 /* `due_ms` has come. */
 void pg_conn_expire(struct pg_conn *conn);
 /* Close it, end its query, and open it again after a pause unless it is held or the pool closes. */
