@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 struct span {
-    int64_t start, end;
+    int64_t start; /* the first member: by_time() sorts spans by it */
+    int64_t end;
     bool is_buyer;
 };
 
@@ -55,7 +56,7 @@ static int by_time(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of all attempts, or of those that took a unit, with room for them at `room`. */
+/* Of all attempts, which are sorted, or of those that took a unit, with room for them at `room`. */
 static struct bounds bounds_of(const struct span *spans, size_t count, bool is_of_all,
                                int64_t *room) {
     struct bounds bounds = {.starts = room, .ends = room + count};
@@ -66,7 +67,6 @@ static struct bounds bounds_of(const struct span *spans, size_t count, bool is_o
         bounds.starts[bounds.count] = spans[i].start;
         bounds.ends[bounds.count++] = spans[i].end;
     }
-    qsort(bounds.starts, bounds.count, sizeof *bounds.starts, by_time);
     qsort(bounds.ends, bounds.count, sizeof *bounds.ends, by_time);
     return bounds;
 }
@@ -120,8 +120,10 @@ int judge_overlaps(struct judge *judge) {
 
     for (size_t i = 0; i < judge->purchase_count && spans != NULL; i++)
         count += span_of(&judge->purchases[i], &spans[count]);
-    if (spans != NULL && room != NULL)
+    if (spans != NULL && room != NULL) {
+        qsort(spans, count, sizeof *spans, by_time);
         count_pairs(judge, spans, count, room);
+    }
     free(spans);
     free(room);
     return spans != NULL && room != NULL ? 0 : -1;
