@@ -12,9 +12,9 @@
 /* What is common to all rows, and the operations on the one that is looked at. */
 struct rows {
     struct judge *judge;
-    const struct ledger_sale **by_row; /* by shard, then as in the ledger */
-    size_t next;                       /* in by_row: the first sale that is not of a row before */
-    const struct purchase **open;      /* those without a row that may have one yet, or should */
+    const struct ledger_sale **first; /* of each row, or NULL */
+    const struct ledger_sale **after; /* each sale, in its place, the next of its row, or NULL */
+    const struct purchase **open;     /* those without a row that may have one yet, or should */
     size_t open_count;
     const struct ledger_row *row;
     struct linear_op *ops;
@@ -24,21 +24,20 @@ struct rows {
     size_t excused_count;
 };
 
-static int by_row(const void *a, const void *b) {
-    const struct ledger_sale *x = *(const struct ledger_sale *const *)a;
-    const struct ledger_sale *y = *(const struct ledger_sale *const *)b;
-
-    if (x->shard != y->shard)
-        return x->shard < y->shard ? -1 : 1;
-    return (x > y) - (x < y);
-}
-
+/* Each row's sales as a list, in the order of the ledger. Sales of a shard that has no row are left
+ * out. */
 static void sort_by_row(struct rows *rows) {
-    const struct ledger *ledger = rows->judge->ledger;
+    const struct judge *judge = rows->judge;
 
-    for (size_t i = 0; i < ledger->sale_count; i++)
-        rows->by_row[i] = &ledger->sales[i];
-    qsort(rows->by_row, ledger->sale_count, sizeof(const struct ledger_sale *), by_row);
+    for (size_t i = judge->ledger->sale_count; i-- > 0;) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+        const struct ledger_row *row = judge_row(judge, sale->shard);
+
+        if (row == NULL)
+            continue;
+        rows->after[i] = rows->first[row - judge->rows];
+        rows->first[row - judge->rows] = sale;
+    }
 }
 
 static void find_open(struct rows *rows) {
@@ -102,20 +101,14 @@ static void add_requests(struct rows *rows) {
     }
 }
 
-/* Row by row, the lowest shard first. Sales of a shard that has no row are left out. */
 static void collect(struct rows *rows, const struct ledger_row *row) {
     const struct ledger *ledger = rows->judge->ledger;
 
     rows->row = row;
     rows->count = rows->excused_count = 0;
-    for (; rows->next < ledger->sale_count; rows->next++) {
-        const struct ledger_sale *sale = rows->by_row[rows->next];
-
-        if (sale->shard > row->shard)
-            break;
-        if (sale->shard == row->shard)
-            add_sale(rows, sale);
-    }
+    for (const struct ledger_sale *sale = rows->first[row - rows->judge->rows]; sale != NULL;
+         sale = rows->after[sale - ledger->sales])
+        add_sale(rows, sale);
     add_requests(rows);
     for (size_t i = 0; i < ledger->returned_count; i++)
         if (ledger->returned_units[i].shard == row->shard)
@@ -206,12 +199,15 @@ static int allocate(struct rows *rows) {
     size_t sales = judge->ledger->sale_count, ops = sales + judge->purchase_count + 1;
     size_t excused = ops + judge->ledger->returned_count;
 
-    rows->by_row = calloc(sales + 1, sizeof(const struct ledger_sale *));
+    rows->first = calloc(judge->row_count, sizeof(const struct ledger_sale *));
+    rows->after = calloc(sales + 1, sizeof(const struct ledger_sale *));
     rows->open = calloc(judge->purchase_count + 1, sizeof(const struct purchase *));
     rows->ops = calloc(ops, sizeof *rows->ops);
     rows->sales = calloc(ops, sizeof(const struct ledger_sale *));
     rows->excused = calloc(excused, sizeof *rows->excused);
-    return rows->by_row && rows->open && rows->ops && rows->sales && rows->excused ? 0 : -1;
+    return rows->first && rows->after && rows->open && rows->ops && rows->sales && rows->excused
+               ? 0
+               : -1;
 }
 
 int judge_rows(struct judge *judge) {
@@ -227,7 +223,8 @@ int judge_rows(struct judge *judge) {
         rc = check_row(&rows, &judge->rows[r], &missing);
     if (rc == 0)
         found_missing(judge, missing);
-    free(rows.by_row);
+    free(rows.first);
+    free(rows.after);
     free(rows.open);
     free(rows.ops);
     free(rows.sales);
