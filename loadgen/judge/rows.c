@@ -26,7 +26,7 @@ struct rows {
 
 /* Each row's sales as a list, in the order of the ledger. Sales of a shard that has no row are left
  * out. */
-static void sort_by_row(struct rows *rows) {
+static void list_by_row(struct rows *rows) {
     const struct judge *judge = rows->judge;
 
     for (size_t i = judge->ledger->sale_count; i-- > 0;) {
@@ -217,7 +217,7 @@ int judge_rows(struct judge *judge) {
 
     if (rc == 0) {
         find_open(&rows);
-        sort_by_row(&rows);
+        list_by_row(&rows);
     }
     for (size_t r = 0; r < judge->row_count && rc == 0; r++)
         rc = check_row(&rows, &judge->rows[r], &missing);
