@@ -248,7 +248,7 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
     const struct round *first = result->rounds[0];
     const struct recorder *total = result->total;
     const struct verdict *verdict = &result->verdict;
-    char sentence[SENTENCE_TEXT];
+    char sentence[SENTENCE_TEXT], expected[EXPECT_TEXT];
 
     assert(result->count > 0 && first != NULL && total != NULL);
     return JSON_TEXT_OBJECT(
@@ -257,7 +257,7 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
         {"offered", count_json(total->count)}, {"stock", json_integer(summary->options->stock)},
         {"achieved_rate", json_real(recorder_rate(total))}, {"outcomes", outcomes(total)},
-        {"expected", json_string(expect_name(result->expectation))},
+        {"expected", json_string(expect_name(result->expectation, expected))},
         {"as_expected", as_expected(result)}, {"latency_ms", distribution(&total->latency)},
         {"service_ms", distribution(&total->service)}, {"schedule", schedule(first, total)},
         {"late_launches", count_json(total->late_launches)},
