@@ -17,7 +17,7 @@ __attribute__((format(printf, 2, 3))) static void say(FILE *to, const char *form
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+    table_print_indented(text, 2, 4, table_columns(to), to);
 }
 
 /* With the smallest counterexample, or an example where there is none. */
@@ -30,9 +30,9 @@ static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, F
         found->count == 1 ? "" : "s", anomaly_text(anomaly));
     if (verdict->counterexamples > 0 && proof->lines > 0 && proof->anomaly == anomaly)
         for (size_t i = 0; i < proof->lines; i++)
-            table_print_indented(proof->line[i], 4, 6, REPORT_COLUMNS, to);
+            table_print_indented(proof->line[i], 4, 6, table_columns(to), to);
     else if (found->examples > 0)
-        table_print_indented(found->example[0], 4, 6, REPORT_COLUMNS, to);
+        table_print_indented(found->example[0], 4, 6, table_columns(to), to);
 }
 
 /* The product that the printed evidence is of: that of the first counterexample, if there is any.
@@ -123,7 +123,7 @@ static void print_title(const struct result *result, FILE *to) {
         tell_bound(verdict, bound, sizeof bound);
     snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
              verdict_kind_name(verdict->kind), rounds, expectation, bound);
-    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 static void print_result(const struct result *result, const struct options *options, FILE *to) {

@@ -167,11 +167,12 @@ class Loadgen(SystemTest):
         self.assertEqual(first["settings"]["seed"], 7)
         self.assertEqual(sum(first["strategies"][0]["outcomes"].values()), 160)
 
-    def test_the_table_fits_120_columns(self):
+    def test_the_report_fits_80_columns(self):
         done = self.stack.loadgen("--strategy", "sharded,shards=20,wait=4s,ttl=8s,none,atomic", "--expect", "none=" + LOST_UPDATES, "-d",
                                   "200ms")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 120, done.stdout)
+        lines = [line for line in done.stdout.splitlines() if "psql" not in line]  # which is to be pasted
+        self.assertLessEqual(max(map(len, lines)), 80, done.stdout)
 
     def test_a_violation_says_how_to_see_all_of_it(self):
         done = self.stack.loadgen("--strategy", "none", "-d", "200ms")

