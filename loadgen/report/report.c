@@ -216,11 +216,11 @@ enum { COST, WAIT_P50, WAIT_P99, HOLD, COMMIT, POSTGRES, REDIS, RETRIES, CEILING
 
 static const char *const cost_meanings[TABLE_COLUMNS] = {
     [WAIT_P50] = "wait: for the lock",
-    [HOLD] = "hold: of the lock, from winning it to giving it back",
+    [HOLD] = "hold: of the lock by those that sold, from winning it to giving it back",
     [COMMIT] = "commit: of the statement that sold",
     [POSTGRES] = "PG, Redis: round trips to Postgres and Redis for each answer",
     [RETRIES] = "retries: further attempts for each sale",
-    [CEILING] = "ceiling: orders a second that can take turns at locks held so long",
+    [CEILING] = "ceiling: sales a second that can take turns at locks held so long",
     [REACHED] = "reached: those that did"};
 
 static void fill_cost(const struct summary *summary, const struct result *result,
@@ -241,7 +241,8 @@ static void fill_cost(const struct summary *summary, const struct result *result
     table_fill(cell[CEILING], "-");
     table_fill(cell[REACHED], "-");
     if (capacity.bound == CAPACITY_LOCK) {
-        table_fill(cell[CEILING], "%.0f/s", capacity.ceiling);
+        if (!capacity.is_overlapping)
+            table_fill(cell[CEILING], "%.0f/s", capacity.ceiling);
         table_fill(cell[REACHED], "%.0f/s", capacity.turns);
     }
 }
