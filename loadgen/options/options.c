@@ -232,8 +232,9 @@ static const char about[] =
 enum options_result options_read(struct options **options, int argc, char **argv) {
     enum options_result result;
 
+    set.program = quote_command(1, argv);
     set.command_line = quote_command(argc, argv);
-    if (set.command_line == NULL)
+    if (set.program == NULL || set.command_line == NULL)
         return refuse("out of memory");
     switch (settings_read(option_flags(&set), about, "LOADGEN", "[COMMAND]", &argc, argv)) {
     case SETTINGS_OK:
@@ -256,7 +257,8 @@ enum options_result options_read(struct options **options, int argc, char **argv
 }
 
 void options_free(void) {
+    free(set.program);
     free(set.command_line);
-    set.command_line = NULL;
+    set.program = set.command_line = NULL;
     settings_free(option_flags(&set));
 }

@@ -84,7 +84,8 @@ struct options {
     enum command command;
     char **arguments; /* after the command, NULL-terminated */
     int argument_count;
-    char *command_line; /* as given, quoted for a shell */
+    char *program;      /* as it was called, and */
+    char *command_line; /* all that was given, quoted for a shell */
     struct plan_shape shape;
     struct threshold_list threshold_list;
     struct strategy_list list;

@@ -194,16 +194,17 @@ static const char *meaning(const struct summary *summary) {
     }
 }
 
-static void print_folder(const char *folder, FILE *to) {
-    static const char how[] = " (open it in a browser, or: loadgen serve)";
+static void print_folder(const struct summary *summary, FILE *to) {
+    const struct options *options = summary->options;
+    const char *folder = summary->folder, *results = options->results;
+    bool is_usual = strcmp(results, "results") == 0;
     char page[1100];
-    bool is_short;
 
     snprintf(page, sizeof page, "%s/report.html", folder);
-    is_short = strlen("report:  ") + table_width(page) + strlen(how) <= REPORT_COLUMNS;
     fprintf(to, "results: %s\n", folder);
     if (access(page, R_OK) == 0)
-        fprintf(to, "report:  %s%s\n", page, is_short ? how : "");
+        fprintf(to, "report:  %s\nbrowser: %s serve%s%s\n", page, options->program,
+                is_usual ? "" : " ", is_usual ? "" : results);
 }
 
 /* With the strategies that the exit code is about. */
@@ -227,6 +228,6 @@ static void print_exit(const struct summary *summary, FILE *to) {
 void report_foot(const struct summary *summary, FILE *to) {
     fputc('\n', to);
     if (summary->folder != NULL)
-        print_folder(summary->folder, to);
+        print_folder(summary, to);
     print_exit(summary, to);
 }

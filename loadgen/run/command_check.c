@@ -87,6 +87,7 @@ static void set_output(struct options *history, const struct options *now) {
     history->output_format = now->output_format;
     history->results = now->results;
     history->output = now->output;
+    history->program = now->program;
 }
 
 /* Fewer rounds than were asked for, and none that says why: the run was killed, or lost them. */

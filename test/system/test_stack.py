@@ -51,6 +51,30 @@ class StackScript(unittest.TestCase):
         up(["inventory-1", "inventory-2"])
         up([])
 
+    def loadgen(self, *args, cwd, **env):
+        clean = {k: v for k, v in self.stack.env.items() if not k.startswith("LOADGEN_")}
+        return subprocess.run([str(ROOT / "scripts/loadgen"), *args], cwd=cwd, env={**clean, **env}, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+
+    def test_loadgen_needs_one_instance_and_writes_where_its_caller_is(self):
+        self.stack.kill("inventory-2")
+        folder = self.folder / "elsewhere"
+        folder.mkdir()
+        run = self.loadgen("--strategy", "redis", "-d", "200ms", cwd=folder)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertTrue((folder / "results/latest/report.html").exists())
+        page = self.loadgen("report", "results/latest", "results/latest", "-o", "both.html", cwd=folder)
+        self.assertEqual(page.returncode, 0, page.stderr)
+        self.assertTrue((folder / "both.html").exists())
+
+    def test_without_a_stack_what_needs_none_works_and_the_rest_says_what_to_start(self):
+        self.stack.script("down")
+        for args, code in [(["-h"], 0), (["--help"], 0), ([], 69), (["create"], 69)]:
+            for run_dir in [self.folder / "none", self.stack.run_dir]:
+                run = self.loadgen(*args, cwd="/", RUN_DIR=str(run_dir))
+                self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+                self.assertIn("make up" if code else "--strategy", run.stderr + run.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
