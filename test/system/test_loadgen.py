@@ -105,6 +105,21 @@ class Loadgen(SystemTest):
                       env={variable: "host=127.0.0.1 port=9 dbname=x connect_timeout=2"})
             self.says(69, [f"{variable} is not set"], env={variable: None})
 
+    def test_a_command_tells_what_is_its_own(self):
+        cases = {"create": (["--stock"], "69"), "check DIR": (["--output-format"], "66"), "diff A B": (["--output"], "66"),
+                 "report DIR...": (["--output"], "66"), "serve [DIR]": (["--listen", "--port"], "66")}
+        for usage, (own, code) in cases.items():
+            done = self.says(0, [], usage.split()[0], "--help")
+            for text in [f"usage: loadgen [settings] {usage}\n", f"loadgen {usage.split()[0]}: ", f"{code} ", *own]:
+                self.assertIn(text, done.stdout)
+            self.assertNotIn("--rate", done.stdout)
+        self.assertNotIn("--listen", self.says(0, [], "-h").stdout)
+
+    def test_every_program_tells_its_version(self):
+        for program in ["loadgen", "order-svc", "inventory-svc"]:
+            told = subprocess.run([ROOT / BUILD / "bin" / program, "--version"], capture_output=True, text=True)
+            self.assertRegex(told.stdout, rf"^{program} ([0-9a-f]{{40}}(-dirty)?|unknown)\n$")
+
     # ---- interrupted
 
     def interrupted(self, *args, when, number=signal.SIGINT):

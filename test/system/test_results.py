@@ -61,7 +61,8 @@ class Results(SystemTest):
     # ---- what is in it
 
     def test_a_run_leaves_all_files_and_a_link_to_them(self):
-        _, folder = self.fire("--strategy", "none,atomic", "--expect", "none=TWIN", *QUICK)
+        done, folder = self.fire("--strategy", "none,atomic", "--expect", "none=TWIN", *QUICK)
+        self.assertIn(f"loadgen serve {self.root}/\n", done.stdout)
         self.assertRegex(folder.name, r"^\d{8}T\d{6}Z-none-atomic$")
         self.assertLessEqual(FILES, {path.name for path in folder.iterdir()})
         self.assertEqual([path.name for path in folder.iterdir() if path.name.startswith(".")], [])
@@ -304,9 +305,9 @@ class Results(SystemTest):
         self.assertNotRegex(done.stdout, r"(?m)^redis +VALID")
         lines[6] = "rubbish\n"
         history.write_text("".join(lines))
-        self.assertIn("history.ndjson line 7: it is no JSON", self.check(folder, code=70).stderr)
+        self.assertIn("history.ndjson line 7: it is no JSON", self.check(folder, code=66).stderr)
         history.unlink()
-        self.assertIn("history.ndjson: No such file or directory", self.check(folder, code=70).stderr)
+        self.assertIn("history.ndjson: No such file or directory", self.check(folder, code=66).stderr)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ static enum options_result read_flags(const char *const arguments[5]) {
         strcpy(copies[argc], arguments[argc - 1]);
         argv[argc] = copies[argc];
     }
-    return options_read(&options, argc, argv);
+    return options_read(&options, "0123abc", argc, argv);
 }
 
 #define READ(...) read_flags((const char *const[5]){__VA_ARGS__})
@@ -79,6 +79,23 @@ static void test_a_command_has_its_arguments(void **state) {
     assert_int_equal(READ("judge", NULL), OPTIONS_BAD);
     options_free();
     assert_int_equal(READ("", NULL), OPTIONS_BAD);
+}
+
+static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
+    static const char *const cases[][3] = {
+        {"check", "x", "--rate=5"},  {"diff", "--seed=1", "x"},    {"report", "x", "--results=x"},
+        {"serve", "--no-tui", NULL}, {"create", "--rate=5", NULL}, {"--listen=::1", NULL, NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(READ(cases[i][0], cases[i][1], cases[i][2], NULL), OPTIONS_BAD);
+        options_free();
+    }
+    assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* which is for all commands */
+    assert_int_equal(READ("check", "--rate", "6", "x", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ("--output-format=json", "check", "x", NULL), OPTIONS_OK);
+    assert_int_equal(unsetenv("LOADGEN_RATE"), 0);
 }
 
 /* ---- in a summary */
@@ -263,6 +280,7 @@ int main(void) {
         READING(test_flags_and_defaults_are_read),
         READING(test_stages_stand_for_rate_and_duration),
         READING(test_a_command_has_its_arguments),
+        READING(test_a_flag_is_refused_where_it_does_nothing),
         READING(test_a_summary_tells_what_its_schema_describes),
         READING(test_a_summary_tells_what_follows),
         READING(test_what_makes_runs_unequal_is_told_in_a_summary),
