@@ -12,11 +12,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define REQUESTS_MAX        10000000
-#define NAME_CHARACTERS     200 /* as the table product takes: it is the name of each */
-#define FILES_RESERVED      64  /* for the databases, the loop and the standard streams */
-#define RATE_DEFAULT        800 /* as in the table */
-#define DURATION_DEFAULT_NS 1000000000
+#define REQUESTS_MAX    10000000
+#define NAME_CHARACTERS 200 /* as the table product takes: it is the name of each */
+#define FILES_RESERVED  64  /* for the databases, the loop and the standard streams */
 
 static struct options set;
 static struct settings_given given;
@@ -90,11 +88,7 @@ static enum options_result shape_stages(void) {
     struct plan_shape *shape = &set.shape;
     char why[256];
 
-    if (set.requests > 0)
-        return refuse("--stages and --requests exclude each other");
-    if (set.rate != RATE_DEFAULT || set.duration_ns != DURATION_DEFAULT_NS)
-        return refuse("--stages says the rates and their durations: leave out --rate and "
-                      "--duration");
+    set.requests = 0;
     if (plan_parse_stages(set.stages, shape, why, sizeof why) != 0)
         return refuse("%s", why);
     set.duration_ns = plan_span_ns(shape);
@@ -156,6 +150,43 @@ static void fit_connections(void) {
         set.connections = most > 1 ? most : 1;
 }
 
+/* Settings that leave others without effect. */
+static const struct {
+    const char *strong, *weak;
+} pairs[] = {
+    {"requests", "duration"}, {"stages", "rate"},    {"stages", "duration"},
+    {"stages", "requests"},   {"no-judge", "drain"}, {"no-judge", "stock"},
+    {"no-judge", "items"},    {"no-judge", "skew"},  {"no-judge", "work"},
+    {"no-judge", "wait"},     {"no-judge", "ttl"},   {"no-results", "results"},
+};
+
+static bool is_in(uint64_t places, const char *name) {
+    const struct setting *flags = option_flags(&set, set.command);
+    size_t i = 0;
+
+    while (strcmp(flags[i].name, name) != 0)
+        i++;
+    return (places >> i & 1) != 0 &&
+           (flags[i].type != SETTING_FLAG || *(const bool *)flags[i].value);
+}
+
+/* As a flag goes before the environment, only a flag can contradict. */
+static enum options_result check_pairs(void) {
+    const uint64_t any = given.by_flag | given.by_environment;
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (is_in(any, pairs[i].strong) && is_in(given.by_flag, pairs[i].weak))
+            return refuse("--%s has no effect with --%s", pairs[i].weak, pairs[i].strong);
+    if (set.items == 1 && is_in(given.by_flag, "skew"))
+        return refuse("--skew has no effect on one product; add --items");
+    if (set.max_in_flight > set.connections && is_in(given.by_flag, "max-in-flight"))
+        return refuse("--max-in-flight has no effect above --connections, which is %lld here",
+                      (long long)set.connections);
+    if (set.command == COMMAND_SERVE && set.argument_count > 0 && is_in(given.by_flag, "results"))
+        return refuse("--results has no effect when serve is given a folder");
+    return OPTIONS_OK;
+}
+
 /* A flag that does nothing is a mistake of who gave it; the environment is for all commands. */
 static enum options_result check_flags(void) {
     const struct setting *flags = option_flags(&set, set.command);
@@ -183,7 +214,7 @@ static enum options_result check_command(int argc, char **argv) {
     words = command_words(set.command);
     if (set.argument_count < words->least || set.argument_count > words->most)
         return refuse("usage: loadgen %s", words->rest);
-    return check_flags();
+    return check_flags() == OPTIONS_OK ? check_pairs() : OPTIONS_BAD;
 }
 
 static bool is_plain_word(const char *word) {

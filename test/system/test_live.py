@@ -188,7 +188,7 @@ class LiveTest(SystemTest):
         self.assertEqual(seen.raw, "")
 
     def test_a_run_that_is_not_judged_shows_no_stock(self):
-        seen = self.terminal(*TWO, "--no-judge", "--strategy", "none")
+        seen = self.terminal("--no-judge", "--rate", "400", "-d", "700ms", "--no-results")
         seen.wait_for("failed ")  # there are no products to ask for
         self.assert_ended(seen)
         self.assertNotIn("stock", seen.raw)

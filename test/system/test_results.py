@@ -83,7 +83,7 @@ class Results(SystemTest):
                  "unjudged": (0, ["--no-judge", "--path", "/healthz"])}
         for kind, (code, args) in kinds.items():
             with self.subTest(kind):
-                args = [*args, "-R", "800", "--no-progress"]
+                args = [*args, "--no-progress"]
                 if kind not in ("stages", "inconclusive"):
                     args += ["-d", "200ms"]
                 done, folder = self.fire("--name", kind, *args, code=code)
@@ -192,7 +192,7 @@ class Results(SystemTest):
         return self.stack.value("inventory", "SELECT count(*) FROM product WHERE name = :'name'", name=name)
 
     def test_nothing_is_written_when_none_is_wanted(self):
-        done = self.stack.loadgen("--no-results", "--results", str(self.root / "none"), "--strategy", "atomic", *QUICK)
+        done = self.stack.loadgen("--no-results", "--strategy", "atomic", *QUICK, env={"LOADGEN_RESULTS": str(self.root / "none")})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertFalse((self.root / "none").exists())
 
