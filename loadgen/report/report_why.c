@@ -88,6 +88,14 @@ static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
                  verdict->overlapping, 100 * bound);
 }
 
+/* A status that no order service should give names what is wrong, such as the --path. */
+static void print_statuses(const struct recorder *total, const char *path, FILE *to) {
+    for (int status = 300; status < RECORD_STATUSES; status++)
+        if (total->by_status[status] > 0 && status != 409 && status != 503 && status != 504)
+            say(to, "POST %s answered %d, %zu time%s", path, status, total->by_status[status],
+                total->by_status[status] == 1 ? "" : "s");
+}
+
 /* What has no column of its own. */
 static void print_others(const struct result *result, const struct options *options, FILE *to) {
     static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
@@ -99,6 +107,7 @@ static void print_others(const struct result *result, const struct options *opti
         if (count > 0)
             say(to, "%zu requests were %s", count, record_outcome_text(others[i]));
     }
+    print_statuses(result->total, options->path, to);
     if (result->total->late_launches > 0)
         say(to,
             "%zu requests were launched late: %" PRId64 " were in flight, the limit of "

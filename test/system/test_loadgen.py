@@ -76,6 +76,7 @@ class Loadgen(SystemTest):
         done = self.stack.loadgen("--strategy", "atomic", "--path", "/nowhere", "-R", "800", "-d", "200ms")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn("160 requests were told: a bad request", done.stdout)
+        self.assertIn("POST /nowhere answered 404, 160 times", done.stdout)
 
     def test_bad_usage_ends_with_64_and_says_what_is_right(self):
         cases = [(["--nosuch"], "--nosuch"), (["--rate", "0"], "1..1000000"), (["--rate", "many"], "many"),
@@ -153,6 +154,8 @@ class Loadgen(SystemTest):
         output, _ = self.interrupted("--strategy", "redis,work=10ms", "-R", "800", "--requests", "200", "--timeout", "100ms",
                                      "--drain", "10m", "--name", name, when=lambda: self.sold(name) > 40)
         self.assertRegex(output, r"redis,work=10ms +INCONCLUSIVE")
+        self.assertIn("the ledger did not become quiet\n", output)
+        self.assertNotIn("raise --drain", output)
 
     def test_an_interrupt_before_the_start_ends_at_once(self):
         lock = subprocess.Popen(["psql", self.stack.settings["TEST_PG"] + " dbname=inventory", "-Xqc",
