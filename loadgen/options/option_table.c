@@ -83,6 +83,8 @@ static const struct option table[] = {
     ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
         "send without real-time priority (else taken where permitted, until 200 ms without a pause "
         "or 400 ms on a full core)"),
+    ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
+        "id of one to attack that was never sold from, instead of new ones"),
     ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED,
         "units for sale, of each product"),
     ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),
@@ -125,12 +127,14 @@ static const struct option table[] = {
     ROW("command", 0, TEXT, command_line, NULL, NULL, HISTORY, NULL)};
 #define ROWS (sizeof table / sizeof table[0])
 
-const struct setting *option_flags(struct options *options) {
+const struct setting *option_flags(struct options *options, enum command command) {
     static struct setting flags[ROWS]; /* the last has no name */
 
     for (size_t i = 0; i + 1 < ROWS; i++) {
         flags[i] = table[i].flag;
         flags[i].value = (char *)options + table[i].place;
+        if (!command_has(command, flags[i].name))
+            flags[i].help = NULL;
     }
     return flags;
 }

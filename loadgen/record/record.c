@@ -189,6 +189,8 @@ static void count(struct recorder *recorder, const struct record *record) {
     recorder->ended++;
     recorder->by_outcome[record->outcome]++;
     recorder->repeats += record->is_repeat;
+    if (record->status >= 0 && record->status < RECORD_STATUSES)
+        recorder->by_status[record->status]++;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
         histogram_record(&recorder->lateness, record->sent_ns - record->planned_ns);

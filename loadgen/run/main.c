@@ -1,4 +1,5 @@
 /* loadgen: fires a flash sale at the order service and judges the ledger. */
+#include "environment.h"
 #include "fiber.h"
 #include "log.h"
 #include "options.h"
@@ -16,7 +17,7 @@ static FILE *open_output(const char *path) {
     return to;
 }
 
-static int run_to(const struct options *options, FILE *to) {
+static int run_to(struct options *options, FILE *to) {
     uv_loop_t loop;
     int exit_code;
 
@@ -36,7 +37,7 @@ int main(int argc, char **argv) {
     FILE *to;
 
     log_init("loadgen", LOG_ERROR);
-    switch (options_read(&options, argc, argv)) {
+    switch (options_read(&options, environment_revision(), argc, argv)) {
     case OPTIONS_HELP:
         exit_code = 0;
         break;
