@@ -159,7 +159,7 @@ void history_put(json_t **line, const struct history_field *fields, const void *
 
 /* ---- reading */
 
-static int set_number(const struct history_field *field, int64_t value, void *at) {
+int history_set_number(const struct history_field *field, int64_t value, void *at) {
     assert(field->low <= field->high);
     if (value < field->low || value > field->high)
         return -1;
@@ -169,6 +169,13 @@ static int set_number(const struct history_field *field, int64_t value, void *at
         *(uint32_t *)at = (uint32_t)value;
     else
         *(int64_t *)at = value;
+    return 0;
+}
+
+int history_set_usual(const struct history_field *field, void *at) {
+    if (field->type == HISTORY_NUMBER)
+        return history_set_number(field, field->low, at);
+    memset(at, 0, field->size);
     return 0;
 }
 
@@ -182,7 +189,8 @@ static int get_value(const struct history_field *field, const json_t *value, voi
     case HISTORY_UUID:
         return uuid_parse(text, at);
     case HISTORY_NUMBER:
-        return json_is_integer(value) ? set_number(field, json_integer_value(value), at) : -1;
+        return json_is_integer(value) ? history_set_number(field, json_integer_value(value), at)
+                                      : -1;
     case HISTORY_FLAG:
         *(bool *)at = json_is_true(value);
         return json_is_boolean(value) ? 0 : -1;
@@ -190,19 +198,12 @@ static int get_value(const struct history_field *field, const json_t *value, voi
     return -1;
 }
 
-static int get_usual(const struct history_field *field, void *at) {
-    if (field->type == HISTORY_NUMBER)
-        return set_number(field, field->low, at);
-    memset(at, 0, field->size);
-    return 0;
-}
-
 const char *history_get(const json_t *json, const struct history_field *fields, void *to,
                         char wrong[HISTORY_WRONG]) {
     for (const struct history_field *field = fields; field->key != NULL; field++) {
         const json_t *value = json_object_get(json, field->key);
         char *at = (char *)to + field->offset;
-        int rc = value == NULL && field->is_optional ? get_usual(field, at)
+        int rc = value == NULL && field->is_optional ? history_set_usual(field, at)
                                                      : get_value(field, value, at);
 
         if (rc == 0)
@@ -212,4 +213,25 @@ const char *history_get(const json_t *json, const struct history_field *fields, 
         return wrong;
     }
     return NULL;
+}
+
+int history_set_outcome(const char *name, enum record_outcome *outcome) {
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        if (strcmp(record_outcome_name((enum record_outcome)i), name) == 0) {
+            *outcome = (enum record_outcome)i;
+            return 0;
+        }
+    return -1;
+}
+
+int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost) {
+    for (size_t i = 0; i < HISTORY_COST; i++)
+        if (parts[i] < -1 || parts[i] > (i < 3 ? INT32_MAX : INT16_MAX))
+            return -1;
+    if (parts[7] >= RECORD_LOCK_COUNT)
+        return -1;
+    *cost = (struct record_cost){(int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2],
+                                 (int16_t)parts[3], (int16_t)parts[4], (int16_t)parts[5],
+                                 (int16_t)parts[6], (int16_t)parts[7]};
+    return 0;
 }
