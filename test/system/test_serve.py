@@ -158,9 +158,10 @@ class ServeTest(unittest.TestCase):
     def test_a_host_that_is_no_address_is_refused(self):
         make_run(self.root, "run-1")
         viewer = self.serve()
-        for host in ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "[evil]:80"]:
-            for path in ["/", "/runs/run-1/summary.json"]:
-                self.assertEqual(viewer.get(path, host=host).status, 403, host)
+        for host in ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "[evil]:80",
+                     "[::1].evil.example", "localhost:evil.example"]:
+            for path in ["/", "/runs/run-1/summary.json", "/nowhere"]:
+                self.assertEqual(viewer.get(path, host=host).status, 421, host)
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1", f"127.0.0.1:{viewer.port}", "[::1]:8080", "192.0.2.7"]:
             self.assertEqual(viewer.get("/", host=host).status, 200, host)
 

@@ -24,6 +24,7 @@ static const char *status_text(int status) {
                                         [409] = "Conflict",
                                         [413] = "Content Too Large",
                                         [415] = "Unsupported Media Type",
+                                        [421] = "Misdirected Request",
                                         [422] = "Unprocessable Content",
                                         [431] = "Request Header Fields Too Large",
                                         [500] = "Internal Server Error",

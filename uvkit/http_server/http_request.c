@@ -138,7 +138,9 @@ static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
 
     if (!is_well_framed(exchange, parser, &framing))
         return false;
-    if (!has_room(exchange, parser->content_length) || !http_route(exchange))
+    if (!has_room(exchange, parser->content_length))
+        return false;
+    if (http_host_is_welcome(exchange) && !http_route(exchange))
         return false;
     exchange->keeps_alive = llhttp_should_keep_alive(parser) != 0;
     if (has_body && framing.expects_continue && parser->http_minor == 1) {

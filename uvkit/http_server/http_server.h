@@ -2,10 +2,11 @@
  *
  * Requests of one connection are answered in order, one at a time; pipelined input waits, and
  * reading stops while more than one header limit's worth of it is waiting. What is refused before a
- * handler runs: 400 malformed, 404 no such path, 405 with Allow, 408 headers or body too slow, 413
- * body over the limit, 431 headers over the limit, 501 an unknown Transfer-Encoding, 503 too many
- * connections, 505 not HTTP/1.x. HEAD runs the GET handler and sends no body. Every refusal is
- * JSON: {"error": "<code>", "message": "<what to do>"}.
+ * handler runs: 400 malformed, 403 an Origin that is not the request's own Host, 404 no such path,
+ * 405 with Allow, 408 headers or body too slow, 413 body over the limit, 421 a Host that is neither
+ * an address, localhost nor in `hosts`, 431 headers over the limit, 501 an unknown
+ * Transfer-Encoding, 503 too many connections, 505 not HTTP/1.x. HEAD runs the GET handler and
+ * sends no body. Every refusal is JSON: {"error": "<code>", "message": "<what to do>"}.
  *
  * Opening a server makes the process ignore SIGPIPE, unless it handles that signal. */
 #ifndef UVKIT_HTTP_SERVER_H
@@ -36,6 +37,7 @@ struct http_route {
 struct http_server_options {
     const struct http_route *routes; /* ends with {NULL}; not copied */
     void *data;                      /* for every handler */
+    const char *hosts;               /* more names to be asked by: "a,b"; not copied [none] */
     size_t header_limit;             /* bytes of request line and headers [16 KiB] */
     size_t body_limit;               /* bytes of body after dechunking [64 KiB] */
     uint64_t header_timeout_ms;      /* from a request's first byte to its last [10,000] */

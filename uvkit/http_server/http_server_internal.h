@@ -110,6 +110,10 @@ bool http_exchange_refuse_for_memory(struct http_exchange *exchange);
 void http_exchange_reset(struct http_exchange *exchange);
 void http_exchange_free(struct http_exchange *exchange);
 
+/* http_host.c */
+/* Is it for this server, and not sent by a page of another site? Otherwise it is refused. */
+bool http_host_is_welcome(struct http_exchange *exchange);
+
 /* http_router.c */
 /* Take the target apart and find its route: sets path, query, params and route, or refusal. False:
  * the refusal ends the connection. */

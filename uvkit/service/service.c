@@ -136,7 +136,8 @@ static int watch_signals(uv_loop_t *loop) {
 
 static int start(uv_loop_t *loop) {
     const struct service *service = &life.service;
-    const struct http_server_options options = {.routes = life.routes, .data = service->data};
+    const struct http_server_options options = {
+        .routes = life.routes, .data = service->data, .hosts = service->allow_host};
     int err = http_server_open(&life.server, loop, &options);
 
     if (err == 0)
@@ -269,6 +270,7 @@ int service_main(const struct service *service, int argc, char **argv) {
     }
     life.service.listen = set->listen;
     life.service.port = (int)set->port;
+    life.service.allow_host = set->allow_host;
     life.service.drain_ms = (uint64_t)set->drain_ns / 1000000;
     code = check();
     if (code == 0)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define HOST "Host: test\r\n"
+#define HOST "Host: localhost\r\n"
 #define WAIT "GET /wait HTTP/1.1\r\n" HOST "\r\n"
 
 static int set_up(void **state) {

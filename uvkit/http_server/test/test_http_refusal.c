@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define HOST  "Host: test\r\n"
+#define HOST  "Host: localhost\r\n"
 #define LIMIT 1024
 
 static int set_up(void **state) {
@@ -91,11 +91,11 @@ static void test_malformed_requests_are_400(void **state) {
     refuses_malformed(state, "BREW / HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "get / HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "\x16\x03\x01\x02");
-    refuses_malformed(state, "GET / HTTP/1.1\nHost: test\n\n");
+    refuses_malformed(state, "GET / HTTP/1.1\nHost: localhost\n\n");
     refuses_malformed(state, "GET noslash HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "CONNECT test:80 HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET http://test HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET http://localhost HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X Y: z\r\n\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X : z\r\n\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST ": z\r\n\r\n");
