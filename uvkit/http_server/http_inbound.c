@@ -60,6 +60,8 @@ static void run_handler(void *arg) {
     server->stats.in_flight--;
     if (!exchange->is_replied)
         http_reply_error(exchange, 500, "failed", "the handler gave no answer");
+    if (exchange->reply_left > 0)
+        http_inbound_close(inbound, "the reply was cut short");
     inbound->has_handler = false;
     go_on_replied(inbound);
 }

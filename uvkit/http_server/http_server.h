@@ -105,6 +105,16 @@ void http_reply_json(struct http_exchange *exchange, int status, json_t *json);
 __attribute__((format(printf, 4, 5))) void http_reply_error(struct http_exchange *exchange,
                                                             int status, const char *code,
                                                             const char *format, ...);
+/* Begin a reply whose body, of `length` bytes, follows by http_reply_part(). False: none is wanted,
+ * as for HEAD. A handler that returns before it has given all of them cuts the connection. */
+__attribute__((warn_unused_result)) bool http_reply_begin(struct http_exchange *exchange,
+                                                          int status, const char *content_type,
+                                                          size_t length);
+/* Send the next bytes of it, and wait until they are out: other requests go on meanwhile, and no
+ * more than this is ever held for a peer that does not read. False: the peer is gone, or has read
+ * nothing for the idle timeout. */
+__attribute__((warn_unused_result)) bool http_reply_part(struct http_exchange *exchange,
+                                                         const char *bytes, size_t length);
 /* Send nothing and cut the connection: for the drop-reply failpoint only. */
 void http_reply_drop(struct http_exchange *exchange);
 

@@ -45,6 +45,7 @@ struct http_exchange {
     size_t query_params_start; /* in params */
     struct buffer reply_headers; /* lines, each with its CRLF */
     size_t head_bytes;           /* on the wire, so far: all that is not body */
+    size_t reply_left;           /* bytes that http_reply_begin() promised, and are to come */
     const char *method;
     char id[20]; /* our own request id, made when asked for */
     bool is_head, is_head_complete, keeps_alive, is_replied;
@@ -123,6 +124,9 @@ bool http_route(struct http_exchange *exchange);
 /* Write now what the socket takes, and the rest when it takes more; the bytes are copied. Nothing
  * happens when closed. */
 void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
+/* Write the bytes, which stay the caller's, and wait for it: in the handler's fiber. False: it is
+ * closed. */
+bool http_inbound_write(struct http_inbound *inbound, const char *bytes, size_t length);
 /* Give up and close. May be called in any state, any number of times. */
 void http_inbound_close(struct http_inbound *inbound, const char *why);
 /* Call on_over() unless libuv or a handler still needs the inbound. */
