@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define DRAIN_MS 1000
+#define DRAIN_MS   1000
+#define PART_BYTES (16 * 1024) /* on a fiber's stack */
 
 struct viewer {
     const char *root;
@@ -59,29 +61,40 @@ static void on_index(struct http_exchange *exchange, void *data) {
     free(page);
 }
 
+/* A part at a time, of which little is held for a browser that stops reading. A file that grows
+ * meanwhile is cut where it was; one that shrinks ends the connection. */
+static void send_file(struct http_exchange *exchange, int fd, size_t left) {
+    char part[PART_BYTES];
+
+    while (left > 0) {
+        ssize_t length = read(fd, part, left < sizeof part ? left : sizeof part);
+
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length <= 0 || !http_reply_part(exchange, part, (size_t)length))
+            return;
+        left -= (size_t)length;
+    }
+}
+
 static void on_file(struct http_exchange *exchange, void *data) {
     const struct viewer *viewer = data;
     const char *folder = http_path_param(exchange, "folder");
     const struct serve_file *file = serve_file_named(http_path_param(exchange, "file"));
-    char *bytes = NULL;
-    size_t length = 0;
-    int rc;
+    size_t size;
+    int fd;
 
     add_headers(exchange, file_policy);
-    rc = file == NULL
-             ? -ENOENT
-             : serve_read(viewer->root, folder, file->name, SERVE_FILE_MAX, &bytes, &length);
-    if (rc == 0)
-        http_reply(exchange, 200, file->content_type, bytes, length);
-    else if (rc == -EFBIG)
-        http_reply_error(exchange, 403, "too_large",
-                         "over %d MB: open %s in the results folder instead",
-                         SERVE_FILE_MAX / (1024 * 1024), file->name);
-    else if (rc == -ENOMEM || rc == -EACCES || rc == -EIO || rc == -EMFILE)
-        http_reply_error(exchange, 500, "unreadable", "the file cannot be read: %s", strerror(-rc));
-    else
+    fd = file == NULL ? -ENOENT : serve_open(viewer->root, folder, file->name, &size);
+    if (fd >= 0) {
+        if (http_reply_begin(exchange, 200, file->content_type, size))
+            send_file(exchange, fd, size);
+        (void)close(fd);
+    } else if (fd == -ENOMEM || fd == -EACCES || fd == -EIO || fd == -EMFILE) {
+        http_reply_error(exchange, 500, "unreadable", "the file cannot be read: %s", strerror(-fd));
+    } else {
         http_reply_error(exchange, 404, "not_found", "no results folder has such a file");
-    free(bytes);
+    }
 }
 
 static const struct http_route routes[] = {
