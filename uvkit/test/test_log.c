@@ -90,6 +90,18 @@ static void test_no_event_makes_two_lines(void **state) {
     assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
 }
 
+static void test_no_value_moves_or_hides_what_stands_on_a_terminal(void **state) {
+    (void)state;
+    log_info("\xc2\x9b"
+             "2J",
+             "x=%s",
+             "\x9b"
+             "2J \xe2\x80\xae"
+             "dlos 库存 \x7f");
+    assert_non_null(
+        strstr(written(), "msg=\"\\xc2\\x9b2J\" x=\\x9b2J \\xe2\\x80\\xaedlos 库存 \\x7f\n"));
+}
+
 static void test_long_line_is_cut_and_says_so(void **state) {
     char text[10000];
 
@@ -113,6 +125,7 @@ static void test_values_are_quoted_when_they_need_it(void **state) {
     assert_string_equal(log_quote(buffer, sizeof buffer, "a b"), "\"a b\"");
     assert_string_equal(log_quote(buffer, sizeof buffer, "a=b"), "\"a=b\"");
     assert_string_equal(log_quote(buffer, sizeof buffer, "\"\\\n\x01"), "\"\\\"\\\\\\n\\x01\"");
+    assert_string_equal(log_quote(buffer, sizeof buffer, "\x9b"), "\"\\x9b\"");
     assert_string_equal(log_quote(buffer, sizeof buffer, "库存不足"), "库存不足");
 }
 
@@ -137,6 +150,8 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test(test_levels_are_parsed_by_name),
         cmocka_unit_test_setup_teardown(test_no_event_makes_two_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_value_moves_or_hides_what_stands_on_a_terminal,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line_is_cut_and_says_so, set_up, tear_down),
         cmocka_unit_test(test_values_are_quoted_when_they_need_it),
         cmocka_unit_test(test_values_are_cut_to_fit),
