@@ -33,7 +33,7 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
 UVKIT := uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/input uvkit
 SEES_uvkit :=
-SEES_uvkit/input :=
+SEES_uvkit/input := uvkit
 SEES_uvkit/settings := uvkit
 SEES_uvkit/http_server := uvkit/input uvkit
 SEES_uvkit/http_client := uvkit/input uvkit

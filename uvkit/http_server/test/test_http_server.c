@@ -266,7 +266,7 @@ static void test_json_body_is_read_or_refused_with_a_reason(void **state) {
     ask_json(fixture, "application/json", "{\"a\": 1, \"a\": 2}", 400, "duplicate");
     ask_json(fixture, "application/json", "[1]", 400, "object");
     ask_json(fixture, "application/json", "{\"a\": \"\xff\"}", 400, "byte 0xff");
-    ask_json(fixture, "application/json", deep, 400, "deeper");
+    ask_json(fixture, "application/json", deep, 400, "nested too deeply");
 }
 
 static void test_many_requests_wait_at_once(void **state) {
