@@ -23,21 +23,23 @@ override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
 LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) -lm
 
-# llhttp: the system's library where there is one (Debian 13), else Debian 12's sources, compiled from where they are.
+# llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
+# they are.
 LLHTTP_LIBS := $(shell pkg-config --libs libllhttp 2>/dev/null)
-LLHTTP_CFLAGS := $(if $(LLHTTP_LIBS),$(shell pkg-config --cflags libllhttp),-isystem /usr/share/include/llhttp)
+LLHTTP_CFLAGS := $(if $(LLHTTP_LIBS),$(shell pkg-config --cflags libllhttp),-isystem /usr/share/include/llhttp -DLLHTTP_STRICT_MODE=1)
 LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llhttp))
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit
+UVKIT := uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/input uvkit
 SEES_uvkit :=
+SEES_uvkit/input := uvkit
 SEES_uvkit/settings := uvkit
-SEES_uvkit/http_server := uvkit
-SEES_uvkit/http_client := uvkit
+SEES_uvkit/http_server := uvkit/input uvkit
+SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
-SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit
+SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
 LOCKKIT := lockkit/src lockkit/backends
 SEES_lockkit/backends := lockkit/include uvkit/redis uvkit
 SEES_lockkit/src := lockkit/backends $(SEES_lockkit/backends)
@@ -50,7 +52,7 @@ SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
-SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit
+SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit/input uvkit
 SEES_loadgen/judge := loadgen/record $(SEES_loadgen/record)
 SEES_loadgen/audit := loadgen/judge loadgen/record loadgen/plan loadgen/text $(UVKIT)
 SEES_loadgen/send := loadgen/record loadgen/plan loadgen/text $(UVKIT)
@@ -116,7 +118,7 @@ $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	    -Wl,--no-whole-archive $(wordlist 2,99,$^) $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
 
-$(B)/llhttp/%.o: /usr/share/llhttp/%.c
+$(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) -O2 -g -fPIE $(LLHTTP_CFLAGS) -c -o $@ $<
 

@@ -1,10 +1,12 @@
 """loadgen from outside: its exit codes, what it says when something is wrong, and that nothing it found is lost."""
 
+import http.server
 import json
 import os
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 import uuid
 from pathlib import Path
@@ -185,6 +187,21 @@ class Loadgen(SystemTest):
         for name in ["none", "mutex", "redis", "sharded", "atomic"]:
             self.assertRegex(done.stdout, rf"(?m)^{name} +\S")
         self.assertEqual(done.stdout.count("promises: "), 5)
+
+    def test_a_target_whose_answer_is_nested_deeply_is_told(self):
+        class Deep(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b'{"strategies": ' + b"[" * 2000 + b"]" * 2000 + b"}")
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Deep) as server:
+            threading.Thread(target=server.serve_forever).start()
+            target = f"http://127.0.0.1:{server.server_port}"
+            try:
+                self.says(69, "does not list its strategies", "--list-strategies", "--target", target)
+            finally:
+                server.shutdown()
 
     def test_create_prints_a_product_that_can_be_bought(self):
         done = self.says(0, [], "create", "--strategy", "redis", "--stock", "1")

@@ -119,17 +119,15 @@ static size_t head_limit(const struct http_exchange *exchange) {
 static size_t feed(struct http_inbound *inbound, const char *bytes, size_t length) {
     struct http_exchange *exchange = &inbound->exchange;
     size_t taken = feedable(inbound, length), body_before = exchange->body.length;
-    llhttp_errno_t error = llhttp_execute(&inbound->parser, bytes, taken);
+    llhttp_errno_t error;
 
+    (void)http_lines_look(&exchange->lines, bytes, taken);
+    error = llhttp_execute(&inbound->parser, bytes, taken);
     if (inbound->state == CLOSED) /* the peer was gone when we told it to continue */
         return length;
     if (error == HPE_PAUSED) {
         taken = (size_t)(llhttp_get_error_pos(&inbound->parser) - bytes);
-        llhttp_resume(&inbound->parser);
-        serve(inbound);
-        return taken;
-    }
-    if (error != HPE_OK) {
+    } else if (error != HPE_OK) {
         if (exchange->refusal.status == 0)
             http_exchange_refuse_malformed(exchange, &inbound->parser);
         fail(inbound);
@@ -140,6 +138,9 @@ static size_t feed(struct http_inbound *inbound, const char *bytes, size_t lengt
         (void)http_exchange_refuse(exchange, 431, "headers_too_large",
                                    "the headers are over the limit: send less");
         fail(inbound);
+    } else if (error == HPE_PAUSED) {
+        llhttp_resume(&inbound->parser);
+        serve(inbound);
     }
     return taken;
 }

@@ -16,6 +16,7 @@
 #define UVKIT_HTTP_SERVER_INTERNAL_H
 
 #include "buffer.h"
+#include "http_lines.h"
 #include "http_server.h"
 
 #include <llhttp.h>
@@ -38,8 +39,9 @@ struct http_exchange {
     struct http_refusal refusal;
     struct buffer head;   /* target NUL name NUL value NUL name NUL ... */
     size_t headers_start; /* in head */
-    const char *path;     /* in head, still percent-encoded */
-    const char *query;    /* in head, or "" */
+    struct http_lines lines;
+    const char *path;  /* in head, still percent-encoded */
+    const char *query; /* in head, or "" */
     struct buffer body;
     struct buffer params;      /* decoded: name NUL value NUL ..., of the path, then of the query */
     size_t query_params_start; /* in params */
