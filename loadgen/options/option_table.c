@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "json_text.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -213,6 +214,18 @@ bool option_is_compared(const char *key) {
 
 /* ---- back from a history, which may be of a program with other bounds */
 
+/* Of a list each element by itself: a line break stands between them. */
+static void make_printable(char *text, enum setting_type type) {
+    char *end = type == SETTING_LIST ? strchr(text, '\n') : NULL;
+
+    for (; end != NULL; text = end + 1, end = strchr(text, '\n')) {
+        *end = '\0';
+        utf8_make_printable(text);
+        *end = '\n';
+    }
+    utf8_make_printable(text);
+}
+
 static int read_value(const json_t *json, const struct option *option, struct options *options) {
     void *at = (char *)options + option->place;
     json_int_t number;
@@ -236,6 +249,8 @@ static int read_value(const json_t *json, const struct option *option, struct op
         break;
     }
     text = json_is_string(json) ? strdup(json_string_value(json)) : NULL;
+    if (text != NULL)
+        make_printable(text, option->flag.type);
     *(char **)at = text;
     return text != NULL ? 0 : -1;
 }

@@ -3,6 +3,7 @@
 
 #include "http_client.h"
 #include "reply.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -113,12 +114,16 @@ void recorder_free(struct recorder *recorder) {
 }
 
 int16_t recorder_instance(struct recorder *recorder, const char *name) {
+    char printable[RECORD_INSTANCE_TEXT];
+
+    snprintf(printable, sizeof printable, "%s", name);
+    utf8_make_printable(printable);
     for (size_t i = 0; i < recorder->instance_count; i++)
-        if (strncmp(recorder->instances[i], name, RECORD_INSTANCE_TEXT - 1) == 0)
+        if (strcmp(recorder->instances[i], printable) == 0)
             return (int16_t)i;
     if (recorder->instance_count == RECORD_INSTANCES || name[0] == '\0')
         return -1;
-    snprintf(recorder->instances[recorder->instance_count], RECORD_INSTANCE_TEXT, "%s", name);
+    memcpy(recorder->instances[recorder->instance_count], printable, sizeof printable);
     return (int16_t)recorder->instance_count++;
 }
 

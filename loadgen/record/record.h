@@ -104,7 +104,8 @@ void recorder_unsent(struct recorder *recorder, struct record *record);
 /* One that ended in an earlier run, as its history tells: count it and keep a copy. */
 void recorder_add(struct recorder *recorder, const struct record *record);
 
-/* The index of an instance of this name, cut to fit, new or known; -1 when there are too many. */
+/* The index of an instance of this name, printable (utf8.h) and cut to fit, new or known; -1 when
+ * there are too many. */
 int16_t recorder_instance(struct recorder *recorder, const char *name);
 
 /* The part of requests sent no more than `late_ns` after their planned time, 0..1. */

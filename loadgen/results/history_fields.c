@@ -3,6 +3,7 @@
 
 #include "json_text.h"
 #include "round.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -185,6 +186,7 @@ static int get_value(const struct history_field *field, const json_t *value, voi
     switch (field->type) {
     case HISTORY_STRING:
         snprintf(at, field->size, "%s", text != NULL ? text : "");
+        utf8_make_printable(at);
         return text != NULL ? 0 : -1;
     case HISTORY_UUID:
         return uuid_parse(text, at);

@@ -4,10 +4,10 @@
 
 #include "cost.h"
 #include "history_fields.h"
+#include "json_read.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -333,7 +333,7 @@ static const char *read_line(struct reader *reader, const char *line, size_t len
 
     if (scan_line(reader, line))
         return NULL;
-    json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+    json = json_read_as_is(line, length, &error);
     if (json == NULL) {
         snprintf(reader->wrong, sizeof reader->wrong, "it is no JSON: %.100s", error.text);
         return reader->wrong;

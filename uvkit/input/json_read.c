@@ -2,9 +2,11 @@
 #include "json_read.h"
 
 #include "buffer.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,14 +40,38 @@ static void point(json_error_t *error, const char *bytes, const char *at) {
                    JSON_READ_DEPTH);
 }
 
-json_t *json_read(const char *bytes, size_t length, json_error_t *error) {
+json_t *json_read_as_is(const char *bytes, size_t length, json_error_t *error) {
     const char *deep = too_deep(bytes, length);
+    json_t *json = NULL;
 
     if (deep == NULL)
-        return json_loadb(bytes, length, JSON_REJECT_DUPLICATES, error);
-    if (error != NULL)
+        json = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, error);
+    else if (error != NULL)
         point(error, bytes, deep);
-    return NULL;
+    if (json == NULL && error != NULL)
+        utf8_make_printable(error->text); /* which quotes what was read */
+    return json;
+}
+
+/* A string is replaced byte for byte, so it may be where it stands. */
+static void make_printable(json_t *json) {
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_string(json))
+        utf8_make_printable((char *)(uintptr_t)json_string_value(json));
+    json_array_foreach (json, i, value)
+        make_printable(value);
+    json_object_foreach (json, key, value)
+        make_printable(value);
+}
+
+json_t *json_read(const char *bytes, size_t length, json_error_t *error) {
+    json_t *json = json_read_as_is(bytes, length, error);
+
+    make_printable(json);
+    return json;
 }
 
 /* 0, or what errno is. */

@@ -8,11 +8,14 @@
 
 #define JSON_READ_DEPTH 32
 
-/* A new reference; or NULL, and `error`, unless NULL, says why and where: not JSON, a key given
- * twice, or nested too deeply. */
+/* A new reference, in which each string is one printable line (utf8.h); or NULL, and `error`,
+ * unless NULL, says why and where: not JSON, a key given twice, or nested too deeply. */
 __attribute__((warn_unused_result)) json_t *json_read(const char *bytes, size_t length,
                                                       json_error_t *error);
-/* The same of all that a file has; the line is -1 when it cannot be read. */
+/* The same, with the strings as they are. */
+__attribute__((warn_unused_result)) json_t *json_read_as_is(const char *bytes, size_t length,
+                                                            json_error_t *error);
+/* As json_read() does, all that a file has; the line is -1 when it cannot be read. */
 __attribute__((warn_unused_result)) json_t *json_read_file(const char *path, json_error_t *error);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ void pg_first_line(char *line, size_t size, const char *text) {
     }
     memmove(line, text, length);
     line[length] = '\0';
+    utf8_make_printable(line);
 }
 
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {

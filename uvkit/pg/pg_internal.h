@@ -80,7 +80,7 @@ void pg_pool_dispatch(struct pg_pool *pool);
 void pg_pool_run_ended(struct pg_pool *pool);
 /* Fire the close callback once nothing is left. */
 void pg_pool_maybe_closed(struct pg_pool *pool);
-/* The first line of `text`, cut between characters. */
+/* The first line of `text`, printable (utf8.h), cut between characters. */
 void pg_first_line(char *line, size_t size, const char *text);
 
 /* pg_conn.c */

@@ -90,6 +90,27 @@ static void test_what_is_no_json_is_said_as_before(void **state) {
     assert_null(json_read("{}\0", 3, NULL));
 }
 
+#define HOSTILE "{\"a\": [\"\\u001b[2J\\n\", {\"b\": \"\xe2\x80\xae\"}], \"c\": \"库存\"}"
+
+static void test_strings_are_printable_unless_they_are_asked_for_as_they_are(void **state) {
+    json_t *json = read_text(HOSTILE, NULL);
+    json_t *raw = json_read_as_is(HOSTILE, sizeof HOSTILE - 1, NULL);
+    json_t *expected = json_pack("{s:[s, {s:s}], s:s}", "a", "?[2J ", "b", "???", "c", "库存");
+
+    (void)state;
+    assert_true(json_equal(json, expected));
+    assert_string_equal(json_string_value(json_array_get(json_object_get(raw, "a"), 0)),
+                        "\x1b[2J\n");
+    json_decref(json);
+    json_decref(raw);
+    json_decref(expected);
+}
+
+static void test_what_an_error_quotes_is_printable(void **state) {
+    (void)state;
+    refuses("[\"a\" \x1b]", "near '?'", 1, 6);
+}
+
 static void test_files_are_read_whole(void **state) {
     char path[] = "/tmp/json-read-XXXXXX", text[40000];
     int fd = mkstemp(path);
@@ -123,6 +144,8 @@ int main(void) {
         cmocka_unit_test(test_many_brackets_side_by_side_are_not_deep),
         cmocka_unit_test(test_brackets_in_strings_are_text),
         cmocka_unit_test(test_what_is_no_json_is_said_as_before),
+        cmocka_unit_test(test_strings_are_printable_unless_they_are_asked_for_as_they_are),
+        cmocka_unit_test(test_what_an_error_quotes_is_printable),
         cmocka_unit_test(test_files_are_read_whole),
     };
 

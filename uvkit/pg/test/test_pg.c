@@ -46,6 +46,17 @@ static void test_statement_is_prepared_once_per_connection(void **state) {
     pg_query_clear(&query);
 }
 
+static void test_an_error_is_told_as_one_printable_line(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    assert_int_equal(
+        run_sql(fixture, &query, "DO $$BEGIN RAISE E'a\\x1b[2J\\u009b\\u202e\\nb'; END$$"),
+        PG_REJECTED);
+    assert_string_equal(query.message, "a?[2J?????");
+}
+
 static void test_error_leaves_the_connection_usable(void **state) {
     struct fixture *fixture = *state;
     struct pg_query query;
@@ -324,6 +335,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_results_come_back_as_text_and_numbers),
         TEST(test_statement_is_prepared_once_per_connection),
+        TEST(test_an_error_is_told_as_one_printable_line),
         TEST(test_error_leaves_the_connection_usable),
         TEST(test_statement_that_cannot_be_prepared_is_rejected),
         TEST(test_statement_that_the_server_forgot_is_prepared_again),
