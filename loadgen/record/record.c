@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +65,6 @@ static struct record *map_file(const char *directory, size_t length) {
 
     if (directory == NULL)
         directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */
     fd = make_file(directory, length);
     if (fd < 0)
         return NULL;

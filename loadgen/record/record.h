@@ -85,7 +85,7 @@ struct recorder *recorder_make(size_t count);
 
 /* The same, of a round that may be long: its records are in memory that the kernel can write to a
  * nameless file in `directory` (NULL: $TMPDIR, or /tmp), and take back. The room for them on disk
- * is reserved here. NULL with errno, such as ENOSPC. SIGXFSZ is ignored from then on. */
+ * is reserved here. NULL with errno, such as ENOSPC, or EFBIG where SIGXFSZ is ignored. */
 struct recorder *recorder_make_long(size_t count, const char *directory);
 void recorder_free(struct recorder *recorder);
 /* Free the records and keep the histograms and counts, which reports print. */

@@ -2,6 +2,7 @@
 #include "chart.h"
 #include "clock.h"
 #include "fiber.h"
+#include "file_error.h"
 #include "punctual.h"
 #include "report.h"
 #include "run.h"
@@ -199,7 +200,7 @@ static int run_round(struct run *run, struct round *round) {
         recorder_make_long(run->plan.count, run->folder.path[0] != '\0' ? run->folder.path : NULL);
     if (round->recorder == NULL) {
         snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
-                 strerror(errno));
+                 file_error(errno));
         return run_fail(EXIT_INTERNAL, why);
     }
     exit_code = send_round(run, round);
@@ -225,7 +226,7 @@ static int write_report(struct run *run, const struct summary *summary) {
         exit_code = run_fail(EXIT_INTERNAL, why);
     if (report_print(summary, run->to) == 0)
         return exit_code;
-    fprintf(stderr, "loadgen: the report could not be written: %s\n", strerror(errno));
+    fprintf(stderr, "loadgen: the report could not be written: %s\n", file_error(errno));
     if (run->to != stdout)
         (void)!report_print(summary, stdout);
     return EXIT_INTERNAL;

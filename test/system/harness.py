@@ -155,9 +155,10 @@ class Stack:
     def order(self, product, key=None):
         return self.ask("POST", "/orders", {"product_id": product}, {"Idempotency-Key": key} if key else None)
 
-    def loadgen(self, *args, timeout=180, env=None):
+    def loadgen(self, *args, timeout=180, env=None, under=()):
+        """A run; `under` another program, such as prlimit."""
         environment = dict(self.env, **{k: v for k, v in self.settings.items() if k.startswith("LOADGEN_")}, **(env or {}))
-        return subprocess.run([str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
+        return subprocess.run([*under, str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
 
     def start_loadgen(self, *args):

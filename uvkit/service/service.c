@@ -260,6 +260,7 @@ int service_main(const struct service *service, int argc, char **argv) {
     int code;
 
     life.service = *service;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a log that grows too large loses lines, not the service */
     switch (settings_read(service->table, service->about, service->variables, NULL, &argc, argv)) {
     case SETTINGS_HELP:
         return 0;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -125,6 +126,18 @@ static void test_a_bad_setting_ends_it_before_anything_is_opened(void **state) {
     assert_int_equal(run("--help", NULL), 0);
 }
 
+static void test_a_log_that_may_not_grow_loses_lines_and_not_the_service(void **state) {
+    struct rlimit before, small;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 10, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(run("--log-level", "loud"), EX_USAGE);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_string_equal(said, "test-svc: ");
+}
+
 static void test_a_connection_string_that_is_none_is_told_by_its_variable(void **state) {
     (void)state;
     assert_int_equal(setenv("TEST_SVC_DB", "database", 1), 0);
@@ -171,6 +184,7 @@ static void test_after_the_drain_all_is_closed_once_under_its_own_name(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_bad_setting_ends_it_before_anything_is_opened),
+        cmocka_unit_test(test_a_log_that_may_not_grow_loses_lines_and_not_the_service),
         cmocka_unit_test(test_a_connection_string_that_is_none_is_told_by_its_variable),
         cmocka_unit_test(test_what_does_not_open_is_closed_and_names_the_exit_code),
         cmocka_unit_test(test_what_cannot_serve_is_closed),
