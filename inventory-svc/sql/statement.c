@@ -63,6 +63,13 @@ static enum outcome outcome_of(const struct pg_query *query, char message[MESSAG
     return outcome;
 }
 
+enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement,
+                               struct pg_query *query, char message[MESSAGE_BYTES]) {
+    query->statement = &statement->pg;
+    (void)pg_prepare_await(pool, query);
+    return outcome_of(query, message);
+}
+
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
                              struct pg_query *query, char message[MESSAGE_BYTES]) {
     int64_t begun_ns = clock_now_ns();

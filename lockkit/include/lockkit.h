@@ -183,10 +183,13 @@ typedef void (*lk_release_cb)(enum lk_status status, void *data);
  * cleanup_ms or the TTL. */
 void lk_release(lk_lease *lease, lk_release_cb cb, void *data);
 
-/* Stop renewing and forget the lease without giving the lock back: nobody gets it before its TTL
- * has ended. For a holder whose last write may still take effect. On a backend without TTL this is
- * lk_release(). */
-void lk_abandon(lk_lease *lease);
+/* For a holder whose last write may still take effect: the lock is not given back, and nobody gets
+ * it for `hold_ms` more, nor before the TTL of its last renewal has ended. A TTL that ends earlier
+ * is extended, by a command that is repeated until the server confirms it; so the only end before
+ * `hold_ms` is one that the server does not hear us in time to prevent. On a backend without TTL the
+ * client keeps the lock for `hold_ms`, or until it is closed. The lease must not be used after this
+ * call. */
+void lk_abandon(lk_lease *lease, uint32_t hold_ms);
 
 /* ---- Lease */
 
