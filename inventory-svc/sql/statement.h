@@ -2,6 +2,7 @@
 #ifndef INVENTORY_STATEMENT_H
 #define INVENTORY_STATEMENT_H
 
+#include "log.h"
 #include "metrics.h"
 #include "pg.h"
 #include "store.h"
@@ -25,12 +26,15 @@
 struct statement {
     struct pg_statement pg;
     struct metric times;
+    struct log_limit refusals;
 };
-#define STATEMENT(name, params, sql)                                                               \
+#define STATEMENT(name_, params_, sql_)                                                            \
     {                                                                                              \
-        {name, sql, params}, {                                                                     \
-            "inventory_statement_seconds", STATEMENT_HELP, METRIC_TIMES,                           \
-                .labels = "statement=\"" name "\""                                                 \
+        .pg = {name_, sql_, params_}, .times = {                                                   \
+            "inventory_statement_seconds",                                                         \
+            STATEMENT_HELP,                                                                        \
+            METRIC_TIMES,                                                                          \
+            .labels = "statement=\"" name_ "\""                                                    \
         }                                                                                          \
     }
 #define STATEMENT_HELP                                                                             \

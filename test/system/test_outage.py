@@ -4,7 +4,7 @@ import unittest
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import ARTICLE_PRODUCT, PORT_BASE, SystemTest
+from harness import ARTICLE_PRODUCT, PORT_BASE, Ledger, SystemTest, wait_for
 
 
 class Outage(SystemTest):
@@ -44,6 +44,43 @@ class Outage(SystemTest):
     def test_the_article_s_path_answers_in_its_words(self):
         answer = self.stack.ask("POST", f"/order/placeAnOrder?inventoryId={ARTICLE_PRODUCT}")
         self.assertEqual((answer.status, answer.text), (503, "下单失败....\n"))
+
+
+class ReadOnly(SystemTest):
+    """Postgres answers, and takes no write: as after a failover, or when its disk is full."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.product = cls.stack.product("redis", 10)
+        assert cls.stack.order(cls.product).status == 201
+
+    def set_read_only(self, database, value):
+        self.stack.sql("postgres", f"ALTER DATABASE {database} SET default_transaction_read_only = {value};"
+                                   f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
+
+    def place_orders(self, database):
+        """The answers of both instances, and what was sold meanwhile."""
+        before = Ledger(self.stack, self.product)
+        self.set_read_only(database, "on")
+        try:
+            answers = [self.stack.order(self.product) for _ in range(8)]
+        finally:
+            self.set_read_only(database, "off")
+        after = Ledger(self.stack, self.product)
+        after.check(self)
+        self.assertEqual((after.sold, after.orders), (before.sold, before.orders))
+        return answers
+
+    def test_no_order_is_taken_and_every_answer_is_503(self):
+        for database in ["inventory", "orders"]:
+            for answer in self.place_orders(database):
+                self.assertEqual((answer.status, answer.json["error"]), (503, "busy"), answer.text)
+                self.assertEqual(answer.headers["Retry-After"], "1")
+                self.assertNotRegex(answer.text, "(?i)read-only|transaction|INSERT|UPDATE")
+        logs = self.stack.log("inventory-1") + self.stack.log("inventory-2")
+        self.assertRegex(logs, r'"statement refused" .*sqlstate=25006 .*read-only transaction')
+        wait_for("an order", lambda: self.stack.order(self.product).status == 201)
 
 
 if __name__ == "__main__":
