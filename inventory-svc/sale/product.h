@@ -2,8 +2,8 @@
  *
  * A product is read from the database the first time it is asked for, once, while others that ask
  * for it wait. It stays while a sale uses it, and then until `limit` others were used after it; one
- * with a bad strategy, or with a failpoint where there is no --lab, stays as well. An id that names no product, or could not be read, is not
- * remembered. */
+ * with a bad strategy, or with a failpoint where there is no --lab, stays as well. An id that names
+ * no product, or could not be read, is not remembered. */
 #ifndef INVENTORY_PRODUCT_H
 #define INVENTORY_PRODUCT_H
 

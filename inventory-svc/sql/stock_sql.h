@@ -21,8 +21,9 @@ enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, i
 
 /* Set the row to sold->remaining, whatever it is now, and write `sold` to the ledger; or nothing,
  * and BUSY, when the server's clock is past `not_after_us` by the time it begins. A token older
- * than the row's is not refused, but the row keeps the highest. `on` is a held connection or NULL.
- * SOLD, REPEATED, BUSY, UNKNOWN, FAILED. */
+ * than the row's is not refused: the row keeps the highest, and the ledger has the one that was
+ * written under, as evidence. `on` is a held connection or NULL. SOLD, REPEATED, BUSY, UNKNOWN,
+ * FAILED. */
 enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
                              const struct reservation *sold, int64_t not_after_us,
                              int64_t deadline_ms, char message[MESSAGE_BYTES]);

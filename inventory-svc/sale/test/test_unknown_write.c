@@ -105,6 +105,12 @@ static void write_late(void *arg) {
     late->is_done = true;
 }
 
+static void write_in_fiber(struct late_write *late) {
+    uuid_v7(late->sold.order_id);
+    assert_int_equal(fiber_start(write_late, late), 0);
+    WAIT_FOR(&instance.loop, late->is_done);
+}
+
 static void test_a_write_that_arrives_after_its_last_moment_writes_nothing(void **state) {
     struct late_write late = {.sold = {.unit = 4, .remaining = 3, .instance = "x"}};
     struct buyer first;
@@ -112,13 +118,30 @@ static void test_a_write_that_arrives_after_its_last_moment_writes_nothing(void 
     (void)state;
     make_product(late.sold.product_id, "none", 5);
     assert_int_equal(sell(&first, late.sold.product_id, NULL), OUTCOME_SOLD);
-    uuid_v7(late.sold.order_id);
     late.not_after_us = ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
-    assert_int_equal(fiber_start(write_late, &late), 0);
-    WAIT_FOR(&instance.loop, late.is_done);
+    write_in_fiber(&late);
     assert_int_equal(late.outcome, OUTCOME_BUSY);
     assert_int_equal(sold(late.sold.product_id), 1);
     assert_int_equal(left(late.sold.product_id), 4);
+}
+
+/* A holder that was paused past its lease: it is not refused, and the stock keeps the higher token.
+ */
+static void test_an_older_token_writes_and_lowers_nothing(void **state) {
+    struct late_write late = {.sold = {.unit = 5, .remaining = 4, .fence = 6, .instance = "x"},
+                              .not_after_us = INT64_MAX / 1000};
+    struct buyer first;
+
+    (void)state;
+    make_product(late.sold.product_id, "none", 5);
+    assert_int_equal(sell(&first, late.sold.product_id, NULL), OUTCOME_SOLD);
+    run_sql("UPDATE stock SET fence = 7 WHERE product_id = '%s'", late.sold.product_id);
+    write_in_fiber(&late);
+    assert_int_equal(late.outcome, OUTCOME_SOLD);
+    assert_int_equal(ask("SELECT fence FROM stock WHERE product_id = '%s'", late.sold.product_id),
+                     7);
+    assert_int_equal(ask("SELECT fence FROM reservation WHERE order_id = '%s'", late.sold.order_id),
+                     6);
 }
 
 static uint64_t answered(void) {
@@ -160,6 +183,7 @@ int main(void) {
         TEST(test_an_unknown_write_keeps_a_lock_without_ttl),
         TEST(test_an_unknown_write_keeps_a_lock_with_a_short_ttl),
         TEST(test_a_write_that_arrives_after_its_last_moment_writes_nothing),
+        TEST(test_an_older_token_writes_and_lowers_nothing),
         TEST(test_nothing_lies_between_the_check_and_the_write),
     };
 
