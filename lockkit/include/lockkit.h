@@ -58,7 +58,7 @@ extern "C" {
     X(CANCELED, "cancelled by the caller")                                                         \
     X(LOST, "the lease had ended before the release was confirmed")                                \
     X(UNKNOWN, "the server did not answer; the lock may be held in this name until its TTL ends")  \
-    X(UNAVAILABLE, "the server could not be reached; nothing was acquired")                        \
+    X(UNAVAILABLE, "the server could not be reached, or did not let us in; nothing was acquired")  \
     X(REFUSED, "the server refused; nothing was acquired")                                         \
     X(UNSUPPORTED, "this backend cannot do that")                                                  \
     X(INVALID, "an argument is out of range")                                                      \

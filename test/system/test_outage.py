@@ -1,5 +1,7 @@
 """Without Postgres: every answer says so in words for customers, and nothing of how the services reach it."""
 
+import os
+import subprocess
 import unittest
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -46,8 +48,8 @@ class Outage(SystemTest):
         self.assertEqual((answer.status, answer.text), (503, "下单失败....\n"))
 
 
-class ReadOnly(SystemTest):
-    """Postgres answers, and takes no write: as after a failover, or when its disk is full."""
+class Refusals(SystemTest):
+    """Servers that answer, and refuse: read only as after a failover or with a full disk, without memory, ..."""
 
     @classmethod
     def setUpClass(cls):
@@ -81,6 +83,35 @@ class ReadOnly(SystemTest):
         logs = self.stack.log("inventory-1") + self.stack.log("inventory-2")
         self.assertRegex(logs, r'"statement refused" .*sqlstate=25006 .*read-only transaction')
         wait_for("an order", lambda: self.stack.order(self.product).status == 201)
+
+    def redis(self, *command):
+        subprocess.run(["redis-cli", "-p", str(PORT_BASE + 91), *command], check=True, capture_output=True,
+                       env=dict(os.environ, REDISCLI_AUTH=self.stack.settings["REDIS_PASSWORD"]))
+
+    def test_a_redis_without_memory_refuses_in_its_own_words_and_only_in_the_log(self):
+        product = self.stack.product("redis,wait=0", 5)
+        self.redis("CONFIG", "SET", "maxmemory", "1")
+        try:
+            answers = [self.stack.order(product) for _ in range(4)]
+        finally:
+            self.redis("CONFIG", "SET", "maxmemory", "0")
+        for answer in answers:
+            self.assertEqual((answer.status, answer.json["error"]), (503, "busy"), answer.text)
+            self.assertNotRegex(answer.text, "(?i)oom|memory|redis")
+        for name in ["inventory-1", "inventory-2"]:
+            self.assertEqual(self.stack.log(name).count("redis refuses a lock command"), 1)
+            self.assertIn("OOM command not allowed", self.stack.log(name))
+        self.assertEqual(self.stack.order(product).status, 201)
+
+    def test_a_redis_that_may_evict_locks_is_warned_of_at_the_start(self):
+        self.redis("CONFIG", "SET", "maxmemory", "100mb")
+        self.redis("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+        try:
+            self.stack.restart("inventory-1")
+            wait_for("the warning", lambda: "maxmemory_policy=volatile-ttl" in self.stack.log("inventory-1"))
+        finally:
+            self.redis("CONFIG", "SET", "maxmemory-policy", "noeviction")
+            self.redis("CONFIG", "SET", "maxmemory", "0")
 
 
 if __name__ == "__main__":
