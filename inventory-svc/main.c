@@ -35,7 +35,7 @@ static const struct setting settings[] = {
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[:password@]host[:port][/db]", NULL},
     {"name", 0, SETTING_TEXT, &set.name, "", "name in the ledger; default inventory-<port>", NULL},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
-    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
+    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints, and not refuse them", NULL},
     {.name = NULL}};
 
 static char name[INSTANCE_BYTES];

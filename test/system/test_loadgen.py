@@ -98,6 +98,12 @@ class Loadgen(SystemTest):
         self.says(64, ['no strategy "zookeper"', "none mutex redis sharded atomic"], "--strategy", "none,zookeper")
         self.says(64, ["colour", "wait"], "--strategy", "redis,colour=red")
 
+    def test_a_failpoint_without_lab_ends_with_64_before_anything_is_sent(self):
+        spec = "atomic,fail=before-write:crash"
+        self.says(64, [spec.split(",")[1], "INVENTORY_SVC_FLAGS=--lab make up"], "--strategy", spec)
+        self.assertEqual(self.stack.sql("inventory", "SELECT 1 FROM reservation JOIN product USING (product_id) "
+                                                     "WHERE strategy LIKE '%before-write:crash%'"), [])
+
     def test_a_dead_target_or_database_ends_with_69_and_is_named(self):
         here = [f"http://127.0.0.1:{PORT_BASE}", DEAD]
         self.says(69, [DEAD, "cannot be reached", "--target"], "--target", here[1])

@@ -314,6 +314,12 @@ enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query) {
     return query->status;
 }
 
+enum pg_status pg_prepare_await(struct pg_pool *pool, struct pg_query *query) {
+    assert(query->on != NULL && query->statement != NULL);
+    query->internal.is_preparation = true;
+    return pg_query_await(pool, query);
+}
+
 struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms) {
     struct pg_query query = {.deadline_ms = deadline_ms, .internal = {.is_hold = true}};
 

@@ -39,8 +39,8 @@ static const char *text_of(const struct web_call *call, const char *key) {
     return text != NULL ? text : "";
 }
 
-static int integer_of(const struct web_call *call, const char *key) {
-    return (int)json_integer_value(json_object_get(call->json, key));
+static int64_t integer_of(const struct web_call *call, const char *key) {
+    return json_integer_value(json_object_get(call->json, key));
 }
 
 static int set_up_web(void **state) {
