@@ -32,12 +32,14 @@ static void on_handle_closed(uv_handle_t *handle) {
     cb(data);
 }
 
-static void close_timers_when_empty(struct http_server *server) {
+static void close_rest_when_empty(struct http_server *server) {
     if (!server->is_draining || !LIST_EMPTY(&server->inbounds) ||
         uv_is_closing((uv_handle_t *)&server->sweep))
         return;
     uv_close((uv_handle_t *)&server->sweep, on_handle_closed);
     uv_close((uv_handle_t *)&server->drain, on_handle_closed);
+    uv_close((uv_handle_t *)&server->turn, on_handle_closed);
+    uv_close((uv_handle_t *)&server->more, on_handle_closed);
 }
 
 /* The inbound's last word: its memory becomes the spare or goes. */
@@ -45,13 +47,15 @@ static void on_inbound_over(struct http_inbound *inbound) {
     struct http_server *server = inbound->server;
 
     LIST_REMOVE(inbound, entry);
+    if (inbound->is_waiting)
+        TAILQ_REMOVE(&server->waiting, inbound, by_turn);
     http_exchange_free(&inbound->exchange);
     buffer_free(&inbound->pending);
     if (server->spare == NULL)
         server->spare = inbound;
     else
         free(inbound);
-    close_timers_when_empty(server);
+    close_rest_when_empty(server);
 }
 
 static void welcome(struct http_server *server, struct http_inbound *inbound) {
@@ -103,8 +107,9 @@ static void on_connection(uv_stream_t *listener, int status) {
 static void on_turn(uv_check_t *turn) {
     struct http_server *server = turn->data;
 
+    server->turns++;
     server->accepted_this_turn = 0;
-    if (server->is_accept_waiting)
+    if (server->is_accept_waiting && !server->is_draining)
         accept_one(server);
 }
 
@@ -156,10 +161,13 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     made->id_seed = uv_hrtime() * UINT64_C(0x9e3779b97f4a7c15);
     (void)uv_tcp_init(loop, &made->listener); /* no socket yet: cannot fail, nor do timers */
     (void)uv_check_init(loop, &made->turn);
+    (void)uv_idle_init(loop, &made->more);
     (void)uv_timer_init(loop, &made->sweep);
     (void)uv_timer_init(loop, &made->drain);
-    made->listener.data = made->turn.data = made->sweep.data = made->drain.data = made;
-    made->open_handles = 4;
+    TAILQ_INIT(&made->waiting);
+    made->listener.data = made->turn.data = made->more.data = made;
+    made->sweep.data = made->drain.data = made;
+    made->open_handles = 5;
     sigpipe_ignore();
     *server = made;
     return 0;
@@ -232,7 +240,6 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
     server->on_closed = cb;
     server->on_closed_data = data;
     uv_close((uv_handle_t *)&server->listener, on_handle_closed);
-    uv_close((uv_handle_t *)&server->turn, on_handle_closed);
     LIST_FOREACH (inbound, &server->inbounds, entry)
         http_inbound_drain(inbound);
     uv_update_time(server->loop); /* a stale loop time would cut too early */
@@ -240,7 +247,7 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
         http_server_cut(server);
     else
         (void)uv_timer_start(&server->drain, on_drain_timeout, timeout_ms, 0);
-    close_timers_when_empty(server);
+    close_rest_when_empty(server);
 }
 
 void http_server_close(struct http_server *server, http_server_cb cb, void *data) {
