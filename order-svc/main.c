@@ -48,13 +48,12 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     char message[INVENTORY_MESSAGE_BYTES];
 
     svc = (struct order_svc){.pool = pool,
-                             .inventory_timeout_ms = set.inventory_timeout_ns / 1000000,
-                             .settle_after_ms = set.settle_after_ns / 1000000};
+                             .inventory_timeout_ms = set.inventory_timeout_ns / 1000000};
     if (inventory_open(&svc.inventory, loop, set.inventory, message) != 0)
         return service_fail(EX_USAGE, "--inventory: %s", message);
     order_register_metrics();
     inventory_register_metrics(svc.inventory);
-    settle_start(&settle, loop, svc.inventory, pool, svc.settle_after_ms,
+    settle_start(&settle, loop, svc.inventory, pool, set.settle_after_ns / 1000000,
                  set.settle_every_ns / 1000000);
     return 0;
 }

@@ -40,21 +40,52 @@ static void note_success(struct settle *settle, const char *cursor) {
     settle->failure[0] = '\0';
 }
 
-/* Record the orders of one page, and move the cursor past it. -1 with `message`. */
-static int record_page(struct settle *settle, const json_t *reservations, const char *next,
-                       char message[PG_MESSAGE_BYTES]) {
-    char *text = json_dumps(reservations, JSON_COMPACT);
-    enum pg_status status;
+/* The list of an answer as text, the caller's; or NULL with `message`. */
+static char *list_text(const struct inventory_answer *answer, char message[PG_MESSAGE_BYTES]) {
+    const json_t *list = json_object_get(answer->body, "reservations");
+    char *text = NULL;
 
-    if (text == NULL) {
+    if (answer->outcome == HTTP_CALL_ANSWERED && answer->status == 200 && json_is_array(list)) {
+        text = json_dumps(list, JSON_COMPACT);
         (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
-        return -1;
+    } else {
+        (void)snprintf(
+            message, PG_MESSAGE_BYTES, "no list of reservations: status %d %.110s", answer->status,
+            answer->message[0] != '\0' ? answer->message : inventory_text(answer, "message"));
     }
-    status = order_settle(settle->pool, text, clock_now_ms() + STEP_MS, on_settled, message);
-    free(text);
-    if (status == PG_OK)
-        status = settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message);
+    return text;
+}
+
+/* Confirm reservations without an order, and record their orders. -1 with `message`. */
+static int confirm(struct settle *settle, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
+    enum pg_status status = PG_NOT_SENT;
+    struct inventory_answer answer;
+    char *confirmed;
+
+    inventory_call(settle->inventory, "POST", "/reservations/confirmations", NULL, order_ids,
+                   clock_now_ms() + STEP_MS, &answer);
+    confirmed = list_text(&answer, message);
+    json_decref(answer.body);
+    if (confirmed != NULL)
+        status =
+            order_settle(settle->pool, confirmed, clock_now_ms() + STEP_MS, on_settled, message);
+    free(confirmed);
     return status == PG_OK ? 0 : -1;
+}
+
+/* Record the orders of one page that are missing. -1 with `message`. */
+static int record_page(struct settle *settle, const char *reservations,
+                       char message[PG_MESSAGE_BYTES]) {
+    char *missing;
+    int code = 0;
+
+    if (order_find_missing(settle->pool, reservations, clock_now_ms() + STEP_MS, &missing,
+                           message) != PG_OK)
+        return -1;
+    if (missing != NULL)
+        code = confirm(settle, missing, message);
+    free(missing);
+    return code;
 }
 
 /* The page after the cursor: how many reservations it had, and the cursor moved past it; or -1 with
@@ -62,8 +93,7 @@ static int record_page(struct settle *settle, const json_t *reservations, const 
 static int settle_page(struct settle *settle, struct settlement *at,
                        char message[PG_MESSAGE_BYTES]) {
     struct inventory_answer answer;
-    char target[512];
-    const json_t *reservations;
+    char target[512], *reservations;
     const char *next;
     int count = -1;
 
@@ -71,18 +101,18 @@ static int settle_page(struct settle *settle, struct settlement *at,
                    "/reservations?after=%s&since_ms=%" PRId64 "&older_than_ms=%" PRId64 "&limit=%d",
                    at->cursor, at->since_ms, settle->after_ms, PAGE);
     inventory_call(settle->inventory, "GET", target, NULL, NULL, clock_now_ms() + STEP_MS, &answer);
-    reservations = json_object_get(answer.body, "reservations");
+    reservations = list_text(&answer, message);
     next = inventory_text(&answer, "next");
-    if (answer.outcome != HTTP_CALL_ANSWERED || answer.status != 200 ||
-        !json_is_array(reservations) || next[0] == '\0') {
-        (void)snprintf(message, PG_MESSAGE_BYTES, "no list of reservations: status %d %.110s",
-                       answer.status, answer.message);
-    } else if (json_array_size(reservations) == 0) {
+    if (reservations != NULL && next[0] == '\0') {
+        (void)snprintf(message, PG_MESSAGE_BYTES, "a list of reservations without a cursor");
+    } else if (reservations != NULL && strcmp(reservations, "[]") == 0) {
         count = 0;
-    } else if (record_page(settle, reservations, next, message) == 0) {
+    } else if (reservations != NULL && record_page(settle, reservations, message) == 0 &&
+               settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message) == PG_OK) {
         (void)snprintf(at->cursor, sizeof at->cursor, "%s", next);
-        count = (int)json_array_size(reservations);
+        count = (int)json_array_size(json_object_get(answer.body, "reservations"));
     }
+    free(reservations);
     json_decref(answer.body);
     return count;
 }

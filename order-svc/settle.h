@@ -8,7 +8,8 @@
  * Every `every_ms` the reservations that have become older than `after_ms` are read from
  * inventory-svc, a page at a time, and the missing orders are inserted; the cursor is kept in the
  * database, so that nothing is left out or read again after a restart. Younger ones are left alone:
- * their request is still under way, and may yet cancel. */
+ * their request is still under way, and may yet cancel. Whoever is quicker: inventory-svc confirms
+ * a reservation before its order is inserted here, and what is confirmed is not cancelled. */
 #ifndef ORDER_SETTLE_H
 #define ORDER_SETTLE_H
 

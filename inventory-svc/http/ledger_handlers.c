@@ -1,5 +1,6 @@
-/* DELETE /reservations/{order_id}: give a unit back. GET /reservations: the ledger, oldest first,
- * for whoever settles reservations with orders. */
+/* DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: from now on
+ * these are not cancelled. GET /reservations: the ledger, oldest first, for whoever settles
+ * reservations with orders. */
 #include "handlers.h"
 
 #include "answer.h"
@@ -34,7 +35,6 @@ static int read_number(struct http_exchange *exchange, const char *name, int64_t
 void on_cancel(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     char order_id[UUID_TEXT], product_id[UUID_TEXT], message[MESSAGE_BYTES];
-    int64_t younger_than_ms;
     enum outcome outcome;
     bool was_there;
 
@@ -42,15 +42,12 @@ void on_cancel(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
         return;
     }
-    if (read_number(exchange, "younger_than_ms", TIME_MAX_MS, 0, TIME_MAX_MS, &younger_than_ms))
-        return;
-    outcome = reservation_sql_cancel(store->pool, order_id, younger_than_ms, &was_there, product_id,
-                                     message);
+    outcome = reservation_sql_cancel(store->pool, order_id, &was_there, product_id, message);
     if (outcome != OUTCOME_OK) {
         answer_refusal(exchange, outcome, message);
     } else if (!was_there) {
         http_reply_error(exchange, 404, "unknown_reservation",
-                         "no reservation has this order id, or it is too old to be cancelled");
+                         "no reservation has this order id, or it was confirmed");
     } else {
         product_note_returned(store->products, product_id);
         http_reply(exchange, 204, NULL, "", 0);
@@ -78,20 +75,25 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
     return -1;
 }
 
-/* NULL without memory. */
-static json_t *json_of(const struct reservation *list, size_t count,
-                       const struct reservation_place *next) {
+/* Both NULL without memory. */
+static json_t *array_of(const struct reservation *list, size_t count) {
     json_t *array = json_array();
-    char cursor[UUID_TEXT + 24];
     int failed = 0;
 
     for (size_t i = 0; i < count && failed == 0; i++)
         failed = json_array_append_new(array, answer_reservation(&list[i], false));
-    (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%s", next->reserved_us, next->order_id);
     if (failed == 0)
-        return json_pack("{s:o,s:s}", "reservations", array, "next", cursor);
+        return array;
     json_decref(array);
     return NULL;
+}
+
+static json_t *page_of(const struct reservation *list, size_t count,
+                       const struct reservation_place *next) {
+    char cursor[UUID_TEXT + 24];
+
+    (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%s", next->reserved_us, next->order_id);
+    return json_pack("{s:o,s:s}", "reservations", array_of(list, count), "next", cursor);
 }
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
@@ -112,8 +114,52 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
         outcome = reservation_sql_list(store->pool, &place, older_than_ms, (size_t)limit, list,
                                        &count, message);
     if (outcome == OUTCOME_OK)
-        http_reply_json(exchange, 200, json_of(list, count, &place));
+        http_reply_json(exchange, 200, page_of(list, count, &place));
     else
         answer_refusal(exchange, outcome, message);
     free(list);
+}
+
+/* The order ids of the body as a JSON array; or NULL, and then the reply has been sent. */
+static char *read_order_ids(struct http_exchange *exchange, size_t *count) {
+    json_t *body = http_body_json(exchange), *ids = json_object_get(body, "order_ids");
+    char order_id[UUID_TEXT], *text = NULL;
+    bool is_good;
+
+    if (body == NULL)
+        return NULL;
+    *count = json_array_size(ids);
+    is_good = *count > 0 && *count <= LIMIT_MAX;
+    for (size_t i = 0; i < *count && is_good; i++)
+        is_good = uuid_parse(json_string_value(json_array_get(ids, i)), order_id) == 0;
+    if (is_good)
+        text = json_dumps(ids, JSON_COMPACT);
+    if (!is_good)
+        http_reply_error(exchange, 400, "bad_request", "order_ids must be 1 to %d UUIDs",
+                         LIMIT_MAX);
+    else if (text == NULL)
+        answer_refusal(exchange, OUTCOME_BUSY, "out of memory");
+    json_decref(body);
+    return text;
+}
+
+void on_confirm(struct http_exchange *exchange, void *data) {
+    struct store *store = data;
+    char message[MESSAGE_BYTES] = "out of memory", *order_ids;
+    enum outcome outcome = OUTCOME_BUSY;
+    struct reservation *list;
+    size_t count;
+
+    order_ids = read_order_ids(exchange, &count);
+    if (order_ids == NULL)
+        return;
+    list = calloc(count, sizeof *list);
+    if (list != NULL)
+        outcome = reservation_sql_confirm(store->pool, order_ids, 0, count, list, &count, message);
+    if (outcome == OUTCOME_OK)
+        http_reply_json(exchange, 200, json_pack("{s:o}", "reservations", array_of(list, count)));
+    else
+        answer_refusal(exchange, outcome, message);
+    free(list);
+    free(order_ids);
 }

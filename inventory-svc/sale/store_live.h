@@ -55,6 +55,9 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
 enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
                             struct reservation *found, char message[MESSAGE_BYTES]);
 
+/* The same, and confirm what was found: it cannot be cancelled any more. UNKNOWN, too. */
+enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found);
+
 /* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
  * none, REPEATED, BUSY, UNKNOWN, FAILED. */
 enum outcome live_sale_take_returned(struct live_sale *live);

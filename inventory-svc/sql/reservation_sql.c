@@ -32,18 +32,35 @@ enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, in
     return outcome;
 }
 
-enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id,
-                                    int64_t younger_than_ms, bool *was_there,
+enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids,
+                                     int64_t deadline_ms, size_t limit, struct reservation *list,
+                                     size_t *count, char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("confirm_reservations", 1,
+                  "UPDATE reservation r SET confirmed = true FROM product p"
+                  " WHERE r.order_id IN (SELECT value::uuid FROM json_array_elements_text($1))"
+                  " AND p.product_id = r.product_id"
+                  " RETURNING order_id, r.product_id, shard, unit, remaining, fence, instance,"
+                  " price");
+    struct pg_query query = {.params = {order_ids}, .deadline_ms = deadline_ms};
+    enum outcome outcome = statement_write(pool, &statement, &query, message);
+
+    *count = 0;
+    for (; outcome == OUTCOME_OK && *count < limit && (int64_t)*count < query.affected; (*count)++)
+        read_row(&query, (int)*count, &list[*count]);
+    pg_query_clear(&query);
+    return outcome;
+}
+
+enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, bool *was_there,
                                     char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
     static struct statement statement =
-        STATEMENT("cancel_reservation", 2,
-                  "WITH gone AS (DELETE FROM reservation WHERE order_id = $1"
-                  " AND clock_timestamp() - reserved_at < $2::bigint * interval '1 millisecond'"
+        STATEMENT("cancel_reservation", 1,
+                  "WITH gone AS (DELETE FROM reservation WHERE order_id = $1 AND NOT confirmed"
                   " RETURNING product_id, shard, unit)"
                   " INSERT INTO returned_unit (product_id, shard, unit)"
                   " SELECT product_id, shard, unit FROM gone RETURNING product_id");
-    struct number age = number_of(younger_than_ms);
-    struct pg_query query = {.params = {order_id, age.text}};
+    struct pg_query query = {.params = {order_id}};
     enum outcome outcome = statement_write(pool, &statement, &query, message);
 
     *was_there = outcome == OUTCOME_OK && query.affected > 0;

@@ -89,6 +89,31 @@ static void test_orders_that_are_there_stay_as_they_are(void **state) {
     assert_int_equal(logged("order settled"), 2);
 }
 
+/* Its request was quicker: the unit was given back, and its customer was told so. */
+static void test_a_reservation_that_was_cancelled_meanwhile_gets_no_order(void **state) {
+    (void)state;
+    peer->reservations = 3;
+    peer->gone = 2;
+    start();
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
+    stop();
+    assert_int_equal(peer->confirmed, 3);
+    assert_string_equal(ask("SELECT string_agg(unit::text, ' ' ORDER BY unit) FROM orders"), "1 3");
+}
+
+static void test_nothing_is_confirmed_that_has_its_order(void **state) {
+    char id[UUID_TEXT];
+
+    (void)state;
+    order_id_of(1, id);
+    run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 9.90, 'inventory-9')", id, id);
+    peer->reservations = 1;
+    start();
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
+    stop();
+    assert_int_equal(peer->confirmed, 0);
+}
+
 static void wait_for_passes(unsigned passes) {
     unsigned listed = peer->listed;
 
@@ -236,6 +261,8 @@ int main(void) {
         TEST(test_all_pages_are_settled_in_one_pass),
         TEST(test_the_cursor_outlives_the_process),
         TEST(test_orders_that_are_there_stay_as_they_are),
+        TEST(test_a_reservation_that_was_cancelled_meanwhile_gets_no_order),
+        TEST(test_nothing_is_confirmed_that_has_its_order),
         TEST(test_a_failure_is_said_once_and_again_when_its_reason_changes),
         TEST(test_the_cursor_stays_before_a_page_that_failed),
         TEST(test_a_page_without_a_next_is_no_page),

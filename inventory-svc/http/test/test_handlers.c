@@ -75,6 +75,8 @@ static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
     memcpy(first, exchange.text, sizeof first);
     assert_int_equal(reserve(&exchange, id, order), 200);
     assert_string_equal(exchange.text, first);
+    uuid_v7(order);
+    assert_int_equal(reserve(&exchange, id, order), 201);
     assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 204);
     assert_string_equal(exchange.text, "");
     assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 404);
@@ -247,6 +249,62 @@ static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
     assert_string_equal(text_of(&e, "next"), next);
 }
 
+static int confirm(struct web_call *exchange, const char *body) {
+    *exchange =
+        (struct web_call){.method = "POST", .target = "/reservations/confirmations", .body = body};
+    return web_call(&web, exchange);
+}
+
+static void test_what_is_confirmed_is_not_cancelled(void **state) {
+    struct web_call e;
+    char id[UUID_TEXT], orders[3][UUID_TEXT], body[200];
+
+    (void)state;
+    make_product(id, "atomic", 3);
+    for (int i = 0; i < 3; i++) {
+        uuid_v7(orders[i]);
+        assert_int_equal(reserve(&e, id, orders[i]), 201);
+    }
+    assert_int_equal(get(&e, "DELETE", "/reservations/", orders[0], ""), 204);
+    (void)snprintf(body, sizeof body, "{\"order_ids\":[\"%s\",\"%s\"]}", orders[0], orders[1]);
+    assert_int_equal(confirm(&e, body), 200);
+    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 1);
+    assert_non_null(strstr(e.text, orders[1]));
+    expect_error(&e, get(&e, "DELETE", "/reservations/", orders[1], ""), 404,
+                 "unknown_reservation");
+    assert_int_equal(get(&e, "DELETE", "/reservations/", orders[2], ""), 204);
+    assert_int_equal(sold(id), 1);
+}
+
+/* Whoever repeats is answered with the unit, so it is not to be taken back. */
+static void test_a_repeat_confirms_the_reservation(void **state) {
+    struct web_call e;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "atomic", 3);
+    uuid_v7(order);
+    assert_int_equal(reserve(&e, id, order), 201);
+    assert_int_equal(reserve(&e, id, order), 200);
+    assert_int_equal(get(&e, "DELETE", "/reservations/", order, ""), 404);
+    assert_int_equal(sold(id), 1);
+}
+
+static void test_what_cannot_be_confirmed_is_told(void **state) {
+    static const char *const bad[] = {
+        "{}",
+        "{\"order_ids\": 1}",
+        "{\"order_ids\": []}",
+        "{\"order_ids\": [1]}",
+        "{\"order_ids\": [\"82391173-9dbc-49b6-821b-746a11dbbe5e\", \"x\"]}",
+    };
+    struct web_call e;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect_error(&e, confirm(&e, bad[i]), 400, "bad_request");
+}
+
 static void test_a_bad_question_to_the_ledger_is_told(void **state) {
     static const char *const bad[] = {
         "",
@@ -311,6 +369,9 @@ int main(void) {
         TEST(test_a_reply_tells_its_cost_sold_or_not),
         TEST(test_strategies_are_listed_in_the_order_of_the_ladder),
         TEST(test_the_ledger_goes_on_where_the_cursor_says),
+        TEST(test_what_is_confirmed_is_not_cancelled),
+        TEST(test_a_repeat_confirms_the_reservation),
+        TEST(test_what_cannot_be_confirmed_is_told),
         TEST(test_a_bad_question_to_the_ledger_is_told),
         TEST(test_the_path_of_the_article_answers_in_its_words),
         TEST(test_a_dropped_reply_cuts_the_connection),

@@ -156,7 +156,7 @@ static void run_cancel(void *arg) {
     struct cancel *cancel = arg;
 
     cancel->outcome =
-        reservation_sql_cancel(instance.store.pool, cancel->order_id, INT32_MAX, &cancel->was_there,
+        reservation_sql_cancel(instance.store.pool, cancel->order_id, &cancel->was_there,
                                cancel->product_id, cancel->message);
     if (cancel->was_there)
         product_note_returned(instance.store.products, cancel->product_id);

@@ -101,10 +101,32 @@ static void on_peer_list(struct http_exchange *exchange, void *data) {
         http_reply_json(exchange, 200, page_after(from, to - from > limit ? from + limit : to));
 }
 
+static void on_peer_confirm(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+    json_t *body = http_body_json(exchange), *list = json_array(), *id;
+    int failed = 0;
+    size_t i;
+
+    json_array_foreach (json_object_get(body, "order_ids"), i, id) {
+        int number = atoi(strrchr(json_string_value(id), '-') + 1);
+
+        peer->confirmed++;
+        if (number != peer->gone)
+            failed |= json_array_append_new(list, reservation_json(number));
+    }
+    if (body != NULL && failed == 0)
+        http_reply_json(exchange, 200, json_pack("{s:O}", "reservations", list));
+    else if (body != NULL)
+        http_reply_json(exchange, 200, NULL);
+    json_decref(list);
+    json_decref(body);
+}
+
 static const struct http_route peer_routes[] = {
     {"POST", "/products/{id}/reservations", on_peer_reserve},
     {"DELETE", "/reservations/{id}", on_peer_cancel},
     {"GET", "/reservations", on_peer_list},
+    {"POST", "/reservations/confirmations", on_peer_confirm},
     {"GET", "/products/{id}", on_peer_get},
     {"GET", "/strategies", on_peer_get},
     {NULL, NULL, NULL},
