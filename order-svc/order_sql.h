@@ -39,7 +39,7 @@ enum pg_status order_settle(struct pg_pool *pool, const char *reservations_json,
 
 /* How far settling has come. */
 struct settlement {
-    char cursor[256]; /* "" at the very beginning, and then it begins at */
+    char cursor[88];  /* "" at the very beginning, and then it begins at */
     int64_t since_ms; /* Unix milliseconds */
 };
 enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms,

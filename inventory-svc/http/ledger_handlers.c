@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT       500
-#define LIMIT_MAX   1000
-#define OLDER_MS    10000
-#define TIME_MAX_MS INT64_C(100000000000000) /* the year 5138 */
-#define NO_DEFAULT  -1
+#define LIMIT          500
+#define LIMIT_MAX      1000
+#define OLDER_MS       10000
+#define TIME_MAX_MS    INT64_C(100000000000000) /* the year 5138 */
+#define OVERLAP_MAX_MS 86400000
+#define NO_DEFAULT     -1
 
 /* A number in the query, or its default; -1 after a 400. */
 static int read_number(struct http_exchange *exchange, const char *name, int64_t default_value,
@@ -54,12 +55,14 @@ void on_cancel(struct http_exchange *exchange, void *data) {
     }
 }
 
-/* A cursor is "<microseconds>.<order id>"; the first one is made of since_ms. */
+/* A cursor is "<microseconds>.<transaction>.<order id>" (without the transaction, it is of an older
+ * version); the first one is made of since_ms. */
 static int read_place(struct http_exchange *exchange, struct reservation_place *place) {
     const char *after = http_query_param(exchange, "after");
     int64_t since_ms;
     char *end;
 
+    place->seen_xid = 0;
     if (after == NULL || after[0] == '\0') {
         if (read_number(exchange, "since_ms", NO_DEFAULT, 0, TIME_MAX_MS, &since_ms) != 0)
             return -1;
@@ -68,8 +71,10 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
         return 0;
     }
     place->reserved_us = strtoll(after, &end, 10);
+    if (end != after && *end == '.' && uuid_parse(end + 1, place->order_id) != 0)
+        place->seen_xid = strtoll(end + 1, &end, 10);
     if (end != after && *end == '.' && uuid_parse(end + 1, place->order_id) == 0 &&
-        place->reserved_us >= 0 && place->reserved_us <= TIME_MAX_MS * 1000)
+        place->seen_xid >= 0 && place->reserved_us >= 0 && place->reserved_us <= TIME_MAX_MS * 1000)
         return 0;
     http_reply_error(exchange, 400, "bad_request", "after must be the `next` of an earlier reply");
     return -1;
@@ -90,29 +95,31 @@ static json_t *array_of(const struct reservation *list, size_t count) {
 
 static json_t *page_of(const struct reservation *list, size_t count,
                        const struct reservation_place *next) {
-    char cursor[UUID_TEXT + 24];
+    char cursor[UUID_TEXT + 48];
 
-    (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%s", next->reserved_us, next->order_id);
+    (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%" PRId64 ".%s", next->reserved_us,
+                   next->seen_xid, next->order_id);
     return json_pack("{s:o,s:s}", "reservations", array_of(list, count), "next", cursor);
 }
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     struct reservation_place place;
-    int64_t older_than_ms, limit;
+    int64_t overlap_ms, older_than_ms, limit;
     struct reservation *list;
     char message[MESSAGE_BYTES] = "out of memory";
     enum outcome outcome = OUTCOME_FAILED;
     size_t count;
 
     if (read_place(exchange, &place) != 0 ||
+        read_number(exchange, "overlap_ms", 0, 0, OVERLAP_MAX_MS, &overlap_ms) != 0 ||
         read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
         read_number(exchange, "limit", LIMIT, 1, LIMIT_MAX, &limit) != 0)
         return;
     list = calloc((size_t)limit, sizeof *list);
     if (list != NULL)
-        outcome = reservation_sql_list(store->pool, &place, older_than_ms, (size_t)limit, list,
-                                       &count, message);
+        outcome = reservation_sql_list(store->pool, &place, overlap_ms, older_than_ms,
+                                       (size_t)limit, list, &count, message);
     if (outcome == OUTCOME_OK)
         http_reply_json(exchange, 200, page_of(list, count, &place));
     else

@@ -33,13 +33,18 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
 /* A place in the ledger: after that moment, and among the rows of one moment after that order. */
 struct reservation_place {
     int64_t reserved_us; /* microseconds since 1970 */
+    int64_t seen_xid;    /* what older transactions wrote up to here has been read; 0: nothing */
     char order_id[UUID_TEXT];
 };
 
 /* Read up to `limit` reservations that come after `place` and are older than `older_than_ms`,
- * oldest first, into `list`; moves `place` to the last of them. OK, BUSY, FAILED. */
+ * oldest first, into `list`; moves `place` to the last of them. With those that came behind it, up
+ * to `overlap_ms`, since the last reading with an overlap: by a commit that took its time, or a
+ * clock that was set back. A place that the database's clock has not come to yet counts as one
+ * `older_than_ms` ago. OK, BUSY, FAILED. */
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
-                                  int64_t older_than_ms, size_t limit, struct reservation *list,
-                                  size_t *count, char message[MESSAGE_BYTES]);
+                                  int64_t overlap_ms, int64_t older_than_ms, size_t limit,
+                                  struct reservation *list, size_t *count,
+                                  char message[MESSAGE_BYTES]);
 
 #endif

@@ -112,6 +112,16 @@ class Orders(SystemTest):
         wait_for("all settled", lambda: self.stack.value(
             "orders", "SELECT count(*) FROM orders WHERE product_id = :'id'", id=product) == 1200)
 
+    def test_a_reservation_that_comes_behind_the_cursor_is_settled(self):
+        """As after a commit that took its time, or a clock that was set back."""
+        product, seen, late = self.stack.product("atomic", 3), str(uuid.uuid4()), str(uuid.uuid4())
+        self.stack.ask("POST", f"/products/{product}/reservations", {"order_id": seen}, to="inventory-2")
+        wait_for("settled", lambda: self._found(seen))
+        self.stack.sql("inventory", "INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, "
+                       "fence, reserved_at) VALUES (:'order', :'id', 0, 1, 0, 'inventory-1', 0, "
+                       "clock_timestamp() - interval '30 seconds')", id=product, order=late)
+        wait_for("settled", lambda: self._found(late))
+
     def _found(self, order_id):
         answer = self.stack.ask("GET", f"/orders/{order_id}")
         return answer.json if answer.status == 200 else None

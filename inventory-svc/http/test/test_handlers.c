@@ -4,6 +4,8 @@
 #include "instance.h"
 #include "web.h"
 
+#include <inttypes.h>
+
 static struct web web;
 
 static int get(struct web_call *call, const char *method, const char *path, const char *id,
@@ -249,6 +251,36 @@ static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
     assert_string_equal(text_of(&e, "next"), next);
 }
 
+static size_t listed(const char *rest, const char *after) {
+    struct web_call e;
+
+    assert_int_equal(get(&e, "GET", "/reservations?", rest, after), 200);
+    return json_array_size(json_object_get(e.json, "reservations"));
+}
+
+/* A commit that was slow, or a clock that was set back. */
+static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
+    char id[UUID_TEXT], order[UUID_TEXT];
+    const int64_t now_us = clock_wall_us();
+    char now[100], ahead[100];
+    struct web_call e;
+
+    (void)state;
+    run_sql("DELETE FROM reservation");
+    make_product(id, "atomic", 3);
+    uuid_v7(order);
+    assert_int_equal(reserve(&e, id, order), 201);
+    run_sql("UPDATE reservation SET reserved_at = clock_timestamp() - interval '30 seconds'");
+    (void)snprintf(now, sizeof now, "%" PRId64 ".%s", now_us - 20 * 1000000, order);
+    (void)snprintf(ahead, sizeof ahead, "%" PRId64 ".%s", now_us + 3600 * INT64_C(1000000), order);
+    assert_int_equal(listed("older_than_ms=5000&after=", now), 0);
+    assert_int_equal(listed("older_than_ms=5000&overlap_ms=60000&after=", now), 1);
+    assert_int_equal(listed("older_than_ms=5000&overlap_ms=60000&after=", ahead), 1);
+    assert_int_equal(listed("older_than_ms=29000&after=", ahead), 0);
+    run_sql("UPDATE reservation SET reserved_at = clock_timestamp()");
+    assert_int_equal(listed("older_than_ms=0&overlap_ms=60000&after=", ahead), 1);
+}
+
 static int confirm(struct web_call *exchange, const char *body) {
     *exchange =
         (struct web_call){.method = "POST", .target = "/reservations/confirmations", .body = body};
@@ -313,6 +345,7 @@ static void test_a_bad_question_to_the_ledger_is_told(void **state) {
         "?since_ms=0&limit=0",
         "?since_ms=0&limit=1001",
         "?since_ms=0&older_than_ms=x",
+        "?since_ms=0&overlap_ms=-1",
         "?after=5",
         "?after=x.82391173-9dbc-49b6-821b-746a11dbbe5e",
         "?after=5.82391173",
@@ -369,6 +402,7 @@ int main(void) {
         TEST(test_a_reply_tells_its_cost_sold_or_not),
         TEST(test_strategies_are_listed_in_the_order_of_the_ladder),
         TEST(test_the_ledger_goes_on_where_the_cursor_says),
+        TEST(test_an_overlap_shows_what_came_behind_the_cursor),
         TEST(test_what_is_confirmed_is_not_cancelled),
         TEST(test_a_repeat_confirms_the_reservation),
         TEST(test_what_cannot_be_confirmed_is_told),

@@ -72,7 +72,7 @@ static json_t *reservation_json(int number) {
 json_t *page_after(int after, int last) {
     json_t *list = json_array();
     int failed = list == NULL;
-    char next[16];
+    char next[64];
 
     for (int number = after + 1; number <= last && !failed; number++)
         failed = json_array_append_new(list, reservation_json(number));
@@ -80,7 +80,7 @@ json_t *page_after(int after, int last) {
         json_decref(list);
         return NULL;
     }
-    (void)snprintf(next, sizeof next, "%d", last);
+    (void)snprintf(next, sizeof next, "%d.7.82391173-9dbc-49b6-821b-746a11dbbe5e", last);
     return json_pack("{s:o, s:s}", "reservations", list, "next", next);
 }
 
@@ -88,6 +88,7 @@ static void on_peer_list(struct http_exchange *exchange, void *data) {
     struct peer *peer = peer_called(exchange, data);
     const char *after = http_query_param(exchange, "after");
     int limit = atoi(http_query_param(exchange, "limit"));
+    const char *overlap = http_query_param(exchange, "overlap_ms");
     int from = atoi(after), to = peer->reservations;
 
     peer->listed++;
@@ -95,6 +96,9 @@ static void on_peer_list(struct http_exchange *exchange, void *data) {
     (void)snprintf(peer->since, sizeof peer->since, "%s", http_query_param(exchange, "since_ms"));
     (void)snprintf(peer->older, sizeof peer->older, "%s",
                    http_query_param(exchange, "older_than_ms"));
+    (void)snprintf(peer->overlap, sizeof peer->overlap, "%s", overlap);
+    if (strcmp(overlap, "0") != 0 && peer->behind > 0)
+        from = peer->behind - 1;
     if (peer->list != NULL)
         http_reply(exchange, 200, "application/json", peer->list, strlen(peer->list));
     else

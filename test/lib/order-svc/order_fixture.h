@@ -40,8 +40,9 @@ struct peer {
     char headers[100]; /* Idempotency-Key of the last call, or "" */
     const char *list;  /* what GET /reservations answers, or NULL for `reservations` of them */
     int reservations;
+    int behind; /* from here on they came behind the cursor: an overlap shows them; 0: none */
     int gone; /* number of one that is listed, and cancelled before it is confirmed; 0: none */
-    char after[64], since[32], older[32]; /* as the last list was asked for */
+    char after[64], since[32], older[32], overlap[32]; /* as the last list was asked for */
 };
 
 struct fixture {
