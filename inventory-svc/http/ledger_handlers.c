@@ -5,6 +5,7 @@
 
 #include "answer.h"
 #include "reservation_sql.h"
+#include "secret.h"
 #include "settings.h"
 
 #include <inttypes.h>
@@ -39,6 +40,8 @@ void on_cancel(struct http_exchange *exchange, void *data) {
     enum outcome outcome;
     bool was_there;
 
+    if (!secret_is_given(exchange, store->secret))
+        return;
     if (uuid_parse(http_path_param(exchange, "order_id"), order_id) != 0) {
         http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
         return;
@@ -111,6 +114,8 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
     enum outcome outcome = OUTCOME_FAILED;
     size_t count;
 
+    if (!secret_is_given(exchange, store->secret))
+        return;
     if (read_place(exchange, &place) != 0 ||
         read_number(exchange, "overlap_ms", 0, 0, OVERLAP_MAX_MS, &overlap_ms) != 0 ||
         read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
@@ -157,6 +162,8 @@ void on_confirm(struct http_exchange *exchange, void *data) {
     struct reservation *list;
     size_t count;
 
+    if (!secret_is_given(exchange, store->secret))
+        return;
     order_ids = read_order_ids(exchange, &count);
     if (order_ids == NULL)
         return;

@@ -20,6 +20,7 @@ struct store {
     lk_client *redis;
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
+    const char *secret;   /* shared with order-svc; "" for none */
     int port;             /* that it listens on: the article's replies name it */
 };
 

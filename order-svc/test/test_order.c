@@ -228,6 +228,7 @@ static void test_a_unit_without_its_order_is_given_back(void **state) {
     expect(&buyer, ORDER_BUSY, 503, "busy");
     assert_non_null(strstr(buyer.placement.message, "given back"));
     assert_int_equal(fixture.peers[0].cancelled, 1);
+    assert_int_equal(fixture.peers[0].strangers, 0);
 }
 
 /* A repeat of it may be recording the order at this moment. */

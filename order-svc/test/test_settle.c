@@ -111,6 +111,7 @@ static void test_a_reservation_that_was_cancelled_meanwhile_gets_no_order(void *
     WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
     stop();
     assert_int_equal(peer->confirmed, 3);
+    assert_int_equal(peer->strangers, 0);
     assert_string_equal(ask("SELECT string_agg(unit::text, ' ' ORDER BY unit) FROM orders"), "1 3");
 }
 

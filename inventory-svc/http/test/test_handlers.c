@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+#define SECRET "Authorization: Bearer hush\r\n"
+
 static struct web web;
 
 static int get(struct web_call *call, const char *method, const char *path, const char *id,
@@ -13,7 +15,7 @@ static int get(struct web_call *call, const char *method, const char *path, cons
     char target[200];
 
     (void)snprintf(target, sizeof target, "%s%s%s", path, id, rest);
-    *call = (struct web_call){.method = method, .target = target};
+    *call = (struct web_call){.method = method, .target = target, .headers = SECRET};
     return web_call(&web, call);
 }
 
@@ -48,6 +50,7 @@ static int integer_of(const struct web_call *call, const char *key) {
 static int set_up_web(void **state) {
     (void)set_up(state);
     instance.store.port = 8001;
+    instance.store.secret = "hush";
     web_open(&web, &instance.loop, inventory_routes, &instance.store);
     return 0;
 }
@@ -282,8 +285,8 @@ static void test_an_overlap_shows_what_came_behind_the_cursor(void **state) {
 }
 
 static int confirm(struct web_call *exchange, const char *body) {
-    *exchange =
-        (struct web_call){.method = "POST", .target = "/reservations/confirmations", .body = body};
+    *exchange = (struct web_call){
+        .method = "POST", .target = "/reservations/confirmations", .headers = SECRET, .body = body};
     return web_call(&web, exchange);
 }
 
@@ -335,6 +338,41 @@ static void test_what_cannot_be_confirmed_is_told(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         expect_error(&e, confirm(&e, bad[i]), 400, "bad_request");
+}
+
+/* All that takes units back or tells of all orders, with these headers. */
+static void expect_refusals(const char *headers, int status, const char *code) {
+    static const char *const guarded[][2] = {
+        {"DELETE", "/reservations/82391173-9dbc-49b6-821b-746a11dbbe5e"},
+        {"POST", "/reservations/confirmations"},
+        {"GET", "/reservations?since_ms=0"},
+    };
+
+    for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++) {
+        struct web_call e = {.method = guarded[i][0], .target = guarded[i][1], .headers = headers};
+
+        expect_error(&e, web_call(&web, &e), status, code);
+        assert_null(strstr(e.text, "hush"));
+    }
+}
+
+static void test_who_does_not_know_the_secret_is_refused(void **state) {
+    static const char *const wrong[] = {
+        NULL,
+        "Authorization: Bearer \r\n",
+        "Authorization: Bearer hus\r\n",
+        "Authorization: Bearer hushhush\r\n",
+        "Authorization: Bearer HUSH\r\n",
+        "Authorization: Basic hush\r\n",
+        "Authorization: hush\r\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect_refusals(wrong[i], 401, "unauthorized");
+    instance.store.secret = "";
+    expect_refusals("Authorization: Bearer \r\n", 403, "no_secret");
+    expect_refusals(SECRET, 403, "no_secret");
 }
 
 static void test_a_bad_question_to_the_ledger_is_told(void **state) {
@@ -406,6 +444,7 @@ int main(void) {
         TEST(test_what_is_confirmed_is_not_cancelled),
         TEST(test_a_repeat_confirms_the_reservation),
         TEST(test_what_cannot_be_confirmed_is_told),
+        TEST(test_who_does_not_know_the_secret_is_refused),
         TEST(test_a_bad_question_to_the_ledger_is_told),
         TEST(test_the_path_of_the_article_answers_in_its_words),
         TEST(test_a_dropped_reply_cuts_the_connection),

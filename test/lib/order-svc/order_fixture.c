@@ -13,8 +13,11 @@ static struct peer *peer_called(struct http_exchange *exchange, void *data) {
     struct peer *peer = data;
     struct fiber_event event = FIBER_EVENT_INIT;
     const char *key = http_header(exchange, "idempotency-key");
+    const char *authorization = http_header(exchange, "authorization");
 
     peer->calls++;
+    if (authorization == NULL || strcmp(authorization, "Bearer hush") != 0)
+        peer->strangers++;
     (void)snprintf(peer->headers, sizeof peer->headers, "%s", key != NULL ? key : "");
     if (peer->is_holding) {
         assert_true(peer->holding < HELD_MOST);
@@ -174,7 +177,7 @@ void open_inventory(int count) {
     for (int i = 0; i < count; i++)
         (void)snprintf(urls + strlen(urls), sizeof urls - strlen(urls), "%shttp://127.0.0.1:%d",
                        i > 0 ? "," : "", fixture.peers[i].port);
-    assert_int_equal(inventory_open(&fixture.inventory, &fixture.loop, urls, message), 0);
+    assert_int_equal(inventory_open(&fixture.inventory, &fixture.loop, urls, "hush", message), 0);
     fixture.open++;
 }
 
