@@ -1,5 +1,6 @@
 /* order-svc: takes orders. */
 #include "handlers.h"
+#include "log.h"
 #include "order.h"
 #include "service.h"
 #include "settle.h"
@@ -9,7 +10,7 @@
 
 static struct {
     struct service_settings service;
-    char *inventory;
+    char *inventory, *inventory_secret;
     int64_t inventory_timeout_ns, settle_after_ns, settle_every_ns;
 } set;
 
@@ -21,6 +22,8 @@ static const struct setting table[] = {
      "1..1000"},
     {"inventory", 0, SETTING_TEXT, &set.inventory, "http://127.0.0.1:8001,http://127.0.0.1:8002",
      "the inventory instances, any number", NULL},
+    {"inventory-secret", 0, SETTING_SECRET, &set.inventory_secret, NULL,
+     "what they ask for before they take a unit back or list their ledger: their SECRET", NULL},
     {"inventory-timeout", 0, SETTING_DURATION, &set.inventory_timeout_ns, "9s",
      "how long to wait for a reservation; longer than the wait= of strategies", "10ms..1h"},
     {"settle-after", 0, SETTING_DURATION, &set.settle_after_ns, "10s",
@@ -48,13 +51,15 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     char message[INVENTORY_MESSAGE_BYTES];
 
     svc = (struct order_svc){.pool = pool,
-                             .inventory_timeout_ms = set.inventory_timeout_ns / 1000000,
-                             .settle_after_ms = set.settle_after_ns / 1000000};
-    if (inventory_open(&svc.inventory, loop, set.inventory, message) != 0)
+                             .inventory_timeout_ms = set.inventory_timeout_ns / 1000000};
+    if (set.inventory_secret[0] == '\0')
+        log_warn("no secret: units are not given back, nor orders settled",
+                 "set=ORDER_SVC_INVENTORY_SECRET");
+    if (inventory_open(&svc.inventory, loop, set.inventory, set.inventory_secret, message) != 0)
         return service_fail(EX_USAGE, "--inventory: %s", message);
     order_register_metrics();
     inventory_register_metrics(svc.inventory);
-    settle_start(&settle, loop, svc.inventory, pool, svc.settle_after_ms,
+    settle_start(&settle, loop, svc.inventory, pool, set.settle_after_ns / 1000000,
                  set.settle_every_ns / 1000000);
     return 0;
 }

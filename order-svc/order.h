@@ -10,7 +10,6 @@ struct order_svc {
     struct inventory *inventory;
     struct pg_pool *pool;
     int64_t inventory_timeout_ms;
-    int64_t settle_after_ms;
 };
 
 #define ORDER_OUTCOMES(X)                                                                          \

@@ -1,4 +1,5 @@
 /* loadgen: fires a flash sale at the order service and judges the ledger. */
+#include "core_file.h"
 #include "fiber.h"
 #include "file_error.h"
 #include "log.h"
@@ -37,6 +38,7 @@ int main(int argc, char **argv) {
     int exit_code = EXIT_USAGE;
     FILE *to;
 
+    core_file_forbid(); /* it holds the passwords of two databases */
     log_init("loadgen", LOG_ERROR);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */
     switch (options_read(&options, argc, argv)) {

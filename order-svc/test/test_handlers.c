@@ -24,10 +24,8 @@ static int post(struct web_call *call, const char *headers) {
 
 static int set_up(void **state) {
     (void)set_up_database(state);
-    svc = (struct order_svc){.inventory = fixture.inventory,
-                             .pool = fixture.pool,
-                             .inventory_timeout_ms = 5000,
-                             .settle_after_ms = 60000};
+    svc = (struct order_svc){
+        .inventory = fixture.inventory, .pool = fixture.pool, .inventory_timeout_ms = 5000};
     web_open(&web, &fixture.loop, order_routes, &svc);
     return 0;
 }

@@ -46,7 +46,7 @@ static void expect_placed(const struct buyer *buyer) {
 }
 
 static int set_up(void **state) {
-    svc = (struct order_svc){.inventory_timeout_ms = 5000, .settle_after_ms = 60000};
+    svc = (struct order_svc){.inventory_timeout_ms = 5000};
     order_register_metrics();
     return set_up_database(state);
 }
@@ -228,6 +228,7 @@ static void test_a_unit_without_its_order_is_given_back(void **state) {
     expect(&buyer, ORDER_BUSY, 503, "busy");
     assert_non_null(strstr(buyer.placement.message, "given back"));
     assert_int_equal(fixture.peers[0].cancelled, 1);
+    assert_int_equal(fixture.peers[0].strangers, 0);
 }
 
 /* A repeat of it may be recording the order at this moment. */
@@ -254,17 +255,6 @@ static void test_a_unit_that_an_earlier_call_took_is_not_given_back(void **state
     (void)state;
     forbid_inserts();
     fixture.peers[0].status = 200;
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
-    assert_int_equal(fixture.peers[0].cancelled, 0);
-}
-
-static void test_nothing_is_given_back_that_settling_may_be_recording(void **state) {
-    struct buyer buyer;
-
-    (void)state;
-    svc.settle_after_ms = 0;
-    forbid_inserts();
     begin(&buyer, NULL);
     expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
     assert_int_equal(fixture.peers[0].cancelled, 0);
@@ -397,7 +387,6 @@ int main(void) {
         TEST(test_a_unit_without_its_order_is_given_back),
         TEST(test_a_unit_under_the_customers_key_is_not_given_back),
         TEST(test_a_unit_that_an_earlier_call_took_is_not_given_back),
-        TEST(test_nothing_is_given_back_that_settling_may_be_recording),
         TEST(test_a_unit_that_may_not_have_come_back_is_unknown),
         TEST(test_an_insert_without_an_answer_is_unknown_and_not_undone),
         TEST(test_only_an_insert_that_was_not_sent_is_undone),
