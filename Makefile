@@ -131,13 +131,14 @@ $(B)/%.o: %.S Makefile
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
-# What env.json says of the sources: the commit, and whether they differ from it. Made again only when that has changed.
+# What env.json and --version say of the sources: the commit, and whether they differ from it. Made again only when that has changed.
 $(B)/revision: .FORCE
 	@mkdir -p $(@D)
 	@revision=$$(GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null) || revision=unknown; \
 	    [ "$$revision" = "$$(cat $@ 2>/dev/null)" ] || echo "$$revision" >$@
-$(B)/loadgen/report/environment.o: $(B)/revision
-$(B)/loadgen/report/environment.o: override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
+TOLD := $(addprefix $(B)/,order-svc/main.o inventory-svc/main.o loadgen/report/environment.o)
+$(TOLD): $(B)/revision
+$(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit.
 test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))

@@ -159,6 +159,7 @@ int main(int argc, char **argv) {
         .data = &store,
         .is_ready = is_ready,
         .about = "inventory-svc keeps the count and sells from it",
+        .version = REVISION,
         .variables = "INVENTORY_SVC",
         .metrics = "inventory",
         .table = settings,

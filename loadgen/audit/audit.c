@@ -27,8 +27,8 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
 
     if (conninfo[0] == '\0') {
         snprintf(why, why_size,
-                 "%s is not set: the connection string of the database %s. scripts/stack up "
-                 "starts one and writes it to .run/env; --no-judge goes without",
+                 "%s is not set: the connection string of the database %s. scripts/loadgen "
+                 "sets it for the stack that make up starts; --no-judge goes without",
                  variable, name);
         return -1;
     }
@@ -42,8 +42,8 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
         auditor->postgres_version = (int)pg_int(&query, 0, 0);
     else
         snprintf(why, why_size,
-                 "the database %s cannot be reached: %s. Start it with scripts/stack up, or set %s",
-                 name, query.message, variable);
+                 "the database %s cannot be reached: %s. Start it with make up, or set %s", name,
+                 query.message, variable);
     pg_query_clear(&query);
     return status == PG_OK ? 0 : -1;
 }

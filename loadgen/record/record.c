@@ -175,6 +175,8 @@ static void count(struct recorder *recorder, const struct record *record) {
     assert(recorder->ended < recorder->count);
     recorder->ended++;
     recorder->by_outcome[record->outcome]++;
+    if (record->status >= 0 && record->status < RECORD_STATUSES)
+        recorder->by_status[record->status]++;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
         histogram_record(&recorder->lateness, record->sent_ns - record->planned_ns);

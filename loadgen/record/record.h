@@ -49,6 +49,7 @@ struct record {
     char order_id[UUID_TEXT]; /* the order that the reply names, else "" */
 };
 
+#define RECORD_STATUSES      600 /* HTTP's, and 0 for none */
 #define RECORD_INSTANCES     32
 #define RECORD_INSTANCE_TEXT 32
 
@@ -70,6 +71,7 @@ struct recorder {
     uint32_t shards;                     /* the highest shard that sold, and one */
     size_t late_launches;                /* due while --max-in-flight was reached */
     size_t by_outcome[RECORD_OUTCOME_COUNT];
+    size_t by_status[RECORD_STATUSES];
     size_t sold_again; /* of those SOLD, told to a repeat of a key */
     size_t answered;   /* replies that arrived */
     int64_t last_ns;   /* the last reply's time */

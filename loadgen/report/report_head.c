@@ -194,16 +194,30 @@ static const char *meaning(const struct summary *summary) {
     }
 }
 
-static void print_folder(const char *folder, FILE *to) {
-    static const char how[] = " (open it in a browser, or: loadgen serve)";
+/* Where `serve` finds it, when that is not where it looks anyway. */
+static void print_root(const char *folder, FILE *to) {
+    size_t length = strlen(folder);
+
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    while (length > 0 && folder[length - 1] != '/')
+        length--;
+    if (length == 0)
+        fputs(" .", to);
+    else if (length != strlen("results/") || strncmp(folder, "results/", length) != 0)
+        fprintf(to, " %.*s", (int)length, folder);
+}
+
+static void print_folder(const char *folder, const char *program, FILE *to) {
     char page[1100];
-    bool is_short;
 
     snprintf(page, sizeof page, "%s/report.html", folder);
-    is_short = strlen("report:  ") + table_width(page) + strlen(how) <= REPORT_COLUMNS;
     fprintf(to, "results: %s\n", folder);
-    if (access(page, R_OK) == 0)
-        fprintf(to, "report:  %s%s\n", page, is_short ? how : "");
+    if (access(page, R_OK) != 0)
+        return;
+    fprintf(to, "report:  %s\nbrowser: %s serve", page, program);
+    print_root(folder, to);
+    fputc('\n', to);
 }
 
 /* With the strategies that the exit code is about. */
@@ -227,6 +241,6 @@ static void print_exit(const struct summary *summary, FILE *to) {
 void report_foot(const struct summary *summary, FILE *to) {
     fputc('\n', to);
     if (summary->folder != NULL)
-        print_folder(summary->folder, to);
+        print_folder(summary->folder, summary->options->program, to);
     print_exit(summary, to);
 }

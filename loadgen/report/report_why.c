@@ -50,15 +50,26 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
-static void print_anomalies(const struct result *result, FILE *to) {
+/* The script knows the databases of the checkout's stack; elsewhere they are in the environment. */
+static void print_audit(const char *program, const char *product, FILE *to) {
+    static const char wrapper[] = "scripts/loadgen";
+    size_t length = strlen(program), folder = length - strlen("loadgen");
+
+    if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0)
+        fprintf(to, "  all of it: %.*saudit %s\n", (int)folder, program, product);
+    else
+        fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
+                product);
+}
+
+static void print_anomalies(const struct result *result, const struct options *options, FILE *to) {
     const char *product = violated_product(result);
 
     for (int i = 0; i < ANOMALY_COUNT; i++)
         if (result->verdict.found[i].count > 0)
             print_anomaly(&result->verdict, (enum anomaly)i, to);
     if (result->verdict.kind == VERDICT_VIOLATED && product != NULL)
-        fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
-                product);
+        print_audit(options->program, product, to);
 }
 
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
@@ -77,6 +88,14 @@ static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
                  verdict->overlapping, 100 * bound);
 }
 
+/* A status that no order service should give names what is wrong, such as the --path. */
+static void print_statuses(const struct recorder *total, const char *path, FILE *to) {
+    for (int status = 300; status < RECORD_STATUSES; status++)
+        if (total->by_status[status] > 0 && status != 409 && status != 503 && status != 504)
+            say(to, "POST %s answered %d, %zu time%s", path, status, total->by_status[status],
+                total->by_status[status] == 1 ? "" : "s");
+}
+
 /* What has no column of its own. */
 static void print_others(const struct result *result, const struct options *options, FILE *to) {
     static const enum record_outcome others[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_UNREACHED,
@@ -88,6 +107,7 @@ static void print_others(const struct result *result, const struct options *opti
         if (count > 0)
             say(to, "%zu requests were %s", count, record_outcome_text(others[i]));
     }
+    print_statuses(result->total, options->path, to);
     if (result->total->late_launches > 0)
         say(to,
             "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
@@ -131,7 +151,7 @@ static void print_result(const struct result *result, const struct options *opti
 
     capacity_make(result, options, &capacity);
     print_title(result, to);
-    print_anomalies(result, to);
+    print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)
         say(to, "%s%s",
             verdict->kind == VERDICT_INCONCLUSIVE ? "" : "and inconclusive: ", verdict->reason[i]);

@@ -35,6 +35,8 @@ static void add_recorder(struct recorder *total, const struct recorder *round) {
     total->sold_again += round->sold_again;
     for (size_t i = 0; i < RECORD_OUTCOME_COUNT; i++)
         total->by_outcome[i] += round->by_outcome[i];
+    for (size_t i = 0; i < RECORD_STATUSES; i++)
+        total->by_status[i] += round->by_status[i];
     histogram_add(&total->latency, &round->latency);
     histogram_add(&total->service, &round->service);
     histogram_add(&total->lateness, &round->lateness);

@@ -41,8 +41,6 @@ static int prepare(struct run *run) {
 
     if (lay_out_rounds(run) != 0 || plan_make(&run->plan, &run->options->shape) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
-    if (!run->options->is_unjudged)
-        exit_code = prepare_check(run);
     for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
         exit_code = prepare_products(run, &run->rounds[i]);
     return exit_code;

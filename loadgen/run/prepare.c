@@ -91,10 +91,8 @@ int prepare_list(struct run *run) {
 
 int prepare_create(struct run *run) {
     struct round round = {.item = &run->options->list.items[0]};
-    int exit_code = prepare_check(run);
+    int exit_code = prepare_products(run, &round);
 
-    if (exit_code == 0)
-        exit_code = prepare_products(run, &round);
     for (size_t i = 0; i < round.items && exit_code == 0; i++)
         fprintf(run->to, "%s\n", round.products[i].id);
     round_free(&round);

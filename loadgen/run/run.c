@@ -18,16 +18,21 @@ int run_fail(int exit_code, const char *why) {
 static int open_all(struct run *run) {
     const struct options *options = run->options;
     char why[TARGET_WHY];
+    int exit_code;
 
     if (target_open(&run->target, run->loop, options->target, why, sizeof why) != 0)
         return run_fail(EXIT_USAGE, why);
     if (options->is_listing || options->is_unjudged)
         return 0;
-    if (auditor_open(&run->auditor, run->loop, options->inventory_db,
+    /* The target first: when nothing was started it says so at once, where a database is waited
+     * for. */
+    exit_code = prepare_check(run);
+    if (exit_code == 0 &&
+        auditor_open(&run->auditor, run->loop, options->inventory_db,
                      options->command == COMMAND_CREATE ? NULL : options->orders_db, why,
                      sizeof why) != 0)
-        return run_fail(EXIT_UNREACHABLE, why);
-    return 0;
+        exit_code = run_fail(EXIT_UNREACHABLE, why);
+    return exit_code;
 }
 
 static void free_rounds(struct run *run) {

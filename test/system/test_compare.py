@@ -255,14 +255,14 @@ class Compare(SystemTest):
         run = self.latest()
         with tempfile.TemporaryDirectory() as folder:
             summary = Path(folder) / "summary.json"
-            cases = [(None, "has no summary.json"), ("{", "is not JSON"), ("{}", "is not the summary of a run"),
-                     ('{"schema_version": 1, "strategies": []}', "schema_version 1"),
-                     ('{"schema_version": 2, "strategies": []}', "no strategy in common")]
-            for text, words in cases:
+            cases = [(66, None, "has no summary.json"), (66, "{", "is not JSON"), (66, "{}", "is not the summary of a run"),
+                     (66, '{"schema_version": 1, "strategies": []}', "schema_version 1"),
+                     (64, '{"schema_version": 2, "strategies": []}', "no strategy in common")]
+            for code, text, words in cases:
                 if text is not None:
                     summary.write_text(text)
                 for args in [(folder, run), (run, folder)]:
-                    done = self.diff(64, *args)
+                    done = self.diff(code, *args)
                     self.assertIn(words, done.stderr)
                     self.assertEqual(done.stdout, "")
             self.diff(64, run)

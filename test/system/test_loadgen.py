@@ -78,6 +78,7 @@ class Loadgen(SystemTest):
         done = self.stack.loadgen("--strategy", "atomic", "--path", "/nowhere", "-R", "800", "-d", "200ms")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn("160 requests were told: a bad request", done.stdout)
+        self.assertIn("POST /nowhere answered 404, 160 times", done.stdout)
 
     def test_bad_usage_ends_with_64_and_says_what_is_right(self):
         cases = [(["--nosuch"], "--nosuch"), (["--rate", "0"], "1..1000000"), (["--rate", "many"], "many"),
@@ -113,6 +114,21 @@ class Loadgen(SystemTest):
                       env={variable: "host=127.0.0.1 port=9 dbname=x connect_timeout=2"})
             self.says(69, [f"{variable} is not set"], env={variable: None})
 
+    def test_a_command_tells_what_is_its_own(self):
+        cases = {"create": (["--stock"], "69"), "check DIR": (["--output-format"], "66"), "diff A B": (["--output"], "66"),
+                 "report DIR...": (["--output"], "66"), "serve [DIR]": (["--listen", "--port"], "66")}
+        for usage, (own, code) in cases.items():
+            done = self.says(0, [], usage.split()[0], "--help")
+            for text in [f"usage: loadgen [settings] {usage}\n", f"loadgen {usage.split()[0]}: ", f"{code} ", *own]:
+                self.assertIn(text, done.stdout)
+            self.assertNotIn("--rate", done.stdout)
+        self.assertNotIn("--listen", self.says(0, [], "-h").stdout)
+
+    def test_every_program_tells_its_version(self):
+        for program in ["loadgen", "order-svc", "inventory-svc"]:
+            told = subprocess.run([ROOT / BUILD / "bin" / program, "--version"], capture_output=True, text=True)
+            self.assertRegex(told.stdout, rf"^{program} ([0-9a-f]{{40}}(-dirty)?|unknown)\n$")
+
     # ---- interrupted
 
     def interrupted(self, *args, when, number=signal.SIGINT):
@@ -146,6 +162,8 @@ class Loadgen(SystemTest):
         output, _ = self.interrupted("--strategy", "redis,work=10ms", "-R", "800", "--requests", "200", "--timeout", "100ms",
                                      "--drain", "10m", "--name", name, when=lambda: self.sold(name) > 40)
         self.assertRegex(output, r"redis,work=10ms +INCONCLUSIVE")
+        self.assertIn("the ledger did not become quiet\n", output)
+        self.assertNotIn("raise --drain", output)
 
     def test_an_interrupt_before_the_start_ends_at_once(self):
         lock = subprocess.Popen(["psql", self.stack.settings["TEST_PG"] + " dbname=inventory", "-Xqc",

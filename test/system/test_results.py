@@ -61,7 +61,8 @@ class Results(SystemTest):
     # ---- what is in it
 
     def test_a_run_leaves_all_files_and_a_link_to_them(self):
-        _, folder = self.fire("--strategy", "none,atomic", "--expect", "none=TWIN", *QUICK)
+        done, folder = self.fire("--strategy", "none,atomic", "--expect", "none=TWIN", *QUICK)
+        self.assertIn(f"loadgen serve {self.root}/\n", done.stdout)
         self.assertRegex(folder.name, r"^\d{8}T\d{6}Z-none-atomic$")
         self.assertLessEqual(FILES, {path.name for path in folder.iterdir()})
         self.assertEqual([path.name for path in folder.iterdir() if path.name.startswith(".")], [])
@@ -82,7 +83,7 @@ class Results(SystemTest):
                  "unjudged": (0, ["--no-judge", "--path", "/healthz"])}
         for kind, (code, args) in kinds.items():
             with self.subTest(kind):
-                args = [*args, "-R", "800", "--no-progress"]
+                args = [*args, "--no-progress"]
                 if kind not in ("stages", "inconclusive"):
                     args += ["-d", "200ms"]
                 done, folder = self.fire("--name", kind, *args, code=code)
@@ -191,7 +192,7 @@ class Results(SystemTest):
         return self.stack.value("inventory", "SELECT count(*) FROM product WHERE name = :'name'", name=name)
 
     def test_nothing_is_written_when_none_is_wanted(self):
-        done = self.stack.loadgen("--no-results", "--results", str(self.root / "none"), "--strategy", "atomic", *QUICK)
+        done = self.stack.loadgen("--no-results", "--strategy", "atomic", *QUICK, env={"LOADGEN_RESULTS": str(self.root / "none")})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertFalse((self.root / "none").exists())
 
@@ -324,9 +325,9 @@ class Results(SystemTest):
         self.assertNotRegex(done.stdout, r"(?m)^redis +VALID")
         lines[6] = "rubbish\n"
         history.write_text("".join(lines))
-        self.assertIn("history.ndjson line 7: it is no JSON", self.check(folder, code=70).stderr)
+        self.assertIn("history.ndjson line 7: it is no JSON", self.check(folder, code=66).stderr)
         history.unlink()
-        self.assertIn("history.ndjson: No such file or directory", self.check(folder, code=70).stderr)
+        self.assertIn("history.ndjson: No such file or directory", self.check(folder, code=66).stderr)
 
 
 if __name__ == "__main__":

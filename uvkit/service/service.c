@@ -258,11 +258,13 @@ static int live(void) {
 
 int service_main(const struct service *service, int argc, char **argv) {
     const struct service_settings *set = service->set;
+    const struct settings_program program = {
+        .about = service->about, .prefix = service->variables, .version = service->version};
     int code;
 
     life.service = *service;
     (void)signal(SIGXFSZ, SIG_IGN); /* a log that grows too large loses lines, not the service */
-    switch (settings_read(service->table, service->about, service->variables, NULL, &argc, argv)) {
+    switch (settings_read(service->table, &program, &argc, argv, NULL)) {
     case SETTINGS_HELP:
         return 0;
     case SETTINGS_ERROR:

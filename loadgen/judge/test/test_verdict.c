@@ -75,6 +75,18 @@ static void test_an_interrupted_run_is_inconclusive(void **state) {
     assert_kind(VERDICT_INCONCLUSIVE);
 }
 
+static void test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster(void **state) {
+    (void)state;
+    sell(10);
+    judged.is_interrupted = judged.is_restless = true;
+    judged.pairs_wanted = VERDICT_PAIRS;
+    ledger.counted++;
+    assert_kind(VERDICT_INCONCLUSIVE);
+    assert_int_equal(verdict.reasons, 4);
+    for (size_t i = 0; i < verdict.reasons; i++)
+        assert_null(strstr(verdict.reason[i], "raise"));
+}
+
 static void test_a_target_that_answers_nothing_is_inconclusive(void **state) {
     (void)state;
     request(RECORD_UNREACHED);
@@ -230,6 +242,7 @@ int main(void) {
         JUDGED(test_a_ledger_that_could_not_be_read_is_inconclusive),
         JUDGED(test_a_run_that_nobody_wants_judged_is_not),
         JUDGED(test_an_interrupted_run_is_inconclusive),
+        JUDGED(test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster),
         JUDGED(test_a_target_that_answers_nothing_is_inconclusive),
         JUDGED(test_one_unsent_request_is_inconclusive),
         JUDGED(test_more_late_requests_are_inconclusive),

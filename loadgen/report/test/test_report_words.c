@@ -128,6 +128,18 @@ static void test_the_smallest_proof_is_told_in_prose(void **state) {
     assert_says("request x was told sold out"); /* the one of another anomaly */
 }
 
+static void test_a_violation_names_a_command_for_all_of_it(void **state) {
+    static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen";
+
+    (void)state;
+    assert_says("  all of it: scripts/audit 01900000-0000-7000-8000-000000000001\n");
+    options.program = elsewhere;
+    assert_says("  all of it: ../scripts/audit 01900000-0000-7000-8000-000000000001\n");
+    options.program = direct;
+    assert_says("  all of it: psql \"$LOADGEN_INVENTORY_DB\" "
+                "-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
+}
+
 static void test_the_product_is_that_of_the_proof(void **state) {
     static struct product products[2] = {{.id = "01900000-0000-7000-8000-00000000000a"},
                                          {.id = "01900000-0000-7000-8000-00000000000b"}};
@@ -135,7 +147,6 @@ static void test_the_product_is_that_of_the_proof(void **state) {
     const struct counterexample proof = {.anomaly = ANOMALY_TWIN, .item = 1, .lines = 1};
 
     (void)state;
-    assert_says("-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
     second = *results[0].rounds[0];
     second.items = 2;
     second.products = products;
@@ -143,7 +154,7 @@ static void test_the_product_is_that_of_the_proof(void **state) {
     second.verdict.counterexample[0] = results[0].verdict.counterexample[0] = proof;
     results[0].rounds[1] = &second;
     results[0].count = 2;
-    assert_says("-v product=01900000-0000-7000-8000-00000000000b -f sql/audit.sql\n");
+    assert_says("scripts/audit 01900000-0000-7000-8000-00000000000b\n");
 }
 
 static void test_rounds_that_differ_are_counted(void **state) {
@@ -213,6 +224,7 @@ int main(void) {
         REPORTED(test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved),
         REPORTED(test_a_run_that_was_stopped_says_where),
         REPORTED(test_the_smallest_proof_is_told_in_prose),
+        REPORTED(test_a_violation_names_a_command_for_all_of_it),
         REPORTED(test_the_product_is_that_of_the_proof),
         REPORTED(test_rounds_that_differ_are_counted),
         REPORTED(test_doubts_beside_a_violation_are_told_apart),
