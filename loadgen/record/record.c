@@ -144,6 +144,10 @@ struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, con
     return record;
 }
 
+static bool is_sale(const struct record *record) {
+    return record->outcome == RECORD_SOLD && !record->is_repeat;
+}
+
 static void add_time(struct histogram *histogram, int32_t us) {
     if (us >= 0)
         histogram_record(histogram, (int64_t)us * 1000);
@@ -153,7 +157,19 @@ static uint64_t count_of(int16_t value) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static void add_cost(struct recorder *recorder, const struct record_cost *cost) {
+/* Who sold nothing gives the lock back sooner. */
+static void add_hold(struct recorder *recorder, const struct record *record) {
+    if (is_sale(record)) {
+        add_time(&recorder->hold, record->cost.hold_us);
+    } else if (record->cost.hold_us >= 0) {
+        recorder->unsold_hold_ns += (int64_t)record->cost.hold_us * 1000;
+        recorder->unsold_holds++;
+    }
+}
+
+static void add_cost(struct recorder *recorder, const struct record *record) {
+    const struct record_cost *cost = &record->cost;
+
     if (cost->postgres < 0) /* nothing was told */
         return;
     recorder->costed++;
@@ -161,7 +177,7 @@ static void add_cost(struct recorder *recorder, const struct record_cost *cost) 
     recorder->redis += count_of(cost->redis);
     recorder->retries += count_of(cost->retries);
     add_time(&recorder->wait, cost->wait_us);
-    add_time(&recorder->hold, cost->hold_us);
+    add_hold(recorder, record);
     add_time(&recorder->commit, cost->commit_us);
     if (cost->lock >= 0 && cost->lock < RECORD_LOCK_COUNT)
         recorder->locks[cost->lock]++;
@@ -177,6 +193,7 @@ static void count(struct recorder *recorder, const struct record *record) {
     recorder->by_outcome[record->outcome]++;
     if (record->status >= 0 && record->status < RECORD_STATUSES)
         recorder->by_status[record->status]++;
+    recorder->repeats += record->is_repeat;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
         histogram_record(&recorder->lateness, record->sent_ns - record->planned_ns);
@@ -188,7 +205,9 @@ static void count(struct recorder *recorder, const struct record *record) {
     recorder->answered++;
     if (record->received_ns > recorder->last_ns)
         recorder->last_ns = record->received_ns;
-    add_cost(recorder, &record->cost);
+    if (is_sale(record) && record->received_ns > recorder->sold_ns)
+        recorder->sold_ns = record->received_ns;
+    add_cost(recorder, record);
 }
 
 void recorder_add(struct recorder *recorder, const struct record *record) {

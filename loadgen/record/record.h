@@ -64,17 +64,22 @@ struct recorder {
     struct histogram latency;  /* from planned to received, ns; lost replies are samples */
     struct histogram service;  /* from sent to received, ns */
     struct histogram lateness; /* from planned to sent, ns */
-    struct histogram wait, hold, commit; /* as the replies told, ns */
-    uint64_t postgres, redis, retries;   /* summed over `costed` replies */
-    size_t costed;                       /* replies that told their cost */
-    size_t locks[RECORD_LOCK_COUNT];     /* of these, by the lock that they asked for */
-    uint32_t shards;                     /* the highest shard that sold, and one */
-    size_t late_launches;                /* due while --max-in-flight was reached */
+    struct histogram wait, commit;     /* as the replies told, ns */
+    struct histogram hold;             /* of the lock, by those that sold a unit, ns */
+    int64_t unsold_hold_ns;            /* by the others, summed */
+    size_t unsold_holds;               /* of so many */
+    uint64_t postgres, redis, retries; /* summed over `costed` replies */
+    size_t costed;                     /* replies that told their cost */
+    size_t locks[RECORD_LOCK_COUNT];   /* of these, by the lock that they asked for */
+    uint32_t shards;                   /* the highest shard that sold, and one */
+    size_t late_launches;              /* due while --max-in-flight was reached */
     size_t by_outcome[RECORD_OUTCOME_COUNT];
     size_t by_status[RECORD_STATUSES];
+    size_t repeats;    /* of those ended, of a key that was sent before */
     size_t sold_again; /* of those SOLD, told to a repeat of a key */
     size_t answered;   /* replies that arrived */
     int64_t last_ns;   /* the last reply's time */
+    int64_t sold_ns;   /* that of the last which sold a unit */
     size_t instance_count;
     char instances[RECORD_INSTANCES][RECORD_INSTANCE_TEXT]; /* that sold, as replies name them */
 };

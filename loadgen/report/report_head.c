@@ -64,7 +64,7 @@ static int print_what(const struct options *options, FILE *to) {
     say_load(options, line);
     rc = fclose(line);
     if (rc == 0)
-        table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+        table_print_indented(text, 0, 2, table_columns(to), to);
     free(text);
     return rc;
 }
@@ -74,7 +74,7 @@ static void print_schedule(const struct summary *summary, FILE *to) {
     double punctual = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
-    char late[DURATION_TEXT];
+    char late[DURATION_TEXT], text[TEXT];
     bool is_realtime = true;
 
     for (size_t i = 0; i < summary->round_count; i++) {
@@ -88,12 +88,14 @@ static void print_schedule(const struct summary *summary, FILE *to) {
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
     if (sent == 0)
-        fprintf(to, "schedule: no request was sent\n");
+        snprintf(text, sizeof text, "schedule: no request was sent");
     else
-        fprintf(to, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s\n",
-                100 * punctual, duration_text(late, late_ns),
-                is_realtime ? ", with real-time priority" : "",
-                summary->round_count > 1 ? " (the worst round)" : "");
+        snprintf(text, sizeof text,
+                 "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s",
+                 100 * punctual, duration_text(late, late_ns),
+                 is_realtime ? ", with real-time priority" : "",
+                 summary->round_count > 1 ? " (the worst round)" : "");
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 /* ---- thresholds */
@@ -131,7 +133,7 @@ static int print_thresholds(const struct summary *summary, FILE *to) {
     for (size_t i = 0; i < summary->outcome_count; i++)
         fill_outcome(&summary->outcomes[i], &rows[i]);
     fprintf(to, "thresholds\n");
-    table_print(rows, summary->outcome_count, 4, REPORT_COLUMNS, to);
+    table_print(rows, summary->outcome_count, 4, table_columns(to), to);
     free(rows);
     fputc('\n', to);
     return 0;
@@ -142,6 +144,7 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     const struct options *options = summary->options;
     size_t planned = options->list.count * (size_t)(options->repeat > 0 ? options->repeat : 1);
     const struct round *last;
+    char text[TEXT];
 
     if (summary->round_count == 0)
         return;
@@ -150,9 +153,10 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     if (!summary->is_interrupted &&
         !(options->is_aborting && (summary->round_count < planned || last->is_aborted)))
         return;
-    fprintf(to, "stopped by %s in round %zu of %zu, %s\n",
-            summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count, planned,
-            last->item->given);
+    snprintf(text, sizeof text, "stopped by %s in round %zu of %zu, %s",
+             summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
+             planned, last->item->given);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 int report_head(const struct summary *summary, FILE *to) {
@@ -235,7 +239,7 @@ static void print_exit(const struct summary *summary, FILE *to) {
         used += sprintf(text + used, "%s%s", before, result->item->given);
         before = ", ";
     }
-    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 void report_foot(const struct summary *summary, FILE *to) {

@@ -17,7 +17,7 @@ __attribute__((format(printf, 2, 3))) static void say(FILE *to, const char *form
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+    table_print_indented(text, 2, 4, table_columns(to), to);
 }
 
 /* With the smallest counterexample, or an example where there is none. */
@@ -30,9 +30,9 @@ static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, F
         found->count == 1 ? "" : "s", anomaly_text(anomaly));
     if (verdict->counterexamples > 0 && proof->lines > 0 && proof->anomaly == anomaly)
         for (size_t i = 0; i < proof->lines; i++)
-            table_print_indented(proof->line[i], 4, 6, REPORT_COLUMNS, to);
+            table_print_indented(proof->line[i], 4, 6, table_columns(to), to);
     else if (found->examples > 0)
-        table_print_indented(found->example[0], 4, 6, REPORT_COLUMNS, to);
+        table_print_indented(found->example[0], 4, 6, table_columns(to), to);
 }
 
 /* The product that the printed evidence is of: that of the first counterexample, if there is any.
@@ -129,20 +129,21 @@ static void print_title(const struct result *result, FILE *to) {
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
     size_t same = count_kind(result, verdict->kind);
-    char rounds[64] = "", expectation[64] = "", bound[200] = "", text[TEXT];
+    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[200] = "",
+         text[TEXT];
 
     if (same < result->count)
         snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);
     if (is_judged && expected == EXPECT_FAILED)
-        snprintf(expectation, sizeof expectation, ", and %s was expected",
-                 expect_name(result->expectation));
+        snprintf(expectation, sizeof expectation, ", and %s",
+                 expect_tell(result->expectation, verdict, miss));
     else if (verdict->kind == VERDICT_VIOLATED && expected == EXPECT_MET)
         snprintf(expectation, sizeof expectation, ", as expected");
     if (verdict->kind == VERDICT_VALID)
         tell_bound(verdict, bound, sizeof bound);
     snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
              verdict_kind_name(verdict->kind), rounds, expectation, bound);
-    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 static void print_result(const struct result *result, const struct options *options, FILE *to) {

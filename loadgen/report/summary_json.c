@@ -4,6 +4,7 @@
 #include "capacity.h"
 #include "json_text.h"
 #include "options.h"
+#include "sentence.h"
 
 #include <assert.h>
 #include <math.h>
@@ -166,12 +167,15 @@ static json_t *work_json(const struct recorder *total) {
 
 static json_t *lock_json(const struct capacity *capacity) {
     return JSON_TEXT_OBJECT(
-        {"hold_ms", json_real(capacity->hold_ms)}, {"lanes", json_integer(capacity->lanes)},
-        {"busiest", json_real(capacity->busiest)}, {"offered_rate", json_real(capacity->offered)},
+        {"hold_ms", json_real(capacity->hold_ms)},
+        {"unsold_hold_ms", json_real(capacity->unsold_hold_ms)},
+        {"lanes", json_integer(capacity->lanes)}, {"busiest", json_real(capacity->busiest)},
+        {"offered_rate", json_real(capacity->offered)},
         {"duration_s", json_real(capacity->duration_s)},
         {"ceiling_rate", json_real(capacity->ceiling)},
+        {"holds_overlap", json_boolean(capacity->is_overlapping)},
         {"utilization", json_real(capacity->utilization)},
-        {"backlog", json_real(capacity->backlog)},
+        {"backlog", json_real(capacity->backlog)}, {"backlog_s", json_real(capacity->backlog_s)},
         {"longest_wait_s", json_real(capacity->longest_wait)},
         {"turns_rate", json_real(capacity->turns)}, {"sold_rate", json_real(capacity->sold)},
         {"reached", json_real(capacity->reached)},
@@ -247,14 +251,16 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
     const struct round *first = result->rounds[0];
     const struct recorder *total = result->total;
     const struct verdict *verdict = &result->verdict;
+    char sentence[SENTENCE_TEXT], expected[EXPECT_TEXT];
 
     assert(result->count > 0 && first != NULL && total != NULL);
     return JSON_TEXT_OBJECT(
         {"strategy", json_text(first->item->given)}, {"spec", json_text(first->item->spec)},
+        {"sentence", json_text(sentence_make(result, summary->options, sentence))},
         {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
         {"offered", count_json(total->count)}, {"stock", json_integer(summary->options->stock)},
         {"achieved_rate", json_real(recorder_rate(total))}, {"outcomes", outcomes(total)},
-        {"expected", json_string(expect_name(result->expectation))},
+        {"expected", json_string(expect_name(result->expectation, expected))},
         {"as_expected", as_expected(result)}, {"latency_ms", distribution(&total->latency)},
         {"service_ms", distribution(&total->service)}, {"schedule", schedule(first, total)},
         {"late_launches", count_json(total->late_launches)},

@@ -166,6 +166,17 @@ static bool read_ledgers(struct run *run, struct round *round) {
     return is_quiet;
 }
 
+/* A line of it stays above those to come. */
+static void show_verdict(struct run *run, const struct verdict *verdict) {
+    static const enum live_tone tones[] = {[VERDICT_VALID] = LIVE_GOOD,
+                                           [VERDICT_VIOLATED] = LIVE_BAD,
+                                           [VERDICT_INCONCLUSIVE] = LIVE_OPEN,
+                                           [VERDICT_UNJUDGED] = LIVE_OPEN};
+    char text[TABLE_CELL];
+
+    live_end(&run->live, report_verdict(verdict, text), tones[verdict->kind]);
+}
+
 static int judge(struct run *run, struct round *round) {
     if (!run->options->is_unjudged) {
         bool is_quiet = read_ledgers(run, round);
@@ -176,7 +187,7 @@ static int judge(struct run *run, struct round *round) {
     if (round_judge(round) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
-    live_stop(&run->live);
+    show_verdict(run, &round->verdict);
     return 0;
 }
 

@@ -85,9 +85,11 @@ class Demo(unittest.TestCase):
     def test_the_demo_prints_the_table_and_leaves_nothing(self):
         code, output = self.make("demo")
         self.assertEqual(code, 0, output)
-        for name, verdict in [("none", "VIOLATED TWIN"), ("mutex", "VIOLATED TWIN"), ("redis", "VALID"), ("sharded", "VALID"),
+        for name, verdict in [("none", "VIOLATED OVERSELL TWIN"), ("mutex", "VIOLATED OVERSELL TWIN"), ("redis", "VALID"), ("sharded", "VALID"),
                               ("atomic", "VALID")]:
             self.assertRegex(output, rf"(?m)^{name} +{verdict}")
+        self.assertIn("\nnone: sold 800 of 500 units, 300 customers hold an order for nothing, and", output)
+        self.assertIn("\natomic: sold all 500 units once each and refused the other 300\n", output)
         self.assertRegex(output, r"A = order \S+ via inventory-\d: .*read \d+")
         self.assert_nothing_is_left()
         up, *rest, down = self.commands_after("These servers stop now", output)
