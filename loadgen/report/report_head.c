@@ -1,6 +1,7 @@
 /* The head and the foot of the report for people: what was asked, and how it ended. */
 #include "duration.h"
 #include "exit_code.h"
+#include "recommendation.h"
 #include "report.h"
 #include "table.h"
 
@@ -224,8 +225,17 @@ static void print_exit(const struct summary *summary, FILE *to) {
     table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
 }
 
+static void print_recommendation(const struct summary *summary, FILE *to) {
+    struct recommendation made;
+
+    recommendation_make(summary, &made);
+    if (made.cheapest != NULL)
+        table_print_indented(made.sentence, 0, 2, REPORT_COLUMNS, to);
+}
+
 void report_foot(const struct summary *summary, FILE *to) {
     fputc('\n', to);
+    print_recommendation(summary, to);
     if (summary->folder != NULL)
         print_folder(summary->folder, to);
     print_exit(summary, to);

@@ -58,6 +58,13 @@ static void test_the_exit_code_is_explained(void **state) {
     }
 }
 
+static void test_the_cheapest_valid_strategy_is_named(void **state) {
+    (void)state;
+    assert_says("cheapest valid: atomic, with a p99 of 99 ms\n");
+    results[2].verdict.kind = VERDICT_INCONCLUSIVE;
+    assert_silent_on("cheapest");
+}
+
 static void test_the_folder_is_named(void **state) {
     (void)state;
     assert_silent_on("results:");
@@ -208,6 +215,7 @@ int main(void) {
         REPORTED(test_the_head_says_what_was_run),
         REPORTED(test_the_schedule_is_that_of_the_worst_round),
         REPORTED(test_the_exit_code_is_explained),
+        REPORTED(test_the_cheapest_valid_strategy_is_named),
         REPORTED(test_the_folder_is_named),
         REPORTED(test_thresholds_come_first_with_what_was_measured),
         REPORTED(test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved),
