@@ -1,6 +1,7 @@
 """report.html in a real browser: it draws without a complaint, loads nothing, and tells what summary.json tells."""
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -75,8 +76,9 @@ class Page(SystemTest):
         environment = json.loads((folder / "env.json").read_text())
         environment["machine"]["cpu"] = environment["revision"]["git"] = HOSTILE
         (folder / "env.json").write_text(json.dumps(environment))
-        history = (folder / "history.ndjson").read_text()
-        (folder / "history.ndjson").write_text(history.replace('"inventory-1"', json.dumps(INSTANCE)))
+        history = (folder / "history.ndjson").read_text().replace('"inventory-1"', json.dumps(INSTANCE))
+        # One answer comes 6 s late.
+        (folder / "history.ndjson").write_text(re.sub(r'"received":(\d+)', lambda at: f'"received":{int(at[1]) + 6 * 10**9}', history, count=1))
         hostile = dict(judged, strategy=HOSTILE, counterexamples=[{"anomaly": HOSTILE, "lines": [f"A = {HOSTILE}"]}],
                        capacity=dict(judged["capacity"], sentence=HOSTILE), anomalies=[{"name": HOSTILE, "text": HOSTILE, "count": 7, "examples": [HOSTILE]}])
         unjudged = dict(judged, strategy="unjudged", verdict="not judged", as_expected=None, anomalies=[], work=None,
@@ -85,6 +87,8 @@ class Page(SystemTest):
         unmeasured = dict(unjudged, strategy="unmeasured", offered=0, sold=0, latency_ms=empty, service_ms=empty)
         doubted = dict(unjudged, strategy="doubted", verdict="INCONCLUSIVE", inconclusive_because=[HOSTILE])
         summary["strategies"] = [judged, hostile, unjudged, unmeasured, doubted]
+        summary["recommendation"] = {"strategy": HOSTILE, "measure": "p99_ms", "round_trips_per_unit": None, "p99_ms": 1,
+                                     "sentence": f"cheapest valid: {HOSTILE}, with a p99 of 1.0 ms"}
         (folder / "summary.json").write_text(json.dumps(summary))
         return cls.report("edge.html", folder)
 
@@ -97,7 +101,7 @@ class Page(SystemTest):
         """Of a run that ended before its first round, and left no history."""
         folder = cls.folder / "bare"
         folder.mkdir()
-        (folder / "summary.json").write_text(json.dumps(dict(cls.summary, strategies=[], thresholds=[], exit_code=130)))
+        (folder / "summary.json").write_text(json.dumps(dict(cls.summary, strategies=[], thresholds=[], recommendation=None, exit_code=130)))
         return cls.report("bare.html", folder)
 
     @classmethod
@@ -138,6 +142,35 @@ class Page(SystemTest):
             counts = {found["count"] for found in strategy["anomalies"]}
             shown = {int(cell.split()[-1].replace(",", "")) for cell in row if cell.startswith("✗") and cell.split()[-1][0].isdigit()}
             self.assertEqual(shown, counts)
+
+    def test_outcomes_are_totals_of_each_strategy(self):
+        for row, strategy in zip(self.found["run"]["outcomes"], self.summary["strategies"], strict=True):
+            self.assertLessEqual({"offered", "sold", "sold_out", "busy"}, row.keys())
+            told = {name: n for name, n in strategy["outcomes"].items() if n or name in ("sold", "sold_out", "busy")}
+            self.assertEqual({name: number(text) for name, text in row.items()}, dict(told, offered=strategy["offered"]))
+
+    def test_each_anomaly_is_explained_where_it_appears(self):
+        source = (ROOT / "loadgen/judge/anomaly.h").read_text()
+        names = re.findall(r'^    X\([A-Z_]+, "([A-Z-]+)"', source, re.M)
+        self.assertGreater(len(names), 8)
+        self.assertEqual([anomaly["name"] for anomaly in self.found["run"]["anomalies"]], names)
+        for anomaly in self.found["run"]["anomalies"]:
+            self.assertIn(f"{anomaly['name']}\n{anomaly['text']}", self.found["run"]["meanings"])
+        for card, strategy in zip(self.found["run"]["cards"], self.summary["strategies"], strict=True):
+            for anomaly in strategy["anomalies"]:
+                self.assertIn(anomaly["text"], card)
+
+    def test_the_cheapest_valid_strategy_is_recommended(self):
+        made = self.summary["recommendation"]
+        self.assertEqual(self.found["run"]["recommendations"], [f"C{made['sentence'][1:]}"] if made else [])
+        self.assertEqual(self.found["edge"]["recommendations"], [f"Cheapest valid: {HOSTILE}, with a p99 of 1.0 ms"])
+        self.assertEqual(self.found["bare"]["recommendations"], [])
+
+    def test_a_late_answer_makes_no_axis_longer_than_its_data(self):
+        for name in ("run", "edge"):
+            planned = self.found[name]["planned"]
+            self.assertGreater(planned["last"], 0.5)
+            self.assertLessEqual(max(planned["ticks"]), planned["last"] + 0.01, name)
 
     def test_thresholds_are_told_in_their_units(self):
         told = self.found["run"]["thresholds"]
@@ -211,6 +244,8 @@ class Page(SystemTest):
     def test_nothing_is_wider_than_a_phone(self):
         for name, found in self.found.items():
             self.assertEqual(found["overflow"], {"1280": 0, "390": 0}, name)
+            self.assertEqual(found["clipped"], [], name)
+            self.assertEqual(found["scrolls"], [], name)
 
     def test_hostile_names_are_text(self):
         found = self.found["edge"]
