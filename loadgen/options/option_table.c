@@ -71,7 +71,7 @@ static const struct option table[] = {
     ROW("seed", 0, INT, seed, "1", NULL, COMPARED, "of the arrivals: the same for every strategy"),
     ROW("repeat", 0, INT, repeat, "1", "1..20", COMPARED,
         "rounds of each strategy, their order rotated; medians are compared"),
-    ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "0", NULL, COMPARED,
+    ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "1%", NULL, COMPARED,
            "part of the requests to send once more with the same key: 5%"),
     ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
     ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
@@ -83,7 +83,7 @@ static const struct option table[] = {
     ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
         "send without real-time priority (else taken where permitted, until 200 ms without a pause "
         "or 400 ms on a full core)"),
-    ROW("stock", 0, INT, stock, "1000", "0..1000000000", COMPARED,
+    ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED,
         "units for sale, of each product"),
     ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),
     ROW("skew", 0, TEXT, skew, "uniform", NULL, COMPARED,
@@ -94,7 +94,8 @@ static const struct option table[] = {
         "how long a sale waits for a lock, for those without"),
     ROW("ttl", 0, TEXT, ttl, NULL, NULL, COMPARED, "TTL of a lease, for strategies without a ttl="),
     ROW("expect", 0, TEXT, expect, NULL, NULL, HISTORY,
-        "verdicts that are right: none=TWIN,mutex=VIOLATED; VALID for the others"),
+        "verdicts that are right, VALID without one: none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED; any "
+        "other anomaly is unexpected, and one with a ? may be missing"),
     ROW("threshold", 0, LIST, thresholds, NULL, NULL, HISTORY,
         "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again"),
     ROW("abort-on-fail", 0, FLAG, is_aborting, NULL, NULL, HISTORY,

@@ -124,7 +124,7 @@ static enum options_result shape_load(void) {
 static enum options_result make_list(void) {
     const struct strategy_option common[] = {
         {"work", set.work}, {"wait", set.wait}, {"ttl", set.ttl}, {NULL, NULL}};
-    char why[256];
+    char why[512];
     int64_t ns;
 
     for (const struct strategy_option *option = common; option->name != NULL; option++)

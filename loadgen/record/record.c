@@ -172,6 +172,7 @@ static void count(struct recorder *recorder, const struct record *record) {
     assert(recorder->ended < recorder->count);
     recorder->ended++;
     recorder->by_outcome[record->outcome]++;
+    recorder->repeats += record->is_repeat;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
         histogram_record(&recorder->lateness, record->sent_ns - record->planned_ns);

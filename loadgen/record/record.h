@@ -70,6 +70,7 @@ struct recorder {
     uint32_t shards;                     /* the highest shard that sold, and one */
     size_t late_launches;                /* due while --max-in-flight was reached */
     size_t by_outcome[RECORD_OUTCOME_COUNT];
+    size_t repeats;    /* of those ended, of a key that was sent before */
     size_t sold_again; /* of those SOLD, told to a repeat of a key */
     size_t answered;   /* replies that arrived */
     int64_t last_ns;   /* the last reply's time */

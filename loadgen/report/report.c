@@ -4,6 +4,7 @@
 
 #include "capacity.h"
 #include "duration.h"
+#include "sentence.h"
 #include "summary_json.h"
 #include "table.h"
 
@@ -252,9 +253,20 @@ static int print_costs(const struct summary *summary, FILE *to) {
 
 /* ---- all of it */
 
+static void print_sentences(const struct summary *summary, FILE *to) {
+    char sentence[SENTENCE_TEXT];
+
+    for (size_t i = 0; i < summary->count; i++)
+        table_print_indented(sentence_make(&summary->results[i], summary->options, sentence), 0, 2,
+                             REPORT_COLUMNS, to);
+    fputc('\n', to);
+}
+
 static int print_text(const struct summary *summary, FILE *to) {
-    if (report_head(summary, to) != 0 || print_verdicts(summary, to) != 0 ||
-        print_costs(summary, to) != 0)
+    if (report_head(summary, to) != 0)
+        return -1;
+    print_sentences(summary, to);
+    if (print_verdicts(summary, to) != 0 || print_costs(summary, to) != 0)
         return -1;
     report_why(summary, to);
     report_foot(summary, to);

@@ -109,13 +109,14 @@ static void print_title(const struct result *result, FILE *to) {
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
     size_t same = count_kind(result, verdict->kind);
-    char rounds[64] = "", expectation[64] = "", bound[200] = "", text[TEXT];
+    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[200] = "",
+         text[TEXT];
 
     if (same < result->count)
         snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);
     if (is_judged && expected == EXPECT_FAILED)
-        snprintf(expectation, sizeof expectation, ", and %s was expected",
-                 expect_name(result->expectation));
+        snprintf(expectation, sizeof expectation, ", and %s",
+                 expect_tell(result->expectation, verdict, miss));
     else if (verdict->kind == VERDICT_VIOLATED && expected == EXPECT_MET)
         snprintf(expectation, sizeof expectation, ", as expected");
     if (verdict->kind == VERDICT_VALID)

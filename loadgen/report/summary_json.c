@@ -5,6 +5,7 @@
 #include "json_text.h"
 #include "options.h"
 #include "recommendation.h"
+#include "sentence.h"
 
 #include <assert.h>
 #include <math.h>
@@ -248,14 +249,16 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
     const struct round *first = result->rounds[0];
     const struct recorder *total = result->total;
     const struct verdict *verdict = &result->verdict;
+    char sentence[SENTENCE_TEXT], expected[EXPECT_TEXT];
 
     assert(result->count > 0 && first != NULL && total != NULL);
     return JSON_TEXT_OBJECT(
         {"strategy", json_text(first->item->given)}, {"spec", json_text(first->item->spec)},
+        {"sentence", json_text(sentence_make(result, summary->options, sentence))},
         {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
         {"offered", count_json(total->count)}, {"stock", json_integer(summary->options->stock)},
         {"achieved_rate", json_real(recorder_rate(total))}, {"outcomes", outcomes(total)},
-        {"expected", json_string(expect_name(result->expectation))},
+        {"expected", json_string(expect_name(result->expectation, expected))},
         {"as_expected", as_expected(result)}, {"latency_ms", distribution(&total->latency)},
         {"service_ms", distribution(&total->service)}, {"schedule", schedule(first, total)},
         {"late_launches", count_json(total->late_launches)},

@@ -32,6 +32,7 @@ static void add_recorder(struct recorder *total, const struct recorder *round) {
     total->answered += round->answered;
     total->last_ns += round->last_ns;
     total->late_launches += round->late_launches;
+    total->repeats += round->repeats;
     total->sold_again += round->sold_again;
     for (size_t i = 0; i < RECORD_OUTCOME_COUNT; i++)
         total->by_outcome[i] += round->by_outcome[i];

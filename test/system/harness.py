@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("B", "build/gcc")
 PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
+LOST_UPDATES = "TWIN+LEAK?+STALE?"  # what a strategy without a common lock shows while the stock lasts
 
 
 def wait_for(what, condition, seconds=20):

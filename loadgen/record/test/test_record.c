@@ -182,6 +182,7 @@ static void test_added_records_are_read_in_their_order(void **state) {
     assert_int_equal(recorder->answered, 3);
     assert_int_equal(recorder->by_outcome[RECORD_SOLD], 3);
     assert_int_equal(recorder->sold_again, 1);
+    assert_int_equal(recorder->repeats, 1);
     assert_int_equal(recorder->last_ns, 9);
     assert_int_equal(recorder->service.max, 4);
 }

@@ -173,7 +173,7 @@ static void test_doubts_beside_a_violation_are_told_apart(void **state) {
 }
 
 static void test_what_was_expected_of_a_valid_run_is_told(void **state) {
-    static const struct expectation twins = {.kind = VERDICT_VIOLATED, .anomaly = ANOMALY_TWIN};
+    static const struct expectation twins = {.must = 1 << ANOMALY_TWIN};
 
     (void)state;
     results[2].expectation = &twins;

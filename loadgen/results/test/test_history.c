@@ -83,8 +83,8 @@ static void test_the_settings_are_read_back(void **state) {
     assert_string_equal(read->command_line, written.options.command_line);
     assert_int_equal(read->list.count, 2);
     assert_string_equal(read->list.items[1].spec, "redis,ttl=2s");
-    assert_int_equal(read->expectations[0].anomaly, ANOMALY_TWIN);
-    assert_int_equal(read->expectations[1].kind, VERDICT_VALID);
+    assert_memory_equal(read->expectations, written.options.expectations,
+                        2 * sizeof read->expectations[0]);
     assert_int_equal(read->threshold_list.count, 2);
     assert_int_equal(read->shape.stage_count, 1);
     assert_true(read->shape.stages[0].to > 400.4 && read->shape.stages[0].to < 400.6);

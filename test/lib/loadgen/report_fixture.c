@@ -40,7 +40,8 @@ int report_set_up(void **state) {
     static char work[] = "2ms";
 
     (void)state;
-    options_fill(&options, "none,redis,ttl=2s,fail=after-read:pause=4s@100,atomic", "none=TWIN");
+    options_fill(&options, "none,redis,ttl=2s,fail=after-read:pause=4s@100,atomic",
+                 "none=TWIN+EARLY-SOLD-OUT+LEAK?");
     options.stock = 1000;
     options.work = work;
     for (size_t i = 0; i < 3; i++)
