@@ -23,7 +23,7 @@ function verdictCard(entry) {
   const why = (strategy.anomalies || []).length ? '' : (strategy.inconclusive_because || [])[0] || boundWords(strategy) || '';
   return el('li', { class: `card ${kind.tone}`, 'data-entry': entry.id, 'data-verdict': strategy.verdict },
     el('a', { href: `#${entry.id}`, class: 'card-name' }, strategy.strategy), entries.length > 1 ? verdictBadge(strategy) : null,
-    foundList(strategy), why ? el('span', { class: 'card-why' }, why) : null,
+    saidOf(strategy), foundList(strategy), why ? el('span', { class: 'card-why' }, why) : null,
     strategy.verdict === 'not judged' ? null : el('span', { class: `card-expected tone-${tone}` }, words));
 }
 

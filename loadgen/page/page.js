@@ -50,7 +50,7 @@ function strategyCharts(entry) {
   const head = el('div', { class: 'strategy-head' }, el('h3', { class: 'strategy-name' }, entry.name), verdictBadge(strategy),
     chart && (strategy.rounds || []).length > 1
       ? el('span', { class: 'faint' }, `counts and percentiles are of all ${strategy.rounds.length} rounds, the drawings of round ${chart.repeat + 1}`) : null,
-    foundList(strategy));
+    saidOf(strategy), foundList(strategy));
   return [head, stockChart(entry), exampleSection(entry), outcomeChart(entry), latencyChart(entry), ladderChart(entry)]
     .filter(Boolean);
 }

@@ -25,7 +25,7 @@ function verdictBadge(strategy) {
 }
 
 function expectedWords(strategy) {
-  const wanted = strategy.expected || 'VALID';
+  const wanted = (strategy.expected || 'VALID').split('+').join(' + ');
   if (strategy.verdict === 'not judged') return ['none', '–'];
   if (strategy.as_expected === true) return ['ok', wanted === 'VALID' ? 'as expected' : `as expected: ${wanted}`];
   return strategy.as_expected === false ? ['fail', `expected ${wanted}`] : ['unknown', `open: expected ${wanted}`];
@@ -67,6 +67,12 @@ function meanings(anomalies) {
   const isFound = (name) => entries.some(({ strategy }) => foundIn(strategy).has(name));
   return el('dl', { id: 'meanings', class: 'meanings' }, anomalies.map(({ name, text }) =>
     el('div', {}, el('dt', { class: isFound(name) ? 'tone-fail' : null }, name), el('dd', {}, text || 'of another version of loadgen'))));
+}
+
+// "sold 800 of 500 units, ...": the sentence without the name that it begins with.
+function saidOf({ sentence, strategy }) {
+  if (!sentence) return null;
+  return el('p', { class: 'said' }, sentence.startsWith(`${strategy}: `) ? sentence.slice(strategy.length + 2) : sentence);
 }
 
 // The anomalies of a strategy in words.

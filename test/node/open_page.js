@@ -71,7 +71,7 @@ async function walkTabs(page) {
   for (let i = 0; i < Math.min(count, 4); i++) {
     await drawn(page);
     tabs.push(await page.evaluate(() => ({ hash: location.hash, tab: document.activeElement.innerText.trim(),
-      selected: document.activeElement.getAttribute('aria-selected'), shown: document.querySelector('.strategy-name').innerText,
+      selected: document.activeElement.getAttribute('aria-selected'), shown: document.querySelector('.strategy-name').innerText, text: document.getElementById('panel').innerText,
       charts: [...document.querySelectorAll('#panel .plot svg')].length })));
     await page.keyboard.press('ArrowRight');
   }

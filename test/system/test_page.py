@@ -79,7 +79,7 @@ class Page(SystemTest):
         history = (folder / "history.ndjson").read_text().replace('"inventory-1"', json.dumps(INSTANCE))
         # One answer comes 6 s late.
         (folder / "history.ndjson").write_text(re.sub(r'"received":(\d+)', lambda at: f'"received":{int(at[1]) + 6 * 10**9}', history, count=1))
-        hostile = dict(judged, strategy=HOSTILE, counterexamples=[{"anomaly": HOSTILE, "lines": [f"A = {HOSTILE}"]}],
+        hostile = dict(judged, strategy=HOSTILE, sentence=f"{HOSTILE}: {HOSTILE}", counterexamples=[{"anomaly": HOSTILE, "lines": [f"A = {HOSTILE}"]}],
                        capacity=dict(judged["capacity"], sentence=HOSTILE), anomalies=[{"name": HOSTILE, "text": HOSTILE, "count": 7, "examples": [HOSTILE]}])
         unjudged = dict(judged, strategy="unjudged", verdict="not judged", as_expected=None, anomalies=[], work=None,
                         capacity=None, counterexamples=[], percentiles={"response_ms": [], "service_ms": []})
@@ -159,6 +159,13 @@ class Page(SystemTest):
         for card, strategy in zip(self.found["run"]["cards"], self.summary["strategies"], strict=True):
             for anomaly in strategy["anomalies"]:
                 self.assertIn(anomaly["text"], card)
+
+    def test_each_strategy_says_in_a_sentence_what_it_did(self):
+        for card, tab, strategy in zip(self.found["run"]["cards"], self.found["run"]["tabs"], self.summary["strategies"], strict=True):
+            name, _, sentence = strategy["sentence"].partition(": ")
+            self.assertEqual(name, strategy["strategy"])
+            self.assertIn(sentence, card)
+            self.assertIn(sentence, tab["text"])
 
     def test_the_cheapest_valid_strategy_is_recommended(self):
         made = self.summary["recommendation"]
