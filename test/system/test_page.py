@@ -3,14 +3,17 @@
 import json
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import zlib
 import unittest
 from pathlib import Path
 
 from harness import ROOT, SystemTest
 
 PAGE_BYTES = 2_000_000
+PICTURE_BYTES = 200_000
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028<!--"
 INSTANCE = "<img src=x onerror=alert(2)>"
 
@@ -28,6 +31,16 @@ def milliseconds(text):
     """Of "4.13 ms", "850 µs" and "1.27 s"."""
     value, unit = text.split("\n")[0].split()
     return float(value.replace(",", "")) * {"µs": 0.001, "ms": 1, "s": 1000}[unit]
+
+
+def picture(path):
+    """(width, height, the colour of the corner) of a PNG with 8 bits a channel."""
+    data = path.read_bytes()
+    kind, width, height, bits, colours = struct.unpack(">4sIIBB", data[12:26])
+    if data[:8] != b"\x89PNG\r\n\x1a\n" or kind != b"IHDR" or bits != 8 or colours not in (2, 6):
+        raise AssertionError(f"{path} is no PNG of a page: {data[:32]}")
+    at = data.index(b"IDAT")
+    return width, height, tuple(zlib.decompressobj().decompress(data[at + 4:], 64)[1:4])
 
 
 def number(text):
@@ -243,9 +256,12 @@ class Page(SystemTest):
         self.assertLess(self.luminance(found["dark"]["back"]), 0.1)
         self.assertGreater(self.luminance(found["light"]["back"]), 0.8)
 
+    def luminance(self, colour):
+        return self.brightness(float(part) for part in colour[colour.index("(") + 1:-1].split(",")[:3])
+
     @staticmethod
-    def luminance(colour):
-        red, green, blue = (float(part) / 255 for part in colour[colour.index("(") + 1:-1].split(",")[:3])
+    def brightness(channels):
+        red, green, blue = (channel / 255 for channel in channels)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     def test_nothing_is_wider_than_a_phone(self):
@@ -270,6 +286,29 @@ class Page(SystemTest):
         self.assertIn("INCONCLUSIVE", text)
         self.assertEqual(len(self.found["edge"]["rows"]), 5)
         self.assertIn("No round was finished", self.found["bare"]["text"])
+
+    def test_the_script_takes_pictures_for_the_readme(self):
+        folder = self.folder / "pictures"
+        folder.mkdir()
+        done = subprocess.run(["scripts/screenshot", str(self.pages["run"]), str(folder)], cwd=ROOT, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_pictures(folder)
+
+    def test_the_pictures_in_the_readme_are_there(self):
+        shown = re.findall(r'(?:src|srcset)="(docs/[^"]*)"', (ROOT / "README.md").read_text())
+        self.assertEqual(sorted(shown), ["docs/report-dark.png", "docs/report-light.png"])
+        self.assert_pictures(ROOT / "docs")
+
+    def assert_pictures(self, folder):
+        light, dark = folder / "report-light.png", folder / "report-dark.png"
+        self.assertEqual(picture(light)[:2], picture(dark)[:2])
+        for path in (light, dark):
+            width, height, _ = picture(path)
+            self.assertGreater(min(width, height), 600)
+            self.assertTrue(20_000 < path.stat().st_size < PICTURE_BYTES, path.stat().st_size)
+        self.assertGreater(self.brightness(picture(light)[2]), 0.8)
+        self.assertLess(self.brightness(picture(dark)[2]), 0.1)
 
     def test_many_runs_are_side_by_side(self):
         self.assertEqual(len(self.found["many"]["rows"]), 32)
