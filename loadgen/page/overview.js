@@ -138,6 +138,14 @@ function caveatNotes(entry) {
   return notes;
 }
 
+// Whatever --late lets pass as a verdict: what was measured is not the target's alone.
+function unkeptNote() {
+  const unkept = entries.filter(({ strategy }) => (strategy.schedule || {}).within_10ms_percent < 95);
+  return unkept.length ? el('p', { class: 'unkept' }, el('strong', { class: 'tone-unknown' }, 'The schedule was not kept'),
+    ` under ${unkept.map(({ name, strategy }) => `${name} (${significant(100 - strategy.schedule.within_10ms_percent, 3)} % of the requests were sent more than 10 ms late)`).join(', ')}: ` +
+    'the response times there have this delay of loadgen’s own in them.') : null;
+}
+
 // What is said of several strategies is said once.
 function caveatRows() {
   const names = new Map();

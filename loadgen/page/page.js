@@ -88,7 +88,7 @@ function build() {
   if (entries.length) {
     main.append(anomalySection(),
       section('outcomes-part', 'How the requests ended', 'Of all rounds together.', outcomeTotals()),
-      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. Below a figure: its range over the rounds.', comparison()),
+      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. Below a figure: its range over the rounds.', unkeptNote(), comparison()),
       whySection(),
       strategySection(), caveats());
     window.addEventListener('hashchange', followHash);

@@ -70,9 +70,22 @@ static int print_what(const struct options *options, FILE *to) {
     return rc;
 }
 
+/* Whatever --late lets pass as a verdict: what was measured is not the target's alone. */
+static void print_unkept(double kept, FILE *to) {
+    char text[TEXT];
+
+    if (kept >= VERDICT_PUNCTUAL)
+        return;
+    snprintf(text, sizeof text,
+             "it was not kept: %.1f %% were sent more than 10 ms late, and the response times have "
+             "this delay of loadgen's own in them",
+             100 * (1 - kept));
+    table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+}
+
 /* The worst of all rounds. */
 static void print_schedule(const struct summary *summary, FILE *to) {
-    double punctual = 1;
+    double punctual = 1, kept = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
     char late[DURATION_TEXT];
@@ -81,11 +94,13 @@ static void print_schedule(const struct summary *summary, FILE *to) {
     for (size_t i = 0; i < summary->round_count; i++) {
         const struct recorder *recorder = summary->rounds[i].recorder;
         double own = recorder_punctual(recorder, PUNCTUAL_NS);
+        double own_kept = recorder_punctual(recorder, VERDICT_LATE_NS);
         int64_t own_ns = histogram_percentile(&recorder->lateness, 99.9);
 
         sent += recorder->lateness.count;
         is_realtime = is_realtime && summary->rounds[i].is_realtime;
         punctual = recorder->lateness.count > 0 && own < punctual ? own : punctual;
+        kept = recorder->lateness.count > 0 && own_kept < kept ? own_kept : kept;
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
     if (sent == 0)
@@ -95,6 +110,7 @@ static void print_schedule(const struct summary *summary, FILE *to) {
                 100 * punctual, duration_text(late, late_ns),
                 is_realtime ? ", with real-time priority" : "",
                 summary->round_count > 1 ? " (the worst round)" : "");
+    print_unkept(kept, to);
 }
 
 /* ---- thresholds */

@@ -98,6 +98,7 @@ class Page(SystemTest):
                         capacity=None, counterexamples=[], percentiles={"response_ms": [], "service_ms": []})
         empty = {"count": 0, "min": 0, "mean": 0, "max": 0, "p50": 0, "p90": 0, "p95": 0, "p99": 0, "p99_9": 0}
         unmeasured = dict(unjudged, strategy="unmeasured", offered=0, sold=0, latency_ms=empty, service_ms=empty)
+        unmeasured["schedule"] = dict(judged["schedule"], within_10ms_percent=76.5)
         doubted = dict(unjudged, strategy="doubted", verdict="INCONCLUSIVE", inconclusive_because=[HOSTILE])
         summary["strategies"] = [judged, hostile, unjudged, unmeasured, doubted]
         summary["recommendation"] = {"strategy": HOSTILE, "measure": "p99_ms", "round_trips_per_unit": None, "p99_ms": 1,
@@ -286,6 +287,7 @@ class Page(SystemTest):
         self.assertIn("INCONCLUSIVE", text)
         self.assertEqual(len(self.found["edge"]["rows"]), 5)
         self.assertIn("No round was finished", self.found["bare"]["text"])
+        self.assertIn("The schedule was not kept under unmeasured (23.5 % of the requests were sent more than 10 ms late)", text)
 
     def test_the_script_takes_pictures_for_the_readme(self):
         folder = self.folder / "pictures"
