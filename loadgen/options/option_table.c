@@ -103,6 +103,8 @@ static const struct option table[] = {
         "stop as soon as a threshold is missed"),
     ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
         "how long to wait for the ledger to settle after the last answer"),
+    ROW("late", 0, DURATION, late_ns, "10ms", "1ms..1h", SUMMARY,
+        "a request sent later than this missed its schedule; 5 % may, or the run proves nothing"),
     ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, is_unjudged, NULL, NULL, COMPARED,
            "measure latency and schedule only, against any endpoint, without databases"),
     ROW("name", 0, TEXT, name, NULL, NULL, HISTORY,

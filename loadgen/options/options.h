@@ -47,6 +47,7 @@ struct options {
     bool is_aborting; /* --abort-on-fail */
     int64_t drain_ns; /* for the ledger to become quiet after the last answer */
     bool is_unjudged;
+    int64_t late_ns; /* a request sent later than this missed its schedule */
 
     /* The report. */
     char *name;

@@ -17,6 +17,7 @@ struct round {
     size_t strategy; /* its place in --strategy */
     size_t repeat;   /* 0 .. --repeat - 1 */
     size_t items;    /* products */
+    int64_t late_ns; /* --late */
     struct product *products;
     struct recorder *recorder; /* its records only until round_forget() */
     struct ledger *ledgers;    /* one per product, until round_forget(); NULL when not read */

@@ -126,6 +126,27 @@ static void test_answer_before_its_planned_time_is_drawn(void **state) {
     json_decref(chart);
 }
 
+/* One answer of three came after 6 s: what is drawn by planned time, and the lines of the stock, do
+ * not wait for it. */
+static void test_axis_ends_where_its_data_ends(void **state) {
+    json_t *chart;
+
+    (void)state;
+    for (int64_t unit = 10; unit >= 8; unit--)
+        sell(unit);
+    recorder->records[0].received_ns = 6000 * MS;
+    for (int i = 0; i < 3; i++) {
+        memcpy(orders[i].at, "2026-11-21T10:01:02.800000Z", sizeof "2026-11-21T10:01:02.800000Z");
+        memcpy(sales[i].at, orders[i].at, sizeof sales[i].at);
+    }
+    chart = draw();
+    assert_int_equal(json_integer_value(json_object_get(chart, "end_us")), 6000000);
+    assert_int_equal(json_integer_value(json_object_get(chart, "planned_us")), 2000);
+    assert_int_equal(json_array_size(at(chart, "latency", "rows")), 1);
+    assert_int_equal(last_of(at(chart, "stock", "t")), 800000);
+    json_decref(chart);
+}
+
 static void test_ledger_times_are_moved_by_the_skew(void **state) {
     json_t *chart;
 
@@ -328,6 +349,7 @@ int main(void) {
         JUDGED(test_stock_falls_as_orders_rise),
         JUDGED(test_oversell_is_where_orders_pass_the_stock),
         JUDGED(test_oversold_product_is_drawn_alone),
+        JUDGED(test_axis_ends_where_its_data_ends),
         JUDGED(test_request_that_was_not_sent_has_no_response_time),
         JUDGED(test_answer_before_its_planned_time_is_drawn),
         JUDGED(test_ledger_times_are_moved_by_the_skew),

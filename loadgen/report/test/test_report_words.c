@@ -27,12 +27,15 @@ static void test_the_head_says_what_was_run(void **state) {
 
 static void test_the_schedule_is_that_of_the_worst_round(void **state) {
     (void)state;
+    assert_silent_on("not kept");
     memset(&rounds[1].recorder->lateness, 0, sizeof rounds[1].recorder->lateness);
     histogram_record(&rounds[1].recorder->lateness, 50 * MS);
     histogram_record(&rounds[1].recorder->lateness, 1);
     rounds[1].is_realtime = rounds[2].is_realtime = true;
     assert_tells(
         "schedule: 50.00 % sent within 2 ms of plan, 99.9 % within 50 ms (the worst round)");
+    assert_tells("it was not kept: 50.0 % were sent more than 10 ms late, and the response times "
+                 "have this delay of loadgen's own in them");
     rounds[0].is_realtime = true;
     assert_tells(", with real-time priority (the worst round)");
     for (size_t i = 0; i < 3; i++)
@@ -57,6 +60,13 @@ static void test_the_exit_code_is_explained(void **state) {
         summary.exit_code = cases[i].code;
         assert_tells(cases[i].text);
     }
+}
+
+static void test_the_cheapest_valid_strategy_is_named(void **state) {
+    (void)state;
+    assert_says("cheapest valid: atomic, with a p99 of 99 ms\n");
+    results[2].verdict.kind = VERDICT_INCONCLUSIVE;
+    assert_silent_on("cheapest");
 }
 
 static void test_the_folder_is_named(void **state) {
@@ -220,6 +230,7 @@ int main(void) {
         REPORTED(test_the_head_says_what_was_run),
         REPORTED(test_the_schedule_is_that_of_the_worst_round),
         REPORTED(test_the_exit_code_is_explained),
+        REPORTED(test_the_cheapest_valid_strategy_is_named),
         REPORTED(test_the_folder_is_named),
         REPORTED(test_thresholds_come_first_with_what_was_measured),
         REPORTED(test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved),
