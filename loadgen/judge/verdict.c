@@ -39,6 +39,7 @@ static int run_rules(struct judge *judge) {
     judge_refusals(judge);
     if (judge_rows(judge) != 0)
         return -1;
+    judge_leaks(judge);
     return judge_overlaps(judge);
 }
 
