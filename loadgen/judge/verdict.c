@@ -52,6 +52,7 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->unknown_sold += judge->unknown_sold;
     verdict->pairs += judge->pairs;
     verdict->overlapping += judge->overlapping;
+    verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
 /* Product by product: its purchases are next to each other. */
