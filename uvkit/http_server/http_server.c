@@ -5,10 +5,14 @@
 #include "sigpipe.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define BACKLOG          4096 /* connections that may wait while this process is stopped */
 #define MOST_CONNECTIONS 10000
@@ -40,6 +44,7 @@ static void close_rest_when_empty(struct http_server *server) {
     uv_close((uv_handle_t *)&server->drain, on_handle_closed);
     uv_close((uv_handle_t *)&server->turn, on_handle_closed);
     uv_close((uv_handle_t *)&server->more, on_handle_closed);
+    uv_close((uv_handle_t *)&server->room, on_handle_closed);
 }
 
 /* The inbound's last word: its memory becomes the spare or goes. */
@@ -125,14 +130,45 @@ static void on_sweep(uv_timer_t *timer) {
     server->swept_ms = (int64_t)uv_now(server->loop);
 }
 
+static rlim_t descriptor_limit(void) {
+    struct rlimit descriptors;
+
+    return getrlimit(RLIMIT_NOFILE, &descriptors) == 0 ? descriptors.rlim_cur : RLIM_INFINITY;
+}
+
 /* Half of the descriptors: the others are for those that are turned away, and for what the handlers
  * connect to. Without any left, libuv hangs up on whoever connects, or tries for ever. */
 static unsigned default_connection_limit(void) {
-    struct rlimit descriptors;
+    rlim_t half = descriptor_limit() / 2;
 
-    if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_cur / 2 > MOST_CONNECTIONS)
-        return MOST_CONNECTIONS;
-    return (unsigned)(descriptors.rlim_cur / 2);
+    return half > MOST_CONNECTIONS ? MOST_CONNECTIONS : (unsigned)half;
+}
+
+static void on_never(uv_poll_t *room, int status, int events) {
+    (void)room;
+    (void)status;
+    (void)events;
+}
+
+/* libuv keeps a table by descriptor, and aborts when there is no memory to let it grow. So it grows
+ * now, to hold twice the connections, by a look at a descriptor that is so high. */
+static int make_room(struct http_server *server) {
+    rlim_t most = descriptor_limit() - 1, wanted = 2 * (rlim_t)server->options.connection_limit;
+    int low = eventfd(0, EFD_CLOEXEC);
+    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, (int)(wanted < most ? wanted : most));
+    int err = high < 0 ? uv_translate_sys_error(errno) : 0;
+
+    if (err == 0)
+        err = uv_poll_init(server->loop, &server->room, high);
+    if (err == 0) {
+        (void)uv_poll_start(&server->room, UV_READABLE, on_never); /* cannot fail */
+        (void)uv_poll_stop(&server->room);
+    }
+    if (high >= 0)
+        (void)close(high);
+    if (low >= 0)
+        (void)close(low);
+    return err;
 }
 
 static void set_defaults(struct http_server_options *set) {
@@ -147,17 +183,20 @@ static void set_defaults(struct http_server_options *set) {
 int http_server_open(struct http_server **server, uv_loop_t *loop,
                      const struct http_server_options *options) {
     struct http_server *made = calloc(1, sizeof *made);
+    int err;
 
     if (made == NULL)
         return UV_ENOMEM;
-    made->spare = malloc(sizeof *made->spare);
-    if (made->spare == NULL) {
-        free(made);
-        return UV_ENOMEM;
-    }
     made->loop = loop;
     made->options = *options;
     set_defaults(&made->options);
+    made->spare = malloc(sizeof *made->spare);
+    err = made->spare != NULL ? make_room(made) : UV_ENOMEM;
+    if (err != 0) {
+        free(made->spare);
+        free(made);
+        return err;
+    }
     made->id_seed = uv_hrtime() * UINT64_C(0x9e3779b97f4a7c15);
     (void)uv_tcp_init(loop, &made->listener); /* no socket yet: cannot fail, nor do timers */
     (void)uv_check_init(loop, &made->turn);
@@ -166,8 +205,8 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     (void)uv_timer_init(loop, &made->drain);
     TAILQ_INIT(&made->waiting);
     made->listener.data = made->turn.data = made->more.data = made;
-    made->sweep.data = made->drain.data = made;
-    made->open_handles = 5;
+    made->sweep.data = made->drain.data = made->room.data = made;
+    made->open_handles = 6;
     sigpipe_ignore();
     *server = made;
     return 0;

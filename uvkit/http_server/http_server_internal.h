@@ -90,6 +90,7 @@ struct http_server {
     uv_check_t turn;
     uv_idle_t more; /* active while there are waiting ones */
     uv_timer_t sweep, drain;
+    uv_poll_t room; /* of the highest descriptor, never active */
     LIST_HEAD(, http_inbound) inbounds;
     TAILQ_HEAD(http_inbounds, http_inbound) waiting;
     uint64_t turns;             /* of the loop */
@@ -100,7 +101,7 @@ struct http_server {
     uint64_t id_seed, ids;
     char date[48]; /* the Date header of `dated`, with its CRLF */
     time_t dated;
-    unsigned open_handles; /* listener, check, idle and timers */
+    unsigned open_handles; /* of all these */
     int port;
     bool is_draining, is_accept_waiting;
     http_server_cb on_closed;
