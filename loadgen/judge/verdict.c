@@ -39,6 +39,7 @@ static int run_rules(struct judge *judge) {
     judge_refusals(judge);
     if (judge_rows(judge) != 0)
         return -1;
+    judge_leaks(judge);
     return judge_overlaps(judge);
 }
 
@@ -51,6 +52,7 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->unknown_sold += judge->unknown_sold;
     verdict->pairs += judge->pairs;
     verdict->overlapping += judge->overlapping;
+    verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
 /* Product by product: its purchases are next to each other. */

@@ -36,6 +36,7 @@ struct verdict {
     int64_t unknown_sold;  /* UNKNOWN replies that the ledger shows to be sales */
     int64_t pairs;         /* of attempts that overlapped in time, one of which got a unit */
     int64_t overlapping;   /* attempts in such a pair */
+    bool has_ended;        /* the stock of a product: nothing is left, or someone was refused */
 };
 
 /* What is judged. `ledgers` has one per product of the round; it is NULL when they could not be
@@ -58,6 +59,9 @@ struct verdict_case {
 /* 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case *judged,
                                                       struct verdict *verdict);
+
+/* What is said beside VALID of a run without such an end. */
+#define VERDICT_NO_END "the stock never ran out: nothing is said of its end"
 
 /* The rate of anomalies that n attempts without one leave possible, 95 %: 3 / n (rule of three:
  * Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"); -1 when n is

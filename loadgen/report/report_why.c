@@ -62,19 +62,20 @@ static void print_anomalies(const struct result *result, FILE *to) {
 }
 
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
+    const char *end = verdict->has_ended ? "" : "; " VERDICT_NO_END;
     double bound = verdict_rate_bound(verdict);
 
     assert(verdict->kind == VERDICT_VALID);
     if (bound < 0)
         snprintf(text, size,
                  ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "
-                 "races",
-                 verdict->overlapping);
+                 "races%s",
+                 verdict->overlapping, end);
     else
         snprintf(text, size,
                  ": no anomaly in %" PRId64 " overlapping attempts, so their true rate is at most "
-                 "about %.2g %% (3/n)",
-                 verdict->overlapping, 100 * bound);
+                 "about %.2g %% (3/n)%s",
+                 verdict->overlapping, 100 * bound, end);
 }
 
 /* What has no column of its own. */
@@ -109,7 +110,7 @@ static void print_title(const struct result *result, FILE *to) {
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
     size_t same = count_kind(result, verdict->kind);
-    char rounds[64] = "", expectation[64] = "", bound[200] = "", text[TEXT];
+    char rounds[64] = "", expectation[64] = "", bound[256] = "", text[TEXT];
 
     if (same < result->count)
         snprintf(rounds, sizeof rounds, " in %zu of %zu rounds", same, result->count);

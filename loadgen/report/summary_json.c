@@ -268,6 +268,8 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"unknown_sold", json_integer(verdict->unknown_sold)},
         {"overlapping_attempts", json_integer(verdict->overlapping)},
         {"overlapping_pairs", json_integer(verdict->pairs)}, {"rate_bound", rate_bound(verdict)},
+        {"stock_ran_out",
+         verdict->kind == VERDICT_UNJUDGED ? json_null() : json_boolean(verdict->has_ended)},
         {"anomalies", anomalies(verdict)},
         {"inconclusive_because",
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},

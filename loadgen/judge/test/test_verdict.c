@@ -12,6 +12,7 @@ static void test_a_sale_to_the_last_unit_is_valid(void **state) {
     assert_int_equal(verdict.sold, 10);
     assert_int_equal(verdict.left, 0);
     assert_int_equal(verdict.refused_early, 0);
+    assert_true(verdict.has_ended);
 }
 
 static void test_units_left_without_a_refusal_are_valid(void **state) {
@@ -21,6 +22,7 @@ static void test_units_left_without_a_refusal_are_valid(void **state) {
     request(RECORD_REFUSED);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.left, 9);
+    assert_false(verdict.has_ended);
 }
 
 static void test_an_unknown_outcome_is_resolved_from_the_ledger(void **state) {

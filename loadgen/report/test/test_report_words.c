@@ -177,6 +177,13 @@ static void test_what_was_expected_of_a_valid_run_is_told(void **state) {
     assert_tells("expected: no anomaly, but only 3 attempts overlapped, which says nothing");
 }
 
+static void test_a_stock_that_never_ran_out_is_told_beside_valid(void **state) {
+    (void)state;
+    assert_tells("(3/n); the stock never ran out: nothing is said of its end");
+    results[2].verdict.has_ended = true;
+    assert_silent_on("never ran out");
+}
+
 static void test_late_launches_and_other_outcomes_are_told(void **state) {
     (void)state;
     options.max_in_flight = 50;
@@ -217,6 +224,7 @@ int main(void) {
         REPORTED(test_rounds_that_differ_are_counted),
         REPORTED(test_doubts_beside_a_violation_are_told_apart),
         REPORTED(test_what_was_expected_of_a_valid_run_is_told),
+        REPORTED(test_a_stock_that_never_ran_out_is_told_beside_valid),
         REPORTED(test_late_launches_and_other_outcomes_are_told),
         REPORTED(test_nothing_is_said_of_a_ledger_that_was_not_read),
     };

@@ -68,6 +68,18 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
 }
 
+/* The stock of an oversold row goes below zero. */
+static void test_units_below_zero_are_read_back(void **state) {
+    (void)state;
+    for (int64_t unit = 0; unit > -4; unit--) {
+        recorder->records[1].unit = sales[1].unit = orders[1].unit = unit;
+        write_history(1);
+        assert_int_equal(load(), 0);
+        assert_int_equal(written.history.rounds[0].recorder->records[1].unit, unit);
+        history_free(&written.history);
+    }
+}
+
 static void test_the_settings_are_read_back(void **state) {
     const struct options *read = &written.history.options;
 
@@ -168,6 +180,7 @@ static void test_the_lines_are_those_of_version_1(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WRITTEN(test_a_round_is_read_back_as_it_was),
+        WRITTEN(test_units_below_zero_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),
