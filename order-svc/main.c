@@ -6,11 +6,14 @@
 #include "settle.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 
 static struct {
     struct service_settings service;
-    char *inventory, *inventory_secret;
+    char *inventory, *inventory_secret, *fail_record;
+    bool is_lab;
     int64_t inventory_timeout_ns, settle_after_ns, settle_every_ns;
 } set;
 
@@ -30,6 +33,9 @@ static const struct setting table[] = {
      "age at which a reservation without an order gets one", "1s..1h"},
     {"settle-every", 0, SETTING_DURATION, &set.settle_every_ns, "1s", "how often to look for those",
      "10ms..1h"},
+    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "allow --fail-record", NULL},
+    {"fail-record", 0, SETTING_TEXT, &set.fail_record, "0%",
+     "part of the orders whose record is refused on purpose, so that they are undone: 5%", NULL},
     {.name = NULL},
 };
 
@@ -47,11 +53,33 @@ static int is_ready(void *data, char *why, size_t size) {
     return -1;
 }
 
+/* "5%" or "0.05". */
+static int read_part(const char *text, double *part) {
+    char *end;
+
+    *part = strtod(text, &end);
+    if (end == text || strspn(text, "0123456789.%") != strlen(text))
+        return -1;
+    if (*end == '%') {
+        *part /= 100;
+        end++;
+    }
+    return *end == '\0' && *part <= 1 ? 0 : -1;
+}
+
+static int check(void) {
+    if (read_part(set.fail_record, &svc.fail_record) != 0)
+        return service_fail(EX_USAGE, "--fail-record is a part of the orders, such as 5%% or 0.05");
+    if (svc.fail_record > 0 && !set.is_lab)
+        return service_fail(EX_USAGE, "--fail-record makes orders fail on purpose: it needs --lab");
+    return 0;
+}
+
 static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     char message[INVENTORY_MESSAGE_BYTES];
 
-    svc = (struct order_svc){.pool = pool,
-                             .inventory_timeout_ms = set.inventory_timeout_ns / 1000000};
+    svc.pool = pool;
+    svc.inventory_timeout_ms = set.inventory_timeout_ns / 1000000;
     if (set.inventory_secret[0] == '\0')
         log_warn("no secret: units are not given back, nor orders settled",
                  "set=ORDER_SVC_INVENTORY_SECRET");
@@ -92,6 +120,7 @@ int main(int argc, char **argv) {
         .table = table,
         .set = &set.service,
         .instance = "order-svc",
+        .check = check,
         .open = open_all,
         .close = close_all,
     };

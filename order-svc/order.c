@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RECORD_MS 3000 /* for each query on the orders database */
@@ -225,12 +226,20 @@ static void tell_recording(struct placement *placement, int64_t ns) {
                  ", order;dur=%" PRId64 ".%03" PRId64, ns / 1000000, ns / 1000 % 1000);
 }
 
+/* By --fail-record, or as the database has it. */
+static enum pg_status insert(struct order_svc *svc, const struct order *order, bool *is_repeat,
+                             char why[PG_MESSAGE_BYTES]) {
+    if (svc->fail_record == 0 || arc4random_uniform(1000000) >= svc->fail_record * 1000000)
+        return order_insert(svc->pool, order, clock_now_ms() + RECORD_MS, is_repeat, why);
+    (void)snprintf(why, PG_MESSAGE_BYTES, "--fail-record");
+    return PG_REJECTED;
+}
+
 static void record(struct order_svc *svc, struct placement *placement, bool is_new) {
     char why[PG_MESSAGE_BYTES];
     bool is_repeat;
     int64_t asked_ns = clock_now_ns();
-    enum pg_status status =
-        order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS, &is_repeat, why);
+    enum pg_status status = insert(svc, &placement->order, &is_repeat, why);
 
     tell_recording(placement, clock_now_ns() - asked_ns);
     switch (status) {

@@ -231,6 +231,23 @@ static void test_a_unit_without_its_order_is_given_back(void **state) {
     assert_int_equal(fixture.peers[0].strangers, 0);
 }
 
+static void test_records_fail_on_purpose_as_often_as_is_wanted(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    svc.fail_record = 1;
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_BUSY, 503, "busy");
+    assert_int_equal(fixture.peers[0].cancelled, 1);
+    svc.fail_record = 0.5;
+    for (int i = 0; i < 100; i++) {
+        begin(&buyer, NULL);
+        WAIT_FOR(&fixture.loop, buyer.is_done);
+    }
+    assert_in_range(count_orders(), 20, 80); /* what chance does not do once in 10^9 */
+    assert_int_equal(count_orders() + (int)fixture.peers[0].cancelled, 101);
+}
+
 /* A repeat of it may be recording the order at this moment. */
 static void test_a_unit_under_the_customers_key_is_not_given_back(void **state) {
     char key[UUID_TEXT];
@@ -385,6 +402,7 @@ int main(void) {
         TEST(test_an_order_that_was_settled_meanwhile_is_answered),
         TEST(test_an_order_that_is_there_is_never_denied),
         TEST(test_a_unit_without_its_order_is_given_back),
+        TEST(test_records_fail_on_purpose_as_often_as_is_wanted),
         TEST(test_a_unit_under_the_customers_key_is_not_given_back),
         TEST(test_a_unit_that_an_earlier_call_took_is_not_given_back),
         TEST(test_a_unit_that_may_not_have_come_back_is_unknown),

@@ -85,7 +85,7 @@ static void join_routes(const struct http_route *routes) {
     memcpy(life.routes + count, own_routes, sizeof own_routes);
 }
 
-static void raise_limit(int resource, const char *name) {
+static void raise_limit(unsigned resource, const char *name) {
     struct rlimit limit;
 
     if (getrlimit(resource, &limit) != 0)
