@@ -5,6 +5,7 @@
 #include "store_live.h"
 
 #include "clock.h"
+#include "log.h"
 #include "metrics.h"
 #include "redis.h"
 #include "service.h"
@@ -18,7 +19,7 @@
 
 static struct {
     struct service_settings service;
-    char *name, *redis;
+    char *name, *redis, *secret;
     int64_t products;
     bool is_lab;
 } set;
@@ -33,6 +34,8 @@ static const struct setting settings[] = {
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "4",
      "connections to the database; more contend for a hot row", "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[:password@]host[:port][/db]", NULL},
+    {"secret", 0, SETTING_SECRET, &set.secret, NULL,
+     "shared with order-svc: without it units are not given back, nor orders settled", NULL},
     {"name", 0, SETTING_TEXT, &set.name, "", "name in the ledger; default inventory-<port>", NULL},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
     {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
@@ -114,6 +117,10 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     store.loop = loop;
     store.pool = pool;
     store.port = (int)set.service.port;
+    store.secret = set.secret;
+    if (set.secret[0] == '\0')
+        log_warn("no secret: units are not given back, nor orders settled",
+                 "set=INVENTORY_SVC_SECRET");
     code = open_redis();
     if (code == 0)
         code = open_lock_client(&store.local, "local:");

@@ -34,8 +34,10 @@ CREATE TABLE IF NOT EXISTS reservation (
     remaining   bigint NOT NULL, -- in that row, after this sale
     instance    text NOT NULL,
     fence       bigint NOT NULL,
-    reserved_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    reserved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    confirmed   boolean NOT NULL DEFAULT false -- it cannot be cancelled any more
 );
+ALTER TABLE reservation ADD COLUMN IF NOT EXISTS confirmed boolean NOT NULL DEFAULT false; -- to tables made before it
 CREATE INDEX IF NOT EXISTS reservation_by_time ON reservation USING brin (reserved_at) WITH (pages_per_range = 8);
 
 -- Units of cancelled reservations, for sale again by number: they cannot go back into the count, which stands for the
@@ -49,7 +51,7 @@ CREATE INDEX IF NOT EXISTS returned_unit_by_product ON returned_unit (product_id
 
 GRANT SELECT ON product TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock TO inventory_svc;
-GRANT SELECT, INSERT, DELETE ON reservation TO inventory_svc;
+GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
 GRANT SELECT ON product, stock, reservation, returned_unit TO loadgen;
 GRANT INSERT ON product TO loadgen;

@@ -8,6 +8,7 @@ port=$((${TEST_PORT_BASE:-8700} + 200))
 export ORDER_SVC_PORT=$port INVENTORY_1_PORT=$((port + 1)) INVENTORY_2_PORT=$((port + 2))
 export COMPOSE_PROJECT_NAME=saletest$port POSTGRES_PASSWORD=test-postgres REDIS_PASSWORD=test-redis
 export ORDER_SVC_PASSWORD=test-order INVENTORY_SVC_PASSWORD=test-inventory LOADGEN_PASSWORD=test-loadgen
+export INVENTORY_SVC_SECRET=test-secret
 passed=0 failed=0
 output=$(mktemp) retries=$(mktemp)
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi

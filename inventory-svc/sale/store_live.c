@@ -97,6 +97,21 @@ enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is
                                 message);
 }
 
+enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found) {
+    char order_ids[UUID_TEXT + 4];
+    size_t count;
+    enum outcome outcome;
+
+    (void)snprintf(order_ids, sizeof order_ids, "[\"%s\"]", live->order_id);
+    live->cost.postgres++;
+    outcome =
+        reservation_sql_confirm(live->store->pool, order_ids,
+                                earlier(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS),
+                                1, found, &count, live->sale.message);
+    *is_found = count > 0;
+    return outcome;
+}
+
 static enum outcome look_up(struct live_sale *live) {
     struct reservation found;
     char ignored[MESSAGE_BYTES]; /* the write's own message says more */

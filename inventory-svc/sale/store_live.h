@@ -20,6 +20,7 @@ struct store {
     lk_client *redis;
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
+    const char *secret;   /* shared with order-svc; "" for none */
     int port;             /* that it listens on: the article's replies name it */
 };
 
@@ -54,6 +55,9 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
 /* Look for this order in the ledger: OK, BUSY, FAILED. `message` says why, when it failed. */
 enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
                             struct reservation *found, char message[MESSAGE_BYTES]);
+
+/* The same, and confirm what was found: it cannot be cancelled any more. UNKNOWN, too. */
+enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found);
 
 /* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
  * none, REPEATED, BUSY, UNKNOWN, FAILED. */

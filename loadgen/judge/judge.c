@@ -262,6 +262,33 @@ static void index_buyers(struct judge *judge) {
     }
 }
 
+/* Who asked without a key and got no answer may have any order that nobody else asked for. Those
+ * sent last are taken first, and their times are not held against the sale: that leaves the most
+ * ways in which it all may have been right. Their keys are the first, in the order of sending. */
+static void seat_nameless(struct judge *judge) {
+    size_t next = 0;
+
+    while (next < judge->purchase_count && record_is_nameless(judge->purchases[next].requests[0]))
+        next++;
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+        struct purchase *purchase;
+
+        if (judge->buyers[i].purchase != NULL)
+            continue;
+        while (next > 0 && !judge->purchases[next - 1].is_unknown)
+            next--;
+        if (next == 0)
+            return;
+        purchase = &judge->purchases[--next];
+        purchase->id = sale->order_id;
+        purchase->sale = sale;
+        purchase->order = ledger_find_order(judge->ledger, sale->order_id);
+        purchase->sent_ns = LINEAR_BEFORE;
+        judge->buyers[i] = (struct buyer){purchase, LINEAR_BEFORE, LINEAR_NEVER};
+    }
+}
+
 /* ---- units that came back */
 
 bool judge_may_undo(const struct record *record) {
@@ -315,6 +342,7 @@ int judge_open(struct judge *judge) {
         return -1;
     index_sales(judge);
     index_buyers(judge);
+    seat_nameless(judge);
     judge->may_have_returned = may_have_returned(judge);
     return 0;
 }

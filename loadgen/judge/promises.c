@@ -100,10 +100,26 @@ static void check_repeats(struct judge *judge, const struct purchase *purchase) 
     }
 }
 
+/* Keys differ but for repeats; what was asked for without one is known by the order of its reply.
+ */
+static void check_shared(struct judge *judge, const struct purchase *purchase) {
+    size_t promises = 0;
+
+    for (size_t i = 0; i < purchase->count; i++)
+        promises +=
+            purchase->requests[i]->outcome == RECORD_SOLD && !purchase->requests[i]->is_repeat;
+    if (promises < 2)
+        return;
+    judge_found(judge, ANOMALY_GHOST, (int64_t)promises - 1,
+                "order %s was promised to %zu customers", purchase->id, promises);
+    found_ghost(judge, purchase);
+}
+
 static void check_purchase(struct judge *judge, const struct purchase *purchase) {
     if (purchase->yes != NULL) {
         check_yes(judge, purchase, has_duplicate(judge, purchase));
         check_repeats(judge, purchase);
+        check_shared(judge, purchase);
     } else if (purchase->is_unknown) {
         judge->unknown_sold += purchase->sale != NULL;
     } else {

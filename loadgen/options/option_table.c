@@ -73,6 +73,8 @@ static const struct option table[] = {
         "rounds of each strategy, their order rotated; medians are compared"),
     ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "0", NULL, COMPARED,
            "part of the requests to send once more with the same key: 5%"),
+    ROW("keyless", 0, FLAG, is_keyless, NULL, NULL, COMPARED,
+        "send no Idempotency-Key: which order is whose is learned from the answers"),
     ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
     ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
     ROW("max-in-flight", 0, INT, max_in_flight, "0", "0..1000000", COMPARED,

@@ -44,8 +44,9 @@ struct options {
     char *stages;        /* "5s:0..800,20s:800"; "" for none */
     char *arrival;
     int64_t seed;
-    int64_t repeat;     /* rounds of each strategy */
-    char *dup_rate;     /* "5%" */
+    int64_t repeat; /* rounds of each strategy */
+    char *dup_rate; /* "5%" */
+    bool is_keyless;
     int64_t timeout_ns; /* of each request */
     int64_t connections;
     int64_t max_in_flight; /* 0: no limit but the connections */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,16 @@ struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, con
     return record;
 }
 
+#define NAMELESS "00000000-0000-0000-0000-"
+
+void record_leave_nameless(struct record *record) {
+    (void)snprintf(record->key, sizeof record->key, NAMELESS "%012" PRIu32, record->number);
+}
+
+bool record_is_nameless(const struct record *record) {
+    return strncmp(record->key, NAMELESS, strlen(NAMELESS)) == 0;
+}
+
 static void add_time(struct histogram *histogram, int32_t us) {
     if (us >= 0)
         histogram_record(histogram, (int64_t)us * 1000);
@@ -211,13 +222,19 @@ static enum record_outcome outcome_of(const struct http_call *call) {
     }
 }
 
-/* A reply that says yes and cannot be read leaves the unit at -1: the ledger then contradicts it.
+/* The order that it names, and, of a sale, its unit. A yes that cannot be read leaves the unit at
+ * -1: the ledger then contradicts it.
  */
-static void read_sale(struct recorder *recorder, struct record *record,
-                      const struct http_call *call) {
+static void read_reply(struct recorder *recorder, struct record *record,
+                       const struct http_call *call) {
     struct reply reply;
+    char order_id[UUID_TEXT];
 
     reply_read(call->reply, call->reply_length, &reply);
+    if (record_is_nameless(record) && uuid_parse(reply.order_id, order_id) == 0)
+        memcpy(record->key, order_id, sizeof record->key);
+    if (record->outcome != RECORD_SOLD)
+        return;
     record->unit = reply.unit;
     if (reply.instance[0] != '\0')
         record->instance = recorder_instance(recorder, reply.instance);
@@ -234,8 +251,8 @@ void recorder_end(struct recorder *recorder, struct record *record, const struct
         record->status = (int16_t)call->status;
         cost_parse(call->header, &record->cost);
     }
-    if (record->outcome == RECORD_SOLD)
-        read_sale(recorder, record, call);
+    if (record->outcome == RECORD_SOLD || (record->status != 0 && record_is_nameless(record)))
+        read_reply(recorder, record, call);
     count(recorder, record);
 }
 

@@ -45,7 +45,9 @@ struct record {
     int16_t instance; /* index in recorder->instances, -1 for none told */
     bool is_repeat;   /* its key was sent before (--dup-rate) */
     struct record_cost cost;
-    char key[UUID_TEXT];      /* the Idempotency-Key sent, which is to be the order id */
+    /* The Idempotency-Key sent, which is to be the order id. Without one (--keyless) the order id
+     * that the reply names; and when there is none, all zeros and then the number: of no order. */
+    char key[UUID_TEXT];
     char order_id[UUID_TEXT]; /* the order that the reply names, else "" */
 };
 
@@ -94,6 +96,11 @@ void recorder_forget(struct recorder *recorder);
 /* A request of the plan is due: its record, in its place among `records`, UNSENT until an end is
  * told. `key` is that of the request which it repeats, or NULL for a fresh one. */
 struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key);
+
+/* It is to be sent without a key. */
+void record_leave_nameless(struct record *record);
+/* It was sent without a key, and no reply named its order: of all orders it may have any. */
+bool record_is_nameless(const struct record *record);
 
 struct http_call;
 /* The call of `record` has ended: complete it. Each record ends once. */

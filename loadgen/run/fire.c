@@ -104,7 +104,8 @@ static int send_round(struct run *run, struct round *round) {
                             .recorder = round->recorder,
                             .timeout_ms = (options->timeout_ns + 999999) / 1000000,
                             .connections = (unsigned)options->connections,
-                            .max_in_flight = (size_t)options->max_in_flight};
+                            .max_in_flight = (size_t)options->max_in_flight,
+                            .is_keyless = options->is_keyless};
     int rc;
 
     show_round(run, round);

@@ -1,4 +1,5 @@
 /* loadgen: fires a flash sale at the order service and judges the ledger. */
+#include "core_file.h"
 #include "fiber.h"
 #include "log.h"
 #include "options.h"
@@ -35,6 +36,7 @@ int main(int argc, char **argv) {
     int exit_code = EXIT_USAGE;
     FILE *to;
 
+    core_file_forbid(); /* it holds the passwords of two databases */
     log_init("loadgen", LOG_ERROR);
     switch (options_read(&options, argc, argv)) {
     case OPTIONS_HELP:

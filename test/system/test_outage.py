@@ -32,12 +32,13 @@ class Outage(SystemTest):
         for instance in ["inventory-1", "inventory-2"]:
             yield "POST", f"/products/{self.product}/reservations", order, instance
             yield "DELETE", f"/reservations/{self.order}", None, instance
+            yield "POST", "/reservations/confirmations", {"order_ids": [self.order]}, instance
             yield "GET", "/reservations?since_ms=0", None, instance
 
     def test_customers_learn_nothing_of_the_connection(self):
         for _ in range(2):  # in the first round connections break, in the second there are none
             with ThreadPoolExecutor(10) as pool:
-                for answer in pool.map(lambda request: self.stack.ask(*request[:3], to=request[3]), self.requests()):
+                for answer in pool.map(lambda request: self.stack.ask_ledger(*request), self.requests()):
                     self.assert_discreet(answer)
         self.assertRegex(self.stack.log("order-svc"), r"orders database.*127\.0\.0\.1")  # what the log has
 

@@ -2,6 +2,7 @@
  * stop, close. */
 #include "service.h"
 
+#include "core_file.h"
 #include "log.h"
 #include "metrics.h"
 #include "service_metrics.h"
@@ -84,15 +85,14 @@ static void join_routes(const struct http_route *routes) {
     memcpy(life.routes + count, own_routes, sizeof own_routes);
 }
 
-/* Every connection is a descriptor; the soft limit is often 1,024 for the sake of select(). */
-static void raise_descriptor_limit(void) {
+static void raise_limit(int resource, const char *name) {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    if (getrlimit(resource, &limit) != 0)
         return;
     limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-        log_warn("descriptor limit not raised", "limit=%" PRIu64, (uint64_t)limit.rlim_max);
+    if (setrlimit(resource, &limit) != 0)
+        log_warn("limit not raised", "of=%s limit=%" PRIu64, name, (uint64_t)limit.rlim_max);
 }
 
 static void on_closed(void *data) {
@@ -172,7 +172,8 @@ static void complain(int err) {
 int service_run(uv_loop_t *loop, const struct service *service) {
     int err;
 
-    raise_descriptor_limit();
+    /* Every connection is a descriptor; the soft limit is often 1,024 for the sake of select(). */
+    raise_limit(RLIMIT_NOFILE, "descriptors");
     assert(life.server == NULL && life.watched == 0);
     life.service = *service;
     join_routes(service->routes);
@@ -267,6 +268,10 @@ int service_main(const struct service *service, int argc, char **argv) {
     case SETTINGS_OK:
         break;
     }
+    if (set->has_cores)
+        raise_limit(RLIMIT_CORE, "cores");
+    else
+        core_file_forbid();
     life.service.listen = set->listen;
     life.service.port = (int)set->port;
     life.service.drain_ms = (uint64_t)set->drain_ns / 1000000;

@@ -180,6 +180,77 @@ static void test_two_orders_of_one_key_are_a_duplicate(void **state) {
     assert_only(ANOMALY_DUPLICATE, 1);
 }
 
+/* Sent without a key: what its reply names is its key, and without one it has no name. */
+static struct record *nameless(enum record_outcome outcome) {
+    struct record *record = request(outcome);
+
+    record_leave_nameless(record);
+    return record;
+}
+
+static void test_a_lost_reply_without_a_key_may_be_of_any_order(void **state) {
+    (void)state;
+    at(sell(10), 1, 2);
+    at(nameless(RECORD_UNKNOWN), 3, 9);
+    ledger_row(7, 9);
+    order_row(7, 9);
+    ledger.available--;
+    assert_kind(VERDICT_VALID);
+    assert_int_equal(verdict.unknown_sold, 1);
+    ledger.order_count--;
+    assert_kind(VERDICT_INCONCLUSIVE);
+    assert_int_equal(verdict.unsettled, 1);
+}
+
+static void test_a_lost_reply_without_a_key_is_of_one_order(void **state) {
+    (void)state;
+    at(nameless(RECORD_UNKNOWN), 1, 9);
+    at(sell(8), 1, 9);
+    for (int i = 0; i < 2; i++) {
+        ledger_row(6 + i, 10 - i);
+        order_row(6 + i, 10 - i);
+        ledger.available--;
+    }
+    ledger_sort(&ledger);
+    assert_only(ANOMALY_ORPHAN, 1);
+    at(nameless(RECORD_UNKNOWN), 1, 9);
+    assert_kind(VERDICT_VALID);
+    recorder->records[2].outcome = RECORD_BUSY; /* told that nothing was sold */
+    assert_only(ANOMALY_ORPHAN, 1);
+}
+
+/* The one that was sent first can have sold before the other one was sent, whoever has the row. */
+static void test_of_two_lost_replies_each_may_be_of_either_order(void **state) {
+    (void)state;
+    at(nameless(RECORD_UNKNOWN), 1, 99);
+    at(sell(9), 2, 3); /* unit 10 was sold by then */
+    at(nameless(RECORD_UNKNOWN), 4, 99);
+    ledger_row(7, 10);
+    order_row(7, 10);
+    ledger.available--;
+    ledger_sort(&ledger);
+    assert_kind(VERDICT_VALID);
+    ledger_row(8, 8);
+    order_row(8, 8);
+    ledger.available--;
+    ledger_sort(&ledger);
+    assert_kind(VERDICT_VALID);
+}
+
+static void test_one_order_that_two_are_promised_without_keys_is_a_ghost(void **state) {
+    struct record *other;
+
+    (void)state;
+    sell(10);
+    other = request(RECORD_SOLD);
+    other->unit = 10;
+    memcpy(other->key, ids[0], UUID_TEXT);
+    memcpy(other->order_id, ids[0], UUID_TEXT);
+    assert_only(ANOMALY_GHOST, 1);
+    other->is_repeat = true;
+    assert_kind(VERDICT_VALID);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         JUDGED(test_a_repeat_that_gets_the_first_answer_is_valid),
@@ -196,6 +267,10 @@ int main(void) {
         JUDGED(test_both_orders_of_a_duplicate_were_asked_for),
         JUDGED(test_two_answers_to_one_key_are_a_duplicate),
         JUDGED(test_two_orders_of_one_key_are_a_duplicate),
+        JUDGED(test_a_lost_reply_without_a_key_may_be_of_any_order),
+        JUDGED(test_a_lost_reply_without_a_key_is_of_one_order),
+        JUDGED(test_of_two_lost_replies_each_may_be_of_either_order),
+        JUDGED(test_one_order_that_two_are_promised_without_keys_is_a_ghost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,10 @@ static void test_a_summary_tells_what_its_schema_describes(void **state) {
 
     (void)state;
     assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
+    assert_int_equal(READ("--dup-rate", "5%", "--keyless", NULL), OPTIONS_BAD);
+    assert_int_equal(READ("--keyless", NULL), OPTIONS_OK);
+    assert_true(options->is_keyless);
+    assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
     summary = option_summary(options);
     settings = json_object_get(json_object_get(schema, "properties"), "settings");
     described = json_object_get(settings, "properties");
