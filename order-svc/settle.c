@@ -98,8 +98,8 @@ static const char *skip_number(const char *text) {
     return digits > 0 && digits < 19 && text[digits] == '.' ? text + digits + 1 : NULL;
 }
 
-/* "<microseconds>.<transaction>.<order id>": what else is stored as a cursor would stop settling for
- * ever. */
+/* "<microseconds>.<transaction>.<order id>": what else is stored as a cursor would stop settling
+ * for ever. */
 static bool is_cursor(const char *text) {
     char order_id[UUID_TEXT];
 

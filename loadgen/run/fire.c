@@ -29,8 +29,10 @@ static int lay_out_rounds(struct run *run) {
         for (size_t i = 0; i < list->count; i++) {
             size_t strategy = (repeat + i) % list->count;
 
-            run->rounds[place++] = (struct round){
-                .item = &list->items[strategy], .strategy = strategy, .repeat = repeat};
+            run->rounds[place++] = (struct round){.item = &list->items[strategy],
+                                                  .strategy = strategy,
+                                                  .repeat = repeat,
+                                                  .is_keyless = run->options->is_keyless};
         }
     return 0;
 }
