@@ -59,6 +59,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
     for (uint32_t item = 0; item < judged->items && rc == 0; item++) {
         struct judge judge = {.ledger = &judged->ledgers[item],
                               .item = item,
+                              .is_keyless = judged->is_keyless,
                               .found = verdict->found,
                               .purchases = &purchases->all[next]};
 

@@ -47,7 +47,8 @@ struct verdict_case {
     const struct recorder *recorder;
     const char *problem;
     bool is_interrupted;
-    bool is_restless;     /* outcomes are unknown, and the ledger may still be changing */
+    bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */
+    bool is_restless; /* outcomes are unknown, and the ledger may still be changing */
     int64_t pairs_wanted; /* overlapping pairs below which it is INCONCLUSIVE */
     int64_t late_ns;      /* --late; 0: VERDICT_LATE_NS */
 };

@@ -33,7 +33,8 @@ static int lay_out_rounds(struct run *run) {
             run->rounds[place++] = (struct round){.item = &list->items[strategy],
                                                   .strategy = strategy,
                                                   .repeat = repeat,
-                                                  .late_ns = run->options->late_ns};
+                                                  .late_ns = run->options->late_ns,
+                                                  .is_keyless = run->options->is_keyless};
         }
     return 0;
 }
