@@ -296,6 +296,35 @@ int auditor_read(struct auditor *auditor, const struct product *product, struct 
     return rc;
 }
 
+static void copy_product(const struct pg_query *query, struct product *product,
+                         struct audit_found *found) {
+    copy(product->since, sizeof product->since, query, 0, 0);
+    found->stock = pg_int(query, 0, 1);
+    copy(found->spec, sizeof found->spec, query, 0, 2);
+}
+
+int auditor_find(struct auditor *auditor, struct product *product, struct audit_found *found,
+                 char *why, size_t why_size) {
+    struct pg_query query = {.statement = &product_select,
+                             .params = {product->id},
+                             .deadline_ms = clock_now_ms() + QUERY_MS};
+    struct ledger ledger = {.sales = NULL};
+    int rc = pg_query_await(auditor->inventory, &query) == PG_OK ? 0 : -1;
+
+    *found = (struct audit_found){.is_there = rc == 0 && query.affected == 1};
+    if (rc != 0)
+        snprintf(why, why_size, "the product could not be read: %s", query.message);
+    if (found->is_there) {
+        copy_product(&query, product, found);
+        rc = auditor_read(auditor, product, &ledger, why, why_size);
+        found->is_fresh = ledger.available == ledger.initial && ledger.returned == 0 &&
+                          ledger.sale_count == 0 && ledger.order_count == 0;
+    }
+    ledger_free(&ledger);
+    pg_query_clear(&query);
+    return rc;
+}
+
 int auditor_skew(struct auditor *auditor, int64_t *skew_us) {
     static const struct pg_statement clock = {
         "clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", 0};

@@ -30,7 +30,8 @@ static const struct command_words commands[] = {
     [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire, "listen port"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
-         "loadgen create: make one product under --strategy, and print its id.\n"
+         "loadgen create: make one product under --strategy, and print its id, for\n"
+         "loadgen --product ID.\n"
          "Exit codes: 0 made, 64 bad usage or a strategy that the target does not take,\n"
          "69 target or database not reached, 70 internal.",
          "strategy stock items work wait ttl name target output inventory-db"},

@@ -86,6 +86,8 @@ static const struct option table[] = {
     ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
         "send without real-time priority (else taken where permitted, until 200 ms without a pause "
         "or 400 ms on a full core)"),
+    ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
+        "id of one to attack that was never sold from, instead of new ones"),
     ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED,
         "units for sale, of each product"),
     ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),

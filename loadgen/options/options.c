@@ -3,6 +3,7 @@
 
 #include "number.h"
 #include "table.h"
+#include "uuid.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -70,6 +71,10 @@ static enum options_result check_texts(void) {
     return OPTIONS_OK;
 }
 
+static bool is_attack(void) {
+    return set.command == COMMAND_FIRE && set.product[0] != '\0';
+}
+
 static enum options_result check_words(void) {
     if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
         return refuse("--arrival is poisson or constant");
@@ -83,6 +88,11 @@ static enum options_result check_words(void) {
         return refuse("--output-format is text or json");
     if (set.is_unjudged && set.expect[0] != '\0')
         return refuse("--expect needs a verdict, and --no-judge gives none");
+    if (is_attack()) {
+        set.items = set.repeat = 1;
+        if (uuid_parse(set.product, set.product) != 0)
+            return refuse("--product is an id such as loadgen create prints");
+    }
     return check_texts() == OPTIONS_OK ? check_thresholds() : OPTIONS_BAD;
 }
 
@@ -128,6 +138,8 @@ static enum options_result make_list(void) {
         if (option->value[0] != '\0' && settings_parse_duration(option->value, &ns) != 0)
             return refuse("--%s %.40s is no duration; write it like 2ms or 1.5s", option->name,
                           option->value);
+    if (is_attack() && !set.is_unjudged)
+        return OPTIONS_OK; /* until options_attack() */
     if (strategy_list_parse(set.strategies, common, &set.list, why, sizeof why) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
         return refuse("%s", why);
@@ -160,6 +172,9 @@ static const struct {
     {"stages", "requests"},   {"no-judge", "drain"}, {"no-judge", "stock"},
     {"no-judge", "items"},    {"no-judge", "skew"},  {"no-judge", "work"},
     {"no-judge", "wait"},     {"no-judge", "ttl"},   {"no-results", "results"},
+    {"product", "strategy"},  {"product", "stock"},  {"product", "items"},
+    {"product", "skew"},      {"product", "repeat"}, {"product", "work"},
+    {"product", "wait"},      {"product", "ttl"},
 };
 
 static bool is_in(uint64_t places, const char *name) {
@@ -285,6 +300,24 @@ enum options_result options_read(struct options **options, const char *version, 
     if (result == OPTIONS_OK)
         result = make_list();
     return result;
+}
+
+int options_attack(struct options *options, const char *spec, int64_t stock, char *why,
+                   size_t why_size) {
+    static const struct strategy_option as_it_is[] = {{NULL, NULL}};
+    char *strategies = strdup(spec);
+
+    if (strategies == NULL) {
+        snprintf(why, why_size, "out of memory");
+        return -1;
+    }
+    free(options->strategies);
+    options->strategies = strategies;
+    options->stock = stock;
+    options->work[0] = options->wait[0] = options->ttl[0] = '\0'; /* what holds is in the spec */
+    if (strategy_list_parse(spec, as_it_is, &options->list, why, why_size) != 0)
+        return -1;
+    return expect_parse(options->expect, &options->list, options->expectations, why, why_size);
 }
 
 void options_free(void) {

@@ -37,6 +37,7 @@ struct options {
     char *path;
 
     /* The products. */
+    char *product;           /* an id, or "" for new ones */
     int64_t stock;           /* of each */
     int64_t items;           /* products per round */
     char *skew;              /* how requests fall on them: "uniform", "zipf:1.1" */
@@ -85,6 +86,10 @@ __attribute__((warn_unused_result)) enum options_result options_read(struct opti
                                                                      const char *version, int argc,
                                                                      char **argv);
 void options_free(void);
+
+/* Of the product to attack this has become known. 0; or -1, and `why` says what is wrong. */
+__attribute__((warn_unused_result)) int options_attack(struct options *options, const char *spec,
+                                                       int64_t stock, char *why, size_t why_size);
 
 /* The flags, whose values go into `options`; --help of `command` has its own. */
 const struct setting *option_flags(struct options *options, enum command command);

@@ -236,7 +236,12 @@ static void print_folder(const char *folder, const char *program, FILE *to) {
     fprintf(to, "results: %s\n", folder);
     if (access(page, R_OK) != 0)
         return;
-    fprintf(to, "report:  %s\nbrowser: %s serve", page, program);
+    fprintf(to, "report:  %s\nbrowser: ", page);
+    if (strchr(program, '/') == NULL) { /* in the image */
+        fputs("docker compose up report\n", to);
+        return;
+    }
+    fprintf(to, "%s serve", program);
     print_root(folder, to);
     fputc('\n', to);
 }

@@ -50,13 +50,20 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
-/* The script knows the databases of the checkout's stack; elsewhere they are in the environment. */
+/* The script knows the databases of the checkout's stack. In the PATH it is in the image alone, of
+ * which compose.yaml knows them. Else they are in the environment. */
 static void print_audit(const char *program, const char *product, FILE *to) {
     static const char wrapper[] = "scripts/loadgen";
     size_t length = strlen(program), folder = length - strlen("loadgen");
 
     if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0)
         fprintf(to, "  all of it: %.*saudit %s\n", (int)folder, program, product);
+    else if (strchr(program, '/') == NULL)
+        fprintf(
+            to,
+            "  all of it: docker compose exec postgres psql -U postgres inventory -v product=%s "
+            "-f /sql/audit.sql\n",
+            product);
     else
         fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
                 product);

@@ -20,7 +20,7 @@ static FILE *open_output(const char *path) {
     return to;
 }
 
-static int run_to(const struct options *options, FILE *to) {
+static int run_to(struct options *options, FILE *to) {
     uv_loop_t loop;
     int exit_code;
 

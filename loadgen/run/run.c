@@ -32,6 +32,8 @@ static int open_all(struct run *run) {
                      options->command == COMMAND_CREATE ? NULL : options->orders_db, why,
                      sizeof why) != 0)
         exit_code = run_fail(EXIT_UNREACHABLE, why);
+    if (exit_code == 0 && options->product[0] != '\0' && options->command == COMMAND_FIRE)
+        exit_code = prepare_attack(run);
     return exit_code;
 }
 
@@ -99,9 +101,11 @@ static void watch_signal(struct run *run, uv_signal_t *handle, int number) {
     uv_unref((uv_handle_t *)handle);
 }
 
-static int run_against_target(uv_loop_t *loop, const struct options *options, FILE *to) {
+static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to) {
     struct run run = {.loop = loop, .options = options, .to = to, .exit_code = EXIT_INTERNAL};
 
+    snprintf(run.attacked.id, sizeof run.attacked.id, "%s",
+             options->command == COMMAND_FIRE ? options->product : "");
     live_init(&run.live, loop, !options->is_quiet, options->is_plain);
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
@@ -113,7 +117,7 @@ static int run_against_target(uv_loop_t *loop, const struct options *options, FI
     return run.exit_code;
 }
 
-int run(uv_loop_t *loop, const struct options *options, FILE *to) {
+int run(uv_loop_t *loop, struct options *options, FILE *to) {
     switch (options->command) {
     case COMMAND_CHECK:
         return command_check(options, to);

@@ -235,6 +235,23 @@ class Loadgen(SystemTest):
         self.assertEqual(self.stack.order(done.stdout.strip()).status, 201)
         self.assertEqual(self.stack.order(done.stdout.strip()).status, 409)
 
+    def test_a_product_of_ones_own_is_attacked_once(self):
+        product = self.says(0, [], "create", "--strategy", "sharded,shards=4", "--stock", "77", "--work", "1ms").stdout.strip()
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.says(0, [], "--product", product, "--no-results=false", *QUICK, env={"LOADGEN_RESULTS": folder})
+            summary = json.loads(done.stdout)
+            checked = self.says(0, "the same verdicts", "check", f"{folder}/latest")
+        strategy = summary["strategies"][0]
+        self.assertEqual((strategy["strategy"], strategy["sold"], summary["settings"]["stock"]),
+                         ("sharded,shards=4,work=1ms", 77, 77))
+        self.assertEqual(self.stack.value("inventory", "SELECT count(*) FROM reservation WHERE product_id = :'id'", id=product), 77)
+        self.assertIn("stock 77\n", checked.stdout)
+        done = self.says(64, ["was sold from before", "create --strategy 'sharded,shards=4,work=1ms' --stock 77"], "--product",
+                         product, "--no-results")
+        self.says(64, "there is no product", "--product", str(uuid.uuid4()))
+        self.says(69, "the database inventory", "--product", product, env={"LOADGEN_INVENTORY_DB": "host=127.0.0.1 port=9"})
+        self.says(0, [], "--no-judge", "--product", product, *QUICK, env={"LOADGEN_INVENTORY_DB": None})
+
     def test_a_full_disk_is_told_and_the_table_still_printed(self):
         done = self.says(70, "No space left on device", "--strategy", "atomic", "-d", "200ms", "-o", "/dev/full")
         self.assertRegex(done.stdout, r"(?m)^atomic +VALID")

@@ -134,6 +134,26 @@ static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
     assert_int_equal(unsetenv("LOADGEN_RATE"), 0);
 }
 
+static void test_a_product_to_attack_says_the_rest(void **state) {
+    static const char id[] = "--product=01900000-0000-7000-8000-00000000000A";
+
+    (void)state;
+    assert_int_equal(READ(id, "--expect=redis=TWIN", NULL), OPTIONS_OK);
+    assert_string_equal(options->product, "01900000-0000-7000-8000-00000000000a");
+    assert_int_equal(options_attack(options, "redis,ttl=2s", 7, wrong, sizeof wrong), 0);
+    assert_int_equal(options->stock, 7);
+    assert_string_equal(options->list.items[0].spec, "redis,ttl=2s");
+    assert_int_equal(options->expectations[0].kind, VERDICT_VIOLATED);
+    assert_int_equal(options_attack(options, "atomic", 7, wrong, sizeof wrong), -1);
+    assert_non_null(strstr(wrong, "redis"));
+    options_free();
+    assert_int_equal(READ("--product=7", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ(id, "--strategy=none", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ(id, "--stock=7", NULL), OPTIONS_BAD);
+}
+
 /* ---- in a summary */
 
 static bool is_listed(const json_t *names, const char *name) {
@@ -325,6 +345,7 @@ int main(void) {
         READING(test_a_flag_goes_before_what_the_environment_contradicts),
         READING(test_a_command_has_its_arguments),
         READING(test_a_flag_is_refused_where_it_does_nothing),
+        READING(test_a_product_to_attack_says_the_rest),
         READING(test_a_summary_tells_what_its_schema_describes),
         READING(test_a_summary_tells_what_follows),
         READING(test_what_makes_runs_unequal_is_told_in_a_summary),

@@ -2,6 +2,9 @@
  */
 #include "report_fixture.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 /* ---- what was asked, and how it ended */
 
 static void test_the_head_says_what_was_run(void **state) {
@@ -67,6 +70,22 @@ static void test_the_cheapest_valid_strategy_is_named(void **state) {
     assert_says("cheapest valid: atomic, with a p99 of 99 ms\n");
     results[2].verdict.kind = VERDICT_INCONCLUSIVE;
     assert_silent_on("cheapest");
+}
+
+static void test_the_page_is_shown_by_a_command(void **state) {
+    static char image[] = "loadgen";
+    char folder[] = "/tmp/report-words-XXXXXX", page[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(page, sizeof page, "%s/report.html", folder);
+    assert_int_equal(close(creat(page, 0600)), 0);
+    summary.folder = folder;
+    assert_says("browser: scripts/loadgen serve /tmp/\n");
+    options.program = image;
+    assert_says("browser: docker compose up report\n");
+    assert_int_equal(unlink(page), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void test_the_folder_is_named(void **state) {
@@ -140,7 +159,8 @@ static void test_the_smallest_proof_is_told_in_prose(void **state) {
 }
 
 static void test_a_violation_names_a_command_for_all_of_it(void **state) {
-    static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen";
+    static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen",
+                image[] = "loadgen";
 
     (void)state;
     assert_says("  all of it: scripts/audit 01900000-0000-7000-8000-000000000001\n");
@@ -149,6 +169,9 @@ static void test_a_violation_names_a_command_for_all_of_it(void **state) {
     options.program = direct;
     assert_says("  all of it: psql \"$LOADGEN_INVENTORY_DB\" "
                 "-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
+    options.program = image;
+    assert_says("  all of it: docker compose exec postgres psql -U postgres inventory "
+                "-v product=01900000-0000-7000-8000-000000000001 -f /sql/audit.sql\n");
 }
 
 static void test_the_product_is_that_of_the_proof(void **state) {
@@ -239,6 +262,7 @@ int main(void) {
         REPORTED(test_the_exit_code_is_explained),
         REPORTED(test_the_cheapest_valid_strategy_is_named),
         REPORTED(test_the_folder_is_named),
+        REPORTED(test_the_page_is_shown_by_a_command),
         REPORTED(test_thresholds_come_first_with_what_was_measured),
         REPORTED(test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved),
         REPORTED(test_a_run_that_was_stopped_says_where),
