@@ -13,11 +13,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#define STEPS    1000  /* of each stage */
-#define SLOW     0.9   /* of the ceiling: below it, the handover costs more than is left to say */
-#define OUTLASTS 1.1   /* sales that take so much longer than the schedule waited in a queue */
-#define OVERLAPS 1.05  /* of what holds allow: above it, they cannot have come one after the other \
-                        */
+#define STEPS     1000 /* of each stage */
+#define SLOW      0.9  /* of the ceiling: below it, the handover costs more than is left to say */
+#define OUTLASTS  1.1  /* sales that take so much longer than the schedule waited in a queue */
+#define OVERLAPS  1.05 /* of what holds allow: above it, some held it at the same time */
 #define LONG      10   /* holds: who waits longer stood in a queue, and ... */
 #define LONG_MS   20   /* ... somebody notices */
 #define EVEN      1.01 /* lanes x part of the busiest: up to here they all have the same to do */
