@@ -84,14 +84,16 @@ static int write_begin(FILE *to, const struct round *round) {
 
 static int write_request(FILE *to, const struct record *record) {
     char line[HISTORY_LINE];
+    size_t length = history_print_request(line, record);
 
-    return fwrite(line, history_print_request(line, record), 1, to) == 1 ? 0 : -1;
+    return fwrite(line, length, 1, to) == 1 ? 0 : -1;
 }
 
 static int write_row(FILE *to, const struct history_rows *rows, const char *row) {
     char line[HISTORY_LINE];
+    size_t length = history_print_row(line, rows, row);
 
-    return fwrite(line, history_print_row(line, rows, row), 1, to) == 1 ? 0 : -1;
+    return fwrite(line, length, 1, to) == 1 ? 0 : -1;
 }
 
 static int write_rows(FILE *to, const struct ledger *ledger, const struct history_rows *rows) {

@@ -82,7 +82,7 @@ static bool is_read_alike(const char *text) {
     return !is_refused;
 }
 
-/* Put each change in the place of every other byte of the first line of its type. */
+/* Put each change in the place of every fifth byte of the first line of its type. */
 static size_t try_changes(const char *text, const char *type, size_t *taken) {
     static const char *const changes[] = {"",  "0",  "-",       "9",    "A",           " ",
                                           "e", "\"", "\\u0041", "\x7f", ",\"item\":0,"};
@@ -92,7 +92,7 @@ static size_t try_changes(const char *text, const char *type, size_t *taken) {
 
     assert_non_null(from);
     for (const char *at = from; *at != '\n'; at++)
-        for (size_t i = (size_t)(at - from) % 2; i < sizeof changes / sizeof changes[0]; i += 2) {
+        for (size_t i = (size_t)(at - from) % 5; i < sizeof changes / sizeof changes[0]; i += 5) {
             assert_true((size_t)snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text),
                                          text, changes[i], at + 1) < sizeof changed);
             *taken += is_read_alike(changed);
@@ -113,7 +113,7 @@ static void test_a_changed_line_is_read_as_json_reads_it(void **state) {
     assert_true(is_read_alike(text));
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         tried += try_changes(text, types[i], &taken);
-    assert_true(tried > 3000 && taken > 500);
+    assert_true(tried > 1000 && taken > 200);
     free(text);
 }
 
