@@ -9,9 +9,8 @@ import statistics
 import subprocess
 import time
 
-from measure import BUILD, ROOT, ROUNDS, SECONDS, NullServer, output_of, report, script, wrk_rate
+from measure import BUILD, LOADGEN, ROOT, ROUNDS, SECONDS, NullServer, output_of, report, script, wrk_rate
 
-LOADGEN = str(ROOT / BUILD / "bin/loadgen")
 # What loadgen sends without a judgement, and so without a product; but with one key for all.
 POST = """\
 wrk.method = "POST"

@@ -123,7 +123,7 @@ const struct history_rows history_rows[HISTORY_ROWS] = {
 
 /* ---- writing */
 
-static int64_t number_of(const struct history_field *field, const char *at) {
+int64_t history_number(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_FLAG)
         return *(const bool *)at;
     if (field->size == sizeof(int16_t))
@@ -134,9 +134,9 @@ static int64_t number_of(const struct history_field *field, const char *at) {
     return *(const int64_t *)(const void *)at;
 }
 
-static bool is_usual(const struct history_field *field, const char *at) {
+bool history_is_usual(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return number_of(field, at) == field->usual;
+        return history_number(field, at) == field->usual;
     return *at == '\0';
 }
 
@@ -146,9 +146,9 @@ static json_t *value_of(const struct history_field *field, const char *at) {
     case HISTORY_UUID:
         return json_text(at);
     case HISTORY_NUMBER:
-        return json_integer(number_of(field, at));
+        return json_integer(history_number(field, at));
     case HISTORY_FLAG:
-        return json_boolean(number_of(field, at));
+        return json_boolean(history_number(field, at));
     }
     return NULL;
 }
@@ -157,7 +157,7 @@ void history_put(json_t **line, const struct history_field *fields, const void *
     for (const struct history_field *field = fields; field->key != NULL; field++) {
         const char *at = (const char *)from + field->offset;
 
-        if (!field->is_optional || !is_usual(field, at))
+        if (!field->is_optional || !history_is_usual(field, at))
             json_text_set(line, field->key, value_of(field, at));
     }
 }

@@ -61,6 +61,9 @@ __attribute__((warn_unused_result)) const char *history_get(const json_t *json,
                                                             const struct history_field *fields,
                                                             void *to, char wrong[HISTORY_WRONG]);
 
+/* The parts of history_put(): a number or a flag, and whether an optional field is left out. */
+int64_t history_number(const struct history_field *field, const char *at);
+bool history_is_usual(const struct history_field *field, const char *at);
 /* The parts of history_get(): 0, or -1 when it is out of range. */
 int history_set_number(const struct history_field *field, int64_t value, void *at);
 int history_set_usual(const struct history_field *field, void *at);
@@ -74,6 +77,11 @@ int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost
  * `record` or `row` is no matter. */
 bool history_scan_request(const char *line, struct record *record);
 bool history_scan_row(const char *line, const struct history_rows *rows, void *row);
+
+#define HISTORY_LINE 2048
+/* Print a line of what is printable, with its newline. Its length. */
+size_t history_print_request(char line[HISTORY_LINE], const struct record *record);
+size_t history_print_row(char line[HISTORY_LINE], const struct history_rows *rows, const void *row);
 
 struct history;
 /* Read the first line, which says what follows from the settings, too. NULL, or what is wrong. */

@@ -38,30 +38,27 @@ int scandirat(int at, const char *path, struct dirent ***found,
     return library(at, path, found, choose, order);
 }
 
-static void run(const char *format, ...) {
-    char command[256];
-    va_list args;
+static void in_root(const char *commands) {
+    char line[256];
 
-    va_start(args, format);
-    assert_true(vsnprintf(command, sizeof command, format, args) < (int)sizeof command);
-    va_end(args);
-    assert_int_equal(system(command), 0);
+    assert_true(snprintf(line, sizeof line, "cd %s && %s", root, commands) < (int)sizeof line);
+    assert_int_equal(system(line), 0);
 }
 
 static int set_up(void **state) {
     (void)state;
     snprintf(root, sizeof root, "/tmp/sale-serve-XXXXXX");
     assert_non_null(mkdtemp(root));
-    run("cd %s && mkdir 20261121T100102Z-old 20261122T100102Z-new run-1 .hidden 'a b' && "
-        "touch file && ln -s run-1 latest",
-        root);
+    in_root("mkdir 20261121T100102Z-old 20261122T100102Z-new run-1 .hidden 'a b' && touch file && "
+            "ln -s run-1 latest");
     return 0;
 }
 
 static int tear_down(void **state) {
     (void)state;
     is_untold = false;
-    run("rm -r %s", root);
+    in_root("rm -r * .hidden");
+    assert_int_equal(rmdir(root), 0);
     return 0;
 }
 
