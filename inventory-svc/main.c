@@ -11,7 +11,6 @@
 #include "service.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -60,17 +59,6 @@ static int is_ready(void *data, char *why, size_t size) {
     return -1;
 }
 
-/* The server gives up a statement before we do, so that its answer is definite; a connection string
- * that names options has its own way. */
-static int limit_statements(void) {
-    char options[100];
-
-    (void)snprintf(options, sizeof options,
-                   "-c statement_timeout=%d -c idle_in_transaction_session_timeout=5000",
-                   SERVER_MS);
-    return setenv("PGOPTIONS", options, 0);
-}
-
 static int check(void) {
     if (set.service.db[0] == '\0' || set.redis[0] == '\0')
         return service_fail(EX_USAGE, "set INVENTORY_SVC_DB and INVENTORY_SVC_REDIS");
@@ -80,7 +68,7 @@ static int check(void) {
         strcpy(name, set.name);
     else
         (void)snprintf(name, sizeof name, "inventory-%d", (int)set.service.port);
-    return limit_statements() == 0 ? 0 : service_fail(EX_SOFTWARE, "out of memory");
+    return 0;
 }
 
 static int open_lock_client(lk_client **client, const char *url) {
@@ -165,6 +153,7 @@ int main(int argc, char **argv) {
         .table = settings,
         .set = &set.service,
         .instance = name,
+        .session = STATEMENT_SESSION,
         .check = check,
         .open = open_all,
         .close = close_all,

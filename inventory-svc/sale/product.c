@@ -104,8 +104,8 @@ static int read_spec(struct product *product) {
     if (product->spec.failpoint.action == FAIL_NOTHING || product->table->is_lab)
         return 0;
     (void)snprintf(product->message, MESSAGE_BYTES,
-                   "the failpoint \"fail=%s\" needs services that were started with --lab: make "
-                   "down, then INVENTORY_SVC_FLAGS=--lab make up",
+                   "the failpoint \"fail=%.60s\" needs services started with --lab: make down; "
+                   "INVENTORY_SVC_FLAGS=--lab make up (in containers: INVENTORY_SVC_LAB=true)",
                    product->spec.fail);
     return -1;
 }

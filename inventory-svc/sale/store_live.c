@@ -9,8 +9,8 @@
  *
  * A write under a lease: first take a connection and prepare the statement on it, both of which may
  * mean waiting, and only then ask whether the lease is still ours; so nothing lies between that
- * answer and the sending. It is not begun
- * when the sale's own time would end before the server's definite answer. */
+ * answer and the sending. It is not begun when the sale's own time would end before the server's
+ * definite answer. */
 #include "store_live.h"
 
 #include "clock.h"
@@ -88,7 +88,7 @@ static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *r
     live->cost.postgres++;
     outcome = stock_sql_read(live->store->pool, live->product->id, shard, row, &server_us,
                              due_ms(live), sale->message);
-    if (outcome == OUTCOME_OK) /* read before now, so it may be further ahead, and end us earlier */
+    if (outcome == OUTCOME_OK) /* of a moment before now: it may be ahead by more */
         live->server_ahead_us = server_us - clock_now_ms() * 1000;
     return outcome == OUTCOME_OK ? pass(live, FAIL_AFTER_READ) : outcome;
 }
@@ -183,15 +183,15 @@ static enum outcome write_now(struct live_sale *live, struct pg_conn *on) {
 }
 
 static enum outcome write_under_lease(struct live_sale *live, const struct store_lock *under) {
-    struct pg_conn *conn =
-        pg_hold(live->store->pool, earlier(due_ms(live), live->deadline_ms - SERVER_MS));
+    int64_t ready_ms = earlier(due_ms(live), live->deadline_ms - SERVER_MS);
+    struct pg_conn *conn = pg_hold(live->store->pool, ready_ms);
     enum outcome outcome;
 
     if (conn == NULL) {
         (void)snprintf(live->sale.message, MESSAGE_BYTES, "no connection to the database in time");
         return OUTCOME_BUSY;
     }
-    outcome = stock_sql_prepare_write(live->store->pool, conn, due_ms(live), live->sale.message);
+    outcome = stock_sql_prepare_write(live->store->pool, conn, ready_ms, live->sale.message);
     if (outcome == OUTCOME_OK)
         outcome = check_lock(&live->sale, under);
     if (outcome == OUTCOME_OK)

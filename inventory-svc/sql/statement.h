@@ -9,11 +9,17 @@
 
 #include <inttypes.h>
 
-/* A statement with its wait for a connection. Longer than what the server gives a statement
- * (statement_timeout, set in main.c), so that a slow one ends with the server's definite
- * "cancelled" and not with our "unknown". */
+/* A statement with its wait for a connection. Longer than what the server gives a statement, so
+ * that a slow one ends with the server's definite "cancelled" and not with our "unknown". */
 #define STATEMENT_MS 4000
 #define SERVER_MS    2000
+
+/* What holds the server to that, whatever the connection string says. */
+#define STATEMENT_SESSION                                                                          \
+    "-c statement_timeout=" STATEMENT_TEXT(SERVER_MS) " -c "                                       \
+                                                      "idle_in_transaction_session_timeout=5000"
+#define STATEMENT_TEXT(number)    STATEMENT_TEXT_OF(number)
+#define STATEMENT_TEXT_OF(number) #number
 
 /* How long after its deadline a write that was not answered may still land: the server begins none
  * later (each write names its last moment), gives it up after SERVER_MS, and needs COMMIT_MS to

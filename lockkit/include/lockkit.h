@@ -77,8 +77,7 @@ enum lk_caps {
     LK_CAP_FAIR = 1 << 1,         /* waiters are served in the order they came */
     LK_CAP_EVENTS = 1 << 2,       /* a waiter is woken by an event, not only by a poll */
     LK_CAP_FENCE_LINEAR = 1 << 3, /* fencing tokens never repeat nor fall, whatever fails */
-    LK_CAP_FENCE_BEST =
-        1 << 4, /* they may after the server lost data (no synchronous persistence, failover) */
+    LK_CAP_FENCE_BEST = 1 << 4,   /* they may after a failover, or when a clock was set back */
     LK_CAP_CROSS_PROCESS = 1 << 5 /* excludes holders in other processes */
 };
 

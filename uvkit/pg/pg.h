@@ -70,6 +70,8 @@ struct pg_query {
 struct pg_pool_options {
     const char *conninfo;        /* libpq connection string or URL; copied; never logged */
     const char *name;            /* application_name, and the name in logs */
+    const char *settings;        /* "-c name=value ..." of each session: they win over those of
+                                    the conninfo and PGOPTIONS; or NULL */
     unsigned connections;        /* [8] */
     unsigned queue;              /* queries and holds that may wait [1,024] */
     uint64_t connect_timeout_ms; /* [2,000] */

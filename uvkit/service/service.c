@@ -211,6 +211,7 @@ static int open_pool(uv_loop_t *loop) {
     const struct service *service = &life.service;
     const struct pg_pool_options options = {.conninfo = service->set->db,
                                             .name = service->instance,
+                                            .settings = service->session,
                                             .connections = (unsigned)service->set->db_connections,
                                             .queue = QUEUE_MOST};
     int err = pg_pool_open(&life.pool, loop, &options);

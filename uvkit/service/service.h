@@ -64,6 +64,7 @@ struct service {
     const struct setting *table;
     const struct service_settings *set;
     const char *instance; /* its name in the log and at the database */
+    const char *session;  /* settings of each session there, as pg_pool_options has them; or NULL */
     /* With the settings read, before anything is opened: 0, or the exit code after a line on
      * stderr. May still write to what `instance` points to. Or NULL. */
     int (*check)(void);

@@ -11,6 +11,7 @@ static struct pg_pool *usual_pool;
 static lk_client *usual_redis;
 
 static int go_far(void **state) {
+    /* No statement_timeout: how long what is stuck stays so is for the test to say. */
     struct pg_pool_options db = {.name = instance.name, .connections = 2};
     struct lk_client_options locks = {.size = sizeof locks, .reply_ms = 100, .cleanup_ms = 1};
     struct store *store = &instance.store;

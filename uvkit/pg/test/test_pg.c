@@ -368,9 +368,29 @@ static void test_statement_is_prepared_ahead_of_its_query(void **state) {
     assert_int_equal(pool_stats(fixture).idle, 1);
 }
 
+/* Set in the connection string and ours: ours win, and leave the rest. */
+static void test_settings_win_over_those_of_the_connection_string(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_pool_options options = {.settings = "-c statement_timeout=1234", .connections = 1};
+    struct pg_query query;
+    char conninfo[700];
+
+    (void)snprintf(conninfo, sizeof conninfo,
+                   "%s options='-c statement_timeout=0 -c lock_timeout=77'", fixture->conninfo);
+    options.conninfo = conninfo;
+    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), 0);
+    assert_int_equal(run_sql(fixture, &query,
+                             "SELECT current_setting('statement_timeout') || ' ' ||"
+                             " current_setting('lock_timeout')"),
+                     PG_OK);
+    assert_string_equal(pg_text(&query, 0, 0), "1234ms 77ms");
+    pg_query_clear(&query);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_results_come_back_as_text_and_numbers),
+        TEST(test_settings_win_over_those_of_the_connection_string),
         TEST(test_statement_is_prepared_once_per_connection),
         TEST(test_an_error_is_told_as_one_printable_line),
         TEST(test_error_leaves_the_connection_usable),
