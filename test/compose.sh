@@ -112,7 +112,7 @@ id_of() {
 
 # The same image, to the byte, from another README and another test.
 is_cached() {
-    git ls-files -z | xargs -0 cp --parents -t "$copy" || return
+    git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" || return
     echo 'Edited.' >>"$copy/README.md"
     echo '/* Edited. */' >>"$copy/loadgen/judge/test/test_verdict.c"
     echo '# Edited.' >>"$copy/scripts/demo"

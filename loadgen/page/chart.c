@@ -99,7 +99,8 @@ static json_t *outcome_rows(const struct chart *chart, int64_t step_us) {
 
 /* A bar for each second, or each 100 ms of a short round. */
 static json_t *outcomes(const struct chart *chart, json_t *names) {
-    int64_t step_us = chart->end_us <= 12000000 ? 100000 : chart_step_us(chart->end_us, 1000000, 400);
+    int64_t step_us =
+        chart->end_us <= 12000000 ? 100000 : chart_step_us(chart->end_us, 1000000, 400);
     json_t *json = json_object();
 
     json_text_set(&json, "step_us", json_integer(step_us));

@@ -86,7 +86,10 @@ static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
 static int64_t interval_us(const struct chart *chart) {
     int64_t most = (int64_t)(chart->count / 150);
 
-    return chart_step_us(chart->planned_us, 10000, most < 10 ? 10 : most > INTERVALS ? INTERVALS : most);
+    return chart_step_us(chart->planned_us, 10000,
+                         most < 10          ? 10
+                         : most > INTERVALS ? INTERVALS
+                                            : most);
 }
 
 json_t *chart_latency(const struct chart *chart) {

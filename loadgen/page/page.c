@@ -111,12 +111,10 @@ int page_write_runs(const struct page_run *runs, size_t count, FILE *to) {
         json_text_append(&charts, json_deep_copy(runs[i].charts));
     }
     if (anomalies != NULL && summaries != NULL && environments != NULL && charts != NULL) {
-        const struct part parts[] = {{"@style@", page_style, NULL},
-                                     {"@anomalies@", NULL, anomalies},
-                                     {"@summaries@", NULL, summaries},
-                                     {"@environments@", NULL, environments},
-                                     {"@charts@", NULL, charts},
-                                     {"@script@", page_script, NULL}};
+        const struct part parts[] = {
+            {"@style@", page_style, NULL},    {"@anomalies@", NULL, anomalies},
+            {"@summaries@", NULL, summaries}, {"@environments@", NULL, environments},
+            {"@charts@", NULL, charts},       {"@script@", page_script, NULL}};
         size_t fixed = strlen(page_html) + strlen(page_style) + strlen(page_script) +
                        size_of(anomalies) + size_of(summaries) + size_of(environments);
 
