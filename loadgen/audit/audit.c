@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -158,6 +159,7 @@ bool auditor_wait_quiet(struct auditor *auditor, const struct product *product, 
 
 static void copy(char *to, size_t size, const struct pg_query *query, int row, int column) {
     snprintf(to, size, "%s", pg_text(query, row, column));
+    utf8_make_printable(to);
 }
 
 /* As many zeroed rows as the query answered; NULL without memory, and then none. */

@@ -2,9 +2,9 @@
 #include "live.h"
 
 #include "clock.h"
+#include "json_read.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void on_answer(struct http_call *call) {
     if (!live->is_current)
         return;
     if (call->outcome == HTTP_CALL_ANSWERED && call->status == 200)
-        reply = json_loadb(call->reply, call->reply_length, 0, NULL);
+        reply = json_read(call->reply, call->reply_length, NULL);
     read_reply(live, reply);
     json_decref(reply);
 }

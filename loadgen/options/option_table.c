@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "json_text.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -73,6 +74,8 @@ static const struct option table[] = {
         "rounds of each strategy, their order rotated; medians are compared"),
     ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "1%", NULL, COMPARED,
            "part of the requests to send once more with the same key: 5%"),
+    ROW("keyless", 0, FLAG, is_keyless, NULL, NULL, COMPARED,
+        "send no Idempotency-Key: which order is whose is learned from the answers"),
     ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
     ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
     ROW("max-in-flight", 0, INT, max_in_flight, "0", "0..1000000", COMPARED,
@@ -104,6 +107,8 @@ static const struct option table[] = {
         "stop as soon as a threshold is missed"),
     ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
         "how long to wait for the ledger to settle after the last answer"),
+    ROW("late", 0, DURATION, late_ns, "10ms", "1ms..1h", SUMMARY,
+        "a request sent later than this missed its schedule; 5 % may, or the run proves nothing"),
     ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, is_unjudged, NULL, NULL, COMPARED,
            "measure latency and schedule only, against any endpoint, without databases"),
     ROW("name", 0, TEXT, name, NULL, NULL, HISTORY,
@@ -218,6 +223,18 @@ bool option_is_compared(const char *key) {
 
 /* ---- back from a history, which may be of a program with other bounds */
 
+/* Of a list each element by itself: a line break stands between them. */
+static void make_printable(char *text, enum setting_type type) {
+    char *end = type == SETTING_LIST ? strchr(text, '\n') : NULL;
+
+    for (; end != NULL; text = end + 1, end = strchr(text, '\n')) {
+        *end = '\0';
+        utf8_make_printable(text);
+        *end = '\n';
+    }
+    utf8_make_printable(text);
+}
+
 static int read_value(const json_t *json, const struct option *option, struct options *options) {
     void *at = (char *)options + option->place;
     json_int_t number;
@@ -241,6 +258,8 @@ static int read_value(const json_t *json, const struct option *option, struct op
         break;
     }
     text = json_is_string(json) ? strdup(json_string_value(json)) : NULL;
+    if (text != NULL)
+        make_printable(text, option->flag.type);
     *(char **)at = text;
     return text != NULL ? 0 : -1;
 }

@@ -27,8 +27,9 @@ struct options {
     char *stages;        /* "5s:0..800,20s:800"; "" for none */
     char *arrival;
     int64_t seed;
-    int64_t repeat;     /* rounds of each strategy */
-    char *dup_rate;     /* "5%" */
+    int64_t repeat; /* rounds of each strategy */
+    char *dup_rate; /* "5%" */
+    bool is_keyless;
     int64_t timeout_ns; /* of each request */
     int64_t connections;
     int64_t max_in_flight; /* 0: no limit but the connections */
@@ -48,6 +49,7 @@ struct options {
     bool is_aborting; /* --abort-on-fail */
     int64_t drain_ns; /* for the ledger to become quiet after the last answer */
     bool is_unjudged;
+    int64_t late_ns; /* a request sent later than this missed its schedule */
 
     /* The report. */
     char *name;

@@ -1,6 +1,7 @@
 /* The head and the foot of the report for people: what was asked, and how it ended. */
 #include "duration.h"
 #include "exit_code.h"
+#include "recommendation.h"
 #include "report.h"
 #include "table.h"
 
@@ -69,9 +70,22 @@ static int print_what(const struct options *options, FILE *to) {
     return rc;
 }
 
+/* Whatever --late lets pass as a verdict: what was measured is not the target's alone. */
+static void print_unkept(double kept, FILE *to) {
+    char text[TEXT];
+
+    if (kept >= VERDICT_PUNCTUAL)
+        return;
+    snprintf(text, sizeof text,
+             "it was not kept: %.1f %% were sent more than 10 ms late, and the response times have "
+             "this delay of loadgen's own in them",
+             100 * (1 - kept));
+    table_print_indented(text, 2, 4, table_columns(to), to);
+}
+
 /* The worst of all rounds. */
 static void print_schedule(const struct summary *summary, FILE *to) {
-    double punctual = 1;
+    double punctual = 1, kept = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
     char late[DURATION_TEXT], text[TEXT];
@@ -80,11 +94,13 @@ static void print_schedule(const struct summary *summary, FILE *to) {
     for (size_t i = 0; i < summary->round_count; i++) {
         const struct recorder *recorder = summary->rounds[i].recorder;
         double own = recorder_punctual(recorder, PUNCTUAL_NS);
+        double own_kept = recorder_punctual(recorder, VERDICT_LATE_NS);
         int64_t own_ns = histogram_percentile(&recorder->lateness, 99.9);
 
         sent += recorder->lateness.count;
         is_realtime = is_realtime && summary->rounds[i].is_realtime;
         punctual = recorder->lateness.count > 0 && own < punctual ? own : punctual;
+        kept = recorder->lateness.count > 0 && own_kept < kept ? own_kept : kept;
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
     if (sent == 0)
@@ -96,6 +112,7 @@ static void print_schedule(const struct summary *summary, FILE *to) {
                  is_realtime ? ", with real-time priority" : "",
                  summary->round_count > 1 ? " (the worst round)" : "");
     table_print_indented(text, 0, 2, table_columns(to), to);
+    print_unkept(kept, to);
 }
 
 /* ---- thresholds */
@@ -219,7 +236,12 @@ static void print_folder(const char *folder, const char *program, FILE *to) {
     fprintf(to, "results: %s\n", folder);
     if (access(page, R_OK) != 0)
         return;
-    fprintf(to, "report:  %s\nbrowser: %s serve", page, program);
+    fprintf(to, "report:  %s\nbrowser: ", page);
+    if (strchr(program, '/') == NULL) { /* in the image */
+        fputs("docker compose up report\n", to);
+        return;
+    }
+    fprintf(to, "%s serve", program);
     print_root(folder, to);
     fputc('\n', to);
 }
@@ -242,8 +264,17 @@ static void print_exit(const struct summary *summary, FILE *to) {
     table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
+static void print_recommendation(const struct summary *summary, FILE *to) {
+    struct recommendation made;
+
+    recommendation_make(summary, &made);
+    if (made.cheapest != NULL)
+        table_print_indented(made.sentence, 0, 2, table_columns(to), to);
+}
+
 void report_foot(const struct summary *summary, FILE *to) {
     fputc('\n', to);
+    print_recommendation(summary, to);
     if (summary->folder != NULL)
         print_folder(summary->folder, summary->options->program, to);
     print_exit(summary, to);

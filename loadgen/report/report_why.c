@@ -50,13 +50,20 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
-/* The script knows the databases of the checkout's stack; elsewhere they are in the environment. */
+/* The script knows the databases of the checkout's stack. In the PATH it is in the image alone, of
+ * which compose.yaml knows them. Else they are in the environment. */
 static void print_audit(const char *program, const char *product, FILE *to) {
     static const char wrapper[] = "scripts/loadgen";
     size_t length = strlen(program), folder = length - strlen("loadgen");
 
     if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0)
         fprintf(to, "  all of it: %.*saudit %s\n", (int)folder, program, product);
+    else if (strchr(program, '/') == NULL)
+        fprintf(
+            to,
+            "  all of it: docker compose exec postgres psql -U postgres inventory -v product=%s "
+            "-f /sql/audit.sql\n",
+            product);
     else
         fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
                 product);
@@ -73,19 +80,20 @@ static void print_anomalies(const struct result *result, const struct options *o
 }
 
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
+    const char *end = verdict->has_ended ? "" : "; " VERDICT_NO_END;
     double bound = verdict_rate_bound(verdict);
 
     assert(verdict->kind == VERDICT_VALID);
     if (bound < 0)
         snprintf(text, size,
                  ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "
-                 "races",
-                 verdict->overlapping);
+                 "races%s",
+                 verdict->overlapping, end);
     else
         snprintf(text, size,
                  ": no anomaly in %" PRId64 " overlapping attempts, so their true rate is at most "
-                 "about %.2g %% (3/n)",
-                 verdict->overlapping, 100 * bound);
+                 "about %.2g %% (3/n)%s",
+                 verdict->overlapping, 100 * bound, end);
 }
 
 /* A status that no order service should give names what is wrong, such as the --path. */
@@ -129,7 +137,7 @@ static void print_title(const struct result *result, FILE *to) {
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
     size_t same = count_kind(result, verdict->kind);
-    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[200] = "",
+    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[256] = "",
          text[TEXT];
 
     if (same < result->count)

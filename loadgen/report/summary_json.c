@@ -4,6 +4,7 @@
 #include "capacity.h"
 #include "json_text.h"
 #include "options.h"
+#include "recommendation.h"
 #include "sentence.h"
 
 #include <assert.h>
@@ -274,6 +275,8 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"unknown_sold", json_integer(verdict->unknown_sold)},
         {"overlapping_attempts", json_integer(verdict->overlapping)},
         {"overlapping_pairs", json_integer(verdict->pairs)}, {"rate_bound", rate_bound(verdict)},
+        {"stock_ran_out",
+         verdict->kind == VERDICT_UNJUDGED ? json_null() : json_boolean(verdict->has_ended)},
         {"anomalies", anomalies(verdict)},
         {"inconclusive_because",
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},
@@ -305,6 +308,19 @@ static json_t *text_or_null(const char *text) {
     return text != NULL ? json_text(text) : json_null();
 }
 
+static json_t *recommendation(const struct summary *summary) {
+    struct recommendation made;
+
+    recommendation_make(summary, &made);
+    if (made.cheapest == NULL)
+        return json_null();
+    return JSON_TEXT_OBJECT(
+        {"strategy", json_text(made.cheapest->item->given)},
+        {"measure", json_string(made.is_by_trips ? "round_trips_per_unit" : "p99_ms")},
+        {"round_trips_per_unit", made.is_by_trips ? json_real(made.trips) : json_null()},
+        {"p99_ms", json_real(made.p99_ms)}, {"sentence", json_text(made.sentence)});
+}
+
 static json_t *strategies(const struct summary *summary) {
     json_t *json = json_array();
 
@@ -324,7 +340,7 @@ json_t *summary_json(const struct summary *summary) {
         {"is_interrupted", json_boolean(summary->is_interrupted)},
         {"folder", text_or_null(summary->folder)}, {"exit_code", json_integer(summary->exit_code)},
         {"settings", option_summary(options)}, {"thresholds", thresholds(summary)},
-        {"strategies", strategies(summary)});
+        {"strategies", strategies(summary)}, {"recommendation", recommendation(summary)});
 }
 
 int summary_json_write(const struct summary *summary, FILE *to) {

@@ -1,5 +1,6 @@
 /* loadgen diff: compares two runs by their results folders. */
 #include "diff.h"
+#include "file_error.h"
 #include "json_text.h"
 #include "run.h"
 #include "summary_json.h"
@@ -68,7 +69,7 @@ static int compare(const struct options *options, const struct side *a, const st
     if (json_array_size(json_object_get(diff, "strategies")) == 0) {
         exit_code = fail(EXIT_USAGE, "the runs have no strategy in common");
     } else if (print(options, diff, a, b, to) != 0) {
-        fprintf(stderr, "loadgen: diff: the output could not be written: %s\n", strerror(errno));
+        fprintf(stderr, "loadgen: diff: the output could not be written: %s\n", file_error(errno));
         exit_code = EXIT_INTERNAL;
     } else if (json_is_true(json_object_get(diff, "is_worse"))) {
         exit_code = EXIT_UNEXPECTED;

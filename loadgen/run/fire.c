@@ -2,6 +2,7 @@
 #include "chart.h"
 #include "clock.h"
 #include "fiber.h"
+#include "file_error.h"
 #include "punctual.h"
 #include "report.h"
 #include "run.h"
@@ -29,8 +30,11 @@ static int lay_out_rounds(struct run *run) {
         for (size_t i = 0; i < list->count; i++) {
             size_t strategy = (repeat + i) % list->count;
 
-            run->rounds[place++] = (struct round){
-                .item = &list->items[strategy], .strategy = strategy, .repeat = repeat};
+            run->rounds[place++] = (struct round){.item = &list->items[strategy],
+                                                  .strategy = strategy,
+                                                  .repeat = repeat,
+                                                  .late_ns = run->options->late_ns,
+                                                  .is_keyless = run->options->is_keyless};
         }
     return 0;
 }
@@ -102,7 +106,8 @@ static int send_round(struct run *run, struct round *round) {
                             .recorder = round->recorder,
                             .timeout_ms = (options->timeout_ns + 999999) / 1000000,
                             .connections = (unsigned)options->connections,
-                            .max_in_flight = (size_t)options->max_in_flight};
+                            .max_in_flight = (size_t)options->max_in_flight,
+                            .is_keyless = options->is_keyless};
     int rc;
 
     show_round(run, round);
@@ -208,7 +213,7 @@ static int run_round(struct run *run, struct round *round) {
         recorder_make_long(run->plan.count, run->folder.path[0] != '\0' ? run->folder.path : NULL);
     if (round->recorder == NULL) {
         snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
-                 strerror(errno));
+                 file_error(errno));
         return run_fail(EXIT_INTERNAL, why);
     }
     exit_code = send_round(run, round);
@@ -234,7 +239,7 @@ static int write_report(struct run *run, const struct summary *summary) {
         exit_code = run_fail(EXIT_INTERNAL, why);
     if (report_print(summary, run->to) == 0)
         return exit_code;
-    fprintf(stderr, "loadgen: the report could not be written: %s\n", strerror(errno));
+    fprintf(stderr, "loadgen: the report could not be written: %s\n", file_error(errno));
     if (run->to != stdout)
         (void)!report_print(summary, stdout);
     return EXIT_INTERNAL;

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "http_client.h"
+#include "json_read.h"
 
 #include <netdb.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ void target_close(struct target *target) {
 
 /* The `message` of an error reply, or its status. */
 static void tell_error(const struct http_call *call, const char *path, char *why, size_t why_size) {
-    json_t *reply = json_loadb(call->reply, call->reply_length, 0, NULL);
+    json_t *reply = json_read(call->reply, call->reply_length, NULL);
     const char *message = json_string_value(json_object_get(reply, "message"));
 
     if (message != NULL)
@@ -110,7 +111,7 @@ static enum target_result get(struct target *target, const char *path, json_t **
         tell_error(&call, path, why, why_size);
         result = call.status == 422 ? TARGET_REFUSED : TARGET_UNREACHABLE;
     } else if (reply != NULL) {
-        *reply = json_loadb(call.reply, call.reply_length, 0, NULL);
+        *reply = json_read(call.reply, call.reply_length, NULL);
     }
     http_call_done(&call);
     return result;

@@ -91,8 +91,7 @@ class Terminal:
         env.update({k: v for k, v in stack.settings.items() if k.startswith("LOADGEN_")}, **{"TERM": "xterm", **environment})
         self.run = subprocess.Popen([str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=self.terminal, text=True)
-        self.screen, self.raw = Screen(), ""
-        self.decoder = codecs.getincrementaldecoder("utf-8")()
+        self.screen, self.raw, self.decoder = Screen(), "", codecs.getincrementaldecoder("utf-8")()
 
     def read(self, seconds):
         """What arrives within so long."""

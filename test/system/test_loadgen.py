@@ -1,10 +1,12 @@
 """loadgen from outside: its exit codes, what it says when something is wrong, and that nothing it found is lost."""
 
+import http.server
 import json
 import os
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 import uuid
 from pathlib import Path
@@ -97,6 +99,12 @@ class Loadgen(SystemTest):
     def test_an_unknown_strategy_or_option_ends_with_64_and_names_those_that_exist(self):
         self.says(64, ['no strategy "zookeper"', "none mutex redis sharded atomic"], "--strategy", "none,zookeper")
         self.says(64, ["colour", "wait"], "--strategy", "redis,colour=red")
+
+    def test_a_failpoint_without_lab_ends_with_64_before_anything_is_sent(self):
+        spec = "atomic,fail=before-write:crash"
+        self.says(64, [spec.split(",")[1], "INVENTORY_SVC_FLAGS=--lab make up"], "--strategy", spec)
+        self.assertEqual(self.stack.sql("inventory", "SELECT 1 FROM reservation JOIN product USING (product_id) "
+                                                     "WHERE strategy LIKE '%before-write:crash%'"), [])
 
     def test_a_dead_target_or_database_ends_with_69_and_is_named(self):
         here = [f"http://127.0.0.1:{PORT_BASE}", DEAD]
@@ -205,6 +213,21 @@ class Loadgen(SystemTest):
         for name in ["none", "mutex", "redis", "sharded", "atomic"]:
             self.assertRegex(done.stdout, rf"(?m)^{name} +\S")
         self.assertEqual(done.stdout.count("promises: "), 5)
+
+    def test_a_target_whose_answer_is_nested_deeply_is_told(self):
+        class Deep(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b'{"strategies": ' + b"[" * 2000 + b"]" * 2000 + b"}")
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Deep) as server:
+            threading.Thread(target=server.serve_forever).start()
+            target = f"http://127.0.0.1:{server.server_port}"
+            try:
+                self.says(69, "does not list its strategies", "--list-strategies", "--target", target)
+            finally:
+                server.shutdown()
 
     def test_create_prints_a_product_that_can_be_bought(self):
         done = self.says(0, [], "create", "--strategy", "redis", "--stock", "1")

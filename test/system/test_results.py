@@ -26,9 +26,9 @@ class Results(SystemTest):
         self.root = Path(tempfile.mkdtemp(prefix="sale-results-", dir="/tmp"))
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
 
-    def fire(self, *args, code=0, root=None):
+    def fire(self, *args, code=0, root=None, under=()):
         """A run with a folder; what it printed, and the folder."""
-        done = self.stack.loadgen("--no-results=false", "--results", str(root or self.root), *args)
+        done = self.stack.loadgen("--no-results=false", "--results", str(root or self.root), *args, under=under)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done, self.latest(root or self.root)
 
@@ -261,6 +261,8 @@ class Results(SystemTest):
         self.assertRegex(done.stdout, r"(?m)^atomic +VALID")
         self.assertIn("history.ndjson has 1 of 2 rounds", done.stderr)
 
+    TOO_MUCH = ["--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--no-progress"]
+
     def test_a_full_disk_is_told_and_what_fits_is_kept(self):
         if os.geteuid() != 0:
             self.skipTest("only root can mount a small disk")
@@ -270,9 +272,27 @@ class Results(SystemTest):
         if mounted.returncode != 0:
             self.skipTest(f"no small disk can be mounted here: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=True)
-        done, folder = self.fire("--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--no-progress",
-                                 code=70, root=disk)
+        done, folder = self.fire(*self.TOO_MUCH, code=70, root=disk)
         self.assertIn("history.ndjson: No space left on device", done.stderr)
+        self.assert_what_fits_is_kept(done, folder)
+
+    def test_a_limit_on_the_size_of_files_is_told_as_a_full_disk_is(self):
+        done, folder = self.fire(*self.TOO_MUCH, code=70, under=["prlimit", "--fsize=600000"])
+        self.assertIn("history.ndjson: File too large for this process: raise the limit, ulimit -f", done.stderr)
+        self.assert_what_fits_is_kept(done, folder)
+        done = self.stack.loadgen("--strategy", "atomic", *QUICK, under=["prlimit", "--fsize=100"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.root / "report.txt", "w") as report:
+            done = self.stack.loadgen("--strategy", "atomic", *QUICK, "-o", report.name, under=["prlimit", "--fsize=100"])
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("raise the limit, ulimit -f", done.stderr)
+        done = self.stack.loadgen("--no-results=false", "--results", str(self.root / "none"), "--strategy", "atomic", *QUICK,
+                                  under=["prlimit", "--fsize=100"])
+        self.assertEqual((done.returncode, done.stdout), (70, ""))
+        self.assertIn("no results can be written below", done.stderr)
+        self.assertEqual(os.listdir(self.root / "none"), [])
+
+    def assert_what_fits_is_kept(self, done, folder):
         self.assertRegex(done.stdout, r"(?m)^atomic +VALID")
         summary = self.assert_valid(folder)
         self.assertGreaterEqual(len(summary["strategies"]), 2)

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, PORT_BASE, ROOT, Stack
+from harness import ARTICLE_PRODUCT, BUILD, ROOT, Stack
 
 SERVICES = ["order-svc", "inventory-1", "inventory-2"]
 
@@ -51,9 +51,9 @@ class StackScript(unittest.TestCase):
         up(["inventory-1", "inventory-2"])
         up([])
 
-    def loadgen(self, *args, cwd, **env):
+    def loadgen(self, *args, cwd, script="loadgen", **env):
         clean = {k: v for k, v in self.stack.env.items() if not k.startswith("LOADGEN_")}
-        return subprocess.run([str(ROOT / "scripts/loadgen"), *args], cwd=cwd, env={**clean, **env}, stdin=subprocess.DEVNULL,
+        return subprocess.run([str(ROOT / "scripts" / script), *args], cwd=cwd, env={**clean, **env}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
 
     def test_loadgen_needs_one_instance_and_writes_where_its_caller_is(self):
@@ -74,6 +74,8 @@ class StackScript(unittest.TestCase):
                 run = self.loadgen(*args, cwd="/", RUN_DIR=str(run_dir))
                 self.assertEqual(run.returncode, code, run.stdout + run.stderr)
                 self.assertIn("make up" if code else "--strategy", run.stderr + run.stdout)
+                audit = self.loadgen(ARTICLE_PRODUCT, cwd="/", script="audit", RUN_DIR=str(run_dir))
+                self.assertEqual((audit.returncode, "make up" in audit.stderr), (69, True), audit.stderr)
 
 
 if __name__ == "__main__":

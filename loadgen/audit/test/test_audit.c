@@ -129,7 +129,7 @@ static void add_rows(void) {
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
         "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 1, 3, 0, 'i-2', 8, "
         "'2126-01-02 10:00:00.5+00'), ('00000000-0000-7000-8000-00000000000a', '%s', 0, 2, 1, "
-        "'i-1', 7, '2126-01-02 10:00:00.6+00')");
+        "E'i\\x1b\\n1', 7, '2126-01-02 10:00:00.6+00')");
     /* By a clock that was set back, or by another server's. */
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
         "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000c', '%s', 0, 2, 1, 'i-2', 0, "
@@ -153,6 +153,7 @@ static void assert_ledger(const struct ledger *ledger) {
     assert_string_equal(ledger->sales[0].order_id, "00000000-0000-7000-8000-00000000000a");
     assert_int_equal(ledger->sales[0].unit, 2);
     assert_int_equal(ledger->sales[0].remaining, 1);
+    assert_string_equal(ledger->sales[0].instance, "i? 1");
     assert_int_equal(ledger->sales[1].shard, 1);
     assert_int_equal(ledger->sales[1].fence, 8);
     assert_string_equal(ledger->sales[1].instance, "i-2");

@@ -183,6 +183,10 @@ static void test_a_summary_tells_what_its_schema_describes(void **state) {
 
     (void)state;
     assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
+    assert_int_equal(READ("--dup-rate", "5%", "--keyless", NULL), OPTIONS_BAD);
+    assert_int_equal(READ("--keyless", NULL), OPTIONS_OK);
+    assert_true(options->is_keyless);
+    assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
     summary = option_summary(options);
     settings = json_object_get(json_object_get(schema, "properties"), "settings");
     described = json_object_get(settings, "properties");
@@ -224,7 +228,8 @@ static void test_a_summary_tells_what_follows(void **state) {
 }
 
 static void test_what_makes_runs_unequal_is_told_in_a_summary(void **state) {
-    static const char *const alike[] = {"target", "drain_ms", "name", "strategy", "timeout", ""};
+    static const char *const alike[] = {"target",   "drain_ms", "late_ms", "name",
+                                        "strategy", "timeout",  ""};
     size_t compared = 0;
     json_t *summary, *value;
     const char *key;
@@ -234,7 +239,7 @@ static void test_what_makes_runs_unequal_is_told_in_a_summary(void **state) {
     summary = option_summary(options);
     json_object_foreach (summary, key, value)
         compared += option_is_compared(key);
-    assert_int_equal(compared, json_object_size(summary) - 2);
+    assert_int_equal(compared, json_object_size(summary) - 3);
     assert_true(option_is_compared("timeout_ms"));
     assert_true(option_is_compared("is_judged"));
     for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++)

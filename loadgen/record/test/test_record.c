@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,6 +95,7 @@ static void test_a_disk_without_room_is_told_at_the_start(void **state) {
     struct rlimit before, small;
 
     (void)state;
+    (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
     small.rlim_cur = 5000000;
@@ -154,11 +156,14 @@ static void test_instances_are_told_apart_by_what_is_kept(void **state) {
         assert_int_equal(
             recorder_instance(recorder, "a-pod-whose-name-is-far-too-long-for-its-room"), 0);
     assert_string_equal(recorder->instances[0], "a-pod-whose-name-is-far-too-lon");
-    for (int i = 1; i < RECORD_INSTANCES; i++) {
+    for (int i = 1; i < RECORD_INSTANCES - 1; i++) {
         snprintf(name, sizeof name, "inventory-%d", i);
         assert_int_equal(recorder_instance(recorder, name), i);
     }
+    assert_int_equal(recorder_instance(recorder, "inventory-\n\x1b\xc2\x9b"), 31);
+    assert_string_equal(recorder->instances[31], "inventory- ???");
     assert_int_equal(recorder_instance(recorder, "one too many"), -1);
+    assert_int_equal(recorder_instance(recorder, "inventory- ?\x1b?"), 31);
     assert_int_equal(recorder_instance(recorder, "inventory-7"), 7);
     assert_int_equal(recorder->instance_count, RECORD_INSTANCES);
 }

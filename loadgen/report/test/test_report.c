@@ -150,6 +150,7 @@ static void test_the_json_has_what_the_text_has(void **state) {
     assert_int_equal(sold, 800);
     assert_int_equal(twins, 431);
     assert_int_equal(left, 200);
+    assert_true(json_is_false(json_object_get(first, "stock_ran_out")));
     assert_true(within > 99.99);
     assert_int_equal(json_array_size(json_object_get(json, "strategies")), 3);
     json_decref(json);

@@ -2,6 +2,9 @@
  */
 #include "report_fixture.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 /* ---- what was asked, and how it ended */
 
 static void test_the_head_says_what_was_run(void **state) {
@@ -27,12 +30,15 @@ static void test_the_head_says_what_was_run(void **state) {
 
 static void test_the_schedule_is_that_of_the_worst_round(void **state) {
     (void)state;
+    assert_silent_on("not kept");
     memset(&rounds[1].recorder->lateness, 0, sizeof rounds[1].recorder->lateness);
     histogram_record(&rounds[1].recorder->lateness, 50 * MS);
     histogram_record(&rounds[1].recorder->lateness, 1);
     rounds[1].is_realtime = rounds[2].is_realtime = true;
     assert_tells(
         "schedule: 50.00 % sent within 2 ms of plan, 99.9 % within 50 ms (the worst round)");
+    assert_tells("it was not kept: 50.0 % were sent more than 10 ms late, and the response times "
+                 "have this delay of loadgen's own in them");
     rounds[0].is_realtime = true;
     assert_tells(", with real-time priority (the worst round)");
     for (size_t i = 0; i < 3; i++)
@@ -57,6 +63,29 @@ static void test_the_exit_code_is_explained(void **state) {
         summary.exit_code = cases[i].code;
         assert_tells(cases[i].text);
     }
+}
+
+static void test_the_cheapest_valid_strategy_is_named(void **state) {
+    (void)state;
+    assert_says("cheapest valid: atomic, with a p99 of 99 ms\n");
+    results[2].verdict.kind = VERDICT_INCONCLUSIVE;
+    assert_silent_on("cheapest");
+}
+
+static void test_the_page_is_shown_by_a_command(void **state) {
+    static char image[] = "loadgen";
+    char folder[] = "/tmp/report-words-XXXXXX", page[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(page, sizeof page, "%s/report.html", folder);
+    assert_int_equal(close(creat(page, 0600)), 0);
+    summary.folder = folder;
+    assert_says("browser: scripts/loadgen serve /tmp/\n");
+    options.program = image;
+    assert_says("browser: docker compose up report\n");
+    assert_int_equal(unlink(page), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void test_the_folder_is_named(void **state) {
@@ -130,7 +159,8 @@ static void test_the_smallest_proof_is_told_in_prose(void **state) {
 }
 
 static void test_a_violation_names_a_command_for_all_of_it(void **state) {
-    static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen";
+    static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen",
+                image[] = "loadgen";
 
     (void)state;
     assert_says("  all of it: scripts/audit 01900000-0000-7000-8000-000000000001\n");
@@ -139,6 +169,9 @@ static void test_a_violation_names_a_command_for_all_of_it(void **state) {
     options.program = direct;
     assert_says("  all of it: psql \"$LOADGEN_INVENTORY_DB\" "
                 "-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
+    options.program = image;
+    assert_says("  all of it: docker compose exec postgres psql -U postgres inventory "
+                "-v product=01900000-0000-7000-8000-000000000001 -f /sql/audit.sql\n");
 }
 
 static void test_the_product_is_that_of_the_proof(void **state) {
@@ -189,6 +222,13 @@ static void test_what_was_expected_of_a_valid_run_is_told(void **state) {
     assert_tells("expected: no anomaly, but only 3 attempts overlapped, which says nothing");
 }
 
+static void test_a_stock_that_never_ran_out_is_told_beside_valid(void **state) {
+    (void)state;
+    assert_tells("(3/n); the stock never ran out: nothing is said of its end");
+    results[2].verdict.has_ended = true;
+    assert_silent_on("never ran out");
+}
+
 static void test_late_launches_and_other_outcomes_are_told(void **state) {
     (void)state;
     options.max_in_flight = 50;
@@ -220,7 +260,9 @@ int main(void) {
         REPORTED(test_the_head_says_what_was_run),
         REPORTED(test_the_schedule_is_that_of_the_worst_round),
         REPORTED(test_the_exit_code_is_explained),
+        REPORTED(test_the_cheapest_valid_strategy_is_named),
         REPORTED(test_the_folder_is_named),
+        REPORTED(test_the_page_is_shown_by_a_command),
         REPORTED(test_thresholds_come_first_with_what_was_measured),
         REPORTED(test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved),
         REPORTED(test_a_run_that_was_stopped_says_where),
@@ -230,6 +272,7 @@ int main(void) {
         REPORTED(test_rounds_that_differ_are_counted),
         REPORTED(test_doubts_beside_a_violation_are_told_apart),
         REPORTED(test_what_was_expected_of_a_valid_run_is_told),
+        REPORTED(test_a_stock_that_never_ran_out_is_told_beside_valid),
         REPORTED(test_late_launches_and_other_outcomes_are_told),
         REPORTED(test_nothing_is_said_of_a_ledger_that_was_not_read),
     };

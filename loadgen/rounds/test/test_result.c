@@ -204,7 +204,8 @@ static void test_the_ledger_adds_up(void **state) {
                                                 .unsettled = 5,
                                                 .unknown_sold = 6,
                                                 .pairs = 7,
-                                                .overlapping = 8};
+                                                .overlapping = 8,
+                                                .has_ended = i == 0};
     make(2 * ROUNDS);
     assert_int_equal(result.verdict.sold, 4);
     assert_int_equal(result.verdict.distinct, 8);
@@ -214,6 +215,7 @@ static void test_the_ledger_adds_up(void **state) {
     assert_int_equal(result.verdict.unknown_sold, 24);
     assert_int_equal(result.verdict.pairs, 28);
     assert_int_equal(result.verdict.overlapping, 32);
+    assert_true(result.verdict.has_ended);
 }
 
 static void test_a_reason_is_given_once_with_its_first_figures(void **state) {
