@@ -2,6 +2,7 @@
 #include "inventory_client.h"
 
 #include "clock.h"
+#include "json_read.h"
 #include "log.h"
 #include "metrics.h"
 
@@ -226,7 +227,7 @@ static void take_answer(const struct http_call *call, struct inventory_answer *a
     snprintf(answer->timing, sizeof answer->timing, "%s", call->header);
     snprintf(answer->message, sizeof answer->message, "%s", call->error != NULL ? call->error : "");
     if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0)
-        answer->body = json_loadb(call->reply, call->reply_length, 0, NULL);
+        answer->body = json_read(call->reply, call->reply_length, NULL);
 }
 
 void inventory_call(struct inventory *inventory, const char *method, const char *target,

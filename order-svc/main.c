@@ -114,6 +114,7 @@ int main(int argc, char **argv) {
         .is_ready = is_ready,
         .about = "order-svc: takes orders, reserves a unit for each at an inventory instance, "
                  "records it",
+        .version = REVISION,
         .variables = "ORDER_SVC",
         .metrics = "order",
         .table = table,

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS stock (
     first_unit bigint NOT NULL,
     available  bigint NOT NULL,
     version    bigint NOT NULL DEFAULT 0,
-    fence      bigint NOT NULL DEFAULT 0,
+    fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; an older one is not refused
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
 
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS reservation (
     unit        bigint NOT NULL,
     remaining   bigint NOT NULL, -- in that row, after this sale
     instance    text NOT NULL,
-    fence       bigint NOT NULL,
+    fence       bigint NOT NULL, -- the token it was written under, 0 for none
     reserved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     confirmed   boolean NOT NULL DEFAULT false -- it cannot be cancelled any more
 );

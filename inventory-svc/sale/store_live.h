@@ -45,6 +45,8 @@ struct live_sale {
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */
+    int64_t server_ahead_us; /* the database's wall clock, of clock_now_ms(), at least */
+    int64_t lands_until_ms;  /* a write that was not answered may; or 0 */
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default

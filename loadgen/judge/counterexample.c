@@ -364,6 +364,11 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
     if (leak->doubled > 0)
         example_say(example, "Unit %" PRId64 " came back for sale, and an order has it.",
                     leak->doubled_unit);
+    else if (leak->untaken > 0 && !judge->is_keyless)
+        example_say(example,
+                    "Unit %" PRId64 " came back, and an order of a key is never given back: a "
+                    "contradiction.",
+                    leak->back_unit);
     else if (leak->untaken > 0)
         example_say(example,
                     "Unit %" PRId64 " came back, and fewer requests can have given a unit back, as "

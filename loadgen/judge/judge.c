@@ -291,9 +291,10 @@ static void seat_nameless(struct judge *judge) {
 
 /* ---- units that came back */
 
-bool judge_may_undo(const struct record *record) {
-    return record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_BUSY ||
-           record->outcome == RECORD_FAILED;
+bool judge_may_undo(const struct judge *judge, const struct record *record) {
+    return judge->is_keyless &&
+           (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_BUSY ||
+            record->outcome == RECORD_FAILED);
 }
 
 /* The only request of a key that has its sale has given none back. */
@@ -304,7 +305,7 @@ static bool may_have_returned(const struct judge *judge) {
         if (purchase->sale != NULL && purchase->count == 1)
             continue;
         for (size_t r = 0; r < purchase->count; r++)
-            if (judge_may_undo(purchase->requests[r]))
+            if (judge_may_undo(judge, purchase->requests[r]))
                 return true;
     }
     return false;

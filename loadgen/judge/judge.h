@@ -76,6 +76,7 @@ struct judge {
     /* Set before judge_open(). */
     const struct ledger *ledger; /* sorted */
     uint32_t item;
+    bool is_keyless;            /* requests without a key may have given units back */
     struct purchase *purchases; /* by key */
     size_t purchase_count;
     struct anomaly_found *found; /* ANOMALY_COUNT of them, for all products together */
@@ -120,9 +121,9 @@ const struct buyer *judge_buyer(const struct judge *judge, const struct ledger_s
 /* The stock row of a shard, or NULL. */
 const struct ledger_row *judge_row(const struct judge *judge, int64_t shard);
 enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sale *sale);
-/* Whether a request may have taken a unit and given it back: order-svc then tells anything but yes.
- */
-bool judge_may_undo(const struct record *record);
+/* Whether a request may have taken a unit and given it back. order-svc then tells anything but yes,
+ * and gives back no order of a key: a repeat may be recording it. */
+bool judge_may_undo(const struct judge *judge, const struct record *record);
 
 /* Count an anomaly `count` times, and keep the text as an example while there is room; with 0 it is
  * another example of what was counted already. */

@@ -19,6 +19,7 @@ static bool has_duplicate(struct judge *judge, const struct purchase *purchase) 
                     "%" PRId64,
                     key, purchase->id, purchase->yes->unit, other->order_id, other->unit);
     else if (strcmp(purchase->id, key) != 0 && purchase->sale != NULL &&
+             judge_buyer(judge, purchase->sale)->purchase == purchase &&
              ledger_find_sale(judge->ledger, key) != NULL)
         judge_found(judge, ANOMALY_DUPLICATE, 1, "key %s bought twice: order %s and order %s", key,
                     key, purchase->id);
@@ -49,9 +50,8 @@ static void check_yes(struct judge *judge, const struct purchase *purchase, bool
                     "order %s was promised unit %" PRId64 ", and no order was recorded", id, unit);
     else if (!is_duplicate && strcmp(id, key) != 0)
         judge_found(judge, ANOMALY_GHOST, 1,
-                    "key %s was promised unit %" PRId64 " as order %s, and the ledger has no order "
-                    "of that key",
-                    key, unit, id);
+                    "key %s was promised unit %" PRId64 " as order %s, which is not its own", key,
+                    unit, id);
     else
         return;
     found_ghost(judge, purchase);

@@ -55,7 +55,7 @@ static void open_requests(struct rows *rows, const struct purchase *purchase) {
     for (size_t i = purchase->count; i-- > 0;) {
         const struct record *record = purchase->requests[i];
 
-        if (!judge_may_undo(record))
+        if (!judge_may_undo(rows->judge, record))
             continue;
         if (!is_one_spoken_for)
             rows->open.undone_ns[rows->open.undone_count++] = record->sent_ns;

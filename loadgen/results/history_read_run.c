@@ -3,6 +3,7 @@
 
 #include "history_fields.h"
 #include "number.h"
+#include "utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static const char *describe(const json_error_t *error, char wrong[HISTORY_WRONG]
 static int copy(char *to, size_t size, const char *text) {
     int length = snprintf(to, size, "%s", text);
 
+    utf8_make_printable(to);
     return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 
@@ -32,6 +34,7 @@ static const char *read_strategies(const json_t *json, struct options *options,
         const char *name, *given, *spec, *expected;
         struct strategy_item *item = &list->items[list->count++];
         json_error_t error;
+        char flaw[EXPECT_TEXT];
 
         if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
                            &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
@@ -40,7 +43,7 @@ static const char *read_strategies(const json_t *json, struct options *options,
             copy(item->given, sizeof item->given, given) != 0 ||
             copy(item->spec, sizeof item->spec, spec) != 0)
             return "the spec of a strategy is too long";
-        if (expect_read(expected, &options->expectations[i]) != 0)
+        if (expect_read(expected, &options->expectations[i], flaw) != 0)
             return "it expects an unknown verdict";
     }
     return NULL;

@@ -178,6 +178,23 @@ static void test_an_answer_that_is_no_json_has_no_body(void **state) {
     assert_string_equal(inventory_text(&caller.answer, "price"), "");
 }
 
+/* Parsed, it would overflow the fiber's stack. */
+static void test_an_answer_that_is_nested_deeply_has_no_body(void **state) {
+    struct caller caller;
+    char deep[4001];
+
+    (void)state;
+    memset(deep, '[', 2000);
+    memset(deep + 2000, ']', 2000);
+    deep[4000] = '\0';
+    open_inventory(1);
+    fixture.peers[0].body = deep;
+    begin(&caller, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, caller.is_done);
+    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+    assert_null(caller.answer.body);
+}
+
 static void test_a_bad_url_is_refused_with_a_reason(void **state) {
     static const char *const bad[] = {"",
                                       ",",
@@ -328,6 +345,7 @@ int main(void) {
         TEST(test_what_was_sent_and_not_answered_goes_to_no_other),
         TEST(test_a_call_that_is_late_goes_to_no_other),
         TEST(test_an_answer_that_is_no_json_has_no_body),
+        TEST(test_an_answer_that_is_nested_deeply_has_no_body),
         TEST(test_a_bad_url_is_refused_with_a_reason),
         TEST(test_a_secret_that_fits_in_no_header_is_told),
         TEST(test_a_close_ends_the_calls_under_way),

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("B", "build/gcc")
 PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
+LOST_UPDATES = "TWIN+LEAK?+STALE?"  # what a strategy without a common lock shows while the stock lasts
 
 
 def wait_for(what, condition, seconds=20):
@@ -159,9 +160,10 @@ class Stack:
     def order(self, product, key=None):
         return self.ask("POST", "/orders", {"product_id": product}, {"Idempotency-Key": key} if key else None)
 
-    def loadgen(self, *args, timeout=180, env=None):
+    def loadgen(self, *args, timeout=180, env=None, under=()):
+        """A run; `under` another program, such as prlimit."""
         environment = dict(self.env, **{k: v for k, v in self.settings.items() if k.startswith("LOADGEN_")}, **(env or {}))
-        return subprocess.run([str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
+        return subprocess.run([*under, str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
 
     def start_loadgen(self, *args):

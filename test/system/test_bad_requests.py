@@ -8,7 +8,7 @@ import uuid
 from harness import ARTICLE_PRODUCT, SystemTest
 
 SOME_ID = "0190b2a8-7f00-7000-8000-000000000001"
-HOST = b"Host: x\r\n"
+HOST = b"Host: localhost\r\n"
 JSON_TYPE = b"Content-Type: application/json\r\n"
 
 
@@ -40,6 +40,8 @@ ORDER_SVC = {
     "lower-case method": (line(b"post /orders HTTP/1.1"), 400, ""),
     "no Host": (line(b"GET /healthz HTTP/1.1", b""), 400, ""),
     "two Hosts": (line(b"GET /healthz HTTP/1.1", HOST + HOST), 400, ""),
+    "foreign Host": (line(b"GET /healthz HTTP/1.1", b"Host: evil.example\r\n"), 421, "--allow-host"),
+    "foreign Origin": (line(b"GET /healthz HTTP/1.1", HOST + b"Origin: http://evil.example\r\n"), 403, "foreign_origin"),
     "space in a header name": (line(b"GET /healthz HTTP/1.1", HOST + b"Bad Header: x\r\n"), 400, ""),
     "space before the colon": (line(b"GET /healthz HTTP/1.1", HOST + b"Accept : x\r\n"), 400, ""),
     "NUL in a header": (line(b"GET /healthz HTTP/1.1", HOST + b"A: x\0y\r\n"), 400, ""),
@@ -171,7 +173,7 @@ class BadRequests(SystemTest):
         self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
 
     def test_head_has_the_headers_and_no_body(self):
-        reply = self.stack.raw(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        reply = self.stack.raw(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         self.assertTrue(reply.startswith(b"HTTP/1.1 200 "), reply)
         self.assertTrue(reply.endswith(b"\r\n\r\n"), reply)
 

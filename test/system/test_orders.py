@@ -215,10 +215,11 @@ class Orders(SystemTest):
                 if key.endswith(("_PASSWORD", "_SECRET")):
                     self.assertNotIn(value, log, f"{key} in the log of {name}")
 
-    def test_a_service_without_lab_ignores_failpoints(self):
+    def test_a_service_without_lab_refuses_failpoints_and_says_how_to_start_it(self):
         product = self.stack.product("atomic,fail=before-write:crash", 2)
-        answer = self.stack.order(product)
-        self.assertEqual(answer.status, 201, answer.text)
+        for answer in [self.stack.order(product), self.stack.ask("GET", f"/products/{product}")]:
+            self.assertEqual((answer.status, answer.json["error"]), (422, "bad_strategy"), answer.text)
+            self.assertIn("INVENTORY_SVC_FLAGS=--lab make up", answer.json["message"])
 
     def test_a_drain_finishes_the_order_under_way(self):
         product = self.stack.product("none,work=1500ms", 5)

@@ -136,7 +136,8 @@ static int watch_signals(uv_loop_t *loop) {
 
 static int start(uv_loop_t *loop) {
     const struct service *service = &life.service;
-    const struct http_server_options options = {.routes = life.routes, .data = service->data};
+    const struct http_server_options options = {
+        .routes = life.routes, .data = service->data, .hosts = service->allow_host};
     int err = http_server_open(&life.server, loop, &options);
 
     if (err == 0)
@@ -210,6 +211,7 @@ static int open_pool(uv_loop_t *loop) {
     const struct service *service = &life.service;
     const struct pg_pool_options options = {.conninfo = service->set->db,
                                             .name = service->instance,
+                                            .settings = service->session,
                                             .connections = (unsigned)service->set->db_connections,
                                             .queue = QUEUE_MOST};
     int err = pg_pool_open(&life.pool, loop, &options);
@@ -257,10 +259,13 @@ static int live(void) {
 
 int service_main(const struct service *service, int argc, char **argv) {
     const struct service_settings *set = service->set;
+    const struct settings_program program = {
+        .about = service->about, .prefix = service->variables, .version = service->version};
     int code;
 
     life.service = *service;
-    switch (settings_read(service->table, service->about, service->variables, NULL, &argc, argv)) {
+    (void)signal(SIGXFSZ, SIG_IGN); /* a log that grows too large loses lines, not the service */
+    switch (settings_read(service->table, &program, &argc, argv, NULL)) {
     case SETTINGS_HELP:
         return 0;
     case SETTINGS_ERROR:
@@ -274,6 +279,7 @@ int service_main(const struct service *service, int argc, char **argv) {
         core_file_forbid();
     life.service.listen = set->listen;
     life.service.port = (int)set->port;
+    life.service.allow_host = set->allow_host;
     life.service.drain_ms = (uint64_t)set->drain_ns / 1000000;
     code = check();
     if (code == 0)

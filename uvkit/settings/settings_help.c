@@ -33,14 +33,14 @@ static int format_usage(const struct setting *setting, const char *prefix, char 
 }
 
 static int widest_usage(const struct setting *table, const char *prefix) {
-    static const struct setting help = {.name = "help", .type = SETTING_FLAG};
+    static const struct setting version = {.name = "version", .type = SETTING_FLAG};
     char text[256];
-    int widest = format_usage(&help, prefix, text, sizeof text);
+    int widest = format_usage(&version, prefix, text, sizeof text);
 
     for (; table->name != NULL; table++) {
         int width = format_usage(table, prefix, text, sizeof text);
 
-        if (width > widest)
+        if (table->help != NULL && width > widest)
             widest = width;
     }
     return widest;
@@ -66,13 +66,16 @@ static void print_setting(const struct setting *setting, const char *prefix, int
     (void)printf("; %s]\n", variable);
 }
 
-void settings_help(const struct setting *table, const char *program, const char *about,
-                   const char *prefix, const char *rest) {
-    int width = widest_usage(table, prefix);
+void settings_help(const struct setting *table, const char *name,
+                   const struct settings_program *program) {
+    const char *rest = program->rest;
+    int width = widest_usage(table, program->prefix);
 
-    (void)printf("%s\nusage: %s [settings]%s%s\n\n", about, program, rest != NULL ? " " : "",
+    (void)printf("%s\nusage: %s [settings]%s%s\n\n", program->about, name, rest != NULL ? " " : "",
                  rest != NULL ? rest : "");
     for (; table->name != NULL; table++)
-        print_setting(table, prefix, width);
+        if (table->help != NULL)
+            print_setting(table, program->prefix, width);
     (void)printf("  %-*s  %s\n", width, "    --help", "print this and exit");
+    (void)printf("  %-*s  %s\n", width, "    --version", "print what it was built from, and exit");
 }

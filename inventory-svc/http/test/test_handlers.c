@@ -1,8 +1,8 @@
 /* The HTTP interface from outside: each path, each status, each reply's shape. */
 #include "front.h"
 
-static int integer_of(const struct web_call *call, const char *key) {
-    return (int)json_integer_value(json_object_get(call->json, key));
+static int64_t integer_of(const struct web_call *call, const char *key) {
+    return json_integer_value(json_object_get(call->json, key));
 }
 
 static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {

@@ -2,6 +2,7 @@
  * back is sold again. */
 #include "instance.h"
 
+#include "redis_admin.h"
 #include "reservation_sql.h"
 
 #define BUYERS 50
@@ -91,6 +92,35 @@ static void test_the_answer_is_the_ledger_row(void **state) {
                      buyer.selling.sold.fence);
     assert_int_equal(ask("SELECT fence FROM stock WHERE product_id = '%s'", id),
                      buyer.selling.sold.fence);
+}
+
+static long fence(const char *table, const char *order) {
+    return ask("SELECT max(fence) FROM %s WHERE product_id = '%s'", table, order);
+}
+
+/* As FLUSHALL or an eviction does. */
+static void lose_keys(const char *product_id) {
+    redisContext *admin = redis_admin_connect();
+
+    freeReplyObject(
+        redisCommand(admin, "DEL lk:{stock:%s:0} lk:{stock:%s:0}:fence", product_id, product_id));
+    redisFree(admin);
+}
+
+static void test_the_stored_fence_rises_when_redis_loses_its_keys(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis", 5);
+    for (long last = 0, times = 0; times < 3; times++) {
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+        assert_true(buyer.selling.sold.fence > last);
+        last = (long)buyer.selling.sold.fence;
+        assert_int_equal(fence("stock", id), last);
+        assert_int_equal(fence("reservation", id), last);
+        lose_keys(id);
+    }
 }
 
 static void test_a_repeated_order_sells_once(void **state) {
@@ -336,6 +366,7 @@ int main(void) {
         TEST(test_sharded_leaves_nothing_stranded),
         TEST(test_work_longer_than_the_ttl_keeps_its_lease),
         TEST(test_the_answer_is_the_ledger_row),
+        TEST(test_the_stored_fence_rises_when_redis_loses_its_keys),
         TEST(test_a_repeated_order_sells_once),
         TEST(test_a_repeat_after_the_sell_out_gets_the_first_answer),
         TEST(test_an_order_id_of_another_product_is_refused),

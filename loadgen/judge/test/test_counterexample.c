@@ -47,6 +47,7 @@ static void test_a_twin_of_a_count_that_was_set_back_says_so(void **state) {
     assert_string_equal(verdict.counterexample[1].line[2],
                         "B read 11 before A wrote 10, so both sold unit 11.");
     request(RECORD_UNKNOWN); /* its sale may have set the count back, and be gone */
+    judged.is_keyless = true;
     judge();
     assert_non_null(strstr(verdict.counterexample[1].line[2], "or after another sale"));
 }

@@ -97,6 +97,19 @@ static void test_the_sums_of_a_leak_say_no_more_than_they_show(void **state) {
 }
 
 /* One request of unknown outcome, and two units that are gone. */
+static void test_a_leak_of_a_unit_that_came_back_says_why_it_cannot(void **state) {
+    (void)state;
+    sell(10);
+    sell(8);
+    returned_row(0, 9);
+    ledger.available = 7;
+    assert_string_equal(counterexample_of(ANOMALY_LEAK)->line[0],
+                        "Unit 9 came back, and an order of a key is never given back: a "
+                        "contradiction.");
+    judged.is_keyless = true;
+    assert_non_null(strstr(counterexample_of(ANOMALY_LEAK)->line[0], "fewer requests can have"));
+}
+
 static void test_a_leak_counts_the_unknown_outcomes(void **state) {
     (void)state;
     request(RECORD_UNKNOWN);
@@ -117,6 +130,7 @@ int main(void) {
         JUDGED(test_a_leak_of_a_shard_says_which_and_what_it_has),
         JUDGED(test_a_leak_of_a_contradictory_row_says_what_it_took),
         JUDGED(test_the_sums_of_a_leak_say_no_more_than_they_show),
+        JUDGED(test_a_leak_of_a_unit_that_came_back_says_why_it_cannot),
         JUDGED(test_a_leak_counts_the_unknown_outcomes),
     };
 

@@ -62,6 +62,7 @@ static void test_units_left_after_a_refusal_are_an_undersell(void **state) {
 
 static void test_a_unit_returned_after_the_last_refusal_is_no_undersell(void **state) {
     (void)state;
+    judged.is_keyless = true;
     for (int64_t unit = 10; unit > 1; unit--)
         sell(unit);
     ledger.available = 0;
@@ -107,6 +108,7 @@ static void test_a_refusal_while_the_buyer_was_on_its_way_is_not_early(void **st
 
 static void test_a_buyer_of_a_unit_that_came_back_after_the_refusal_is_not_early(void **state) {
     (void)state;
+    judged.is_keyless = true;
     request(RECORD_BUSY);
     sell_after_a_refusal(20 * MS + 1);
     sales[8].remaining = 0;

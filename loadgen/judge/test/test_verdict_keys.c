@@ -103,6 +103,7 @@ static void test_a_unit_given_back_by_a_key_that_bought_another_is_not_early(voi
     struct record *first;
 
     (void)state;
+    judged.is_keyless = true;
     ledger.initial = ledger.available = 2;
     first = at(request(RECORD_BUSY), 1, 9);
     memcpy(first->key, at(sell(2), 1, 3)->key, UUID_TEXT);
@@ -128,6 +129,19 @@ static void test_an_order_is_sold_to_whose_key_it_is(void **state) {
     assert_int_equal(verdict.found[ANOMALY_GHOST].count, 1);
     assert_int_equal(verdict.found[ANOMALY_ORPHAN].count, 1);
     assert_int_equal(verdict.found[ANOMALY_STALE].count, 0);
+}
+
+/* Each has a unit; the one was told of the other's. */
+static void test_the_order_of_another_customer_is_no_duplicate(void **state) {
+    struct record *told;
+
+    (void)state;
+    told = sell(10);
+    sell(9);
+    memcpy(told->order_id, ids[1], UUID_TEXT);
+    assert_only(ANOMALY_GHOST, 1);
+    told->unit = 9;
+    assert_only(ANOMALY_GHOST, 1);
 }
 
 static void test_an_order_that_is_not_its_key_is_a_ghost(void **state) {
@@ -249,6 +263,7 @@ int main(void) {
         JUDGED(test_a_key_that_was_refused_before_it_bought_was_refused_early),
         JUDGED(test_a_unit_given_back_by_a_key_that_bought_another_is_not_early),
         JUDGED(test_an_order_is_sold_to_whose_key_it_is),
+        JUDGED(test_the_order_of_another_customer_is_no_duplicate),
         JUDGED(test_an_order_that_is_not_its_key_is_a_ghost),
         JUDGED(test_both_orders_of_a_duplicate_were_asked_for),
         JUDGED(test_two_answers_to_one_key_are_a_duplicate),

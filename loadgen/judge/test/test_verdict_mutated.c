@@ -45,6 +45,16 @@ static bool plant_wrong_remaining(void) {
     return true;
 }
 
+/* It looks like that of a unit which had come back, in a run in which none may have. */
+static bool plant_no_remaining(void) {
+    struct ledger_sale *sale = any_sale();
+
+    if (sim.is_undoing || sale == NULL || !is_of_count(sale))
+        return false;
+    sale->remaining = 0;
+    return true;
+}
+
 /* The same key, after everybody else. */
 static struct record *ask_again(const struct record *first, enum record_outcome outcome) {
     struct record *again = &sim.recorder->records[sim.recorder->ended++];
@@ -135,6 +145,7 @@ static void test_units_that_do_not_add_up_are_found(void **state) {
     assert_planted_is_found(ANOMALY_LEAK, plant_moved_unit, RUNS / 4);
     assert_planted_is_found(ANOMALY_LEAK, plant_sold_from_below, RUNS / 20);
     assert_planted_is_found(ANOMALY_LEAK, plant_wrong_remaining, RUNS / 2);
+    assert_planted_is_found(ANOMALY_LEAK, plant_no_remaining, RUNS / 8);
     assert_planted_is_found(ANOMALY_LEAK, plant_sold_and_returned, RUNS / 2);
     assert_planted_is_found(ANOMALY_LEAK, plant_returned_by_nobody, RUNS / 100);
 }

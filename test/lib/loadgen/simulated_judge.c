@@ -21,7 +21,8 @@ void simulated_judge(void) {
     const struct verdict_case judged = {.ledgers = sim.ledgers,
                                         .items = (size_t)sim.items,
                                         .recorder = sim.recorder,
-                                        .is_interrupted = sim.cut != CUT_NONE};
+                                        .is_interrupted = sim.cut != CUT_NONE,
+                                        .is_keyless = sim.is_undoing};
 
     assert_int_equal(verdict_judge(&judged, &simulated_verdict), 0);
 }

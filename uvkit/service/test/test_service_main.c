@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -129,6 +130,18 @@ static void test_a_bad_setting_ends_it_before_anything_is_opened(void **state) {
     assert_int_equal(run("--help", NULL), 0);
 }
 
+static void test_a_log_that_may_not_grow_loses_lines_and_not_the_service(void **state) {
+    struct rlimit before, small;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 10, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(run("--log-level", "loud"), EX_USAGE);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_string_equal(said, "test-svc: ");
+}
+
 static void test_a_connection_string_that_is_none_is_told_by_its_variable(void **state) {
     (void)state;
     assert_int_equal(setenv("TEST_SVC_DB", "database", 1), 0);
@@ -187,6 +200,7 @@ static void test_core_files_are_only_for_who_asks_for_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_bad_setting_ends_it_before_anything_is_opened),
+        cmocka_unit_test(test_a_log_that_may_not_grow_loses_lines_and_not_the_service),
         cmocka_unit_test(test_a_connection_string_that_is_none_is_told_by_its_variable),
         cmocka_unit_test(test_what_does_not_open_is_closed_and_names_the_exit_code),
         cmocka_unit_test(test_what_cannot_serve_is_closed),
