@@ -82,8 +82,10 @@ static enum options_result check_words(void) {
         return refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
     if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
         return refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
-    if (set.is_keyless && set.shape.dup_rate > 0)
-        return refuse("--keyless sends no key that --dup-rate could repeat");
+    if (set.is_keyless) { /* there is no key to send again */
+        set.shape.dup_rate = 0;
+        strcpy(set.dup_rate, "0");
+    }
     if (strcmp(set.output_format, "text") != 0 && strcmp(set.output_format, "json") != 0)
         return refuse("--output-format is text or json");
     if (set.is_unjudged && set.expect[0] != '\0')
@@ -174,7 +176,7 @@ static const struct {
     {"no-judge", "wait"},     {"no-judge", "ttl"},   {"no-results", "results"},
     {"product", "strategy"},  {"product", "stock"},  {"product", "items"},
     {"product", "skew"},      {"product", "repeat"}, {"product", "work"},
-    {"product", "wait"},      {"product", "ttl"},
+    {"product", "wait"},      {"product", "ttl"},    {"keyless", "dup-rate"},
 };
 
 static bool is_in(uint64_t places, const char *name) {

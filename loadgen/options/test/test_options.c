@@ -186,6 +186,8 @@ static void test_a_summary_tells_what_its_schema_describes(void **state) {
     assert_int_equal(READ("--dup-rate", "5%", "--keyless", NULL), OPTIONS_BAD);
     assert_int_equal(READ("--keyless", NULL), OPTIONS_OK);
     assert_true(options->is_keyless);
+    assert_float_equal(options->shape.dup_rate, 0, 0);
+    assert_string_equal(options->dup_rate, "0");
     assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
     summary = option_summary(options);
     settings = json_object_get(json_object_get(schema, "properties"), "settings");
