@@ -1,12 +1,15 @@
 /* An HTTP/1.1 server on libuv and llhttp: each request runs its handler in a fiber.
  *
  * Requests of one connection are answered in order, one at a time; pipelined input waits, and
- * reading stops while more than one header limit's worth of it is waiting. What is refused before a
- * handler runs: 400 malformed, 403 an Origin that is not the request's own Host, 404 no such path,
- * 405 with Allow, 408 headers or body too slow, 413 body over the limit, 421 a Host that is neither
- * an address, localhost nor in `hosts`, 431 headers over the limit, 501 an unknown
- * Transfer-Encoding, 503 too many connections, 505 not HTTP/1.x. HEAD runs the GET handler and
- * sends no body. Every refusal is JSON: {"error": "<code>", "message": "<what to do>"}.
+ * reading stops while more than one header limit's worth of it is waiting. In a turn of the loop
+ * each connection has a share of 16 requests, so those that pipeline starve no other. HEAD runs the
+ * GET handler and sends no body.
+ *
+ * What is refused before a handler runs: 400 malformed, 403 an Origin that is not the request's own
+ * Host, 404 no such path, 405 with Allow, 408 headers or body too slow, 413 body over the limit,
+ * 421 a Host that is neither an address, localhost nor in `hosts`, 431 headers over the limit, 501
+ * an unknown Transfer-Encoding, 503 too many connections, 505 not HTTP/1.x. Every refusal is JSON:
+ * {"error": "<code>", "message": "<what to do>"}.
  *
  * Opening a server makes the process ignore SIGPIPE, unless it handles that signal. */
 #ifndef UVKIT_HTTP_SERVER_H

@@ -58,12 +58,15 @@ enum http_inbound_state { IDLE, READING, HANDLING, REPLYING, LINGERING, CLOSED }
 
 struct http_inbound {
     struct http_server *server;
-    LIST_ENTRY(http_inbound) entry; /* in server->inbounds */
+    LIST_ENTRY(http_inbound) entry;    /* in server->inbounds */
+    TAILQ_ENTRY(http_inbound) by_turn; /* in server->waiting, when it `is_waiting` */
     uv_tcp_t tcp;
     uv_shutdown_t shutdown;
     llhttp_t parser;
     struct http_exchange exchange;
-    struct buffer pending; /* input that came while a request was being answered */
+    struct buffer pending; /* input that came while a request was answered, or after its share */
+    uint64_t turn;         /* of the loop, when it last began a request */
+    unsigned begun;        /* requests in that turn */
     uint64_t number;       /* for the log */
     int64_t deadline_ms;   /* on uv_now() */
     size_t drained;        /* bytes read and dropped while LINGERING */
@@ -76,6 +79,7 @@ struct http_inbound {
     bool is_pumping;       /* a caller up the stack feeds the parser */
     bool is_paused;        /* reading has stopped: too much is pending */
     bool is_ended;         /* the peer has sent its FIN */
+    bool is_waiting;       /* it has had its share of the turn, and more is pending */
 };
 
 struct http_server {
@@ -84,8 +88,12 @@ struct http_server {
     struct http_server_stats stats;
     uv_tcp_t listener;
     uv_check_t turn;
+    uv_idle_t more; /* active while there are waiting ones */
     uv_timer_t sweep, drain;
+    uv_poll_t room; /* of the highest descriptor, never active */
     LIST_HEAD(, http_inbound) inbounds;
+    TAILQ_HEAD(http_inbounds, http_inbound) waiting;
+    uint64_t turns;             /* of the loop */
     struct http_inbound *spare; /* so that without memory there is still one to accept with */
     uint64_t accepted;
     unsigned accepted_this_turn;
@@ -93,7 +101,7 @@ struct http_server {
     uint64_t id_seed, ids;
     char date[48]; /* the Date header of `dated`, with its CRLF */
     time_t dated;
-    unsigned open_handles; /* listener, check and timers */
+    unsigned open_handles; /* of all these */
     int port;
     bool is_draining, is_accept_waiting;
     http_server_cb on_closed;
