@@ -131,13 +131,16 @@ $(B)/%.o: %.S Makefile
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
-# What env.json says of the sources: the commit, and whether they differ from it. Made again only when that has changed.
+# What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no
+# git. Made again only when that has changed.
+DESCRIBE = GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null
 $(B)/revision: .FORCE
 	@mkdir -p $(@D)
-	@revision=$$(GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null) || revision=unknown; \
+	@revision=$${REVISION:-$$($(DESCRIBE))} || revision=unknown; \
 	    [ "$$revision" = "$$(cat $@ 2>/dev/null)" ] || echo "$$revision" >$@
-$(B)/loadgen/report/environment.o: $(B)/revision
-$(B)/loadgen/report/environment.o: override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
+TOLD := $(addprefix $(B)/,order-svc/main.o inventory-svc/main.o loadgen/report/environment.o)
+$(TOLD): $(B)/revision
+$(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit.
 test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
@@ -177,6 +180,10 @@ test-system: ## system tests only; T=... runs one
 
 tests: all $(TESTS) # what test/run builds
 
+image: ## build the image of compose.yaml, with its revision in env.json
+	@compose='docker compose'; docker compose version >/dev/null 2>&1 || compose=docker-compose; \
+	    REVISION=$$($(DESCRIBE)) $$compose build
+
 test-compose: ## the same in containers, on a Docker engine
 	@test/run compose
 
@@ -199,5 +206,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests test-compose benches bench lint format clean help
+.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests image test-compose benches bench lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -26,7 +26,7 @@ TRIES, TRY_SECONDS, CPU_SECONDS = 5, 2, 3
 
 def command(server, rate, seconds, *flags):
     return [LOADGEN, "--no-judge", "--no-results", "--no-progress", "--target", server.url, "-R", str(int(rate)), "-d",
-            f"{seconds}s", "--output-format", "json", *flags]
+            f"{seconds}s", "--dup-rate", "0", "--output-format", "json", *flags]
 
 
 def load(server, rate, seconds=SECONDS, *flags):

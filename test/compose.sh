@@ -5,18 +5,22 @@ set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 70
 port=$((${TEST_PORT_BASE:-8700} + 200))
-export ORDER_SVC_PORT=$port INVENTORY_1_PORT=$((port + 1)) INVENTORY_2_PORT=$((port + 2))
+export ORDER_SVC_PORT=$port INVENTORY_1_PORT=$((port + 1)) INVENTORY_2_PORT=$((port + 2)) REPORT_PORT=$((port + 3))
+export IMAGE=saletest$port:new REVISION=0123456789abcdef0123456789abcdef01234567
 export COMPOSE_PROJECT_NAME=saletest$port POSTGRES_PASSWORD=test-postgres REDIS_PASSWORD=test-redis
 export ORDER_SVC_PASSWORD=test-order INVENTORY_SVC_PASSWORD=test-inventory LOADGEN_PASSWORD=test-loadgen
+export INVENTORY_SVC_SECRET=test-secret
 passed=0 failed=0
-output=$(mktemp) retries=$(mktemp)
+output=$(mktemp) retries=$(mktemp) copy=$(mktemp -d) burners=()
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi
-docker buildx version >/dev/null 2>&1 || export DOCKER_BUILDKIT=0
+if docker buildx version >/dev/null 2>&1; then plain=(--progress=plain); else plain=() && export DOCKER_BUILDKIT=0; fi
 
 on_exit() {
     trap '' INT TERM
-    "${compose[@]}" down -v --rmi local >/dev/null 2>&1 </dev/null
-    rm -f "$output" "$retries"
+    ((${#burners[@]} == 0)) || docker kill "${burners[@]}" >/dev/null 2>&1
+    "${compose[@]}" --profile report down -v >/dev/null 2>&1 </dev/null
+    docker rmi "$IMAGE" "$IMAGE-other" >/dev/null 2>&1
+    rm -rf "$output" "$retries" "$copy"
 }
 
 check() { # check SENTENCE COMMAND...
@@ -48,8 +52,30 @@ twice_at_most() { # twice_at_most COMMAND...: once more, and said aloud, when lo
     "$@" </dev/null
 }
 
-demo() {
-    "${compose[@]}" run --rm -T demo >"$output" || { local code=$? && cat "$output" && return $code; }
+demo() { # demo OPTION...: of compose run
+    "${compose[@]}" run --rm -T "$@" demo >"$output" </dev/null || { local code=$? && cat "$output" && return $code; }
+}
+
+# Without real-time priority, beside programs that take what processor there is.
+slow_demo() {
+    local i code=0
+    for ((i = 0; i < 2 * $(nproc); i++)); do
+        burners+=("$(docker run -d --rm "$IMAGE" sh -c 'while :; do :; done')") || return
+    done
+    demo -e LOADGEN_NO_REALTIME=1 || code=$?
+    docker kill "${burners[@]}" >/dev/null
+    burners=()
+    ((code == 0)) && ! grep -E '^(none|mutex|redis|sharded|atomic) .*INCONCLUSIVE' "$output"
+}
+
+# The engine may have none for any container: then the right to it is there all the same.
+is_punctual() {
+    if docker run --rm --user 0 --cap-drop ALL --cap-add SYS_NICE "$IMAGE" chrt -r 1 true; then
+        grep 'with real-time priority' "$output" || { cat "$output" && false; }
+    else
+        "${compose[@]}" run --rm -T demo sh -c 'getcap /usr/local/bin/loadgen; cat /proc/self/status' </dev/null | tee /dev/stderr |
+            awk '/cap_sys_nice/{right = 1} /^NoNewPrivs:/{new = !$2} /^CapBnd:.*0800000$/{bound = 1} END{exit !(right && new && bound)}'
+    fi
 }
 
 has_row() { # has_row STRATEGY VERDICT
@@ -65,12 +91,66 @@ is_on_loopback_only() {
     addresses=$(containers | xargs docker inspect --format \
         '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostIp .HostPort}}{{end}}{{end}}' | sed '/^$/d' | sort)
     echo "$addresses"
-    [[ $addresses == "127.0.0.1 $port"$'\n'"127.0.0.1 $((port + 1))"$'\n'"127.0.0.1 $((port + 2))" ]]
+    [[ $addresses == "$(printf '127.0.0.1 %d\n' "$port" $((port + 1)) $((port + 2)) $((port + 3)))" ]]
+}
+
+is_one_image() { # of all containers but the two servers', and nothing else was tagged for the project
+    local images tags
+    images=$(containers | xargs docker inspect --format '{{.Config.Image}} {{.Image}}' | grep -v '^\(postgres\|redis\):' | sort -u)
+    tags=$(docker images --format '{{.Repository}}:{{.Tag}}' | grep "^$COMPOSE_PROJECT_NAME" | sort)
+    printf '%s\n' "$images" "$tags"
+    [[ $images == "$IMAGE sha256:"* && $images != *$'\n'* && $tags == "$IMAGE" ]]
+}
+
+built() { # built REVISION: what compiling prints for it, from the copy
+    docker build --build-arg REVISION="$1" -t "$IMAGE-other" "${plain[@]}" "$copy" 2>&1 </dev/null
+}
+
+id_of() {
+    docker image inspect --format '{{.Id}}' "$1"
+}
+
+# The same image, to the byte, from another README and another test.
+is_cached() {
+    git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" || return
+    echo 'Edited.' >>"$copy/README.md"
+    echo '/* Edited. */' >>"$copy/loadgen/judge/test/test_verdict.c"
+    echo '# Edited.' >>"$copy/scripts/demo"
+    built "$REVISION" || return
+    [[ $(id_of "$IMAGE-other") == "$(id_of "$IMAGE")" ]]
+}
+
+is_compiled_once() { # for another revision, the file that names it alone
+    local log
+    log=$(built "other$(date +%s%N)") || return # no cache knows it
+    echo "$log"
+    [[ $(grep -oE '\bCC +[^ ]+' <<<"$log" | awk '{print $2}') == out/loadgen/report/environment.o ]]
+}
+
+has_revision() {
+    "${compose[@]}" run --rm -T demo cat /results/latest/env.json </dev/null | tee /dev/stderr | grep -c "\"git\": *\"$REVISION\""
+}
+
+is_served() { # the list of runs, and the newest page
+    local list page
+    "${compose[@]}" up -d report </dev/null || return
+    list=$(curl -fsS -m 10 --retry 20 --retry-delay 1 --retry-all-errors "http://127.0.0.1:$REPORT_PORT/") || return
+    page=$(grep -o '[^"]*report.html' <<<"$list" | sed -n 1p)
+    echo "$page"
+    curl -fsS -m 10 "http://127.0.0.1:$REPORT_PORT/${page#/}" | grep -c '<title>loadgen report</title>'
 }
 
 is_unprivileged() { # is_unprivileged SERVICE: process 1 is not root's and has no capability
     "${compose[@]}" exec -T "$1" cat /proc/1/status </dev/null | tee /dev/stderr |
         awk '/^Uid:/{uid = $2} /^CapPrm:/{caps = $2} END{exit !(uid > 0 && caps ~ /^0+$/)}'
+}
+
+has_only() { # has_only SERVICE USER [VARIABLE...]: of secrets, process 1 has these in its environment and no other
+    local names
+    names=$("${compose[@]}" exec -T -u "$2" "$1" cat /proc/1/environ </dev/null | tr '\0' '\n' |
+        sed -n 's/^\([A-Z_]*_\(PASSWORD\|DB\|REDIS\|SECRET\|AUTH\)\)=.*/\1/p' | sort | tr '\n' ' ')
+    echo "$1: $names"
+    [[ $names == "${*:3}${3:+ }" ]]
 }
 
 loadgen() { # loadgen ARGUMENT...: in a container of its own
@@ -106,15 +186,24 @@ if ! "${compose[@]}" build >"$output" 2>&1 </dev/null; then
     failed=1
     finish
 fi
-check 'the demo ends with 0' twice_at_most demo
+check 'the demo ends with 0' demo
 cat "$output"
+check 'real-time priority is taken where the engine has it' is_punctual
 for strategy in none mutex; do check "$strategy is violated" has_row $strategy VIOLATED; done
 for strategy in redis sharded atomic; do check "$strategy is valid" has_row $strategy VALID; done
 check 'a run of your own ends with 0' twice_at_most "${compose[@]}" run --rm -T demo \
     loadgen --strategy redis --requests 100 --stock 50
 check 'the results outlive the containers that wrote them' is_kept
 check 'two runs at a time share the volume' two_runs
-check 'only the three services are published, on loopback' is_on_loopback_only
+check 'the demo is conclusive on a slow engine without real-time priority' slow_demo
+check 'the revision stands in env.json' has_revision
+check 'the page is served' is_served
+check 'the services and the page are published, on loopback alone' is_on_loopback_only
+check 'one image is built and tagged once' is_one_image
+check 'an edit of README, a test or a script compiles nothing' is_cached
+check 'another revision compiles one file' is_compiled_once
 for service in order-svc inventory-1 inventory-2; do check "$service runs unprivileged" is_unprivileged $service; done
+check 'Postgres runs without the passwords of others' has_only postgres postgres
+check 'Redis runs without a password in its environment' has_only redis redis
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"
 finish

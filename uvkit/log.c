@@ -130,6 +130,16 @@ void log_write(enum log_level level, const char *message, const char *pairs, ...
     errno = saved_errno;
 }
 
+bool log_limit_pass(struct log_limit *limit, int64_t now_ms, unsigned *left_out) {
+    *left_out = limit->left_out;
+    if (now_ms < limit->until_ms) {
+        limit->left_out++;
+        return false;
+    }
+    *limit = (struct log_limit){.until_ms = now_ms + LOG_LIMIT_MS};
+    return true;
+}
+
 static bool has_to_be_quoted(const char *text) {
     if (*text == '\0')
         return true;

@@ -5,6 +5,7 @@
  * ledger is not known to be whole, proves nothing. */
 #include "verdict.h"
 
+#include "duration.h"
 #include "judge.h"
 
 #include <assert.h>
@@ -13,12 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Requests that may miss their schedule. One that is late is honestly measured, because latency
- * counts from its planned time; but with many of them the arrivals are not the planned ones any
- * more, and strategies are no longer compared under the same load. At 800 requests in a second this
- * forgives the machine a single stop of 50 ms. */
-#define PUNCTUAL_MIN 0.95
 
 const char *verdict_kind_name(enum verdict_kind kind) {
     static const char *const names[] = {"VALID", "VIOLATED", "INCONCLUSIVE", "not judged"};
@@ -39,6 +34,7 @@ static int run_rules(struct judge *judge) {
     judge_refusals(judge);
     if (judge_rows(judge) != 0)
         return -1;
+    judge_leaks(judge);
     return judge_overlaps(judge);
 }
 
@@ -51,6 +47,7 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->unknown_sold += judge->unknown_sold;
     verdict->pairs += judge->pairs;
     verdict->overlapping += judge->overlapping;
+    verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
 /* Product by product: its purchases are next to each other. */
@@ -62,6 +59,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
     for (uint32_t item = 0; item < judged->items && rc == 0; item++) {
         struct judge judge = {.ledger = &judged->ledgers[item],
                               .item = item,
+                              .is_keyless = judged->is_keyless,
                               .found = verdict->found,
                               .purchases = &purchases->all[next]};
 
@@ -121,8 +119,11 @@ __attribute__((format(printf, 2, 3))) static void doubt(struct verdict *verdict,
     va_end(arguments);
 }
 
-static void doubt_schedule(const struct recorder *recorder, struct verdict *verdict) {
-    double punctual = recorder_punctual(recorder, VERDICT_LATE_NS);
+static void doubt_schedule(const struct verdict_case *judged, struct verdict *verdict) {
+    const struct recorder *recorder = judged->recorder;
+    int64_t late_ns = judged->late_ns > 0 ? judged->late_ns : VERDICT_LATE_NS;
+    double punctual = recorder_punctual(recorder, late_ns);
+    char late[DURATION_TEXT];
     double held =
         recorder->count > 0 ? (double)recorder->late_launches / (double)recorder->count : 0;
 
@@ -130,43 +131,43 @@ static void doubt_schedule(const struct recorder *recorder, struct verdict *verd
         doubt(verdict, "the target answered none of the %zu requests", recorder->count);
         return;
     }
-    if (held > 1 - PUNCTUAL_MIN)
+    if (held > 1 - VERDICT_PUNCTUAL)
         doubt(
             verdict,
             "the schedule was missed: %.1f %% of the requests waited for --max-in-flight, and 5 %% "
             "may; raise it or lower --rate",
             100 * held);
-    else if (recorder->lateness.count > 0 && punctual < PUNCTUAL_MIN)
-        doubt(
-            verdict,
-            "the schedule was missed: %.1f %% of the requests were sent more than 10 ms late, and "
-            "5 %% may be; lower --rate, raise --connections or free a CPU",
-            100 * (1 - punctual));
+    else if (recorder->lateness.count > 0 && punctual < VERDICT_PUNCTUAL)
+        doubt(verdict,
+              "the schedule was missed: %.1f %% of the requests were sent more than %s late, and "
+              "5 %% may be; lower --rate, raise --connections or free a CPU",
+              100 * (1 - punctual), duration_text(late, late_ns));
     if (recorder->by_outcome[RECORD_UNSENT] > 0)
         doubt(verdict, "%zu requests were not sent for want of a connection; raise --connections",
               recorder->by_outcome[RECORD_UNSENT]);
 }
 
 static void doubt_ledger(const struct verdict_case *judged, struct verdict *verdict) {
+    const char *advice = judged->is_interrupted ? "" : "; raise --drain";
     bool is_moving = false;
 
     for (size_t i = 0; i < judged->items; i++)
         if (judged->ledgers[i].counted != (int64_t)judged->ledgers[i].sale_count)
             is_moving = true;
     if (is_moving)
-        doubt(verdict, "the ledger was still changing when it was read; raise --drain");
+        doubt(verdict, "the ledger was still changing when it was read%s", advice);
     if (verdict->unsettled > 0)
-        doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet; raise --drain",
-              verdict->unsettled);
+        doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet%s",
+              verdict->unsettled, advice);
     if (judged->is_restless)
-        doubt(verdict, "requests were not answered, and the ledger did not become quiet; raise "
-                       "--drain");
+        doubt(verdict, "requests were not answered, and the ledger did not become quiet%s", advice);
     if (verdict->pairs < judged->pairs_wanted)
         doubt(verdict,
               "in only %" PRId64
               " pairs did an attempt overlap with one that got a unit; fewer than "
-              "%" PRId64 " would hardly show a race: raise --rate, --work or --stock",
-              verdict->pairs, judged->pairs_wanted);
+              "%" PRId64 " would hardly show a race%s",
+              verdict->pairs, judged->pairs_wanted,
+              judged->is_interrupted ? "" : ": raise --rate, --work or --stock");
 }
 
 static enum verdict_kind conclude(const struct verdict_case *judged,
@@ -184,7 +185,7 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     memset(verdict, 0, sizeof *verdict);
     if (judged->is_interrupted)
         doubt(verdict, "interrupted");
-    doubt_schedule(judged->recorder, verdict);
+    doubt_schedule(judged, verdict);
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
     if (judged->ledgers != NULL) {

@@ -1,4 +1,4 @@
-/* What the user expects of each strategy: `none=TWIN,mutex=VIOLATED,redis=VALID`. */
+/* What the user expects of each strategy: `none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED,redis=VALID`. */
 #ifndef LOADGEN_EXPECT_H
 #define LOADGEN_EXPECT_H
 
@@ -7,18 +7,24 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* VALID, VIOLATED by anything, or VIOLATED by this anomaly among others. */
+/* VIOLATED by anything; or by all of `must`, and by nothing but them and `may`. Without any of
+ * them it is VALID. Sets are bits, 1 << anomaly. */
 struct expectation {
-    enum verdict_kind kind;
     bool is_any;
-    enum anomaly anomaly; /* when VIOLATED and not any */
+    uint32_t must, may;
 };
 
-/* "VALID", "VIOLATED", "TWIN": 0, or -1 when it is none of them. */
+#define EXPECT_TEXT 128
+
+/* "VALID", "VIOLATED", or anomalies joined by +, a ? behind those that may be missing: 0, or -1
+ * when it is nothing of this, and `flaw` says what is wrong. */
 __attribute__((warn_unused_result)) int expect_read(const char *value,
-                                                    struct expectation *expectation);
-const char *expect_name(const struct expectation *expectation);
+                                                    struct expectation *expectation,
+                                                    char flaw[EXPECT_TEXT]);
+/* As expect_read() reads it; returns `text`. */
+const char *expect_name(const struct expectation *expectation, char text[EXPECT_TEXT]);
 
 /* One expectation per element of the list, VALID where `text` ("" for none) names none. 0; or -1,
  * and `why` says what is wrong. */
@@ -31,5 +37,10 @@ enum expect_result { EXPECT_MET, EXPECT_FAILED, EXPECT_OPEN };
 /* OPEN when the verdict is INCONCLUSIVE. */
 enum expect_result expect_hold(const struct expectation *expectation,
                                const struct verdict *verdict);
+
+#define EXPECT_MISS (2 * EXPECT_TEXT)
+/* Of one that FAILED: "OVERSELL+TWIN was expected, and GHOST was not"; returns `text`. */
+const char *expect_tell(const struct expectation *expectation, const struct verdict *verdict,
+                        char text[EXPECT_MISS]);
 
 #endif

@@ -72,8 +72,10 @@ static const struct option table[] = {
     ROW("seed", 0, INT, seed, "1", NULL, COMPARED, "of the arrivals: the same for every strategy"),
     ROW("repeat", 0, INT, repeat, "1", "1..20", COMPARED,
         "rounds of each strategy, their order rotated; medians are compared"),
-    ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "0", NULL, COMPARED,
+    ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "1%", NULL, COMPARED,
            "part of the requests to send once more with the same key: 5%"),
+    ROW("keyless", 0, FLAG, is_keyless, NULL, NULL, COMPARED,
+        "send no Idempotency-Key: which order is whose is learned from the answers"),
     ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
     ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
     ROW("max-in-flight", 0, INT, max_in_flight, "0", "0..1000000", COMPARED,
@@ -84,7 +86,9 @@ static const struct option table[] = {
     ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
         "send without real-time priority (else taken where permitted, until 200 ms without a pause "
         "or 400 ms on a full core)"),
-    ROW("stock", 0, INT, stock, "1000", "0..1000000000", COMPARED,
+    ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
+        "id of one to attack that was never sold from, instead of new ones"),
+    ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED,
         "units for sale, of each product"),
     ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),
     ROW("skew", 0, TEXT, skew, "uniform", NULL, COMPARED,
@@ -95,13 +99,16 @@ static const struct option table[] = {
         "how long a sale waits for a lock, for those without"),
     ROW("ttl", 0, TEXT, ttl, NULL, NULL, COMPARED, "TTL of a lease, for strategies without a ttl="),
     ROW("expect", 0, TEXT, expect, NULL, NULL, HISTORY,
-        "verdicts that are right: none=TWIN,mutex=VIOLATED; VALID for the others"),
+        "verdicts that are right, VALID without one: none=OVERSELL+TWIN+LEAK?,mutex=VIOLATED; any "
+        "other anomaly is unexpected, and one with a ? may be missing"),
     ROW("threshold", 0, LIST, thresholds, NULL, NULL, HISTORY,
         "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again"),
     ROW("abort-on-fail", 0, FLAG, is_aborting, NULL, NULL, HISTORY,
         "stop as soon as a threshold is missed"),
     ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
         "how long to wait for the ledger to settle after the last answer"),
+    ROW("late", 0, DURATION, late_ns, "10ms", "1ms..1h", SUMMARY,
+        "a request sent later than this missed its schedule; 5 % may, or the run proves nothing"),
     ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, is_unjudged, NULL, NULL, COMPARED,
            "measure latency and schedule only, against any endpoint, without databases"),
     ROW("name", 0, TEXT, name, NULL, NULL, HISTORY,
@@ -125,12 +132,14 @@ static const struct option table[] = {
     ROW("command", 0, TEXT, command_line, NULL, NULL, HISTORY, NULL)};
 #define ROWS (sizeof table / sizeof table[0])
 
-const struct setting *option_flags(struct options *options) {
+const struct setting *option_flags(struct options *options, enum command command) {
     static struct setting flags[ROWS]; /* the last has no name */
 
     for (size_t i = 0; i + 1 < ROWS; i++) {
         flags[i] = table[i].flag;
         flags[i].value = (char *)options + table[i].place;
+        if (!command_has(command, flags[i].name))
+            flags[i].help = NULL;
     }
     return flags;
 }

@@ -46,12 +46,12 @@ int chart_by_number(const void *a, const void *b) {
 }
 
 /* 1, 2, 5, 10, 20, 50 ... times the least. */
-int64_t chart_step_us(const struct chart *chart, int64_t least_us, int64_t most) {
+int64_t chart_step_us(int64_t span_us, int64_t least_us, int64_t most) {
     static const int factors[] = {2, 5, 10};
     int64_t base = least_us, step = base;
 
-    assert(least_us > 0 && most > 0 && chart->end_us > 0);
-    for (size_t i = 0; chart->end_us / step >= most; i++) {
+    assert(least_us > 0 && most > 0 && span_us > 0);
+    for (size_t i = 0; span_us / step >= most; i++) {
         step = base * factors[i % 3];
         if (i % 3 == 2)
             base *= 10;
@@ -99,7 +99,8 @@ static json_t *outcome_rows(const struct chart *chart, int64_t step_us) {
 
 /* A bar for each second, or each 100 ms of a short round. */
 static json_t *outcomes(const struct chart *chart, json_t *names) {
-    int64_t step_us = chart->end_us <= 12000000 ? 100000 : chart_step_us(chart, 1000000, 400);
+    int64_t step_us =
+        chart->end_us <= 12000000 ? 100000 : chart_step_us(chart->end_us, 1000000, 400);
     json_t *json = json_object();
 
     json_text_set(&json, "step_us", json_integer(step_us));
@@ -110,18 +111,19 @@ static json_t *outcomes(const struct chart *chart, json_t *names) {
 
 /* ---- all of it */
 
-/* A history may tell an answer before its planned time, and intervals are counted up to the end. */
-static void find_end(struct chart *chart) {
+/* A history may tell an answer before its planned time. */
+static void find_ends(struct chart *chart) {
+    chart->end_us = chart->planned_us = 1000;
     for (size_t i = 0; i < chart->count; i++) {
         int64_t planned_us = chart->records[i].planned_ns / CHART_US;
 
         if (chart_end_us(&chart->records[i]) > chart->end_us)
             chart->end_us = chart_end_us(&chart->records[i]);
-        if (planned_us > chart->end_us)
-            chart->end_us = planned_us;
+        if (planned_us > chart->planned_us)
+            chart->planned_us = planned_us;
     }
-    if (chart->end_us < 1000)
-        chart->end_us = 1000;
+    if (chart->planned_us > chart->end_us)
+        chart->end_us = chart->planned_us;
 }
 
 /* "after-read:pause=4s@100" of the spec, or null. */
@@ -146,9 +148,10 @@ json_t *chart_make(const struct round *round) {
 
     chart.count = chart.records != NULL ? round->recorder->ended : 0;
     chart.instances = instance_names(round->recorder);
-    find_end(&chart);
+    find_ends(&chart);
     json_text_set(&json, "repeat", json_integer((json_int_t)round->repeat));
     json_text_set(&json, "end_us", json_integer(chart.end_us));
+    json_text_set(&json, "planned_us", json_integer(chart.planned_us));
     json_text_set(&json, "instances", json_incref(chart.instances));
     json_text_set(&json, "fail", failpoint(round));
     json_text_set(&json, "faults", chart_faults(&chart));

@@ -4,12 +4,13 @@
  *
  *     repeat     which round of its strategy, from 0
  *     end_us     the last thing that happened
+ *     planned_us when the last request was due
  *     instances  [name]
  *     fail       the spec's failpoint, or null
  *     faults     [[instance or -1 for all, from, to, requests that waited]]
  *     product    the place of the only product that `stock` is about, or null for all of them
  *     initial, stock {t, stock, sold, orders}, clock {sales, outside}
- *                what the ledgers say; stock is null without them
+ *                what the ledgers say, until no more changed; stock is null without them
  *     oversold_us, oversold_left
  *                when orders became more than units, or null, and what the stock row said then
  *     outcomes   {step_us, names, rows [[count of each name]]}

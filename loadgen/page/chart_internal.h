@@ -14,6 +14,7 @@ struct chart {
     const struct record *records;
     size_t count;                    /* of records */
     int64_t end_us;                  /* the last thing that happened */
+    int64_t planned_us;              /* the last request that was due */
     int place[RECORD_OUTCOME_COUNT]; /* of an outcome among those that occurred, or -1 */
     json_t *instances;               /* names, those of the ledger after the recorder's; borrowed */
 };
@@ -38,9 +39,9 @@ json_t *chart_examples(struct chart *chart);
 /* Sets what `*json` has of the ledgers; without memory it is freed and becomes NULL. */
 void chart_stock(const struct chart *chart, json_t **json);
 
-/* A round length of time, so that no more than `most` of them fill the round; at least `least_us`.
+/* A round length of time, at least `least_us`, so that no more than `most` of them fill the span.
  */
-int64_t chart_step_us(const struct chart *chart, int64_t least_us, int64_t most);
+int64_t chart_step_us(int64_t span_us, int64_t least_us, int64_t most);
 /* For qsort(), of what is or begins with an int64_t. */
 int chart_by_number(const void *a, const void *b);
 

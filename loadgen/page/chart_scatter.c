@@ -69,7 +69,7 @@ static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
     json_t *rows = samples != NULL ? json_array() : NULL;
     size_t count = samples != NULL ? collect(chart, step_us, samples) : 0, end = 0;
 
-    for (int64_t i = 0; i <= chart->end_us / step_us && rows != NULL; i++) {
+    for (int64_t i = 0; i <= chart->planned_us / step_us && rows != NULL; i++) {
         size_t first = end;
 
         while (end < count && samples[end].interval == i)
@@ -86,7 +86,10 @@ static json_t *latency_rows(const struct chart *chart, int64_t step_us) {
 static int64_t interval_us(const struct chart *chart) {
     int64_t most = (int64_t)(chart->count / 150);
 
-    return chart_step_us(chart, 10000, most < 10 ? 10 : most > INTERVALS ? INTERVALS : most);
+    return chart_step_us(chart->planned_us, 10000,
+                         most < 10          ? 10
+                         : most > INTERVALS ? INTERVALS
+                                            : most);
 }
 
 json_t *chart_latency(const struct chart *chart) {
@@ -141,7 +144,7 @@ static size_t draw_lots(const struct chart *chart, struct lot *lots, size_t room
 
 /* The slowest of each interval comes before all others. */
 static size_t draw_slowest(const struct chart *chart, struct lot *lots) {
-    int64_t step_us = chart_step_us(chart, 10000, INTERVALS);
+    int64_t step_us = chart_step_us(chart->planned_us, 10000, INTERVALS);
     const struct record *slowest[INTERVALS + 1] = {NULL};
     size_t count = 0;
 

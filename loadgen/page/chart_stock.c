@@ -114,14 +114,23 @@ struct oversell {
     int64_t left;
 };
 
+/* The lines go on while requests are due or the ledgers change: a late answer adds nothing. */
+static int64_t end_of(const struct chart *chart, const struct drawn *drawn) {
+    int64_t last_us = drawn->event_count > 0 ? drawn->events[drawn->event_count - 1].at_us : 0;
+
+    last_us = last_us > chart->planned_us ? last_us : chart->planned_us;
+    return last_us < chart->end_us ? last_us : chart->end_us;
+}
+
 static struct oversell sample(const struct chart *chart, const struct drawn *drawn,
                               struct lines *lines) {
     struct counts counts = {.stock = drawn->initial};
     struct oversell oversell = {.at_us = -1};
     const struct event *event = drawn->events, *end = event + drawn->event_count;
+    int64_t end_us = end_of(chart, drawn);
 
     for (int64_t step = 0; step < CHART_STEPS; step++) {
-        int64_t at_us = chart->end_us * step / (CHART_STEPS - 1);
+        int64_t at_us = end_us * step / (CHART_STEPS - 1);
         bool is_last = step == CHART_STEPS - 1;
 
         for (; event < end && (event->at_us <= at_us || is_last); event++) {

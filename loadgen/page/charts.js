@@ -11,9 +11,10 @@ function missing(title, why) {
 
 const silent = (chart, instance) => (instance < 0 ? 'all instances' : chart.instances[instance]);
 
-function faultBands(plot, chart, isLabelled) {
+function faultBands(plot, chart, end, isLabelled) {
   (chart.faults || []).forEach(([instance, from, to], i) => {
-    const x = plot.px(Math.max(0, from)), width = Math.max(2, plot.px(Math.min(to, chart.end_us)) - x);
+    if (from >= end) return;
+    const x = plot.px(Math.max(0, from)), width = Math.max(2, plot.px(Math.min(to, end)) - x);
     plot.add('rect', { class: 'area-fault', x, y: plot.top, width, height: plot.bottom - plot.top });
     const text = `${silent(chart, instance)} silent`;
     if (isLabelled && i < 6 && width > text.length * 7)
@@ -65,8 +66,8 @@ function stockWords(chart) {
 
 function drawStock(chart, width, most) {
   const { t, stock, orders } = chart.stock;
-  const plot = makePlot({ width, height: 320, x: linear(0, chart.end_us, seconds), y: linear(0, most), xLabel: 'time (s)' });
-  faultBands(plot, chart, true);
+  const plot = makePlot({ width, height: 320, x: linear(0, t.at(-1), seconds), y: linear(0, most), xLabel: 'time (s)' });
+  faultBands(plot, chart, t.at(-1), true);
   const at = (values) => t.map((time, i) => [plot.px(time), plot.py(values[i])]);
   if (isNumber(chart.oversold_us)) drawOversold(plot, chart, at(orders));
   plot.add('line', { class: 'line-limit', x1: plot.left, x2: plot.right, y1: plot.py(chart.initial), y2: plot.py(chart.initial) });
@@ -112,7 +113,7 @@ function drawOutcomes(chart, width) {
   const plot = makePlot({ width, height: 260, x: linear(0, rows.length * step, seconds), y: linear(0, Math.max(1, ...sums) * 1.05),
     xLabel: 'time (s)' });
   const wide = (plot.right - plot.left) / rows.length, gap = Math.min(2, wide * 0.15);
-  faultBands(plot, { ...chart, end_us: rows.length * step }, false);
+  faultBands(plot, chart, rows.length * step, false);
   const points = rows.map((row, i) => {
     let below = 0;
     row.forEach((n, o) => {
@@ -150,13 +151,13 @@ function latencyChart({ chart }) {
 function drawLatency(chart, width) {
   const { points, names } = chart.scatter, { rows, step_us: step } = chart.latency;
   const all = points.map((point) => point[1] / 1000).filter((value) => value > 0);
-  const plot = makePlot({ width, height: 340, x: linear(0, chart.end_us, seconds), y: logarithmic(Math.min(...all) * 0.8, Math.max(...all) * 1.25),
+  const plot = makePlot({ width, height: 340, x: linear(0, chart.planned_us, seconds), y: logarithmic(Math.min(...all) * 0.8, Math.max(...all) * 1.25),
     xLabel: 'planned time (s)', left: 62 });
-  faultBands(plot, chart, false);
+  faultBands(plot, chart, chart.planned_us, false);
   for (const [planned, took, outcome] of points)
     plot.root.append(shapeAt(names[outcome], plot.px(planned), plot.py(took / 1000), 2.4, 'dot'));
   for (const [name, place] of LINES) {
-    const drawn = rows.map((row, i) => (row ? [plot.px(Math.min(chart.end_us, (i + 0.5) * step)), plot.py(Math.max(row[place + 1], 1) / 1000)] : null)).filter(Boolean);
+    const drawn = rows.map((row, i) => (row ? [plot.px(Math.min(chart.planned_us, (i + 0.5) * step)), plot.py(Math.max(row[place + 1], 1) / 1000)] : null)).filter(Boolean);
     plot.add('path', { class: `line-${name}`, d: line(drawn) });
   }
   return { plot, nearest: 'xy', points: points.map(([planned, took, outcome]) => ({ x: plot.px(planned), y: plot.py(took / 1000),

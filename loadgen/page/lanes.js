@@ -24,7 +24,7 @@ function furtherExamples(chart, examples) {
 
 function prose(example) {
   const lines = example.lines || [];
-  return el('div', { class: 'prose' }, el('p', {}, el('span', { class: 'badge fail' }, el('span', { class: 'shape', 'aria-hidden': 'true' }, '✗'), example.anomaly)),
+  return el('div', { class: 'prose' }, el('p', {}, el('span', { class: 'badge fail' }, el('span', { class: 'shape', 'aria-hidden': 'true' }, '✗'), example.anomaly), el('span', { class: 'faint' }, ` ${anomalyText(example.anomaly)}`)),
     lines.map((text) => el('p', {}, marked(text))));
 }
 
@@ -134,8 +134,8 @@ function drawLanes(chart, example, view, width) {
     plot.add('text', { class: 'lane-label', x: plot.left + 6, y: place.top + 14 }, name);
   };
   for (const lane of order) {
-    const { left } = lanes.get(lane);
-    band(places.get(lane), `${lane < 0 ? 'no instance told' : chart.instances[lane]}${left ? ` · ${count(left)} more overlap and are in the table alone` : ''}`, '');
+    const { left } = lanes.get(lane), more = left ? ` · ${count(left)} more in the table` : '';
+    band(places.get(lane), `${shorten(lane < 0 ? 'no instance told' : chart.instances[lane], width / 7.5 - more.length)}${more}`, '');
   }
   band(database, 'database', 'lane-db');
   const points = [], clip = (us) => Math.max(plot.left, Math.min(plot.right, plot.px(us)));

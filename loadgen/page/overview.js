@@ -19,18 +19,25 @@ function headline(strategies) {
 
 function verdictCard(entry) {
   const { strategy } = entry, kind = kindOf(strategy);
-  const names = (strategy.anomalies || []).map((anomaly) => `${anomaly.name} ${count(anomaly.count)}`).join(', ');
   const [tone, words] = expectedWords(strategy);
-  const why = names || (strategy.inconclusive_because || [])[0] || boundWords(strategy) || '';
+  const why = (strategy.anomalies || []).length ? '' : (strategy.inconclusive_because || [])[0] || boundWords(strategy) || '';
   return el('li', { class: `card ${kind.tone}`, 'data-entry': entry.id, 'data-verdict': strategy.verdict },
     el('a', { href: `#${entry.id}`, class: 'card-name' }, strategy.strategy), entries.length > 1 ? verdictBadge(strategy) : null,
-    why ? el('span', { class: 'card-why' }, why) : null,
+    saidOf(strategy), foundList(strategy), why ? el('span', { class: 'card-why' }, why) : null,
     strategy.verdict === 'not judged' ? null : el('span', { class: `card-expected tone-${tone}` }, words));
+}
+
+// "cheapest valid: atomic, with 2.2 round trips ...", as loadgen worked it out.
+function recommendation({ recommendation: made }) {
+  if (!made || !made.sentence) return null;
+  const name = `cheapest valid: ${made.strategy}`, rest = made.sentence.startsWith(name) ? made.sentence.slice(name.length) : '';
+  return el('p', { class: 'recommendation' }, el('strong', {}, `C${(rest ? name : made.sentence).slice(1)}`), rest);
 }
 
 function boundWords(strategy) {
   if (!isNumber(strategy.rate_bound)) return null;
-  return `no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts`;
+  const end = strategy.stock_ran_out === false ? '; the stock never ran out: nothing is said of its end' : '';
+  return `no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts${end}`;
 }
 
 function copyButton(text) {
@@ -92,6 +99,7 @@ function runBanner(run, index) {
     runs.length > 1 ? el('h2', {}, runName(run, index)) : null,
     headline(strategies),
     el('ul', { class: 'cards' }, entries.filter((entry) => entry.run === run).map(verdictCard)),
+    recommendation(summary),
     el('p', { class: 'exit' }, el('strong', { class: `tone-${tone}` }, `Exit ${summary.exit_code}`), meaning ? `: ${meaning}.` : '.'),
     summary.is_interrupted ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run was interrupted.'),
       ' Strategies that had no finished round are not shown.') : null,
@@ -129,6 +137,14 @@ function caveatNotes(entry) {
     notes.push(chart.clock.outside === 0 ? 'every sale was written between the sending and the answer of its request, by the clocks of both.'
       : `${count(chart.clock.outside)} of ${count(chart.clock.sales)} sales were, by the clocks, written outside of their request: the order of events across clocks is no more exact than that.`);
   return notes;
+}
+
+// Whatever --late lets pass as a verdict: what was measured is not the target's alone.
+function unkeptNote() {
+  const unkept = entries.filter(({ strategy }) => (strategy.schedule || {}).within_10ms_percent < 95);
+  return unkept.length ? el('p', { class: 'unkept' }, el('strong', { class: 'tone-unknown' }, 'The schedule was not kept'),
+    ` under ${unkept.map(({ name, strategy }) => `${name} (${significant(100 - strategy.schedule.within_10ms_percent, 3)} % of the requests were sent more than 10 ms late)`).join(', ')}: ` +
+    'the response times there have this delay of loadgen’s own in them.') : null;
 }
 
 // What is said of several strategies is said once.

@@ -89,8 +89,20 @@ static int fit(json_t *charts, size_t room) {
 
 /* ---- writing */
 
+/* What can be found, with what it means. */
+static json_t *anomalies_json(void) {
+    json_t *json = json_array();
+
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        json_text_append(&json,
+                         JSON_TEXT_OBJECT({"name", json_string(anomaly_name((enum anomaly)i))},
+                                          {"text", json_string(anomaly_text((enum anomaly)i))}));
+    return json;
+}
+
 int page_write_runs(const struct page_run *runs, size_t count, FILE *to) {
     json_t *summaries = json_array(), *environments = json_array(), *charts = json_array();
+    json_t *anomalies = anomalies_json();
     int rc = -1;
 
     for (size_t i = 0; i < count; i++) {
@@ -98,19 +110,19 @@ int page_write_runs(const struct page_run *runs, size_t count, FILE *to) {
         json_text_append(&environments, json_incref(runs[i].environment));
         json_text_append(&charts, json_deep_copy(runs[i].charts));
     }
-    if (summaries != NULL && environments != NULL && charts != NULL) {
-        const struct part parts[] = {{"@style@", page_style, NULL},
-                                     {"@summaries@", NULL, summaries},
-                                     {"@environments@", NULL, environments},
-                                     {"@charts@", NULL, charts},
-                                     {"@script@", page_script, NULL}};
+    if (anomalies != NULL && summaries != NULL && environments != NULL && charts != NULL) {
+        const struct part parts[] = {
+            {"@style@", page_style, NULL},    {"@anomalies@", NULL, anomalies},
+            {"@summaries@", NULL, summaries}, {"@environments@", NULL, environments},
+            {"@charts@", NULL, charts},       {"@script@", page_script, NULL}};
         size_t fixed = strlen(page_html) + strlen(page_style) + strlen(page_script) +
-                       size_of(summaries) + size_of(environments);
+                       size_of(anomalies) + size_of(summaries) + size_of(environments);
 
         rc = fit(charts, fixed < PAGE_BYTES ? PAGE_BYTES - fixed : 0);
         if (rc == 0)
             rc = fill_in(parts, sizeof parts / sizeof parts[0], to);
     }
+    json_decref(anomalies);
     json_decref(summaries);
     json_decref(environments);
     json_decref(charts);

@@ -50,8 +50,7 @@ function strategyCharts(entry) {
   const head = el('div', { class: 'strategy-head' }, el('h3', { class: 'strategy-name' }, entry.name), verdictBadge(strategy),
     chart && (strategy.rounds || []).length > 1
       ? el('span', { class: 'faint' }, `counts and percentiles are of all ${strategy.rounds.length} rounds, the drawings of round ${chart.repeat + 1}`) : null,
-    (strategy.anomalies || []).length ? el('ul', { class: 'found' }, strategy.anomalies.map((anomaly) =>
-      el('li', {}, el('strong', { class: 'tone-fail' }, `${anomaly.name} ${count(anomaly.count)}`), ` ${anomaly.text || ''}`))) : null);
+    saidOf(strategy), foundList(strategy));
   return [head, stockChart(entry), exampleSection(entry), outcomeChart(entry), latencyChart(entry), ladderChart(entry)]
     .filter(Boolean);
 }
@@ -88,7 +87,8 @@ function build() {
     ...runs.map(runBanner));
   if (entries.length) {
     main.append(anomalySection(),
-      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. Below a figure: its range over the rounds.', comparison()),
+      section('outcomes-part', 'How the requests ended', 'Of all rounds together.', outcomeTotals()),
+      section('measurements', 'What it cost', 'Response time counts from the planned moment of each request. Below a figure: its range over the rounds.', unkeptNote(), comparison()),
       whySection(),
       strategySection(), caveats());
     window.addEventListener('hashchange', followHash);

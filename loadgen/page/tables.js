@@ -1,16 +1,14 @@
 // The grid of anomalies and the table of measurements.
 
-const ANOMALIES = [
-  ['OVERSELL', 'more was sold than there was'],
-  ['TWIN', 'one unit was sold twice'],
-  ['UNDERSELL', 'customers were told sold out, and units were left'],
-  ['EARLY-SOLD-OUT', 'a customer was told sold out before a later one bought'],
-  ['GHOST', 'a customer was promised a unit that the ledger does not have'],
-  ['ORPHAN', 'the ledger has a sale whose customer was told no'],
-  ['DUPLICATE', 'one key bought two units'],
-  ['LEAK', 'units left and units sold do not add up to the stock'],
-  ['STALE', 'a sale saw a count that a finished sale had already lowered'],
-];
+// {name, text} of all that can be found, and of what a run of another version found.
+function anomalyList() {
+  const known = new Map(read('anomaly-list').map((anomaly) => [anomaly.name, anomaly]));
+  for (const { strategy } of entries)
+    for (const anomaly of strategy.anomalies || [])
+      if (!known.has(anomaly.name)) known.set(anomaly.name, anomaly);
+  return [...known.values()];
+}
+const anomalyText = (name) => (anomalyList().find((anomaly) => anomaly.name === name) || {}).text || '';
 
 const KINDS = {
   VALID: { mark: '✓', tone: 'ok' },
@@ -27,7 +25,7 @@ function verdictBadge(strategy) {
 }
 
 function expectedWords(strategy) {
-  const wanted = strategy.expected || 'VALID';
+  const wanted = (strategy.expected || 'VALID').split('+').join(' + ');
   if (strategy.verdict === 'not judged') return ['none', '–'];
   if (strategy.as_expected === true) return ['ok', wanted === 'VALID' ? 'as expected' : `as expected: ${wanted}`];
   return strategy.as_expected === false ? ['fail', `expected ${wanted}`] : ['unknown', `open: expected ${wanted}`];
@@ -51,25 +49,37 @@ function anomalyCell(strategy, name) {
 }
 
 function anomalyGrid() {
-  const seen = new Set(ANOMALIES.map(([name]) => name));
-  const columns = [...ANOMALIES];
-  for (const { strategy } of entries)
-    for (const anomaly of strategy.anomalies || [])
-      if (!seen.has(anomaly.name)) {
-        seen.add(anomaly.name);
-        columns.push([anomaly.name, anomaly.text || '']);
-      }
+  const columns = anomalyList();
   const head = el('tr', {}, el('th', { scope: 'col' }, 'strategy'), el('th', { scope: 'col' }, 'verdict'),
-    columns.map(([name, text]) => el('th', { scope: 'col', class: 'turned', title: text }, el('span', {}, name))),
+    columns.map(({ name }) => el('th', { scope: 'col', class: 'turned' }, el('span', {}, name))),
     el('th', { scope: 'col' }, 'expected'));
   const rows = entries.map((entry) => {
     const [tone, words] = expectedWords(entry.strategy);
     return el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
-      el('td', {}, verdictBadge(entry.strategy)), columns.map(([name]) => anomalyCell(entry.strategy, name)),
+      el('td', {}, verdictBadge(entry.strategy)), columns.map(({ name }) => anomalyCell(entry.strategy, name)),
       el('td', { class: `tone-${tone}` }, words));
   });
-  return scrollable('Anomalies found, by strategy', el('table', { class: 'grid', id: 'grid' }, el('thead', {}, head),
-    el('tbody', {}, rows)));
+  return [stacking('Anomalies found, by strategy', el('table', { class: 'grid', id: 'grid' }, el('thead', {}, head), el('tbody', {}, rows))),
+    meanings(columns)];
+}
+
+function meanings(anomalies) {
+  const isFound = (name) => entries.some(({ strategy }) => foundIn(strategy).has(name));
+  return el('dl', { id: 'meanings', class: 'meanings' }, anomalies.map(({ name, text }) =>
+    el('div', {}, el('dt', { class: isFound(name) ? 'tone-fail' : null }, name), el('dd', {}, text || 'of another version of loadgen'))));
+}
+
+// "sold 800 of 500 units, ...": the sentence without the name that it begins with.
+function saidOf({ sentence, strategy }) {
+  if (!sentence) return null;
+  return el('p', { class: 'said' }, sentence.startsWith(`${strategy}: `) ? sentence.slice(strategy.length + 2) : sentence);
+}
+
+// The anomalies of a strategy in words.
+function foundList(strategy) {
+  const found = strategy.anomalies || [];
+  return found.length ? el('ul', { class: 'found' }, found.map((anomaly) =>
+    el('li', {}, el('strong', { class: 'tone-fail' }, `${anomaly.name} ${count(anomaly.count)}`), ` ${anomaly.text || anomalyText(anomaly.name)}`))) : null;
 }
 
 function strategyLink(entry) {
@@ -79,9 +89,36 @@ function strategyLink(entry) {
     run ? el('span', { class: 'run' }, run) : null);
 }
 
-// Wide tables scroll in themselves, and can be scrolled by keyboard.
+// A wide table scrolls in itself, by keyboard too, and says so.
 function scrollable(label, table) {
-  return el('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table);
+  const region = el('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table);
+  const hint = el('p', { class: 'scroll-hint', hidden: true }, 'Wider than the screen: scroll it sideways →');
+  new ResizeObserver(() => { hint.hidden = region.scrollWidth <= region.clientWidth + 1; }).observe(region);
+  return el('div', {}, hint, region);
+}
+
+// On a phone its rows are blocks, in which each cell tells its column (page.css).
+function stacking(label, table) {
+  const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.name = names[i]; });
+  table.classList.add('stack');
+  return scrollable(label, table);
+}
+
+// ---- how the requests ended
+
+const ALWAYS = ['sold', 'sold_out', 'busy'];
+
+function outcomeTotals() {
+  const total = (strategy, name) => (strategy.outcomes || {})[name] || 0;
+  const names = Object.keys(OUTCOMES).filter((name) => ALWAYS.includes(name) || entries.some(({ strategy }) => total(strategy, name)));
+  const head = el('tr', {}, el('th', { scope: 'col' }, 'strategy'), el('th', { scope: 'col', class: 'number' }, 'requests'),
+    names.map((name) => el('th', { scope: 'col', class: 'number' }, name.replace('_', ' '))));
+  const cell = (key, value) => el('td', { class: `number ${value ? '' : 'faint'}`, 'data-key': key }, count(value));
+  const rows = entries.map((entry) => el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
+    cell('offered', entry.strategy.offered), names.map((name) => cell(name, total(entry.strategy, name)))));
+  return [stacking('How requests ended, by strategy', el('table', { id: 'outcomes' }, el('thead', {}, head), el('tbody', {}, rows))),
+    el('p', { class: 'faint' }, names.map((name) => OUTCOMES[name][2]).join(' · '))];
 }
 
 // ---- measurements
@@ -155,7 +192,7 @@ function comparison() {
   const rows = entries.map((entry) => el('tr', { 'data-entry': entry.id }, el('th', { scope: 'row' }, strategyLink(entry)),
     el('td', {}, verdictBadge(entry.strategy)),
     COLUMNS.map(([, cell, key]) => el('td', { class: 'number', 'data-key': key }, cell(entry)))));
-  return scrollable('Measurements, by strategy', el('table', { id: 'comparison' }, el('thead', {}, head), el('tbody', {}, rows)));
+  return stacking('Measurements, by strategy', el('table', { id: 'comparison' }, el('thead', {}, head), el('tbody', {}, rows)));
 }
 
 // Times are in nanoseconds, and parts of 1, as in the summary.
@@ -172,7 +209,7 @@ function thresholdTable() {
     el('th', { scope: 'row' }, outcome.strategy, runs.length > 1 ? ` · ${name}` : ''),
     el('td', {}, el('code', {}, outcome.text)), el('td', { class: 'number' }, measuredWords(outcome)),
     el('td', { class: outcome.holds ? 'cell ok' : 'cell fail' }, outcome.holds ? '✓ kept' : '✗ missed')));
-  return [el('h3', {}, 'Thresholds'), scrollable('Thresholds', el('table', { id: 'thresholds' },
+  return [el('h3', {}, 'Thresholds'), stacking('Thresholds', el('table', { id: 'thresholds' },
     el('thead', {}, el('tr', {}, ['strategy', 'limit', 'measured', 'kept'].map((name) => el('th', { scope: 'col', class: name === 'measured' ? 'number' : null }, name)))),
     el('tbody', {}, rows)))];
 }

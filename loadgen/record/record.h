@@ -45,10 +45,13 @@ struct record {
     int16_t instance; /* index in recorder->instances, -1 for none told */
     bool is_repeat;   /* its key was sent before (--dup-rate) */
     struct record_cost cost;
-    char key[UUID_TEXT];      /* the Idempotency-Key sent, which is to be the order id */
+    /* The Idempotency-Key sent, which is to be the order id. Without one (--keyless) the order id
+     * that the reply names; and when there is none, all zeros and then the number: of no order. */
+    char key[UUID_TEXT];
     char order_id[UUID_TEXT]; /* the order that the reply names, else "" */
 };
 
+#define RECORD_STATUSES      600 /* HTTP's, and 0 for none */
 #define RECORD_INSTANCES     32
 #define RECORD_INSTANCE_TEXT 32
 
@@ -63,16 +66,22 @@ struct recorder {
     struct histogram latency;  /* from planned to received, ns; lost replies are samples */
     struct histogram service;  /* from sent to received, ns */
     struct histogram lateness; /* from planned to sent, ns */
-    struct histogram wait, hold, commit; /* as the replies told, ns */
-    uint64_t postgres, redis, retries;   /* summed over `costed` replies */
-    size_t costed;                       /* replies that told their cost */
-    size_t locks[RECORD_LOCK_COUNT];     /* of these, by the lock that they asked for */
-    uint32_t shards;                     /* the highest shard that sold, and one */
-    size_t late_launches;                /* due while --max-in-flight was reached */
+    struct histogram wait, commit;     /* as the replies told, ns */
+    struct histogram hold;             /* of the lock, by those that sold a unit, ns */
+    int64_t unsold_hold_ns;            /* by the others, summed */
+    size_t unsold_holds;               /* of so many */
+    uint64_t postgres, redis, retries; /* summed over `costed` replies */
+    size_t costed;                     /* replies that told their cost */
+    size_t locks[RECORD_LOCK_COUNT];   /* of these, by the lock that they asked for */
+    uint32_t shards;                   /* the highest shard that sold, and one */
+    size_t late_launches;              /* due while --max-in-flight was reached */
     size_t by_outcome[RECORD_OUTCOME_COUNT];
+    size_t by_status[RECORD_STATUSES];
+    size_t repeats;    /* of those ended, of a key that was sent before */
     size_t sold_again; /* of those SOLD, told to a repeat of a key */
     size_t answered;   /* replies that arrived */
     int64_t last_ns;   /* the last reply's time */
+    int64_t sold_ns;   /* that of the last which sold a unit */
     size_t instance_count;
     char instances[RECORD_INSTANCES][RECORD_INSTANCE_TEXT]; /* that sold, as replies name them */
 };
@@ -94,6 +103,11 @@ void recorder_forget(struct recorder *recorder);
 /* A request of the plan is due: its record, in its place among `records`, UNSENT until an end is
  * told. `key` is that of the request which it repeats, or NULL for a fresh one. */
 struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key);
+
+/* It is to be sent without a key. */
+void record_leave_nameless(struct record *record);
+/* It was sent without a key, and no reply named its order: of all orders it may have any. */
+bool record_is_nameless(const struct record *record);
 
 struct http_call;
 /* The call of `record` has ended: complete it. Each record ends once. */

@@ -4,6 +4,8 @@
 #include "capacity.h"
 #include "json_text.h"
 #include "options.h"
+#include "recommendation.h"
+#include "sentence.h"
 
 #include <assert.h>
 #include <math.h>
@@ -166,12 +168,15 @@ static json_t *work_json(const struct recorder *total) {
 
 static json_t *lock_json(const struct capacity *capacity) {
     return JSON_TEXT_OBJECT(
-        {"hold_ms", json_real(capacity->hold_ms)}, {"lanes", json_integer(capacity->lanes)},
-        {"busiest", json_real(capacity->busiest)}, {"offered_rate", json_real(capacity->offered)},
+        {"hold_ms", json_real(capacity->hold_ms)},
+        {"unsold_hold_ms", json_real(capacity->unsold_hold_ms)},
+        {"lanes", json_integer(capacity->lanes)}, {"busiest", json_real(capacity->busiest)},
+        {"offered_rate", json_real(capacity->offered)},
         {"duration_s", json_real(capacity->duration_s)},
         {"ceiling_rate", json_real(capacity->ceiling)},
+        {"holds_overlap", json_boolean(capacity->is_overlapping)},
         {"utilization", json_real(capacity->utilization)},
-        {"backlog", json_real(capacity->backlog)},
+        {"backlog", json_real(capacity->backlog)}, {"backlog_s", json_real(capacity->backlog_s)},
         {"longest_wait_s", json_real(capacity->longest_wait)},
         {"turns_rate", json_real(capacity->turns)}, {"sold_rate", json_real(capacity->sold)},
         {"reached", json_real(capacity->reached)},
@@ -247,14 +252,16 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
     const struct round *first = result->rounds[0];
     const struct recorder *total = result->total;
     const struct verdict *verdict = &result->verdict;
+    char sentence[SENTENCE_TEXT], expected[EXPECT_TEXT];
 
     assert(result->count > 0 && first != NULL && total != NULL);
     return JSON_TEXT_OBJECT(
         {"strategy", json_text(first->item->given)}, {"spec", json_text(first->item->spec)},
+        {"sentence", json_text(sentence_make(result, summary->options, sentence))},
         {"product_id", json_text(first->products != NULL ? first->products[0].id : "")},
         {"offered", count_json(total->count)}, {"stock", json_integer(summary->options->stock)},
         {"achieved_rate", json_real(recorder_rate(total))}, {"outcomes", outcomes(total)},
-        {"expected", json_string(expect_name(result->expectation))},
+        {"expected", json_string(expect_name(result->expectation, expected))},
         {"as_expected", as_expected(result)}, {"latency_ms", distribution(&total->latency)},
         {"service_ms", distribution(&total->service)}, {"schedule", schedule(first, total)},
         {"late_launches", count_json(total->late_launches)},
@@ -268,6 +275,8 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"unknown_sold", json_integer(verdict->unknown_sold)},
         {"overlapping_attempts", json_integer(verdict->overlapping)},
         {"overlapping_pairs", json_integer(verdict->pairs)}, {"rate_bound", rate_bound(verdict)},
+        {"stock_ran_out",
+         verdict->kind == VERDICT_UNJUDGED ? json_null() : json_boolean(verdict->has_ended)},
         {"anomalies", anomalies(verdict)},
         {"inconclusive_because",
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},
@@ -299,6 +308,19 @@ static json_t *text_or_null(const char *text) {
     return text != NULL ? json_text(text) : json_null();
 }
 
+static json_t *recommendation(const struct summary *summary) {
+    struct recommendation made;
+
+    recommendation_make(summary, &made);
+    if (made.cheapest == NULL)
+        return json_null();
+    return JSON_TEXT_OBJECT(
+        {"strategy", json_text(made.cheapest->item->given)},
+        {"measure", json_string(made.is_by_trips ? "round_trips_per_unit" : "p99_ms")},
+        {"round_trips_per_unit", made.is_by_trips ? json_real(made.trips) : json_null()},
+        {"p99_ms", json_real(made.p99_ms)}, {"sentence", json_text(made.sentence)});
+}
+
 static json_t *strategies(const struct summary *summary) {
     json_t *json = json_array();
 
@@ -318,7 +340,7 @@ json_t *summary_json(const struct summary *summary) {
         {"is_interrupted", json_boolean(summary->is_interrupted)},
         {"folder", text_or_null(summary->folder)}, {"exit_code", json_integer(summary->exit_code)},
         {"settings", option_summary(options)}, {"thresholds", thresholds(summary)},
-        {"strategies", strategies(summary)});
+        {"strategies", strategies(summary)}, {"recommendation", recommendation(summary)});
 }
 
 int summary_json_write(const struct summary *summary, FILE *to) {

@@ -17,7 +17,10 @@
 #define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
 
 #define FIELD(of, kind, key, member, low, high, is_optional)                                       \
-    { key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high, is_optional }
+    {                                                                                              \
+        key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high,           \
+            is_optional, low                                                                       \
+    }
 #define PLAIN(of, kind, key, member)        FIELD(of, kind, key, member, 0, 0, false)
 #define NUMBER(of, key, member, low, high)  FIELD(of, NUMBER, key, member, low, high, false)
 #define AMOUNT(of, key, member)             NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
@@ -59,7 +62,8 @@ const struct history_field history_request[] = {
     USUALLY(struct record, "sent", sent_ns, 0, TIME_MAX_NS),
     USUALLY(struct record, "received", received_ns, 0, TIME_MAX_NS),
     USUALLY(struct record, "status", status, 0, 999),
-    USUALLY(struct record, "unit", unit, -1, AMOUNT_MAX),
+    {"unit", HISTORY_NUMBER, offsetof(struct record, unit), sizeof(int64_t), -AMOUNT_MAX,
+     AMOUNT_MAX, true, -1},
     USUALLY(struct record, "instance", instance, -1, RECORD_INSTANCES - 1),
     PLAIN(struct record, UUID, "key", key),
     FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true),
@@ -132,7 +136,7 @@ int64_t history_number(const struct history_field *field, const char *at) {
 
 bool history_is_usual(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return history_number(field, at) == field->low;
+        return history_number(field, at) == field->usual;
     return *at == '\0';
 }
 
@@ -175,7 +179,7 @@ int history_set_number(const struct history_field *field, int64_t value, void *a
 
 int history_set_usual(const struct history_field *field, void *at) {
     if (field->type == HISTORY_NUMBER)
-        return history_set_number(field, field->low, at);
+        return history_set_number(field, field->usual, at);
     memset(at, 0, field->size);
     return 0;
 }

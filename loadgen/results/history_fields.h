@@ -26,7 +26,8 @@ struct history_field {
     enum history_type type;
     size_t offset, size;
     int64_t low, high; /* of a number */
-    bool is_optional;  /* left out when it is `low`, a false flag or an empty text */
+    bool is_optional;  /* left out when it is `usual`, a false flag or an empty text */
+    int64_t usual;
 };
 
 /* Each ends with a NULL key. */

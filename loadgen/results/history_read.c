@@ -105,6 +105,8 @@ static const char *begin_round(struct reader *reader, const json_t *json, struct
     if (round->strategy >= list->count || counts.requests > counts.planned)
         return "its strategy or requests are out of range";
     round->item = &list->items[round->strategy];
+    round->late_ns = reader->history->options.late_ns;
+    round->is_keyless = reader->history->options.is_keyless;
     round->recorder = make_recorder(reader, (size_t)counts.requests);
     if (round->recorder == NULL)
         return no_memory;

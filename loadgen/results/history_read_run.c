@@ -34,6 +34,7 @@ static const char *read_strategies(const json_t *json, struct options *options,
         const char *name, *given, *spec, *expected;
         struct strategy_item *item = &list->items[list->count++];
         json_error_t error;
+        char flaw[EXPECT_TEXT];
 
         if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
                            &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
@@ -42,7 +43,7 @@ static const char *read_strategies(const json_t *json, struct options *options,
             copy(item->given, sizeof item->given, given) != 0 ||
             copy(item->spec, sizeof item->spec, spec) != 0)
             return "the spec of a strategy is too long";
-        if (expect_read(expected, &options->expectations[i]) != 0)
+        if (expect_read(expected, &options->expectations[i], flaw) != 0)
             return "it expects an unknown verdict";
     }
     return NULL;

@@ -29,11 +29,12 @@ static json_t *strategies_json(const struct options *options) {
 
     for (size_t i = 0; i < options->list.count; i++) {
         const struct strategy_item *item = &options->list.items[i];
+        char expected[EXPECT_TEXT];
 
         json_text_append(&json,
                          json_pack("{s:o, s:o, s:o, s:s}", "name", json_text(item->name), "given",
                                    json_text(item->given), "spec", json_text(item->spec),
-                                   "expected", expect_name(&options->expectations[i])));
+                                   "expected", expect_name(&options->expectations[i], expected)));
     }
     return json;
 }

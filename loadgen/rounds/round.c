@@ -12,7 +12,9 @@ int round_judge(struct round *round) {
         .problem = round->problem[0] != '\0' ? round->problem : NULL,
         .is_interrupted = round->is_interrupted,
         .is_restless = round->is_restless,
-        .pairs_wanted = VERDICT_PAIRS};
+        .is_keyless = round->is_keyless,
+        .pairs_wanted = VERDICT_PAIRS,
+        .late_ns = round->late_ns};
 
     assert(round->recorder != NULL);
     return verdict_judge(&judged, &round->verdict);

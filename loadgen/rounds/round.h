@@ -17,6 +17,7 @@ struct round {
     size_t strategy; /* its place in --strategy */
     size_t repeat;   /* 0 .. --repeat - 1 */
     size_t items;    /* products */
+    int64_t late_ns; /* --late */
     struct product *products;
     struct recorder *recorder; /* its records only until round_forget() */
     struct ledger *ledgers;    /* one per product, until round_forget(); NULL when not read */
@@ -27,6 +28,7 @@ struct round {
     int64_t ended_us;   /* wall clock when it was judged */
     bool is_realtime;   /* sent with real-time priority */
     bool is_aborted;    /* by --abort-on-fail */
+    bool is_keyless;    /* sent without keys */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless;
     char problem[AUDIT_WHY]; /* why the ledgers could not be read, or "" */

@@ -52,7 +52,7 @@ static int load_run(const char *folder, struct page_run *run) {
 
     run->summary = summary_read(folder, why);
     if (run->summary == NULL)
-        return run_fail(EXIT_USAGE, why);
+        return run_fail(EXIT_NO_INPUT, why);
     run->environment = summary_read_environment(folder, why);
     if (run->environment == NULL)
         run->environment = json_null();

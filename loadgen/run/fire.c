@@ -30,8 +30,11 @@ static int lay_out_rounds(struct run *run) {
         for (size_t i = 0; i < list->count; i++) {
             size_t strategy = (repeat + i) % list->count;
 
-            run->rounds[place++] = (struct round){
-                .item = &list->items[strategy], .strategy = strategy, .repeat = repeat};
+            run->rounds[place++] = (struct round){.item = &list->items[strategy],
+                                                  .strategy = strategy,
+                                                  .repeat = repeat,
+                                                  .late_ns = run->options->late_ns,
+                                                  .is_keyless = run->options->is_keyless};
         }
     return 0;
 }
@@ -41,8 +44,6 @@ static int prepare(struct run *run) {
 
     if (lay_out_rounds(run) != 0 || plan_make(&run->plan, &run->options->shape) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
-    if (!run->options->is_unjudged)
-        exit_code = prepare_check(run);
     for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
         exit_code = prepare_products(run, &run->rounds[i]);
     return exit_code;
@@ -105,7 +106,8 @@ static int send_round(struct run *run, struct round *round) {
                             .recorder = round->recorder,
                             .timeout_ms = (options->timeout_ns + 999999) / 1000000,
                             .connections = (unsigned)options->connections,
-                            .max_in_flight = (size_t)options->max_in_flight};
+                            .max_in_flight = (size_t)options->max_in_flight,
+                            .is_keyless = options->is_keyless};
     int rc;
 
     show_round(run, round);
@@ -168,6 +170,17 @@ static bool read_ledgers(struct run *run, struct round *round) {
     return is_quiet;
 }
 
+/* A line of it stays above those to come. */
+static void show_verdict(struct run *run, const struct verdict *verdict) {
+    static const enum live_tone tones[] = {[VERDICT_VALID] = LIVE_GOOD,
+                                           [VERDICT_VIOLATED] = LIVE_BAD,
+                                           [VERDICT_INCONCLUSIVE] = LIVE_OPEN,
+                                           [VERDICT_UNJUDGED] = LIVE_OPEN};
+    char text[TABLE_CELL];
+
+    live_end(&run->live, report_verdict(verdict, text), tones[verdict->kind]);
+}
+
 static int judge(struct run *run, struct round *round) {
     if (!run->options->is_unjudged) {
         bool is_quiet = read_ledgers(run, round);
@@ -178,7 +191,7 @@ static int judge(struct run *run, struct round *round) {
     if (round_judge(round) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
-    live_stop(&run->live);
+    show_verdict(run, &round->verdict);
     return 0;
 }
 

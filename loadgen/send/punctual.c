@@ -1,11 +1,14 @@
 /* Takes real-time priority, with a bound that the kernel keeps. */
 #include "punctual.h"
 
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BUSY_US  200000
 #define REST_NS  50000000 /* at most, between two looks at whether it has paused */
@@ -51,13 +54,27 @@ static void wait_a_moment(void) {
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
 }
 
+/* In a container the right may come with the program's file (Dockerfile): permitted, but not in
+ * force, or the program could not even be started in a container that does not have it. */
+static void use_right(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &header, rights) != 0)
+        return;
+    rights[0].effective |= rights[0].permitted & 1U << CAP_SYS_NICE;
+    (void)syscall(SYS_capset, &header, rights);
+}
+
 bool punctual_start(bool is_wanted) {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    if (!is_wanted)
+        return false;
+    use_right();
     /* Threads, such as those that resolve names, are to be ordinary. */
-    if (!is_wanted || !bound() ||
-        sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) != 0)
+    if (!bound() || sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) != 0)
         return false;
     full_looks = 0;
     wait_a_moment(); /* or what it computed before it lost the priority would count */

@@ -103,8 +103,8 @@ static enum target_result get(struct target *target, const char *path, json_t **
 
     if (http_call_await(target->client, &call) != HTTP_CALL_ANSWERED) {
         snprintf(why, why_size,
-                 "the target http://%s:%d cannot be reached: %s. Start it with scripts/stack up, "
-                 "or name another with --target",
+                 "the target http://%s:%d cannot be reached: %s. Start it with make up, or "
+                 "name another with --target",
                  target->host, target->port, call.error ? call.error : "no answer");
         result = TARGET_UNREACHABLE;
     } else if (call.status != 200) {

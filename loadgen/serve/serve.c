@@ -121,7 +121,7 @@ static int check_root(const char *root) {
                 "loadgen: %s is no folder of results: name another, or run loadgen, which makes "
                 "it\n",
                 root);
-        return EXIT_USAGE;
+        return EXIT_NO_INPUT;
     }
     snprintf(run, sizeof run, "%s/summary.json", root);
     if (stat(run, &status) == 0) {

@@ -71,7 +71,7 @@ async function walkTabs(page) {
   for (let i = 0; i < Math.min(count, 4); i++) {
     await drawn(page);
     tabs.push(await page.evaluate(() => ({ hash: location.hash, tab: document.activeElement.innerText.trim(),
-      selected: document.activeElement.getAttribute('aria-selected'), shown: document.querySelector('.strategy-name').innerText,
+      selected: document.activeElement.getAttribute('aria-selected'), shown: document.querySelector('.strategy-name').innerText, text: document.getElementById('panel').innerText,
       charts: [...document.querySelectorAll('#panel .plot svg')].length })));
     await page.keyboard.press('ArrowRight');
   }
@@ -106,6 +106,28 @@ function findPale(marks) {
 const readHeadings = () => [...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].filter((node) => node.getClientRects().length).map((node) => Number(node.tagName[1]));
 const countHeadless = () => [...document.querySelectorAll('table')].filter((table) => !table.querySelector('thead th[scope=col]') ||
   table.querySelector('th:not([scope])')).length;
+// What stands beyond the screen's edge or that of its own drawing, and tables that scroll without a word of it.
+function findClipped() {
+  const view = document.documentElement.clientWidth, clipped = [], told = (node) => `${node.tagName} ${node.getAttribute('class')}: ${node.textContent.slice(0, 40)}`;
+  for (const node of document.querySelectorAll('main *')) {
+    const box = node.getBoundingClientRect(), region = node.closest('.scroll'), drawing = node.closest('svg.plot-svg');
+    if (!box.width || !box.height || node.closest('.sr, .skip')) continue;
+    if (region && region.scrollWidth > region.clientWidth + 1) {
+      const hint = region.parentElement.querySelector('.scroll-hint');
+      if (node === region && !(hint && hint.getClientRects().length)) clipped.push(`no hint: ${told(region)}`);
+      if (node !== region || box.right <= view + 0.5) continue;
+    }
+    if (box.left < -0.5 || box.right > view + 0.5) clipped.push(told(node));
+    else if (drawing && node.tagName === 'text' && (box.left < drawing.getBoundingClientRect().left - 0.5 || box.right > drawing.getBoundingClientRect().right + 0.5)) clipped.push(told(node));
+  }
+  return clipped;
+}
+
+const readOutcomes = () => [...document.querySelectorAll('#outcomes tbody tr')].map((row) =>
+  Object.fromEntries([...row.querySelectorAll('[data-key]')].map((cell) => [cell.dataset.key, cell.innerText.trim()])));
+const readCards = () => [...document.querySelectorAll('.card')].map((card) => card.innerText);
+const readTicks = (id) => [...document.querySelectorAll(`#${id} .tick[text-anchor=middle]`)].map((tick) => Number(tick.textContent));
+const scrolls = () => [...document.querySelectorAll('.scroll')].filter((region) => region.scrollWidth > region.clientWidth + 1 && !region.closest('details')).map((region) => region.getAttribute('aria-label'));
 const readThresholds = () => [...document.querySelectorAll('#thresholds tbody tr')].map((row) => [...row.children].map((cell) => cell.innerText.trim()));
 
 const colours = (page) => page.evaluate(() => ({ back: getComputedStyle(document.body).backgroundColor, text: getComputedStyle(document.body).color }));
@@ -115,7 +137,10 @@ async function look(browser, file) {
   const { page, seen } = await open(browser, file, { viewport: { width: 1280, height: 900 }, colorScheme: 'light', reducedMotion: 'reduce' });
   await drawn(page);
   const found = { ...seen, sections: {}, hover: {}, keys: {}, title: await page.title(), rows: await page.evaluate(readRows),
-    grid: await page.evaluate(readGrid), thresholds: await page.evaluate(readThresholds), pale: { light: await page.evaluate(findPale, MARKS) }, light: await colours(page), overflow: { 1280: await overflow(page) },
+    grid: await page.evaluate(readGrid), outcomes: await page.evaluate(readOutcomes), cards: await page.evaluate(readCards),
+    planned: { ticks: await page.evaluate(readTicks, 'chart-latency'), last: await page.evaluate(() => Math.max(0, ...JSON.parse(document.getElementById('charts').textContent).flat().slice(0, 1).map((chart) => chart && chart.planned_us / 1e6))) },
+    anomalies: await page.evaluate(() => JSON.parse((document.getElementById('anomaly-list') || { textContent: '[]' }).textContent)), meanings: await page.evaluate(() => (document.getElementById('meanings') || { innerText: '' }).innerText),
+    recommendations: await page.locator('.recommendation').allInnerTexts(), thresholds: await page.evaluate(readThresholds), pale: { light: await page.evaluate(findPale, MARKS) }, light: await colours(page), overflow: { 1280: await overflow(page) },
     text: await page.locator('main').innerText(), drawn: await page.locator('.lane-label').allTextContents(), summaries: await page.evaluate(() => JSON.parse(document.getElementById('summaries').textContent)),
     images: await page.locator('main img').count(), unlabelled: await page.locator('svg.plot-svg:not([aria-label])').count() };
   for (const id of SECTIONS) found.sections[id] = await page.locator(`#${id}`).count();
@@ -136,7 +161,10 @@ async function look(browser, file) {
   found.pale.dark = await page.evaluate(findPale, MARKS);
   await page.setViewportSize({ width: 390, height: 800 });
   await drawn(page);
+  await settled(page);
   found.overflow[390] = await overflow(page);
+  found.clipped = await page.evaluate(findClipped);
+  found.scrolls = await page.evaluate(scrolls);
   await page.close();
   return found;
 }

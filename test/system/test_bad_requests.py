@@ -26,6 +26,7 @@ def line(request_line, headers=HOST):
     return request_line + b"\r\n" + headers + b"\r\n"
 
 
+TRUSTED = HOST + b"Authorization: Bearer <secret>\r\n"  # filled in when it is sent
 GOOD_BODY = json.dumps({"product_id": ARTICLE_PRODUCT})
 
 # name: (request, status, part of the error code or message)
@@ -108,12 +109,14 @@ INVENTORY = {
     "order id of a wrong type": (reserve('{"order_id": 1}'), 400, "order_id"),
     "reservation of an unknown product": (reserve(json.dumps({"order_id": SOME_ID}), SOME_ID), 404, "unknown_product"),
     "reservation of no UUID": (reserve(json.dumps({"order_id": SOME_ID}), "42"), 400, "UUID"),
-    "cancel of no UUID": (line(b"DELETE /reservations/1 HTTP/1.1"), 400, "UUID"),
-    "cancel of an unknown reservation": (line(f"DELETE /reservations/{SOME_ID} HTTP/1.1".encode()), 404,
+    "cancel of no UUID": (line(b"DELETE /reservations/1 HTTP/1.1", TRUSTED), 400, "UUID"),
+    "cancel of an unknown reservation": (line(f"DELETE /reservations/{SOME_ID} HTTP/1.1".encode(), TRUSTED), 404,
                                          "unknown_reservation"),
-    "list without a start": (line(b"GET /reservations HTTP/1.1"), 400, ""),
-    "list with a bad limit": (line(b"GET /reservations?since_ms=0&limit=lots HTTP/1.1"), 400, "limit"),
-    "list with a bad cursor": (line(b"GET /reservations?after=%27%3B HTTP/1.1"), 400, ""),
+    "cancel without the secret": (line(f"DELETE /reservations/{SOME_ID} HTTP/1.1".encode()), 401, "secret"),
+    "list without the secret": (line(b"GET /reservations?since_ms=0 HTTP/1.1"), 401, "secret"),
+    "list without a start": (line(b"GET /reservations HTTP/1.1", TRUSTED), 400, ""),
+    "list with a bad limit": (line(b"GET /reservations?since_ms=0&limit=lots HTTP/1.1", TRUSTED), 400, "limit"),
+    "list with a bad cursor": (line(b"GET /reservations?after=%27%3B HTTP/1.1", TRUSTED), 400, ""),
 }
 
 SPECS = {
@@ -132,7 +135,7 @@ SPECS = {
 
 class BadRequests(SystemTest):
     def check(self, request, statuses, part, to):
-        reply = self.stack.raw(request, to)
+        reply = self.stack.raw(request.replace(b"<secret>", self.stack.settings["INVENTORY_SVC_SECRET"].encode()), to)
         found = re.match(rb"HTTP/1\.1 (\d{3}) ", reply)
         self.assertIsNotNone(found, reply)
         status = int(found.group(1))

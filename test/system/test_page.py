@@ -1,15 +1,19 @@
 """report.html in a real browser: it draws without a complaint, loads nothing, and tells what summary.json tells."""
 
 import json
+import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import zlib
 import unittest
 from pathlib import Path
 
 from harness import ROOT, SystemTest
 
 PAGE_BYTES = 2_000_000
+PICTURE_BYTES = 200_000
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028<!--"
 INSTANCE = "<img src=x onerror=alert(2)>"
 
@@ -27,6 +31,16 @@ def milliseconds(text):
     """Of "4.13 ms", "850 µs" and "1.27 s"."""
     value, unit = text.split("\n")[0].split()
     return float(value.replace(",", "")) * {"µs": 0.001, "ms": 1, "s": 1000}[unit]
+
+
+def picture(path):
+    """(width, height, the colour of the corner) of a PNG with 8 bits a channel."""
+    data = path.read_bytes()
+    kind, width, height, bits, colours = struct.unpack(">4sIIBB", data[12:26])
+    if data[:8] != b"\x89PNG\r\n\x1a\n" or kind != b"IHDR" or bits != 8 or colours not in (2, 6):
+        raise AssertionError(f"{path} is no PNG of a page: {data[:32]}")
+    at = data.index(b"IDAT")
+    return width, height, tuple(zlib.decompressobj().decompress(data[at + 4:], 64)[1:4])
 
 
 def number(text):
@@ -52,7 +66,7 @@ class Page(SystemTest):
     @classmethod
     def run_and_look(cls):
         done = cls.stack.loadgen("--strategy", "none,atomic", "--rate", "600", "--requests", "600", "--stock", "150", "--repeat", "2",
-                                 "--work", "5ms", "--expect", "none=TWIN", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
+                                 "--work", "5ms", "--expect", "none=VIOLATED", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
                                  env={"LOADGEN_NO_RESULTS": "0"})
         if done.returncode not in (0, 1, 2, 99):
             raise AssertionError(done.stdout + done.stderr)
@@ -75,16 +89,20 @@ class Page(SystemTest):
         environment = json.loads((folder / "env.json").read_text())
         environment["machine"]["cpu"] = environment["revision"]["git"] = HOSTILE
         (folder / "env.json").write_text(json.dumps(environment))
-        history = (folder / "history.ndjson").read_text()
-        (folder / "history.ndjson").write_text(history.replace('"inventory-1"', json.dumps(INSTANCE)))
-        hostile = dict(judged, strategy=HOSTILE, counterexamples=[{"anomaly": HOSTILE, "lines": [f"A = {HOSTILE}"]}],
+        history = (folder / "history.ndjson").read_text().replace('"inventory-1"', json.dumps(INSTANCE))
+        # One answer comes 6 s late.
+        (folder / "history.ndjson").write_text(re.sub(r'"received":(\d+)', lambda at: f'"received":{int(at[1]) + 6 * 10**9}', history, count=1))
+        hostile = dict(judged, strategy=HOSTILE, sentence=f"{HOSTILE}: {HOSTILE}", counterexamples=[{"anomaly": HOSTILE, "lines": [f"A = {HOSTILE}"]}],
                        capacity=dict(judged["capacity"], sentence=HOSTILE), anomalies=[{"name": HOSTILE, "text": HOSTILE, "count": 7, "examples": [HOSTILE]}])
         unjudged = dict(judged, strategy="unjudged", verdict="not judged", as_expected=None, anomalies=[], work=None,
                         capacity=None, counterexamples=[], percentiles={"response_ms": [], "service_ms": []})
         empty = {"count": 0, "min": 0, "mean": 0, "max": 0, "p50": 0, "p90": 0, "p95": 0, "p99": 0, "p99_9": 0}
         unmeasured = dict(unjudged, strategy="unmeasured", offered=0, sold=0, latency_ms=empty, service_ms=empty)
+        unmeasured["schedule"] = dict(judged["schedule"], within_10ms_percent=76.5)
         doubted = dict(unjudged, strategy="doubted", verdict="INCONCLUSIVE", inconclusive_because=[HOSTILE])
         summary["strategies"] = [judged, hostile, unjudged, unmeasured, doubted]
+        summary["recommendation"] = {"strategy": HOSTILE, "measure": "p99_ms", "round_trips_per_unit": None, "p99_ms": 1,
+                                     "sentence": f"cheapest valid: {HOSTILE}, with a p99 of 1.0 ms"}
         (folder / "summary.json").write_text(json.dumps(summary))
         return cls.report("edge.html", folder)
 
@@ -97,7 +115,7 @@ class Page(SystemTest):
         """Of a run that ended before its first round, and left no history."""
         folder = cls.folder / "bare"
         folder.mkdir()
-        (folder / "summary.json").write_text(json.dumps(dict(cls.summary, strategies=[], thresholds=[], exit_code=130)))
+        (folder / "summary.json").write_text(json.dumps(dict(cls.summary, strategies=[], thresholds=[], recommendation=None, exit_code=130)))
         return cls.report("bare.html", folder)
 
     @classmethod
@@ -138,6 +156,42 @@ class Page(SystemTest):
             counts = {found["count"] for found in strategy["anomalies"]}
             shown = {int(cell.split()[-1].replace(",", "")) for cell in row if cell.startswith("✗") and cell.split()[-1][0].isdigit()}
             self.assertEqual(shown, counts)
+
+    def test_outcomes_are_totals_of_each_strategy(self):
+        for row, strategy in zip(self.found["run"]["outcomes"], self.summary["strategies"], strict=True):
+            self.assertLessEqual({"offered", "sold", "sold_out", "busy"}, row.keys())
+            told = {name: n for name, n in strategy["outcomes"].items() if n or name in ("sold", "sold_out", "busy")}
+            self.assertEqual({name: number(text) for name, text in row.items()}, dict(told, offered=strategy["offered"]))
+
+    def test_each_anomaly_is_explained_where_it_appears(self):
+        source = (ROOT / "loadgen/judge/anomaly.h").read_text()
+        names = re.findall(r'^    X\([A-Z_]+, "([A-Z-]+)"', source, re.M)
+        self.assertGreater(len(names), 8)
+        self.assertEqual([anomaly["name"] for anomaly in self.found["run"]["anomalies"]], names)
+        for anomaly in self.found["run"]["anomalies"]:
+            self.assertIn(f"{anomaly['name']}\n{anomaly['text']}", self.found["run"]["meanings"])
+        for card, strategy in zip(self.found["run"]["cards"], self.summary["strategies"], strict=True):
+            for anomaly in strategy["anomalies"]:
+                self.assertIn(anomaly["text"], card)
+
+    def test_each_strategy_says_in_a_sentence_what_it_did(self):
+        for card, tab, strategy in zip(self.found["run"]["cards"], self.found["run"]["tabs"], self.summary["strategies"], strict=True):
+            name, _, sentence = strategy["sentence"].partition(": ")
+            self.assertEqual(name, strategy["strategy"])
+            self.assertIn(sentence, card)
+            self.assertIn(sentence, tab["text"])
+
+    def test_the_cheapest_valid_strategy_is_recommended(self):
+        made = self.summary["recommendation"]
+        self.assertEqual(self.found["run"]["recommendations"], [f"C{made['sentence'][1:]}"] if made else [])
+        self.assertEqual(self.found["edge"]["recommendations"], [f"Cheapest valid: {HOSTILE}, with a p99 of 1.0 ms"])
+        self.assertEqual(self.found["bare"]["recommendations"], [])
+
+    def test_a_late_answer_makes_no_axis_longer_than_its_data(self):
+        for name in ("run", "edge"):
+            planned = self.found[name]["planned"]
+            self.assertGreater(planned["last"], 0.5)
+            self.assertLessEqual(max(planned["ticks"]), planned["last"] + 0.01, name)
 
     def test_thresholds_are_told_in_their_units(self):
         told = self.found["run"]["thresholds"]
@@ -203,14 +257,19 @@ class Page(SystemTest):
         self.assertLess(self.luminance(found["dark"]["back"]), 0.1)
         self.assertGreater(self.luminance(found["light"]["back"]), 0.8)
 
+    def luminance(self, colour):
+        return self.brightness(float(part) for part in colour[colour.index("(") + 1:-1].split(",")[:3])
+
     @staticmethod
-    def luminance(colour):
-        red, green, blue = (float(part) / 255 for part in colour[colour.index("(") + 1:-1].split(",")[:3])
+    def brightness(channels):
+        red, green, blue = (channel / 255 for channel in channels)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     def test_nothing_is_wider_than_a_phone(self):
         for name, found in self.found.items():
             self.assertEqual(found["overflow"], {"1280": 0, "390": 0}, name)
+            self.assertEqual(found["clipped"], [], name)
+            self.assertEqual(found["scrolls"], [], name)
 
     def test_hostile_names_are_text(self):
         found = self.found["edge"]
@@ -228,6 +287,30 @@ class Page(SystemTest):
         self.assertIn("INCONCLUSIVE", text)
         self.assertEqual(len(self.found["edge"]["rows"]), 5)
         self.assertIn("No round was finished", self.found["bare"]["text"])
+        self.assertIn("The schedule was not kept under unmeasured (23.5 % of the requests were sent more than 10 ms late)", text)
+
+    def test_the_script_takes_pictures_for_the_readme(self):
+        folder = self.folder / "pictures"
+        folder.mkdir()
+        done = subprocess.run(["scripts/screenshot", str(self.pages["run"]), str(folder)], cwd=ROOT, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_pictures(folder)
+
+    def test_the_pictures_in_the_readme_are_there(self):
+        shown = re.findall(r'(?:src|srcset)="(docs/[^"]*)"', (ROOT / "README.md").read_text())
+        self.assertEqual(sorted(shown), ["docs/report-dark.png", "docs/report-light.png"])
+        self.assert_pictures(ROOT / "docs")
+
+    def assert_pictures(self, folder):
+        light, dark = folder / "report-light.png", folder / "report-dark.png"
+        self.assertEqual(picture(light)[:2], picture(dark)[:2])
+        for path in (light, dark):
+            width, height, _ = picture(path)
+            self.assertGreater(min(width, height), 600)
+            self.assertTrue(20_000 < path.stat().st_size < PICTURE_BYTES, path.stat().st_size)
+        self.assertGreater(self.brightness(picture(light)[2]), 0.8)
+        self.assertLess(self.brightness(picture(dark)[2]), 0.1)
 
     def test_many_runs_are_side_by_side(self):
         self.assertEqual(len(self.found["many"]["rows"]), 32)

@@ -236,8 +236,8 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(done.stdout, "")
 
     def test_what_cannot_be_served_is_told(self):
-        self.fails(64, "is no folder of results", str(self.root / "nowhere"))
-        self.fails(64, "is no folder of results", str(self.folder / "summary.json"))
+        self.fails(66, "is no folder of results", str(self.root / "nowhere"))
+        self.fails(66, "is no folder of results", str(self.folder / "summary.json"))
         self.fails(64, "is a single run", str(make_run(self.root, "run-1")))
         self.fails(69, "not an address to listen on", str(self.root), "--listen", "nowhere")
         with socket.socket() as taken:

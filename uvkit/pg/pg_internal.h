@@ -51,6 +51,7 @@ struct pg_pool {
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *conninfo, *name;
+    char *options; /* of libpq: the settings of each session; or NULL */
     uint64_t connect_timeout_ms;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     unsigned queue_limit;

@@ -141,6 +141,21 @@ static void test_values_are_cut_to_fit(void **state) {
     assert_string_equal(log_quote(buffer, 1, "a"), "");
 }
 
+static void test_a_limit_passes_the_first_and_counts_the_rest(void **state) {
+    struct log_limit limit = {0};
+    unsigned left_out;
+
+    (void)state;
+    assert_true(log_limit_pass(&limit, 1000, &left_out));
+    assert_int_equal(left_out, 0);
+    assert_false(log_limit_pass(&limit, 1000, &left_out));
+    assert_false(log_limit_pass(&limit, 1000 + LOG_LIMIT_MS - 1, &left_out));
+    assert_true(log_limit_pass(&limit, 1000 + LOG_LIMIT_MS, &left_out));
+    assert_int_equal(left_out, 2);
+    assert_true(log_limit_pass(&limit, 1000 + 2 * LOG_LIMIT_MS, &left_out));
+    assert_int_equal(left_out, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_line_has_time_level_service_message_and_pairs, set_up,
@@ -155,6 +170,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_long_line_is_cut_and_says_so, set_up, tear_down),
         cmocka_unit_test(test_values_are_quoted_when_they_need_it),
         cmocka_unit_test(test_values_are_cut_to_fit),
+        cmocka_unit_test(test_a_limit_passes_the_first_and_counts_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@ static void test_a_sale_to_the_last_unit_is_valid(void **state) {
     assert_int_equal(verdict.sold, 10);
     assert_int_equal(verdict.left, 0);
     assert_int_equal(verdict.refused_early, 0);
+    assert_true(verdict.has_ended);
 }
 
 static void test_units_left_without_a_refusal_are_valid(void **state) {
@@ -21,6 +22,7 @@ static void test_units_left_without_a_refusal_are_valid(void **state) {
     request(RECORD_REFUSED);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.left, 9);
+    assert_false(verdict.has_ended);
 }
 
 static void test_an_unknown_outcome_is_resolved_from_the_ledger(void **state) {
@@ -75,6 +77,18 @@ static void test_an_interrupted_run_is_inconclusive(void **state) {
     assert_kind(VERDICT_INCONCLUSIVE);
 }
 
+static void test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster(void **state) {
+    (void)state;
+    sell(10);
+    judged.is_interrupted = judged.is_restless = true;
+    judged.pairs_wanted = VERDICT_PAIRS;
+    ledger.counted++;
+    assert_kind(VERDICT_INCONCLUSIVE);
+    assert_int_equal(verdict.reasons, 4);
+    for (size_t i = 0; i < verdict.reasons; i++)
+        assert_null(strstr(verdict.reason[i], "raise"));
+}
+
 static void test_a_target_that_answers_nothing_is_inconclusive(void **state) {
     (void)state;
     request(RECORD_UNREACHED);
@@ -108,6 +122,20 @@ static void test_more_late_requests_are_inconclusive(void **state) {
     (void)state;
     sell_late(11);
     assert_kind(VERDICT_INCONCLUSIVE);
+    assert_string_equal(verdict.reason[0],
+                        "the schedule was missed: 5.5 % of the requests were sent more than 10 ms "
+                        "late, and 5 % may be; lower --rate, raise --connections or free a CPU");
+}
+
+static void test_how_late_is_late_can_be_said(void **state) {
+    (void)state;
+    sell_late(200);
+    judged.late_ns = 20 * MS;
+    assert_kind(VERDICT_VALID);
+    judged.late_ns = 5 * MS;
+    assert_kind(VERDICT_INCONCLUSIVE);
+    assert_non_null(
+        strstr(verdict.reason[0], "100.0 % of the requests were sent more than 5.0 ms"));
 }
 
 static void test_a_ledger_that_does_not_become_quiet_is_inconclusive(void **state) {
@@ -230,8 +258,10 @@ int main(void) {
         JUDGED(test_a_ledger_that_could_not_be_read_is_inconclusive),
         JUDGED(test_a_run_that_nobody_wants_judged_is_not),
         JUDGED(test_an_interrupted_run_is_inconclusive),
+        JUDGED(test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster),
         JUDGED(test_a_target_that_answers_nothing_is_inconclusive),
         JUDGED(test_one_unsent_request_is_inconclusive),
+        JUDGED(test_how_late_is_late_can_be_said),
         JUDGED(test_more_late_requests_are_inconclusive),
         JUDGED(test_too_few_overlaps_are_inconclusive),
         JUDGED(test_overlapping_pairs_are_counted),

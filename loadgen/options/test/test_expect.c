@@ -17,7 +17,7 @@ static const struct strategy_option common[] = {
 
 static struct strategy_list list;
 static struct expectation expectations[STRATEGY_LIST_MAX];
-static char why[256];
+static char why[512];
 
 static int parse(const char *text, const struct strategy_option *options) {
     return strategy_list_parse(text, options, &list, why, sizeof why);
@@ -76,56 +76,133 @@ static void test_lists_and_specs_that_are_too_long_are_refused(void **state) {
     assert_int_equal(parse(text, common), -1);
 }
 
+static const char *name_of(size_t i) {
+    static char text[EXPECT_TEXT];
+
+    return expect_name(&expectations[i], text);
+}
+
 static void test_strategies_are_expected_valid_unless_told(void **state) {
     (void)state;
-    assert_int_equal(expect("none,mutex,redis", "none=TWIN,mutex=VIOLATED"), 0);
-    assert_int_equal(expectations[0].kind, VERDICT_VIOLATED);
-    assert_int_equal(expectations[0].anomaly, ANOMALY_TWIN);
-    assert_false(expectations[0].is_any);
-    assert_true(expectations[1].is_any);
-    assert_int_equal(expectations[2].kind, VERDICT_VALID);
+    assert_int_equal(expect("none,mutex,redis", "none=TWIN+OVERSELL+STALE?,mutex=VIOLATED"), 0);
+    assert_string_equal(name_of(0), "OVERSELL+TWIN+STALE?");
+    assert_string_equal(name_of(1), "VIOLATED");
+    assert_string_equal(name_of(2), "VALID");
 }
 
 static void test_an_expectation_holds_for_every_spec_of_its_name(void **state) {
     (void)state;
     assert_int_equal(expect("redis,ttl=1s,redis,ttl=2s,none", "redis=EARLY-SOLD-OUT,none=VALID"),
                      0);
-    assert_int_equal(expectations[0].anomaly, ANOMALY_EARLY_SOLD_OUT);
-    assert_int_equal(expectations[1].anomaly, ANOMALY_EARLY_SOLD_OUT);
-    assert_int_equal(expectations[2].kind, VERDICT_VALID);
+    assert_string_equal(name_of(0), "EARLY-SOLD-OUT");
+    assert_string_equal(name_of(1), "EARLY-SOLD-OUT");
+    assert_string_equal(name_of(2), "VALID");
+}
+
+static void test_all_anomalies_can_be_expected_at_once(void **state) {
+#define X(id, name, text) name "?+"
+    static const char all[] = ANOMALIES(X);
+#undef X
+    char text[256];
+
+    (void)state;
+    snprintf(text, sizeof text, "none=%.*s", (int)sizeof all - 2, all);
+    assert_int_equal(expect("none", text), 0);
+    assert_string_equal(name_of(0), text + strlen("none="));
 }
 
 static void test_bad_expectations_are_refused_with_a_reason(void **state) {
-    static const char *const bad[] = {"none",  "none=",      "none=twin",   "none=SAFE",
-                                      "=TWIN", "mutex=TWIN", "none=TWIN,,", "none=TWIN=TWIN"};
+    static const struct {
+        const char *text, *why;
+    } bad[] = {{"none", "it lacks a ="},
+               {"none=", "no anomaly \"\""},
+               {"none=twin", "no anomaly \"twin\""},
+               {"none=TWIN+SAFE", "no anomaly \"SAFE\""},
+               {"none=TWIN+", "no anomaly \"\""},
+               {"none=TWIN??", "no anomaly \"TWIN??\""},
+               {"none=?", "no anomaly \"?\""},
+               {"none=VALID+TWIN", "no anomaly \"VALID\""},
+               {"none=TWIN+LEAK+TWIN?", "\"TWIN?\" is there twice"},
+               {"=TWIN", "names \"\""},
+               {"mutex=TWIN", "names \"mutex\", which is not in --strategy"},
+               {"none=TWIN,,", "it lacks a ="},
+               {"none=TWIN=TWIN", "no anomaly \"TWIN=TWIN\""}};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        why[0] = '\0';
-        assert_int_equal(expect("none", bad[i]), -1);
-        assert_non_null(strstr(why, "--expect"));
+        assert_int_equal(expect("none", bad[i].text), -1);
+        if (strncmp(why, "--expect", 8) != 0 || strstr(why, bad[i].why) == NULL)
+            fail_msg("%s: %s", bad[i].text, why);
     }
+    assert_int_equal(expect("none", "none=BAD"), -1);
+    assert_non_null(strstr(why, "EARLY-SOLD-OUT")); /* what there is */
+    assert_non_null(strstr(why, "STALE"));
 }
 
-static enum expect_result check(const char *text, enum verdict_kind kind, enum anomaly anomaly) {
-    struct verdict verdict = {.kind = kind};
+#define BIT(anomaly) (1U << ANOMALY_##anomaly)
 
-    if (kind == VERDICT_VIOLATED)
-        verdict.found[anomaly].count = 1;
+/* Of a verdict that found these; none: VALID. */
+static struct verdict found(unsigned anomalies) {
+    struct verdict verdict = {.kind = anomalies != 0 ? VERDICT_VIOLATED : VERDICT_VALID};
+
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        verdict.found[i].count = (anomalies >> i & 1) * 7;
+    return verdict;
+}
+
+static enum expect_result check(const char *text, unsigned anomalies) {
+    const struct verdict verdict = found(anomalies);
+
     assert_int_equal(expect("none", text), 0);
     return expect_hold(&expectations[0], &verdict);
 }
 
 static void test_a_verdict_meets_its_expectation_or_fails_it(void **state) {
+    static const struct verdict open = {.kind = VERDICT_INCONCLUSIVE};
+
     (void)state;
-    assert_int_equal(check("", VERDICT_VALID, 0), EXPECT_MET);
-    assert_int_equal(check("", VERDICT_VIOLATED, ANOMALY_TWIN), EXPECT_FAILED);
-    assert_int_equal(check("none=TWIN", VERDICT_VIOLATED, ANOMALY_TWIN), EXPECT_MET);
-    assert_int_equal(check("none=TWIN", VERDICT_VIOLATED, ANOMALY_LEAK), EXPECT_FAILED);
-    assert_int_equal(check("none=TWIN", VERDICT_VALID, 0), EXPECT_FAILED);
-    assert_int_equal(check("none=VIOLATED", VERDICT_VIOLATED, ANOMALY_LEAK), EXPECT_MET);
-    assert_int_equal(check("none=VIOLATED", VERDICT_INCONCLUSIVE, 0), EXPECT_OPEN);
-    assert_int_equal(check("", VERDICT_INCONCLUSIVE, 0), EXPECT_OPEN);
+    assert_int_equal(check("", 0), EXPECT_MET);
+    assert_int_equal(check("", BIT(TWIN)), EXPECT_FAILED);
+    assert_int_equal(check("none=TWIN", BIT(TWIN)), EXPECT_MET);
+    assert_int_equal(check("none=TWIN", BIT(LEAK)), EXPECT_FAILED);
+    assert_int_equal(check("none=TWIN", 0), EXPECT_FAILED);
+    assert_int_equal(check("none=VIOLATED", BIT(LEAK)), EXPECT_MET);
+    assert_int_equal(check("none=VIOLATED", 0), EXPECT_FAILED);
+    assert_int_equal(expect_hold(&expectations[0], &open), EXPECT_OPEN);
+    assert_int_equal(expect("none", ""), 0);
+    assert_int_equal(expect_hold(&expectations[0], &open), EXPECT_OPEN);
+}
+
+static void test_an_anomaly_that_was_not_named_fails(void **state) {
+    static const char wanted[] = "none=OVERSELL+TWIN+STALE?+LEAK?";
+
+    (void)state;
+    assert_int_equal(check("none=TWIN", BIT(TWIN) | BIT(GHOST)), EXPECT_FAILED);
+    assert_int_equal(check(wanted, BIT(OVERSELL) | BIT(TWIN)), EXPECT_MET);
+    assert_int_equal(check(wanted, BIT(OVERSELL) | BIT(TWIN) | BIT(STALE) | BIT(LEAK)), EXPECT_MET);
+    assert_int_equal(check(wanted, BIT(OVERSELL) | BIT(TWIN) | BIT(GHOST)), EXPECT_FAILED);
+    assert_int_equal(check(wanted, BIT(OVERSELL) | BIT(LEAK)), EXPECT_FAILED);
+    assert_int_equal(check("none=LEAK?", 0), EXPECT_MET);
+    assert_int_equal(check("none=LEAK?", BIT(LEAK)), EXPECT_MET);
+    assert_int_equal(check("none=LEAK?", BIT(STALE)), EXPECT_FAILED);
+}
+
+static const char *tell(const char *text, unsigned anomalies) {
+    static char told[EXPECT_MISS];
+    const struct verdict verdict = found(anomalies);
+
+    assert_int_equal(expect("none", text), 0);
+    return expect_tell(&expectations[0], &verdict, told);
+}
+
+static void test_what_was_missed_is_told(void **state) {
+    (void)state;
+    assert_string_equal(tell("", BIT(TWIN)), "VALID was expected");
+    assert_string_equal(tell("none=VIOLATED", 0), "VIOLATED was expected");
+    assert_string_equal(tell("none=OVERSELL+TWIN+LEAK?", BIT(TWIN)), "OVERSELL was expected");
+    assert_string_equal(tell("none=OVERSELL+TWIN", 0), "OVERSELL+TWIN was expected");
+    assert_string_equal(tell("none=TWIN", BIT(TWIN) | BIT(GHOST)), "GHOST was not expected");
+    assert_string_equal(tell("none=TWIN", BIT(GHOST)), "TWIN was expected, and GHOST was not");
 }
 
 int main(void) {
@@ -136,8 +213,11 @@ int main(void) {
         cmocka_unit_test(test_lists_and_specs_that_are_too_long_are_refused),
         cmocka_unit_test(test_strategies_are_expected_valid_unless_told),
         cmocka_unit_test(test_an_expectation_holds_for_every_spec_of_its_name),
+        cmocka_unit_test(test_all_anomalies_can_be_expected_at_once),
         cmocka_unit_test(test_bad_expectations_are_refused_with_a_reason),
         cmocka_unit_test(test_a_verdict_meets_its_expectation_or_fails_it),
+        cmocka_unit_test(test_an_anomaly_that_was_not_named_fails),
+        cmocka_unit_test(test_what_was_missed_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

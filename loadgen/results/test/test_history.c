@@ -68,6 +68,18 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
 }
 
+/* The stock of an oversold row goes below zero. */
+static void test_units_below_zero_are_read_back(void **state) {
+    (void)state;
+    for (int64_t unit = 0; unit > -4; unit--) {
+        recorder->records[1].unit = sales[1].unit = orders[1].unit = unit;
+        write_history(1);
+        assert_int_equal(load(), 0);
+        assert_int_equal(written.history.rounds[0].recorder->records[1].unit, unit);
+        history_free(&written.history);
+    }
+}
+
 static void test_the_settings_are_read_back(void **state) {
     const struct options *read = &written.history.options;
 
@@ -83,8 +95,8 @@ static void test_the_settings_are_read_back(void **state) {
     assert_string_equal(read->command_line, written.options.command_line);
     assert_int_equal(read->list.count, 2);
     assert_string_equal(read->list.items[1].spec, "redis,ttl=2s");
-    assert_int_equal(read->expectations[0].anomaly, ANOMALY_TWIN);
-    assert_int_equal(read->expectations[1].kind, VERDICT_VALID);
+    assert_memory_equal(read->expectations, written.options.expectations,
+                        2 * sizeof read->expectations[0]);
     assert_int_equal(read->threshold_list.count, 2);
     assert_int_equal(read->shape.stage_count, 1);
     assert_true(read->shape.stages[0].to > 400.4 && read->shape.stages[0].to < 400.6);
@@ -98,6 +110,14 @@ static void test_the_verdict_is_the_same_again(void **state) {
     assert_int_equal(round_judge(&written.history.rounds[0]), 0);
     assert_memory_equal(&written.history.rounds[0].verdict, &written.one.verdict,
                         sizeof written.one.verdict);
+}
+
+static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
+    (void)state;
+    written.options.late_ns = 100 * MS;
+    write_history(1);
+    assert_int_equal(load(), 0);
+    assert_int_equal(written.history.rounds[0].late_ns, 100 * MS);
 }
 
 static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
@@ -168,8 +188,10 @@ static void test_the_lines_are_those_of_version_1(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WRITTEN(test_a_round_is_read_back_as_it_was),
+        WRITTEN(test_units_below_zero_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
+        WRITTEN(test_late_is_judged_by_the_bound_that_was_said),
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),
         WRITTEN(test_what_was_read_is_written_again),
         WRITTEN(test_the_lines_are_those_of_version_1),

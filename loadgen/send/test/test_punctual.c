@@ -3,13 +3,18 @@
 
 #include "clock.h"
 
+#include <linux/capability.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -41,6 +46,35 @@ static void test_the_priority_is_given_back(void **state) {
     (void)state;
     assert_int_equal(punctual_stop(), is_taken);
     assert_true(is_ordinary());
+}
+
+/* As in a container: nothing but a capability that is permitted, and not in force. */
+static int start_with_a_right_alone(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3] = {
+        {.permitted = 1U << CAP_SYS_NICE}};
+
+    if (setrlimit(RLIMIT_RTPRIO, &(struct rlimit){0, 0}) != 0 ||
+        syscall(SYS_capset, &header, rights) != 0)
+        return 2;
+    return punctual_start(true) ? 0 : 1;
+}
+
+static void test_a_right_that_is_permitted_is_used(void **state) {
+    bool is_taken = start();
+    pid_t child;
+    int status;
+
+    (void)state;
+    (void)punctual_stop();
+    if (!is_taken || geteuid() != 0)
+        return;
+    child = fork();
+    if (child == 0)
+        _exit(start_with_a_right_alone());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_a_process_that_never_pauses_loses_the_priority(void **state) {
@@ -99,6 +133,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_a_wish_the_priority_is_ordinary),
         cmocka_unit_test(test_the_priority_is_given_back),
+        cmocka_unit_test(test_a_right_that_is_permitted_is_used),
         cmocka_unit_test(test_a_process_that_never_pauses_loses_the_priority),
         cmocka_unit_test(test_a_process_that_rests_keeps_the_priority),
         cmocka_unit_test(test_a_process_that_fills_its_processor_loses_the_priority),

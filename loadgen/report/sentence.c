@@ -1,0 +1,228 @@
+/* Puts the sentence together from clauses: what was sold, and then what was wrong with it or, when
+ * nothing was, what the others were told. */
+#include "sentence.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CLAUSES (2 + ANOMALY_COUNT + RECORD_OUTCOME_COUNT)
+#define CLAUSE  96
+
+struct clauses {
+    size_t count;
+    char text[CLAUSES][CLAUSE];
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct clauses *clauses, const char *format,
+                                                      ...) {
+    va_list arguments;
+
+    assert(clauses->count < CLAUSES);
+    va_start(arguments, format);
+    (void)vsnprintf(clauses->text[clauses->count++], CLAUSE, format, arguments);
+    va_end(arguments);
+}
+
+/* "customers" of "3 customers". */
+static const char *plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+/* ---- what was sold */
+
+/* Of the rounds whose ledger was read: of one that was not, nothing is known. */
+static int64_t count_units(const struct result *result, const struct options *options,
+                           size_t *rounds) {
+    *rounds = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        const struct verdict *verdict = &result->rounds[i]->verdict;
+
+        *rounds += verdict->distinct != 0 || verdict->left != 0 || options->stock == 0;
+    }
+    return (int64_t)*rounds * options->stock * options->items;
+}
+
+static void add_sold(struct clauses *clauses, const struct verdict *verdict, int64_t units) {
+    bool is_valid = verdict->kind == VERDICT_VALID;
+
+    if (is_valid && verdict->sold == units)
+        add(clauses, units == 1 ? "sold the one unit once" : "sold all %" PRId64 " units once each",
+            units);
+    else
+        add(clauses, "sold %" PRId64 " of %" PRId64 " unit%s%s", verdict->sold, units,
+            plural(units), is_valid ? " once each" : "");
+}
+
+/* ---- what was wrong */
+
+/* What follows from another anomaly that is told is left out: twins lower the count too little, and
+ * saw an old one. */
+static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
+                        const struct verdict *verdict, bool is_count_told) {
+    const int64_t count = verdict->found[anomaly].count;
+    const bool is_told = is_count_told || verdict->found[ANOMALY_OVERSELL].count > 0 ||
+                         verdict->found[ANOMALY_TWIN].count > 0;
+    const char *s = plural(count);
+
+    switch (anomaly) {
+    case ANOMALY_OVERSELL:
+        add(clauses, "%" PRId64 " customer%s hold%s an order for nothing", count, s,
+            count == 1 ? "s" : "");
+        break;
+    case ANOMALY_TWIN:
+        add(clauses, "%" PRId64 " order%s for a unit that was sold already", count,
+            count == 1 ? " is" : "s are");
+        break;
+    case ANOMALY_UNDERSELL:
+        add(clauses, "customers were told sold out while units were left");
+        break;
+    case ANOMALY_EARLY_SOLD_OUT:
+        add(clauses, "%" PRId64 " request%s told sold out before a later customer got a unit",
+            count, count == 1 ? " was" : "s were");
+        break;
+    case ANOMALY_GHOST:
+        add(clauses, "%" PRId64 " promise%s not what the ledger says", count,
+            count == 1 ? " is" : "s are");
+        break;
+    case ANOMALY_ORPHAN:
+        add(clauses, "%" PRId64 " sale%s told to nobody", count, count == 1 ? " was" : "s were");
+        break;
+    case ANOMALY_DUPLICATE:
+        add(clauses, "%" PRId64 " key%s bought more than one unit", count, s);
+        break;
+    case ANOMALY_LEAK:
+        if (!is_told)
+            add(clauses, "the count of what is left is off by %" PRId64, count);
+        break;
+    case ANOMALY_STALE:
+        if (!is_told)
+            add(clauses, "%" PRId64 " sale%s saw a count that was out of date", count, s);
+        break;
+    case ANOMALY_COUNT:
+        break;
+    }
+}
+
+/* Where fewer were sold than there were, what is left is how the shop would notice. */
+static void add_anomalies(struct clauses *clauses, const struct verdict *verdict, int64_t units) {
+    const int64_t right = units - verdict->sold;
+    bool is_count_told = right >= 0 && verdict->left != right;
+
+    if (is_count_told)
+        add(clauses, "the stock says %" PRId64 " are left instead of %" PRId64, verdict->left,
+            right);
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        if (verdict->found[i].count > 0)
+            add_anomaly(clauses, (enum anomaly)i, verdict, is_count_told);
+}
+
+/* ---- what the others were told */
+
+/* When everybody was told yes or no, who was not sold to was refused, however often he asked. */
+static void add_refusals(struct clauses *clauses, const struct result *result) {
+    const struct recorder *total = result->total;
+    const size_t *outcomes = total->by_outcome;
+    const int64_t others = (int64_t)(total->count - total->repeats) - result->verdict.sold;
+    const bool is_told = outcomes[RECORD_SOLD] + outcomes[RECORD_SOLD_OUT] == total->count;
+
+    if (result->verdict.kind == VERDICT_VALID && is_told && others > 0)
+        add(clauses, "refused the other %" PRId64, others);
+    else
+        add(clauses, "refused %zu as sold out", outcomes[RECORD_SOLD_OUT]);
+}
+
+static void add_outcome(struct clauses *clauses, const struct result *result,
+                        enum record_outcome outcome) {
+    const size_t count = result->total->by_outcome[outcome];
+
+    switch (outcome) {
+    case RECORD_SOLD:
+        break;
+    case RECORD_SOLD_OUT:
+        add_refusals(clauses, result);
+        break;
+    case RECORD_BUSY:
+        add(clauses, "turned %zu away as too busy", count);
+        break;
+    case RECORD_UNKNOWN:
+        add(clauses, "left %zu without a yes or a no", count);
+        break;
+    case RECORD_REFUSED:
+        add(clauses, "called %zu bad requests", count);
+        break;
+    case RECORD_FAILED:
+        add(clauses, "answered %zu with an error", count);
+        break;
+    case RECORD_UNREACHED:
+    case RECORD_UNSENT:
+        add(clauses, "never got %zu that could not be sent", count);
+        break;
+    case RECORD_OUTCOME_COUNT:
+        break;
+    }
+}
+
+/* ---- the sentence */
+
+__attribute__((format(printf, 2, 3))) static void append(char text[SENTENCE_TEXT],
+                                                         const char *format, ...) {
+    size_t used = strlen(text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text + used, SENTENCE_TEXT - used, format, arguments);
+    va_end(arguments);
+}
+
+/* "sold 3 and refused 2"; "sold 3, refused 2, and turned 1 away"; where each clause has a subject
+ * of its own, a comma stands before every "and". */
+static void join(const struct clauses *clauses, bool has_subjects, char text[SENTENCE_TEXT]) {
+    for (size_t i = 0; i < clauses->count; i++) {
+        bool is_last = i + 1 == clauses->count;
+        const char *comma = clauses->count > 2 || has_subjects ? ", and " : " and ";
+
+        append(text, "%s%s", i == 0 ? "" : is_last ? comma : ", ", clauses->text[i]);
+    }
+}
+
+static void tell_sales(const struct result *result, const struct options *options,
+                       char text[SENTENCE_TEXT]) {
+    const struct verdict *verdict = &result->verdict;
+    bool is_violated = verdict->kind == VERDICT_VIOLATED;
+    struct clauses clauses = {.count = 0};
+    size_t rounds;
+    int64_t units = count_units(result, options, &rounds);
+
+    if (rounds == 0 && !is_violated) {
+        append(text, "nothing is known of its sales, as the ledger was not read");
+        return;
+    }
+    if (rounds > 1)
+        append(text, "in %zu rounds ", rounds);
+    add_sold(&clauses, verdict, units);
+    if (is_violated)
+        add_anomalies(&clauses, verdict, units);
+    for (int i = 0; i < RECORD_OUTCOME_COUNT && !is_violated; i++)
+        if (result->total->by_outcome[i] > 0)
+            add_outcome(&clauses, result, (enum record_outcome)i);
+    join(&clauses, is_violated, text);
+    if (verdict->kind == VERDICT_INCONCLUSIVE)
+        append(text, "; but this run proves nothing");
+}
+
+const char *sentence_make(const struct result *result, const struct options *options,
+                          char text[SENTENCE_TEXT]) {
+    const struct recorder *total = result->total;
+
+    assert(result->count > 0 && total != NULL);
+    text[0] = '\0';
+    append(text, "%s: ", result->item->given);
+    if (result->verdict.kind == VERDICT_UNJUDGED)
+        append(text, "answered %zu of %zu requests", total->answered, total->count);
+    else
+        tell_sales(result, options, text);
+    return text;
+}

@@ -1,0 +1,15 @@
+/* What a strategy did, in one sentence for somebody who has read no legend. */
+#ifndef LOADGEN_SENTENCE_H
+#define LOADGEN_SENTENCE_H
+
+#include "options.h"
+#include "result.h"
+
+#define SENTENCE_TEXT 1024
+
+/* "none: sold 800 of 500 units, 300 customers hold an order for nothing, and 577 orders are for a
+ * unit that was sold already", without a full stop, into `text`, which it returns. */
+const char *sentence_make(const struct result *result, const struct options *options,
+                          char text[SENTENCE_TEXT]);
+
+#endif

@@ -1,0 +1,133 @@
+/* Which strategy is named as the cheapest: only one that is valid, and by figures that are told. */
+#include "recommendation.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NONE, REDIS, SHARDED, ATOMIC, COUNT };
+
+static const struct expectation valid = {.is_any = false};
+static struct strategy_item items[COUNT] = {
+    {.given = "none"}, {.given = "redis,ttl=2s"}, {.given = "sharded"}, {.given = "atomic"}};
+static struct recorder *totals[COUNT];
+static struct result results[COUNT];
+static struct summary summary;
+static struct recommendation made;
+
+/* Of 500 units sold under each, all rightly but those of `none`. */
+static int set_up(void **state) {
+    static const struct {
+        uint64_t postgres, redis;
+        double p99_ms;
+    } figures[COUNT] = {{1000, 0, 5}, {1600, 2400, 2000}, {3000, 1100, 9}, {1100, 0, 14}};
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        totals[i] = recorder_make(0);
+        if (totals[i] == NULL)
+            return -1;
+        totals[i]->costed = 800;
+        totals[i]->postgres = figures[i].postgres;
+        totals[i]->redis = figures[i].redis;
+        results[i] = (struct result){.item = &items[i],
+                                     .expectation = &valid,
+                                     .count = 1,
+                                     .total = totals[i],
+                                     .verdict = {.kind = VERDICT_VALID, .sold = 500},
+                                     .p99_ms = {.median = figures[i].p99_ms}};
+    }
+    results[NONE].verdict.kind = VERDICT_VIOLATED;
+    summary = (struct summary){.count = COUNT, .results = results};
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        recorder_free(totals[i]);
+    return 0;
+}
+
+static void assert_cheapest(int expected) {
+    recommendation_make(&summary, &made);
+    assert_ptr_equal(made.cheapest, &results[expected]);
+}
+
+static void assert_none(void) {
+    recommendation_make(&summary, &made);
+    assert_null(made.cheapest);
+    assert_string_equal(made.sentence, "");
+}
+
+static void test_fewest_round_trips_per_unit_are_the_cheapest(void **state) {
+    (void)state;
+    assert_cheapest(ATOMIC);
+    assert_true(made.is_by_trips);
+    assert_string_equal(made.sentence,
+                        "cheapest valid: atomic, with 2.2 round trips to Postgres and Redis per "
+                        "unit sold, p99 14 ms; next is redis,ttl=2s: 8.0, p99 2.0 s");
+}
+
+/* Refusals are cheap, and sell nothing. */
+static void test_cost_is_shared_by_what_was_sold(void **state) {
+    (void)state;
+    results[ATOMIC].verdict.sold = 10;
+    assert_cheapest(REDIS);
+}
+
+static void test_equal_cost_is_decided_by_the_p99(void **state) {
+    (void)state;
+    totals[SHARDED]->postgres = 1000;
+    totals[SHARDED]->redis = 110;
+    assert_cheapest(SHARDED);
+}
+
+static void test_p99_decides_where_a_cost_was_not_told(void **state) {
+    (void)state;
+    totals[REDIS]->costed = 0;
+    assert_cheapest(SHARDED);
+    assert_false(made.is_by_trips);
+    assert_string_equal(made.sentence,
+                        "cheapest valid: sharded, with a p99 of 9.0 ms; next is atomic: 14 ms");
+}
+
+static void test_only_valid_as_expected_and_within_thresholds_is_named(void **state) {
+    static const struct expectation twin = {.must = 1 << ANOMALY_TWIN};
+    struct threshold_outcome missed = {.result = &results[REDIS]};
+
+    (void)state;
+    results[ATOMIC].verdict.kind = VERDICT_INCONCLUSIVE;
+    results[SHARDED].expectation = &twin;
+    assert_cheapest(REDIS);
+    assert_null(strstr(made.sentence, "next"));
+    summary.outcomes = &missed;
+    summary.outcome_count = 1;
+    assert_none();
+}
+
+static void test_one_strategy_alone_is_no_choice(void **state) {
+    (void)state;
+    summary.results = &results[ATOMIC];
+    summary.count = 1;
+    assert_none();
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_fewest_round_trips_per_unit_are_the_cheapest),
+        TEST(test_cost_is_shared_by_what_was_sold),
+        TEST(test_equal_cost_is_decided_by_the_p99),
+        TEST(test_p99_decides_where_a_cost_was_not_told),
+        TEST(test_only_valid_as_expected_and_within_thresholds_is_named),
+        TEST(test_one_strategy_alone_is_no_choice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
