@@ -268,7 +268,7 @@ class Results(SystemTest):
             self.skipTest("only root can mount a small disk")
         disk = self.root / "disk"
         disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=640k", "none", str(disk)], capture_output=True, text=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=560k", "none", str(disk)], capture_output=True, text=True)
         if mounted.returncode != 0:
             self.skipTest(f"no small disk can be mounted here: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=True)
