@@ -23,21 +23,23 @@ override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
 LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) -lm
 
-# llhttp: the system's library where there is one (Debian 13), else Debian 12's sources, compiled from where they are.
+# llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
+# they are.
 LLHTTP_LIBS := $(shell pkg-config --libs libllhttp 2>/dev/null)
-LLHTTP_CFLAGS := $(if $(LLHTTP_LIBS),$(shell pkg-config --cflags libllhttp),-isystem /usr/share/include/llhttp)
+LLHTTP_CFLAGS := $(if $(LLHTTP_LIBS),$(shell pkg-config --cflags libllhttp),-isystem /usr/share/include/llhttp -DLLHTTP_STRICT_MODE=1)
 LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llhttp))
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit
+UVKIT := uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/input uvkit
 SEES_uvkit :=
+SEES_uvkit/input := uvkit
 SEES_uvkit/settings := uvkit
-SEES_uvkit/http_server := uvkit
-SEES_uvkit/http_client := uvkit
+SEES_uvkit/http_server := uvkit/input uvkit
+SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
-SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit
+SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
 LOCKKIT := lockkit/src lockkit/backends
 SEES_lockkit/backends := lockkit/include uvkit/redis uvkit
 SEES_lockkit/src := lockkit/backends $(SEES_lockkit/backends)
@@ -50,7 +52,7 @@ SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
-SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit
+SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit/input uvkit
 SEES_loadgen/judge := loadgen/record $(SEES_loadgen/record)
 SEES_loadgen/audit := loadgen/judge loadgen/record loadgen/plan loadgen/text $(UVKIT)
 SEES_loadgen/send := loadgen/record loadgen/plan loadgen/text $(UVKIT)
@@ -116,7 +118,7 @@ $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	    -Wl,--no-whole-archive $(wordlist 2,99,$^) $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
 
-$(B)/llhttp/%.o: /usr/share/llhttp/%.c
+$(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) -O2 -g -fPIE $(LLHTTP_CFLAGS) -c -o $@ $<
 
@@ -129,15 +131,16 @@ $(B)/%.o: %.S Makefile
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
-# What env.json says of the sources: the commit, and whether they differ from it, or REVISION where there is no git. Made
-# again only when that has changed.
+# What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no
+# git. Made again only when that has changed.
 DESCRIBE = GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null
 $(B)/revision: .FORCE
 	@mkdir -p $(@D)
 	@revision=$${REVISION:-$$($(DESCRIBE))} || revision=unknown; \
 	    [ "$$revision" = "$$(cat $@ 2>/dev/null)" ] || echo "$$revision" >$@
-$(B)/loadgen/report/environment.o: $(B)/revision
-$(B)/loadgen/report/environment.o: override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
+TOLD := $(addprefix $(B)/,order-svc/main.o inventory-svc/main.o loadgen/report/environment.o)
+$(TOLD): $(B)/revision
+$(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit.
 test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "test/system"))
 from harness import BUILD, PORT_BASE, wait_for  # noqa: E402
 
+LOADGEN = str(ROOT / BUILD / "bin/loadgen")
 ROUNDS, SECONDS, CLIENTS = 3, 5, 32
 NULL_PORT = PORT_BASE + 50
 

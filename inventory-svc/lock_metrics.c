@@ -12,6 +12,7 @@
     X(canceled, "Acquires cancelled")                                                              \
     X(unknown, "Acquires without an answer")                                                       \
     X(unavailable, "Acquires without a server")                                                    \
+    X(refused, "Acquires that the server refused")                                                 \
     X(released, "Locks given back")                                                                \
     X(release_lost, "Releases of a lock that was not ours any more")                               \
     X(renewed, "Renewals")                                                                         \

@@ -5,12 +5,12 @@
 #include "store_live.h"
 
 #include "clock.h"
+#include "log.h"
 #include "metrics.h"
 #include "redis.h"
 #include "service.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -18,7 +18,7 @@
 
 static struct {
     struct service_settings service;
-    char *name, *redis;
+    char *name, *redis, *secret;
     int64_t products;
     bool is_lab;
 } set;
@@ -33,9 +33,11 @@ static const struct setting settings[] = {
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "4",
      "connections to the database; more contend for a hot row", "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[:password@]host[:port][/db]", NULL},
+    {"secret", 0, SETTING_SECRET, &set.secret, NULL,
+     "shared with order-svc: without it units are not given back, nor orders settled", NULL},
     {"name", 0, SETTING_TEXT, &set.name, "", "name in the ledger; default inventory-<port>", NULL},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
-    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints", NULL},
+    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints, and not refuse them", NULL},
     {.name = NULL}};
 
 static char name[INSTANCE_BYTES];
@@ -57,17 +59,6 @@ static int is_ready(void *data, char *why, size_t size) {
     return -1;
 }
 
-/* The server gives up a statement before we do, so that its answer is definite; a connection string
- * that names options has its own way. */
-static int limit_statements(void) {
-    char options[100];
-
-    (void)snprintf(options, sizeof options,
-                   "-c statement_timeout=%d -c idle_in_transaction_session_timeout=5000",
-                   SERVER_MS);
-    return setenv("PGOPTIONS", options, 0);
-}
-
 static int check(void) {
     if (set.service.db[0] == '\0' || set.redis[0] == '\0')
         return service_fail(EX_USAGE, "set INVENTORY_SVC_DB and INVENTORY_SVC_REDIS");
@@ -77,7 +68,7 @@ static int check(void) {
         strcpy(name, set.name);
     else
         (void)snprintf(name, sizeof name, "inventory-%d", (int)set.service.port);
-    return limit_statements() == 0 ? 0 : service_fail(EX_SOFTWARE, "out of memory");
+    return 0;
 }
 
 static int open_lock_client(lk_client **client, const char *url) {
@@ -114,6 +105,10 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     store.loop = loop;
     store.pool = pool;
     store.port = (int)set.service.port;
+    store.secret = set.secret;
+    if (set.secret[0] == '\0')
+        log_warn("no secret: units are not given back, nor orders settled",
+                 "set=INVENTORY_SVC_SECRET");
     code = open_redis();
     if (code == 0)
         code = open_lock_client(&store.local, "local:");
@@ -152,11 +147,13 @@ int main(int argc, char **argv) {
         .data = &store,
         .is_ready = is_ready,
         .about = "inventory-svc keeps the count and sells from it",
+        .version = REVISION,
         .variables = "INVENTORY_SVC",
         .metrics = "inventory",
         .table = settings,
         .set = &set.service,
         .instance = name,
+        .session = STATEMENT_SESSION,
         .check = check,
         .open = open_all,
         .close = close_all,

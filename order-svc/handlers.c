@@ -91,6 +91,17 @@ static void reply_headers(struct http_exchange *exchange, const struct placement
         http_reply_header(exchange, "Server-Timing", placement->timing);
 }
 
+/* With the order id, so that who sent no key can tell his order in the ledger. */
+static void reply_refusal(struct http_exchange *exchange, const struct placement *placement) {
+    json_t *body = json_pack("{s:s, s:s, s:s}", "error", placement->error, "message",
+                             placement->message, "order_id", placement->order.order_id);
+
+    if (body != NULL)
+        http_reply_json(exchange, placement->status, body);
+    else
+        http_reply_error(exchange, placement->status, placement->error, "%s", placement->message);
+}
+
 static void on_post_order(struct http_exchange *exchange, void *data) {
     struct placement placement = {0};
 
@@ -101,7 +112,7 @@ static void on_post_order(struct http_exchange *exchange, void *data) {
     if (is_sold(&placement))
         reply_order(exchange, &placement);
     else
-        http_reply_error(exchange, placement.status, placement.error, "%s", placement.message);
+        reply_refusal(exchange, &placement);
 }
 
 /* The article's placeAnOrder: no body, one product, and an answer in words. */

@@ -2,6 +2,7 @@
 #include "inventory_client.h"
 
 #include "clock.h"
+#include "json_read.h"
 #include "log.h"
 #include "metrics.h"
 
@@ -29,6 +30,7 @@ struct instance {
 struct inventory {
     unsigned count, next; /* instances, and the one whose turn it is */
     bool is_closing;
+    char authorization[256]; /* a header line, or "" */
     struct instance instances[INSTANCES_MAX];
     http_client_cb on_closed;
     void *data;
@@ -110,13 +112,34 @@ void inventory_close(struct inventory *inventory, http_client_cb cb, void *data)
         http_client_close(inventory->instances[i].client, on_instance_closed, inventory);
 }
 
-int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls,
+/* What stands in a header line is visible ASCII. */
+static int take_secret(struct inventory *inventory, const char *secret,
+                       char message[INVENTORY_MESSAGE_BYTES]) {
+    const char *at = secret;
+
+    while (*at > ' ' && *at < 0x7f)
+        at++;
+    if (*at != '\0' || at - secret > 200) {
+        (void)snprintf(message, INVENTORY_MESSAGE_BYTES,
+                       "the secret has more than 200 characters, or some beyond A-Z, a-z, 0-9 and "
+                       "the like");
+        return UV_EINVAL;
+    }
+    if (at > secret)
+        (void)snprintf(inventory->authorization, sizeof inventory->authorization,
+                       "Authorization: Bearer %s\r\n", secret);
+    return 0;
+}
+
+int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, const char *secret,
                    char message[INVENTORY_MESSAGE_BYTES]) {
     struct inventory *inventory = calloc(1, sizeof *inventory);
     char *copy = strdup(urls);
     int code = UV_ENOMEM;
 
     if (inventory != NULL && copy != NULL)
+        code = take_secret(inventory, secret, message);
+    if (code == 0)
         code = open_all(inventory, loop, copy, message);
     free(copy);
     if (code == 0) {
@@ -204,15 +227,16 @@ static void take_answer(const struct http_call *call, struct inventory_answer *a
     snprintf(answer->timing, sizeof answer->timing, "%s", call->header);
     snprintf(answer->message, sizeof answer->message, "%s", call->error != NULL ? call->error : "");
     if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0)
-        answer->body = json_loadb(call->reply, call->reply_length, 0, NULL);
+        answer->body = json_read(call->reply, call->reply_length, NULL);
 }
 
 void inventory_call(struct inventory *inventory, const char *method, const char *target,
                     const char *headers, const char *body, int64_t deadline_ms,
                     struct inventory_answer *answer) {
+    char lines[400];
     struct http_call call = {.method = method,
                              .target = target,
-                             .headers = headers,
+                             .headers = lines,
                              .body = body,
                              .body_length = body != NULL ? strlen(body) : 0,
                              .deadline_ms = deadline_ms,
@@ -220,6 +244,8 @@ void inventory_call(struct inventory *inventory, const char *method, const char 
     uint64_t tried = 0;
     struct instance *instance;
 
+    (void)snprintf(lines, sizeof lines, "%s%s", inventory->authorization,
+                   headers != NULL ? headers : "");
     *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT,
                                         .message = "the service is closing"};
     while (!inventory->is_closing &&

@@ -15,10 +15,11 @@ struct inventory;
 
 #define INVENTORY_MESSAGE_BYTES 160
 
-/* `urls`: "http://host:port,..." . 0; or a negative libuv code, UV_EINVAL for the URLs, and then
- * `message` says why. */
+/* `urls`: "http://host:port,..."; `secret` goes with each call, unless it is "". 0; or a negative
+ * libuv code, UV_EINVAL for the URLs or the secret, and then `message` says why. */
 __attribute__((warn_unused_result)) int inventory_open(struct inventory **inventory,
                                                        uv_loop_t *loop, const char *urls,
+                                                       const char *secret,
                                                        char message[INVENTORY_MESSAGE_BYTES]);
 /* `cb` runs once, later, with everything freed. Calls under way end first, and go to no other
  * instance. */

@@ -1,15 +1,19 @@
 /* order-svc: takes orders. */
 #include "handlers.h"
+#include "log.h"
 #include "order.h"
 #include "service.h"
 #include "settle.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 
 static struct {
     struct service_settings service;
-    char *inventory;
+    char *inventory, *inventory_secret, *fail_record;
+    bool is_lab;
     int64_t inventory_timeout_ns, settle_after_ns, settle_every_ns;
 } set;
 
@@ -21,12 +25,17 @@ static const struct setting table[] = {
      "1..1000"},
     {"inventory", 0, SETTING_TEXT, &set.inventory, "http://127.0.0.1:8001,http://127.0.0.1:8002",
      "the inventory instances, any number", NULL},
+    {"inventory-secret", 0, SETTING_SECRET, &set.inventory_secret, NULL,
+     "what they ask for before they take a unit back or list their ledger: their SECRET", NULL},
     {"inventory-timeout", 0, SETTING_DURATION, &set.inventory_timeout_ns, "9s",
      "how long to wait for a reservation; longer than the wait= of strategies", "10ms..1h"},
     {"settle-after", 0, SETTING_DURATION, &set.settle_after_ns, "10s",
      "age at which a reservation without an order gets one", "1s..1h"},
     {"settle-every", 0, SETTING_DURATION, &set.settle_every_ns, "1s", "how often to look for those",
      "10ms..1h"},
+    {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "allow --fail-record", NULL},
+    {"fail-record", 0, SETTING_TEXT, &set.fail_record, "0%",
+     "part of the orders whose record is refused on purpose, so that they are undone: 5%", NULL},
     {.name = NULL},
 };
 
@@ -44,17 +53,41 @@ static int is_ready(void *data, char *why, size_t size) {
     return -1;
 }
 
+/* "5%" or "0.05". */
+static int read_part(const char *text, double *part) {
+    char *end;
+
+    *part = strtod(text, &end);
+    if (end == text || strspn(text, "0123456789.%") != strlen(text))
+        return -1;
+    if (*end == '%') {
+        *part /= 100;
+        end++;
+    }
+    return *end == '\0' && *part <= 1 ? 0 : -1;
+}
+
+static int check(void) {
+    if (read_part(set.fail_record, &svc.fail_record) != 0)
+        return service_fail(EX_USAGE, "--fail-record is a part of the orders, such as 5%% or 0.05");
+    if (svc.fail_record > 0 && !set.is_lab)
+        return service_fail(EX_USAGE, "--fail-record makes orders fail on purpose: it needs --lab");
+    return 0;
+}
+
 static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     char message[INVENTORY_MESSAGE_BYTES];
 
-    svc = (struct order_svc){.pool = pool,
-                             .inventory_timeout_ms = set.inventory_timeout_ns / 1000000,
-                             .settle_after_ms = set.settle_after_ns / 1000000};
-    if (inventory_open(&svc.inventory, loop, set.inventory, message) != 0)
+    svc.pool = pool;
+    svc.inventory_timeout_ms = set.inventory_timeout_ns / 1000000;
+    if (set.inventory_secret[0] == '\0')
+        log_warn("no secret: units are not given back, nor orders settled",
+                 "set=ORDER_SVC_INVENTORY_SECRET");
+    if (inventory_open(&svc.inventory, loop, set.inventory, set.inventory_secret, message) != 0)
         return service_fail(EX_USAGE, "--inventory: %s", message);
     order_register_metrics();
     inventory_register_metrics(svc.inventory);
-    settle_start(&settle, loop, svc.inventory, pool, svc.settle_after_ms,
+    settle_start(&settle, loop, svc.inventory, pool, set.settle_after_ns / 1000000,
                  set.settle_every_ns / 1000000);
     return 0;
 }
@@ -81,11 +114,13 @@ int main(int argc, char **argv) {
         .is_ready = is_ready,
         .about = "order-svc: takes orders, reserves a unit for each at an inventory instance, "
                  "records it",
+        .version = REVISION,
         .variables = "ORDER_SVC",
         .metrics = "order",
         .table = table,
         .set = &set.service,
         .instance = "order-svc",
+        .check = check,
         .open = open_all,
         .close = close_all,
     };

@@ -6,6 +6,10 @@
  * is "unknown": if a unit was taken, settling records its order later (settle.h), and a repeat with
  * the same key finds it.
  *
+ * A cancel that is not answered may take effect at any later time. What decides is the reservation
+ * itself: the inventory confirms it before it tells it to a repeat or settling, and cancels none
+ * that is confirmed.
+ *
  * An order under the customer's own key is never cancelled: a repeat of it may be recording it at
  * this very moment, in this process or another. */
 #include "order.h"
@@ -17,9 +21,11 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RECORD_MS 3000 /* for each query on the orders database */
+#define CANCEL_MS 3000
 
 static struct {
     int status;
@@ -135,30 +141,26 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
     json_decref(answer.body);
 }
 
-/* Give the unit back. True only when it is certain. However late the request arrives, it cancels no
- * reservation that settling may have given its order. */
-static bool cancel(struct order_svc *svc, const struct order *order, int64_t deadline_ms) {
+/* Give the unit back. True only when it is certain. */
+static bool cancel(struct order_svc *svc, const struct order *order) {
     struct inventory_answer answer;
     char target[96];
     bool is_certain;
 
-    snprintf(target, sizeof target, "/reservations/%s?younger_than_ms=%" PRId64, order->order_id,
-             svc->settle_after_ms / 2);
-    inventory_call(svc->inventory, "DELETE", target, NULL, NULL, deadline_ms, &answer);
+    snprintf(target, sizeof target, "/reservations/%s", order->order_id);
+    inventory_call(svc->inventory, "DELETE", target, NULL, NULL, clock_now_ms() + CANCEL_MS,
+                   &answer);
     is_certain = answer.outcome == HTTP_CALL_ANSWERED && answer.status == 204;
     json_decref(answer.body);
     return is_certain;
 }
 
-/* This call has not recorded the order. Undo a unit that it took and that nobody else can record,
- * unless so much time has passed that settling may be about to. */
-static void compensate(struct order_svc *svc, struct placement *placement, int64_t began_ms,
-                       bool is_new, const char *why) {
-    int64_t deadline_ms = began_ms + svc->settle_after_ms / 2;
-    bool is_ours = is_new && !placement->is_key_given;
+/* This call has not recorded the order. Undo a unit that it took itself. */
+static void compensate(struct order_svc *svc, struct placement *placement, bool is_new,
+                       const char *why) {
     char quoted[200];
 
-    if (!is_ours || clock_now_ms() >= deadline_ms || !cancel(svc, &placement->order, deadline_ms)) {
+    if (!is_new || placement->is_key_given || !cancel(svc, &placement->order)) {
         end_unknown(placement, why);
         return;
     }
@@ -224,13 +226,20 @@ static void tell_recording(struct placement *placement, int64_t ns) {
                  ", order;dur=%" PRId64 ".%03" PRId64, ns / 1000000, ns / 1000 % 1000);
 }
 
-static void record(struct order_svc *svc, struct placement *placement, int64_t began_ms,
-                   bool is_new) {
+/* By --fail-record, or as the database has it. */
+static enum pg_status insert(struct order_svc *svc, const struct order *order, bool *is_repeat,
+                             char why[PG_MESSAGE_BYTES]) {
+    if (svc->fail_record == 0 || arc4random_uniform(1000000) >= svc->fail_record * 1000000)
+        return order_insert(svc->pool, order, clock_now_ms() + RECORD_MS, is_repeat, why);
+    (void)snprintf(why, PG_MESSAGE_BYTES, "--fail-record");
+    return PG_REJECTED;
+}
+
+static void record(struct order_svc *svc, struct placement *placement, bool is_new) {
     char why[PG_MESSAGE_BYTES];
     bool is_repeat;
     int64_t asked_ns = clock_now_ns();
-    enum pg_status status =
-        order_insert(svc->pool, &placement->order, clock_now_ms() + RECORD_MS, &is_repeat, why);
+    enum pg_status status = insert(svc, &placement->order, &is_repeat, why);
 
     tell_recording(placement, clock_now_ns() - asked_ns);
     switch (status) {
@@ -240,7 +249,7 @@ static void record(struct order_svc *svc, struct placement *placement, int64_t b
         return;
     case PG_REJECTED:
     case PG_NOT_SENT:
-        compensate(svc, placement, began_ms, is_new, why);
+        compensate(svc, placement, is_new, why);
         return;
     case PG_UNKNOWN:
         end_unknown(placement, why);
@@ -259,11 +268,9 @@ void order_place(struct order_svc *svc, struct placement *placement) {
 
     assert(placement->order.order_id[0] != '\0' && placement->order.product_id[0] != '\0');
     if (!needs_look_up(svc, placement) || !is_look_up_enough(svc, placement)) {
-        int64_t began_ms = clock_now_ms();
-
-        reserve(svc, placement, began_ms + svc->inventory_timeout_ms, &is_new);
+        reserve(svc, placement, clock_now_ms() + svc->inventory_timeout_ms, &is_new);
         if (placement->outcome == ORDER_PLACED)
-            record(svc, placement, began_ms, is_new);
+            record(svc, placement, is_new);
     }
     metric_add(&outcomes[placement->outcome].count, 1);
 }

@@ -10,7 +10,7 @@ struct order_svc {
     struct inventory *inventory;
     struct pg_pool *pool;
     int64_t inventory_timeout_ms;
-    int64_t settle_after_ms;
+    double fail_record; /* the part of the orders whose record is refused on purpose, 0..1 */
 };
 
 #define ORDER_OUTCOMES(X)                                                                          \

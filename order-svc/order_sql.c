@@ -17,6 +17,13 @@ static const struct pg_statement find_order = {
     "order_id = $1",
     1};
 
+static const struct pg_statement find_missing = {
+    "order_find_missing",
+    "SELECT json_build_object('order_ids', json_agg(order_id)) FROM json_to_recordset($1) "
+    "AS r (order_id uuid) WHERE NOT EXISTS (SELECT FROM orders o WHERE o.order_id = r.order_id) "
+    "HAVING count(*) > 0",
+    1};
+
 static const struct pg_statement settle_page = {
     "order_settle",
     "INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance) "
@@ -74,6 +81,25 @@ enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t de
         order->remaining = pg_int(&query, 0, 3);
         (void)snprintf(order->price, sizeof order->price, "%s", pg_text(&query, 0, 4));
         (void)snprintf(order->instance, sizeof order->instance, "%s", pg_text(&query, 0, 5));
+    }
+    pg_query_clear(&query);
+    return status;
+}
+
+enum pg_status order_find_missing(struct pg_pool *pool, const char *reservations_json,
+                                  int64_t deadline_ms, char **order_ids_json,
+                                  char message[PG_MESSAGE_BYTES]) {
+    struct pg_query query = {
+        .statement = &find_missing, .params = {reservations_json}, .deadline_ms = deadline_ms};
+    enum pg_status status = run(pool, &query, message);
+
+    *order_ids_json = NULL;
+    if (status == PG_OK && query.affected > 0) {
+        *order_ids_json = strdup(pg_text(&query, 0, 0));
+        if (*order_ids_json == NULL) {
+            (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
+            status = PG_NOT_SENT;
+        }
     }
     pg_query_clear(&query);
     return status;

@@ -25,15 +25,21 @@ enum pg_status order_insert(struct pg_pool *pool, const struct order *order, int
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]);
 
-/* Record all of a page of reservations, JSON as inventory-svc lists them, that have no order yet.
- * `on_settled` is told each order id that had none. */
+/* Which of a page of reservations, JSON as inventory-svc lists them, have no order yet: their ids
+ * as
+ * {"order_ids": [...]}, allocated and the caller's; NULL for none of them. */
+enum pg_status order_find_missing(struct pg_pool *pool, const char *reservations_json,
+                                  int64_t deadline_ms, char **order_ids_json,
+                                  char message[PG_MESSAGE_BYTES]);
+/* Record all of such a page that have no order yet. `on_settled` is told each order id that had
+ * none. */
 enum pg_status order_settle(struct pg_pool *pool, const char *reservations_json,
                             int64_t deadline_ms, void (*on_settled)(const char *order_id),
                             char message[PG_MESSAGE_BYTES]);
 
 /* How far settling has come. */
 struct settlement {
-    char cursor[256]; /* "" at the very beginning, and then it begins at */
+    char cursor[88];  /* "" at the very beginning, and then it begins at */
     int64_t since_ms; /* Unix milliseconds */
 };
 enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms,

@@ -16,6 +16,9 @@
 #define PAGE    500
 #define STEP_MS 2000 /* for each query or call, so that stopping is not held up for longer */
 
+/* So far behind the cursor may a reservation come: sql/audit.sql allows clocks as much. */
+#define OVERLAP_MS 60000
+
 static struct metric settled = {"order_settled_total",
                                 "Reservations without an order whose order was recorded",
                                 .type = METRIC_COUNTER};
@@ -40,49 +43,96 @@ static void note_success(struct settle *settle, const char *cursor) {
     settle->failure[0] = '\0';
 }
 
-/* Record the orders of one page, and move the cursor past it. -1 with `message`. */
-static int record_page(struct settle *settle, const json_t *reservations, const char *next,
-                       char message[PG_MESSAGE_BYTES]) {
-    char *text = json_dumps(reservations, JSON_COMPACT);
-    enum pg_status status;
+/* The list of an answer as text, the caller's; or NULL with `message`. */
+static char *list_text(const struct inventory_answer *answer, char message[PG_MESSAGE_BYTES]) {
+    const json_t *list = json_object_get(answer->body, "reservations");
+    char *text = NULL;
 
-    if (text == NULL) {
+    if (answer->outcome == HTTP_CALL_ANSWERED && answer->status == 200 && json_is_array(list)) {
+        text = json_dumps(list, JSON_COMPACT);
         (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
-        return -1;
+    } else {
+        (void)snprintf(
+            message, PG_MESSAGE_BYTES, "no list of reservations: status %d %.110s", answer->status,
+            answer->message[0] != '\0' ? answer->message : inventory_text(answer, "message"));
     }
-    status = order_settle(settle->pool, text, clock_now_ms() + STEP_MS, on_settled, message);
-    free(text);
-    if (status == PG_OK)
-        status = settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message);
+    return text;
+}
+
+/* Confirm reservations without an order, and record their orders. -1 with `message`. */
+static int confirm(struct settle *settle, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
+    enum pg_status status = PG_NOT_SENT;
+    struct inventory_answer answer;
+    char *confirmed;
+
+    inventory_call(settle->inventory, "POST", "/reservations/confirmations", NULL, order_ids,
+                   clock_now_ms() + STEP_MS, &answer);
+    confirmed = list_text(&answer, message);
+    json_decref(answer.body);
+    if (confirmed != NULL)
+        status =
+            order_settle(settle->pool, confirmed, clock_now_ms() + STEP_MS, on_settled, message);
+    free(confirmed);
     return status == PG_OK ? 0 : -1;
 }
 
-/* The page after the cursor: how many reservations it had, and the cursor moved past it; or -1 with
- * `message`. */
-static int settle_page(struct settle *settle, struct settlement *at,
+/* Record the orders of one page that are missing. -1 with `message`. */
+static int record_page(struct settle *settle, const char *reservations,
+                       char message[PG_MESSAGE_BYTES]) {
+    char *missing;
+    int code = 0;
+
+    if (order_find_missing(settle->pool, reservations, clock_now_ms() + STEP_MS, &missing,
+                           message) != PG_OK)
+        return -1;
+    if (missing != NULL)
+        code = confirm(settle, missing, message);
+    free(missing);
+    return code;
+}
+
+/* Past a number and a point; NULL without them. */
+static const char *skip_number(const char *text) {
+    size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
+
+    return digits > 0 && digits < 19 && text[digits] == '.' ? text + digits + 1 : NULL;
+}
+
+/* "<microseconds>.<transaction>.<order id>": what else is stored as a cursor would stop settling
+ * for ever. */
+static bool is_cursor(const char *text) {
+    char order_id[UUID_TEXT];
+
+    return uuid_parse(skip_number(skip_number(text)), order_id) == 0;
+}
+
+/* The page after the cursor, with what came up to `overlap_ms` behind it: how many reservations it
+ * had, and the cursor moved past it; or -1 with `message`. */
+static int settle_page(struct settle *settle, struct settlement *at, int overlap_ms,
                        char message[PG_MESSAGE_BYTES]) {
     struct inventory_answer answer;
-    char target[512];
-    const json_t *reservations;
+    char target[512], *reservations;
     const char *next;
     int count = -1;
 
     (void)snprintf(target, sizeof target,
-                   "/reservations?after=%s&since_ms=%" PRId64 "&older_than_ms=%" PRId64 "&limit=%d",
-                   at->cursor, at->since_ms, settle->after_ms, PAGE);
+                   "/reservations?after=%s&since_ms=%" PRId64
+                   "&overlap_ms=%d&older_than_ms=%" PRId64 "&limit=%d",
+                   at->cursor, at->since_ms, overlap_ms, settle->after_ms, PAGE);
     inventory_call(settle->inventory, "GET", target, NULL, NULL, clock_now_ms() + STEP_MS, &answer);
-    reservations = json_object_get(answer.body, "reservations");
+    reservations = list_text(&answer, message);
     next = inventory_text(&answer, "next");
-    if (answer.outcome != HTTP_CALL_ANSWERED || answer.status != 200 ||
-        !json_is_array(reservations) || next[0] == '\0') {
-        (void)snprintf(message, PG_MESSAGE_BYTES, "no list of reservations: status %d %.110s",
-                       answer.status, answer.message);
-    } else if (json_array_size(reservations) == 0) {
+    if (reservations != NULL && strcmp(reservations, "[]") == 0) {
         count = 0;
-    } else if (record_page(settle, reservations, next, message) == 0) {
+    } else if (reservations != NULL &&
+               (!is_cursor(next) || (overlap_ms == 0 && strcmp(next, at->cursor) == 0))) {
+        (void)snprintf(message, PG_MESSAGE_BYTES, "a list of reservations without a next cursor");
+    } else if (reservations != NULL && record_page(settle, reservations, message) == 0 &&
+               settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message) == PG_OK) {
         (void)snprintf(at->cursor, sizeof at->cursor, "%s", next);
-        count = (int)json_array_size(reservations);
+        count = (int)json_array_size(json_object_get(answer.body, "reservations"));
     }
+    free(reservations);
     json_decref(answer.body);
     return count;
 }
@@ -98,12 +148,13 @@ static void settle_all(void *arg) {
     struct settle *settle = arg;
     struct settlement at;
     char message[PG_MESSAGE_BYTES];
-    int count = -1;
+    int count = -1, overlap_ms = OVERLAP_MS;
 
     if (settlement_read(settle->pool, clock_now_ms() + STEP_MS, &at, message) == PG_OK)
-        do
-            count = settle_page(settle, &at, message);
-        while (count == PAGE && !settle->is_closing);
+        do {
+            count = settle_page(settle, &at, overlap_ms, message);
+            overlap_ms = 0; /* the first page had it */
+        } while (count == PAGE && !settle->is_closing);
     if (count < 0)
         note_failure(settle, message);
     else

@@ -7,8 +7,11 @@
  *
  * Every `every_ms` the reservations that have become older than `after_ms` are read from
  * inventory-svc, a page at a time, and the missing orders are inserted; the cursor is kept in the
- * database, so that nothing is left out or read again after a restart. Younger ones are left alone:
- * their request is still under way, and may yet cancel. */
+ * database, so that a restart leaves nothing out. A reservation can still come behind the cursor,
+ * by a commit that took its time or a clock that was set back: so each pass asks for those, too, up
+ * to a minute back. Younger ones are left alone: their request is still under way, and may yet
+ * cancel. Whoever is quicker: inventory-svc confirms a reservation before its order is inserted
+ * here, and what is confirmed is not cancelled. */
 #ifndef ORDER_SETTLE_H
 #define ORDER_SETTLE_H
 

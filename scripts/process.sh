@@ -18,6 +18,13 @@ pid_of() { # pid_of NAME: its pid, when it runs
     [[ $since == "$started" && $state != Z ]] && echo "$pid"
 }
 
+keep_secrets() { # keep_secrets PREFIX: of what $RUN_DIR/env exports, this shell keeps what begins so and is no password
+    local variable
+    while IFS='= ' read -r _ variable _; do
+        [[ $variable == "$1"_* && $variable != *_PASSWORD ]] || unset "$variable"
+    done <"$RUN_DIR/env"
+}
+
 launch() { # launch NAME COMMAND...: start it in a session of its own, where a Ctrl-C for us does not reach it
     local name=$1 pid started
     shift

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS stock (
     first_unit bigint NOT NULL,
     available  bigint NOT NULL,
     version    bigint NOT NULL DEFAULT 0,
-    fence      bigint NOT NULL DEFAULT 0,
+    fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; an older one is not refused
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
 
@@ -33,9 +33,11 @@ CREATE TABLE IF NOT EXISTS reservation (
     unit        bigint NOT NULL,
     remaining   bigint NOT NULL, -- in that row, after this sale
     instance    text NOT NULL,
-    fence       bigint NOT NULL,
-    reserved_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    fence       bigint NOT NULL, -- the token it was written under, 0 for none
+    reserved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    confirmed   boolean NOT NULL DEFAULT false -- it cannot be cancelled any more
 );
+ALTER TABLE reservation ADD COLUMN IF NOT EXISTS confirmed boolean NOT NULL DEFAULT false; -- to tables made before it
 CREATE INDEX IF NOT EXISTS reservation_by_time ON reservation USING brin (reserved_at) WITH (pages_per_range = 8);
 
 -- Units of cancelled reservations, for sale again by number: they cannot go back into the count, which stands for the
@@ -49,7 +51,7 @@ CREATE INDEX IF NOT EXISTS returned_unit_by_product ON returned_unit (product_id
 
 GRANT SELECT ON product TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock TO inventory_svc;
-GRANT SELECT, INSERT, DELETE ON reservation TO inventory_svc;
+GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
 GRANT SELECT ON product, stock, reservation, returned_unit TO loadgen;
 GRANT INSERT ON product TO loadgen;

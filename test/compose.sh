@@ -9,6 +9,7 @@ export ORDER_SVC_PORT=$port INVENTORY_1_PORT=$((port + 1)) INVENTORY_2_PORT=$((p
 export IMAGE=saletest$port:new REVISION=0123456789abcdef0123456789abcdef01234567
 export COMPOSE_PROJECT_NAME=saletest$port POSTGRES_PASSWORD=test-postgres REDIS_PASSWORD=test-redis
 export ORDER_SVC_PASSWORD=test-order INVENTORY_SVC_PASSWORD=test-inventory LOADGEN_PASSWORD=test-loadgen
+export INVENTORY_SVC_SECRET=test-secret
 passed=0 failed=0
 output=$(mktemp) retries=$(mktemp) copy=$(mktemp -d) burners=()
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi

@@ -2,6 +2,7 @@
  * processes on one file never mix. */
 #include "log.h"
 #include "clock.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,20 +28,22 @@ struct line {
     bool is_cut;
 };
 
-/* How `c` is written in a line: as itself, or escaped. Returns the length, at most 4. */
-static size_t escape(char c, bool is_quoted, char out[5]) {
+/* How the character at `*text` is written in a line, and move behind it: as itself when it is
+ * printable, else escaped, a byte at a time. Returns the length, at most 4. */
+static size_t escape(const char **text, bool is_quoted, char out[5]) {
     static const char controls[] = {'\n', '\r', '\t'};
-    const char *control = memchr(controls, c, sizeof controls);
+    const char *at = *text, *control = memchr(controls, *at, sizeof controls);
+    size_t length = utf8_printable(at);
 
+    *text += length == 0 ? 1 : length;
     if (control != NULL)
         return (size_t)snprintf(out, 5, "\\%c", "nrt"[control - controls]);
-    if ((unsigned char)c < 0x20 || c == 0x7f)
-        return (size_t)snprintf(out, 5, "\\x%02x", (unsigned)(unsigned char)c);
-    if (is_quoted && (c == '"' || c == '\\'))
-        return (size_t)snprintf(out, 5, "\\%c", c);
-    out[0] = c;
-    out[1] = '\0';
-    return 1;
+    if (length == 0)
+        return (size_t)snprintf(out, 5, "\\x%02x", (unsigned)(unsigned char)*at);
+    if (is_quoted && (*at == '"' || *at == '\\'))
+        return (size_t)snprintf(out, 5, "\\%c", *at);
+    memcpy(out, at, length);
+    return length;
 }
 
 /* Nothing is added any more once something did not fit. */
@@ -58,8 +61,11 @@ static void add(struct line *line, const char *text, size_t length) {
 static void add_escaped(struct line *line, const char *text, bool is_quoted) {
     char piece[5];
 
-    for (; *text != '\0'; text++)
-        add(line, piece, escape(*text, is_quoted, piece));
+    while (*text != '\0') {
+        size_t length = escape(&text, is_quoted, piece);
+
+        add(line, piece, length);
+    }
 }
 
 static void add_head(struct line *line, enum log_level level) {
@@ -124,12 +130,26 @@ void log_write(enum log_level level, const char *message, const char *pairs, ...
     errno = saved_errno;
 }
 
+bool log_limit_pass(struct log_limit *limit, int64_t now_ms, unsigned *left_out) {
+    *left_out = limit->left_out;
+    if (now_ms < limit->until_ms) {
+        limit->left_out++;
+        return false;
+    }
+    *limit = (struct log_limit){.until_ms = now_ms + LOG_LIMIT_MS};
+    return true;
+}
+
 static bool has_to_be_quoted(const char *text) {
     if (*text == '\0')
         return true;
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text <= ' ' || *text == 0x7f || strchr("\"\\=", *text) != NULL)
+    while (*text != '\0') {
+        size_t length = utf8_printable(text);
+
+        if (length == 0 || strchr(" \"\\=", *text) != NULL)
             return true;
+        text += length;
+    }
     return false;
 }
 
@@ -146,8 +166,8 @@ const char *log_quote(char *buffer, size_t size, const char *text) {
         return buffer;
     }
     buffer[0] = '"';
-    for (; *text != '\0'; text++) {
-        size_t length = escape(*text, true, piece);
+    while (*text != '\0') {
+        size_t length = escape(&text, true, piece);
 
         if (used + length + sizeof "\"" > size)
             break;

@@ -8,7 +8,9 @@
 #ifndef UVKIT_LOG_H
 #define UVKIT_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
@@ -23,6 +25,15 @@ __attribute__((format(printf, 3, 4))) void log_write(enum log_level level, const
 #define log_info(...)  log_write(LOG_INFO, __VA_ARGS__)
 #define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
+
+/* For what may happen at each request: true the first time, and then once in LOG_LIMIT_MS;
+ * `*left_out` is how often it was false since it was true last. To be zeroed first. */
+#define LOG_LIMIT_MS 5000
+struct log_limit {
+    int64_t until_ms;
+    unsigned left_out;
+};
+bool log_limit_pass(struct log_limit *limit, int64_t now_ms, unsigned *left_out);
 
 /* `text` as a logfmt value, quoted and escaped when it needs to be, cut to fit; returns `buffer`.
  */

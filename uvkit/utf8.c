@@ -1,7 +1,7 @@
 /* Which bytes are UTF-8, and what stands for those that are not. */
 #include "utf8.h"
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -46,4 +46,34 @@ char *utf8_clean(char *to, const char *text) {
     }
     *to = '\0';
     return to;
+}
+
+/* Of two and three bytes: C1; the Arabic letter mark; the separators and the marks of direction. */
+static bool is_unprintable(const unsigned char *at, size_t length) {
+    if (length == 1)
+        return at[0] < 0x20 || at[0] == 0x7f;
+    if (length == 2)
+        return (at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xd8 && at[1] == 0x9c);
+    if (length != 3 || at[0] != 0xe2)
+        return false;
+    return (at[1] == 0x80 &&
+            (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae))) ||
+           (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
+}
+
+size_t utf8_printable(const char *text) {
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = sequence(at);
+
+    return is_unprintable(at, length) ? 0 : length;
+}
+
+void utf8_make_printable(char *text) {
+    while (*text != '\0') {
+        size_t length = utf8_printable(text);
+
+        if (length == 0)
+            *text = strchr("\n\r\t", *text) != NULL ? ' ' : '?';
+        text += length == 0 ? 1 : length;
+    }
 }

@@ -8,6 +8,7 @@ extern const struct http_route inventory_routes[]; /* routes.c; `data` is the st
 
 void on_reserve(struct http_exchange *exchange, void *data);           /* sell_handler.c */
 void on_cancel(struct http_exchange *exchange, void *data);            /* ledger_handlers.c */
+void on_confirm(struct http_exchange *exchange, void *data);           /* ledger_handlers.c */
 void on_list_reservations(struct http_exchange *exchange, void *data); /* ledger_handlers.c */
 void on_get_product(struct http_exchange *exchange, void *data);       /* product_handlers.c */
 void on_list_strategies(struct http_exchange *exchange, void *data);   /* product_handlers.c */

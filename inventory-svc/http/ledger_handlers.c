@@ -1,9 +1,11 @@
-/* DELETE /reservations/{order_id}: give a unit back. GET /reservations: the ledger, oldest first,
- * for whoever settles reservations with orders. */
+/* DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: from now on
+ * these are not cancelled. GET /reservations: the ledger, oldest first, for whoever settles
+ * reservations with orders. */
 #include "handlers.h"
 
 #include "answer.h"
 #include "reservation_sql.h"
+#include "secret.h"
 #include "settings.h"
 
 #include <inttypes.h>
@@ -11,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT       500
-#define LIMIT_MAX   1000
-#define OLDER_MS    10000
-#define TIME_MAX_MS INT64_C(100000000000000) /* the year 5138 */
-#define NO_DEFAULT  -1
+#define LIMIT          500
+#define LIMIT_MAX      1000
+#define OLDER_MS       10000
+#define TIME_MAX_MS    INT64_C(100000000000000) /* the year 5138 */
+#define OVERLAP_MAX_MS 86400000
+#define NO_DEFAULT     -1
 
 /* A number in the query, or its default; -1 after a 400. */
 static int read_number(struct http_exchange *exchange, const char *name, int64_t default_value,
@@ -34,35 +37,35 @@ static int read_number(struct http_exchange *exchange, const char *name, int64_t
 void on_cancel(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     char order_id[UUID_TEXT], product_id[UUID_TEXT], message[MESSAGE_BYTES];
-    int64_t younger_than_ms;
     enum outcome outcome;
     bool was_there;
 
+    if (!secret_is_given(exchange, store->secret))
+        return;
     if (uuid_parse(http_path_param(exchange, "order_id"), order_id) != 0) {
         http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
         return;
     }
-    if (read_number(exchange, "younger_than_ms", TIME_MAX_MS, 0, TIME_MAX_MS, &younger_than_ms))
-        return;
-    outcome = reservation_sql_cancel(store->pool, order_id, younger_than_ms, &was_there, product_id,
-                                     message);
+    outcome = reservation_sql_cancel(store->pool, order_id, &was_there, product_id, message);
     if (outcome != OUTCOME_OK) {
         answer_refusal(exchange, outcome, message);
     } else if (!was_there) {
         http_reply_error(exchange, 404, "unknown_reservation",
-                         "no reservation has this order id, or it is too old to be cancelled");
+                         "no reservation has this order id, or it was confirmed");
     } else {
         product_note_returned(store->products, product_id);
         http_reply(exchange, 204, NULL, "", 0);
     }
 }
 
-/* A cursor is "<microseconds>.<order id>"; the first one is made of since_ms. */
+/* A cursor is "<microseconds>.<transaction>.<order id>" (without the transaction, it is of an older
+ * version); the first one is made of since_ms. */
 static int read_place(struct http_exchange *exchange, struct reservation_place *place) {
     const char *after = http_query_param(exchange, "after");
     int64_t since_ms;
     char *end;
 
+    place->seen_xid = 0;
     if (after == NULL || after[0] == '\0') {
         if (read_number(exchange, "since_ms", NO_DEFAULT, 0, TIME_MAX_MS, &since_ms) != 0)
             return -1;
@@ -71,49 +74,106 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
         return 0;
     }
     place->reserved_us = strtoll(after, &end, 10);
+    if (end != after && *end == '.' && uuid_parse(end + 1, place->order_id) != 0)
+        place->seen_xid = strtoll(end + 1, &end, 10);
     if (end != after && *end == '.' && uuid_parse(end + 1, place->order_id) == 0 &&
-        place->reserved_us >= 0 && place->reserved_us <= TIME_MAX_MS * 1000)
+        place->seen_xid >= 0 && place->reserved_us >= 0 && place->reserved_us <= TIME_MAX_MS * 1000)
         return 0;
     http_reply_error(exchange, 400, "bad_request", "after must be the `next` of an earlier reply");
     return -1;
 }
 
-/* NULL without memory. */
-static json_t *json_of(const struct reservation *list, size_t count,
-                       const struct reservation_place *next) {
+/* Both NULL without memory. */
+static json_t *array_of(const struct reservation *list, size_t count) {
     json_t *array = json_array();
-    char cursor[UUID_TEXT + 24];
     int failed = 0;
 
     for (size_t i = 0; i < count && failed == 0; i++)
         failed = json_array_append_new(array, answer_reservation(&list[i], false));
-    (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%s", next->reserved_us, next->order_id);
     if (failed == 0)
-        return json_pack("{s:o,s:s}", "reservations", array, "next", cursor);
+        return array;
     json_decref(array);
     return NULL;
+}
+
+static json_t *page_of(const struct reservation *list, size_t count,
+                       const struct reservation_place *next) {
+    char cursor[UUID_TEXT + 48];
+
+    (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%" PRId64 ".%s", next->reserved_us,
+                   next->seen_xid, next->order_id);
+    return json_pack("{s:o,s:s}", "reservations", array_of(list, count), "next", cursor);
 }
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     struct reservation_place place;
-    int64_t older_than_ms, limit;
+    int64_t overlap_ms, older_than_ms, limit;
     struct reservation *list;
     char message[MESSAGE_BYTES] = "out of memory";
     enum outcome outcome = OUTCOME_FAILED;
     size_t count;
 
+    if (!secret_is_given(exchange, store->secret))
+        return;
     if (read_place(exchange, &place) != 0 ||
+        read_number(exchange, "overlap_ms", 0, 0, OVERLAP_MAX_MS, &overlap_ms) != 0 ||
         read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
         read_number(exchange, "limit", LIMIT, 1, LIMIT_MAX, &limit) != 0)
         return;
     list = calloc((size_t)limit, sizeof *list);
     if (list != NULL)
-        outcome = reservation_sql_list(store->pool, &place, older_than_ms, (size_t)limit, list,
-                                       &count, message);
+        outcome = reservation_sql_list(store->pool, &place, overlap_ms, older_than_ms,
+                                       (size_t)limit, list, &count, message);
     if (outcome == OUTCOME_OK)
-        http_reply_json(exchange, 200, json_of(list, count, &place));
+        http_reply_json(exchange, 200, page_of(list, count, &place));
     else
         answer_refusal(exchange, outcome, message);
     free(list);
+}
+
+/* The order ids of the body as a JSON array; or NULL, and then the reply has been sent. */
+static char *read_order_ids(struct http_exchange *exchange, size_t *count) {
+    json_t *body = http_body_json(exchange), *ids = json_object_get(body, "order_ids");
+    char order_id[UUID_TEXT], *text = NULL;
+    bool is_good;
+
+    if (body == NULL)
+        return NULL;
+    *count = json_array_size(ids);
+    is_good = *count > 0 && *count <= LIMIT_MAX;
+    for (size_t i = 0; i < *count && is_good; i++)
+        is_good = uuid_parse(json_string_value(json_array_get(ids, i)), order_id) == 0;
+    if (is_good)
+        text = json_dumps(ids, JSON_COMPACT);
+    if (!is_good)
+        http_reply_error(exchange, 400, "bad_request", "order_ids must be 1 to %d UUIDs",
+                         LIMIT_MAX);
+    else if (text == NULL)
+        answer_refusal(exchange, OUTCOME_BUSY, "out of memory");
+    json_decref(body);
+    return text;
+}
+
+void on_confirm(struct http_exchange *exchange, void *data) {
+    struct store *store = data;
+    char message[MESSAGE_BYTES] = "out of memory", *order_ids;
+    enum outcome outcome = OUTCOME_BUSY;
+    struct reservation *list;
+    size_t count;
+
+    if (!secret_is_given(exchange, store->secret))
+        return;
+    order_ids = read_order_ids(exchange, &count);
+    if (order_ids == NULL)
+        return;
+    list = calloc(count, sizeof *list);
+    if (list != NULL)
+        outcome = reservation_sql_confirm(store->pool, order_ids, 0, count, list, &count, message);
+    if (outcome == OUTCOME_OK)
+        http_reply_json(exchange, 200, json_pack("{s:o}", "reservations", array_of(list, count)));
+    else
+        answer_refusal(exchange, outcome, message);
+    free(list);
+    free(order_ids);
 }

@@ -6,6 +6,7 @@ const struct http_route inventory_routes[] = {
     {"GET", "/products/{id}", on_get_product},
     {"GET", "/strategies", on_list_strategies},
     {"GET", "/reservations", on_list_reservations},
+    {"POST", "/reservations/confirmations", on_confirm},
     {"DELETE", "/reservations/{order_id}", on_cancel},
     {"GET", "/inventory/minusInventory", on_minus_inventory},
     {"POST", "/inventory/minusInventory", on_minus_inventory},

@@ -5,6 +5,7 @@
 #include "log.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,12 +97,17 @@ static void trim(struct product_table *table) {
     }
 }
 
-static void disarm(struct product *product) {
+/* 0; or -1 with the reason, also for a failpoint where failing on purpose is not wanted. */
+static int read_spec(struct product *product) {
+    if (spec_parse(product->row.strategy, &product->spec, product->message) != 0)
+        return -1;
     if (product->spec.failpoint.action == FAIL_NOTHING || product->table->is_lab)
-        return;
-    log_warn("failpoint ignored: not started with --lab", "product=%s fail=%s", product->id,
-             product->spec.fail);
-    product->spec.failpoint = (struct failpoint){0};
+        return 0;
+    (void)snprintf(product->message, MESSAGE_BYTES,
+                   "the failpoint \"fail=%.60s\" needs services started with --lab: make down; "
+                   "INVENTORY_SVC_FLAGS=--lab make up (in containers: INVENTORY_SVC_LAB=true)",
+                   product->spec.fail);
+    return -1;
 }
 
 static enum outcome load(struct product *product) {
@@ -110,11 +116,10 @@ static enum outcome load(struct product *product) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    if (spec_parse(product->row.strategy, &product->spec, product->message) != 0) {
+    if (read_spec(product) != 0) {
         log_warn("product with a bad strategy", "product=%s", product->id);
         return OUTCOME_BAD_STRATEGY;
     }
-    disarm(product);
     outcome =
         product_sql_lay_out(pool, product->id, product->spec.options.shards, product->message);
     /* Whatever became of it, it may be done again. */

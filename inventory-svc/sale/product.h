@@ -2,8 +2,8 @@
  *
  * A product is read from the database the first time it is asked for, once, while others that ask
  * for it wait. It stays while a sale uses it, and then until `limit` others were used after it; one
- * with a bad strategy stays as well. An id that names no product, or could not be read, is not
- * remembered. */
+ * with a bad strategy, or with a failpoint where there is no --lab, stays as well. An id that names
+ * no product, or could not be read, is not remembered. */
 #ifndef INVENTORY_PRODUCT_H
 #define INVENTORY_PRODUCT_H
 
@@ -17,7 +17,7 @@
 struct product {
     char id[UUID_TEXT];
     struct product_row row;
-    struct strategy_spec spec;      /* its failpoint does nothing without --lab */
+    struct strategy_spec spec;
     unsigned next_shard;            /* where the next sale starts */
     int64_t none_returned_until_ms; /* see selling.c */
     bool is_locked_in_redis;        /* some sale of it asked for such a lock */

@@ -54,11 +54,11 @@ static enum outcome take_returned(struct live_sale *live) {
     return outcome;
 }
 
-/* REPEATED: the first answer again, or a refusal when that was for another product. */
+/* REPEATED: the first answer again, or a refusal when that was for another product. Confirmed, so
+ * that a cancel which is still under way takes no effect on what is answered here. */
 static enum outcome find_first(struct selling *selling, struct live_sale *live) {
     bool is_found;
-    enum outcome outcome =
-        live_sale_find(live, STATEMENT_MS, &is_found, &selling->sold, live->sale.message);
+    enum outcome outcome = live_sale_confirm(live, &is_found, &selling->sold);
     const char *why = "";
 
     if (outcome != OUTCOME_OK) {

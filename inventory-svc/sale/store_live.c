@@ -3,12 +3,14 @@
  * A write that is not answered: look the order up in the ledger once. Found, it has its unit, from
  * this write or from an earlier one of the same order: REPEATED, because the caller may take back
  * only what is certainly this sale's. Absent proves nothing, because the statement may still be
- * running, so it stays UNKNOWN and the lock is left to run out instead of being given to the next
- * sale.
+ * running, so it stays UNKNOWN and the lock is kept from the next sale for as long as the write may
+ * land: until its deadline, after which the server begins it no more, and LAND_MS. The server knows
+ * the deadline by its own clock, which the sale read with the stock.
  *
- * A write under a lease: first take a connection, which may mean waiting, and only then ask whether
- * the lease is still ours; so nothing waits between that answer and the sending. It is not begun
- * when the sale's own time would end before the server's definite answer. */
+ * A write under a lease: first take a connection and prepare the statement on it, both of which may
+ * mean waiting, and only then ask whether the lease is still ours; so nothing lies between that
+ * answer and the sending. It is not begun when the sale's own time would end before the server's
+ * definite answer. */
 #include "store_live.h"
 
 #include "clock.h"
@@ -81,10 +83,13 @@ static enum outcome pass(struct live_sale *live, enum fail_point point) {
 static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *row) {
     struct live_sale *live = live_of(sale);
     enum outcome outcome;
+    int64_t server_us;
 
     live->cost.postgres++;
-    outcome = stock_sql_read(live->store->pool, live->product->id, shard, row, due_ms(live),
-                             sale->message);
+    outcome = stock_sql_read(live->store->pool, live->product->id, shard, row, &server_us,
+                             due_ms(live), sale->message);
+    if (outcome == OUTCOME_OK) /* of a moment before now: it may be ahead by more */
+        live->server_ahead_us = server_us - clock_now_ms() * 1000;
     return outcome == OUTCOME_OK ? pass(live, FAIL_AFTER_READ) : outcome;
 }
 
@@ -95,6 +100,21 @@ enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is
     live->cost.postgres++;
     return reservation_sql_find(live->store->pool, live->order_id, deadline_ms, is_found, found,
                                 message);
+}
+
+enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found) {
+    char order_ids[UUID_TEXT + 4];
+    size_t count;
+    enum outcome outcome;
+
+    (void)snprintf(order_ids, sizeof order_ids, "[\"%s\"]", live->order_id);
+    live->cost.postgres++;
+    outcome =
+        reservation_sql_confirm(live->store->pool, order_ids,
+                                earlier(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS),
+                                1, found, &count, live->sale.message);
+    *is_found = count > 0;
+    return outcome;
 }
 
 static enum outcome look_up(struct live_sale *live) {
@@ -148,23 +168,32 @@ static enum outcome check_lock(struct sale *sale, const struct store_lock *lock)
 
 static enum outcome write_now(struct live_sale *live, struct pg_conn *on) {
     enum outcome outcome = pass(live, FAIL_BEFORE_WRITE);
+    int64_t deadline_ms;
 
     if (outcome != OUTCOME_OK)
         return outcome;
     live->cost.postgres++;
-    return stock_sql_write(live->store->pool, on, &live->sold, due_ms(live), live->sale.message);
+    deadline_ms = due_ms(live);
+    outcome = stock_sql_write(live->store->pool, on, &live->sold,
+                              deadline_ms * 1000 + live->server_ahead_us, deadline_ms,
+                              live->sale.message);
+    if (outcome == OUTCOME_UNKNOWN)
+        live->lands_until_ms = deadline_ms + LAND_MS;
+    return outcome;
 }
 
 static enum outcome write_under_lease(struct live_sale *live, const struct store_lock *under) {
-    struct pg_conn *conn =
-        pg_hold(live->store->pool, earlier(due_ms(live), live->deadline_ms - SERVER_MS));
+    int64_t ready_ms = earlier(due_ms(live), live->deadline_ms - SERVER_MS);
+    struct pg_conn *conn = pg_hold(live->store->pool, ready_ms);
     enum outcome outcome;
 
     if (conn == NULL) {
         (void)snprintf(live->sale.message, MESSAGE_BYTES, "no connection to the database in time");
         return OUTCOME_BUSY;
     }
-    outcome = check_lock(&live->sale, under);
+    outcome = stock_sql_prepare_write(live->store->pool, conn, ready_ms, live->sale.message);
+    if (outcome == OUTCOME_OK)
+        outcome = check_lock(&live->sale, under);
     if (outcome == OUTCOME_OK)
         outcome = write_now(live, conn);
     pg_give_back(conn);
@@ -237,6 +266,13 @@ static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int s
     return status;
 }
 
+/* How long its lock stays taken when the sale is not sure what became of its write. */
+static uint32_t hold_ms(const struct live_sale *live) {
+    int64_t left_ms = live->lands_until_ms - clock_now_ms();
+
+    return left_ms > 0 ? (uint32_t)left_ms : 0;
+}
+
 static void unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
     struct live_sale *live = live_of(sale);
     bool is_failing = pass(live, FAIL_BEFORE_UNLOCK) != OUTCOME_OK;
@@ -247,7 +283,7 @@ static void unlock(struct sale *sale, struct store_lock *lock, enum outcome outc
     metric_time(&times[lock->kind].hold, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
     if (is_abandoned)
-        lk_abandon(lock->lease);
+        lk_abandon(lock->lease, hold_ms(live));
     else
         lk_release(lock->lease, NULL, NULL); /* the customer need not wait for the confirmation */
     lock->lease = NULL;

@@ -20,6 +20,7 @@ struct store {
     lk_client *redis;
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
+    const char *secret;   /* shared with order-svc; "" for none */
     int port;             /* that it listens on: the article's replies name it */
 };
 
@@ -44,6 +45,8 @@ struct live_sale {
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */
+    int64_t server_ahead_us; /* the database's wall clock, of clock_now_ms(), at least */
+    int64_t lands_until_ms;  /* a write that was not answered may; or 0 */
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default
@@ -54,6 +57,9 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
 /* Look for this order in the ledger: OK, BUSY, FAILED. `message` says why, when it failed. */
 enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
                             struct reservation *found, char message[MESSAGE_BYTES]);
+
+/* The same, and confirm what was found: it cannot be cancelled any more. UNKNOWN, too. */
+enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found);
 
 /* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
  * none, REPEATED, BUSY, UNKNOWN, FAILED. */

@@ -32,18 +32,35 @@ enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, in
     return outcome;
 }
 
-enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id,
-                                    int64_t younger_than_ms, bool *was_there,
+enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids,
+                                     int64_t deadline_ms, size_t limit, struct reservation *list,
+                                     size_t *count, char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("confirm_reservations", 1,
+                  "UPDATE reservation r SET confirmed = true FROM product p"
+                  " WHERE r.order_id IN (SELECT value::uuid FROM json_array_elements_text($1))"
+                  " AND p.product_id = r.product_id"
+                  " RETURNING order_id, r.product_id, shard, unit, remaining, fence, instance,"
+                  " price");
+    struct pg_query query = {.params = {order_ids}, .deadline_ms = deadline_ms};
+    enum outcome outcome = statement_write(pool, &statement, &query, message);
+
+    *count = 0;
+    for (; outcome == OUTCOME_OK && *count < limit && (int64_t)*count < query.affected; (*count)++)
+        read_row(&query, (int)*count, &list[*count]);
+    pg_query_clear(&query);
+    return outcome;
+}
+
+enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, bool *was_there,
                                     char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
     static struct statement statement =
-        STATEMENT("cancel_reservation", 2,
-                  "WITH gone AS (DELETE FROM reservation WHERE order_id = $1"
-                  " AND clock_timestamp() - reserved_at < $2::bigint * interval '1 millisecond'"
+        STATEMENT("cancel_reservation", 1,
+                  "WITH gone AS (DELETE FROM reservation WHERE order_id = $1 AND NOT confirmed"
                   " RETURNING product_id, shard, unit)"
                   " INSERT INTO returned_unit (product_id, shard, unit)"
                   " SELECT product_id, shard, unit FROM gone RETURNING product_id");
-    struct number age = number_of(younger_than_ms);
-    struct pg_query query = {.params = {order_id, age.text}};
+    struct pg_query query = {.params = {order_id}};
     enum outcome outcome = statement_write(pool, &statement, &query, message);
 
     *was_there = outcome == OUTCOME_OK && query.affected > 0;
@@ -54,23 +71,32 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id,
 }
 
 /* The plain comparison with reserved_at is for the BRIN index, which a row comparison cannot use.
- */
+ * What is behind the place and was written before the transactions that were running when it was
+ * read last has been read; so the overlap is looked at, and none of it is read twice. */
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
-                                  int64_t older_than_ms, size_t limit, struct reservation *list,
-                                  size_t *count, char message[MESSAGE_BYTES]) {
-    static struct statement statement = STATEMENT(
-        "list_reservations", 4,
-        "WITH place AS (SELECT timestamptz 'epoch' + $1::bigint * interval '1 microsecond' AS at)"
-        " SELECT order_id, product_id, shard, unit, remaining, fence, instance, price,"
-        "  (extract(epoch FROM reserved_at) * 1000000)::bigint"
-        " FROM reservation JOIN product USING (product_id)"
-        " WHERE reserved_at >= (SELECT at FROM place)"
-        " AND (reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
-        " AND reserved_at < clock_timestamp() - $3::bigint * interval '1 millisecond'"
-        " ORDER BY reserved_at, order_id LIMIT $4::bigint");
+                                  int64_t overlap_ms, int64_t older_than_ms, size_t limit,
+                                  struct reservation *list, size_t *count,
+                                  char message[MESSAGE_BYTES]) {
+    static struct statement statement =
+        STATEMENT("list_reservations", 6,
+                  "WITH place AS (SELECT"
+                  " least(timestamptz 'epoch' + $1::bigint * interval '1 microsecond',"
+                  "  clock_timestamp() - $3::bigint * interval '1 millisecond') AS at)"
+                  " SELECT order_id, product_id, shard, unit, remaining, fence, instance, price,"
+                  "  (extract(epoch FROM reserved_at) * 1000000)::bigint,"
+                  "  pg_snapshot_xmin(pg_current_snapshot())"
+                  " FROM reservation r JOIN product USING (product_id)"
+                  " WHERE reserved_at >= (SELECT at - $5::bigint * interval '1 millisecond'"
+                  "  FROM place)"
+                  " AND ((reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
+                  "  OR ($5::bigint > 0 AND age(r.xmin) <= age($6::xid8::xid)))"
+                  " AND reserved_at < clock_timestamp() - $3::bigint * interval '1 millisecond'"
+                  " ORDER BY reserved_at, order_id LIMIT $4::bigint");
     struct number since = number_of(place->reserved_us), older = number_of(older_than_ms),
-                  most = number_of((int64_t)limit);
-    struct pg_query query = {.params = {since.text, place->order_id, older.text, most.text}};
+                  most = number_of((int64_t)limit), overlap = number_of(overlap_ms),
+                  seen = number_of(place->seen_xid);
+    struct pg_query query = {
+        .params = {since.text, place->order_id, older.text, most.text, overlap.text, seen.text}};
     enum outcome outcome = statement_read(pool, &statement, &query, message);
 
     *count = outcome == OUTCOME_OK ? (size_t)query.affected : 0;
@@ -79,6 +105,8 @@ enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place
     if (*count > 0) {
         place->reserved_us = pg_int(&query, (int)*count - 1, 8);
         (void)snprintf(place->order_id, sizeof place->order_id, "%s", list[*count - 1].order_id);
+        if (overlap_ms > 0) /* the pages that follow have none, and this one's snapshot counts */
+            place->seen_xid = pg_int(&query, 0, 9);
     }
     pg_query_clear(&query);
     return outcome;

@@ -18,25 +18,58 @@ int64_t statement_deadline_ms(void) {
     return clock_now_ms() + STATEMENT_MS;
 }
 
-/* Worth another attempt: cancelled by statement_timeout, deadlock, too much load, starting. */
-static bool is_passing(const char *sqlstate) {
-    static const char *const starts[] = {"57014", "57P03", "40", "53200", "53300", "55P03"};
+/* What may pass by itself, so that another attempt is worth it, by the beginning of its SQLSTATE.
+ * What is quiet there happens in good health, under contention. */
+static const struct passing {
+    const char *sqlstate;
+    bool is_quiet;
+} passing[] = {
+    {"25006", false}, /* read only: a standby, or a database that was set so */
+    {"26000", true},  /* the statement is not prepared (any more): the next time it is again */
+    {"40", true},     /* deadlock, serialization */
+    {"53", false},    /* no disk space, memory or connections left */
+    {"55P03", true},  /* a lock that is not available */
+    {"57014", true},  /* cancelled, by statement_timeout */
+    {"57", false},    /* shutting down, starting, crashed */
+    {"58", false},    /* input or output failed */
+};
 
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (strncmp(sqlstate, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
+static const struct passing *find_passing(const char *sqlstate) {
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (strncmp(sqlstate, passing[i].sqlstate, strlen(passing[i].sqlstate)) == 0)
+            return &passing[i];
+    return NULL;
 }
 
-static enum outcome refused(const char *sqlstate) {
-    if (strcmp(sqlstate, "23505") == 0)
+static void log_refusal(struct statement *statement, const struct pg_query *query, bool is_quiet) {
+    char quoted[2 * sizeof query->message];
+    unsigned left_out;
+
+    if (is_quiet || log_limit_pass(&statement->refusals, clock_now_ms(), &left_out))
+        log_write(is_quiet ? LOG_DEBUG : LOG_WARN, "statement refused",
+                  "statement=%s sqlstate=%s left_out=%u why=%s", statement->pg.name,
+                  query->sqlstate, is_quiet ? 0 : left_out,
+                  log_quote(quoted, sizeof quoted, query->message));
+}
+
+/* The server's own words go to the log. */
+static enum outcome refused(struct statement *statement, const struct pg_query *query,
+                            const char **text) {
+    const struct passing *found = find_passing(query->sqlstate);
+
+    if (strcmp(query->sqlstate, "23505") == 0)
         return OUTCOME_REPEATED;
-    return is_passing(sqlstate) ? OUTCOME_BUSY : OUTCOME_FAILED;
+    log_refusal(statement, query, found != NULL && found->is_quiet);
+    *text = found != NULL ? "the inventory database cannot do this now"
+                          : "the inventory database refused this";
+    return found != NULL ? OUTCOME_BUSY : OUTCOME_FAILED;
 }
 
-/* What goes to the customer names no host, port or user, as libpq's text does; the log has it. */
-static enum outcome outcome_of(const struct pg_query *query, char message[MESSAGE_BYTES]) {
-    const char *text = query->message;
+/* What goes to the customer is ours: libpq's text names host, port and user, and the server's names
+ * files and tables; the log has it. */
+static enum outcome outcome_of(struct statement *statement, const struct pg_query *query,
+                               char message[MESSAGE_BYTES]) {
+    const char *text = "";
     char quoted[2 * sizeof query->message];
     enum outcome outcome = OUTCOME_OK;
 
@@ -44,7 +77,7 @@ static enum outcome outcome_of(const struct pg_query *query, char message[MESSAG
     case PG_OK:
         return OUTCOME_OK;
     case PG_REJECTED:
-        outcome = refused(query->sqlstate);
+        outcome = refused(statement, query, &text);
         break;
     case PG_NOT_SENT: /* the pool has logged why it is down */
         outcome = OUTCOME_BUSY;
@@ -63,6 +96,13 @@ static enum outcome outcome_of(const struct pg_query *query, char message[MESSAG
     return outcome;
 }
 
+enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement,
+                               struct pg_query *query, char message[MESSAGE_BYTES]) {
+    query->statement = &statement->pg;
+    (void)pg_prepare_await(pool, query);
+    return outcome_of(statement, query, message);
+}
+
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
                              struct pg_query *query, char message[MESSAGE_BYTES]) {
     int64_t begun_ns = clock_now_ns();
@@ -72,7 +112,7 @@ enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
         query->deadline_ms = statement_deadline_ms();
     (void)pg_query_await(pool, query);
     metric_time(&statement->times, clock_now_ns() - begun_ns);
-    return outcome_of(query, message);
+    return outcome_of(statement, query, message);
 }
 
 enum outcome statement_read(struct pg_pool *pool, struct statement *statement,

@@ -2,28 +2,45 @@
 #ifndef INVENTORY_STATEMENT_H
 #define INVENTORY_STATEMENT_H
 
+#include "log.h"
 #include "metrics.h"
 #include "pg.h"
 #include "store.h"
 
 #include <inttypes.h>
 
-/* A statement with its wait for a connection. Longer than what the server gives a statement
- * (statement_timeout, set in main.c), so that a slow one ends with the server's definite
- * "cancelled" and not with our "unknown". */
+/* A statement with its wait for a connection. Longer than what the server gives a statement, so
+ * that a slow one ends with the server's definite "cancelled" and not with our "unknown". */
 #define STATEMENT_MS 4000
 #define SERVER_MS    2000
+
+/* What holds the server to that, whatever the connection string says. */
+#define STATEMENT_SESSION                                                                          \
+    "-c statement_timeout=" STATEMENT_TEXT(SERVER_MS) " -c "                                       \
+                                                      "idle_in_transaction_session_timeout=5000"
+#define STATEMENT_TEXT(number)    STATEMENT_TEXT_OF(number)
+#define STATEMENT_TEXT_OF(number) #number
+
+/* How long after its deadline a write that was not answered may still land: the server begins none
+ * later (each write names its last moment), gives it up after SERVER_MS, and needs COMMIT_MS to
+ * flush the commit, which statement_timeout does not bound: a disk that stalls for longer breaks
+ * this. */
+#define COMMIT_MS 1000
+#define LAND_MS   (SERVER_MS + COMMIT_MS)
 
 /* A statement and the times that it took; static in a *_sql.c file. */
 struct statement {
     struct pg_statement pg;
     struct metric times;
+    struct log_limit refusals;
 };
-#define STATEMENT(name, params, sql)                                                               \
+#define STATEMENT(name_, params_, sql_)                                                            \
     {                                                                                              \
-        {name, sql, params}, {                                                                     \
-            "inventory_statement_seconds", STATEMENT_HELP, METRIC_TIMES,                           \
-                .labels = "statement=\"" name "\""                                                 \
+        .pg = {name_, sql_, params_}, .times = {                                                   \
+            "inventory_statement_seconds",                                                         \
+            STATEMENT_HELP,                                                                        \
+            METRIC_TIMES,                                                                          \
+            .labels = "statement=\"" name_ "\""                                                    \
         }                                                                                          \
     }
 #define STATEMENT_HELP                                                                             \
@@ -44,8 +61,13 @@ int64_t statement_deadline_ms(void);
 enum outcome statement_read(struct pg_pool *pool, struct statement *statement,
                             struct pg_query *query, char message[MESSAGE_BYTES]);
 
-/* The same with one that writes: OK, BUSY and FAILED (no effect), REPEATED (the ledger has this
- * order; no effect), UNKNOWN (it may have happened, or may still). */
+/* Have the held connection query->on know the statement, so that nothing comes before it when it is
+ * run there: OK, BUSY, FAILED. */
+enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement,
+                               struct pg_query *query, char message[MESSAGE_BYTES]);
+
+/* Run one that writes, as statement_read() does: OK, BUSY and FAILED (no effect), REPEATED (the
+ * ledger has this order; no effect), UNKNOWN (it may have happened, or may still). */
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
                              struct pg_query *query, char message[MESSAGE_BYTES]);
 

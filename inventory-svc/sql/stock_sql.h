@@ -10,16 +10,23 @@
 #include "statement.h"
 #include "store.h"
 
-/* Read one row: OK, BUSY, FAILED. */
+/* Read one row, and the server's clock: OK, BUSY, FAILED. */
 enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
-                            struct stock_row *row, int64_t deadline_ms,
+                            struct stock_row *row, int64_t *server_us, int64_t deadline_ms,
                             char message[MESSAGE_BYTES]);
 
-/* Set the row to sold->remaining, whatever it is now, and write `sold` to the ledger. `on` is a
- * held connection or NULL. SOLD, REPEATED, BUSY, UNKNOWN, FAILED. */
+/* Have the held connection `on` know the statement of stock_sql_write(): OK, BUSY, FAILED. */
+enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, int64_t deadline_ms,
+                                     char message[MESSAGE_BYTES]);
+
+/* Set the row to sold->remaining, whatever it is now, and write `sold` to the ledger; or nothing,
+ * and BUSY, when the server's clock is past `not_after_us` by the time it begins. A token older
+ * than the row's is not refused: the row keeps the highest, and the ledger has the one that was
+ * written under, as evidence. `on` is a held connection or NULL. SOLD, REPEATED, BUSY, UNKNOWN,
+ * FAILED. */
 enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
-                             const struct reservation *sold, int64_t deadline_ms,
-                             char message[MESSAGE_BYTES]);
+                             const struct reservation *sold, int64_t not_after_us,
+                             int64_t deadline_ms, char message[MESSAGE_BYTES]);
 
 /* Take the last unit of the row, if there is one, and fill in `unit` and `remaining` of `sold`.
  * SOLD, SOLD_OUT, REPEATED, BUSY, UNKNOWN, FAILED. */

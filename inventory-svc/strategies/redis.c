@@ -1,5 +1,6 @@
 /* A lease in Redis around the critical section: one holder across all instances, as long as a
- * holder is not paused between its last check and its write for longer than the TTL. */
+ * holder is not paused between its last check and its write for longer than the TTL, and Redis does
+ * not forget who holds. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -17,7 +18,8 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_redis = {
     .name = "redis",
     .summary = "a lease in Redis: random owner, TTL, renewal, compare-and-delete",
-    .promise = "no unit sold twice, unless a holder is paused past its TTL just before it writes",
+    .promise = "no unit sold twice, unless a holder is paused past its TTL just before it writes, "
+               "or Redis loses its keys (FLUSHALL, eviction, failover)",
     .default_shards = 1,
     .sell = sell,
 };

@@ -36,7 +36,9 @@ static enum outcome sell(struct sale *sale) {
 const struct strategy strategy_sharded = {
     .name = "sharded",
     .summary = "several stock rows, a Redis lease each; borrows before it says sold out",
-    .promise = "as redis, per row; never sold out while any row has a unit",
+    .promise =
+        "as redis, per row: a pause past the TTL or lost keys break it; never sold out while "
+        "any row has a unit",
     .default_shards = 10,
     .sell = sell,
 };

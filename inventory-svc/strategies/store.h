@@ -97,8 +97,8 @@ struct store_ops {
                          struct store_lock **lock);
     /* Is it still ours, for long enough to write? OK or BUSY. */
     enum outcome (*check_lock)(struct sale *sale, const struct store_lock *lock);
-    /* Give it back; or, when `outcome` is UNKNOWN, let it run out, since the write may still
-     * happen. */
+    /* Give it back; or, when `outcome` is UNKNOWN, keep it from others for as long as the write may
+     * still happen. */
     void (*unlock)(struct sale *sale, struct store_lock *lock, enum outcome outcome);
     /* The simulated business time between read and write. */
     void (*work)(struct sale *sale);

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -26,8 +27,8 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
 
     if (conninfo[0] == '\0') {
         snprintf(why, why_size,
-                 "%s is not set: the connection string of the database %s. scripts/stack up "
-                 "starts one and writes it to .run/env; --no-judge goes without",
+                 "%s is not set: the connection string of the database %s. scripts/loadgen "
+                 "sets it for the stack that make up starts; --no-judge goes without",
                  variable, name);
         return -1;
     }
@@ -41,8 +42,8 @@ static int open_database(struct auditor *auditor, struct pg_pool **pool, const c
         auditor->postgres_version = (int)pg_int(&query, 0, 0);
     else
         snprintf(why, why_size,
-                 "the database %s cannot be reached: %s. Start it with scripts/stack up, or set %s",
-                 name, query.message, variable);
+                 "the database %s cannot be reached: %s. Start it with make up, or set %s", name,
+                 query.message, variable);
     pg_query_clear(&query);
     return status == PG_OK ? 0 : -1;
 }
@@ -158,6 +159,7 @@ bool auditor_wait_quiet(struct auditor *auditor, const struct product *product, 
 
 static void copy(char *to, size_t size, const struct pg_query *query, int row, int column) {
     snprintf(to, size, "%s", pg_text(query, row, column));
+    utf8_make_printable(to);
 }
 
 /* As many zeroed rows as the query answered; NULL without memory, and then none. */
@@ -291,6 +293,35 @@ int auditor_read(struct auditor *auditor, const struct product *product, struct 
         pg_give_back(conn);
     if (rc == 0)
         ledger_sort(ledger);
+    return rc;
+}
+
+static void copy_product(const struct pg_query *query, struct product *product,
+                         struct audit_found *found) {
+    copy(product->since, sizeof product->since, query, 0, 0);
+    found->stock = pg_int(query, 0, 1);
+    copy(found->spec, sizeof found->spec, query, 0, 2);
+}
+
+int auditor_find(struct auditor *auditor, struct product *product, struct audit_found *found,
+                 char *why, size_t why_size) {
+    struct pg_query query = {.statement = &product_select,
+                             .params = {product->id},
+                             .deadline_ms = clock_now_ms() + QUERY_MS};
+    struct ledger ledger = {.sales = NULL};
+    int rc = pg_query_await(auditor->inventory, &query) == PG_OK ? 0 : -1;
+
+    *found = (struct audit_found){.is_there = rc == 0 && query.affected == 1};
+    if (rc != 0)
+        snprintf(why, why_size, "the product could not be read: %s", query.message);
+    if (found->is_there) {
+        copy_product(&query, product, found);
+        rc = auditor_read(auditor, product, &ledger, why, why_size);
+        found->is_fresh = ledger.available == ledger.initial && ledger.returned == 0 &&
+                          ledger.sale_count == 0 && ledger.order_count == 0;
+    }
+    ledger_free(&ledger);
+    pg_query_clear(&query);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "audit_sql.h"
 #include "ledger.h"
 #include "product.h"
+#include "strategy_list.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +37,17 @@ __attribute__((warn_unused_result)) int auditor_create(struct auditor *auditor, 
                                                        int64_t stock, const char *spec,
                                                        struct product *product, char *why,
                                                        size_t why_size);
+
+struct audit_found {
+    bool is_there, is_fresh; /* fresh: never sold from */
+    int64_t stock;           /* at first */
+    char spec[STRATEGY_SPEC_SIZE];
+};
+/* Look for a product by its id, and fill in the rest. 0; or -1, and `why` says what failed. */
+__attribute__((warn_unused_result)) int auditor_find(struct auditor *auditor,
+                                                     struct product *product,
+                                                     struct audit_found *found, char *why,
+                                                     size_t why_size);
 
 /* Wait until each sale has its order and nothing was sold for `still_ms`: true; or until the
  * deadline, or until *is_interrupted: false. After unknown outcomes sales may still come, and stand

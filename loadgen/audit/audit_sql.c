@@ -20,6 +20,10 @@ const struct pg_statement product_insert = {
     "RETURNING product_id, created_at",
     3};
 
+const struct pg_statement product_select = {
+    "product_select",
+    "SELECT created_at, initial_stock, strategy FROM product WHERE product_id = $1::uuid", 1};
+
 /* Read "-- query: <name> on <database>". */
 static int read_mark(const char *line, struct audit_query *query, char *why, size_t why_size) {
     char text[96], database[16];

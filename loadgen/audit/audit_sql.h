@@ -35,5 +35,7 @@ const struct audit_query *audit_query_find(const struct audit_queries *queries, 
 
 /* $1 name, $2 initial stock, $3 strategy spec; returns the id and the time of creation. */
 extern const struct pg_statement product_insert;
+/* $1 id; returns the time of creation, the initial stock and the strategy spec. */
+extern const struct pg_statement product_select;
 
 #endif

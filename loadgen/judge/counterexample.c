@@ -32,14 +32,18 @@ static void tell_pair(struct counterexample *example, const struct judge *judge,
             example_tell_sale(example, judge, pair->sales[i]);
 }
 
-static void tell_twins(struct counterexample *example, const struct judge *judge,
-                       const struct pair *pair) {
-    const struct ledger_sale *a = pair->sales[0], *b = pair->sales[1];
+static bool is_counted(const struct judge *judge, const struct ledger_sale *sale) {
+    return judge_sale_kind(judge, sale) == SALE_COUNTED;
+}
 
-    *example = example_begin(judge, ANOMALY_TWIN, a);
-    tell_pair(example, judge, pair);
-    if (!judge_is_counted(judge, a) || !judge_is_counted(judge, b) || a->shard != b->shard)
-        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both.", a->unit);
+/* What is known of the reads of two sales from the count of one row. */
+static void tell_reads(struct counterexample *example, const struct judge *judge,
+                       const struct ledger_sale *a, const struct ledger_sale *b) {
+    if (judge_buyer(judge, a)->answered_ns < judge_buyer(judge, b)->sent_ns)
+        example_say(example,
+                    "B was sent after A had been answered, and read %" PRId64
+                    ", where A had left %" PRId64 ", so both sold unit %" PRId64 ".",
+                    b->remaining + 1, a->remaining, a->unit);
     else if (is_set_back(judge, a, b))
         example_say(example,
                     "B read %" PRId64 " before A wrote %" PRId64
@@ -50,6 +54,22 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
         example_say(example,
                     "B read %" PRId64 " before A wrote %" PRId64 ", so both sold unit %" PRId64 ".",
                     b->remaining + 1, a->remaining, a->unit);
+}
+
+/* The one that wrote first is A, unless it was sent after the other one had been answered. */
+static void tell_twins(struct counterexample *example, const struct judge *judge,
+                       const struct pair *pair) {
+    bool is_turned = judge_buyer(judge, pair->sales[1])->answered_ns <
+                     judge_buyer(judge, pair->sales[0])->sent_ns;
+    const struct ledger_sale *a = pair->sales[is_turned], *b = pair->sales[!is_turned];
+
+    *example = example_begin(judge, ANOMALY_TWIN, a);
+    example_tell_sale(example, judge, a);
+    example_tell_sale(example, judge, b);
+    if (!is_counted(judge, a) || !is_counted(judge, b) || a->shard != b->shard)
+        example_say(example, "Both sold unit %" PRId64 ", and the ledger has both.", a->unit);
+    else
+        tell_reads(example, judge, a, b);
     example_say(example, "There was one unit %" PRId64 ", and two orders have it: a contradiction.",
                 a->unit);
 }
@@ -92,8 +112,7 @@ static bool tell_undersell(struct counterexample *example, const struct judge *j
     assert(judge->refused_last != NULL);
     *example = example_begin(judge, ANOMALY_UNDERSELL, NULL);
     example_tell_refusal(example, judge->refused_last);
-    example_say(example, "At the end %" PRId64 " units are left in the stock.",
-                judge->ledger->available);
+    example_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
     example_say(example,
                 "A count may only fall, so they were there when A was refused: a contradiction.");
     return true;
@@ -118,10 +137,15 @@ static bool tell_stale(struct counterexample *example, const struct judge *judge
     assert(a != NULL && b != NULL);
     *example = example_begin(judge, ANOMALY_STALE, a);
     tell_pair(example, judge, &judge->stale);
-    example_say(example,
-                "B was sent after A had been answered, and read %" PRId64
-                ", where A had left %" PRId64 ".",
-                b->remaining + 1, a->remaining);
+    if (is_counted(judge, a) && is_counted(judge, b))
+        example_say(example,
+                    "B was sent after A had been answered, and read %" PRId64
+                    ", where A had left %" PRId64 ".",
+                    b->remaining + 1, a->remaining);
+    else
+        example_say(example,
+                    "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
+                    b->unit);
     example_say(example, "A count may only fall: a contradiction.");
     return true;
 }
@@ -133,15 +157,19 @@ static void tell_yes(struct counterexample *example, const struct record *yes) {
     example_tell_request(example, yes, yes->order_id[0] ? yes->order_id : yes->key, promise);
 }
 
-/* The key of another customer who was promised the same order. */
-static const char *other_key(const struct judge *judge, const struct purchase *purchase) {
-    for (size_t i = 0; i < judge->purchase_count; i++) {
-        const struct purchase *other = &judge->purchases[i];
+/* Whoever has the order that A was told, and is not its key. */
+static void tell_other(struct counterexample *example, const struct judge *judge,
+                       const struct purchase *purchase) {
+    const struct purchase *owner = judge_find(judge, purchase->id);
 
-        if (other != purchase && strcmp(other->id, purchase->id) == 0)
-            return other->requests[0]->key;
-    }
-    return "";
+    if (owner != NULL && owner != purchase)
+        example_say(example,
+                    "Another customer, with the key %s, has the same order: a contradiction.",
+                    owner->requests[0]->key);
+    else
+        example_say(example,
+                    "It was the answer to the key %s, which is to be the order: a contradiction.",
+                    purchase->requests[0]->key);
 }
 
 static bool tell_ghost(struct counterexample *example, const struct judge *judge) {
@@ -169,9 +197,7 @@ static bool tell_ghost(struct counterexample *example, const struct judge *judge
                     ": a contradiction.",
                     purchase->order->unit, purchase->sale->unit);
     else
-        example_say(example,
-                    "Another customer, with the key %s, has the same order: a contradiction.",
-                    other_key(judge, purchase));
+        tell_other(example, judge, purchase);
     return true;
 }
 
@@ -185,8 +211,14 @@ static bool tell_orphan(struct counterexample *example, const struct judge *judg
     else
         example_tell_request(example, judge->orphan->requests[0], judge->orphan->id,
                              record_outcome_text(judge->orphan->requests[0]->outcome));
+    if (judge->denial != NULL)
+        example_tell_request(example, judge->denial, judge->orphan->requests[0]->key,
+                             record_outcome_text(judge->denial->outcome));
     if (judge->orphan == NULL)
-        example_say(example, "The ledger has a sale that no request of this run asked for.");
+        example_say(example, "The ledger has a sale that no request for this product asked for.");
+    else if (judge->denial != NULL)
+        example_say(example, "A's customer was told yes, asked again as B with the same key, and "
+                             "was told no: a contradiction.");
     else if (sale != NULL)
         example_say(example,
                     "The ledger has a sale, and its customer was told no: a contradiction.");
@@ -221,20 +253,22 @@ static bool tell_duplicate(struct counterexample *example, const struct judge *j
     return true;
 }
 
-/* A unit that is sold and in the stock all the same: of such sales the last, and the last sale of
- * its row, which wrote what is left there. */
+/* ---- LEAK */
+
+/* The last sale of a unit that is in the stock all the same, and the last sale of its row, which
+ * wrote what is left there. */
 static struct pair find_surplus(const struct judge *judge) {
-    struct pair pair = {.sales = {NULL, NULL}};
+    struct pair pair = {.sales = {judge->leak.left, NULL}};
 
     for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
         const struct ledger_row *row = judge_row(judge, sale->shard);
 
-        if (row != NULL && judge_is_counted(judge, sale) && sale->remaining < row->available &&
-            (pair.sales[0] == NULL || strcmp(sale->at, pair.sales[0]->at) > 0))
+        if (row != NULL && is_counted(judge, sale) && sale->remaining < row->available &&
+            strcmp(sale->at, pair.sales[0]->at) > 0)
             pair.sales[0] = sale;
     }
-    for (size_t i = 0; pair.sales[0] != NULL && i < judge->ledger->sale_count; i++) {
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
 
         if (sale->shard == pair.sales[0]->shard && strcmp(sale->at, pair.sales[0]->at) > 0 &&
@@ -244,13 +278,14 @@ static struct pair find_surplus(const struct judge *judge) {
     return pair;
 }
 
-static void tell_surplus(struct counterexample *example, const struct judge *judge,
-                         const struct pair *pair) {
-    const struct ledger_sale *a = pair->sales[0], *b = pair->sales[1];
+static const struct ledger_row *tell_surplus(struct counterexample *example,
+                                             const struct judge *judge) {
+    const struct pair pair = find_surplus(judge);
+    const struct ledger_sale *a = pair.sales[0], *b = pair.sales[1];
     const struct ledger_row *row = judge_row(judge, a->shard);
 
     example_tell_sale(example, judge, a);
-    if (b != NULL && judge_is_counted(judge, b) && b->remaining == row->available) {
+    if (b != NULL && is_counted(judge, b) && b->remaining == row->available) {
         example_tell_sale(example, judge, b);
         example_say(example, "B wrote %" PRId64 " after A had written %" PRId64 ".", b->remaining,
                     a->remaining);
@@ -259,37 +294,101 @@ static void tell_surplus(struct counterexample *example, const struct judge *jud
                 "%" PRId64 " are left, from unit %" PRId64 " up: unit %" PRId64
                 " is in the stock, and A sold it: a contradiction.",
                 row->available, row->first_unit, a->unit);
+    return row;
 }
 
-static void tell_missing(struct counterexample *example, const struct judge *judge,
-                         const struct pair *missing) {
-    tell_pair(example, judge, missing);
-    if (judge->is_any_unknown)
+static const struct ledger_row *tell_missing(struct counterexample *example,
+                                             const struct judge *judge) {
+    const struct pair *missed = &judge->leak.missed;
+    const struct ledger_row *row = judge->leak.row;
+
+    tell_pair(example, judge, missed);
+    if (missed->sales[0] == NULL && missed->refusal == NULL)
+        example_say(example,
+                    "%" PRId64 " are left, from unit %" PRId64 " up: unit %" PRId64
+                    " is gone, no order has it, and nobody gave it back: a contradiction.",
+                    row->available, row->first_unit, missed->unit);
+    else if (judge->is_any_unknown)
         example_say(example,
                     "A saw units gone that no order has and nobody gave back, from unit %" PRId64
                     " up; too few requests of unknown outcome were sent in time to have taken "
                     "them: a contradiction.",
-                    missing->unit);
+                    missed->unit);
     else
         example_say(example,
                     "A saw %s, and no order has unit %" PRId64
                     ", and nobody gave it back: a contradiction.",
-                    missing->refusal != NULL ? "none left" : "that unit gone", missing->unit);
+                    missed->refusal != NULL ? "none left" : "that unit gone", missed->unit);
+    return row;
+}
+
+static const struct ledger_row *tell_wrong(struct counterexample *example,
+                                           const struct judge *judge) {
+    const struct ledger_sale *sale = judge->leak.wrong_sale;
+    const struct ledger_row *row = judge_row(judge, sale->shard);
+
+    example_tell_sale(example, judge, sale);
+    if (row == NULL)
+        example_say(example, "A sold from shard %" PRId64 ", which has no stock: a contradiction.",
+                    sale->shard);
+    else
+        example_say(example,
+                    "A left %" PRId64 " there, from unit %" PRId64 " up, so it took unit %" PRId64
+                    "; and the ledger says unit %" PRId64 ": a contradiction.",
+                    sale->remaining, row->first_unit, row->first_unit + sale->remaining,
+                    sale->unit);
+    return row;
+}
+
+/* The row whose own sums are wrong, or NULL. */
+static const struct ledger_row *find_unbalanced(const struct judge *judge) {
+    char sums[VERDICT_TEXT];
+
+    for (size_t i = 0; i < judge->row_count; i++)
+        if (judge_write_row(judge, &judge->rows[i], sums) != 0)
+            return &judge->rows[i];
+    return NULL;
+}
+
+/* The plainest of what was found, and a row that shows it; NULL: the sums alone do. */
+static const struct ledger_row *tell_plainest(struct counterexample *example,
+                                              const struct judge *judge) {
+    const struct leak *leak = &judge->leak;
+
+    if (leak->left != NULL)
+        return tell_surplus(example, judge);
+    if (leak->has_missed)
+        return tell_missing(example, judge);
+    if (leak->wrong_sale != NULL)
+        return tell_wrong(example, judge);
+    if (leak->doubled > 0)
+        example_say(example, "Unit %" PRId64 " came back for sale, and an order has it.",
+                    leak->doubled_unit);
+    else if (leak->untaken > 0 && !judge->is_keyless)
+        example_say(example,
+                    "Unit %" PRId64 " came back, and an order of a key is never given back: a "
+                    "contradiction.",
+                    leak->back_unit);
+    else if (leak->untaken > 0)
+        example_say(example,
+                    "Unit %" PRId64 " came back, and fewer requests can have given a unit back, as "
+                    "they were told busy, an error or nothing, than units did: a contradiction.",
+                    leak->back_unit);
+    return leak->row != NULL ? leak->row : find_unbalanced(judge);
 }
 
 static bool tell_leak(struct counterexample *example, const struct judge *judge) {
-    const struct pair *missing = &judge->missing;
-    struct pair surplus = {.sales = {NULL, NULL}};
+    const struct ledger_row *row;
     char sums[VERDICT_TEXT];
 
-    if (judge_write_sums(judge, sums) > 0)
-        surplus = find_surplus(judge);
-    *example =
-        example_begin(judge, ANOMALY_LEAK, surplus.sales[0] ? surplus.sales[0] : missing->sales[0]);
-    if (surplus.sales[0] != NULL)
-        tell_surplus(example, judge, &surplus);
-    else if (missing->sales[0] != NULL || missing->refusal != NULL)
-        tell_missing(example, judge, missing);
+    *example = example_begin(judge, ANOMALY_LEAK, NULL);
+    row = tell_plainest(example, judge);
+    if (row != NULL && judge->row_count > 1) {
+        example->shard = row->shard;
+        (void)judge_write_row(judge, row, sums);
+        example_say(example, "%s", sums);
+    }
+    (void)judge_write_sums(judge, sums);
     example_say(example, "%s.", sums);
     return true;
 }

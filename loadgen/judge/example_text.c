@@ -50,9 +50,9 @@ static struct counterexample_op *add_op(struct counterexample *example, const ch
 }
 
 /* "sent 0.417213 s" or why it is not known. */
-static void write_sent(char text[PART_TEXT], const struct purchase *buyer) {
-    if (buyer == NULL)
-        snprintf(text, PART_TEXT, "no request of this run");
+static void write_sent(char text[PART_TEXT], const struct buyer *buyer) {
+    if (buyer->purchase == NULL)
+        snprintf(text, PART_TEXT, "no request for this product");
     else if (buyer->sent_ns == LINEAR_BEFORE)
         snprintf(text, PART_TEXT, "never sent");
     else
@@ -67,37 +67,42 @@ const struct record *example_told(const struct purchase *purchase) {
 }
 
 /* Of the reply that counts; LINEAR_NEVER when there was none. */
-static int64_t answered_ns(const struct purchase *buyer) {
-    const struct record *told = buyer ? example_told(buyer) : NULL;
+static int64_t answered_ns(const struct buyer *buyer) {
+    const struct record *told = buyer->purchase ? example_told(buyer->purchase) : NULL;
 
     return told && told->outcome != RECORD_UNKNOWN ? told->received_ns : LINEAR_NEVER;
 }
 
 /* ", answered 0.420011 s" or ", not told". */
-static void write_answered(char text[PART_TEXT], const struct purchase *buyer) {
-    if (buyer == NULL)
+static void write_answered(char text[PART_TEXT], const struct buyer *buyer,
+                           const struct ledger_sale *sale) {
+    const struct purchase *purchase = buyer->purchase;
+
+    if (purchase == NULL)
         text[0] = '\0';
-    else if (buyer->yes != NULL)
-        snprintf(text, PART_TEXT, ", answered %.6f s", in_seconds(buyer->answered_ns));
+    else if (purchase->yes == NULL)
+        snprintf(text, PART_TEXT, ", %s", record_outcome_text(example_told(purchase)->outcome));
+    else if (strcmp(purchase->id, sale->order_id) != 0 && buyer->answered_ns == LINEAR_NEVER)
+        snprintf(text, PART_TEXT, ", answered with order %s", purchase->id);
     else
-        snprintf(text, PART_TEXT, ", %s", record_outcome_text(example_told(buyer)->outcome));
+        snprintf(text, PART_TEXT, ", answered %.6f s", in_seconds(purchase->answered_ns));
 }
 
 void example_tell_sale(struct counterexample *example, const struct judge *judge,
                        const struct ledger_sale *sale) {
-    const struct purchase *buyer = judge_buyer(judge, sale);
+    const struct buyer *buyer = judge_buyer(judge, sale);
     const char name = name_of(example->ops);
     char sent[PART_TEXT], answered[PART_TEXT], row[40] = "", did[2 * PART_TEXT];
     struct counterexample_op *op =
-        add_op(example, sale->order_id, buyer ? buyer->sent_ns : LINEAR_BEFORE, answered_ns(buyer));
+        add_op(example, sale->order_id, buyer->sent_ns, answered_ns(buyer));
 
     snprintf(op->instance, sizeof op->instance, "%s", sale->instance);
     op->ledger_us = ledger_time_us(sale->at);
     write_sent(sent, buyer);
-    write_answered(answered, buyer);
+    write_answered(answered, buyer, sale);
     if (judge->row_count > 1)
         snprintf(row, sizeof row, " in shard %" PRId64, sale->shard);
-    if (judge_is_counted(judge, sale))
+    if (judge_sale_kind(judge, sale) == SALE_COUNTED)
         snprintf(did, sizeof did, "read %" PRId64 "%s, wrote %" PRId64, sale->remaining + 1, row,
                  sale->remaining);
     else

@@ -35,10 +35,11 @@ static void take_request(struct purchase *purchase, const struct record *record)
         purchase->yes = record;
 }
 
-/* The first that may have sold. One that was told "sold out" sold nothing by itself. */
+/* The first that may have sold. One that was told no, however, sold nothing by itself. */
 static const struct record *first_seller(const struct purchase *purchase) {
     for (size_t i = 0; i < purchase->count; i++)
-        if (purchase->requests[i]->outcome != RECORD_SOLD_OUT)
+        if (purchase->requests[i]->outcome == RECORD_SOLD ||
+            purchase->requests[i]->outcome == RECORD_UNKNOWN)
             return purchase->requests[i];
     return purchase->requests[0];
 }
@@ -99,36 +100,53 @@ static int compare_key(const void *key, const void *purchase) {
     return strcmp(key, ((const struct purchase *)purchase)->requests[0]->key);
 }
 
-static int compare_id(const void *id, const void *place) {
-    return strcmp(id, (*(const struct purchase *const *)place)->id);
-}
-
 static int compare_shard(const void *shard, const void *row) {
     int64_t x = *(const int64_t *)shard, y = ((const struct ledger_row *)row)->shard;
 
     return (x > y) - (x < y);
 }
 
-const struct purchase *judge_find_key(const struct judge *judge, const char *key) {
+static const struct purchase *find_key(const struct judge *judge, const char *key) {
     return judge->purchase_count > 0 ? bsearch(key, judge->purchases, judge->purchase_count,
                                                sizeof *judge->purchases, compare_key)
                                      : NULL;
 }
 
-const struct purchase *judge_find_id(const struct judge *judge, const char *id) {
-    const struct purchase **found = bsearch(id, judge->by_id, judge->purchase_count,
-                                            sizeof(const struct purchase *), compare_id);
+/* The place among `named` of the first that is not before this order. */
+static size_t find_named(const struct judge *judge, const char *id) {
+    size_t low = 0;
 
-    while (found != NULL && found > judge->by_id && compare_id(id, found - 1) == 0)
-        found--;
-    return found != NULL ? *found : NULL;
+    for (size_t count = judge->named_count; count > 0;) {
+        size_t half = count / 2;
+
+        if (strcmp(judge->named[low + half]->order_id, id) < 0) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
 }
 
-const struct purchase *judge_buyer(const struct judge *judge, const struct ledger_sale *sale) {
+static bool is_named(const struct judge *judge, size_t place, const char *id) {
+    return place < judge->named_count && strcmp(judge->named[place]->order_id, id) == 0;
+}
+
+const struct purchase *judge_find(const struct judge *judge, const char *id) {
+    const struct purchase *purchase = find_key(judge, id);
+    size_t place = find_named(judge, id);
+
+    return purchase == NULL && is_named(judge, place, id)
+               ? find_key(judge, judge->named[place]->key)
+               : purchase;
+}
+
+const struct buyer *judge_buyer(const struct judge *judge, const struct ledger_sale *sale) {
     size_t place = (size_t)(sale - judge->ledger->sales);
 
     assert(place < judge->ledger->sale_count);
-    return judge->buyers[place];
+    return &judge->buyers[place];
 }
 
 const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
@@ -137,8 +155,12 @@ const struct ledger_row *judge_row(const struct judge *judge, int64_t shard) {
 
 /* ---- the judge's indexes */
 
-static int by_id(const void *a, const void *b) {
-    return compare_id((*(const struct purchase *const *)a)->id, b);
+static int by_order(const void *a, const void *b) {
+    const struct record *x = *(const struct record *const *)a;
+    const struct record *y = *(const struct record *const *)b;
+    int order = strcmp(x->order_id, y->order_id);
+
+    return order != 0 ? order : (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
 }
 
 static int by_unit(const void *a, const void *b) {
@@ -164,9 +186,27 @@ static void index_purchases(struct judge *judge) {
         judge->request_count += purchase->count;
         purchase->sale = ledger_find_sale(judge->ledger, purchase->id);
         purchase->order = ledger_find_order(judge->ledger, purchase->id);
-        judge->by_id[i] = purchase;
     }
-    qsort(judge->by_id, judge->purchase_count, sizeof(const struct purchase *), by_id);
+}
+
+static bool names_another(const struct record *record) {
+    return record->outcome == RECORD_SOLD && record->order_id[0] != '\0' &&
+           strcmp(record->order_id, record->key) != 0;
+}
+
+/* The order id is to be the key, so there are none but for a fault. */
+static int index_named(struct judge *judge) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < judge->request_count; i++)
+        count += names_another(judge->requests[i]);
+    judge->named = calloc(count + 1, sizeof(const struct record *));
+    for (size_t i = 0; i < judge->request_count && judge->named != NULL; i++)
+        if (names_another(judge->requests[i]))
+            judge->named[judge->named_count++] = judge->requests[i];
+    if (judge->named_count > 1)
+        qsort(judge->named, judge->named_count, sizeof(const struct record *), by_order);
+    return judge->named != NULL ? 0 : -1;
 }
 
 static void index_sales(struct judge *judge) {
@@ -179,62 +219,111 @@ static void index_sales(struct judge *judge) {
     qsort(judge->by_unit, ledger->sale_count, sizeof(const struct ledger_sale *), by_unit);
 }
 
-/* Backwards, so that of two purchases with one id the first one has the sale. An id with several
- * rows was asked for in each of them. */
+static bool is_answered_with(const struct purchase *purchase, const char *id) {
+    return purchase->yes == NULL || strcmp(purchase->id, id) == 0;
+}
+
+/* Of an order that nobody has as his key: whoever was told of it may be the one. */
+static struct buyer told_of(const struct judge *judge, const char *id) {
+    struct buyer buyer = {NULL, LINEAR_BEFORE, LINEAR_NEVER};
+
+    for (size_t i = find_named(judge, id); is_named(judge, i, id); i++) {
+        const struct purchase *purchase = find_key(judge, judge->named[i]->key);
+        bool is_first = buyer.purchase == NULL;
+
+        if (is_first || purchase->sent_ns < buyer.sent_ns)
+            buyer.sent_ns = purchase->sent_ns;
+        if (is_first || judge->named[i]->received_ns > buyer.answered_ns)
+            buyer.answered_ns = judge->named[i]->received_ns;
+        buyer.purchase = is_first ? purchase : buyer.purchase;
+    }
+    return buyer;
+}
+
+/* Sales and purchases are in the same order. An id with several rows was asked for in each. */
 static void index_buyers(struct judge *judge) {
-    const struct ledger *ledger = judge->ledger;
+    size_t next = 0;
 
-    for (size_t i = judge->purchase_count; i-- > 0;) {
-        const struct purchase *purchase = judge->by_id[i];
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const char *id = judge->ledger->sales[i].order_id;
+        const struct purchase *purchase;
 
-        if (purchase->sale == NULL)
+        while (next < judge->purchase_count && compare_key(id, &judge->purchases[next]) > 0)
+            next++;
+        purchase = &judge->purchases[next];
+        if (next < judge->purchase_count && compare_key(id, purchase) == 0)
+            judge->buyers[i] = (struct buyer){purchase, purchase->sent_ns,
+                                              is_answered_with(purchase, id) ? purchase->answered_ns
+                                                                             : LINEAR_NEVER};
+        else
+            judge->buyers[i] = told_of(judge, id);
+        if (judge->buyers[i].answered_ns < judge->buyers[i].sent_ns) /* by a reply to another */
+            judge->buyers[i].answered_ns = LINEAR_NEVER;
+    }
+}
+
+/* Who asked without a key and got no answer may have any order that nobody else asked for. Those
+ * sent last are taken first, and their times are not held against the sale: that leaves the most
+ * ways in which it all may have been right. Their keys are the first, in the order of sending. */
+static void seat_nameless(struct judge *judge) {
+    size_t next = 0;
+
+    while (next < judge->purchase_count && record_is_nameless(judge->purchases[next].requests[0]))
+        next++;
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+        struct purchase *purchase;
+
+        if (judge->buyers[i].purchase != NULL)
             continue;
-        for (size_t place = (size_t)(purchase->sale - ledger->sales);
-             place < ledger->sale_count && strcmp(ledger->sales[place].order_id, purchase->id) == 0;
-             place++)
-            judge->buyers[place] = purchase;
+        while (next > 0 && !judge->purchases[next - 1].is_unknown)
+            next--;
+        if (next == 0)
+            return;
+        purchase = &judge->purchases[--next];
+        purchase->id = sale->order_id;
+        purchase->sale = sale;
+        purchase->order = ledger_find_order(judge->ledger, sale->order_id);
+        purchase->sent_ns = LINEAR_BEFORE;
+        judge->buyers[i] = (struct buyer){purchase, LINEAR_BEFORE, LINEAR_NEVER};
     }
 }
 
 /* ---- units that came back */
 
-static bool is_of_count(const struct ledger_row *row, const struct ledger_sale *sale) {
-    return row != NULL && sale->unit - row->first_unit == sale->remaining;
+bool judge_may_undo(const struct judge *judge, const struct record *record) {
+    return judge->is_keyless &&
+           (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_BUSY ||
+            record->outcome == RECORD_FAILED);
 }
 
-/* A unit comes back when order-svc cancels a reservation; its customer is then told anything but
- * yes. The only request of a key that has its sale has cancelled none. */
-static bool may_have_cancelled(const struct purchase *purchase) {
-    if (purchase->sale != NULL && purchase->count == 1)
-        return false;
-    for (size_t i = 0; i < purchase->count; i++)
-        if (purchase->requests[i]->outcome == RECORD_UNKNOWN ||
-            purchase->requests[i]->outcome == RECORD_BUSY ||
-            purchase->requests[i]->outcome == RECORD_FAILED)
-            return true;
-    return false;
-}
-
+/* The only request of a key that has its sale has given none back. */
 static bool may_have_returned(const struct judge *judge) {
-    const struct ledger *ledger = judge->ledger;
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        const struct purchase *purchase = &judge->purchases[i];
 
-    if (ledger->returned > 0 || ledger->returned_count > 0)
-        return true;
-    for (size_t i = 0; i < ledger->sale_count; i++)
-        if (!is_of_count(judge_row(judge, ledger->sales[i].shard), &ledger->sales[i]))
-            return true;
-    for (size_t i = 0; i < judge->purchase_count; i++)
-        if (may_have_cancelled(&judge->purchases[i]))
-            return true;
+        if (purchase->sale != NULL && purchase->count == 1)
+            continue;
+        for (size_t r = 0; r < purchase->count; r++)
+            if (judge_may_undo(judge, purchase->requests[r]))
+                return true;
+    }
     return false;
 }
 
 /* A unit that came back is sold with nothing remaining: its number gives it away, unless it is the
  * first of its row, which looks like the last of the count. */
-bool judge_is_counted(const struct judge *judge, const struct ledger_sale *sale) {
-    if (!is_of_count(judge_row(judge, sale->shard), sale))
-        return false;
-    return sale->remaining != 0 || !judge->may_have_returned;
+enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sale *sale) {
+    const struct ledger_row *row = judge_row(judge, sale->shard);
+    const int64_t rank = row != NULL ? sale->unit - row->first_unit : 0;
+
+    if (row == NULL)
+        return SALE_WRONG;
+    if (rank == sale->remaining)
+        return rank == 0 && judge->may_have_returned ? SALE_EITHER : SALE_COUNTED;
+    return sale->remaining == 0 && rank > 0 && rank < row->initial && judge->may_have_returned
+               ? SALE_AGAIN
+               : SALE_WRONG;
 }
 
 /* ---- a judge */
@@ -247,20 +336,20 @@ int judge_open(struct judge *judge) {
         .first_unit = 1, .initial = ledger->initial, .available = ledger->available};
     judge->rows = ledger->row_count > 0 ? ledger->rows : &judge->whole;
     judge->row_count = ledger->row_count > 0 ? ledger->row_count : 1;
-    judge->by_id = calloc(judge->purchase_count + 1, sizeof(const struct purchase *));
     judge->by_unit = calloc(ledger->sale_count + 1, sizeof(const struct ledger_sale *));
-    judge->buyers = calloc(ledger->sale_count + 1, sizeof(const struct purchase *));
-    if (judge->by_id == NULL || judge->by_unit == NULL || judge->buyers == NULL)
-        return -1;
+    judge->buyers = calloc(ledger->sale_count + 1, sizeof *judge->buyers);
     index_purchases(judge);
+    if (judge->by_unit == NULL || judge->buyers == NULL || index_named(judge) != 0)
+        return -1;
     index_sales(judge);
     index_buyers(judge);
+    seat_nameless(judge);
     judge->may_have_returned = may_have_returned(judge);
     return 0;
 }
 
 void judge_close(struct judge *judge) {
-    free(judge->by_id);
+    free(judge->named);
     free(judge->by_unit);
     free(judge->buyers);
 }
@@ -270,7 +359,7 @@ void judge_found(struct judge *judge, enum anomaly anomaly, int64_t count, const
     struct anomaly_found *found = &judge->found[anomaly];
     va_list arguments;
 
-    assert(anomaly < ANOMALY_COUNT && count > 0);
+    assert(anomaly < ANOMALY_COUNT && count >= 0);
     judge->has_found[anomaly] = true;
     found->count += count;
     if (found->examples == VERDICT_EXAMPLES)

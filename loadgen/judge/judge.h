@@ -20,8 +20,25 @@ struct purchase {
     bool is_unknown;                /* one of the requests was not told */
     const struct ledger_sale *sale; /* of `id`, or NULL */
     const struct ledger_order *order;
-    int64_t sent_ns; /* the first request that may have sold; LINEAR_BEFORE when none was sent */
+    /* The first request that may have sold: each but those that were told no, unless all were.
+     * LINEAR_BEFORE when none was sent. */
+    int64_t sent_ns;
     int64_t answered_ns; /* the first yes; LINEAR_NEVER without */
+};
+
+/* Who asked for a sale, and the time in which it was made. */
+struct buyer {
+    const struct purchase *purchase; /* NULL: nobody asked for it */
+    int64_t sent_ns;                 /* LINEAR_BEFORE: not known */
+    int64_t answered_ns;             /* the first reply that names it; LINEAR_NEVER without */
+};
+
+/* Where its unit came from, as its row tells. */
+enum sale_kind {
+    SALE_COUNTED, /* from the count of its stock row: unit and remaining agree */
+    SALE_EITHER,  /* the last of the count, or the same unit after it had come back */
+    SALE_AGAIN,   /* a unit that had come back */
+    SALE_WRONG    /* unit, remaining and stock row contradict each other */
 };
 
 /* All purchases of the round, sorted by product, then key; each item's are in one run. */
@@ -37,17 +54,29 @@ void purchases_free(struct purchases *purchases);
 /* The first yes of other content than purchase->yes, or NULL. */
 const struct record *purchase_other_yes(const struct purchase *purchase);
 
-/* Two that contradict each other: sales or a refusal; the second may be missing. */
+/* Two that contradict each other: sales or a refusal; one or both may be missing. */
 struct pair {
     const struct ledger_sale *sales[2];
     const struct record *refusal;
     int64_t unit; /* that is missing */
 };
 
+/* Where units and counts disagree, and how many units; see units.c. Evidence: the first of each. */
+struct leak {
+    int64_t missing, surplus, untaken, doubled, wrong;
+    bool has_missed;
+    struct pair missed;              /* the first: what passed it, or else the count at the end */
+    const struct ledger_row *row;    /* of `missed`, or that is below zero or above its beginning */
+    const struct ledger_sale *left;  /* a sale of a unit that is in the stock, too */
+    int64_t back_unit, doubled_unit; /* that came back */
+    const struct ledger_sale *wrong_sale;
+};
+
 struct judge {
     /* Set before judge_open(). */
     const struct ledger *ledger; /* sorted */
     uint32_t item;
+    bool is_keyless;            /* requests without a key may have given units back */
     struct purchase *purchases; /* by key */
     size_t purchase_count;
     struct anomaly_found *found; /* ANOMALY_COUNT of them, for all products together */
@@ -55,24 +84,29 @@ struct judge {
     /* Indexes, by judge_open(). */
     const struct record **requests; /* of all purchases, one after the other */
     size_t request_count;
-    const struct purchase **by_id;      /* by `id` */
+    const struct record **named; /* yes replies that name no order of their key, by order */
+    size_t named_count;
     const struct ledger_sale **by_unit; /* sales, by unit, then time */
-    const struct purchase **buyers;     /* of each sale, in its place; NULL: none asked for it */
+    struct buyer *buyers;               /* of each sale, in its place */
     struct ledger_row whole;            /* stands for stock rows that are not there */
     const struct ledger_row *rows;      /* by shard; one at least */
     size_t row_count;
-    bool may_have_returned; /* units may have come back, even if the ledger shows none */
+    bool may_have_returned; /* someone may have given a unit back */
 
     /* What the rules found in this product; the counts are as in struct verdict. */
     int64_t distinct, refused_early, unsettled, unknown_sold, pairs, overlapping;
     bool has_found[ANOMALY_COUNT];
-    bool is_any_unknown; /* requests of unknown outcome have no row, and may have one yet */
+    bool is_any_unknown;                        /* a request of unknown outcome has no row */
     struct pair twins[VERDICT_COUNTEREXAMPLES]; /* the most telling first */
     size_t twin_count;
-    struct pair early, stale, missing, range;          /* without sales: none */
+    struct pair early, stale, range; /* without sales: none */
+    struct leak leak;
     const struct purchase *ghost, *duplicate;          /* the first of each, or NULL */
     const struct ledger_sale *outside, *orphan_row;    /* likewise */
     const struct purchase *orphan;                     /* whose row is orphan_row, or NULL */
+    const struct record *denial;                       /* of `orphan`, after its yes; or NULL */
+    int64_t left;                                      /* in the stock rows that have some */
+    bool has_ended;                                    /* nothing is left, or someone was refused */
     const struct record *refused_first, *refused_last; /* to arrive; NULL without a refusal */
 };
 
@@ -80,33 +114,40 @@ struct judge {
 __attribute__((warn_unused_result)) int judge_open(struct judge *judge);
 void judge_close(struct judge *judge);
 
-/* By the key that was sent, or by the order's id: the first of several, or NULL. */
-const struct purchase *judge_find_key(const struct judge *judge, const char *key);
-const struct purchase *judge_find_id(const struct judge *judge, const char *id);
-/* Who asked for this sale, or NULL. */
-const struct purchase *judge_buyer(const struct judge *judge, const struct ledger_sale *sale);
+/* Who asked for the order of this id, with it as the key or told of it later: the first of several,
+ * or NULL. */
+const struct purchase *judge_find(const struct judge *judge, const char *id);
+const struct buyer *judge_buyer(const struct judge *judge, const struct ledger_sale *sale);
 /* The stock row of a shard, or NULL. */
 const struct ledger_row *judge_row(const struct judge *judge, int64_t shard);
-/* Taken from the count of its stock row for certain: not a unit that had come back. */
-bool judge_is_counted(const struct judge *judge, const struct ledger_sale *sale);
+enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sale *sale);
+/* Whether a request may have taken a unit and given it back. order-svc then tells anything but yes,
+ * and gives back no order of a key: a repeat may be recording it. */
+bool judge_may_undo(const struct judge *judge, const struct record *record);
 
-/* Count an anomaly `count` times, at least once, and keep the text as an example while there is
- * room. */
+/* Count an anomaly `count` times, and keep the text as an example while there is room; with 0 it is
+ * another example of what was counted already. */
 __attribute__((format(printf, 4, 5))) void judge_found(struct judge *judge, enum anomaly anomaly,
                                                        int64_t count, const char *format, ...);
 
 /* "981 left + 20 units sold is 1001, and ..."; returns how many are too many. */
 int64_t judge_write_sums(const struct judge *judge, char text[VERDICT_TEXT]);
+/* "Shard 1 began with units 6 to 10: 3 of them sold, 1 left, 0 came back."; returns how many are
+ * too many. */
+int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
+                        char text[VERDICT_TEXT]);
 
-/* What the ledger alone shows: OVERSELL, TWIN, LEAK, and DUPLICATE rows. */
+/* What the ledger alone shows: OVERSELL, TWIN, and DUPLICATE rows. */
 void judge_units(struct judge *judge);
 /* What clients were told against what the ledger says: GHOST, ORPHAN, DUPLICATE. */
 void judge_promises(struct judge *judge);
 /* What clients were refused: UNDERSELL, EARLY-SOLD-OUT. */
 void judge_refusals(struct judge *judge);
-/* The linearizability check of each stock row, after the others: STALE, and what they have not
- * found. 0, or -1 without memory. */
+/* The linearizability check of the stock rows, after the others: STALE, what they have not found,
+ * and `leak`. 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_rows(struct judge *judge);
+/* What rows and sums show together: LEAK. */
+void judge_leaks(struct judge *judge);
 /* How many pairs of attempts overlapped: 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_overlaps(struct judge *judge);
 

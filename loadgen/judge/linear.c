@@ -1,50 +1,61 @@
-/* Checks a history of a falling stock: sort by rank, walk up once, and deal the unknown operations
- * out to the gaps.
+/* Checks a history of a falling stock: sort each row by rank, walk up once, and deal the open
+ * operations out to the gaps of all rows.
  *
  * Walking from the lowest rank up, the earliest return so far is the deadline by which every higher
- * rank must have begun. It only falls, so the gaps are met in order of their deadlines, the latest
- * first; and unknown operations in order of their invokes fill the gaps from the other end. That
- * greedy choice leaves as few gaps as any, because an operation that began early enough for one
- * gap did so for all with a later deadline (the exchange argument behind Jackson's rule, 1955:
- * earliest deadline first). */
+ * rank must have begun. Open operations in order of their invokes fill the gaps in order of their
+ * deadlines. That greedy choice leaves as few gaps as any, because an operation that began early
+ * enough for one gap did so for all with a later deadline (the exchange argument behind Jackson's
+ * rule, 1955: earliest deadline first). What can fill few gaps goes first: those undone, into the
+ * ranks of units that came back. */
 #include "linear.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_OP      UINT32_MAX
+#define NO_OP      LINEAR_END
 #define DIGIT_BITS 11 /* three passes over ranks of 31 bits */
 #define DIGITS     (1u << DIGIT_BITS)
 
-/* A rank that needs no unknown operation: sold by `op`, or excused when that is NO_OP. */
 struct ranked {
     uint32_t rank, op;
 };
 
-/* Ranks low .. low + count - 1 have no sale; `passer` is the first to return of those lower. */
+/* Ranks low .. low + count - 1 of a row have no sale. */
 struct gap {
-    uint32_t low, count, passer;
+    int64_t deadline_ns;
+    uint32_t low, count;
+    uint32_t op; /* that came back: what has the unit; else what passed the gap first */
+    uint32_t row;
+    bool is_back;
 };
 
+/* What all rows share, and the one that is looked at. */
 struct check {
+    struct gap *gaps;
+    size_t gap_count, gap_room;
+    struct ranked *ranked, *spare; /* by rank after sort_ranks() */
+    size_t ranked_count, ranked_room;
+
     const struct linear_op *ops;
     size_t count;
-    uint32_t units;
+    uint32_t row, units;
+    int64_t left;
     struct linear_answer *answer;
-    struct ranked *ranked, *spare; /* by rank after sort_ranks() */
-    size_t ranked_count;
-    int64_t *unknown_ns; /* invokes */
-    size_t unknown_count;
-    struct gap *gaps; /* lowest ranks first */
-    size_t gap_count;
     uint32_t refusal;    /* the first to return */
     uint32_t low_rank;   /* the lowest in need of a sale */
     int64_t tightest[2]; /* spans of the TWIN and the STALE pair kept */
+    bool is_out_of_memory;
 };
 
+/* ---- sorting */
+
 static bool has_rank(const struct check *check, const struct linear_op *op) {
-    return op->kind == LINEAR_OK && op->rank >= 0 && (uint32_t)op->rank < check->units;
+    return op->kind != LINEAR_SOLD_OUT && op->rank >= 0 && (uint32_t)op->rank < check->units;
+}
+
+static bool is_sale(const struct check *check, uint32_t op) {
+    return check->ops[op].kind == LINEAR_OK;
 }
 
 static void find_out_of_range(struct check *check, uint32_t index) {
@@ -56,35 +67,43 @@ static void find_out_of_range(struct check *check, uint32_t index) {
     found->ops = 1;
 }
 
-/* Sales and unknown operations to their arrays, the first refusal, and what is out of range. */
-static void collect(struct check *check, const int32_t *excused, size_t excused_count) {
-    check->low_rank = check->units;
+static void find_unsold(struct check *check, uint32_t index) {
+    struct linear_finding *found = &check->answer->found[LINEAR_UNSOLD];
+
+    if (check->left <= 0 ||
+        (found->count++ > 0 && check->ops[found->op[0]].return_ns >= check->ops[index].return_ns))
+        return;
+    found->op[0] = index;
+    found->ops = 1;
+}
+
+/* Those with a rank to their array, the first refusal, and what is out of range. */
+static void collect(struct check *check) {
+    uint32_t lowest = check->units;
+
     for (uint32_t i = 0; i < check->count; i++) {
         const struct linear_op *op = &check->ops[i];
 
-        if (op->kind == LINEAR_UNKNOWN) {
-            check->unknown_ns[check->unknown_count++] = op->invoke_ns;
-        } else if (op->kind == LINEAR_SOLD_OUT) {
+        assert(op->return_ns >= op->invoke_ns);
+        if (op->kind == LINEAR_SOLD_OUT) {
+            find_unsold(check, i);
             if (check->refusal == NO_OP || op->return_ns < check->ops[check->refusal].return_ns)
                 check->refusal = i;
         } else if (!has_rank(check, op)) {
             find_out_of_range(check, i);
         } else {
             check->ranked[check->ranked_count++] = (struct ranked){(uint32_t)op->rank, i};
-            if ((uint32_t)op->rank < check->low_rank)
-                check->low_rank = (uint32_t)op->rank;
+            lowest = (uint32_t)op->rank < lowest ? (uint32_t)op->rank : lowest;
         }
     }
-    if (check->refusal != NO_OP)
-        check->low_rank = 0;
-    for (size_t i = 0; i < excused_count; i++)
-        if (excused[i] >= (int64_t)check->low_rank && (uint32_t)excused[i] < check->units)
-            check->ranked[check->ranked_count++] = (struct ranked){(uint32_t)excused[i], NO_OP};
+    if (check->left != LINEAR_UNREAD)
+        check->low_rank = (uint32_t)check->left;
+    else
+        check->low_rank = check->refusal != NO_OP ? 0 : lowest;
 }
 
 /* By digits, the lowest first (radix sort, Knuth 5.2.5): it touches memory in order, where a
- * comparison sort would not. It keeps the order of equals, so sales stay in front of the excused.
- */
+ * comparison sort would not. */
 static void sort_ranks(struct check *check) {
     for (unsigned shift = 0; shift < 32 && check->units >> shift > 0; shift += DIGIT_BITS) {
         size_t places[DIGITS + 1] = {0};
@@ -101,11 +120,7 @@ static void sort_ranks(struct check *check) {
     }
 }
 
-static int by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
+/* ---- pairs */
 
 /* From the first's invoke to the second's return. */
 static int64_t span_of(const struct linear_op *first, const struct linear_op *second) {
@@ -139,24 +154,29 @@ static int by_invoke(const void *a, const void *b, void *data) {
     return (x->invoke_ns > y->invoke_ns) - (x->invoke_ns < y->invoke_ns);
 }
 
-/* Of the sales of one rank, the first to begin; each other one is a twin. */
-static uint32_t first_of_rank(struct check *check, struct ranked *sales, size_t count) {
-    assert(count > 0 && sales[0].op != NO_OP && sales[count - 1].op != NO_OP);
-    if (count > 1)
-        qsort_r(sales, count, sizeof *sales, by_invoke, check);
+/* Of those of one rank, each beyond the first to begin is a twin. */
+static void find_twins(struct check *check, struct ranked *group, size_t count) {
+    if (count == 1)
+        return;
+    qsort_r(group, count, sizeof *group, by_invoke, check);
     check->answer->found[LINEAR_TWIN].count += (int64_t)count - 1;
     for (size_t i = 1; i < count; i++)
-        keep_pair(check, LINEAR_TWIN, &check->tightest[0], sales[i - 1].op, sales[i].op);
-    return sales[0].op;
+        keep_pair(check, LINEAR_TWIN, &check->tightest[0], group[i - 1].op, group[i].op);
 }
 
-/* A sale whose rank was passed by one that had returned before it began. */
-static void find_stale(struct check *check, uint32_t passer, uint32_t op) {
-    if (passer == NO_OP || check->ops[passer].return_ns >= check->ops[op].invoke_ns)
-        return;
-    check->answer->found[LINEAR_STALE].count++;
-    keep_pair(check, LINEAR_STALE, &check->tightest[1], passer, op);
+/* A sale that began after its rank, or a lower one, had been sold and told. */
+static void find_stale(struct check *check, uint32_t passer, const struct ranked *group,
+                       size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!is_sale(check, group[i].op) ||
+            check->ops[passer].return_ns >= check->ops[group[i].op].invoke_ns)
+            continue;
+        check->answer->found[LINEAR_STALE].count++;
+        keep_pair(check, LINEAR_STALE, &check->tightest[1], passer, group[i].op);
+    }
 }
+
+/* ---- gaps */
 
 static uint32_t first_to_return(const struct check *check, uint32_t a, uint32_t b) {
     if (a == NO_OP || b == NO_OP)
@@ -164,88 +184,87 @@ static uint32_t first_to_return(const struct check *check, uint32_t a, uint32_t 
     return check->ops[b].return_ns < check->ops[a].return_ns ? b : a;
 }
 
-static size_t count_gaps(const struct check *check) {
-    size_t gaps = 0;
-    uint32_t next = check->low_rank;
+static int64_t return_of(const struct check *check, uint32_t op) {
+    return op == NO_OP ? LINEAR_NEVER : check->ops[op].return_ns;
+}
 
-    for (size_t i = 0; i < check->ranked_count; i++) {
-        gaps += check->ranked[i].rank > next;
-        next = check->ranked[i].rank + 1;
+static void add_gap(struct check *check, struct gap gap) {
+    if (check->gap_count == check->gap_room) {
+        size_t room = check->gap_room > 0 ? 2 * check->gap_room : 64;
+        struct gap *gaps = realloc(check->gaps, room * sizeof *gaps);
+
+        check->is_out_of_memory = check->is_out_of_memory || gaps == NULL;
+        if (gaps == NULL)
+            return;
+        check->gaps = gaps;
+        check->gap_room = room;
     }
-    return gaps + (next < check->units);
+    gap.row = check->row;
+    check->gaps[check->gap_count++] = gap;
 }
 
-static int64_t deadline_of(const struct check *check, const struct gap *gap) {
-    return check->ops[gap->passer].return_ns;
+/* Nothing has the ranks from `low` to `end`. What is left, or was not passed, needs no sale. */
+static void add_empty(struct check *check, uint32_t low, uint32_t end, uint32_t seller) {
+    uint32_t passer = first_to_return(check, check->refusal, seller);
+
+    if (low < check->low_rank)
+        low = check->low_rank;
+    if (end > low)
+        add_gap(check, (struct gap){return_of(check, passer), low, end - low, passer, 0, false});
 }
 
-/* Something has passed each gap: the lowest rank in need of a sale is that of a sale, or below a
- * refusal. And what is passed later, going up, is passed by more. */
-static void add_gap(struct check *check, uint32_t low, uint32_t end, uint32_t passer) {
-    struct gap *gap = &check->gaps[check->gap_count];
+/* The unit came back: who had it first began before anyone had passed it or got it again. */
+static void add_back(struct check *check, uint32_t op, uint32_t seller) {
+    uint32_t first = first_to_return(check, first_to_return(check, check->refusal, seller), op);
 
-    if (end <= low)
-        return;
-    assert(passer != NO_OP);
-    *gap = (struct gap){low, end - low, passer};
-    assert(check->gap_count == 0 || deadline_of(check, gap) <= deadline_of(check, gap - 1));
-    check->gap_count++;
+    add_gap(check,
+            (struct gap){return_of(check, first), (uint32_t)check->ops[op].rank, 1, op, 0, true});
+}
+
+static void find_surplus(struct check *check, uint32_t op) {
+    struct linear_finding *found = &check->answer->found[LINEAR_SURPLUS];
+
+    found->count++;
+    found->ops = 1;
+    found->op[0] = op; /* the highest rank is the last */
+}
+
+/* Those of one rank; `seller` is the first to return of the lower ones. */
+static uint32_t walk_rank(struct check *check, struct ranked *group, size_t count,
+                          uint32_t seller) {
+    uint32_t first = seller;
+    bool is_any_sale = false;
+
+    find_twins(check, group, count);
+    for (size_t i = 0; i < count; i++) {
+        is_any_sale = is_any_sale || is_sale(check, group[i].op);
+        first = first_to_return(check, first, group[i].op);
+    }
+    find_stale(check, first, group, count);
+    if ((int64_t)group[0].rank < check->left)
+        find_surplus(check, group[0].op);
+    else if (!is_any_sale)
+        add_back(check, group[0].op, seller);
+    return first;
 }
 
 static void walk_up(struct check *check) {
-    uint32_t next = check->low_rank, seller = NO_OP;
+    uint32_t next = 0, seller = NO_OP;
 
     for (size_t i = 0, end; i < check->ranked_count; i = end) {
-        struct ranked *group = &check->ranked[i];
-        size_t sales = 0;
-        uint32_t op;
+        const uint32_t rank = check->ranked[i].rank;
 
-        for (end = i; end < check->ranked_count && check->ranked[end].rank == group->rank; end++)
-            sales += check->ranked[end].op != NO_OP; /* which stand in front of the excused */
-        assert(group->rank >= next && group->rank < check->units);
-        add_gap(check, next, group->rank, first_to_return(check, check->refusal, seller));
-        next = group->rank + 1;
-        if (sales == 0)
-            continue;
-        op = first_of_rank(check, group, sales);
-        find_stale(check, seller, op);
-        seller = first_to_return(check, seller, op);
+        for (end = i; end < check->ranked_count && check->ranked[end].rank == rank;)
+            end++;
+        assert(rank >= next && rank < check->units);
+        add_empty(check, next, rank, seller);
+        next = rank + 1;
+        seller = walk_rank(check, &check->ranked[i], end - i, seller);
     }
-    add_gap(check, next, check->units, first_to_return(check, check->refusal, seller));
+    add_empty(check, next, check->units, seller);
 }
 
-/* The sale of the lowest rank above, for people to see between what the gap lies. */
-static void add_neighbour(const struct check *check, struct linear_finding *found) {
-    uint32_t best = NO_OP;
-
-    for (uint32_t i = 0; i < check->count; i++)
-        if (has_rank(check, &check->ops[i]) && check->ops[i].rank > found->rank &&
-            (best == NO_OP || check->ops[i].rank < check->ops[best].rank))
-            best = i;
-    if (best != NO_OP)
-        found->op[found->ops++] = best;
-}
-
-/* Unknown operations to the gaps, the earliest deadline first. */
-static void fill_gaps(struct check *check) {
-    struct linear_finding *found = &check->answer->found[LINEAR_MISSING];
-    size_t used = 0;
-
-    for (size_t g = check->gap_count; g-- > 0;) {
-        const struct gap *gap = &check->gaps[g];
-        uint32_t open = gap->count;
-
-        for (; open > 0 && used < check->unknown_count &&
-               check->unknown_ns[used] <= deadline_of(check, gap);
-             used++)
-            open--;
-        if (open > 0 && found->count == 0)
-            *found = (struct linear_finding){.ops = 1, .op = {gap->passer}, .rank = gap->low};
-        found->count += open;
-    }
-    if (found->count > 0)
-        add_neighbour(check, found);
-}
+/* ---- refusals, and tighter pairs */
 
 /* The first buyer after the first refusal, and the last refusal before that buyer. */
 static void find_early(struct check *check) {
@@ -257,7 +276,8 @@ static void find_early(struct check *check) {
     if (refusal == NO_OP)
         return;
     for (uint32_t i = 0; i < check->count; i++) {
-        if (!has_rank(check, &ops[i]) || ops[i].invoke_ns <= ops[check->refusal].return_ns)
+        if (!has_rank(check, &ops[i]) || !is_sale(check, i) ||
+            ops[i].invoke_ns <= ops[check->refusal].return_ns)
             continue;
         last_ns = ops[i].invoke_ns > last_ns ? ops[i].invoke_ns : last_ns;
         buyer = buyer == NO_OP || ops[i].invoke_ns < ops[buyer].invoke_ns ? i : buyer;
@@ -287,55 +307,144 @@ static void tighten_stale(struct check *check) {
     for (uint32_t i = 0; i < check->count; i++) {
         const struct linear_op *op = &check->ops[i];
 
-        if (has_rank(check, op) && op->rank < late->rank && op->return_ns < late->invoke_ns &&
+        if (has_rank(check, op) && op->rank <= late->rank && op->return_ns < late->invoke_ns &&
             op->invoke_ns > check->ops[found->op[0]].invoke_ns)
             found->op[0] = i;
     }
 }
 
-static int allocate(struct check *check, size_t excused_count) {
-    size_t sales = excused_count, unknown = 0;
+/* ---- a row */
 
-    for (size_t i = 0; i < check->count; i++) {
-        sales += check->ops[i].kind == LINEAR_OK;
-        unknown += check->ops[i].kind == LINEAR_UNKNOWN;
-    }
-    check->ranked = malloc((sales + 1) * sizeof *check->ranked);
-    check->spare = malloc((sales + 1) * sizeof *check->spare);
-    check->unknown_ns = malloc((unknown + 1) * sizeof *check->unknown_ns);
-    return check->ranked && check->spare && check->unknown_ns ? 0 : -1;
+static int make_room(struct check *check, size_t count) {
+    if (check->ranked != NULL && count <= check->ranked_room)
+        return 0;
+    free(check->ranked);
+    free(check->spare);
+    check->ranked_room = count;
+    check->ranked = malloc((count + 1) * sizeof *check->ranked);
+    check->spare = malloc((count + 1) * sizeof *check->spare);
+    return check->ranked && check->spare ? 0 : -1;
 }
 
-int linear_check(int64_t units, const struct linear_op *ops, size_t count, const int32_t *excused,
-                 size_t excused_count, struct linear_answer *answer) {
-    struct check check = {.ops = ops,
-                          .count = count,
-                          .units = units > 0 ? (uint32_t)units : 0,
-                          .answer = answer,
-                          .refusal = NO_OP};
-    int rc = allocate(&check, excused_count);
+static int check_row(struct check *check, const struct linear_row *row) {
+    size_t ranked = 0;
 
-    assert(count < NO_OP);
-    memset(answer, 0, sizeof *answer);
-    if (rc == 0) {
-        collect(&check, excused, excused_count);
-        sort_ranks(&check);
-        check.gaps = malloc((count_gaps(&check) + 1) * sizeof *check.gaps);
-        rc = check.gaps ? 0 : -1;
+    assert(row->count < NO_OP && row->units >= 0 && row->units <= INT32_MAX);
+    assert(row->left == LINEAR_UNREAD || (row->left >= 0 && row->left <= row->units));
+    for (size_t i = 0; i < row->count; i++)
+        ranked += row->ops[i].kind != LINEAR_SOLD_OUT;
+    if (make_room(check, ranked) != 0)
+        return -1;
+    check->ops = row->ops;
+    check->count = row->count;
+    check->units = (uint32_t)row->units;
+    check->left = row->left;
+    check->refusal = NO_OP;
+    check->ranked_count = 0;
+    collect(check);
+    sort_ranks(check);
+    walk_up(check);
+    find_early(check);
+    tighten_stale(check);
+    return check->is_out_of_memory ? -1 : 0;
+}
+
+/* ---- open operations */
+
+static int by_time(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of one row the highest ranks first, which were passed first. */
+static int by_deadline(const void *a, const void *b) {
+    const struct gap *x = a, *y = b;
+
+    if (x->deadline_ns != y->deadline_ns)
+        return x->deadline_ns < y->deadline_ns ? -1 : 1;
+    return x->row != y->row ? (x->row > y->row) - (x->row < y->row)
+                            : (x->low < y->low) - (x->low > y->low);
+}
+
+static void sort(void *array, size_t count, size_t size,
+                 int (*compare)(const void *, const void *)) {
+    if (count > 1)
+        qsort(array, count, size, compare);
+}
+
+/* As many of a gap as there are operations that began in time, from the one at *used on. */
+static void fill(struct gap *gap, const int64_t *invokes_ns, size_t count, size_t *used) {
+    for (; gap->count > 0 && *used < count && invokes_ns[*used] <= gap->deadline_ns; ++*used)
+        gap->count--;
+}
+
+/* The sale of the lowest rank above, for people to see between what the gap lies. */
+static void add_neighbour(const struct linear_row *row, struct linear_finding *found) {
+    uint32_t best = NO_OP;
+
+    for (uint32_t i = 0; i < row->count; i++)
+        if (row->ops[i].kind == LINEAR_OK && row->ops[i].rank > found->rank &&
+            row->ops[i].rank < row->units &&
+            (best == NO_OP || row->ops[i].rank < row->ops[best].rank))
+            best = i;
+    if (best != NO_OP)
+        found->op[found->ops++] = best;
+}
+
+static void tell_open(const struct gap *gap, struct linear_answer *answer) {
+    struct linear_finding *found = &answer->found[gap->is_back ? LINEAR_UNTAKEN : LINEAR_MISSING];
+
+    if (found->count == 0)
+        *found = (struct linear_finding){.ops = 1, .op = {gap->op}, .rank = gap->low};
+    found->count += gap->count;
+}
+
+static void fill_gaps(struct check *check, const struct linear_open *open,
+                      struct linear_answer *answers) {
+    size_t undone = 0, unknown = 0;
+
+    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, by_time);
+    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, by_time);
+    sort(check->gaps, check->gap_count, sizeof *check->gaps, by_deadline);
+    for (size_t g = 0; g < check->gap_count; g++)
+        if (check->gaps[g].is_back)
+            fill(&check->gaps[g], open->undone_ns, open->undone_count, &undone);
+    for (size_t g = 0; g < check->gap_count; g++) {
+        struct gap *gap = &check->gaps[g];
+
+        fill(gap, open->unknown_ns, open->unknown_count, &unknown);
+        if (gap->count > 0)
+            tell_open(gap, &answers[gap->row]);
     }
-    if (rc == 0) {
-        qsort(check.unknown_ns, check.unknown_count, sizeof *check.unknown_ns, by_time);
-        walk_up(&check);
-        fill_gaps(&check);
-        find_early(&check);
-        tighten_stale(&check);
-        answer->is_linearizable = true;
-        for (int i = 0; i < LINEAR_CONTRADICTION_COUNT; i++)
-            answer->is_linearizable = answer->is_linearizable && answer->found[i].count == 0;
+}
+
+static void conclude(const struct linear_row *row, struct linear_answer *answer) {
+    if (answer->found[LINEAR_MISSING].count > 0)
+        add_neighbour(row, &answer->found[LINEAR_MISSING]);
+    answer->is_linearizable = true;
+    for (int i = 0; i < LINEAR_CONTRADICTION_COUNT; i++)
+        answer->is_linearizable = answer->is_linearizable && answer->found[i].count == 0;
+}
+
+int linear_check(const struct linear_row *rows, size_t row_count, const struct linear_open *open,
+                 struct linear_answer *answers) {
+    struct check check = {.gaps = NULL};
+    int rc = 0;
+
+    assert(row_count < UINT32_MAX);
+    memset(answers, 0, row_count * sizeof *answers);
+    for (size_t r = 0; r < row_count && rc == 0; r++) {
+        check.row = (uint32_t)r;
+        check.answer = &answers[r];
+        rc = check_row(&check, &rows[r]);
     }
+    if (rc == 0)
+        fill_gaps(&check, open, answers);
+    for (size_t r = 0; r < row_count && rc == 0; r++)
+        conclude(&rows[r], &answers[r]);
+    free(check.gaps);
     free(check.ranked);
     free(check.spare);
-    free(check.unknown_ns);
-    free(check.gaps);
     return rc;
 }

@@ -1,15 +1,21 @@
-/* The exact linearizability check of a stock that only falls, in O(n log n).
+/* The exact linearizability check of the counts of a stock that only fall, in O(n log n).
  *
- * A stock of N units sells one at a time. A sale that leaves k units has the rank k, so the first
- * one has N - 1 and the last one 0. An operation takes effect at one moment between its invoke and
- * its return; it is asked whether such moments exist for all of them. They do exactly when
- * 1. the ranks are distinct and in 0 .. N - 1;
+ * A row of N units sells one at a time. A sale that leaves k units has the rank k, so the first one
+ * has N - 1 and the last one 0. An operation takes effect at one moment between its invoke and its
+ * return, and at the end each row is read: it has `left` units, which all of its sales have
+ * preceded. It is asked whether such moments exist for all of them. They do exactly when
+ * 1. the ranks of a row are distinct and in 0 .. N - 1, and none is below `left`;
  * 2. no sale begins after one of a lower rank has returned;
- * 3. no sale begins after a "sold out" has returned;
- * 4. each rank that was passed and has no sale can be given to an unknown operation of its own,
- *    which began before the first operation that had passed the rank returned.
+ * 3. no sale begins after a "sold out" has returned, and none is left after a "sold out";
+ * 4. each rank that was passed and has no sale can be given to an open operation of its own, which
+ *    began before the first operation that had passed the rank returned. A rank is passed by sales
+ *    of lower ranks, by "sold out", and by the count at the end.
  * Necessary: each is a contradiction by itself. Sufficient: in the order of ranks, with "sold out"
- * last, every operation can take effect at the latest invoke so far.
+ * and the count at the end behind them, every operation can take effect at the latest invoke so
+ * far. An open operation belongs to no row until it is given a rank, so the rows share them.
+ *
+ * A unit that came back is sold again, or waits to be: the rank that it had was passed without a
+ * sale, and an open operation has taken it. One that was undone has taken none but such a rank.
  *
  * Linearizability is Herlihy and Wing's (1990). To check it is NP-complete in general, and easy
  * where each operation tells its place in the order, as the rank does here (Gibbons and Korach,
@@ -27,53 +33,76 @@
 enum linear_kind {
     LINEAR_OK,       /* sold: `rank` units were left */
     LINEAR_SOLD_OUT, /* saw no unit left */
-    LINEAR_UNKNOWN   /* may have sold a unit at any time after its invoke, or not at all */
+    LINEAR_AGAIN     /* has the unit that was sold as `rank` before and came back */
 };
 
 struct linear_op {
     int64_t invoke_ns;
-    int64_t return_ns; /* of an unknown operation it is not read */
-    int32_t rank;      /* of LINEAR_OK alone */
+    int64_t return_ns; /* not before the invoke */
+    int32_t rank;      /* not of LINEAR_SOLD_OUT */
     enum linear_kind kind;
+};
+
+#define LINEAR_UNREAD INT64_MIN /* `left`: the count at the end is not known */
+
+/* Fewer than 2^32 - 1 operations on at most 2^31 - 1 units, of which 0 .. units are left. */
+struct linear_row {
+    int64_t units, left;
+    const struct linear_op *ops;
+    size_t count;
+};
+
+/* Invokes of operations without a known end, for all rows together; the check sorts them. */
+struct linear_open {
+    int64_t *unknown_ns; /* may have sold a unit at any time since, or not at all */
+    size_t unknown_count;
+    int64_t *undone_ns; /* may have sold one that then came back, or none at all */
+    size_t undone_count;
 };
 
 enum linear_contradiction {
     LINEAR_RANGE,   /* a sale of a unit that there never was */
     LINEAR_TWIN,    /* two sales of one rank */
-    LINEAR_STALE,   /* a sale began after one of a lower rank had returned */
+    LINEAR_STALE,   /* a sale began after one of the same or a lower rank had returned */
     LINEAR_EARLY,   /* a sale began after a refusal had returned */
     LINEAR_MISSING, /* a rank was passed, and nothing can have sold it */
+    LINEAR_UNTAKEN, /* a unit came back, and nothing can have given it back */
+    LINEAR_SURPLUS, /* a sale of a unit that is left */
+    LINEAR_UNSOLD,  /* a refusal, and units are left */
     LINEAR_CONTRADICTION_COUNT
 };
+
+#define LINEAR_END UINT32_MAX /* for an operation: the count at the end */
 
 /* `op` are indexes of the fewest operations that show it:
  * RANGE    the sale
  * TWIN     both sales, the one that began first in front; of all such pairs the tightest in time
  * STALE    the sale that returned, then the one that began after it
  * EARLY    the refusal, then the sale
- * MISSING  the first operation that returned of those which passed `rank`, then the sale of the
- *          next higher rank, if there is one */
+ * MISSING  the first operation that returned of those which passed `rank`, or LINEAR_END; then the
+ *          sale of the next higher rank, if there is one
+ * UNTAKEN  what has the unit
+ * SURPLUS  the sale, of the highest rank
+ * UNSOLD   the last refusal */
 struct linear_finding {
-    int64_t count; /* sales, sales beyond the first, sales, refusals, ranks */
+    int64_t count; /* sales, sales beyond the first, sales, refusals, ranks, units, ranks, refusals
+                    */
     size_t ops;
     uint32_t op[2];
     int64_t rank; /* MISSING: the lowest of a run of ranks that cannot all be filled */
 };
 
-/* Linearizable exactly when every count is 0. A rank with several sales goes by the one that began
- * first in the counts other than TWIN. */
+/* Linearizable exactly when every count is 0 in every row. */
 struct linear_answer {
     bool is_linearizable;
     struct linear_finding found[LINEAR_CONTRADICTION_COUNT];
 };
 
-/* Check `count` operations, fewer than 2^32 - 1, on a stock of `units`, at most 2^31 - 1. Ranks in
- * `excused` may be without a sale, whatever the reason: units that came back. Pure; allocates, for
- * the time of the call, 16 bytes for each sale and excused rank, 12 for each run of ranks without
- * a sale and 16 for each unknown operation. 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int linear_check(int64_t units, const struct linear_op *ops,
-                                                     size_t count, const int32_t *excused,
-                                                     size_t excused_count,
-                                                     struct linear_answer *answer);
+/* Check all rows; an answer for each. Allocates, for the time of the call, 16 bytes for each sale
+ * of the largest row and up to 64 for each run of ranks without a sale. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int linear_check(const struct linear_row *rows,
+                                                     size_t row_count,
+                                                     const struct linear_open *open,
+                                                     struct linear_answer *answers);
 
 #endif

@@ -1,27 +1,28 @@
-/* The linearizability check of each stock row: its sales, the first refusal, and what is not known.
+/* The linearizability check of the stock rows: their sales, the first refusal, what is not known,
+ * and what they have at the end.
  *
  * The simpler rules have looked before, and say more plainly what they find. Two sales of one rank
- * have one unit, too, and a sale after a refusal is early by their count; what remains are stale
- * counts, and units that a row passed over although its sums are right. */
+ * have one unit, too, a sale after a refusal is early by their count, and units left after it are
+ * an UNDERSELL; what remains are stale counts, and units that a row lost or has too many. */
 #include "judge.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What is common to all rows, and the operations on the one that is looked at. */
+/* The operations on all rows, one row after the other. */
 struct rows {
     struct judge *judge;
     const struct ledger_sale **first; /* of each row, or NULL */
     const struct ledger_sale **after; /* each sale, in its place, the next of its row, or NULL */
-    const struct purchase **open;     /* those without a row that may have one yet, or should */
-    size_t open_count;
-    const struct ledger_row *row;
+    const struct purchase **ghosts;   /* told yes, and without a sale */
+    size_t ghost_count;
+    struct linear_row *rows;
+    struct linear_answer *answers;
     struct linear_op *ops;
-    const struct ledger_sale **sales; /* behind `ops`; NULL: the first refusal, or unknown */
+    const struct ledger_sale **sales; /* behind `ops`; NULL: the first refusal, or not a sale */
     size_t count;
-    int32_t *excused;
-    size_t excused_count;
+    struct linear_open open;
 };
 
 /* Each row's sales as a list, in the order of the ledger. Sales of a shard that has no row are left
@@ -40,21 +41,46 @@ static void list_by_row(struct rows *rows) {
     }
 }
 
+/* ---- operations without a row: each may explain one thing */
+
+/* Each request may have given a unit back, but for the one that took what the key has, and the one
+ * that may have sold what no row tells of. */
+static void open_requests(struct rows *rows, const struct purchase *purchase) {
+    bool is_one_spoken_for = purchase->yes == NULL && purchase->sale != NULL;
+
+    if (purchase->yes == NULL && purchase->sale == NULL && purchase->is_unknown) {
+        rows->open.unknown_ns[rows->open.unknown_count++] = purchase->sent_ns;
+        rows->judge->is_any_unknown = is_one_spoken_for = true;
+    }
+    for (size_t i = purchase->count; i-- > 0;) {
+        const struct record *record = purchase->requests[i];
+
+        if (!judge_may_undo(rows->judge, record))
+            continue;
+        if (!is_one_spoken_for)
+            rows->open.undone_ns[rows->open.undone_count++] = record->sent_ns;
+        is_one_spoken_for = false;
+    }
+}
+
 static void find_open(struct rows *rows) {
     for (size_t i = 0; i < rows->judge->purchase_count; i++) {
         const struct purchase *purchase = &rows->judge->purchases[i];
 
-        if (purchase->sale != NULL || (purchase->yes == NULL && !purchase->is_unknown))
-            continue;
-        rows->open[rows->open_count++] = purchase;
-        rows->judge->is_any_unknown = rows->judge->is_any_unknown || purchase->yes == NULL;
+        open_requests(rows, purchase);
+        if (purchase->yes != NULL && purchase->sale == NULL)
+            rows->ghosts[rows->ghost_count++] = purchase;
     }
 }
 
-static int32_t rank_of(int64_t remaining) {
-    if (remaining > INT32_MAX)
+/* ---- the operations of a row */
+
+static int32_t rank_of(const struct ledger_row *row, int64_t unit) {
+    int64_t rank = unit - row->first_unit;
+
+    if (rank > INT32_MAX)
         return INT32_MAX;
-    return remaining < INT32_MIN ? INT32_MIN : (int32_t)remaining;
+    return rank < INT32_MIN ? INT32_MIN : (int32_t)rank;
 }
 
 static void add_op(struct rows *rows, struct linear_op op, const struct ledger_sale *sale) {
@@ -62,98 +88,116 @@ static void add_op(struct rows *rows, struct linear_op op, const struct ledger_s
     rows->sales[rows->count++] = sale;
 }
 
-static void excuse(struct rows *rows, int64_t unit) {
-    int64_t rank = unit - rows->row->first_unit;
+/* The last of the count may be the same unit after it had come back: then it was taken before, no
+ * one knows when. */
+static void add_sale(struct rows *rows, const struct ledger_row *row,
+                     const struct ledger_sale *sale) {
+    const struct buyer *buyer = judge_buyer(rows->judge, sale);
+    enum sale_kind kind = judge_sale_kind(rows->judge, sale);
 
-    if (rank >= 0 && rank < rows->row->initial)
-        rows->excused[rows->excused_count++] = rank_of(rank);
+    add_op(rows,
+           (struct linear_op){kind == SALE_EITHER ? LINEAR_BEFORE : buyer->sent_ns,
+                              buyer->answered_ns, rank_of(row, sale->unit),
+                              kind == SALE_AGAIN ? LINEAR_AGAIN : LINEAR_OK},
+           sale);
 }
 
-static void add_sale(struct rows *rows, const struct ledger_sale *sale) {
-    const struct purchase *buyer = judge_buyer(rows->judge, sale);
-    struct linear_op op = {LINEAR_BEFORE, LINEAR_NEVER, rank_of(sale->remaining), LINEAR_OK};
+/* A promise without a row says enough by itself: its unit counts as sold, whenever that was. */
+static void add_ghosts(struct rows *rows, const struct ledger_row *row, int64_t left) {
+    for (size_t i = 0; i < rows->ghost_count; i++) {
+        int64_t rank = rows->ghosts[i]->yes->unit - row->first_unit;
 
-    if (!judge_is_counted(rows->judge, sale)) {
-        excuse(rows, sale->unit);
-        return;
+        if (rank >= left && rank < row->initial)
+            add_op(rows, (struct linear_op){LINEAR_BEFORE, LINEAR_NEVER, (int32_t)rank, LINEAR_OK},
+                   NULL);
     }
-    if (buyer != NULL) {
-        op.invoke_ns = buyer->sent_ns;
-        op.return_ns = buyer->answered_ns;
-    }
-    add_op(rows, op, sale);
 }
 
-static void add_requests(struct rows *rows) {
+static void add_others(struct rows *rows, const struct ledger_row *row) {
+    const struct ledger *ledger = rows->judge->ledger;
     const struct record *refusal = rows->judge->refused_first;
 
     if (refusal != NULL)
-        add_op(rows, (struct linear_op){refusal->sent_ns, refusal->received_ns, 0, LINEAR_SOLD_OUT},
+        add_op(rows,
+               (struct linear_op){refusal->sent_ns,
+                                  refusal->received_ns > refusal->sent_ns ? refusal->received_ns
+                                                                          : refusal->sent_ns,
+                                  0, LINEAR_SOLD_OUT},
                NULL);
-    for (size_t i = 0; i < rows->open_count; i++) {
-        const struct purchase *purchase = rows->open[i];
-
-        if (purchase->yes == NULL)
-            add_op(rows, (struct linear_op){purchase->sent_ns, LINEAR_NEVER, 0, LINEAR_UNKNOWN},
-                   NULL);
-        else
-            excuse(rows, purchase->yes->unit); /* a GHOST, which says enough */
-    }
-}
-
-static void collect(struct rows *rows, const struct ledger_row *row) {
-    const struct ledger *ledger = rows->judge->ledger;
-
-    rows->row = row;
-    rows->count = rows->excused_count = 0;
-    for (const struct ledger_sale *sale = rows->first[row - rows->judge->rows]; sale != NULL;
-         sale = rows->after[sale - ledger->sales])
-        add_sale(rows, sale);
-    add_requests(rows);
     for (size_t i = 0; i < ledger->returned_count; i++)
         if (ledger->returned_units[i].shard == row->shard)
-            excuse(rows, ledger->returned_units[i].unit);
+            add_op(rows,
+                   (struct linear_op){LINEAR_BEFORE, LINEAR_NEVER,
+                                      rank_of(row, ledger->returned_units[i].unit), LINEAR_AGAIN},
+                   NULL);
 }
 
-static struct pair pair_of(const struct rows *rows, const struct linear_finding *found) {
-    struct pair pair = {.unit = rows->row->first_unit + found->rank};
+static int64_t within(int64_t number, int64_t low, int64_t high) {
+    return number < low ? low : number > high ? high : number;
+}
+
+static void collect(struct rows *rows, size_t which) {
+    const struct ledger *ledger = rows->judge->ledger;
+    const struct ledger_row *row = &rows->judge->rows[which];
+    const size_t begin = rows->count;
+    const int64_t units = within(row->initial, 0, INT32_MAX);
+    int64_t left = within(row->available, 0, units);
+
+    for (const struct ledger_sale *sale = rows->first[which]; sale != NULL;
+         sale = rows->after[sale - ledger->sales])
+        add_sale(rows, row, sale);
+    add_ghosts(rows, row, left);
+    add_others(rows, row);
+    if (ledger->counted != (int64_t)ledger->sale_count) /* it changed while it was read */
+        left = LINEAR_UNREAD;
+    rows->rows[which] = (struct linear_row){units, left, &rows->ops[begin], rows->count - begin};
+}
+
+/* ---- what was found */
+
+static struct pair pair_of(const struct rows *rows, size_t which,
+                           const struct linear_finding *found) {
+    const struct linear_row *row = &rows->rows[which];
+    struct pair pair = {.unit = rows->judge->rows[which].first_unit + found->rank};
 
     assert(found->ops <= 2);
     for (size_t i = 0; i < found->ops; i++) {
-        pair.sales[i] = rows->sales[found->op[i]];
-        if (rows->ops[found->op[i]].kind == LINEAR_SOLD_OUT)
+        if (found->op[i] == LINEAR_END)
+            continue;
+        pair.sales[i] = rows->sales[&row->ops[found->op[i]] - rows->ops];
+        if (row->ops[found->op[i]].kind == LINEAR_SOLD_OUT)
             pair.refusal = rows->judge->refused_first;
     }
     return pair;
 }
 
-static void found_stale(const struct rows *rows, const struct linear_finding *found) {
+static void found_stale(const struct rows *rows, size_t which, const struct linear_finding *found) {
     struct judge *judge = rows->judge;
-    struct pair pair = pair_of(rows, found);
-    const struct purchase *first, *second;
+    struct pair pair = pair_of(rows, which, found);
 
     if (found->count == 0)
         return;
-    first = judge_buyer(judge, pair.sales[0]);
-    second = judge_buyer(judge, pair.sales[1]);
     /* Without a buyer a sale has neither been answered nor been sent after anything. */
-    assert(first != NULL && second != NULL);
+    assert(pair.sales[0] != NULL && pair.sales[1] != NULL);
     if (judge->stale.sales[0] == NULL)
         judge->stale = pair;
     judge_found(judge, ANOMALY_STALE, found->count,
-                "order %s left %" PRId64 " and was answered at %.3f s; order %s, sent at %.3f s, "
-                "left %" PRId64,
-                pair.sales[0]->order_id, pair.sales[0]->remaining, (double)first->answered_ns / 1e9,
-                pair.sales[1]->order_id, (double)second->sent_ns / 1e9, pair.sales[1]->remaining);
+                "order %s got unit %" PRId64 " and was answered at %.3f s; order %s, sent at "
+                "%.3f s, got unit %" PRId64,
+                pair.sales[0]->order_id, pair.sales[0]->unit,
+                (double)judge_buyer(judge, pair.sales[0])->answered_ns / 1e9,
+                pair.sales[1]->order_id, (double)judge_buyer(judge, pair.sales[1])->sent_ns / 1e9,
+                pair.sales[1]->unit);
 }
 
 /* Sold by a row that did not have it. The unit may be one of another row. */
-static void found_out_of_range(const struct rows *rows, const struct linear_finding *found) {
+static void found_out_of_range(const struct rows *rows, size_t which,
+                               const struct linear_finding *found) {
     struct judge *judge = rows->judge;
-    const struct ledger_row *row = rows->row;
-    struct pair pair = pair_of(rows, found);
+    const struct ledger_row *row = &judge->rows[which];
+    struct pair pair = pair_of(rows, which, found);
 
-    if (found->count == 0)
+    if (found->count == 0 || pair.sales[0] == NULL)
         return;
     if (judge->range.sales[0] == NULL)
         judge->range = pair;
@@ -166,68 +210,99 @@ static void found_out_of_range(const struct rows *rows, const struct linear_find
                 pair.sales[0]->unit, pair.sales[0]->order_id);
 }
 
-static int check_row(struct rows *rows, const struct ledger_row *row, int64_t *missing) {
-    struct linear_answer answer;
-    const struct linear_finding *found = &answer.found[LINEAR_MISSING];
+/* Of a row below zero or above its beginning, what its sales do not explain. */
+static void found_beyond(const struct rows *rows, size_t which) {
+    const struct ledger_row *row = &rows->judge->rows[which];
+    struct leak *leak = &rows->judge->leak;
+    int64_t below = 0;
 
-    collect(rows, row);
-    if (linear_check(row->initial, rows->ops, rows->count, rows->excused, rows->excused_count,
-                     &answer) != 0)
-        return -1;
-    found_out_of_range(rows, &answer.found[LINEAR_RANGE]);
-    found_stale(rows, &answer.found[LINEAR_STALE]);
-    if (found->count > 0 && *missing == 0)
-        rows->judge->missing = pair_of(rows, found);
-    *missing += found->count;
-    return 0;
-}
-
-/* Sums that are wrong, units left at a refusal and promises without a row have been told already.
- * And a ledger read while it changed may lack a sale. */
-static void found_missing(struct judge *judge, int64_t missing) {
-    if (missing == 0 || judge->has_found[ANOMALY_LEAK] || judge->has_found[ANOMALY_UNDERSELL] ||
-        judge->ledger->counted != (int64_t)judge->ledger->sale_count)
+    for (size_t i = 0; i < rows->rows[which].count; i++)
+        below += rows->rows[which].ops[i].rank < 0;
+    if (row->available > row->initial)
+        leak->surplus += row->available - row->initial;
+    else if (-row->available > below)
+        leak->missing += -row->available - below;
+    else
         return;
-    judge_found(judge, ANOMALY_LEAK, missing,
-                "unit %" PRId64 " was passed over: a later one was sold or all were refused, and "
-                "no order has it",
-                judge->missing.unit);
+    leak->row = leak->row ? leak->row : row;
 }
+
+static void found_leak(const struct rows *rows, size_t which, const struct linear_answer *answer) {
+    const struct linear_finding *missing = &answer->found[LINEAR_MISSING];
+    const struct linear_finding *untaken = &answer->found[LINEAR_UNTAKEN];
+    const struct linear_finding *surplus = &answer->found[LINEAR_SURPLUS];
+    struct leak *leak = &rows->judge->leak;
+
+    if (missing->count > 0 && !leak->has_missed) {
+        leak->row = &rows->judge->rows[which];
+        leak->missed = pair_of(rows, which, missing);
+        leak->has_missed = true;
+    }
+    if (untaken->count > 0 && leak->untaken == 0)
+        leak->back_unit = pair_of(rows, which, untaken).unit;
+    if (surplus->count > 0 && leak->left == NULL)
+        leak->left = pair_of(rows, which, surplus).sales[0];
+    leak->missing += missing->count;
+    leak->untaken += untaken->count;
+    leak->surplus += surplus->count;
+    found_beyond(rows, which);
+}
+
+static void tell(const struct rows *rows) {
+    for (size_t r = 0; r < rows->judge->row_count; r++) {
+        const struct linear_answer *answer = &rows->answers[r];
+
+        found_out_of_range(rows, r, &answer->found[LINEAR_RANGE]);
+        found_stale(rows, r, &answer->found[LINEAR_STALE]);
+        found_leak(rows, r, answer);
+    }
+}
+
+/* ---- all rows */
 
 static int allocate(struct rows *rows) {
     const struct judge *judge = rows->judge;
-    size_t sales = judge->ledger->sale_count, ops = sales + judge->purchase_count + 1;
-    size_t excused = ops + judge->ledger->returned_count;
+    size_t sales = judge->ledger->sale_count;
+    size_t ops = sales + judge->purchase_count + judge->row_count + judge->ledger->returned_count;
 
     rows->first = calloc(judge->row_count, sizeof(const struct ledger_sale *));
     rows->after = calloc(sales + 1, sizeof(const struct ledger_sale *));
-    rows->open = calloc(judge->purchase_count + 1, sizeof(const struct purchase *));
+    rows->ghosts = calloc(judge->purchase_count + 1, sizeof(const struct purchase *));
+    rows->rows = calloc(judge->row_count, sizeof *rows->rows);
+    rows->answers = calloc(judge->row_count, sizeof *rows->answers);
     rows->ops = calloc(ops, sizeof *rows->ops);
     rows->sales = calloc(ops, sizeof(const struct ledger_sale *));
-    rows->excused = calloc(excused, sizeof *rows->excused);
-    return rows->first && rows->after && rows->open && rows->ops && rows->sales && rows->excused
+    rows->open.unknown_ns = calloc(judge->purchase_count + 1, sizeof *rows->open.unknown_ns);
+    rows->open.undone_ns = calloc(judge->request_count + 1, sizeof *rows->open.undone_ns);
+    return rows->first && rows->after && rows->ghosts && rows->rows && rows->answers && rows->ops &&
+                   rows->sales && rows->open.unknown_ns && rows->open.undone_ns
                ? 0
                : -1;
 }
 
+static int check(struct rows *rows) {
+    find_open(rows);
+    list_by_row(rows);
+    for (size_t r = 0; r < rows->judge->row_count; r++)
+        collect(rows, r);
+    if (linear_check(rows->rows, rows->judge->row_count, &rows->open, rows->answers) != 0)
+        return -1;
+    tell(rows);
+    return 0;
+}
+
 int judge_rows(struct judge *judge) {
     struct rows rows = {.judge = judge};
-    int64_t missing = 0;
-    int rc = allocate(&rows);
+    int rc = allocate(&rows) == 0 ? check(&rows) : -1;
 
-    if (rc == 0) {
-        find_open(&rows);
-        list_by_row(&rows);
-    }
-    for (size_t r = 0; r < judge->row_count && rc == 0; r++)
-        rc = check_row(&rows, &judge->rows[r], &missing);
-    if (rc == 0)
-        found_missing(judge, missing);
     free(rows.first);
     free(rows.after);
-    free(rows.open);
+    free(rows.ghosts);
+    free(rows.rows);
+    free(rows.answers);
     free(rows.ops);
     free(rows.sales);
-    free(rows.excused);
+    free(rows.open.unknown_ns);
+    free(rows.open.undone_ns);
     return rc;
 }

@@ -1,9 +1,15 @@
-/* What the ledger alone shows: units sold twice, units that never were, units that went missing. */
+/* What the ledger alone shows: units sold twice, units that never were, and units and counts that
+ * do not add up.
+ *
+ * For a LEAK the sums of the product are held against its stock, and so is each row by itself
+ * (rows.c): one unit too many here hides one that is missing there. A unit sold twice counts once:
+ * that is a TWIN, and a leak only when more is missing. */
 #include "judge.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void tell_twin(struct judge *judge, const struct ledger_sale *a,
@@ -78,6 +84,26 @@ static void find_oversell(struct judge *judge) {
                     ledger_clock(first->at));
 }
 
+static void find_double_rows(struct judge *judge) {
+    const struct ledger *ledger = judge->ledger;
+
+    for (size_t i = 1; i < ledger->sale_count; i++) {
+        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) == 0)
+            judge_found(judge, ANOMALY_DUPLICATE, 1,
+                        "order %s has two ledger rows: units %" PRId64 " and %" PRId64,
+                        ledger->sales[i].order_id, ledger->sales[i - 1].unit,
+                        ledger->sales[i].unit);
+    }
+}
+
+void judge_units(struct judge *judge) {
+    find_twins(judge);
+    find_oversell(judge);
+    find_double_rows(judge);
+}
+
+/* ---- sums */
+
 /* What follows when `excess` more units were found than there were. Units that never were, and rows
  * below zero or beyond their beginning, let nothing be said of those that were. */
 static const char *tell_excess(const struct judge *judge, int64_t excess) {
@@ -113,30 +139,129 @@ int64_t judge_write_sums(const struct judge *judge, char text[VERDICT_TEXT]) {
     return excess;
 }
 
-/* A unit sold twice counts once here: that is a TWIN, and a leak only when more is missing. */
-static void find_leak(struct judge *judge) {
-    char sums[VERDICT_TEXT];
-    const int64_t excess = judge_write_sums(judge, sums);
+/* Different units that this shard has sold. */
+static int64_t units_sold(const struct judge *judge, int64_t shard) {
+    const struct ledger_sale *last = NULL;
+    int64_t count = 0;
 
-    if (excess != 0)
-        judge_found(judge, ANOMALY_LEAK, excess > 0 ? excess : -excess, "%s", sums);
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = judge->by_unit[i];
+
+        if (sale->shard != shard || (last != NULL && last->unit == sale->unit))
+            continue;
+        count++;
+        last = sale;
+    }
+    return count;
 }
 
-static void find_double_rows(struct judge *judge) {
-    const struct ledger *ledger = judge->ledger;
+int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
+                        char text[VERDICT_TEXT]) {
+    const int64_t sold = units_sold(judge, row->shard);
+    int64_t back = 0;
+    char returned[40] = "", name[40] = "The stock";
 
-    for (size_t i = 1; i < ledger->sale_count; i++) {
-        if (strcmp(ledger->sales[i - 1].order_id, ledger->sales[i].order_id) == 0)
-            judge_found(judge, ANOMALY_DUPLICATE, 1,
-                        "order %s has two ledger rows: units %" PRId64 " and %" PRId64,
-                        ledger->sales[i].order_id, ledger->sales[i - 1].unit,
-                        ledger->sales[i].unit);
+    for (size_t i = 0; i < judge->ledger->returned_count; i++)
+        back += judge->ledger->returned_units[i].shard == row->shard;
+    if (back > 0)
+        snprintf(returned, sizeof returned, ", %" PRId64 " came back", back);
+    if (judge->row_count > 1)
+        snprintf(name, sizeof name, "Shard %" PRId64, row->shard);
+    snprintf(text, VERDICT_TEXT,
+             "%s began with %" PRId64 " units, %" PRId64 " to %" PRId64 ": %" PRId64
+             " different ones sold, %" PRId64 " left%s.",
+             name, row->initial, row->first_unit, row->first_unit + row->initial - 1, sold,
+             row->available, returned);
+    return sold + row->available + back - row->initial;
+}
+
+/* ---- what the ledger says against itself */
+
+static void find_wrong(struct judge *judge) {
+    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+        const struct ledger_sale *sale = &judge->ledger->sales[i];
+
+        if (judge_sale_kind(judge, sale) != SALE_WRONG)
+            continue;
+        judge->leak.wrong++;
+        judge->leak.wrong_sale = judge->leak.wrong_sale ? judge->leak.wrong_sale : sale;
     }
 }
 
-void judge_units(struct judge *judge) {
-    find_twins(judge);
-    find_oversell(judge);
-    find_leak(judge);
-    find_double_rows(judge);
+static int by_number(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = (*(const struct ledger_sale *const *)b)->unit;
+
+    return (x > y) - (x < y);
+}
+
+/* Units that wait to be sold again, and that an order has. */
+static void find_doubled(struct judge *judge) {
+    for (size_t i = 0; i < judge->ledger->returned_count; i++) {
+        const int64_t unit = judge->ledger->returned_units[i].unit;
+
+        if (bsearch(&unit, judge->by_unit, judge->ledger->sale_count,
+                    sizeof(const struct ledger_sale *), by_number) == NULL)
+            continue;
+        judge->leak.doubled_unit = unit;
+        judge->leak.doubled++;
+    }
+}
+
+/* ---- all of it */
+
+/* The first example that is told stands for all that was counted. */
+static int64_t take(int64_t *count) {
+    int64_t taken = *count;
+
+    *count = 0;
+    return taken;
+}
+
+static void tell(struct judge *judge, int64_t excess, const char *sums, int64_t count) {
+    const struct leak *leak = &judge->leak;
+
+    if (excess != 0)
+        judge_found(judge, ANOMALY_LEAK, take(&count), "%s", sums);
+    if (leak->wrong_sale != NULL)
+        judge_found(judge, ANOMALY_LEAK, take(&count),
+                    "order %s has unit %" PRId64 " of shard %" PRId64 ", and left %" PRId64
+                    " there, which do not belong together",
+                    leak->wrong_sale->order_id, leak->wrong_sale->unit, leak->wrong_sale->shard,
+                    leak->wrong_sale->remaining);
+    if (leak->left != NULL)
+        judge_found(judge, ANOMALY_LEAK, take(&count),
+                    "unit %" PRId64 " is in the stock, and order %s has it", leak->left->unit,
+                    leak->left->order_id);
+    if (leak->has_missed)
+        judge_found(judge, ANOMALY_LEAK, take(&count),
+                    "unit %" PRId64 " was passed over: it is not in the stock, and no order has it",
+                    leak->missed.unit);
+    if (leak->doubled > 0)
+        judge_found(judge, ANOMALY_LEAK, take(&count),
+                    "unit %" PRId64 " came back for sale, and an order has it", leak->doubled_unit);
+    if (leak->untaken > 0)
+        judge_found(judge, ANOMALY_LEAK, take(&count),
+                    "unit %" PRId64 " came back, and no request can have given it back",
+                    leak->back_unit);
+    if (count > 0)
+        judge_found(judge, ANOMALY_LEAK, count, "%s", sums);
+}
+
+void judge_leaks(struct judge *judge) {
+    struct leak *leak = &judge->leak;
+    char sums[VERDICT_TEXT];
+    int64_t count, excess = judge_write_sums(judge, sums);
+
+    /* A ledger that was read while it changed may lack a sale. */
+    if (judge->ledger->counted != (int64_t)judge->ledger->sale_count) {
+        *leak = (struct leak){.missing = 0};
+    } else {
+        find_wrong(judge);
+        find_doubled(judge);
+    }
+    count = leak->missing + leak->surplus + leak->untaken + leak->doubled + leak->wrong;
+    if (excess > count || -excess > count)
+        count = excess > 0 ? excess : -excess;
+    if (count > 0)
+        tell(judge, excess, sums, count);
 }

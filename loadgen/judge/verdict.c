@@ -34,6 +34,7 @@ static int run_rules(struct judge *judge) {
     judge_refusals(judge);
     if (judge_rows(judge) != 0)
         return -1;
+    judge_leaks(judge);
     return judge_overlaps(judge);
 }
 
@@ -46,6 +47,7 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->unknown_sold += judge->unknown_sold;
     verdict->pairs += judge->pairs;
     verdict->overlapping += judge->overlapping;
+    verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
 /* Product by product: its purchases are next to each other. */
@@ -57,6 +59,7 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
     for (uint32_t item = 0; item < judged->items && rc == 0; item++) {
         struct judge judge = {.ledger = &judged->ledgers[item],
                               .item = item,
+                              .is_keyless = judged->is_keyless,
                               .found = verdict->found,
                               .purchases = &purchases->all[next]};
 
@@ -145,25 +148,26 @@ static void doubt_schedule(const struct verdict_case *judged, struct verdict *ve
 }
 
 static void doubt_ledger(const struct verdict_case *judged, struct verdict *verdict) {
+    const char *advice = judged->is_interrupted ? "" : "; raise --drain";
     bool is_moving = false;
 
     for (size_t i = 0; i < judged->items; i++)
         if (judged->ledgers[i].counted != (int64_t)judged->ledgers[i].sale_count)
             is_moving = true;
     if (is_moving)
-        doubt(verdict, "the ledger was still changing when it was read; raise --drain");
+        doubt(verdict, "the ledger was still changing when it was read%s", advice);
     if (verdict->unsettled > 0)
-        doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet; raise --drain",
-              verdict->unsettled);
+        doubt(verdict, "%" PRId64 " sales with an unknown outcome have no order yet%s",
+              verdict->unsettled, advice);
     if (judged->is_restless)
-        doubt(verdict, "requests were not answered, and the ledger did not become quiet; raise "
-                       "--drain");
+        doubt(verdict, "requests were not answered, and the ledger did not become quiet%s", advice);
     if (verdict->pairs < judged->pairs_wanted)
         doubt(verdict,
               "in only %" PRId64
               " pairs did an attempt overlap with one that got a unit; fewer than "
-              "%" PRId64 " would hardly show a race: raise --rate, --work or --stock",
-              verdict->pairs, judged->pairs_wanted);
+              "%" PRId64 " would hardly show a race%s",
+              verdict->pairs, judged->pairs_wanted,
+              judged->is_interrupted ? "" : ": raise --rate, --work or --stock");
 }
 
 static enum verdict_kind conclude(const struct verdict_case *judged,

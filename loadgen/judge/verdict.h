@@ -36,6 +36,7 @@ struct verdict {
     int64_t unknown_sold;  /* UNKNOWN replies that the ledger shows to be sales */
     int64_t pairs;         /* of attempts that overlapped in time, one of which got a unit */
     int64_t overlapping;   /* attempts in such a pair */
+    bool has_ended;        /* the stock of a product: nothing is left, or someone was refused */
 };
 
 /* What is judged. `ledgers` has one per product of the round; it is NULL when they could not be
@@ -46,7 +47,8 @@ struct verdict_case {
     const struct recorder *recorder;
     const char *problem;
     bool is_interrupted;
-    bool is_restless;     /* outcomes are unknown, and the ledger may still be changing */
+    bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */
+    bool is_restless; /* outcomes are unknown, and the ledger may still be changing */
     int64_t pairs_wanted; /* overlapping pairs below which it is INCONCLUSIVE */
     int64_t late_ns;      /* --late; 0: VERDICT_LATE_NS */
 };
@@ -64,6 +66,9 @@ struct verdict_case {
 /* 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case *judged,
                                                       struct verdict *verdict);
+
+/* What is said beside VALID of a run without such an end. */
+#define VERDICT_NO_END "the stock never ran out: nothing is said of its end"
 
 /* The rate of anomalies that n attempts without one leave possible, 95 %: 3 / n (rule of three:
  * Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"); -1 when n is

@@ -2,9 +2,9 @@
 #include "live.h"
 
 #include "clock.h"
+#include "json_read.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define VIEW_MS  250
-#define PLAIN_MS 1000
-#define ASK_MS   1000 /* what was left longer ago than this is no news */
-#define WIPE_MS  1000 /* how long to wait, between rounds, for a terminal that is stopped */
+#define VIEW_MS       250
+#define PLAIN_MS      1000
+#define PLAIN_COLUMNS 120
+#define ASK_MS        1000 /* what was left longer ago than this is no news */
+#define WIPE_MS       1000 /* how long to wait, between rounds, for a terminal that is stopped */
 
 /* ---- what the target says: one GET /products/{id} at a time */
 
@@ -43,7 +44,7 @@ static void on_answer(struct http_call *call) {
     if (!live->is_current)
         return;
     if (call->outcome == HTTP_CALL_ANSWERED && call->status == 200)
-        reply = json_loadb(call->reply, call->reply_length, 0, NULL);
+        reply = json_read(call->reply, call->reply_length, NULL);
     read_reply(live, reply);
     json_decref(reply);
 }
@@ -198,14 +199,35 @@ void live_start(struct live *live, const struct live_snapshot *round,
     }
 }
 
-void live_stop(struct live *live) {
-    if (!live->is_running)
-        return;
+static void stop(struct live *live, const char *last_words) {
     live->is_running = false;
     (void)uv_timer_stop(&live->timer);
     live->is_current = false; /* a question may be open */
-    screen_say(&live->screen, "");
+    screen_say(&live->screen, last_words);
     screen_flush(&live->screen, WIPE_MS);
+}
+
+void live_stop(struct live *live) {
+    if (live->is_running)
+        stop(live, "");
+}
+
+void live_end(struct live *live, const char *verdict, enum live_tone tone) {
+    struct live_style style = {.columns = PLAIN_COLUMNS};
+    struct live_snapshot snapshot;
+    struct live_frame frame;
+    char text[sizeof frame.text + 1];
+
+    if (!live->is_running)
+        return;
+    look(live, &snapshot);
+    if (live->mode == LIVE_VIEW) {
+        style = live->style;
+        screen_size(&live->screen, &style.columns, &style.rows);
+    }
+    live_draw_end(&snapshot, verdict, tone, &style, &frame);
+    (void)snprintf(text, sizeof text, "%s\n", frame.text);
+    stop(live, text);
 }
 
 /* A terminal has echoed ^C where the cursor is: in the view, or else on a line that ends here. */

@@ -1,5 +1,5 @@
 /* Shows on stderr how a round goes: a view redrawn four times a second on a terminal, or a plain
- * line a second.
+ * line a second. A line with its verdict stays of each round.
  *
  * It never waits for the terminal, and asks the target at most four times a second, so that it
  * delays no request. */
@@ -55,6 +55,8 @@ void live_start(struct live *live, const struct live_snapshot *round,
 void live_phase(struct live *live, enum live_phase phase);
 /* Wipe the view, until the next start. May be called when it is not running. */
 void live_stop(struct live *live);
+/* The same, and a line stays of the round, which was judged so. */
+void live_end(struct live *live, const char *verdict, enum live_tone tone);
 /* Write whole lines to stderr, above the view. */
 void live_say(struct live *live, const char *text);
 void live_close(struct live *live);

@@ -204,8 +204,18 @@ static const char *stock_text(const struct live_snapshot *snapshot, const char *
     return text;
 }
 
+static void put_sold(struct pen *pen, const char *before, const struct live_snapshot *snapshot) {
+    int64_t over = oversold(snapshot);
+    char of[32];
+
+    (void)put_format(pen, over > 0 ? RED : BOLD, "%s%zu%s", before, snapshot->sold,
+                     stock_text(snapshot, " of ", of, sizeof of));
+    if (over > 0)
+        (void)put_format(pen, RED, "  OVERSOLD by %lld", (long long)over);
+}
+
 /* Outcomes that nobody hopes for show only when they occur. */
-static void draw_sold(struct pen *pen, const struct live_snapshot *snapshot) {
+static void put_others(struct pen *pen, const struct live_snapshot *snapshot) {
     const size_t *outcomes = snapshot->outcomes;
     const struct {
         const char *word;
@@ -218,18 +228,17 @@ static void draw_sold(struct pen *pen, const struct live_snapshot *snapshot) {
         {"busy", outcomes[RECORD_BUSY], YELLOW},
         {"sold out", outcomes[RECORD_SOLD_OUT], PLAIN},
     };
-    int64_t over = oversold(snapshot);
-    char of[32];
 
-    if (!begin_line(pen, "sold"))
-        return;
-    (void)put_format(pen, over > 0 ? RED : BOLD, "%zu%s", snapshot->sold,
-                     stock_text(snapshot, " of ", of, sizeof of));
-    if (over > 0)
-        (void)put_format(pen, RED, "  OVERSOLD by %lld", (long long)over);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].count > 0)
             (void)put_format(pen, others[i].colour, "  %s %zu", others[i].word, others[i].count);
+}
+
+static void draw_sold(struct pen *pen, const struct live_snapshot *snapshot) {
+    if (!begin_line(pen, "sold"))
+        return;
+    put_sold(pen, "", snapshot);
+    put_others(pen, snapshot);
 }
 
 static const char *p99_text(const struct live_snapshot *snapshot, char text[DURATION_TEXT]) {
@@ -262,21 +271,52 @@ static void draw_lock(struct pen *pen, const struct live_snapshot *snapshot) {
             clean(snapshot->holder, room(pen) > 8 ? room(pen) - 8 : 0, name, sizeof name));
 }
 
-void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
-               struct live_frame *frame) {
+static struct pen begin(const struct live_style *style, struct live_frame *frame) {
     unsigned columns = style->columns > 0 ? style->columns : COLUMNS;
-    struct pen pen = {.frame = frame, .style = style};
 
-    /* A character in the last column would make some terminals wrap. */
-    pen.columns = (columns < COLUMNS_MAX ? columns : COLUMNS_MAX) - 1;
     frame->lines = 0;
     frame->length = 0;
     frame->text[0] = '\0';
+    /* A character in the last column would make some terminals wrap. */
+    return (struct pen){.frame = frame,
+                        .style = style,
+                        .columns = (columns < COLUMNS_MAX ? columns : COLUMNS_MAX) - 1};
+}
+
+void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
+               struct live_frame *frame) {
+    struct pen pen = begin(style, frame);
+
     draw_title(&pen, snapshot);
     draw_stock(&pen, snapshot);
     draw_sold(&pen, snapshot);
     draw_rate(&pen, snapshot);
     draw_lock(&pen, snapshot);
+}
+
+void live_draw_end(const struct live_snapshot *snapshot, const char *verdict, enum live_tone tone,
+                   const struct live_style *style, struct live_frame *frame) {
+    static const enum colour tones[] = {
+        [LIVE_OPEN] = YELLOW, [LIVE_GOOD] = GREEN, [LIVE_BAD] = RED};
+    struct pen pen = begin(style, frame);
+    char name[96], place[64] = "", duration[DURATION_TEXT];
+    bool is_narrow = pen.columns < NARROW;
+    unsigned others;
+
+    if (!begin_line(&pen, NULL))
+        return;
+    if (snapshot->rounds > 1 && !is_narrow)
+        (void)snprintf(place, sizeof place, "  %zu/%zu", snapshot->round, snapshot->rounds);
+    others = columns_of(place) + columns_of(verdict) + 2;
+    (void)put_format(&pen, BOLD, is_narrow ? "%s" : "%-8s",
+                     clean(snapshot->name,
+                           others < pen.columns ? pen.columns - others : pen.columns, name,
+                           sizeof name));
+    (void)put_format(&pen, PLAIN, "%s  ", place);
+    (void)put(&pen, tones[tone], verdict);
+    put_sold(&pen, "  sold ", snapshot);
+    (void)put_format(&pen, PLAIN, "  p99 %s", p99_text(snapshot, duration));
+    put_others(&pen, snapshot);
 }
 
 const char *live_line(const struct live_snapshot *snapshot, char *text, size_t size) {

@@ -54,6 +54,11 @@ struct live_frame {
 void live_draw(const struct live_snapshot *snapshot, const struct live_style *style,
                struct live_frame *frame);
 
+enum live_tone { LIVE_OPEN, LIVE_GOOD, LIVE_BAD };
+/* One line that stays when the round has ended: what was judged of it, and its figures. */
+void live_draw_end(const struct live_snapshot *snapshot, const char *verdict, enum live_tone tone,
+                   const struct live_style *style, struct live_frame *frame);
+
 /* One line, without its \n, for files and plain terminals; returns `text`. */
 const char *live_line(const struct live_snapshot *snapshot, char *text, size_t size);
 

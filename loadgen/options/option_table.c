@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "json_text.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -73,6 +74,8 @@ static const struct option table[] = {
         "rounds of each strategy, their order rotated; medians are compared"),
     ROW_AS("dup_rate", make_dup_rate, "dup-rate", 0, TEXT, dup_rate, "1%", NULL, COMPARED,
            "part of the requests to send once more with the same key: 5%"),
+    ROW("keyless", 0, FLAG, is_keyless, NULL, NULL, COMPARED,
+        "send no Idempotency-Key: which order is whose is learned from the answers"),
     ROW("timeout", 0, DURATION, timeout_ns, "10s", "1ms..1h", COMPARED, "of each request"),
     ROW("connections", 'c', INT, connections, "8192", "1..60000", COMPARED, "the most to open"),
     ROW("max-in-flight", 0, INT, max_in_flight, "0", "0..1000000", COMPARED,
@@ -83,6 +86,8 @@ static const struct option table[] = {
     ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
         "send without real-time priority (else taken where permitted, until 200 ms without a pause "
         "or 400 ms on a full core)"),
+    ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
+        "id of one to attack that was never sold from, instead of new ones"),
     ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED,
         "units for sale, of each product"),
     ROW("items", 0, INT, items, "1", "1..1000", COMPARED, "products for sale at a time"),
@@ -127,12 +132,14 @@ static const struct option table[] = {
     ROW("command", 0, TEXT, command_line, NULL, NULL, HISTORY, NULL)};
 #define ROWS (sizeof table / sizeof table[0])
 
-const struct setting *option_flags(struct options *options) {
+const struct setting *option_flags(struct options *options, enum command command) {
     static struct setting flags[ROWS]; /* the last has no name */
 
     for (size_t i = 0; i + 1 < ROWS; i++) {
         flags[i] = table[i].flag;
         flags[i].value = (char *)options + table[i].place;
+        if (!command_has(command, flags[i].name))
+            flags[i].help = NULL;
     }
     return flags;
 }
@@ -216,6 +223,18 @@ bool option_is_compared(const char *key) {
 
 /* ---- back from a history, which may be of a program with other bounds */
 
+/* Of a list each element by itself: a line break stands between them. */
+static void make_printable(char *text, enum setting_type type) {
+    char *end = type == SETTING_LIST ? strchr(text, '\n') : NULL;
+
+    for (; end != NULL; text = end + 1, end = strchr(text, '\n')) {
+        *end = '\0';
+        utf8_make_printable(text);
+        *end = '\n';
+    }
+    utf8_make_printable(text);
+}
+
 static int read_value(const json_t *json, const struct option *option, struct options *options) {
     void *at = (char *)options + option->place;
     json_int_t number;
@@ -239,6 +258,8 @@ static int read_value(const json_t *json, const struct option *option, struct op
         break;
     }
     text = json_is_string(json) ? strdup(json_string_value(json)) : NULL;
+    if (text != NULL)
+        make_printable(text, option->flag.type);
     *(char **)at = text;
     return text != NULL ? 0 : -1;
 }

@@ -3,6 +3,7 @@
 
 #include "number.h"
 #include "table.h"
+#include "uuid.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -12,13 +13,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define REQUESTS_MAX        10000000
-#define NAME_CHARACTERS     200 /* as the table product takes: it is the name of each */
-#define FILES_RESERVED      64  /* for the databases, the loop and the standard streams */
-#define RATE_DEFAULT        800 /* as in the table */
-#define DURATION_DEFAULT_NS 1000000000
+#define REQUESTS_MAX    10000000
+#define NAME_CHARACTERS 200 /* as the table product takes: it is the name of each */
+#define FILES_RESERVED  64  /* for the databases, the loop and the standard streams */
 
 static struct options set;
+static struct settings_given given;
 
 __attribute__((format(printf, 1, 2))) static enum options_result refuse(const char *format, ...) {
     va_list arguments;
@@ -71,6 +71,10 @@ static enum options_result check_texts(void) {
     return OPTIONS_OK;
 }
 
+static bool is_attack(void) {
+    return set.command == COMMAND_FIRE && set.product[0] != '\0';
+}
+
 static enum options_result check_words(void) {
     if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
         return refuse("--arrival is poisson or constant");
@@ -78,10 +82,19 @@ static enum options_result check_words(void) {
         return refuse("--skew is uniform, or zipf: with an exponent, such as zipf:1.1");
     if (number_read_part(set.dup_rate, &set.shape.dup_rate) != 0)
         return refuse("--dup-rate is a part of the requests, such as 5%% or 0.05");
+    if (set.is_keyless) { /* there is no key to send again */
+        set.shape.dup_rate = 0;
+        strcpy(set.dup_rate, "0");
+    }
     if (strcmp(set.output_format, "text") != 0 && strcmp(set.output_format, "json") != 0)
         return refuse("--output-format is text or json");
     if (set.is_unjudged && set.expect[0] != '\0')
         return refuse("--expect needs a verdict, and --no-judge gives none");
+    if (is_attack()) {
+        set.items = set.repeat = 1;
+        if (uuid_parse(set.product, set.product) != 0)
+            return refuse("--product is an id such as loadgen create prints");
+    }
     return check_texts() == OPTIONS_OK ? check_thresholds() : OPTIONS_BAD;
 }
 
@@ -89,11 +102,7 @@ static enum options_result shape_stages(void) {
     struct plan_shape *shape = &set.shape;
     char why[256];
 
-    if (set.requests > 0)
-        return refuse("--stages and --requests exclude each other");
-    if (set.rate != RATE_DEFAULT || set.duration_ns != DURATION_DEFAULT_NS)
-        return refuse("--stages says the rates and their durations: leave out --rate and "
-                      "--duration");
+    set.requests = 0;
     if (plan_parse_stages(set.stages, shape, why, sizeof why) != 0)
         return refuse("%s", why);
     set.duration_ns = plan_span_ns(shape);
@@ -131,6 +140,8 @@ static enum options_result make_list(void) {
         if (option->value[0] != '\0' && settings_parse_duration(option->value, &ns) != 0)
             return refuse("--%s %.40s is no duration; write it like 2ms or 1.5s", option->name,
                           option->value);
+    if (is_attack() && !set.is_unjudged)
+        return OPTIONS_OK; /* until options_attack() */
     if (strategy_list_parse(set.strategies, common, &set.list, why, sizeof why) != 0 ||
         expect_parse(set.expect, &set.list, set.expectations, why, sizeof why) != 0)
         return refuse("%s", why);
@@ -155,34 +166,74 @@ static void fit_connections(void) {
         set.connections = most > 1 ? most : 1;
 }
 
+/* Settings that leave others without effect. */
 static const struct {
-    const char *word;
-    int least, most; /* arguments after it */
-    const char *usage;
-} commands[] = {
-#define X(id, word, text, least, most, usage) [COMMAND_##id] = {word, least, most, "loadgen" usage},
-    COMMANDS(X)
-#undef X
+    const char *strong, *weak;
+} pairs[] = {
+    {"requests", "duration"}, {"stages", "rate"},    {"stages", "duration"},
+    {"stages", "requests"},   {"no-judge", "drain"}, {"no-judge", "stock"},
+    {"no-judge", "items"},    {"no-judge", "skew"},  {"no-judge", "work"},
+    {"no-judge", "wait"},     {"no-judge", "ttl"},   {"no-results", "results"},
+    {"product", "strategy"},  {"product", "stock"},  {"product", "items"},
+    {"product", "skew"},      {"product", "repeat"}, {"product", "work"},
+    {"product", "wait"},      {"product", "ttl"},    {"keyless", "dup-rate"},
 };
-#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static bool is_in(uint64_t places, const char *name) {
+    const struct setting *flags = option_flags(&set, set.command);
+    size_t i = 0;
+
+    while (strcmp(flags[i].name, name) != 0)
+        i++;
+    return (places >> i & 1) != 0 &&
+           (flags[i].type != SETTING_FLAG || *(const bool *)flags[i].value);
+}
+
+/* As a flag goes before the environment, only a flag can contradict. */
+static enum options_result check_pairs(void) {
+    const uint64_t any = given.by_flag | given.by_environment;
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (is_in(any, pairs[i].strong) && is_in(given.by_flag, pairs[i].weak))
+            return refuse("--%s has no effect with --%s", pairs[i].weak, pairs[i].strong);
+    if (set.items == 1 && is_in(given.by_flag, "skew"))
+        return refuse("--skew has no effect on one product; add --items");
+    if (set.max_in_flight > set.connections && is_in(given.by_flag, "max-in-flight"))
+        return refuse("--max-in-flight has no effect above --connections, which is %lld here",
+                      (long long)set.connections);
+    if (set.command == COMMAND_SERVE && set.argument_count > 0 && is_in(given.by_flag, "results"))
+        return refuse("--results has no effect when serve is given a folder");
+    return OPTIONS_OK;
+}
+
+/* A flag that does nothing is a mistake of who gave it; the environment is for all commands. */
+static enum options_result check_flags(void) {
+    const struct setting *flags = option_flags(&set, set.command);
+    const char *word = command_words(set.command)->word;
+
+    for (size_t i = 0; flags[i].name != NULL; i++) {
+        if ((given.by_flag >> i & 1) == 0 || command_has(set.command, flags[i].name))
+            continue;
+        if (set.command == COMMAND_FIRE)
+            return refuse("--%s has no effect on a run; see loadgen --help", flags[i].name);
+        return refuse("--%s has no effect with %s; see loadgen %s --help", flags[i].name, word,
+                      word);
+    }
+    return OPTIONS_OK;
+}
 
 static enum options_result check_command(int argc, char **argv) {
-    size_t command = COMMAND_FIRE;
+    const struct command_words *words;
 
+    set.command = COMMAND_FIRE;
+    if (argc > 1 && command_find(argv[1], &set.command) != 0)
+        return refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
     set.arguments = argc > 1 ? argv + 2 : argv + 1;
     set.argument_count = argc > 1 ? argc - 2 : 0;
-    if (argc > 1)
-        for (command++; command < COMMAND_COUNT; command++)
-            if (strcmp(argv[1], commands[command].word) == 0)
-                break;
-    if (command == COMMAND_COUNT)
-        return refuse("there is no command \"%.40s\"; see loadgen --help", argv[1]);
-    assert(command < COMMAND_COUNT);
-    set.command = (enum command)command;
-    if (set.argument_count >= commands[command].least &&
-        set.argument_count <= commands[command].most)
-        return OPTIONS_OK;
-    return refuse("usage: %s", commands[command].usage);
+    words = command_words(set.command);
+    if (set.argument_count < words->least || set.argument_count > words->most)
+        return refuse("usage: loadgen %s", words->rest);
+    return check_flags() == OPTIONS_OK ? check_pairs() : OPTIONS_BAD;
 }
 
 static bool is_plain_word(const char *word) {
@@ -213,29 +264,27 @@ static char *quote_command(int argc, char **argv) {
     return fclose(to) == 0 ? line : NULL;
 }
 
-static const char about[] =
-    "loadgen: fire a flash sale at the order service, on time whatever the answers, and judge the "
-    "ledger.\n\n"
-#define X(id, word, text, least, most, usage) "  loadgen " word " " text "\n"
-    COMMANDS(X)
-#undef X
-        "\n"
-        "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
-        "  more than 5 % of the requests were sent over 10 ms late, or any not at all;\n"
-        "  fewer than 30 pairs of attempts overlapped in which one got a unit (a race that\n"
-        "  strikes one pair in ten hides in 30 with a chance of 4 %);\n"
-        "  requests were not answered, and the ledger did not settle within --drain.\n"
-        "Exit codes: 0 each verdict as expected, 1 not so, 2 inconclusive, 64 bad usage,\n"
-        "69 target or database not reached, 70 internal, 99 only a --threshold missed, 130 "
-        "interrupted.";
+/* Whose --help it is: flags may stand before the command. */
+static enum command named_command(int argc, char **argv) {
+    enum command command = COMMAND_FIRE;
 
-enum options_result options_read(struct options **options, int argc, char **argv) {
+    for (int i = 1; i < argc && command_find(argv[i], &command) != 0; i++)
+        ;
+    return command;
+}
+
+enum options_result options_read(struct options **options, const char *version, int argc,
+                                 char **argv) {
+    const enum command named = named_command(argc, argv);
+    const struct settings_program program = {command_words(named)->about, "LOADGEN",
+                                             command_words(named)->rest, version};
     enum options_result result;
 
+    set.program = quote_command(1, argv);
     set.command_line = quote_command(argc, argv);
-    if (set.command_line == NULL)
+    if (set.program == NULL || set.command_line == NULL)
         return refuse("out of memory");
-    switch (settings_read(option_flags(&set), about, "LOADGEN", "[COMMAND]", &argc, argv)) {
+    switch (settings_read(option_flags(&set, named), &program, &argc, argv, &given)) {
     case SETTINGS_OK:
         break;
     case SETTINGS_HELP:
@@ -255,8 +304,27 @@ enum options_result options_read(struct options **options, int argc, char **argv
     return result;
 }
 
+int options_attack(struct options *options, const char *spec, int64_t stock, char *why,
+                   size_t why_size) {
+    static const struct strategy_option as_it_is[] = {{NULL, NULL}};
+    char *strategies = strdup(spec);
+
+    if (strategies == NULL) {
+        snprintf(why, why_size, "out of memory");
+        return -1;
+    }
+    free(options->strategies);
+    options->strategies = strategies;
+    options->stock = stock;
+    options->work[0] = options->wait[0] = options->ttl[0] = '\0'; /* what holds is in the spec */
+    if (strategy_list_parse(spec, as_it_is, &options->list, why, why_size) != 0)
+        return -1;
+    return expect_parse(options->expect, &options->list, options->expectations, why, why_size);
+}
+
 void options_free(void) {
+    free(set.program);
     free(set.command_line);
-    set.command_line = NULL;
-    settings_free(option_flags(&set));
+    set.program = set.command_line = NULL;
+    settings_free(option_flags(&set, set.command));
 }

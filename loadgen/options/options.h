@@ -7,6 +7,7 @@
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
+#include "command.h"
 #include "expect.h"
 #include "plan.h"
 #include "settings.h"
@@ -17,24 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What loadgen is asked to do: its first argument, FIRE without one; what that does; how many
- * arguments it takes; and its usage. */
-#define COMMANDS(X)                                                                                \
-    X(FIRE, "", "run the strategies and judge them", 0, 0, "")                                     \
-    X(CREATE, "create", "make one product and print its id", 0, 0, " create")                      \
-    X(CHECK, "check", "DIR: judge the history of an earlier run again", 1, 1,                      \
-      " check DIR, such as results/latest")                                                        \
-    X(DIFF, "diff", "A B: compare two runs", 2, 2, " diff A B, two results folders")               \
-    X(REPORT, "report", "DIR...: write report.html of one run, or of several on one page (-o)", 1, \
-      16, " report DIR... -o FILE, of up to 16 folders")                                           \
-    X(SERVE, "serve", "show the results folder in a browser, on loopback", 0, 1, " serve [DIR]")
-
-enum command {
-#define X(id, word, text, least, most, usage) COMMAND_##id,
-    COMMANDS(X)
-#undef X
-};
-
 struct options {
     /* The load. */
     char *strategies;
@@ -44,8 +27,9 @@ struct options {
     char *stages;        /* "5s:0..800,20s:800"; "" for none */
     char *arrival;
     int64_t seed;
-    int64_t repeat;     /* rounds of each strategy */
-    char *dup_rate;     /* "5%" */
+    int64_t repeat; /* rounds of each strategy */
+    char *dup_rate; /* "5%" */
+    bool is_keyless;
     int64_t timeout_ns; /* of each request */
     int64_t connections;
     int64_t max_in_flight; /* 0: no limit but the connections */
@@ -53,6 +37,7 @@ struct options {
     char *path;
 
     /* The products. */
+    char *product;           /* an id, or "" for new ones */
     int64_t stock;           /* of each */
     int64_t items;           /* products per round */
     char *skew;              /* how requests fall on them: "uniform", "zipf:1.1" */
@@ -85,7 +70,8 @@ struct options {
     enum command command;
     char **arguments; /* after the command, NULL-terminated */
     int argument_count;
-    char *command_line; /* as given, quoted for a shell */
+    char *program;      /* as it was called, and */
+    char *command_line; /* all that was given, quoted for a shell */
     struct plan_shape shape;
     struct threshold_list threshold_list;
     struct strategy_list list;
@@ -94,14 +80,19 @@ struct options {
 
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
-/* Fill `options` from the arguments and the environment. HELP has been printed on stdout; BAD has
- * been told on stderr. The strings live until options_free(). */
+/* Fill `options` from the arguments and the environment. HELP has been printed on stdout, or
+ * `version`; BAD has been told on stderr. The strings live until options_free(). */
 __attribute__((warn_unused_result)) enum options_result options_read(struct options **options,
-                                                                     int argc, char **argv);
+                                                                     const char *version, int argc,
+                                                                     char **argv);
 void options_free(void);
 
-/* The flags, whose values go into `options`. */
-const struct setting *option_flags(struct options *options);
+/* Of the product to attack this has become known. 0; or -1, and `why` says what is wrong. */
+__attribute__((warn_unused_result)) int options_attack(struct options *options, const char *spec,
+                                                       int64_t stock, char *why, size_t why_size);
+
+/* The flags, whose values go into `options`; --help of `command` has its own. */
+const struct setting *option_flags(struct options *options, enum command command);
 
 /* The settings as a history keeps them, under the names of their flags with _ for -, durations as
  * in "timeout_ns"; and the full command. A new reference, or NULL without memory. */

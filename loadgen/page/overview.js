@@ -36,7 +36,8 @@ function recommendation({ recommendation: made }) {
 
 function boundWords(strategy) {
   if (!isNumber(strategy.rate_bound)) return null;
-  return `no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts`;
+  const end = strategy.stock_ran_out === false ? '; the stock never ran out: nothing is said of its end' : '';
+  return `no anomaly in ${count(strategy.overlapping_attempts)} overlapping attempts${end}`;
 }
 
 function copyButton(text) {

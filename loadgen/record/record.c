@@ -3,11 +3,12 @@
 
 #include "http_client.h"
 #include "reply.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,6 @@ static struct record *map_file(const char *directory, size_t length) {
 
     if (directory == NULL)
         directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */
     fd = make_file(directory, length);
     if (fd < 0)
         return NULL;
@@ -113,12 +113,16 @@ void recorder_free(struct recorder *recorder) {
 }
 
 int16_t recorder_instance(struct recorder *recorder, const char *name) {
+    char printable[RECORD_INSTANCE_TEXT];
+
+    snprintf(printable, sizeof printable, "%s", name);
+    utf8_make_printable(printable);
     for (size_t i = 0; i < recorder->instance_count; i++)
-        if (strncmp(recorder->instances[i], name, RECORD_INSTANCE_TEXT - 1) == 0)
+        if (strcmp(recorder->instances[i], printable) == 0)
             return (int16_t)i;
     if (recorder->instance_count == RECORD_INSTANCES || name[0] == '\0')
         return -1;
-    snprintf(recorder->instances[recorder->instance_count], RECORD_INSTANCE_TEXT, "%s", name);
+    memcpy(recorder->instances[recorder->instance_count], printable, sizeof printable);
     return (int16_t)recorder->instance_count++;
 }
 
@@ -141,6 +145,20 @@ struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, con
     return record;
 }
 
+#define NAMELESS "00000000-0000-0000-0000-"
+
+void record_leave_nameless(struct record *record) {
+    (void)snprintf(record->key, sizeof record->key, NAMELESS "%012" PRIu32, record->number);
+}
+
+bool record_is_nameless(const struct record *record) {
+    return strncmp(record->key, NAMELESS, strlen(NAMELESS)) == 0;
+}
+
+static bool is_sale(const struct record *record) {
+    return record->outcome == RECORD_SOLD && !record->is_repeat;
+}
+
 static void add_time(struct histogram *histogram, int32_t us) {
     if (us >= 0)
         histogram_record(histogram, (int64_t)us * 1000);
@@ -150,7 +168,19 @@ static uint64_t count_of(int16_t value) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static void add_cost(struct recorder *recorder, const struct record_cost *cost) {
+/* Who sold nothing gives the lock back sooner. */
+static void add_hold(struct recorder *recorder, const struct record *record) {
+    if (is_sale(record)) {
+        add_time(&recorder->hold, record->cost.hold_us);
+    } else if (record->cost.hold_us >= 0) {
+        recorder->unsold_hold_ns += (int64_t)record->cost.hold_us * 1000;
+        recorder->unsold_holds++;
+    }
+}
+
+static void add_cost(struct recorder *recorder, const struct record *record) {
+    const struct record_cost *cost = &record->cost;
+
     if (cost->postgres < 0) /* nothing was told */
         return;
     recorder->costed++;
@@ -158,7 +188,7 @@ static void add_cost(struct recorder *recorder, const struct record_cost *cost) 
     recorder->redis += count_of(cost->redis);
     recorder->retries += count_of(cost->retries);
     add_time(&recorder->wait, cost->wait_us);
-    add_time(&recorder->hold, cost->hold_us);
+    add_hold(recorder, record);
     add_time(&recorder->commit, cost->commit_us);
     if (cost->lock >= 0 && cost->lock < RECORD_LOCK_COUNT)
         recorder->locks[cost->lock]++;
@@ -172,6 +202,8 @@ static void count(struct recorder *recorder, const struct record *record) {
     assert(recorder->ended < recorder->count);
     recorder->ended++;
     recorder->by_outcome[record->outcome]++;
+    if (record->status >= 0 && record->status < RECORD_STATUSES)
+        recorder->by_status[record->status]++;
     recorder->repeats += record->is_repeat;
     recorder->sold_again += record->is_repeat && record->outcome == RECORD_SOLD;
     if (record->sent_ns != 0) {
@@ -184,7 +216,9 @@ static void count(struct recorder *recorder, const struct record *record) {
     recorder->answered++;
     if (record->received_ns > recorder->last_ns)
         recorder->last_ns = record->received_ns;
-    add_cost(recorder, &record->cost);
+    if (is_sale(record) && record->received_ns > recorder->sold_ns)
+        recorder->sold_ns = record->received_ns;
+    add_cost(recorder, record);
 }
 
 void recorder_add(struct recorder *recorder, const struct record *record) {
@@ -212,13 +246,19 @@ static enum record_outcome outcome_of(const struct http_call *call) {
     }
 }
 
-/* A reply that says yes and cannot be read leaves the unit at -1: the ledger then contradicts it.
+/* The order that it names, and, of a sale, its unit. A yes that cannot be read leaves the unit at
+ * -1: the ledger then contradicts it.
  */
-static void read_sale(struct recorder *recorder, struct record *record,
-                      const struct http_call *call) {
+static void read_reply(struct recorder *recorder, struct record *record,
+                       const struct http_call *call) {
     struct reply reply;
+    char order_id[UUID_TEXT];
 
     reply_read(call->reply, call->reply_length, &reply);
+    if (record_is_nameless(record) && uuid_parse(reply.order_id, order_id) == 0)
+        memcpy(record->key, order_id, sizeof record->key);
+    if (record->outcome != RECORD_SOLD)
+        return;
     record->unit = reply.unit;
     if (reply.instance[0] != '\0')
         record->instance = recorder_instance(recorder, reply.instance);
@@ -235,8 +275,8 @@ void recorder_end(struct recorder *recorder, struct record *record, const struct
         record->status = (int16_t)call->status;
         cost_parse(call->header, &record->cost);
     }
-    if (record->outcome == RECORD_SOLD)
-        read_sale(recorder, record, call);
+    if (record->outcome == RECORD_SOLD || (record->status != 0 && record_is_nameless(record)))
+        read_reply(recorder, record, call);
     count(recorder, record);
 }
 

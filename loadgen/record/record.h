@@ -45,10 +45,13 @@ struct record {
     int16_t instance; /* index in recorder->instances, -1 for none told */
     bool is_repeat;   /* its key was sent before (--dup-rate) */
     struct record_cost cost;
-    char key[UUID_TEXT];      /* the Idempotency-Key sent, which is to be the order id */
+    /* The Idempotency-Key sent, which is to be the order id. Without one (--keyless) the order id
+     * that the reply names; and when there is none, all zeros and then the number: of no order. */
+    char key[UUID_TEXT];
     char order_id[UUID_TEXT]; /* the order that the reply names, else "" */
 };
 
+#define RECORD_STATUSES      600 /* HTTP's, and 0 for none */
 #define RECORD_INSTANCES     32
 #define RECORD_INSTANCE_TEXT 32
 
@@ -63,17 +66,22 @@ struct recorder {
     struct histogram latency;  /* from planned to received, ns; lost replies are samples */
     struct histogram service;  /* from sent to received, ns */
     struct histogram lateness; /* from planned to sent, ns */
-    struct histogram wait, hold, commit; /* as the replies told, ns */
-    uint64_t postgres, redis, retries;   /* summed over `costed` replies */
-    size_t costed;                       /* replies that told their cost */
-    size_t locks[RECORD_LOCK_COUNT];     /* of these, by the lock that they asked for */
-    uint32_t shards;                     /* the highest shard that sold, and one */
-    size_t late_launches;                /* due while --max-in-flight was reached */
+    struct histogram wait, commit;     /* as the replies told, ns */
+    struct histogram hold;             /* of the lock, by those that sold a unit, ns */
+    int64_t unsold_hold_ns;            /* by the others, summed */
+    size_t unsold_holds;               /* of so many */
+    uint64_t postgres, redis, retries; /* summed over `costed` replies */
+    size_t costed;                     /* replies that told their cost */
+    size_t locks[RECORD_LOCK_COUNT];   /* of these, by the lock that they asked for */
+    uint32_t shards;                   /* the highest shard that sold, and one */
+    size_t late_launches;              /* due while --max-in-flight was reached */
     size_t by_outcome[RECORD_OUTCOME_COUNT];
+    size_t by_status[RECORD_STATUSES];
     size_t repeats;    /* of those ended, of a key that was sent before */
     size_t sold_again; /* of those SOLD, told to a repeat of a key */
     size_t answered;   /* replies that arrived */
     int64_t last_ns;   /* the last reply's time */
+    int64_t sold_ns;   /* that of the last which sold a unit */
     size_t instance_count;
     char instances[RECORD_INSTANCES][RECORD_INSTANCE_TEXT]; /* that sold, as replies name them */
 };
@@ -86,7 +94,7 @@ struct recorder *recorder_make(size_t count);
 
 /* The same, of a round that may be long: its records are in memory that the kernel can write to a
  * nameless file in `directory` (NULL: $TMPDIR, or /tmp), and take back. The room for them on disk
- * is reserved here. NULL with errno, such as ENOSPC. SIGXFSZ is ignored from then on. */
+ * is reserved here. NULL with errno, such as ENOSPC, or EFBIG where SIGXFSZ is ignored. */
 struct recorder *recorder_make_long(size_t count, const char *directory);
 void recorder_free(struct recorder *recorder);
 /* Free the records and keep the histograms and counts, which reports print. */
@@ -95,6 +103,11 @@ void recorder_forget(struct recorder *recorder);
 /* A request of the plan is due: its record, in its place among `records`, UNSENT until an end is
  * told. `key` is that of the request which it repeats, or NULL for a fresh one. */
 struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key);
+
+/* It is to be sent without a key. */
+void record_leave_nameless(struct record *record);
+/* It was sent without a key, and no reply named its order: of all orders it may have any. */
+bool record_is_nameless(const struct record *record);
 
 struct http_call;
 /* The call of `record` has ended: complete it. Each record ends once. */
@@ -105,7 +118,8 @@ void recorder_unsent(struct recorder *recorder, struct record *record);
 /* One that ended in an earlier run, as its history tells: count it and keep a copy. */
 void recorder_add(struct recorder *recorder, const struct record *record);
 
-/* The index of an instance of this name, cut to fit, new or known; -1 when there are too many. */
+/* The index of an instance of this name, printable (utf8.h) and cut to fit, new or known; -1 when
+ * there are too many. */
 int16_t recorder_instance(struct recorder *recorder, const char *name);
 
 /* The part of requests sent no more than `late_ns` after their planned time, 0..1. */

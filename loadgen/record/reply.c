@@ -1,7 +1,8 @@
 /* Reads replies: a scan of what the services write, and a real parser for the rest of JSON. */
 #include "reply.h"
 
-#include <jansson.h>
+#include "json_read.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +124,7 @@ void reply_read(const char *text, size_t length, struct reply *reply) {
     if (scan_reply(text, length, reply) == 0)
         return;
     say_nothing(reply);
-    object = json_loadb(text, length, 0, NULL);
+    object = json_read(text, length, NULL);
     unit = json_object_get(object, "unit");
     if (json_is_integer(unit))
         reply->unit = json_integer_value(unit);

@@ -25,13 +25,16 @@ static void print_origin(const json_t *diff, const char *side, const char *title
     const json_t *origin = json_object_get(diff, side);
     const char *revision = json_string_value(json_object_get(origin, "revision"));
     const char *name = json_string_value(json_object_get(origin, "name"));
+    char text[TEXT];
+    size_t used;
 
-    fprintf(to, "%s: %s, of %s", title, folder, text_of(origin, "started_at"));
+    used = (size_t)snprintf(text, sizeof text, "%s: %.300s, of %.40s", title, folder,
+                            text_of(origin, "started_at"));
     if (revision != NULL)
-        fprintf(to, ", revision %.12s", revision);
+        used += (size_t)snprintf(text + used, sizeof text - used, ", revision %.12s", revision);
     if (name != NULL && name[0] != '\0')
-        fprintf(to, ", \"%.60s\"", name);
-    fputc('\n', to);
+        snprintf(text + used, sizeof text - used, ", \"%.60s\"", name);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 /* "5 s from 0 to 800/s, 20 s at 800/s" would be long: as --stages takes them, "5s:0..800". */
@@ -77,7 +80,7 @@ static void print_unequal(const json_t *diff, FILE *to) {
         show(json_object_get(one, "a"), a, sizeof a);
         show(json_object_get(one, "b"), b, sizeof b);
         snprintf(text, sizeof text, "%s: %s → %s", text_of(one, "setting"), a, b);
-        table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+        table_print_indented(text, 2, 4, table_columns(to), to);
     }
 }
 
@@ -157,14 +160,14 @@ static void print_table(const json_t *strategies, FILE *to) {
     rows[0] = head;
     for (size_t i = 0; i < count; i++)
         fill_strategy(json_array_get(strategies, i), &rows[i * ROWS + 1]);
-    table_print(rows, count * ROWS + 1, 3, REPORT_COLUMNS, to);
+    table_print(rows, count * ROWS + 1, 3, table_columns(to), to);
     free(rows);
     fputc('\n', to);
     table_print_indented(
         "p50, p99: from the planned time of a request to its answer; rate: answers "
         "per second; of several rounds the median. Postgres, Redis: round trips "
         "for each answer. B/A: how many times as much.",
-        0, 2, REPORT_COLUMNS, to);
+        0, 2, table_columns(to), to);
 }
 
 /* ---- what became of the anomalies */
@@ -193,7 +196,7 @@ static void print_only(const json_t *names, const char *title, FILE *to) {
     for (size_t i = 0; i < json_array_size(names) && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %s", i > 0 ? "," : "",
                                  json_string_value(json_array_get(names, i)));
-    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 void diff_print(const json_t *diff, const char *folder_a, const char *folder_b, FILE *to) {

@@ -10,10 +10,6 @@
 #include <uv.h>
 #include <zlib.h>
 
-#ifndef REVISION /* the Makefile's, from git */
-#define REVISION "unknown"
-#endif
-
 static json_t *cpu_model(void) {
     uv_cpu_info_t *infos;
     int count;
@@ -56,7 +52,10 @@ static json_t *versions(const struct summary *summary) {
         {"postgres", version_of(summary->postgres_version)});
 }
 
-/* "5a80df8..." or "5a80df8...-dirty" */
+const char *environment_revision(void) {
+    return REVISION; /* the Makefile's, from git */
+}
+
 static json_t *revision(void) {
     size_t length = strcspn(REVISION, "-");
 

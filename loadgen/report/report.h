@@ -3,10 +3,13 @@
 #define LOADGEN_REPORT_H
 
 #include "summary.h"
+#include "table.h"
 
 #include <stdio.h>
 
-#define REPORT_COLUMNS 120
+/* "VIOLATED OVERSELL TWIN +1": the state, and as many anomalies as fit, the others as a number;
+ * returns `text`. */
+const char *report_verdict(const struct verdict *verdict, char text[TABLE_CELL]);
 
 /* 0, or -1 when it could not be written. */
 __attribute__((warn_unused_result)) int report_print(const struct summary *summary, FILE *to);

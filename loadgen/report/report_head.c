@@ -65,7 +65,7 @@ static int print_what(const struct options *options, FILE *to) {
     say_load(options, line);
     rc = fclose(line);
     if (rc == 0)
-        table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+        table_print_indented(text, 0, 2, table_columns(to), to);
     free(text);
     return rc;
 }
@@ -80,7 +80,7 @@ static void print_unkept(double kept, FILE *to) {
              "it was not kept: %.1f %% were sent more than 10 ms late, and the response times have "
              "this delay of loadgen's own in them",
              100 * (1 - kept));
-    table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+    table_print_indented(text, 2, 4, table_columns(to), to);
 }
 
 /* The worst of all rounds. */
@@ -88,7 +88,7 @@ static void print_schedule(const struct summary *summary, FILE *to) {
     double punctual = 1, kept = 1;
     int64_t late_ns = 0;
     uint64_t sent = 0;
-    char late[DURATION_TEXT];
+    char late[DURATION_TEXT], text[TEXT];
     bool is_realtime = true;
 
     for (size_t i = 0; i < summary->round_count; i++) {
@@ -104,12 +104,14 @@ static void print_schedule(const struct summary *summary, FILE *to) {
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
     if (sent == 0)
-        fprintf(to, "schedule: no request was sent\n");
+        snprintf(text, sizeof text, "schedule: no request was sent");
     else
-        fprintf(to, "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s\n",
-                100 * punctual, duration_text(late, late_ns),
-                is_realtime ? ", with real-time priority" : "",
-                summary->round_count > 1 ? " (the worst round)" : "");
+        snprintf(text, sizeof text,
+                 "schedule: %.2f %% sent within 2 ms of plan, 99.9 %% within %s%s%s",
+                 100 * punctual, duration_text(late, late_ns),
+                 is_realtime ? ", with real-time priority" : "",
+                 summary->round_count > 1 ? " (the worst round)" : "");
+    table_print_indented(text, 0, 2, table_columns(to), to);
     print_unkept(kept, to);
 }
 
@@ -148,7 +150,7 @@ static int print_thresholds(const struct summary *summary, FILE *to) {
     for (size_t i = 0; i < summary->outcome_count; i++)
         fill_outcome(&summary->outcomes[i], &rows[i]);
     fprintf(to, "thresholds\n");
-    table_print(rows, summary->outcome_count, 4, REPORT_COLUMNS, to);
+    table_print(rows, summary->outcome_count, 4, table_columns(to), to);
     free(rows);
     fputc('\n', to);
     return 0;
@@ -159,6 +161,7 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     const struct options *options = summary->options;
     size_t planned = options->list.count * (size_t)(options->repeat > 0 ? options->repeat : 1);
     const struct round *last;
+    char text[TEXT];
 
     if (summary->round_count == 0)
         return;
@@ -167,9 +170,10 @@ static void print_stopped(const struct summary *summary, FILE *to) {
     if (!summary->is_interrupted &&
         !(options->is_aborting && (summary->round_count < planned || last->is_aborted)))
         return;
-    fprintf(to, "stopped by %s in round %zu of %zu, %s\n",
-            summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count, planned,
-            last->item->given);
+    snprintf(text, sizeof text, "stopped by %s in round %zu of %zu, %s",
+             summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
+             planned, last->item->given);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 int report_head(const struct summary *summary, FILE *to) {
@@ -211,16 +215,35 @@ static const char *meaning(const struct summary *summary) {
     }
 }
 
-static void print_folder(const char *folder, FILE *to) {
-    static const char how[] = " (open it in a browser, or: loadgen serve)";
+/* Where `serve` finds it, when that is not where it looks anyway. */
+static void print_root(const char *folder, FILE *to) {
+    size_t length = strlen(folder);
+
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    while (length > 0 && folder[length - 1] != '/')
+        length--;
+    if (length == 0)
+        fputs(" .", to);
+    else if (length != strlen("results/") || strncmp(folder, "results/", length) != 0)
+        fprintf(to, " %.*s", (int)length, folder);
+}
+
+static void print_folder(const char *folder, const char *program, FILE *to) {
     char page[1100];
-    bool is_short;
 
     snprintf(page, sizeof page, "%s/report.html", folder);
-    is_short = strlen("report:  ") + table_width(page) + strlen(how) <= REPORT_COLUMNS;
     fprintf(to, "results: %s\n", folder);
-    if (access(page, R_OK) == 0)
-        fprintf(to, "report:  %s%s\n", page, is_short ? how : "");
+    if (access(page, R_OK) != 0)
+        return;
+    fprintf(to, "report:  %s\nbrowser: ", page);
+    if (strchr(program, '/') == NULL) { /* in the image */
+        fputs("docker compose up report\n", to);
+        return;
+    }
+    fprintf(to, "%s serve", program);
+    print_root(folder, to);
+    fputc('\n', to);
 }
 
 /* With the strategies that the exit code is about. */
@@ -238,7 +261,7 @@ static void print_exit(const struct summary *summary, FILE *to) {
         used += sprintf(text + used, "%s%s", before, result->item->given);
         before = ", ";
     }
-    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 static void print_recommendation(const struct summary *summary, FILE *to) {
@@ -246,13 +269,13 @@ static void print_recommendation(const struct summary *summary, FILE *to) {
 
     recommendation_make(summary, &made);
     if (made.cheapest != NULL)
-        table_print_indented(made.sentence, 0, 2, REPORT_COLUMNS, to);
+        table_print_indented(made.sentence, 0, 2, table_columns(to), to);
 }
 
 void report_foot(const struct summary *summary, FILE *to) {
     fputc('\n', to);
     print_recommendation(summary, to);
     if (summary->folder != NULL)
-        print_folder(summary->folder, to);
+        print_folder(summary->folder, summary->options->program, to);
     print_exit(summary, to);
 }

@@ -17,7 +17,7 @@ __attribute__((format(printf, 2, 3))) static void say(FILE *to, const char *form
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    table_print_indented(text, 2, 4, REPORT_COLUMNS, to);
+    table_print_indented(text, 2, 4, table_columns(to), to);
 }
 
 /* With the smallest counterexample, or an example where there is none. */
@@ -30,9 +30,9 @@ static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, F
         found->count == 1 ? "" : "s", anomaly_text(anomaly));
     if (verdict->counterexamples > 0 && proof->lines > 0 && proof->anomaly == anomaly)
         for (size_t i = 0; i < proof->lines; i++)
-            table_print_indented(proof->line[i], 4, 6, REPORT_COLUMNS, to);
+            table_print_indented(proof->line[i], 4, 6, table_columns(to), to);
     else if (found->examples > 0)
-        table_print_indented(found->example[0], 4, 6, REPORT_COLUMNS, to);
+        table_print_indented(found->example[0], 4, 6, table_columns(to), to);
 }
 
 /* The product that the printed evidence is of: that of the first counterexample, if there is any.
@@ -50,31 +50,58 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
-static void print_anomalies(const struct result *result, FILE *to) {
+/* The script knows the databases of the checkout's stack. In the PATH it is in the image alone, of
+ * which compose.yaml knows them. Else they are in the environment. */
+static void print_audit(const char *program, const char *product, FILE *to) {
+    static const char wrapper[] = "scripts/loadgen";
+    size_t length = strlen(program), folder = length - strlen("loadgen");
+
+    if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0)
+        fprintf(to, "  all of it: %.*saudit %s\n", (int)folder, program, product);
+    else if (strchr(program, '/') == NULL)
+        fprintf(
+            to,
+            "  all of it: docker compose exec postgres psql -U postgres inventory -v product=%s "
+            "-f /sql/audit.sql\n",
+            product);
+    else
+        fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
+                product);
+}
+
+static void print_anomalies(const struct result *result, const struct options *options, FILE *to) {
     const char *product = violated_product(result);
 
     for (int i = 0; i < ANOMALY_COUNT; i++)
         if (result->verdict.found[i].count > 0)
             print_anomaly(&result->verdict, (enum anomaly)i, to);
     if (result->verdict.kind == VERDICT_VIOLATED && product != NULL)
-        fprintf(to, "  all of it: psql \"$LOADGEN_INVENTORY_DB\" -v product=%s -f sql/audit.sql\n",
-                product);
+        print_audit(options->program, product, to);
 }
 
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
+    const char *end = verdict->has_ended ? "" : "; " VERDICT_NO_END;
     double bound = verdict_rate_bound(verdict);
 
     assert(verdict->kind == VERDICT_VALID);
     if (bound < 0)
         snprintf(text, size,
                  ": no anomaly, but only %" PRId64 " attempts overlapped, which says nothing of "
-                 "races",
-                 verdict->overlapping);
+                 "races%s",
+                 verdict->overlapping, end);
     else
         snprintf(text, size,
                  ": no anomaly in %" PRId64 " overlapping attempts, so their true rate is at most "
-                 "about %.2g %% (3/n)",
-                 verdict->overlapping, 100 * bound);
+                 "about %.2g %% (3/n)%s",
+                 verdict->overlapping, 100 * bound, end);
+}
+
+/* A status that no order service should give names what is wrong, such as the --path. */
+static void print_statuses(const struct recorder *total, const char *path, FILE *to) {
+    for (int status = 300; status < RECORD_STATUSES; status++)
+        if (total->by_status[status] > 0 && status != 409 && status != 503 && status != 504)
+            say(to, "POST %s answered %d, %zu time%s", path, status, total->by_status[status],
+                total->by_status[status] == 1 ? "" : "s");
 }
 
 /* What has no column of its own. */
@@ -88,6 +115,7 @@ static void print_others(const struct result *result, const struct options *opti
         if (count > 0)
             say(to, "%zu requests were %s", count, record_outcome_text(others[i]));
     }
+    print_statuses(result->total, options->path, to);
     if (result->total->late_launches > 0)
         say(to,
             "%zu requests were launched late: %" PRId64 " were in flight, the limit of "
@@ -109,7 +137,7 @@ static void print_title(const struct result *result, FILE *to) {
     enum expect_result expected = expect_hold(result->expectation, verdict);
     bool is_judged = verdict->kind != VERDICT_UNJUDGED;
     size_t same = count_kind(result, verdict->kind);
-    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[200] = "",
+    char rounds[64] = "", expectation[EXPECT_MISS + 8] = "", miss[EXPECT_MISS], bound[256] = "",
          text[TEXT];
 
     if (same < result->count)
@@ -123,7 +151,7 @@ static void print_title(const struct result *result, FILE *to) {
         tell_bound(verdict, bound, sizeof bound);
     snprintf(text, sizeof text, "%s: %s%s%s%s", result->item->given,
              verdict_kind_name(verdict->kind), rounds, expectation, bound);
-    table_print_indented(text, 0, 2, REPORT_COLUMNS, to);
+    table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
 static void print_result(const struct result *result, const struct options *options, FILE *to) {
@@ -132,7 +160,7 @@ static void print_result(const struct result *result, const struct options *opti
 
     capacity_make(result, options, &capacity);
     print_title(result, to);
-    print_anomalies(result, to);
+    print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)
         say(to, "%s%s",
             verdict->kind == VERDICT_INCONCLUSIVE ? "" : "and inconclusive: ", verdict->reason[i]);

@@ -168,12 +168,15 @@ static json_t *work_json(const struct recorder *total) {
 
 static json_t *lock_json(const struct capacity *capacity) {
     return JSON_TEXT_OBJECT(
-        {"hold_ms", json_real(capacity->hold_ms)}, {"lanes", json_integer(capacity->lanes)},
-        {"busiest", json_real(capacity->busiest)}, {"offered_rate", json_real(capacity->offered)},
+        {"hold_ms", json_real(capacity->hold_ms)},
+        {"unsold_hold_ms", json_real(capacity->unsold_hold_ms)},
+        {"lanes", json_integer(capacity->lanes)}, {"busiest", json_real(capacity->busiest)},
+        {"offered_rate", json_real(capacity->offered)},
         {"duration_s", json_real(capacity->duration_s)},
         {"ceiling_rate", json_real(capacity->ceiling)},
+        {"holds_overlap", json_boolean(capacity->is_overlapping)},
         {"utilization", json_real(capacity->utilization)},
-        {"backlog", json_real(capacity->backlog)},
+        {"backlog", json_real(capacity->backlog)}, {"backlog_s", json_real(capacity->backlog_s)},
         {"longest_wait_s", json_real(capacity->longest_wait)},
         {"turns_rate", json_real(capacity->turns)}, {"sold_rate", json_real(capacity->sold)},
         {"reached", json_real(capacity->reached)},
@@ -272,6 +275,8 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
         {"unknown_sold", json_integer(verdict->unknown_sold)},
         {"overlapping_attempts", json_integer(verdict->overlapping)},
         {"overlapping_pairs", json_integer(verdict->pairs)}, {"rate_bound", rate_bound(verdict)},
+        {"stock_ran_out",
+         verdict->kind == VERDICT_UNJUDGED ? json_null() : json_boolean(verdict->has_ended)},
         {"anomalies", anomalies(verdict)},
         {"inconclusive_because",
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},

@@ -1,6 +1,8 @@
 /* Reads what may be no summary at all. */
 #include "summary_read.h"
 
+#include "json_read.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,24 +10,6 @@
 #include <unistd.h>
 
 #define PATH_SIZE 1100
-/* The parser recurses, and a fiber's stack is small; its own limit is 2048. */
-#define DEPTH_MAX 32
-
-/* Counts brackets outside of strings; whether they match is for the parser to say. */
-static bool is_shallow(const char *json) {
-    int depth = 0;
-    bool is_string = false;
-
-    for (; *json != '\0' && depth <= DEPTH_MAX; json++) {
-        if (is_string && *json == '\\' && json[1] != '\0')
-            json++;
-        else if (*json == '"')
-            is_string = !is_string;
-        else if (!is_string)
-            depth += (*json == '{' || *json == '[') - (*json == '}' || *json == ']');
-    }
-    return depth <= DEPTH_MAX;
-}
 
 static bool is_summary(const json_t *json) {
     return json_is_array(json_object_get(json, "strategies"));
@@ -33,11 +17,9 @@ static bool is_summary(const json_t *json) {
 
 json_t *summary_parse(const char *text, size_t length, char why[SUMMARY_WHY]) {
     json_error_t error;
-    json_t *json = NULL;
+    json_t *json = json_read(text, length, &error);
 
-    if (!is_shallow(text))
-        snprintf(why, SUMMARY_WHY, "is nested too deeply");
-    else if ((json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error)) == NULL)
+    if (json == NULL)
         snprintf(why, SUMMARY_WHY, "is not JSON: line %d: %s", error.line, error.text);
     else if (is_summary(json))
         return json;
@@ -57,7 +39,7 @@ static json_t *read_file(const char *folder, const char *name, char why[SUMMARY_
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return NULL;
-    json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json = json_read_file(path, &error);
     if (json == NULL)
         snprintf(why, SUMMARY_WHY, "%s is not JSON that can be read: line %d: %s", path, error.line,
                  error.text);

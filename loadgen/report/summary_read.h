@@ -16,7 +16,7 @@
 /* Of DIR/summary.json. */
 __attribute__((warn_unused_result)) json_t *summary_read(const char *folder, char why[SUMMARY_WHY]);
 /* Of a NUL-terminated text of `length` bytes, whoever wrote it, on a small stack; `why` lacks its
- * subject: "is nested too deeply". */
+ * subject: "is not JSON: ...". */
 __attribute__((warn_unused_result)) json_t *summary_parse(const char *text, size_t length,
                                                           char why[SUMMARY_WHY]);
 /* DIR/env.json, whatever it is; `why` is "" when there is none. */

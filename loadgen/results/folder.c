@@ -2,6 +2,7 @@
 #include "folder.h"
 
 #include "environment.h"
+#include "file_error.h"
 #include "history.h"
 #include "hlog.h"
 #include "page.h"
@@ -158,7 +159,7 @@ int folder_open(struct folder *folder, const struct options *options, int64_t st
     snprintf(why, why_size,
              "no results can be written below %s: %s; name another place with --results DIR, or "
              "keep none with --no-results",
-             root_of(options), strerror(error));
+             root_of(options), file_error(error));
     return -1;
 }
 
@@ -186,7 +187,7 @@ int folder_add(struct folder *folder, const struct round *round, char *why, size
         return 0;
     }
     snprintf(why, why_size, "%s/" HISTORY_NAME ": %s; this round is not in it", folder->path,
-             strerror(errno));
+             file_error(errno));
     if (end >= 0)
         take_back(folder->history, end);
     return -1;
@@ -260,6 +261,6 @@ int folder_write(struct folder *folder, const struct summary *summary, char *why
     if (failed == NULL)
         return 0;
     snprintf(why, why_size, "%s: %s could not be written: %s; what could be is there", folder->path,
-             failed, strerror(error));
+             failed, file_error(error));
     return -1;
 }

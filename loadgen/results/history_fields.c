@@ -3,6 +3,7 @@
 
 #include "json_text.h"
 #include "round.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,7 +17,10 @@
 #define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
 
 #define FIELD(of, kind, key, member, low, high, is_optional)                                       \
-    { key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high, is_optional }
+    {                                                                                              \
+        key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high,           \
+            is_optional, low                                                                       \
+    }
 #define PLAIN(of, kind, key, member)        FIELD(of, kind, key, member, 0, 0, false)
 #define NUMBER(of, key, member, low, high)  FIELD(of, NUMBER, key, member, low, high, false)
 #define AMOUNT(of, key, member)             NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
@@ -58,7 +62,8 @@ const struct history_field history_request[] = {
     USUALLY(struct record, "sent", sent_ns, 0, TIME_MAX_NS),
     USUALLY(struct record, "received", received_ns, 0, TIME_MAX_NS),
     USUALLY(struct record, "status", status, 0, 999),
-    USUALLY(struct record, "unit", unit, -1, AMOUNT_MAX),
+    {"unit", HISTORY_NUMBER, offsetof(struct record, unit), sizeof(int64_t), -AMOUNT_MAX,
+     AMOUNT_MAX, true, -1},
     USUALLY(struct record, "instance", instance, -1, RECORD_INSTANCES - 1),
     PLAIN(struct record, UUID, "key", key),
     FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true),
@@ -118,7 +123,7 @@ const struct history_rows history_rows[HISTORY_ROWS] = {
 
 /* ---- writing */
 
-static int64_t number_of(const struct history_field *field, const char *at) {
+int64_t history_number(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_FLAG)
         return *(const bool *)at;
     if (field->size == sizeof(int16_t))
@@ -129,9 +134,9 @@ static int64_t number_of(const struct history_field *field, const char *at) {
     return *(const int64_t *)(const void *)at;
 }
 
-static bool is_usual(const struct history_field *field, const char *at) {
+bool history_is_usual(const struct history_field *field, const char *at) {
     if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return number_of(field, at) == field->low;
+        return history_number(field, at) == field->usual;
     return *at == '\0';
 }
 
@@ -141,9 +146,9 @@ static json_t *value_of(const struct history_field *field, const char *at) {
     case HISTORY_UUID:
         return json_text(at);
     case HISTORY_NUMBER:
-        return json_integer(number_of(field, at));
+        return json_integer(history_number(field, at));
     case HISTORY_FLAG:
-        return json_boolean(number_of(field, at));
+        return json_boolean(history_number(field, at));
     }
     return NULL;
 }
@@ -152,14 +157,14 @@ void history_put(json_t **line, const struct history_field *fields, const void *
     for (const struct history_field *field = fields; field->key != NULL; field++) {
         const char *at = (const char *)from + field->offset;
 
-        if (!field->is_optional || !is_usual(field, at))
+        if (!field->is_optional || !history_is_usual(field, at))
             json_text_set(line, field->key, value_of(field, at));
     }
 }
 
 /* ---- reading */
 
-static int set_number(const struct history_field *field, int64_t value, void *at) {
+int history_set_number(const struct history_field *field, int64_t value, void *at) {
     assert(field->low <= field->high);
     if (value < field->low || value > field->high)
         return -1;
@@ -172,17 +177,26 @@ static int set_number(const struct history_field *field, int64_t value, void *at
     return 0;
 }
 
+int history_set_usual(const struct history_field *field, void *at) {
+    if (field->type == HISTORY_NUMBER)
+        return history_set_number(field, field->usual, at);
+    memset(at, 0, field->size);
+    return 0;
+}
+
 static int get_value(const struct history_field *field, const json_t *value, void *at) {
     const char *text = json_string_value(value); /* NULL when it is none */
 
     switch (field->type) {
     case HISTORY_STRING:
         snprintf(at, field->size, "%s", text != NULL ? text : "");
+        utf8_make_printable(at);
         return text != NULL ? 0 : -1;
     case HISTORY_UUID:
         return uuid_parse(text, at);
     case HISTORY_NUMBER:
-        return json_is_integer(value) ? set_number(field, json_integer_value(value), at) : -1;
+        return json_is_integer(value) ? history_set_number(field, json_integer_value(value), at)
+                                      : -1;
     case HISTORY_FLAG:
         *(bool *)at = json_is_true(value);
         return json_is_boolean(value) ? 0 : -1;
@@ -190,19 +204,12 @@ static int get_value(const struct history_field *field, const json_t *value, voi
     return -1;
 }
 
-static int get_usual(const struct history_field *field, void *at) {
-    if (field->type == HISTORY_NUMBER)
-        return set_number(field, field->low, at);
-    memset(at, 0, field->size);
-    return 0;
-}
-
 const char *history_get(const json_t *json, const struct history_field *fields, void *to,
                         char wrong[HISTORY_WRONG]) {
     for (const struct history_field *field = fields; field->key != NULL; field++) {
         const json_t *value = json_object_get(json, field->key);
         char *at = (char *)to + field->offset;
-        int rc = value == NULL && field->is_optional ? get_usual(field, at)
+        int rc = value == NULL && field->is_optional ? history_set_usual(field, at)
                                                      : get_value(field, value, at);
 
         if (rc == 0)
@@ -212,4 +219,25 @@ const char *history_get(const json_t *json, const struct history_field *fields, 
         return wrong;
     }
     return NULL;
+}
+
+int history_set_outcome(const char *name, enum record_outcome *outcome) {
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        if (strcmp(record_outcome_name((enum record_outcome)i), name) == 0) {
+            *outcome = (enum record_outcome)i;
+            return 0;
+        }
+    return -1;
+}
+
+int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost) {
+    for (size_t i = 0; i < HISTORY_COST; i++)
+        if (parts[i] < -1 || parts[i] > (i < 3 ? INT32_MAX : INT16_MAX))
+            return -1;
+    if (parts[7] >= RECORD_LOCK_COUNT)
+        return -1;
+    *cost = (struct record_cost){(int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2],
+                                 (int16_t)parts[3], (int16_t)parts[4], (int16_t)parts[5],
+                                 (int16_t)parts[6], (int16_t)parts[7]};
+    return 0;
 }

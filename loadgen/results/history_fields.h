@@ -3,6 +3,8 @@
 #ifndef LOADGEN_HISTORY_FIELDS_H
 #define LOADGEN_HISTORY_FIELDS_H
 
+#include "record.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +26,8 @@ struct history_field {
     enum history_type type;
     size_t offset, size;
     int64_t low, high; /* of a number */
-    bool is_optional;  /* left out when it is `low`, a false flag or an empty text */
+    bool is_optional;  /* left out when it is `usual`, a false flag or an empty text */
+    int64_t usual;
 };
 
 /* Each ends with a NULL key. */
@@ -57,6 +60,28 @@ void history_put(json_t **line, const struct history_field *fields, const void *
 __attribute__((warn_unused_result)) const char *history_get(const json_t *json,
                                                             const struct history_field *fields,
                                                             void *to, char wrong[HISTORY_WRONG]);
+
+/* The parts of history_put(): a number or a flag, and whether an optional field is left out. */
+int64_t history_number(const struct history_field *field, const char *at);
+bool history_is_usual(const struct history_field *field, const char *at);
+/* The parts of history_get(): 0, or -1 when it is out of range. */
+int history_set_number(const struct history_field *field, int64_t value, void *at);
+int history_set_usual(const struct history_field *field, void *at);
+
+/* What a request has besides its fields. 0, or -1 when there is no such outcome or cost. */
+int history_set_outcome(const char *name, enum record_outcome *outcome);
+int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost);
+
+/* Read a line, with its newline and a NUL, that stands just as the writer puts it. False when it
+ * does not, or holds anything unusual or out of range: then ask the JSON's reader; what is at
+ * `record` or `row` is no matter. */
+bool history_scan_request(const char *line, struct record *record);
+bool history_scan_row(const char *line, const struct history_rows *rows, void *row);
+
+#define HISTORY_LINE 2048
+/* Print a line of what is printable, with its newline. Its length. */
+size_t history_print_request(char line[HISTORY_LINE], const struct record *record);
+size_t history_print_row(char line[HISTORY_LINE], const struct history_rows *rows, const void *row);
 
 struct history;
 /* Read the first line, which says what follows from the settings, too. NULL, or what is wrong. */

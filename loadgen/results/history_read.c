@@ -4,10 +4,10 @@
 
 #include "cost.h"
 #include "history_fields.h"
+#include "json_read.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +106,7 @@ static const char *begin_round(struct reader *reader, const json_t *json, struct
         return "its strategy or requests are out of range";
     round->item = &list->items[round->strategy];
     round->late_ns = reader->history->options.late_ns;
+    round->is_keyless = reader->history->options.is_keyless;
     round->recorder = make_recorder(reader, (size_t)counts.requests);
     if (round->recorder == NULL)
         return no_memory;
@@ -163,36 +164,25 @@ static const char *read_end(struct reader *reader, const json_t *json) {
 
 /* ---- requests */
 
-static const char *read_outcome(const char *name, enum record_outcome *outcome) {
-    for (int i = 0; name != NULL && i < RECORD_OUTCOME_COUNT; i++)
-        if (strcmp(record_outcome_name((enum record_outcome)i), name) == 0) {
-            *outcome = (enum record_outcome)i;
-            return NULL;
-        }
-    return "its outcome is unknown";
-}
-
 static const char *read_cost(const json_t *json, struct record_cost *cost) {
-    int parts[HISTORY_COST];
+    int64_t parts[HISTORY_COST];
 
     if (json == NULL)
         return NULL;
-    for (size_t i = 0; i < HISTORY_COST; i++) {
-        json_int_t value = json_integer_value(json_array_get(json, i));
-
-        if (value < -1 || value > (i < 3 ? INT32_MAX : INT16_MAX))
-            return "its cost is out of range";
-        parts[i] = (int)value;
-    }
-    if (json_array_size(json) != HISTORY_COST || parts[7] >= RECORD_LOCK_COUNT)
+    for (size_t i = 0; i < HISTORY_COST; i++)
+        parts[i] = json_integer_value(json_array_get(json, i));
+    if (json_array_size(json) != HISTORY_COST)
         return "its cost has more or fewer numbers";
-    *cost = (struct record_cost){parts[0],          parts[1],          parts[2],
-                                 (int16_t)parts[3], (int16_t)parts[4], (int16_t)parts[5],
-                                 (int16_t)parts[6], (int16_t)parts[7]};
-    return NULL;
+    return history_set_cost(parts, cost) == 0 ? NULL : "its cost is out of range";
+}
+
+/* Whether it fits into its round. */
+static bool is_of(const struct round *round, const struct record *record) {
+    return record->item < round->items && record->instance < (int)round->recorder->instance_count;
 }
 
 static const char *read_request(struct reader *reader, const json_t *json) {
+    const char *outcome = json_string_value(json_object_get(json, "outcome"));
     struct record record = {.item = 0};
     struct round *round = round_of(reader);
     const char *wrong;
@@ -201,16 +191,26 @@ static const char *read_request(struct reader *reader, const json_t *json) {
     if (round->recorder->ended == round->recorder->size)
         return "the round has more requests than its first line says";
     wrong = history_get(json, history_request, &record, reader->wrong);
-    if (wrong == NULL &&
-        (record.item >= round->items || record.instance >= (int)round->recorder->instance_count))
+    if (wrong == NULL && !is_of(round, &record))
         wrong = "its item or instance is out of range";
-    if (wrong == NULL)
-        wrong = read_outcome(json_string_value(json_object_get(json, "outcome")), &record.outcome);
+    if (wrong == NULL && (outcome == NULL || history_set_outcome(outcome, &record.outcome) != 0))
+        wrong = "its outcome is unknown";
     if (wrong == NULL)
         wrong = read_cost(json_object_get(json, "cost"), &record.cost);
     if (wrong == NULL)
         recorder_add(round->recorder, &record);
     return wrong;
+}
+
+static bool scan_request(struct reader *reader, const char *line) {
+    struct round *round = round_of(reader);
+    struct record record = {.item = 0};
+
+    if (round->recorder->ended == round->recorder->size || !history_scan_request(line, &record) ||
+        !is_of(round, &record))
+        return false;
+    recorder_add(round->recorder, &record);
+    return true;
 }
 
 /* ---- the ledger */
@@ -231,26 +231,63 @@ static const char *read_product(struct reader *reader, const json_t *json) {
     return history_get(json, history_product, reader->ledger, reader->wrong);
 }
 
-static const char *read_row(struct reader *reader, const json_t *json,
-                            const struct history_rows *rows) {
-    char *ledger = reader->is_in_round ? (char *)reader->ledger : NULL;
-    const char *wrong;
+/* The place of the next row of its kind, zeroed; NULL without memory. */
+static void *next_row(struct ledger *ledger, const struct history_rows *rows) {
+    char *at = (char *)ledger;
     size_t count;
     void *array;
 
-    if (ledger == NULL)
-        return "it belongs to no product";
-    memcpy(&array, ledger + rows->array, sizeof array);
-    memcpy(&count, ledger + rows->count, sizeof count);
+    memcpy(&array, at + rows->array, sizeof array);
+    memcpy(&count, at + rows->count, sizeof count);
     array = grow(array, count, rows->size);
     if (array == NULL)
-        return no_memory;
-    memcpy(ledger + rows->array, &array, sizeof array);
-    wrong = history_get(json, rows->fields, (char *)array + count * rows->size, reader->wrong);
+        return NULL;
+    memcpy(at + rows->array, &array, sizeof array);
+    return (char *)array + count * rows->size;
+}
+
+static void keep_row(struct ledger *ledger, const struct history_rows *rows) {
+    size_t count;
+
+    memcpy(&count, (char *)ledger + rows->count, sizeof count);
     count++;
+    memcpy((char *)ledger + rows->count, &count, sizeof count);
+}
+
+static const char *read_row(struct reader *reader, const json_t *json,
+                            const struct history_rows *rows) {
+    const char *wrong;
+    void *row;
+
+    if (!reader->is_in_round || reader->ledger == NULL)
+        return "it belongs to no product";
+    row = next_row(reader->ledger, rows);
+    if (row == NULL)
+        return no_memory;
+    wrong = history_get(json, rows->fields, row, reader->wrong);
     if (wrong == NULL)
-        memcpy(ledger + rows->count, &count, sizeof count);
+        keep_row(reader->ledger, rows);
     return wrong;
+}
+
+static bool scan_row(struct reader *reader, const char *line, const struct history_rows *rows) {
+    union {
+        struct ledger_row row;
+        struct ledger_returned returned;
+        struct ledger_sale sale;
+        struct ledger_order order;
+    } read;
+    void *row;
+
+    assert(rows->size <= sizeof read);
+    if (!history_scan_row(line, rows, &read))
+        return false;
+    row = next_row(reader->ledger, rows);
+    if (row == NULL)
+        return false;
+    memcpy(row, &read, rows->size);
+    keep_row(reader->ledger, rows);
+    return true;
 }
 
 /* ---- lines */
@@ -279,11 +316,26 @@ static const char *read_json(struct reader *reader, const json_t *json) {
     return type == NULL ? "it has no type" : "its type is unknown";
 }
 
+/* Whether it was one of the many lines that need no reader of JSON. */
+static bool scan_line(struct reader *reader, const char *line) {
+    if (!reader->is_in_round)
+        return false;
+    if (reader->ledger == NULL)
+        return scan_request(reader, line);
+    for (size_t i = 0; i < HISTORY_ROWS; i++)
+        if (scan_row(reader, line, &history_rows[i]))
+            return true;
+    return false;
+}
+
 static const char *read_line(struct reader *reader, const char *line, size_t length) {
     json_error_t error;
-    json_t *json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
     const char *wrong;
+    json_t *json;
 
+    if (scan_line(reader, line))
+        return NULL;
+    json = json_read_as_is(line, length, &error);
     if (json == NULL) {
         snprintf(reader->wrong, sizeof reader->wrong, "it is no JSON: %.100s", error.text);
         return reader->wrong;

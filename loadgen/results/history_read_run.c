@@ -3,6 +3,7 @@
 
 #include "history_fields.h"
 #include "number.h"
+#include "utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static const char *describe(const json_error_t *error, char wrong[HISTORY_WRONG]
 static int copy(char *to, size_t size, const char *text) {
     int length = snprintf(to, size, "%s", text);
 
+    utf8_make_printable(to);
     return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 

@@ -1,7 +1,6 @@
-/* Writes a history, a line at a time: a round may have millions of requests, so that no more JSON
- * than a line is ever in memory.
- *
- * A line that lacks memory is NULL from there on (json_text.h), and fails when it is written. */
+/* Writes a history, a line at a time: a round may have millions of requests, so that no more than a
+ * line is ever in memory. The many are printed, the others built as JSON: one that lacks memory is
+ * NULL from there on (json_text.h), and fails when it is written. */
 #include "history.h"
 
 #include "history_fields.h"
@@ -84,31 +83,18 @@ static int write_begin(FILE *to, const struct round *round) {
     return write_line(to, line);
 }
 
-/* Left out when the reply told nothing of it. */
-static void put_cost(json_t **line, const struct record_cost *cost) {
-    const int32_t parts[HISTORY_COST] = {cost->wait_us,  cost->hold_us, cost->commit_us,
-                                         cost->postgres, cost->redis,   cost->retries,
-                                         cost->shard,    cost->lock};
-    bool is_told = false;
-    json_t *json;
+static int write_request(FILE *to, const struct record *record) {
+    char line[HISTORY_LINE];
+    size_t length = history_print_request(line, record);
 
-    for (size_t i = 0; i < HISTORY_COST; i++)
-        is_told = is_told || parts[i] >= 0;
-    if (!is_told)
-        return;
-    json = json_array();
-    for (size_t i = 0; i < HISTORY_COST; i++)
-        json_text_append(&json, json_integer(parts[i]));
-    json_text_set(line, "cost", json);
+    return fwrite(line, length, 1, to) == 1 ? 0 : -1;
 }
 
-static int write_request(FILE *to, const struct record *record) {
-    json_t *line = line_of("request");
+static int write_row(FILE *to, const struct history_rows *rows, const char *row) {
+    char line[HISTORY_LINE];
+    size_t length = history_print_row(line, rows, row);
 
-    history_put(&line, history_request, record);
-    json_text_set(&line, "outcome", json_string(record_outcome_name(record->outcome)));
-    put_cost(&line, &record->cost);
-    return write_line(to, line);
+    return fwrite(line, length, 1, to) == 1 ? 0 : -1;
 }
 
 static int write_rows(FILE *to, const struct ledger *ledger, const struct history_rows *rows) {
@@ -117,13 +103,9 @@ static int write_rows(FILE *to, const struct ledger *ledger, const struct histor
 
     memcpy(&row, (const char *)ledger + rows->array, sizeof row);
     memcpy(&count, (const char *)ledger + rows->count, sizeof count);
-    for (size_t i = 0; i < count; i++) {
-        json_t *line = line_of(rows->type);
-
-        history_put(&line, rows->fields, row + i * rows->size);
-        if (write_line(to, line) != 0)
+    for (size_t i = 0; i < count; i++)
+        if (write_row(to, rows, row + i * rows->size) != 0)
             return -1;
-    }
     return 0;
 }
 

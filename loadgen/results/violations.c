@@ -209,6 +209,8 @@ static void print_bound(const struct verdict *verdict, FILE *to) {
                 "  no violation in %" PRId64 " overlapping attempts: their true rate is at most "
                 "about %.2g %% (3/n)\n",
                 verdict->overlapping, 100 * bound);
+    if (!verdict->has_ended)
+        fputs("  " VERDICT_NO_END "\n", to);
 }
 
 static void print_round(const struct round *round, FILE *to) {

@@ -1,8 +1,10 @@
 /* Works out the ceiling of a lock, and the queue that an offer above it leaves.
  *
- * A deterministic fluid queue: what arrives in a moment and finds the lanes taken adds to the
- * backlog, which falls while fewer arrive than the ceiling lets through. Good enough for an offer
- * well above or below the ceiling; near it, chance makes queues that this does not show. */
+ * A deterministic fluid queue: what arrives in a moment and finds the busiest lane taken adds to
+ * its backlog, which falls while fewer arrive than it lets through. Who finds nothing left to buy
+ * holds the lock for a shorter time. Good enough for an offer well above or below the ceiling; near
+ * it, chance makes queues that this does not show. Each figure that is told is held against what
+ * was measured. */
 #include "capacity.h"
 
 #include "duration.h"
@@ -13,7 +15,11 @@
 
 #define STEPS     1000 /* of each stage */
 #define SLOW      0.9  /* of the ceiling: below it, the handover costs more than is left to say */
-#define OUTLASTS  1.1  /* answers that take so much longer than the schedule waited in a queue */
+#define OUTLASTS  1.1  /* sales that take so much longer than the schedule waited in a queue */
+#define OVERLAPS  1.05 /* of what holds allow: above it, some held it at the same time */
+#define LONG      10   /* holds: who waits longer stood in a queue, and ... */
+#define LONG_MS   20   /* ... somebody notices */
+#define EVEN      1.01 /* lanes x part of the busiest: up to here they all have the same to do */
 #define NS_PER_MS 1e6
 #define NS_PER_S  1e9
 #define BUSY      0.7 /* of the ceiling: from here on, chance alone makes queues */
@@ -56,25 +62,62 @@ static void note_offer(const struct options *options, struct capacity *capacity)
         capacity->offered = (double)options->shape.count / capacity->duration_s;
 }
 
+/* Rates are those until the last sale: what comes after is refused without a sale's work. */
 static void note_measured(const struct recorder *total, struct capacity *capacity) {
-    double elapsed_s = (double)total->last_ns / NS_PER_S;
+    double selling_s = (double)total->sold_ns / NS_PER_S;
 
+    capacity->hold_ms = histogram_mean(&total->hold) / NS_PER_MS;
+    if (total->unsold_holds > 0)
+        capacity->unsold_hold_ms = ms(total->unsold_hold_ns) / (double)total->unsold_holds;
     capacity->commit_p50_ms = ms(histogram_percentile(&total->commit, 50));
     capacity->commit_p99_ms = ms(histogram_percentile(&total->commit, 99));
     capacity->wait_p50_ms = ms(histogram_percentile(&total->wait, 50));
     capacity->wait_p99_ms = ms(histogram_percentile(&total->wait, 99));
-    if (elapsed_s <= 0)
+    if (selling_s <= 0)
         return;
-    capacity->turns = (double)total->hold.count / elapsed_s;
-    capacity->sold = (double)total->by_outcome[RECORD_SOLD] / elapsed_s;
+    capacity->turns = (double)total->hold.count / selling_s;
+    capacity->sold = (double)(total->by_outcome[RECORD_SOLD] - total->sold_again) / selling_s;
 }
 
 /* ---- what it predicts */
 
-/* The most orders that wait at a time, and how many are left when the schedule ends. */
-static void predict_backlog(const struct options *options, struct capacity *capacity) {
+/* Customers in line at the busiest lane; the first of all to come buy, while there is stock. */
+struct line {
+    double waiting, served;
+    double buyers;             /* of all that come */
+    double buying_s, asking_s; /* how long each of them, and of the others, holds the lock */
+};
+
+static double buyers_in(const struct line *line) {
+    return fmin(line->waiting, fmax(0, line->buyers - line->served));
+}
+
+/* How long whoever comes now has to wait. */
+static double wait_in(const struct line *line) {
+    double buyers = buyers_in(line);
+
+    return buyers * line->buying_s + (line->waiting - buyers) * line->asking_s;
+}
+
+static void serve_one_kind(struct line *line, double most, double each_s, double *left_s) {
+    double count = each_s > 0 ? fmin(most, *left_s / each_s) : most;
+
+    line->waiting -= count;
+    line->served += count;
+    *left_s -= count * each_s;
+}
+
+static void serve(struct line *line, double seconds) {
+    serve_one_kind(line, buyers_in(line), line->buying_s, &seconds);
+    if (buyers_in(line) <= 0)
+        serve_one_kind(line, line->waiting, line->asking_s, &seconds);
+}
+
+/* The most that wait at a time, when that is, and how long the last of them waits. */
+static void predict_backlog(const struct options *options, struct line *line,
+                            struct capacity *capacity) {
     const struct plan_shape *shape = &options->shape;
-    double expected = plan_expected(shape), backlog = 0, most = 0;
+    double expected = plan_expected(shape), now_s = 0;
     double scale = expected > 0 ? (double)shape->count / expected : 0; /* --requests */
 
     for (size_t i = 0; i < shape->stage_count; i++) {
@@ -85,71 +128,105 @@ static void predict_backlog(const struct options *options, struct capacity *capa
             double part = (step + 0.5) / STEPS; /* the rate in the middle stands for the step */
             double rate = scale * (stage->from + (stage->to - stage->from) * part);
 
-            backlog = fmax(0, backlog + (rate - capacity->ceiling) * step_s);
-            most = fmax(most, backlog);
+            line->waiting += rate * capacity->busiest * step_s;
+            serve(line, step_s);
+            now_s += step_s;
+            if (line->waiting > capacity->backlog) {
+                capacity->backlog = line->waiting;
+                capacity->backlog_s = now_s;
+            }
+            capacity->longest_wait = fmax(capacity->longest_wait, wait_in(line));
         }
     }
-    capacity->backlog = most;
-    capacity->longest_wait = most / capacity->ceiling;
 }
 
-static void predict(const struct options *options, struct capacity *capacity) {
+static bool is_even(const struct capacity *capacity) {
+    return capacity->busiest * capacity->lanes < EVEN;
+}
+
+static void predict(const struct result *result, const struct options *options,
+                    struct capacity *capacity) {
+    const struct recorder *total = result->total;
+    const double allowed = 1000 * capacity->lanes / capacity->hold_ms;
+    const double rounds = at_least_one(result->count);
+    struct line line;
+
     assert(capacity->hold_ms > 0 && capacity->busiest > 0 && capacity->busiest <= 1);
-    capacity->ceiling = 1000 / capacity->hold_ms / capacity->busiest;
-    capacity->utilization = capacity->offered / capacity->ceiling;
+    capacity->is_overlapping = capacity->turns > OVERLAPS * allowed;
+    capacity->ceiling = fmax(allowed, capacity->turns);
+    line = (struct line){.buyers = (double)total->hold.count / rounds * capacity->busiest,
+                         .buying_s = capacity->lanes / capacity->ceiling,
+                         .asking_s = capacity->unsold_hold_ms / 1000};
+    capacity->utilization = capacity->offered * capacity->busiest * line.buying_s;
     capacity->reached = capacity->turns / capacity->ceiling;
     if (capacity->turns > 0)
         capacity->handover_ms =
             fmax(0, 1000 / (capacity->turns * capacity->busiest) - capacity->hold_ms);
-    predict_backlog(options, capacity);
+    predict_backlog(options, &line, capacity);
+    if (is_even(capacity))
+        capacity->backlog *= capacity->lanes;
 }
 
-/* Was there a queue that the holds alone do not explain? */
+/* ---- held against what was measured */
+
+static bool is_wait_long(const struct capacity *capacity) {
+    return capacity->wait_p99_ms > fmax(LONG * capacity->hold_ms, LONG_MS);
+}
+
+/* Was there a queue that the holds alone do not explain? Of lanes that have not all the same to do,
+ * some are free. */
 static bool is_handover_slow(const struct recorder *total, const struct result *result,
                              const struct capacity *capacity) {
-    double elapsed_s = (double)total->last_ns / NS_PER_S / (double)at_least_one(result->count);
-    bool is_queued = capacity->utilization >= 1 || elapsed_s > OUTLASTS * capacity->duration_s;
+    double selling_s = (double)total->sold_ns / NS_PER_S / (double)at_least_one(result->count);
+    bool is_queued = capacity->utilization >= 1 || selling_s > OUTLASTS * capacity->duration_s ||
+                     is_wait_long(capacity);
 
-    return is_queued && capacity->wait_p50_ms > capacity->hold_ms && capacity->reached < SLOW;
+    return is_queued && is_even(capacity) && capacity->wait_p50_ms > capacity->hold_ms &&
+           capacity->reached < SLOW;
 }
 
 /* ---- the sentence */
 
 static void tell_queue(char *text, size_t size, const struct capacity *capacity) {
-    char wait[DURATION_TEXT], duration[DURATION_TEXT];
+    char wait[DURATION_TEXT], after[DURATION_TEXT];
 
-    if (capacity->backlog < 1 && capacity->utilization < BUSY)
+    if (capacity->backlog >= 1)
+        (void)snprintf(text, size, "a queue of about %.0f after %s%s, the last would wait %s",
+                       capacity->backlog, duration_ms(after, 1000 * capacity->backlog_s),
+                       is_even(capacity) ? "" : " at the busiest",
+                       duration_ms(wait, 1000 * capacity->longest_wait));
+    else if (is_wait_long(capacity))
+        (void)snprintf(text, size, "nobody would wait long for that alone, but some did");
+    else if (capacity->utilization < BUSY)
         (void)snprintf(text, size, "no queue that lasts");
-    else if (capacity->backlog < 1)
+    else
         (void)snprintf(text, size, "no queue that lasts, but %.0f %% busy, so bursts wait",
                        100 * capacity->utilization);
-    else
-        (void)snprintf(text, size, "a queue of about %.0f after %s, the last waits %s",
-                       capacity->backlog, duration_ms(duration, 1000 * capacity->duration_s),
-                       duration_ms(wait, 1000 * capacity->longest_wait));
 }
 
 static void tell_lock(struct capacity *capacity, const char *name, enum record_lock lock) {
     const char *noun = lock == RECORD_LOCK_REDIS ? "key" : "lock";
-    char lanes[64], queue[120], slow[120] = "";
+    char lanes[64], limit[96], queue[120], slow[120] = "";
     char hold[DURATION_TEXT], wait[DURATION_TEXT], handover[DURATION_TEXT];
 
     (void)snprintf(lanes, sizeof lanes, "its %s", noun);
     if (capacity->lanes > 1)
         (void)snprintf(lanes, sizeof lanes, "each of its %u %ss", capacity->lanes, noun);
+    if (capacity->is_overlapping)
+        (void)snprintf(limit, sizeof limit, ", but these holds overlapped, as of an expired lease");
+    else
+        (void)snprintf(limit, sizeof limit, " -> at most %.0f sales/s", capacity->ceiling);
     tell_queue(queue, sizeof queue, capacity);
     if (capacity->is_handover_slow)
-        (void)snprintf(
-            slow, sizeof slow,
-            "; that is %.0f %% of the ceiling, as each handover to the next holder takes "
-            "about %s more",
-            100 * capacity->reached, duration_ms(handover, capacity->handover_ms));
+        (void)snprintf(slow, sizeof slow,
+                       "; that is %.0f %% of the ceiling, as if each handover to the next holder "
+                       "took about %s more",
+                       100 * capacity->reached, duration_ms(handover, capacity->handover_ms));
     (void)snprintf(capacity->sentence, sizeof capacity->sentence,
-                   "%s holds %s %s -> at most %.0f orders/s; you offered %.0f/s: %s; measured "
-                   "%.0f/s, p99 wait %s%s",
-                   name, lanes, duration_ms(hold, capacity->hold_ms), capacity->ceiling,
-                   capacity->offered, queue, capacity->turns,
-                   duration_ms(wait, capacity->wait_p99_ms), slow);
+                   "%s holds %s %s for a sale%s; you offered %.0f/s: %s; measured %.0f/s while it "
+                   "sold, p99 wait %s%s",
+                   name, lanes, duration_ms(hold, capacity->hold_ms), limit, capacity->offered,
+                   queue, capacity->turns, duration_ms(wait, capacity->wait_p99_ms), slow);
 }
 
 static void tell_row(struct capacity *capacity, const char *name) {
@@ -158,7 +235,8 @@ static void tell_row(struct capacity *capacity, const char *name) {
     (void)snprintf(
         capacity->sentence, sizeof capacity->sentence,
         "%s takes no lock: orders meet at the stock row; the statement that sold took %s "
-        "(p50), %s (p99), with its wait for a connection and for the row; sold %.0f/s",
+        "(p50), %s (p99), with its wait for a connection and for the row; sold %.0f/s while there "
+        "was stock",
         name, duration_ms(usual, capacity->commit_p50_ms),
         duration_ms(worst, capacity->commit_p99_ms), capacity->sold);
 }
@@ -176,9 +254,8 @@ void capacity_make(const struct result *result, const struct options *options,
     note_measured(total, capacity);
     if (lock != RECORD_LOCK_UNTOLD && total->hold.sum > 0) {
         capacity->bound = CAPACITY_LOCK;
-        capacity->hold_ms = histogram_mean(&total->hold) / NS_PER_MS;
         count_lanes(result, options, lock, capacity);
-        predict(options, capacity);
+        predict(result, options, capacity);
         capacity->is_handover_slow = is_handover_slow(total, result, capacity);
         tell_lock(capacity, result->item->given, lock);
     } else if (lock == RECORD_LOCK_UNTOLD && total->commit.count > 0) {

@@ -18,13 +18,14 @@ enum capacity_bound {
     CAPACITY_ROW     /* no lock: orders meet at the row itself; only the commit times are set */
 };
 
-#define CAPACITY_TEXT 400
+#define CAPACITY_TEXT 500
 
 struct capacity {
     enum capacity_bound bound;
 
     /* What it follows from. */
-    double hold_ms;    /* mean time from winning the lock to giving it back */
+    double hold_ms;        /* mean time from winning the lock to giving it back, of sales */
+    double unsold_hold_ms; /* of those that sold nothing; 0: none held it */
     unsigned lanes;    /* locks that can be held at a time: products x shards, x instances when the
                           lock is one process's own */
     double busiest;    /* the part of the orders that fall on the busiest lane: 1 / lanes when they
@@ -32,14 +33,18 @@ struct capacity {
     double offered;    /* orders a second, the mean over the schedule */
     double duration_s; /* of the schedule */
 
-    /* What it predicts. */
-    double ceiling;      /* orders a second at which the busiest lane is never free */
-    double utilization;  /* offered / ceiling: at 1 and above a queue grows */
-    double backlog;      /* the most orders that wait at a time: at the end of a steady schedule */
-    double longest_wait; /* seconds, of the last of them, if nobody gives up: backlog / ceiling */
+    /* What it predicts; never less than what was measured. */
+    double ceiling;      /* sales a second at which no lane is ever free */
+    bool is_overlapping; /* more was measured than holds allow that come one after the other: the
+                            ceiling is what was measured */
+    double utilization;  /* of the busiest lane: at 1 and above its queue grows */
+    double backlog;      /* the most orders that wait at a time, at the busiest lane alone when they
+                            are not spread evenly */
+    double backlog_s;    /* when that is */
+    double longest_wait; /* seconds, if nobody gives up */
 
     /* What was measured. */
-    double turns;                    /* locks won a second, until the last answer */
+    double turns;                    /* sales under a lock a second, until the last */
     double sold;                     /* orders sold a second, likewise */
     double reached;                  /* turns / ceiling */
     double wait_p50_ms, wait_p99_ms; /* for the lock */

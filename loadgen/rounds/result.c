@@ -11,6 +11,8 @@
 static void add_cost(struct recorder *total, const struct recorder *round) {
     histogram_add(&total->wait, &round->wait);
     histogram_add(&total->hold, &round->hold);
+    total->unsold_hold_ns += round->unsold_hold_ns;
+    total->unsold_holds += round->unsold_holds;
     histogram_add(&total->commit, &round->commit);
     total->postgres += round->postgres;
     total->redis += round->redis;
@@ -22,8 +24,8 @@ static void add_cost(struct recorder *total, const struct recorder *round) {
         total->shards = round->shards;
 }
 
-/* The time of the last reply adds up, too: so that the rate of the total is the mean over the time
- * that all rounds took. */
+/* The times of the last reply and sale add up, too: so that the rates of the total are the means
+ * over the time that all rounds took. */
 static void add_recorder(struct recorder *total, const struct recorder *round) {
     assert(total != round && total->records == NULL);
     total->count += round->count;
@@ -31,11 +33,14 @@ static void add_recorder(struct recorder *total, const struct recorder *round) {
     total->ended += round->ended;
     total->answered += round->answered;
     total->last_ns += round->last_ns;
+    total->sold_ns += round->sold_ns;
     total->late_launches += round->late_launches;
     total->repeats += round->repeats;
     total->sold_again += round->sold_again;
     for (size_t i = 0; i < RECORD_OUTCOME_COUNT; i++)
         total->by_outcome[i] += round->by_outcome[i];
+    for (size_t i = 0; i < RECORD_STATUSES; i++)
+        total->by_status[i] += round->by_status[i];
     histogram_add(&total->latency, &round->latency);
     histogram_add(&total->service, &round->service);
     histogram_add(&total->lateness, &round->lateness);
@@ -110,6 +115,7 @@ static void add_verdict(struct verdict *total, const struct verdict *round) {
     total->unknown_sold += round->unknown_sold;
     total->pairs += round->pairs;
     total->overlapping += round->overlapping;
+    total->has_ended = total->has_ended || round->has_ended;
 }
 
 /* First one of each anomaly, in the order of the rounds; then the others while there is room. */

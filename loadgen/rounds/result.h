@@ -20,7 +20,8 @@ struct result {
     const struct expectation *expectation;
     size_t count; /* of rounds */
     const struct round *rounds[RESULT_ROUNDS];
-    /* Histograms and counts added up; no records. Its last_ns is the sum of all rounds'. */
+    /* Histograms and counts added up; no records. Its last_ns and sold_ns are sums of all
+     * rounds'. */
     struct recorder *total;
     struct verdict verdict; /* the worst kind; counts added up; the first examples and reasons */
     struct spread p50_ms, p99_ms, rate; /* over the rounds that had an answer */

@@ -12,6 +12,7 @@ int round_judge(struct round *round) {
         .problem = round->problem[0] != '\0' ? round->problem : NULL,
         .is_interrupted = round->is_interrupted,
         .is_restless = round->is_restless,
+        .is_keyless = round->is_keyless,
         .pairs_wanted = VERDICT_PAIRS,
         .late_ns = round->late_ns};
 

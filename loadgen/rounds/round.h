@@ -28,6 +28,7 @@ struct round {
     int64_t ended_us;   /* wall clock when it was judged */
     bool is_realtime;   /* sent with real-time priority */
     bool is_aborted;    /* by --abort-on-fail */
+    bool is_keyless;    /* sent without keys */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless;
     char problem[AUDIT_WHY]; /* why the ledgers could not be read, or "" */

@@ -85,8 +85,8 @@ static void compare(const struct summary *summary, const char *folder) {
 /* What is asked for now, beside what was asked for then. */
 static void set_output(struct options *history, const struct options *now) {
     history->output_format = now->output_format;
-    history->results = now->results;
     history->output = now->output;
+    history->program = now->program;
 }
 
 /* Fewer rounds than were asked for, and none that says why: the run was killed, or lost them. */
@@ -125,7 +125,7 @@ static int check(struct history *history, const char *folder, FILE *to) {
         fprintf(stderr, "loadgen: %s/history.ndjson is cut: its last round is not judged\n",
                 folder);
     if (history->count == 0)
-        return run_fail(EXIT_INTERNAL, "the history has no finished round");
+        return run_fail(EXIT_NO_INPUT, "the history has no finished round");
     if (is_short(history))
         fprintf(stderr, "loadgen: %s/history.ndjson has %zu of %zu rounds\n", folder,
                 history->count, history->options.list.count * (size_t)history->options.repeat);
@@ -145,7 +145,7 @@ int command_check(const struct options *options, FILE *to) {
         set_output(&history.options, options);
         exit_code = check(&history, folder, to);
     } else {
-        exit_code = run_fail(EXIT_INTERNAL, why);
+        exit_code = run_fail(EXIT_NO_INPUT, why);
     }
     history_free(&history);
     return exit_code;

@@ -1,5 +1,6 @@
 /* loadgen diff: compares two runs by their results folders. */
 #include "diff.h"
+#include "file_error.h"
 #include "json_text.h"
 #include "run.h"
 #include "summary_json.h"
@@ -13,9 +14,9 @@ struct side {
     json_t *summary, *environment;
 };
 
-static int fail(const char *why) {
+static int fail(int exit_code, const char *why) {
     fprintf(stderr, "loadgen: diff: %s\n", why);
-    return EXIT_USAGE;
+    return exit_code;
 }
 
 static int check_version(const struct side *side) {
@@ -31,7 +32,7 @@ static int check_version(const struct side *side) {
                  side->folder, (long long)json_integer_value(version), SUMMARY_SCHEMA);
     else
         snprintf(why, sizeof why, "%s/summary.json is not the summary of a run", side->folder);
-    return fail(why);
+    return fail(EXIT_NO_INPUT, why);
 }
 
 /* An env.json that is missing or damaged is no reason not to compare the rest. */
@@ -41,7 +42,7 @@ static int open_side(struct side *side, const char *folder) {
     side->folder = folder;
     side->summary = summary_read(folder, why);
     if (side->summary == NULL)
-        return fail(why);
+        return fail(EXIT_NO_INPUT, why);
     side->environment = summary_read_environment(folder, why);
     if (why[0] != '\0')
         fprintf(stderr, "loadgen: diff: the machines are not compared: %s\n", why);
@@ -66,9 +67,9 @@ static int compare(const struct options *options, const struct side *a, const st
         return EXIT_INTERNAL;
     }
     if (json_array_size(json_object_get(diff, "strategies")) == 0) {
-        exit_code = fail("the runs have no strategy in common");
+        exit_code = fail(EXIT_USAGE, "the runs have no strategy in common");
     } else if (print(options, diff, a, b, to) != 0) {
-        fprintf(stderr, "loadgen: diff: the output could not be written: %s\n", strerror(errno));
+        fprintf(stderr, "loadgen: diff: the output could not be written: %s\n", file_error(errno));
         exit_code = EXIT_INTERNAL;
     } else if (json_is_true(json_object_get(diff, "is_worse"))) {
         exit_code = EXIT_UNEXPECTED;

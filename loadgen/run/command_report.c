@@ -1,5 +1,6 @@
 /* loadgen report: writes the page again, of one run or of several on one page. */
 #include "chart.h"
+#include "file_error.h"
 #include "history.h"
 #include "json_text.h"
 #include "page.h"
@@ -51,7 +52,7 @@ static int load_run(const char *folder, struct page_run *run) {
 
     run->summary = summary_read(folder, why);
     if (run->summary == NULL)
-        return run_fail(EXIT_USAGE, why);
+        return run_fail(EXIT_NO_INPUT, why);
     run->environment = summary_read_environment(folder, why);
     if (run->environment == NULL)
         run->environment = json_null();
@@ -75,14 +76,14 @@ static int write_page(const struct options *options, const struct page_run *runs
 
     if (options->output[0] != '\0')
         return page_write_runs(runs, count, to) == 0 ? EXIT_AS_EXPECTED
-                                                     : run_fail(EXIT_INTERNAL, strerror(errno));
+                                                     : run_fail(EXIT_INTERNAL, file_error(errno));
     snprintf(path, sizeof path, "%s/report.html", options->arguments[0]);
     to = fopen(path, "we");
     rc = to != NULL ? page_write_runs(runs, count, to) : -1;
     if (to != NULL && fclose(to) != 0)
         rc = -1;
     if (rc != 0) {
-        fprintf(stderr, "loadgen: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "loadgen: %s: %s\n", path, file_error(errno));
         return EXIT_INTERNAL;
     }
     printf("%s\n", path);

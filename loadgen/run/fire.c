@@ -2,6 +2,7 @@
 #include "chart.h"
 #include "clock.h"
 #include "fiber.h"
+#include "file_error.h"
 #include "punctual.h"
 #include "report.h"
 #include "run.h"
@@ -32,7 +33,8 @@ static int lay_out_rounds(struct run *run) {
             run->rounds[place++] = (struct round){.item = &list->items[strategy],
                                                   .strategy = strategy,
                                                   .repeat = repeat,
-                                                  .late_ns = run->options->late_ns};
+                                                  .late_ns = run->options->late_ns,
+                                                  .is_keyless = run->options->is_keyless};
         }
     return 0;
 }
@@ -42,8 +44,6 @@ static int prepare(struct run *run) {
 
     if (lay_out_rounds(run) != 0 || plan_make(&run->plan, &run->options->shape) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
-    if (!run->options->is_unjudged)
-        exit_code = prepare_check(run);
     for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
         exit_code = prepare_products(run, &run->rounds[i]);
     return exit_code;
@@ -106,7 +106,8 @@ static int send_round(struct run *run, struct round *round) {
                             .recorder = round->recorder,
                             .timeout_ms = (options->timeout_ns + 999999) / 1000000,
                             .connections = (unsigned)options->connections,
-                            .max_in_flight = (size_t)options->max_in_flight};
+                            .max_in_flight = (size_t)options->max_in_flight,
+                            .is_keyless = options->is_keyless};
     int rc;
 
     show_round(run, round);
@@ -169,6 +170,17 @@ static bool read_ledgers(struct run *run, struct round *round) {
     return is_quiet;
 }
 
+/* A line of it stays above those to come. */
+static void show_verdict(struct run *run, const struct verdict *verdict) {
+    static const enum live_tone tones[] = {[VERDICT_VALID] = LIVE_GOOD,
+                                           [VERDICT_VIOLATED] = LIVE_BAD,
+                                           [VERDICT_INCONCLUSIVE] = LIVE_OPEN,
+                                           [VERDICT_UNJUDGED] = LIVE_OPEN};
+    char text[TABLE_CELL];
+
+    live_end(&run->live, report_verdict(verdict, text), tones[verdict->kind]);
+}
+
 static int judge(struct run *run, struct round *round) {
     if (!run->options->is_unjudged) {
         bool is_quiet = read_ledgers(run, round);
@@ -179,7 +191,7 @@ static int judge(struct run *run, struct round *round) {
     if (round_judge(round) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
-    live_stop(&run->live);
+    show_verdict(run, &round->verdict);
     return 0;
 }
 
@@ -201,7 +213,7 @@ static int run_round(struct run *run, struct round *round) {
         recorder_make_long(run->plan.count, run->folder.path[0] != '\0' ? run->folder.path : NULL);
     if (round->recorder == NULL) {
         snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
-                 strerror(errno));
+                 file_error(errno));
         return run_fail(EXIT_INTERNAL, why);
     }
     exit_code = send_round(run, round);
@@ -227,7 +239,7 @@ static int write_report(struct run *run, const struct summary *summary) {
         exit_code = run_fail(EXIT_INTERNAL, why);
     if (report_print(summary, run->to) == 0)
         return exit_code;
-    fprintf(stderr, "loadgen: the report could not be written: %s\n", strerror(errno));
+    fprintf(stderr, "loadgen: the report could not be written: %s\n", file_error(errno));
     if (run->to != stdout)
         (void)!report_print(summary, stdout);
     return EXIT_INTERNAL;

@@ -1,10 +1,14 @@
 /* loadgen: fires a flash sale at the order service and judges the ledger. */
+#include "core_file.h"
+#include "environment.h"
 #include "fiber.h"
+#include "file_error.h"
 #include "log.h"
 #include "options.h"
 #include "run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +20,7 @@ static FILE *open_output(const char *path) {
     return to;
 }
 
-static int run_to(const struct options *options, FILE *to) {
+static int run_to(struct options *options, FILE *to) {
     uv_loop_t loop;
     int exit_code;
 
@@ -35,8 +39,10 @@ int main(int argc, char **argv) {
     int exit_code = EXIT_USAGE;
     FILE *to;
 
+    core_file_forbid(); /* it holds the passwords of two databases */
     log_init("loadgen", LOG_ERROR);
-    switch (options_read(&options, argc, argv)) {
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */
+    switch (options_read(&options, environment_revision(), argc, argv)) {
     case OPTIONS_HELP:
         exit_code = 0;
         break;
@@ -48,7 +54,7 @@ int main(int argc, char **argv) {
             break;
         exit_code = run_to(options, to);
         if (to != stdout && fclose(to) != 0 && exit_code != EXIT_INTERNAL) {
-            fprintf(stderr, "loadgen: --output %s: %s\n", options->output, strerror(errno));
+            fprintf(stderr, "loadgen: --output %s: %s\n", options->output, file_error(errno));
             exit_code = EXIT_INTERNAL;
         }
     }

@@ -4,6 +4,7 @@
  * target does not take stops the run while it has cost nothing. */
 #include "run.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,11 +48,39 @@ int prepare_check(struct run *run) {
     return exit_code;
 }
 
+/* What was sold before the run was not seen here, so that nothing could be said of it. */
+static int refuse_sold_from(const struct run *run, const struct audit_found *found) {
+    fprintf(stderr,
+            "loadgen: product %s was sold from before, and only what this run sees can be judged: "
+            "make another like it with %s create --strategy '%s' --stock %" PRId64 "\n",
+            run->attacked.id, run->options->program, found->spec, found->stock);
+    return EXIT_USAGE;
+}
+
+int prepare_attack(struct run *run) {
+    struct audit_found found;
+    char why[TARGET_WHY];
+
+    if (auditor_find(&run->auditor, &run->attacked, &found, why, sizeof why) != 0)
+        return run_fail(EXIT_UNREACHABLE, why);
+    if (!found.is_there) {
+        fprintf(stderr, "loadgen: there is no product %s in the database inventory\n",
+                run->attacked.id);
+        return EXIT_USAGE;
+    }
+    if (!found.is_fresh)
+        return refuse_sold_from(run, &found);
+    if (options_attack(run->options, found.spec, found.stock, why, sizeof why) != 0)
+        return run_fail(EXIT_USAGE, why);
+    return 0;
+}
+
 static int make_product(struct run *run, const struct round *round, struct product *product) {
     const struct options *options = run->options;
     char why[TARGET_WHY];
 
-    if (auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
+    if (run->attacked.id[0] == '\0' &&
+        auditor_create(&run->auditor, options->name[0] != '\0' ? options->name : "loadgen",
                        options->stock, round->item->spec, product, why, sizeof why) != 0)
         return run_fail(EXIT_UNREACHABLE, why);
     return settle(target_meet_product(&run->target, product->id, why, sizeof why), why);
@@ -64,6 +93,7 @@ int prepare_products(struct run *run, struct round *round) {
     round->products = calloc(round->items, sizeof *round->products);
     if (round->products == NULL)
         return run_fail(EXIT_INTERNAL, "out of memory");
+    round->products[0] = run->attacked;
     for (size_t i = 0; i < round->items && exit_code == 0 && !run->options->is_unjudged; i++)
         exit_code = make_product(run, round, &round->products[i]);
     return exit_code;
@@ -91,10 +121,8 @@ int prepare_list(struct run *run) {
 
 int prepare_create(struct run *run) {
     struct round round = {.item = &run->options->list.items[0]};
-    int exit_code = prepare_check(run);
+    int exit_code = prepare_products(run, &round);
 
-    if (exit_code == 0)
-        exit_code = prepare_products(run, &round);
     for (size_t i = 0; i < round.items && exit_code == 0; i++)
         fprintf(run->to, "%s\n", round.products[i].id);
     round_free(&round);

@@ -18,16 +18,23 @@ int run_fail(int exit_code, const char *why) {
 static int open_all(struct run *run) {
     const struct options *options = run->options;
     char why[TARGET_WHY];
+    int exit_code;
 
     if (target_open(&run->target, run->loop, options->target, why, sizeof why) != 0)
         return run_fail(EXIT_USAGE, why);
     if (options->is_listing || options->is_unjudged)
         return 0;
-    if (auditor_open(&run->auditor, run->loop, options->inventory_db,
+    /* The target first: when nothing was started it says so at once, where a database is waited
+     * for. */
+    exit_code = prepare_check(run);
+    if (exit_code == 0 &&
+        auditor_open(&run->auditor, run->loop, options->inventory_db,
                      options->command == COMMAND_CREATE ? NULL : options->orders_db, why,
                      sizeof why) != 0)
-        return run_fail(EXIT_UNREACHABLE, why);
-    return 0;
+        exit_code = run_fail(EXIT_UNREACHABLE, why);
+    if (exit_code == 0 && options->product[0] != '\0' && options->command == COMMAND_FIRE)
+        exit_code = prepare_attack(run);
+    return exit_code;
 }
 
 static void free_rounds(struct run *run) {
@@ -94,9 +101,11 @@ static void watch_signal(struct run *run, uv_signal_t *handle, int number) {
     uv_unref((uv_handle_t *)handle);
 }
 
-static int run_against_target(uv_loop_t *loop, const struct options *options, FILE *to) {
+static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to) {
     struct run run = {.loop = loop, .options = options, .to = to, .exit_code = EXIT_INTERNAL};
 
+    snprintf(run.attacked.id, sizeof run.attacked.id, "%s",
+             options->command == COMMAND_FIRE ? options->product : "");
     live_init(&run.live, loop, !options->is_quiet, options->is_plain);
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
@@ -108,7 +117,7 @@ static int run_against_target(uv_loop_t *loop, const struct options *options, FI
     return run.exit_code;
 }
 
-int run(uv_loop_t *loop, const struct options *options, FILE *to) {
+int run(uv_loop_t *loop, struct options *options, FILE *to) {
     switch (options->command) {
     case COMMAND_CHECK:
         return command_check(options, to);

@@ -20,9 +20,10 @@
 
 struct run {
     uv_loop_t *loop;
-    const struct options *options;
+    struct options *options;
     FILE *to;
     int exit_code;
+    struct product attacked; /* of --product; zero without */
     struct target target;
     struct auditor auditor;
     struct plan plan;
@@ -44,7 +45,9 @@ int run_fail(int exit_code, const char *why);
 
 /* Hold the strategies against what the target knows. These return an exit code. */
 __attribute__((warn_unused_result)) int prepare_check(struct run *run);
-/* Make the products of a round and show them to the target. */
+/* Find the product that is to be attacked. */
+__attribute__((warn_unused_result)) int prepare_attack(struct run *run);
+/* Make the products of a round, unless one is attacked, and show them to the target. */
 __attribute__((warn_unused_result)) int prepare_products(struct run *run, struct round *round);
 /* Print what the target knows; or make the products of a round, and print their ids. */
 __attribute__((warn_unused_result)) int prepare_list(struct run *run);
@@ -64,7 +67,6 @@ __attribute__((warn_unused_result)) int command_diff(const struct options *optio
 __attribute__((warn_unused_result)) int command_report(const struct options *options, FILE *to);
 
 /* Do what `options` say on `loop`, print the report to `to`, and return the exit code. */
-__attribute__((warn_unused_result)) int run(uv_loop_t *loop, const struct options *options,
-                                            FILE *to);
+__attribute__((warn_unused_result)) int run(uv_loop_t *loop, struct options *options, FILE *to);
 
 #endif

@@ -28,8 +28,9 @@
 #define WARM_MOST      4096
 #define WARM_WITHIN_MS 1000
 
-static const char header_lines[] = "Content-Type: application/json\r\n"
-                                   "Idempotency-Key: 00000000-0000-0000-0000-000000000000\r\n";
+#define TYPE_LINE      "Content-Type: application/json\r\n"
+static const char header_lines[] =
+    TYPE_LINE "Idempotency-Key: 00000000-0000-0000-0000-000000000000\r\n";
 
 #define KEY_PLACE (sizeof header_lines - sizeof "00000000-0000-0000-0000-000000000000\r\n")
 
@@ -99,6 +100,8 @@ static struct record *begin_next(struct sender *sender) {
     record = recorder_begin(sender->recorder, arrival->due_ns,
                             arrival->repeats != number ? first->key : NULL);
     record->item = arrival->item;
+    if (sender->is_keyless)
+        record_leave_nameless(record);
     return record;
 }
 
@@ -123,7 +126,10 @@ static void send_next(struct sender *sender, int64_t now_ns) {
     end = stpcpy(slot->body, "{\"product_id\":\"");
     end = stpcpy(end, sender->products[slot->record->item].id);
     end = stpcpy(end, "\"}");
-    memcpy(slot->headers + KEY_PLACE, slot->record->key, UUID_TEXT - 1);
+    if (sender->is_keyless)
+        slot->headers[strlen(TYPE_LINE)] = '\0';
+    else
+        memcpy(slot->headers + KEY_PLACE, slot->record->key, UUID_TEXT - 1);
     slot->call = (struct http_call){.method = "POST",
                                     .target = sender->path,
                                     .headers = slot->headers,

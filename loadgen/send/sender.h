@@ -33,6 +33,7 @@ struct sender {
     struct recorder *recorder;
     int64_t timeout_ms;   /* of each request */
     unsigned connections; /* the most to open */
+    bool is_keyless;      /* no Idempotency-Key is sent; then the plan has no repeats */
     size_t max_in_flight; /* 0: no limit; an arrival beyond it is launched when another has ended */
 
     /* The sender's own. */

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "http_client.h"
+#include "json_read.h"
 
 #include <netdb.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ void target_close(struct target *target) {
 
 /* The `message` of an error reply, or its status. */
 static void tell_error(const struct http_call *call, const char *path, char *why, size_t why_size) {
-    json_t *reply = json_loadb(call->reply, call->reply_length, 0, NULL);
+    json_t *reply = json_read(call->reply, call->reply_length, NULL);
     const char *message = json_string_value(json_object_get(reply, "message"));
 
     if (message != NULL)
@@ -102,15 +103,15 @@ static enum target_result get(struct target *target, const char *path, json_t **
 
     if (http_call_await(target->client, &call) != HTTP_CALL_ANSWERED) {
         snprintf(why, why_size,
-                 "the target http://%s:%d cannot be reached: %s. Start it with scripts/stack up, "
-                 "or name another with --target",
+                 "the target http://%s:%d cannot be reached: %s. Start it with make up, or "
+                 "name another with --target",
                  target->host, target->port, call.error ? call.error : "no answer");
         result = TARGET_UNREACHABLE;
     } else if (call.status != 200) {
         tell_error(&call, path, why, why_size);
         result = call.status == 422 ? TARGET_REFUSED : TARGET_UNREACHABLE;
     } else if (reply != NULL) {
-        *reply = json_loadb(call.reply, call.reply_length, 0, NULL);
+        *reply = json_read(call.reply, call.reply_length, NULL);
     }
     http_call_done(&call);
     return result;

@@ -6,14 +6,14 @@
 #include "serve_index.h"
 #include "service.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define DRAIN_MS 1000
+#define DRAIN_MS   1000
+#define PART_BYTES (16 * 1024) /* on a fiber's stack */
 
 struct viewer {
     const char *root;
@@ -39,36 +39,6 @@ static void add_headers(struct http_exchange *exchange, const char *policy) {
     http_reply_header(exchange, "Cache-Control", "no-store");
 }
 
-static bool is_address(const char *text) {
-    unsigned char address[sizeof(struct in6_addr)];
-
-    return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
-}
-
-/* A page of another site can have its own name lead to this address, and would then be let read
- * what we reply; it cannot change the name that its requests carry. */
-static bool is_asked_by_address(const struct http_exchange *exchange) {
-    const char *header = http_header(exchange, "Host");
-    char host[256];
-
-    if (header == NULL) /* HTTP/1.0, which no browser speaks */
-        return true;
-    if (header[0] == '[')
-        snprintf(host, sizeof host, "%.*s", (int)strcspn(header + 1, "]"), header + 1);
-    else
-        snprintf(host, sizeof host, "%.*s", (int)strcspn(header, ":"), header);
-    return is_address(host) || strcasecmp(host, "localhost") == 0;
-}
-
-static bool refuse_stranger(struct http_exchange *exchange, const char *policy) {
-    add_headers(exchange, policy);
-    if (is_asked_by_address(exchange))
-        return false;
-    http_reply_error(exchange, 403, "forbidden_host",
-                     "ask by an address, such as 127.0.0.1, or by the name localhost");
-    return true;
-}
-
 static void on_index(struct http_exchange *exchange, void *data) {
     const struct viewer *viewer = data;
     const char *from = http_query_param(exchange, "from");
@@ -77,8 +47,7 @@ static void on_index(struct http_exchange *exchange, void *data) {
     FILE *to;
     int rc = -1;
 
-    if (refuse_stranger(exchange, index_policy))
-        return;
+    add_headers(exchange, index_policy);
     to = open_memstream(&page, &length);
     if (to != NULL) {
         rc = serve_index(viewer->root, from != NULL ? strtoul(from, NULL, 10) : 0, to);
@@ -92,30 +61,40 @@ static void on_index(struct http_exchange *exchange, void *data) {
     free(page);
 }
 
+/* A part at a time, of which little is held for a browser that stops reading. A file that grows
+ * meanwhile is cut where it was; one that shrinks ends the connection. */
+static void send_file(struct http_exchange *exchange, int fd, size_t left) {
+    char part[PART_BYTES];
+
+    while (left > 0) {
+        ssize_t length = read(fd, part, left < sizeof part ? left : sizeof part);
+
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length <= 0 || !http_reply_part(exchange, part, (size_t)length))
+            return;
+        left -= (size_t)length;
+    }
+}
+
 static void on_file(struct http_exchange *exchange, void *data) {
     const struct viewer *viewer = data;
     const char *folder = http_path_param(exchange, "folder");
     const struct serve_file *file = serve_file_named(http_path_param(exchange, "file"));
-    char *bytes = NULL;
-    size_t length = 0;
-    int rc;
+    size_t size;
+    int fd;
 
-    if (refuse_stranger(exchange, file_policy))
-        return;
-    rc = file == NULL
-             ? -ENOENT
-             : serve_read(viewer->root, folder, file->name, SERVE_FILE_MAX, &bytes, &length);
-    if (rc == 0)
-        http_reply(exchange, 200, file->content_type, bytes, length);
-    else if (rc == -EFBIG)
-        http_reply_error(exchange, 403, "too_large",
-                         "over %d MB: open %s in the results folder instead",
-                         SERVE_FILE_MAX / (1024 * 1024), file->name);
-    else if (rc == -ENOMEM || rc == -EACCES || rc == -EIO || rc == -EMFILE)
-        http_reply_error(exchange, 500, "unreadable", "the file cannot be read: %s", strerror(-rc));
-    else
+    add_headers(exchange, file_policy);
+    fd = file == NULL ? -ENOENT : serve_open(viewer->root, folder, file->name, &size);
+    if (fd >= 0) {
+        if (http_reply_begin(exchange, 200, file->content_type, size))
+            send_file(exchange, fd, size);
+        (void)close(fd);
+    } else if (fd == -ENOMEM || fd == -EACCES || fd == -EIO || fd == -EMFILE) {
+        http_reply_error(exchange, 500, "unreadable", "the file cannot be read: %s", strerror(-fd));
+    } else {
         http_reply_error(exchange, 404, "not_found", "no results folder has such a file");
-    free(bytes);
+    }
 }
 
 static const struct http_route routes[] = {
@@ -142,7 +121,7 @@ static int check_root(const char *root) {
                 "loadgen: %s is no folder of results: name another, or run loadgen, which makes "
                 "it\n",
                 root);
-        return EXIT_USAGE;
+        return EXIT_NO_INPUT;
     }
     snprintf(run, sizeof run, "%s/summary.json", root);
     if (stat(run, &status) == 0) {

@@ -50,8 +50,9 @@ static int open_folder(const char *root, const char *folder) {
 }
 
 /* Without waiting for a writer, should it be a pipe. */
-static int open_file(const char *root, const char *folder, const char *file, struct stat *status) {
+int serve_open(const char *root, const char *folder, const char *file, size_t *size) {
     int at = open_folder(root, folder);
+    struct stat status;
     int fd;
 
     if (at < 0)
@@ -59,21 +60,13 @@ static int open_file(const char *root, const char *folder, const char *file, str
     fd = openat(at, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     fd = fd < 0 ? -errno : fd;
     (void)close(at);
-    if (fd >= 0 && (fstat(fd, status) != 0 || !S_ISREG(status->st_mode))) {
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
         (void)close(fd);
         fd = -ENOENT;
     }
+    if (fd >= 0)
+        *size = (size_t)status.st_size;
     return fd;
-}
-
-long long serve_size(const char *root, const char *folder, const char *file) {
-    struct stat status;
-    int fd = open_file(root, folder, file, &status);
-
-    if (fd < 0)
-        return fd;
-    (void)close(fd);
-    return status.st_size;
 }
 
 /* A file that grows meanwhile is cut where it was. */
@@ -96,19 +89,19 @@ static int read_all(int fd, char *bytes, size_t size, size_t *length) {
 
 int serve_read(const char *root, const char *folder, const char *file, size_t most, char **bytes,
                size_t *length) {
-    struct stat status;
-    int fd = open_file(root, folder, file, &status);
+    size_t size;
+    int fd = serve_open(root, folder, file, &size);
     int rc = fd;
 
     *bytes = NULL;
     if (fd < 0)
         return rc;
-    if ((size_t)status.st_size > most)
+    if (size > most)
         rc = -EFBIG;
-    else if ((*bytes = malloc((size_t)status.st_size + 1)) == NULL)
+    else if ((*bytes = malloc(size + 1)) == NULL)
         rc = -ENOMEM;
     else
-        rc = read_all(fd, *bytes, (size_t)status.st_size, length);
+        rc = read_all(fd, *bytes, size, length);
     if (rc != 0) {
         free(*bytes);
         *bytes = NULL;
@@ -127,19 +120,41 @@ static int newest_first(const struct dirent **a, const struct dirent **b) {
     return strcmp((*b)->d_name, (*a)->d_name);
 }
 
-/* A file system that does not tell what an entry is has its files listed, too: as runs that cannot
- * be read. */
-static int is_folder(const struct dirent *entry) {
+static int may_be_folder(const struct dirent *entry) {
     return is_plain(entry->d_name) && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
-int serve_list(const char *root, struct dirent ***folders, size_t *count) {
-    int found = scandir(root, folders, is_folder, newest_first);
+/* Some file systems do not tell what an entry is. */
+static bool is_folder(int root, const struct dirent *entry) {
+    struct stat status;
 
-    *count = found > 0 ? (size_t)found : 0;
+    return entry->d_type == DT_DIR ||
+           (fstatat(root, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(status.st_mode));
+}
+
+static size_t keep_folders(int root, struct dirent **entries, size_t count) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (is_folder(root, entries[i]))
+            entries[kept++] = entries[i];
+        else
+            free(entries[i]);
+    return kept;
+}
+
+int serve_list(const char *root, struct dirent ***folders, size_t *count) {
+    int at = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int found = at < 0 ? -1 : scandirat(at, ".", folders, may_be_folder, newest_first);
+    int rc = found < 0 ? -errno : 0;
+
+    *count = found > 0 ? keep_folders(at, *folders, (size_t)found) : 0;
     if (found < 0)
         *folders = NULL;
-    return found < 0 ? -errno : 0;
+    if (at >= 0)
+        (void)close(at);
+    return rc;
 }
 
 void serve_list_free(struct dirent **folders, size_t count) {

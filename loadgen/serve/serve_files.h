@@ -6,8 +6,6 @@
 #include <dirent.h>
 #include <stddef.h>
 
-#define SERVE_FILE_MAX (64 * 1024 * 1024) /* a reply is held in memory */
-
 struct serve_file {
     const char *name, *content_type;
 };
@@ -22,9 +20,9 @@ __attribute__((warn_unused_result)) int serve_list(const char *root, struct dire
                                                    size_t *count);
 void serve_list_free(struct dirent **folders, size_t count);
 
-/* Its size, or a negative errno when there is none. */
-__attribute__((warn_unused_result)) long long serve_size(const char *root, const char *folder,
-                                                         const char *file);
+/* A descriptor to read it by, and its size; or a negative errno. */
+__attribute__((warn_unused_result)) int serve_open(const char *root, const char *folder,
+                                                   const char *file, size_t *size);
 /* All of it, NUL-terminated; free() it. 0, or a negative errno: -EFBIG for more than `most` bytes.
  */
 __attribute__((warn_unused_result)) int serve_read(const char *root, const char *folder,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STRATEGIES_MAX 100
 #define ANOMALIES_MAX  20
@@ -151,18 +152,19 @@ static void print_missed(const json_t *summary, FILE *to) {
     }
 }
 
+static bool has_file(const char *root, const char *folder, const char *name) {
+    size_t size;
+    int fd = serve_open(root, folder, name, &size);
+
+    return fd >= 0 && close(fd) == 0;
+}
+
 /* Folder and file names are plain, so they may stand in a URL as they are. */
 static void print_files(const char *root, const char *folder, FILE *to) {
     fputs("<p class=\"files\">", to);
-    for (const struct serve_file *file = serve_files; file->name != NULL; file++) {
-        long long size = serve_size(root, folder, file->name);
-
-        if (size > SERVE_FILE_MAX)
-            fprintf(to, "<span class=\"dim\">%s (%lld MB: open it from disk)</span> ", file->name,
-                    size / (1024 * 1024));
-        else if (size >= 0)
+    for (const struct serve_file *file = serve_files; file->name != NULL; file++)
+        if (has_file(root, folder, file->name))
             fprintf(to, "<a href=\"/runs/%s/%s\">%s</a> ", folder, file->name, file->name);
-    }
     fputs("</p>\n", to);
 }
 
@@ -180,7 +182,7 @@ static void print_time(const char *time, FILE *to) {
 
 static void print_title(const char *root, const char *folder, const json_t *summary, FILE *to) {
     const char *name = summary_text(summary, "name");
-    bool has_page = serve_size(root, folder, "report.html") >= 0;
+    bool has_page = has_file(root, folder, "report.html");
 
     fputs("<h2>", to);
     if (has_page)

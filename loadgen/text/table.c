@@ -5,13 +5,30 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define CUT_COLUMNS 2
 #define LEGEND      1024
+#define WIDTH       80
+#define WIDTH_MIN   20
+#define WIDTH_MAX   120
 
 /* What stays of the two leftmost columns when there is no room. */
-static const size_t cut_min[CUT_COLUMNS] = {6, 12};
+static const size_t cut_min[CUT_COLUMNS] = {TABLE_NAME, 12};
+
+size_t table_columns(FILE *to) {
+    const char *given = getenv("COLUMNS");
+    struct winsize size = {.ws_col = 0};
+    long columns = given != NULL ? strtol(given, NULL, 10) : 0;
+    int fd = fileno(to);
+
+    if (columns <= 0 && fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0)
+        columns = size.ws_col;
+    if (columns <= 0)
+        return WIDTH;
+    return columns < WIDTH_MIN ? WIDTH_MIN : columns > WIDTH_MAX ? WIDTH_MAX : (size_t)columns;
+}
 
 static bool has_colours(FILE *to) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -127,6 +144,36 @@ void table_print(const struct table_row *rows, size_t count, size_t left, size_t
         print_row(&rows[i], &layout, to);
 }
 
+/* With the narrowest gaps, and the leftmost columns cut as far as they may be. */
+static size_t least_width(const struct layout *layout) {
+    size_t total = 0, columns = 0;
+
+    for (size_t c = 0; c < TABLE_COLUMNS; c++) {
+        bool is_cut = c < CUT_COLUMNS && c < layout->left && layout->widths[c] > cut_min[c];
+
+        total += is_cut ? cut_min[c] : layout->widths[c];
+        columns += layout->widths[c] > 0;
+    }
+    return total + columns - (columns > 0);
+}
+
+static void hide(struct table_row *rows, size_t count, size_t c) {
+    for (size_t i = 0; i < count; i++)
+        rows[i].cell[c][0] = '\0';
+}
+
+void table_narrow(struct table_row *rows, size_t count, size_t left, size_t width,
+                  const unsigned char *order) {
+    struct layout layout = {.left = left};
+
+    measure(rows, count, &layout);
+    for (; *order != 0 && least_width(&layout) > width; order++) {
+        assert(*order < TABLE_COLUMNS);
+        hide(rows, count, *order);
+        layout.widths[*order] = 0;
+    }
+}
+
 void table_hide_empty(struct table_row *rows, size_t count, size_t c, bool is_zero_nothing) {
     assert(c < TABLE_COLUMNS);
     for (size_t i = 1; i < count; i++) {
@@ -136,8 +183,7 @@ void table_hide_empty(struct table_row *rows, size_t count, size_t c, bool is_ze
             !(is_zero_nothing && strcmp(text, "0") == 0))
             return;
     }
-    for (size_t i = 0; i < count; i++)
-        rows[i].cell[c][0] = '\0';
+    hide(rows, count, c);
 }
 
 void table_print_legend(const struct table_row *head, const char *const meanings[TABLE_COLUMNS],

@@ -8,6 +8,7 @@
 
 #define TABLE_COLUMNS 16
 #define TABLE_CELL    64 /* bytes */
+#define TABLE_NAME    16 /* characters of a name that tell it from others */
 
 /* Colours of a terminal, for a row's cells. */
 #define TABLE_RED    "\033[31m"
@@ -23,15 +24,25 @@ struct table_row {
 /* Columns on a terminal that `text` takes: its characters, one column each. */
 size_t table_width(const char *text);
 
+/* How wide what is printed to `to` may be: as COLUMNS in the environment says, else as the terminal
+ * is, or 80; at most 120, as longer lines are hard to read. */
+size_t table_columns(FILE *to);
+
 /* Fill a cell; what does not fit is cut. */
 __attribute__((format(printf, 2, 3))) void table_fill(char cell[TABLE_CELL], const char *format,
                                                       ...);
 
 /* Print the rows, the first `left` columns (at most 3) to the left and the others to the right; a
  * column without any text takes no room. When they do not fit into `width` columns, the gaps are
- * narrowed, and then the two leftmost columns are cut. Colours only on a terminal that shows
- * them, where nobody asked for none with NO_COLOR (https://no-color.org). */
+ * narrowed, and then the leftmost column is cut to no fewer than TABLE_NAME characters and the
+ * second to no fewer than 12. Colours only on a terminal that shows them, where nobody asked for
+ * none with NO_COLOR (https://no-color.org). */
 void table_print(const struct table_row *rows, size_t count, size_t left, size_t width, FILE *to);
+
+/* When the rows would not fit even so, leave columns out as `order` says, the first of it first; 0
+ * ends it. */
+void table_narrow(struct table_row *rows, size_t count, size_t left, size_t width,
+                  const unsigned char *order);
 
 /* Leave column `c` out when no row below the first says more in it than "-", or, when
  * `is_zero_nothing`, than "0". */

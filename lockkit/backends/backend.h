@@ -20,7 +20,7 @@
  *   RENEW    OK, LOST (not held by `owner`)
  *   RELEASE  OK, LOST (not held by `owner`)
  *   INSPECT  OK (owner NULL when free)
- *   all      UNKNOWN (may have taken effect), UNAVAILABLE (has not), NOMEM (has not) */
+ *   all      UNKNOWN (may have taken effect); UNAVAILABLE, REFUSED, NOMEM (has not) */
 enum lk_verb { LK_ACQUIRE, LK_RENEW, LK_RELEASE, LK_INSPECT };
 
 /* One command. The caller owns it and its strings until on_answer, and zeroes it first. */

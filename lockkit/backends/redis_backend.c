@@ -5,7 +5,9 @@
  * it is sent again in full. Nothing else is ever sent twice here. */
 #include "backend.h"
 #include "clock.h"
+#include "log.h"
 #include "redis.h"
+#include "redis_eviction.h"
 #include "redis_scripts.h"
 
 #include <assert.h>
@@ -20,6 +22,10 @@ struct server {
     struct lk_backend base;
     struct redis *redis;
     const char *label;
+    struct redis_eviction eviction;
+    struct log_limit refusals;
+    lk_close_cb on_closed;
+    void *data;
 };
 
 /* A command's part of ours. */
@@ -90,6 +96,16 @@ static enum lk_status take_reply(struct lk_command *command, const redisReply *r
     return LK_UNSUPPORTED;
 }
 
+/* In the server's own words, at a bounded rate. */
+static void tell_refused(struct server *server, const char *why) {
+    char quoted[2 * sizeof((struct redis_call *)NULL)->message];
+    unsigned left_out;
+
+    if (log_limit_pass(&server->refusals, clock_now_ms(), &left_out))
+        log_warn("redis refuses a lock command", "left_out=%u why=%s", left_out,
+                 log_quote(quoted, sizeof quoted, why));
+}
+
 static void issue(struct sent *sent, bool is_whole);
 
 static void on_reply(struct redis_call *call, const redisReply *reply) {
@@ -103,12 +119,22 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
         issue(sent, true);
         return;
     }
-    if (call->status == REDIS_IS_OK)
+    if (is_rejected)
+        tell_refused(sent->server, call->message);
+    switch (call->status) {
+    case REDIS_IS_OK:
         command->status = take_reply(command, reply, held);
-    else if (is_rejected || call->status == REDIS_IS_NOT_SENT) /* it has not taken effect */
+        break;
+    case REDIS_IS_REJECTED:
+        command->status = LK_REFUSED;
+        break;
+    case REDIS_IS_NOT_SENT:
         command->status = LK_UNAVAILABLE;
-    else
+        break;
+    case REDIS_IS_UNKNOWN:
         command->status = LK_UNKNOWN;
+        break;
+    }
     command->on_answer(command);
 }
 
@@ -177,14 +203,21 @@ static void unwatch(struct lk_backend *backend, struct lk_watch *watch) {
     free(watch);
 }
 
+static void on_up(void *data) {
+    struct server *server = data;
+
+    redis_eviction_check(&server->eviction, server->redis);
+}
+
 static enum lk_status open_redis(struct lk_backend **backend,
                                  const struct lk_backend_config *config) {
-    struct redis_options options = {.url = config->url, .name = "lockkit"};
+    struct redis_options options = {.url = config->url, .name = "lockkit", .on_up = on_up};
     struct server *server = calloc(1, sizeof *server);
     int error;
 
     if (!server)
         return LK_NOMEM;
+    options.data = server;
     server->base.ops = &backend_redis;
     server->label = config->label;
     error = redis_open(&server->redis, config->loop, &options);
@@ -196,12 +229,21 @@ static enum lk_status open_redis(struct lk_backend **backend,
     return LK_OK;
 }
 
+static void on_closed(void *data) {
+    struct server *server = data;
+    lk_close_cb cb = server->on_closed;
+    void *cb_data = server->data;
+
+    free(server);
+    cb(cb_data);
+}
+
 static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct server *server = (struct server *)backend;
-    struct redis *redis = server->redis;
 
-    free(server); /* what is left of the client asks for none of its parts */
-    redis_close(redis, cb, data);
+    server->on_closed = cb;
+    server->data = data;
+    redis_close(server->redis, on_closed, server);
 }
 
 const struct lk_backend_ops backend_redis = {

@@ -4,8 +4,10 @@
 const struct redis_script redis_scripts[] = {
     /* {1, fence}, or {0, remaining ms}. Idempotent for its own token: after a lost reply it finds
      * its grant again. A fencing token is minted only with a new grant, and before it, so that a
-     * counter that cannot be incremented grants nothing. Lua's own conversion of a large number
-     * would turn to 1e+15, hence the format. */
+     * counter that cannot be incremented grants nothing. A counter that is new, or was lost, begins
+     * at the server's clock in microseconds: above all that it gave before, as nobody locks a name
+     * a million times a second. Lua's own conversion of a large number would turn to 1e+15, hence
+     * the format. */
     [LK_ACQUIRE] = {.text =
                         "local held = redis.call('GET', KEYS[1])\n"
                         "if held and string.sub(held, 1, 40) == ARGV[1] then\n"
@@ -14,10 +16,15 @@ const struct redis_script redis_scripts[] = {
                         "end\n"
                         "if held then return {0, redis.call('PTTL', KEYS[1])} end\n"
                         "local fence = redis.call('INCR', KEYS[2])\n"
+                        "if fence == 1 then\n"
+                        "  local now = redis.call('TIME')\n"
+                        "  fence = now[1] * 1000000 + now[2]\n"
+                        "  redis.call('SET', KEYS[2], string.format('%.0f', fence))\n"
+                        "end\n"
                         "redis.call('SET', KEYS[1],\n"
                         "  string.format('%s:%.0f:%s', ARGV[1], fence, ARGV[3]), 'PX', ARGV[2])\n"
                         "return {1, fence}\n",
-                    .sha1 = "01fc86d2d759e6597a299e5db44f849d69fffe1b"},
+                    .sha1 = "ba63d665f319c76b013cdc1c13d20cbc319e8e9d"},
     /* Extends what is still ours; never creates. */
     [LK_RENEW] = {.text = "local held = redis.call('GET', KEYS[1])\n"
                           "if not held or string.sub(held, 1, 40) ~= ARGV[1] then return {0} end\n"

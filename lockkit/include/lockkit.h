@@ -58,7 +58,8 @@ extern "C" {
     X(CANCELED, "cancelled by the caller")                                                         \
     X(LOST, "the lease had ended before the release was confirmed")                                \
     X(UNKNOWN, "the server did not answer; the lock may be held in this name until its TTL ends")  \
-    X(UNAVAILABLE, "the server could not be reached; nothing was acquired")                        \
+    X(UNAVAILABLE, "the server could not be reached, or did not let us in; nothing was acquired")  \
+    X(REFUSED, "the server refused; nothing was acquired")                                         \
     X(UNSUPPORTED, "this backend cannot do that")                                                  \
     X(INVALID, "an argument is out of range")                                                      \
     X(NOMEM, "out of memory")
@@ -76,8 +77,7 @@ enum lk_caps {
     LK_CAP_FAIR = 1 << 1,         /* waiters are served in the order they came */
     LK_CAP_EVENTS = 1 << 2,       /* a waiter is woken by an event, not only by a poll */
     LK_CAP_FENCE_LINEAR = 1 << 3, /* fencing tokens never repeat nor fall, whatever fails */
-    LK_CAP_FENCE_BEST =
-        1 << 4, /* they may after the server lost data (no synchronous persistence, failover) */
+    LK_CAP_FENCE_BEST = 1 << 4,   /* they may after a failover, or when a clock was set back */
     LK_CAP_CROSS_PROCESS = 1 << 5 /* excludes holders in other processes */
 };
 
@@ -116,7 +116,7 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data);
 unsigned lk_client_caps(const lk_client *client);
 
 struct lk_counters {
-    uint64_t acquired, busy, timed_out, canceled, unknown, unavailable;
+    uint64_t acquired, busy, timed_out, canceled, unknown, unavailable, refused;
     uint64_t released, release_lost; /* release_lost: not ours any more when we released it */
     uint64_t renewed, renew_failed;
     uint64_t suspected, lost;
@@ -155,8 +155,9 @@ void lk_lock_close(lk_lock *lock);
 
 /* LK_OK: `lease` is the caller's until it is passed to lk_release() or lk_abandon(). Else it is
  * NULL, and: BUSY (wait_ms was LK_TRY), TIMEOUT, CANCELED, NOMEM; UNAVAILABLE when the last attempt
- * could not be sent; UNKNOWN when it was not answered, or answered after its validity had ended:
- * what it may have got is then given back. */
+ * could not be sent; REFUSED when the server would not do it (without memory, a replica, missing
+ * rights), and said why, which is in the log; UNKNOWN when it was not answered, or answered after
+ * its validity had ended: what it may have got is then given back. */
 typedef void (*lk_acquire_cb)(lk_request *request, enum lk_status status, lk_lease *lease,
                               void *data);
 
@@ -183,10 +184,13 @@ typedef void (*lk_release_cb)(enum lk_status status, void *data);
  * cleanup_ms or the TTL. */
 void lk_release(lk_lease *lease, lk_release_cb cb, void *data);
 
-/* Stop renewing and forget the lease without giving the lock back: nobody gets it before its TTL
- * has ended. For a holder whose last write may still take effect. On a backend without TTL this is
- * lk_release(). */
-void lk_abandon(lk_lease *lease);
+/* For a holder whose last write may still take effect: the lock is not given back, and nobody gets
+ * it for `hold_ms` more, nor before the TTL of its last renewal has ended. A TTL that ends earlier
+ * is extended, by a command that is repeated until the server confirms it; so the only end before
+ * `hold_ms` is one that the server does not hear us in time to prevent. On a backend without TTL
+ * the client keeps the lock for `hold_ms`, or until it is closed. The lease must not be used after
+ * this call. */
+void lk_abandon(lk_lease *lease, uint32_t hold_ms);
 
 /* ---- Lease */
 

@@ -42,6 +42,7 @@ static void count(struct lk_counters *counters, enum lk_status status) {
     counters->canceled += status == LK_CANCELED;
     counters->unknown += status == LK_UNKNOWN;
     counters->unavailable += status == LK_UNAVAILABLE;
+    counters->refused += status == LK_REFUSED;
 }
 
 void lease_end_request(struct lk_lease *lease, enum lk_status status) {

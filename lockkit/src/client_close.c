@@ -17,6 +17,12 @@ static void close_lease(struct lk_lease *lease) {
         lease->on_state = NULL;
         lease_release(lease);
         break;
+    case LEASE_ABANDONED: /* where a TTL frees it, it stays taken */
+        if (lease->policy.has_ttl)
+            lease_end(lease);
+        else
+            lease_release(lease);
+        break;
     case LEASE_RELEASING:
         lease_hurry_release(lease);
         break;

@@ -98,6 +98,10 @@ static void on_renewal_answered(struct lk_command *command) {
 
     assert(command == &lease->renewal);
     lease_answered(lease, command);
+    if (lease->phase == LEASE_ABANDONED) {
+        lease_stay_abandoned(lease);
+        return;
+    }
     if (lease->phase != LEASE_HELD) {
         lease_maybe_free(lease);
         return;

@@ -64,7 +64,8 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
         [LEASE_QUEUED] = TO(TRYING) | TO(RELEASING) | TO(ENDED),
         [LEASE_TRYING] = TO(QUEUED) | TO(ORPHANED) | TO(HELD) | TO(RELEASING) | TO(ENDED),
         [LEASE_ORPHANED] = TO(RELEASING) | TO(ENDED),
-        [LEASE_HELD] = TO(RELEASING) | TO(ENDED),
+        [LEASE_HELD] = TO(ABANDONED) | TO(RELEASING) | TO(ENDED),
+        [LEASE_ABANDONED] = TO(RELEASING) | TO(ENDED),
         [LEASE_RELEASING] = TO(ENDED),
         [LEASE_ENDED] = 0,
     };

@@ -7,7 +7,7 @@
  *            the queue    and valid              (or client closes)
  *    QUEUED ──────────► TRYING ──────────► HELD ──────────► RELEASING ──► ENDED
  *      │ ▲                │ │ │              │  lk_abandon     ▲           ▲ ▲
- *      │ └─ refused, ─────┘ │ │              └─────────────────┼───────────┘ │
+ *      │ └─ refused, ─────┘ │ │              └──► ABANDONED ───┼───────────┘ │
  *      │    unanswered      │ │ no answer to LK_TRY            │             │
  *      │                    │ └────────────────────────────────┤             │
  *      │          wait over,│                                  │             │
@@ -18,8 +18,9 @@
  *      └───────────────────────────────────────────────────────┘             │
  *      └────────────────────────  none was ──────────────────────────────────┘
  *
- * RELEASING repeats the release until it is confirmed or the clean-up time has passed. After ENDED
- * the memory goes as soon as the callback has run and no command is under way. */
+ * RELEASING repeats the release until it is confirmed or the clean-up time has passed. ABANDONED
+ * lasts until the TTL is long enough, or, without one, until the time has passed, and is released
+ * then. After ENDED the memory goes as soon as the callback has run and no command is under way. */
 #ifndef LOCKKIT_LEASE_H
 #define LOCKKIT_LEASE_H
 
@@ -33,6 +34,7 @@ enum lease_phase {
     LEASE_TRYING,
     LEASE_ORPHANED, /* the caller has gone while an attempt was under way */
     LEASE_HELD,
+    LEASE_ABANDONED, /* the caller has gone, and the lock stays taken for a while */
     LEASE_RELEASING,
     LEASE_ENDED,
 };
@@ -60,11 +62,12 @@ struct lk_lease {
     struct lk_policy policy;
     enum lease_phase phase;
     char owner[OWNER_SIZE];
-    /* By phase: the end of the wait; the next of renewal, SUSPECT and LOST; the next release. */
+    /* By phase: the end of the wait; the next of renewal, SUSPECT and LOST; the next extension, or
+     * the end of being abandoned; the next release. */
     uv_timer_t timer;
     struct lk_command command; /* acquire, and later release */
-    struct lk_command renewal;
-    unsigned in_flight; /* of these two */
+    struct lk_command renewal; /* and what extends an abandoned lease */
+    unsigned in_flight;        /* of these two */
     int64_t sent_ns, renewal_sent_ns;
     int64_t joined_ns;
     unsigned round_trips; /* of the attempts until the outcome */
@@ -85,6 +88,8 @@ struct lk_lease {
     bool is_unheard; /* `told` is not HELD, and there was no callback to tell */
     lk_state_cb on_state;
     void *state_data;
+
+    int64_t hold_until_ns; /* once ABANDONED */
 
     lk_release_cb on_released;
     void *release_data;
@@ -122,6 +127,9 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status);
 void lease_hold(struct lk_lease *lease);
 /* Stop timer and renewal, and count the time. */
 void lease_stop_holding(struct lk_lease *lease);
+
+/* abandon.c: while ABANDONED and no renewal is under way, do what is due. */
+void lease_stay_abandoned(struct lk_lease *lease);
 
 /* release.c */
 void lease_release(struct lk_lease *lease);

@@ -100,12 +100,3 @@ void lk_release(lk_lease *lease, lk_release_cb cb, void *data) {
     lease->release_data = data;
     lease_release(lease);
 }
-
-void lk_abandon(lk_lease *lease) {
-    if (!lease->policy.has_ttl) {
-        lk_release(lease, NULL, NULL);
-        return;
-    }
-    lease_stop_holding(lease);
-    lease_end(lease);
-}

@@ -24,10 +24,8 @@ static int post(struct web_call *call, const char *headers) {
 
 static int set_up(void **state) {
     (void)set_up_database(state);
-    svc = (struct order_svc){.inventory = fixture.inventory,
-                             .pool = fixture.pool,
-                             .inventory_timeout_ms = 5000,
-                             .settle_after_ms = 60000};
+    svc = (struct order_svc){
+        .inventory = fixture.inventory, .pool = fixture.pool, .inventory_timeout_ms = 5000};
     web_open(&web, &fixture.loop, order_routes, &svc);
     return 0;
 }
@@ -61,6 +59,17 @@ static void test_an_order_that_is_placed_is_never_denied_for_want_of_memory(void
     }
     json_set_alloc_funcs(malloc, free);
     assert_int_equal(exchange.status, 201);
+}
+
+static void test_a_refusal_names_its_order(void **state) {
+    struct web_call exchange;
+
+    (void)state;
+    fixture.peers[0].status = 409;
+    fixture.peers[0].body = "{\"error\":\"sold_out\",\"message\":\"no unit left\"}";
+    assert_int_equal(post(&exchange, "Idempotency-Key: " PRODUCT "\r\n"), 409);
+    assert_string_equal(exchange.text, "{\"error\":\"sold_out\",\"message\":\"no unit left\","
+                                       "\"order_id\":\"" PRODUCT "\"}");
 }
 
 static int place_as_the_article(struct web_call *exchange) {
@@ -148,6 +157,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_an_order_that_is_placed_is_never_denied_for_want_of_memory),
+        TEST(test_a_refusal_names_its_order),
         TEST(test_the_cost_of_a_sale_is_passed_on),
         TEST(test_an_inventory_that_tells_no_cost_adds_none),
         TEST(test_what_the_inventory_says_is_passed_on),

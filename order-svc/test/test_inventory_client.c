@@ -178,6 +178,23 @@ static void test_an_answer_that_is_no_json_has_no_body(void **state) {
     assert_string_equal(inventory_text(&caller.answer, "price"), "");
 }
 
+/* Parsed, it would overflow the fiber's stack. */
+static void test_an_answer_that_is_nested_deeply_has_no_body(void **state) {
+    struct caller caller;
+    char deep[4001];
+
+    (void)state;
+    memset(deep, '[', 2000);
+    memset(deep + 2000, ']', 2000);
+    deep[4000] = '\0';
+    open_inventory(1);
+    fixture.peers[0].body = deep;
+    begin(&caller, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, caller.is_done);
+    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+    assert_null(caller.answer.body);
+}
+
 static void test_a_bad_url_is_refused_with_a_reason(void **state) {
     static const char *const bad[] = {"",
                                       ",",
@@ -195,13 +212,30 @@ static void test_a_bad_url_is_refused_with_a_reason(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         why[0] = '\0';
-        assert_int_equal(inventory_open(&inventory, &fixture.loop, bad[i], why), UV_EINVAL);
+        assert_int_equal(inventory_open(&inventory, &fixture.loop, bad[i], "", why), UV_EINVAL);
         assert_non_null(strstr(why, "URL"));
     }
     for (int i = 1; i < 65; i++)
         strcat(many, ",http://127.0.0.1:1");
-    assert_int_equal(inventory_open(&inventory, &fixture.loop, many, why), UV_EINVAL);
+    assert_int_equal(inventory_open(&inventory, &fixture.loop, many, "", why), UV_EINVAL);
     assert_non_null(strstr(why, "64"));
+}
+
+static char many_characters[202];
+
+static void test_a_secret_that_fits_in_no_header_is_told(void **state) {
+    static const char *const bad[] = {"a b", "a\r\nX: y", "\xc3\xa4", many_characters};
+    struct inventory *inventory;
+    char why[INVENTORY_MESSAGE_BYTES];
+
+    (void)state;
+    memset(many_characters, 'x', sizeof many_characters - 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(
+            inventory_open(&inventory, &fixture.loop, "http://127.0.0.1:1", bad[i], why),
+            UV_EINVAL);
+        assert_non_null(strstr(why, "secret"));
+    }
 }
 
 static void test_a_close_ends_the_calls_under_way(void **state) {
@@ -259,7 +293,8 @@ static void test_closing_twice_is_closing_once(void **state) {
 
     (void)state;
     assert_int_equal(
-        inventory_open(&inventory, &fixture.loop, "http://127.0.0.1:1,http://127.0.0.1:2", why), 0);
+        inventory_open(&inventory, &fixture.loop, "http://127.0.0.1:1,http://127.0.0.1:2", "", why),
+        0);
     inventory_close(inventory, on_closed_once, &closed);
     inventory_close(inventory, on_closed_once, &closed);
     WAIT_FOR(&fixture.loop, closed == 1);
@@ -276,7 +311,7 @@ static void live_without_memory(void *arg) {
     (void)arg;
     (void)snprintf(urls, sizeof urls, "http://127.0.0.1:%d,http://127.0.0.1:%d",
                    fixture.peers[0].port, fixture.peers[1].port);
-    if (inventory_open(&fixture.inventory, &fixture.loop, urls, why) != 0) {
+    if (inventory_open(&fixture.inventory, &fixture.loop, urls, "hush", why) != 0) {
         fixture.inventory = NULL;
         assert_string_equal(why, uv_strerror(UV_ENOMEM));
         for (int i = 0; i < 10; i++) /* what was opened closes */
@@ -310,7 +345,9 @@ int main(void) {
         TEST(test_what_was_sent_and_not_answered_goes_to_no_other),
         TEST(test_a_call_that_is_late_goes_to_no_other),
         TEST(test_an_answer_that_is_no_json_has_no_body),
+        TEST(test_an_answer_that_is_nested_deeply_has_no_body),
         TEST(test_a_bad_url_is_refused_with_a_reason),
+        TEST(test_a_secret_that_fits_in_no_header_is_told),
         TEST(test_a_close_ends_the_calls_under_way),
         TEST(test_a_call_that_a_close_ends_turns_to_no_instance_that_is_gone),
         TEST(test_closing_twice_is_closing_once),

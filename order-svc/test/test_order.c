@@ -46,7 +46,7 @@ static void expect_placed(const struct buyer *buyer) {
 }
 
 static int set_up(void **state) {
-    svc = (struct order_svc){.inventory_timeout_ms = 5000, .settle_after_ms = 60000};
+    svc = (struct order_svc){.inventory_timeout_ms = 5000};
     order_register_metrics();
     return set_up_database(state);
 }
@@ -228,6 +228,24 @@ static void test_a_unit_without_its_order_is_given_back(void **state) {
     expect(&buyer, ORDER_BUSY, 503, "busy");
     assert_non_null(strstr(buyer.placement.message, "given back"));
     assert_int_equal(fixture.peers[0].cancelled, 1);
+    assert_int_equal(fixture.peers[0].strangers, 0);
+}
+
+static void test_records_fail_on_purpose_as_often_as_is_wanted(void **state) {
+    struct buyer buyer;
+
+    (void)state;
+    svc.fail_record = 1;
+    begin(&buyer, NULL);
+    expect(&buyer, ORDER_BUSY, 503, "busy");
+    assert_int_equal(fixture.peers[0].cancelled, 1);
+    svc.fail_record = 0.5;
+    for (int i = 0; i < 100; i++) {
+        begin(&buyer, NULL);
+        WAIT_FOR(&fixture.loop, buyer.is_done);
+    }
+    assert_in_range(count_orders(), 20, 80); /* what chance does not do once in 10^9 */
+    assert_int_equal(count_orders() + (int)fixture.peers[0].cancelled, 101);
 }
 
 /* A repeat of it may be recording the order at this moment. */
@@ -254,17 +272,6 @@ static void test_a_unit_that_an_earlier_call_took_is_not_given_back(void **state
     (void)state;
     forbid_inserts();
     fixture.peers[0].status = 200;
-    begin(&buyer, NULL);
-    expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
-    assert_int_equal(fixture.peers[0].cancelled, 0);
-}
-
-static void test_nothing_is_given_back_that_settling_may_be_recording(void **state) {
-    struct buyer buyer;
-
-    (void)state;
-    svc.settle_after_ms = 0;
-    forbid_inserts();
     begin(&buyer, NULL);
     expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
     assert_int_equal(fixture.peers[0].cancelled, 0);
@@ -395,9 +402,9 @@ int main(void) {
         TEST(test_an_order_that_was_settled_meanwhile_is_answered),
         TEST(test_an_order_that_is_there_is_never_denied),
         TEST(test_a_unit_without_its_order_is_given_back),
+        TEST(test_records_fail_on_purpose_as_often_as_is_wanted),
         TEST(test_a_unit_under_the_customers_key_is_not_given_back),
         TEST(test_a_unit_that_an_earlier_call_took_is_not_given_back),
-        TEST(test_nothing_is_given_back_that_settling_may_be_recording),
         TEST(test_a_unit_that_may_not_have_come_back_is_unknown),
         TEST(test_an_insert_without_an_answer_is_unknown_and_not_undone),
         TEST(test_only_an_insert_that_was_not_sent_is_undone),

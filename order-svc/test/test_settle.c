@@ -30,7 +30,7 @@ static void stop(void) {
 }
 
 static const char *cursor(void) {
-    return ask("SELECT cursor FROM settlement");
+    return ask("SELECT split_part(cursor, '.', 1) FROM settlement");
 }
 
 static void test_it_begins_where_the_database_was_made(void **state) {
@@ -59,17 +59,30 @@ static void test_the_cursor_outlives_the_process(void **state) {
     unsigned listed;
 
     (void)state;
-    peer->reservations = 3;
+    peer->reservations = 15;
     start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "15") == 0);
     stop();
     run_sql("DELETE FROM orders"); /* what lies behind the cursor is not looked at again */
-    peer->reservations = 5;
+    peer->reservations = 25;
     listed = peer->listed;
     start();
-    WAIT_FOR(&fixture.loop, strcmp(cursor(), "5") == 0);
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "25") == 0);
     assert_true(peer->listed > listed);
-    assert_int_equal(count_orders(), 2);
+    assert_int_equal(count_orders(), 10);
+    stop();
+}
+
+/* Of a clock that was set back, or of a commit that took its time. */
+static void test_what_comes_behind_the_cursor_is_settled_too(void **state) {
+    (void)state;
+    peer->reservations = 25;
+    start();
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "25") == 0);
+    run_sql("DELETE FROM orders WHERE unit = 20");
+    peer->behind = 20;
+    WAIT_FOR(&fixture.loop, count_orders() == 25);
+    assert_string_equal(peer->overlap, "60000");
     stop();
 }
 
@@ -87,6 +100,32 @@ static void test_orders_that_are_there_stay_as_they_are(void **state) {
     assert_int_equal(count_orders(), 3);
     assert_int_equal(count("SELECT count(*) FROM orders WHERE unit = 99"), 1);
     assert_int_equal(logged("order settled"), 2);
+}
+
+/* Its request was quicker: the unit was given back, and its customer was told so. */
+static void test_a_reservation_that_was_cancelled_meanwhile_gets_no_order(void **state) {
+    (void)state;
+    peer->reservations = 3;
+    peer->gone = 2;
+    start();
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
+    stop();
+    assert_int_equal(peer->confirmed, 3);
+    assert_int_equal(peer->strangers, 0);
+    assert_string_equal(ask("SELECT string_agg(unit::text, ' ' ORDER BY unit) FROM orders"), "1 3");
+}
+
+static void test_nothing_is_confirmed_that_has_its_order(void **state) {
+    char id[UUID_TEXT];
+
+    (void)state;
+    order_id_of(1, id);
+    run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 9.90, 'inventory-9')", id, id);
+    peer->reservations = 1;
+    start();
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
+    stop();
+    assert_int_equal(peer->confirmed, 0);
 }
 
 static void wait_for_passes(unsigned passes) {
@@ -133,18 +172,42 @@ static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
     stop();
 }
 
-/* With it, settling would begin again at the first reservation of all. */
-static void test_a_page_without_a_next_is_no_page(void **state) {
+#define A_UUID "82391173-9dbc-49b6-821b-746a11dbbe5e"
+
+/* With it, settling would begin again at the first reservation of all, or pass by what is to come,
+ * or be stuck for ever. */
+static void test_a_page_with_a_bad_next_is_no_page(void **state) {
+    static const char *const bad[] = {
+        "",
+        "4",
+        "5." A_UUID,
+        ".7." A_UUID,
+        "x.7." A_UUID,
+        "5.7" A_UUID,
+        "-5.7." A_UUID,
+        "5.-7." A_UUID,
+        "5.7." A_UUID "&older_than_ms=0",
+        "9999999999999999999.7." A_UUID,
+        "5.7.82391173",
+    };
+    char list[400];
+
     (void)state;
-    run_sql("UPDATE settlement SET cursor = '4'");
-    peer->list = "{\"reservations\":[{\"order_id\":\"0190b2a8-7f00-7000-8000-000000000001\","
-                 "\"product_id\":\"0190b2a8-7f00-7000-8000-000000000001\",\"unit\":1,"
-                 "\"remaining\":0,\"price\":\"1\",\"instance\":\"i\"}]}";
-    start();
-    wait_for_passes(3);
-    assert_true(settle.failure[0] != '\0');
-    assert_string_equal(cursor(), "4");
-    stop();
+    run_sql("UPDATE settlement SET cursor = '4.7." A_UUID "'");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        (void)snprintf(list, sizeof list,
+                       "{\"reservations\":[{\"order_id\":\"" A_UUID "\",\"product_id\":\"" A_UUID
+                       "\",\"unit\":1,\"remaining\":0,\"price\":\"1\",\"instance\":\"i\"}],"
+                       "\"next\":\"%s\"}",
+                       bad[i]);
+        peer->list = list;
+        start();
+        wait_for_passes(3);
+        stop();
+        assert_non_null(strstr(settle.failure, "cursor"));
+        assert_string_equal(ask("SELECT cursor FROM settlement"), "4.7." A_UUID);
+    }
+    assert_int_equal(count_orders(), 0);
 }
 
 static void test_without_its_row_settling_fails_and_goes_on_when_it_is_back(void **state) {
@@ -235,10 +298,13 @@ int main(void) {
         TEST(test_it_begins_where_the_database_was_made),
         TEST(test_all_pages_are_settled_in_one_pass),
         TEST(test_the_cursor_outlives_the_process),
+        TEST(test_what_comes_behind_the_cursor_is_settled_too),
         TEST(test_orders_that_are_there_stay_as_they_are),
+        TEST(test_a_reservation_that_was_cancelled_meanwhile_gets_no_order),
+        TEST(test_nothing_is_confirmed_that_has_its_order),
         TEST(test_a_failure_is_said_once_and_again_when_its_reason_changes),
         TEST(test_the_cursor_stays_before_a_page_that_failed),
-        TEST(test_a_page_without_a_next_is_no_page),
+        TEST(test_a_page_with_a_bad_next_is_no_page),
         TEST(test_without_its_row_settling_fails_and_goes_on_when_it_is_back),
         TEST(test_a_stop_waits_for_the_page_under_way),
         TEST(test_a_stop_before_the_first_pass_and_a_second_stop),

@@ -112,6 +112,10 @@ class Stack:
         finally:
             connection.close()
 
+    def ask_ledger(self, method, path, body=None, to="inventory-1"):
+        """What only who knows the services' secret may ask of inventory-svc."""
+        return self.ask(method, path, body, {"Authorization": f"Bearer {self.settings['INVENTORY_SVC_SECRET']}"}, to)
+
     def raw(self, data, to="order-svc", half_close=False):
         """Send bytes as they are; all that comes back until the server closes or is silent for a while."""
         with socket.create_connection(("127.0.0.1", self.port(to)), timeout=15) as peer:
@@ -156,9 +160,10 @@ class Stack:
     def order(self, product, key=None):
         return self.ask("POST", "/orders", {"product_id": product}, {"Idempotency-Key": key} if key else None)
 
-    def loadgen(self, *args, timeout=180, env=None):
+    def loadgen(self, *args, timeout=180, env=None, under=()):
+        """A run; `under` another program, such as prlimit."""
         environment = dict(self.env, **{k: v for k, v in self.settings.items() if k.startswith("LOADGEN_")}, **(env or {}))
-        return subprocess.run([str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
+        return subprocess.run([*under, str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
 
     def start_loadgen(self, *args):

@@ -8,7 +8,7 @@ import uuid
 from harness import ARTICLE_PRODUCT, SystemTest
 
 SOME_ID = "0190b2a8-7f00-7000-8000-000000000001"
-HOST = b"Host: x\r\n"
+HOST = b"Host: localhost\r\n"
 JSON_TYPE = b"Content-Type: application/json\r\n"
 
 
@@ -26,6 +26,7 @@ def line(request_line, headers=HOST):
     return request_line + b"\r\n" + headers + b"\r\n"
 
 
+TRUSTED = HOST + b"Authorization: Bearer <secret>\r\n"  # filled in when it is sent
 GOOD_BODY = json.dumps({"product_id": ARTICLE_PRODUCT})
 
 # name: (request, status, part of the error code or message)
@@ -39,6 +40,8 @@ ORDER_SVC = {
     "lower-case method": (line(b"post /orders HTTP/1.1"), 400, ""),
     "no Host": (line(b"GET /healthz HTTP/1.1", b""), 400, ""),
     "two Hosts": (line(b"GET /healthz HTTP/1.1", HOST + HOST), 400, ""),
+    "foreign Host": (line(b"GET /healthz HTTP/1.1", b"Host: evil.example\r\n"), 421, "--allow-host"),
+    "foreign Origin": (line(b"GET /healthz HTTP/1.1", HOST + b"Origin: http://evil.example\r\n"), 403, "foreign_origin"),
     "space in a header name": (line(b"GET /healthz HTTP/1.1", HOST + b"Bad Header: x\r\n"), 400, ""),
     "space before the colon": (line(b"GET /healthz HTTP/1.1", HOST + b"Accept : x\r\n"), 400, ""),
     "NUL in a header": (line(b"GET /healthz HTTP/1.1", HOST + b"A: x\0y\r\n"), 400, ""),
@@ -106,12 +109,14 @@ INVENTORY = {
     "order id of a wrong type": (reserve('{"order_id": 1}'), 400, "order_id"),
     "reservation of an unknown product": (reserve(json.dumps({"order_id": SOME_ID}), SOME_ID), 404, "unknown_product"),
     "reservation of no UUID": (reserve(json.dumps({"order_id": SOME_ID}), "42"), 400, "UUID"),
-    "cancel of no UUID": (line(b"DELETE /reservations/1 HTTP/1.1"), 400, "UUID"),
-    "cancel of an unknown reservation": (line(f"DELETE /reservations/{SOME_ID} HTTP/1.1".encode()), 404,
+    "cancel of no UUID": (line(b"DELETE /reservations/1 HTTP/1.1", TRUSTED), 400, "UUID"),
+    "cancel of an unknown reservation": (line(f"DELETE /reservations/{SOME_ID} HTTP/1.1".encode(), TRUSTED), 404,
                                          "unknown_reservation"),
-    "list without a start": (line(b"GET /reservations HTTP/1.1"), 400, ""),
-    "list with a bad limit": (line(b"GET /reservations?since_ms=0&limit=lots HTTP/1.1"), 400, "limit"),
-    "list with a bad cursor": (line(b"GET /reservations?after=%27%3B HTTP/1.1"), 400, ""),
+    "cancel without the secret": (line(f"DELETE /reservations/{SOME_ID} HTTP/1.1".encode()), 401, "secret"),
+    "list without the secret": (line(b"GET /reservations?since_ms=0 HTTP/1.1"), 401, "secret"),
+    "list without a start": (line(b"GET /reservations HTTP/1.1", TRUSTED), 400, ""),
+    "list with a bad limit": (line(b"GET /reservations?since_ms=0&limit=lots HTTP/1.1", TRUSTED), 400, "limit"),
+    "list with a bad cursor": (line(b"GET /reservations?after=%27%3B HTTP/1.1", TRUSTED), 400, ""),
 }
 
 SPECS = {
@@ -130,7 +135,7 @@ SPECS = {
 
 class BadRequests(SystemTest):
     def check(self, request, statuses, part, to):
-        reply = self.stack.raw(request, to)
+        reply = self.stack.raw(request.replace(b"<secret>", self.stack.settings["INVENTORY_SVC_SECRET"].encode()), to)
         found = re.match(rb"HTTP/1\.1 (\d{3}) ", reply)
         self.assertIsNotNone(found, reply)
         status = int(found.group(1))
@@ -168,7 +173,7 @@ class BadRequests(SystemTest):
         self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
 
     def test_head_has_the_headers_and_no_body(self):
-        reply = self.stack.raw(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        reply = self.stack.raw(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         self.assertTrue(reply.startswith(b"HTTP/1.1 200 "), reply)
         self.assertTrue(reply.endswith(b"\r\n\r\n"), reply)
 

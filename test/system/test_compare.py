@@ -74,9 +74,8 @@ class Compare(SystemTest):
     def test_the_table_of_repeats_shows_medians_and_ranges(self):
         text, _ = self.repeated()
         self.assertIn("2 strategies in turn, 3 rounds of each, their order rotated", text)
-        self.assertRegex(text, r"(?m)^atomic +VALID +600 +600/1500 +0 +0 +900 ")
+        self.assertRegex(text, r"(?m)^atomic +VALID +600/1500 +0 +0 +900 ")
         self.assertRegex(text, r"(?m)^ +[\d.]+–[\d.]+ +[\d.]+–[\d.]+ +\d+–\d+$")
-        self.assertLessEqual(max(map(len, text.splitlines())), 120, text)
 
     def test_repeats_of_an_odd_load_are_all_judged(self):
         done = self.stack.loadgen("--no-progress", "--strategy", "atomic", "--repeat", "2",
@@ -166,7 +165,7 @@ class Compare(SystemTest):
 
     def test_equal_work_is_shown(self):
         text = self.fire(0, "--strategy", "none,redis,atomic", "--expect", "none=" + LOST_UPDATES)
-        cost = text[text.index("what it cost"):]
+        cost = text[text.index("\ncost "):]
         self.assertRegex(cost, r"(?m)^atomic +- +- +- +[\d.]+ [mµ]s +1\.0 +0\.0 +0\.0 +- +-$")
         self.assertRegex(cost, r"(?m)^redis +[\d.]+ [mµ]?s +[\d.]+ [mµ]?s +[\d.]+ ms +[\d.]+ [mµ]s +2\.0 +[\d.]+ +[\d.]+ "
                                r"+\d+/s +\d+/s$")
@@ -228,7 +227,7 @@ class Compare(SystemTest):
         self.assertIn("only in B: redis\n", text)
         self.assertNotIn("not the same conditions", text)
         self.assertNotIn("\033", text)
-        self.assertLessEqual(max(map(len, text.splitlines())), 120, text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
 
     def test_a_run_that_became_worse_ends_with_1(self):
         args = ["--strategy", "redis,ttl=1s"]
@@ -255,14 +254,14 @@ class Compare(SystemTest):
         run = self.latest()
         with tempfile.TemporaryDirectory() as folder:
             summary = Path(folder) / "summary.json"
-            cases = [(None, "has no summary.json"), ("{", "is not JSON"), ("{}", "is not the summary of a run"),
-                     ('{"schema_version": 1, "strategies": []}', "schema_version 1"),
-                     ('{"schema_version": 2, "strategies": []}', "no strategy in common")]
-            for text, words in cases:
+            cases = [(66, None, "has no summary.json"), (66, "{", "is not JSON"), (66, "{}", "is not the summary of a run"),
+                     (66, '{"schema_version": 1, "strategies": []}', "schema_version 1"),
+                     (64, '{"schema_version": 2, "strategies": []}', "no strategy in common")]
+            for code, text, words in cases:
                 if text is not None:
                     summary.write_text(text)
                 for args in [(folder, run), (run, folder)]:
-                    done = self.diff(64, *args)
+                    done = self.diff(code, *args)
                     self.assertIn(words, done.stderr)
                     self.assertEqual(done.stdout, "")
             self.diff(64, run)

@@ -1,6 +1,8 @@
 """`make demo`, `make up` and `make down` as a user types them, on ports and in a folder of their own."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -9,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import ARTICLE_PRODUCT, BUILD, PORT_BASE, ROOT, wait_for
+from harness import BUILD, PORT_BASE, ROOT, wait_for
 
 PORTS = [PORT_BASE + offset for offset in (0, 1, 2, 90, 91)]
 
@@ -29,12 +31,10 @@ class Demo(unittest.TestCase):
                 (shutil.copytree if entry.is_dir() else shutil.copy2)(entry, self.folder / entry.name)
         (self.folder / "build").symlink_to(ROOT / "build")
         self.env = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "MAKEFLAGS", "MAKELEVEL")}
-        self.env.update(PORT_BASE=str(PORT_BASE), B=BUILD)
+        self.env.update(PORT_BASE=str(PORT_BASE), B=BUILD, LOADGEN_PORT=str(PORT_BASE + 80))
 
     def tearDown(self):
-        for run_dir in [self.folder / ".run", self.folder / ".run/demo"]:
-            if run_dir.exists():
-                subprocess.run(["scripts/stack", "down"], cwd=self.folder, env=dict(self.env, RUN_DIR=str(run_dir)), check=False)
+        subprocess.run(["scripts/stack", "down"], cwd=self.folder, env=self.env, check=False)
         for data in self.folder.glob(".run/**/postgres"):
             if data.is_symlink():
                 shutil.rmtree(data.resolve(), ignore_errors=True)
@@ -48,6 +48,27 @@ class Demo(unittest.TestCase):
         run = self.start(*args)
         output, _ = run.communicate(timeout=120)
         return run.returncode, output
+
+    def paste(self, command):
+        """Into a shell in the checkout; what serves is interrupted once it does."""
+        run = subprocess.Popen(["bash", "-c", command], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        try:
+            if command.endswith(" serve"):
+                wait_for("the page", lambda: is_open(PORT_BASE + 80))
+                os.killpg(run.pid, signal.SIGINT)
+            output, _ = run.communicate(timeout=120)
+        finally:
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
+        self.assertEqual(run.returncode, 0, f"{command}\n{output}")
+        return output
+
+    def commands_after(self, words, output):
+        """The indented lines after these words; a backslash continues one."""
+        lines = re.search(rf"{words}.*\n((?:  .*\n)+)", output)[1].replace("\\\n", " ")
+        return [line.strip() for line in lines.splitlines()]
 
     def assert_nothing_is_left(self):
         self.assertEqual([port for port in PORTS if is_open(port)], [], "still listening")
@@ -64,11 +85,23 @@ class Demo(unittest.TestCase):
     def test_the_demo_prints_the_table_and_leaves_nothing(self):
         code, output = self.make("demo")
         self.assertEqual(code, 0, output)
-        for name, verdict in [("none", "VIOLATED TWIN"), ("mutex", "VIOLATED TWIN"), ("redis", "VALID"), ("sharded", "VALID"),
+        for name, verdict in [("none", "VIOLATED OVERSELL TWIN"), ("mutex", "VIOLATED OVERSELL TWIN"), ("redis", "VALID"), ("sharded", "VALID"),
                               ("atomic", "VALID")]:
             self.assertRegex(output, rf"(?m)^{name} +{verdict}")
-        self.assertRegex(output, r"A = order \S+ via inventory-\d: .*read \d+")
-        self.assertIn("make up", output)
+        self.assertIn("\nnone: sold 800 of 500 units, 300 customers hold an order for nothing, and", output)
+        self.assertIn("\natomic: sold all 500 units once each and refused the other 300\n", output)
+        self.assertRegex(output, r"A = order \S+ via inventory-\d:[^B]*read \d+")
+        self.assert_nothing_is_left()
+        up, *rest, down = self.commands_after("These servers stop now", output)
+        self.paste(up)
+        audits = re.findall(r"all of it: (.*)", output)
+        self.assertEqual(len(audits), 2)
+        for command in audits:
+            self.assertRegex(self.paste(command), r"(?s)Twins.* \d+ rows\).*Orders: .* 800 rows\)|800 \|")
+        self.assertIn(re.search(r"browser: (.*)", output)[1], rest)
+        copied = json.loads((self.folder / "results/latest/summary.json").read_text())["command"]
+        for command in [copied, *rest, down]:
+            self.paste(command)
         self.assert_nothing_is_left()
 
     def test_an_interrupted_demo_leaves_nothing(self):
@@ -86,7 +119,7 @@ class Demo(unittest.TestCase):
 
     def is_loadgen(self, pid):
         try:
-            return "bin/loadgen" in Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0] and self.works_in_folder(pid)
+            return os.readlink(f"/proc/{pid}/exe").endswith("/bin/loadgen") and self.works_in_folder(pid)
         except OSError:
             return False
 
@@ -104,16 +137,14 @@ class Demo(unittest.TestCase):
     def test_up_serves_the_article_until_down_and_a_demo_beside_it_says_what_to_do(self):
         code, output = self.make("up")
         self.assertEqual(code, 0, output)
-        self.assertIn("scripts/loadgen", output)
-        product = subprocess.run(["curl", "-fsS", f"http://127.0.0.1:{PORT_BASE}/products/{ARTICLE_PRODUCT}"],
-                                 capture_output=True, text=True)
-        self.assertIn("黄金竹子", product.stdout, product.stderr)
+        *commands, down = self.commands_after("order-svc listens", output)
+        told = [self.paste(command) for command in commands]
+        self.assertIn("黄金竹子", "".join(told))
         code, output = self.make("demo")
         self.assertNotEqual(code, 0)
         self.assertIn("make down", output)
         self.assertIn("PORT_BASE=", output)
-        code, output = self.make("down")
-        self.assertEqual(code, 0, output)
+        self.paste(down)
         self.assert_nothing_is_left()
 
 

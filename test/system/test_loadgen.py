@@ -1,10 +1,12 @@
 """loadgen from outside: its exit codes, what it says when something is wrong, and that nothing it found is lost."""
 
+import http.server
 import json
 import os
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 import uuid
 from pathlib import Path
@@ -77,6 +79,7 @@ class Loadgen(SystemTest):
                                   "--dup-rate", "0")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn("160 requests were told: a bad request", done.stdout)
+        self.assertIn("POST /nowhere answered 404, 160 times", done.stdout)
 
     def test_bad_usage_ends_with_64_and_says_what_is_right(self):
         cases = [(["--nosuch"], "--nosuch"), (["--rate", "0"], "1..1000000"), (["--rate", "many"], "many"),
@@ -97,6 +100,12 @@ class Loadgen(SystemTest):
         self.says(64, ['no strategy "zookeper"', "none mutex redis sharded atomic"], "--strategy", "none,zookeper")
         self.says(64, ["colour", "wait"], "--strategy", "redis,colour=red")
 
+    def test_a_failpoint_without_lab_ends_with_64_before_anything_is_sent(self):
+        spec = "atomic,fail=before-write:crash"
+        self.says(64, [spec.split(",")[1], "INVENTORY_SVC_FLAGS=--lab make up"], "--strategy", spec)
+        self.assertEqual(self.stack.sql("inventory", "SELECT 1 FROM reservation JOIN product USING (product_id) "
+                                                     "WHERE strategy LIKE '%before-write:crash%'"), [])
+
     def test_a_dead_target_or_database_ends_with_69_and_is_named(self):
         here = [f"http://127.0.0.1:{PORT_BASE}", DEAD]
         self.says(69, [DEAD, "cannot be reached", "--target"], "--target", here[1])
@@ -105,6 +114,21 @@ class Loadgen(SystemTest):
             self.says(69, [f"the database {name} cannot be reached", variable],
                       env={variable: "host=127.0.0.1 port=9 dbname=x connect_timeout=2"})
             self.says(69, [f"{variable} is not set"], env={variable: None})
+
+    def test_a_command_tells_what_is_its_own(self):
+        cases = {"create": (["--stock"], "69"), "check DIR": (["--output-format"], "66"), "diff A B": (["--output"], "66"),
+                 "report DIR...": (["--output"], "66"), "serve [DIR]": (["--listen", "--port"], "66")}
+        for usage, (own, code) in cases.items():
+            done = self.says(0, [], usage.split()[0], "--help")
+            for text in [f"usage: loadgen [settings] {usage}\n", f"loadgen {usage.split()[0]}: ", f"{code} ", *own]:
+                self.assertIn(text, done.stdout)
+            self.assertNotIn("--rate", done.stdout)
+        self.assertNotIn("--listen", self.says(0, [], "-h").stdout)
+
+    def test_every_program_tells_its_version(self):
+        for program in ["loadgen", "order-svc", "inventory-svc"]:
+            told = subprocess.run([ROOT / BUILD / "bin" / program, "--version"], capture_output=True, text=True)
+            self.assertRegex(told.stdout, rf"^{program} ([0-9a-f]{{40}}(-dirty)?|unknown)\n$")
 
     # ---- interrupted
 
@@ -139,6 +163,8 @@ class Loadgen(SystemTest):
         output, _ = self.interrupted("--strategy", "redis,work=10ms", "-R", "800", "--requests", "200", "--timeout", "100ms",
                                      "--drain", "10m", "--name", name, when=lambda: self.sold(name) > 40)
         self.assertRegex(output, r"redis,work=10ms +INCONCLUSIVE")
+        self.assertIn("the ledger did not become quiet\n", output)
+        self.assertNotIn("raise --drain", output)
 
     def test_an_interrupt_before_the_start_ends_at_once(self):
         lock = subprocess.Popen(["psql", self.stack.settings["TEST_PG"] + " dbname=inventory", "-Xqc",
@@ -167,11 +193,12 @@ class Loadgen(SystemTest):
         self.assertEqual(first["settings"]["seed"], 7)
         self.assertEqual(sum(first["strategies"][0]["outcomes"].values()), 160)
 
-    def test_the_table_fits_120_columns(self):
+    def test_the_report_fits_80_columns(self):
         done = self.stack.loadgen("--strategy", "sharded,shards=20,wait=4s,ttl=8s,none,atomic", "--expect", "none=" + LOST_UPDATES, "-d",
                                   "200ms")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 120, done.stdout)
+        lines = [line for line in done.stdout.splitlines() if "all of it" not in line]  # which is to be pasted
+        self.assertLessEqual(max(map(len, lines)), 80, done.stdout)
 
     def test_a_violation_says_how_to_see_all_of_it(self):
         done = self.stack.loadgen("--strategy", "none", "-d", "200ms")
@@ -187,11 +214,43 @@ class Loadgen(SystemTest):
             self.assertRegex(done.stdout, rf"(?m)^{name} +\S")
         self.assertEqual(done.stdout.count("promises: "), 5)
 
+    def test_a_target_whose_answer_is_nested_deeply_is_told(self):
+        class Deep(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b'{"strategies": ' + b"[" * 2000 + b"]" * 2000 + b"}")
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Deep) as server:
+            threading.Thread(target=server.serve_forever).start()
+            target = f"http://127.0.0.1:{server.server_port}"
+            try:
+                self.says(69, "does not list its strategies", "--list-strategies", "--target", target)
+            finally:
+                server.shutdown()
+
     def test_create_prints_a_product_that_can_be_bought(self):
         done = self.says(0, [], "create", "--strategy", "redis", "--stock", "1")
         self.assertRegex(done.stdout, r"^[0-9a-f-]{36}\n$")
         self.assertEqual(self.stack.order(done.stdout.strip()).status, 201)
         self.assertEqual(self.stack.order(done.stdout.strip()).status, 409)
+
+    def test_a_product_of_ones_own_is_attacked_once(self):
+        product = self.says(0, [], "create", "--strategy", "sharded,shards=4", "--stock", "77", "--work", "1ms").stdout.strip()
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.says(0, [], "--product", product, "--no-results=false", *QUICK, env={"LOADGEN_RESULTS": folder})
+            summary = json.loads(done.stdout)
+            checked = self.says(0, "the same verdicts", "check", f"{folder}/latest")
+        strategy = summary["strategies"][0]
+        self.assertEqual((strategy["strategy"], strategy["sold"], summary["settings"]["stock"]),
+                         ("sharded,shards=4,work=1ms", 77, 77))
+        self.assertEqual(self.stack.value("inventory", "SELECT count(*) FROM reservation WHERE product_id = :'id'", id=product), 77)
+        self.assertIn("stock 77\n", checked.stdout)
+        done = self.says(64, ["was sold from before", "create --strategy 'sharded,shards=4,work=1ms' --stock 77"], "--product",
+                         product, "--no-results")
+        self.says(64, "there is no product", "--product", str(uuid.uuid4()))
+        self.says(69, "the database inventory", "--product", product, env={"LOADGEN_INVENTORY_DB": "host=127.0.0.1 port=9"})
+        self.says(0, [], "--no-judge", "--product", product, *QUICK, env={"LOADGEN_INVENTORY_DB": None})
 
     def test_a_full_disk_is_told_and_the_table_still_printed(self):
         done = self.says(70, "No space left on device", "--strategy", "atomic", "-d", "200ms", "-o", "/dev/full")

@@ -26,9 +26,9 @@ class Results(SystemTest):
         self.root = Path(tempfile.mkdtemp(prefix="sale-results-", dir="/tmp"))
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
 
-    def fire(self, *args, code=0, root=None):
+    def fire(self, *args, code=0, root=None, under=()):
         """A run with a folder; what it printed, and the folder."""
-        done = self.stack.loadgen("--no-results=false", "--results", str(root or self.root), *args)
+        done = self.stack.loadgen("--no-results=false", "--results", str(root or self.root), *args, under=under)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done, self.latest(root or self.root)
 
@@ -61,7 +61,8 @@ class Results(SystemTest):
     # ---- what is in it
 
     def test_a_run_leaves_all_files_and_a_link_to_them(self):
-        _, folder = self.fire("--strategy", "none,atomic", "--expect", "none=" + LOST_UPDATES, *QUICK)
+        done, folder = self.fire("--strategy", "none,atomic", "--expect", "none=" + LOST_UPDATES, *QUICK)
+        self.assertIn(f"loadgen serve {self.root}/\n", done.stdout)
         self.assertRegex(folder.name, r"^\d{8}T\d{6}Z-none-atomic$")
         self.assertLessEqual(FILES, {path.name for path in folder.iterdir()})
         self.assertEqual([path.name for path in folder.iterdir() if path.name.startswith(".")], [])
@@ -82,7 +83,7 @@ class Results(SystemTest):
                  "unjudged": (0, ["--no-judge", "--path", "/healthz"])}
         for kind, (code, args) in kinds.items():
             with self.subTest(kind):
-                args = [*args, "-R", "800", "--no-progress"]
+                args = [*args, "--no-progress"]
                 if kind not in ("stages", "inconclusive"):
                     args += ["-d", "200ms"]
                 done, folder = self.fire("--name", kind, *args, code=code)
@@ -191,7 +192,7 @@ class Results(SystemTest):
         return self.stack.value("inventory", "SELECT count(*) FROM product WHERE name = :'name'", name=name)
 
     def test_nothing_is_written_when_none_is_wanted(self):
-        done = self.stack.loadgen("--no-results", "--results", str(self.root / "none"), "--strategy", "atomic", *QUICK)
+        done = self.stack.loadgen("--no-results", "--strategy", "atomic", *QUICK, env={"LOADGEN_RESULTS": str(self.root / "none")})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertFalse((self.root / "none").exists())
 
@@ -260,6 +261,8 @@ class Results(SystemTest):
         self.assertRegex(done.stdout, r"(?m)^atomic +VALID")
         self.assertIn("history.ndjson has 1 of 2 rounds", done.stderr)
 
+    TOO_MUCH = ["--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--no-progress"]
+
     def test_a_full_disk_is_told_and_what_fits_is_kept(self):
         if os.geteuid() != 0:
             self.skipTest("only root can mount a small disk")
@@ -269,9 +272,27 @@ class Results(SystemTest):
         if mounted.returncode != 0:
             self.skipTest(f"no small disk can be mounted here: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=True)
-        done, folder = self.fire("--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--no-progress",
-                                 code=70, root=disk)
+        done, folder = self.fire(*self.TOO_MUCH, code=70, root=disk)
         self.assertIn("history.ndjson: No space left on device", done.stderr)
+        self.assert_what_fits_is_kept(done, folder)
+
+    def test_a_limit_on_the_size_of_files_is_told_as_a_full_disk_is(self):
+        done, folder = self.fire(*self.TOO_MUCH, code=70, under=["prlimit", "--fsize=600000"])
+        self.assertIn("history.ndjson: File too large for this process: raise the limit, ulimit -f", done.stderr)
+        self.assert_what_fits_is_kept(done, folder)
+        done = self.stack.loadgen("--strategy", "atomic", *QUICK, under=["prlimit", "--fsize=100"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.root / "report.txt", "w") as report:
+            done = self.stack.loadgen("--strategy", "atomic", *QUICK, "-o", report.name, under=["prlimit", "--fsize=100"])
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("raise the limit, ulimit -f", done.stderr)
+        done = self.stack.loadgen("--no-results=false", "--results", str(self.root / "none"), "--strategy", "atomic", *QUICK,
+                                  under=["prlimit", "--fsize=100"])
+        self.assertEqual((done.returncode, done.stdout), (70, ""))
+        self.assertIn("no results can be written below", done.stderr)
+        self.assertEqual(os.listdir(self.root / "none"), [])
+
+    def assert_what_fits_is_kept(self, done, folder):
         self.assertRegex(done.stdout, r"(?m)^atomic +VALID")
         summary = self.assert_valid(folder)
         self.assertGreaterEqual(len(summary["strategies"]), 2)
@@ -304,9 +325,9 @@ class Results(SystemTest):
         self.assertNotRegex(done.stdout, r"(?m)^redis +VALID")
         lines[6] = "rubbish\n"
         history.write_text("".join(lines))
-        self.assertIn("history.ndjson line 7: it is no JSON", self.check(folder, code=70).stderr)
+        self.assertIn("history.ndjson line 7: it is no JSON", self.check(folder, code=66).stderr)
         history.unlink()
-        self.assertIn("history.ndjson: No such file or directory", self.check(folder, code=70).stderr)
+        self.assertIn("history.ndjson: No such file or directory", self.check(folder, code=66).stderr)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 
 #include "buffer.h"
 #include "http_client.h"
+#include "http_lines.h"
 
 #include <llhttp.h>
 
@@ -46,6 +47,7 @@ struct http_connection {
 
     llhttp_t parser;
     struct buffer body;
+    struct http_lines lines; /* of the head */
     struct {
         bool has_input, has_headers, is_complete, keeps_alive;
         const char *error;  /* why the parser was stopped by us */

@@ -63,6 +63,10 @@ static int on_headers_complete(llhttp_t *parser) {
     struct http_connection *connection = parser->data;
 
     connection->reply.has_headers = parser->status_code >= 200;
+    if (parser->http_major != 1)
+        return stop(connection, "the reply is not HTTP/1.x");
+    if (connection->lines.is_folded)
+        return stop(connection, "a header of the reply goes over two lines");
     if (parser->status_code == 101)
         return stop(connection, "the server switched protocols unasked");
     if (is_without_body(parser->status_code, connection->call->method))
@@ -89,6 +93,7 @@ static int on_message_complete(llhttp_t *parser) {
 
     if (parser->status_code < 200) { /* interim: the reply is still to come */
         connection->call->header[0] = '\0';
+        connection->lines = (struct http_lines){0};
         return 0;
     }
     connection->reply.is_complete = true;
@@ -108,15 +113,25 @@ void http_reply_expect(struct http_connection *connection) {
     llhttp_init(&connection->parser, HTTP_RESPONSE, &callbacks);
     connection->parser.data = connection;
     connection->body.length = 0;
+    connection->lines = (struct http_lines){0};
     memset(&connection->reply, 0, sizeof connection->reply);
 }
 
 const char *http_reply_parse(struct http_connection *connection, const char *bytes, size_t length) {
-    llhttp_errno_t code = llhttp_execute(&connection->parser, bytes, length);
+    const char *end = bytes + length;
+    llhttp_errno_t code = HPE_OK;
 
     connection->reply.has_input = true;
+    while (bytes < end && code == HPE_OK) { /* head by head: interim replies have their own */
+        size_t taken = http_lines_look(&connection->lines, bytes, (size_t)(end - bytes));
+
+        if (taken == 0) /* of the body is all the rest */
+            taken = (size_t)(end - bytes);
+        code = llhttp_execute(&connection->parser, bytes, taken);
+        bytes += taken;
+    }
     if (connection->reply.is_complete) {
-        if (llhttp_get_error_pos(&connection->parser) != bytes + length)
+        if (llhttp_get_error_pos(&connection->parser) != end)
             connection->reply.keeps_alive =
                 false; /* more than was asked for: trust it no further */
         return NULL;

@@ -13,8 +13,12 @@
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
 #define NEVER_MS     (INT64_MAX / 2)
+/* Requests that a connection may begin in a turn of the loop: enough to make reading cheap, and few
+ * beside the others, who have theirs in the same turn. */
+#define REQUESTS_A_TURN 16
 
 static void advance(struct http_inbound *inbound);
+static void on_next_turn(uv_idle_t *more);
 
 /* To a state of the picture, and what it calls for when it lasts longer than `timeout_ms`. */
 static void move(struct http_inbound *inbound, enum http_inbound_state state, int64_t timeout_ms) {
@@ -60,6 +64,8 @@ static void run_handler(void *arg) {
     server->stats.in_flight--;
     if (!exchange->is_replied)
         http_reply_error(exchange, 500, "failed", "the handler gave no answer");
+    if (exchange->reply_left > 0)
+        http_inbound_close(inbound, "the reply was cut short");
     inbound->has_handler = false;
     go_on_replied(inbound);
 }
@@ -95,6 +101,15 @@ static void begin_request(struct http_inbound *inbound) {
     for (unsigned i = 0; i < 16; i++)
         inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
     server->stats.requests++;
+    inbound->begun++;
+}
+
+static bool has_share_left(struct http_inbound *inbound) {
+    if (inbound->turn != inbound->server->turns) {
+        inbound->turn = inbound->server->turns;
+        inbound->begun = 0;
+    }
+    return inbound->begun < REQUESTS_A_TURN;
 }
 
 /* Never more of a head than its limit. */
@@ -117,17 +132,15 @@ static size_t head_limit(const struct http_exchange *exchange) {
 static size_t feed(struct http_inbound *inbound, const char *bytes, size_t length) {
     struct http_exchange *exchange = &inbound->exchange;
     size_t taken = feedable(inbound, length), body_before = exchange->body.length;
-    llhttp_errno_t error = llhttp_execute(&inbound->parser, bytes, taken);
+    llhttp_errno_t error;
 
+    (void)http_lines_look(&exchange->lines, bytes, taken);
+    error = llhttp_execute(&inbound->parser, bytes, taken);
     if (inbound->state == CLOSED) /* the peer was gone when we told it to continue */
         return length;
     if (error == HPE_PAUSED) {
         taken = (size_t)(llhttp_get_error_pos(&inbound->parser) - bytes);
-        llhttp_resume(&inbound->parser);
-        serve(inbound);
-        return taken;
-    }
-    if (error != HPE_OK) {
+    } else if (error != HPE_OK) {
         if (exchange->refusal.status == 0)
             http_exchange_refuse_malformed(exchange, &inbound->parser);
         fail(inbound);
@@ -138,6 +151,9 @@ static size_t feed(struct http_inbound *inbound, const char *bytes, size_t lengt
         (void)http_exchange_refuse(exchange, 431, "headers_too_large",
                                    "the headers are over the limit: send less");
         fail(inbound);
+    } else if (error == HPE_PAUSED) {
+        llhttp_resume(&inbound->parser);
+        serve(inbound);
     }
     return taken;
 }
@@ -146,7 +162,8 @@ static bool wants_input(const struct http_inbound *inbound) {
     return inbound->state == IDLE || inbound->state == READING;
 }
 
-/* Parse and serve until the input is used up or a request waits for its answer. */
+/* Parse and serve until the input is used up, a request waits for its answer, or the connection has
+ * had its share of the turn. */
 static size_t pump(struct http_inbound *inbound, const char *bytes, size_t length) {
     size_t used = 0;
 
@@ -158,6 +175,8 @@ static size_t pump(struct http_inbound *inbound, const char *bytes, size_t lengt
             used++;
             continue;
         }
+        if (inbound->state == IDLE && !has_share_left(inbound))
+            break;
         if (inbound->state == IDLE)
             begin_request(inbound);
         used += feed(inbound, bytes + used, length - used);
@@ -174,7 +193,10 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
 }
 
 static void on_input_ended(struct http_inbound *inbound, int status) {
-    if (status == UV_EOF && (inbound->state == HANDLING || inbound->state == REPLYING)) {
+    bool is_unanswered =
+        inbound->state == HANDLING || inbound->state == REPLYING || inbound->is_waiting;
+
+    if (status == UV_EOF && is_unanswered) {
         inbound->is_ended = true; /* it may still want the answer */
         (void)uv_read_stop((uv_stream_t *)&inbound->tcp);
         return;
@@ -191,6 +213,15 @@ static void keep_for_later(struct http_inbound *inbound, const char *bytes, size
         inbound->is_paused = true;
         (void)uv_read_stop((uv_stream_t *)&inbound->tcp);
     }
+}
+
+static void wait_for_turn(struct http_inbound *inbound) {
+    struct http_server *server = inbound->server;
+
+    assert(inbound->state == IDLE && inbound->pending.length > 0 && !inbound->is_waiting);
+    inbound->is_waiting = true;
+    TAILQ_INSERT_TAIL(&server->waiting, inbound, by_turn);
+    (void)uv_idle_start(&server->more, on_next_turn); /* fails only without one */
 }
 
 static void drain_input(struct http_inbound *inbound, size_t length) {
@@ -213,6 +244,8 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
         drain_input(inbound, (size_t)length - used);
     else if (inbound->state != CLOSED && used < (size_t)length)
         keep_for_later(inbound, buf->base + used, (size_t)length - used);
+    if (wants_input(inbound) && inbound->pending.length > 0 && !inbound->is_waiting)
+        wait_for_turn(inbound);
 }
 
 static void read_on(struct http_inbound *inbound) {
@@ -254,10 +287,30 @@ static void pump_pending(struct http_inbound *inbound) {
     if (inbound->state == CLOSED || inbound->state == LINGERING)
         used = inbound->pending.length;
     buffer_drop_front(&inbound->pending, used);
-    if (wants_input(inbound) && inbound->is_ended)
+    if (!wants_input(inbound))
+        return;
+    if (inbound->pending.length > 0)
+        wait_for_turn(inbound);
+    else if (inbound->is_ended)
         http_inbound_close(inbound, "the peer closed");
-    else if (wants_input(inbound) && inbound->is_paused)
+    else if (inbound->is_paused)
         read_on(inbound);
+}
+
+/* Those that wait have their share of this turn. */
+static void on_next_turn(uv_idle_t *more) {
+    struct http_server *server = more->data;
+    struct http_inbound *last = TAILQ_LAST(&server->waiting, http_inbounds), *inbound = NULL;
+
+    while (inbound != last) { /* who comes to wait meanwhile has had its share */
+        inbound = TAILQ_FIRST(&server->waiting);
+        TAILQ_REMOVE(&server->waiting, inbound, by_turn);
+        inbound->is_waiting = false;
+        if (inbound->state != CLOSED)
+            pump_pending(inbound);
+    }
+    if (TAILQ_EMPTY(&server->waiting))
+        (void)uv_idle_stop(more);
 }
 
 static void advance(struct http_inbound *inbound) {
@@ -295,7 +348,7 @@ static bool has_unread(const struct http_inbound *inbound) {
 }
 
 void http_inbound_drain(struct http_inbound *inbound) {
-    if (inbound->state == IDLE && !has_unread(inbound))
+    if (inbound->state == IDLE && !inbound->is_waiting && !has_unread(inbound))
         http_inbound_close(inbound, "draining");
 }
 

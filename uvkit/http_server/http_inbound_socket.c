@@ -2,6 +2,7 @@
  * takes more, and it is closed. */
 #include "http_server_internal.h"
 
+#include "fiber.h"
 #include "log.h"
 
 #include <assert.h>
@@ -99,4 +100,39 @@ void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned co
     if (err != 0)
         http_inbound_close(inbound,
                            err == UV_ENOMEM ? "no memory for the reply" : uv_strerror(err));
+}
+
+/* A write that a handler waits for. */
+struct part {
+    uv_write_t request;
+    struct http_inbound *inbound;
+    struct fiber_event done;
+};
+
+static void on_part_written(uv_write_t *request, int status) {
+    struct part *part = request->data;
+
+    if (status < 0)
+        http_inbound_close(part->inbound, uv_strerror(status));
+    fiber_event_set(&part->done);
+}
+
+bool http_inbound_write(struct http_inbound *inbound, const char *bytes, size_t length) {
+    struct part part = {.inbound = inbound, .done = FIBER_EVENT_INIT, .request.data = &part};
+    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length); /* only read */
+    const struct http_server *server = inbound->server;
+    int64_t deadline_ms = inbound->deadline_ms;
+    int err;
+
+    if (inbound->state == CLOSED)
+        return false;
+    err = uv_write(&part.request, (uv_stream_t *)&inbound->tcp, &buf, 1, on_part_written);
+    if (err != 0) {
+        http_inbound_close(inbound, uv_strerror(err));
+        return false;
+    }
+    inbound->deadline_ms = (int64_t)uv_now(server->loop) + (int64_t)server->options.idle_timeout_ms;
+    fiber_event_wait(&part.done);
+    inbound->deadline_ms = deadline_ms;
+    return inbound->state != CLOSED;
 }

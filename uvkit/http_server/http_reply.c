@@ -1,4 +1,5 @@
-/* The reply: head and body in one write, with headers that cannot break out of their line. */
+/* The reply: head and body in one write, or the body in parts behind it; no header can break out of
+ * its line. */
 #include "http_server_internal.h"
 
 #include "utf8.h"
@@ -24,6 +25,7 @@ static const char *status_text(int status) {
                                         [409] = "Conflict",
                                         [413] = "Content Too Large",
                                         [415] = "Unsupported Media Type",
+                                        [421] = "Misdirected Request",
                                         [422] = "Unprocessable Content",
                                         [431] = "Request Header Fields Too Large",
                                         [500] = "Internal Server Error",
@@ -56,6 +58,7 @@ static const char *date_line(struct http_server *server) {
     return server->date;
 }
 
+/* `body` NULL: it has none, or follows. */
 static void send_reply(struct http_exchange *exchange, int status, const char *body,
                        size_t length) {
     char head[256], content_length[48] = "";
@@ -71,11 +74,12 @@ static void send_reply(struct http_exchange *exchange, int status, const char *b
     bufs[1] = uv_buf_init(exchange->reply_headers.bytes, (unsigned)exchange->reply_headers.length);
     bufs[2] = uv_buf_init((char[]){'\r', '\n'}, 2);
     bufs[3] = uv_buf_init((char *)(uintptr_t)body, (unsigned)length); /* only read */
-    http_inbound_send(exchange->inbound, bufs, exchange->is_head || status == 204 ? 3 : 4);
+    http_inbound_send(exchange->inbound, bufs,
+                      exchange->is_head || status == 204 || body == NULL ? 3 : 4);
 }
 
-void http_reply(struct http_exchange *exchange, int status, const char *content_type,
-                const char *body, size_t length) {
+/* False: there was no memory for a header, and that is what was replied. */
+static bool begin(struct http_exchange *exchange, int status, const char *content_type) {
     struct http_server *server = exchange->inbound->server;
 
     assert(!exchange->is_replied);
@@ -84,14 +88,35 @@ void http_reply(struct http_exchange *exchange, int status, const char *content_
     if (content_type != NULL)
         http_reply_header(exchange, "Content-Type", content_type);
     exchange->is_replied = true;
-    if (exchange->has_lost_header) {
-        exchange->reply_headers.length = 0;
-        status = 500;
-        body = out_of_memory;
-        length = sizeof out_of_memory - 1;
+    if (!exchange->has_lost_header) {
+        server->stats.by_status_class[status / 100 % 6]++;
+        return true;
     }
-    server->stats.by_status_class[status / 100 % 6]++;
-    send_reply(exchange, status, body, length);
+    server->stats.by_status_class[5]++;
+    exchange->reply_headers.length = 0;
+    send_reply(exchange, 500, out_of_memory, sizeof out_of_memory - 1);
+    return false;
+}
+
+void http_reply(struct http_exchange *exchange, int status, const char *content_type,
+                const char *body, size_t length) {
+    if (begin(exchange, status, content_type))
+        send_reply(exchange, status, body, length);
+}
+
+bool http_reply_begin(struct http_exchange *exchange, int status, const char *content_type,
+                      size_t length) {
+    if (!begin(exchange, status, content_type))
+        return false;
+    send_reply(exchange, status, NULL, length);
+    exchange->reply_left = exchange->is_head ? 0 : length;
+    return exchange->reply_left > 0;
+}
+
+bool http_reply_part(struct http_exchange *exchange, const char *bytes, size_t length) {
+    assert(exchange->is_replied && length <= exchange->reply_left);
+    exchange->reply_left -= length;
+    return http_inbound_write(exchange->inbound, bytes, length);
 }
 
 void http_reply_drop(struct http_exchange *exchange) {

@@ -1,8 +1,9 @@
 /* One request as it arrives: what llhttp finds, kept in the exchange, checked, and looked up.
  *
- * llhttp's lenient flags stay off, and on top of its checks a request is refused when two readers
- * could disagree on where it ends: a field name with a space, a transfer coding that is not exactly
- * `chunked`, chunks in HTTP/1.0, no Host or two. Trailers are read and forgotten. */
+ * llhttp is strict and its lenient flags stay off, and on top of its checks a request is refused
+ * when two readers could disagree on where it ends: a field name with a space, a field over two
+ * lines, a transfer coding that is not exactly `chunked`, chunks in HTTP/1.0, no Host or two.
+ * Trailers are read and forgotten. */
 #include "http_server_internal.h"
 
 #include <string.h>
@@ -99,8 +100,11 @@ static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parse
                            const struct framing *framing) {
     bool is_1_1 = parser->http_minor == 1;
 
-    if (parser->http_major != 1)
+    if (parser->http_major != 1 || !exchange->lines.is_http)
         return refuse_version(exchange);
+    if (exchange->lines.is_folded)
+        return http_exchange_refuse(exchange, 400, "bad_request",
+                                    "a header field goes over two lines");
     if (framing->has_bad_name)
         return http_exchange_refuse(exchange, 400, "bad_request",
                                     "a header field has no valid name");
@@ -138,7 +142,9 @@ static bool accept_head(struct http_exchange *exchange, llhttp_t *parser) {
 
     if (!is_well_framed(exchange, parser, &framing))
         return false;
-    if (!has_room(exchange, parser->content_length) || !http_route(exchange))
+    if (!has_room(exchange, parser->content_length))
+        return false;
+    if (http_host_is_welcome(exchange) && !http_route(exchange))
         return false;
     exchange->keeps_alive = llhttp_should_keep_alive(parser) != 0;
     if (has_body && framing.expects_continue && parser->http_minor == 1) {

@@ -5,10 +5,14 @@
 #include "sigpipe.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define BACKLOG          4096 /* connections that may wait while this process is stopped */
 #define MOST_CONNECTIONS 10000
@@ -32,12 +36,15 @@ static void on_handle_closed(uv_handle_t *handle) {
     cb(data);
 }
 
-static void close_timers_when_empty(struct http_server *server) {
+static void close_rest_when_empty(struct http_server *server) {
     if (!server->is_draining || !LIST_EMPTY(&server->inbounds) ||
         uv_is_closing((uv_handle_t *)&server->sweep))
         return;
     uv_close((uv_handle_t *)&server->sweep, on_handle_closed);
     uv_close((uv_handle_t *)&server->drain, on_handle_closed);
+    uv_close((uv_handle_t *)&server->turn, on_handle_closed);
+    uv_close((uv_handle_t *)&server->more, on_handle_closed);
+    uv_close((uv_handle_t *)&server->room, on_handle_closed);
 }
 
 /* The inbound's last word: its memory becomes the spare or goes. */
@@ -45,13 +52,15 @@ static void on_inbound_over(struct http_inbound *inbound) {
     struct http_server *server = inbound->server;
 
     LIST_REMOVE(inbound, entry);
+    if (inbound->is_waiting)
+        TAILQ_REMOVE(&server->waiting, inbound, by_turn);
     http_exchange_free(&inbound->exchange);
     buffer_free(&inbound->pending);
     if (server->spare == NULL)
         server->spare = inbound;
     else
         free(inbound);
-    close_timers_when_empty(server);
+    close_rest_when_empty(server);
 }
 
 static void welcome(struct http_server *server, struct http_inbound *inbound) {
@@ -103,8 +112,9 @@ static void on_connection(uv_stream_t *listener, int status) {
 static void on_turn(uv_check_t *turn) {
     struct http_server *server = turn->data;
 
+    server->turns++;
     server->accepted_this_turn = 0;
-    if (server->is_accept_waiting)
+    if (server->is_accept_waiting && !server->is_draining)
         accept_one(server);
 }
 
@@ -120,14 +130,45 @@ static void on_sweep(uv_timer_t *timer) {
     server->swept_ms = (int64_t)uv_now(server->loop);
 }
 
+static rlim_t descriptor_limit(void) {
+    struct rlimit descriptors;
+
+    return getrlimit(RLIMIT_NOFILE, &descriptors) == 0 ? descriptors.rlim_cur : RLIM_INFINITY;
+}
+
 /* Half of the descriptors: the others are for those that are turned away, and for what the handlers
  * connect to. Without any left, libuv hangs up on whoever connects, or tries for ever. */
 static unsigned default_connection_limit(void) {
-    struct rlimit descriptors;
+    rlim_t half = descriptor_limit() / 2;
 
-    if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_cur / 2 > MOST_CONNECTIONS)
-        return MOST_CONNECTIONS;
-    return (unsigned)(descriptors.rlim_cur / 2);
+    return half > MOST_CONNECTIONS ? MOST_CONNECTIONS : (unsigned)half;
+}
+
+static void on_never(uv_poll_t *room, int status, int events) {
+    (void)room;
+    (void)status;
+    (void)events;
+}
+
+/* libuv keeps a table by descriptor, and aborts when there is no memory to let it grow. So it grows
+ * now, to hold twice the connections, by a look at a descriptor that is so high. */
+static int make_room(struct http_server *server) {
+    rlim_t most = descriptor_limit() - 1, wanted = 2 * (rlim_t)server->options.connection_limit;
+    int low = eventfd(0, EFD_CLOEXEC);
+    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, (int)(wanted < most ? wanted : most));
+    int err = high < 0 ? uv_translate_sys_error(errno) : 0;
+
+    if (err == 0)
+        err = uv_poll_init(server->loop, &server->room, high);
+    if (err == 0) {
+        (void)uv_poll_start(&server->room, UV_READABLE, on_never); /* cannot fail */
+        (void)uv_poll_stop(&server->room);
+    }
+    if (high >= 0)
+        (void)close(high);
+    if (low >= 0)
+        (void)close(low);
+    return err;
 }
 
 static void set_defaults(struct http_server_options *set) {
@@ -142,24 +183,30 @@ static void set_defaults(struct http_server_options *set) {
 int http_server_open(struct http_server **server, uv_loop_t *loop,
                      const struct http_server_options *options) {
     struct http_server *made = calloc(1, sizeof *made);
+    int err;
 
     if (made == NULL)
         return UV_ENOMEM;
-    made->spare = malloc(sizeof *made->spare);
-    if (made->spare == NULL) {
-        free(made);
-        return UV_ENOMEM;
-    }
     made->loop = loop;
     made->options = *options;
     set_defaults(&made->options);
+    made->spare = malloc(sizeof *made->spare);
+    err = made->spare != NULL ? make_room(made) : UV_ENOMEM;
+    if (err != 0) {
+        free(made->spare);
+        free(made);
+        return err;
+    }
     made->id_seed = uv_hrtime() * UINT64_C(0x9e3779b97f4a7c15);
     (void)uv_tcp_init(loop, &made->listener); /* no socket yet: cannot fail, nor do timers */
     (void)uv_check_init(loop, &made->turn);
+    (void)uv_idle_init(loop, &made->more);
     (void)uv_timer_init(loop, &made->sweep);
     (void)uv_timer_init(loop, &made->drain);
-    made->listener.data = made->turn.data = made->sweep.data = made->drain.data = made;
-    made->open_handles = 4;
+    TAILQ_INIT(&made->waiting);
+    made->listener.data = made->turn.data = made->more.data = made;
+    made->sweep.data = made->drain.data = made->room.data = made;
+    made->open_handles = 6;
     sigpipe_ignore();
     *server = made;
     return 0;
@@ -232,7 +279,6 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
     server->on_closed = cb;
     server->on_closed_data = data;
     uv_close((uv_handle_t *)&server->listener, on_handle_closed);
-    uv_close((uv_handle_t *)&server->turn, on_handle_closed);
     LIST_FOREACH (inbound, &server->inbounds, entry)
         http_inbound_drain(inbound);
     uv_update_time(server->loop); /* a stale loop time would cut too early */
@@ -240,7 +286,7 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
         http_server_cut(server);
     else
         (void)uv_timer_start(&server->drain, on_drain_timeout, timeout_ms, 0);
-    close_timers_when_empty(server);
+    close_rest_when_empty(server);
 }
 
 void http_server_close(struct http_server *server, http_server_cb cb, void *data) {

@@ -1,11 +1,15 @@
 /* An HTTP/1.1 server on libuv and llhttp: each request runs its handler in a fiber.
  *
  * Requests of one connection are answered in order, one at a time; pipelined input waits, and
- * reading stops while more than one header limit's worth of it is waiting. What is refused before a
- * handler runs: 400 malformed, 404 no such path, 405 with Allow, 408 headers or body too slow, 413
- * body over the limit, 431 headers over the limit, 501 an unknown Transfer-Encoding, 503 too many
- * connections, 505 not HTTP/1.x. HEAD runs the GET handler and sends no body. Every refusal is
- * JSON: {"error": "<code>", "message": "<what to do>"}.
+ * reading stops while more than one header limit's worth of it is waiting. In a turn of the loop
+ * each connection has a share of 16 requests, so those that pipeline starve no other. HEAD runs the
+ * GET handler and sends no body.
+ *
+ * What is refused before a handler runs: 400 malformed, 403 an Origin that is not the request's own
+ * Host, 404 no such path, 405 with Allow, 408 headers or body too slow, 413 body over the limit,
+ * 421 a Host that is neither an address, localhost nor in `hosts`, 431 headers over the limit, 501
+ * an unknown Transfer-Encoding, 503 too many connections, 505 not HTTP/1.x. Every refusal is JSON:
+ * {"error": "<code>", "message": "<what to do>"}.
  *
  * Opening a server makes the process ignore SIGPIPE, unless it handles that signal. */
 #ifndef UVKIT_HTTP_SERVER_H
@@ -36,6 +40,7 @@ struct http_route {
 struct http_server_options {
     const struct http_route *routes; /* ends with {NULL}; not copied */
     void *data;                      /* for every handler */
+    const char *hosts;               /* more names to be asked by: "a,b"; not copied [none] */
     size_t header_limit;             /* bytes of request line and headers [16 KiB] */
     size_t body_limit;               /* bytes of body after dechunking [64 KiB] */
     uint64_t header_timeout_ms;      /* from a request's first byte to its last [10,000] */
@@ -103,6 +108,16 @@ void http_reply_json(struct http_exchange *exchange, int status, json_t *json);
 __attribute__((format(printf, 4, 5))) void http_reply_error(struct http_exchange *exchange,
                                                             int status, const char *code,
                                                             const char *format, ...);
+/* Begin a reply whose body, of `length` bytes, follows by http_reply_part(). False: none is wanted,
+ * as for HEAD. A handler that returns before it has given all of them cuts the connection. */
+__attribute__((warn_unused_result)) bool http_reply_begin(struct http_exchange *exchange,
+                                                          int status, const char *content_type,
+                                                          size_t length);
+/* Send the next bytes of it, and wait until they are out: other requests go on meanwhile, and no
+ * more than this is ever held for a peer that does not read. False: the peer is gone, or has read
+ * nothing for the idle timeout. */
+__attribute__((warn_unused_result)) bool http_reply_part(struct http_exchange *exchange,
+                                                         const char *bytes, size_t length);
 /* Send nothing and cut the connection: for the drop-reply failpoint only. */
 void http_reply_drop(struct http_exchange *exchange);
 

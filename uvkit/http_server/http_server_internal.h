@@ -16,6 +16,7 @@
 #define UVKIT_HTTP_SERVER_INTERNAL_H
 
 #include "buffer.h"
+#include "http_lines.h"
 #include "http_server.h"
 
 #include <llhttp.h>
@@ -38,13 +39,15 @@ struct http_exchange {
     struct http_refusal refusal;
     struct buffer head;   /* target NUL name NUL value NUL name NUL ... */
     size_t headers_start; /* in head */
-    const char *path;     /* in head, still percent-encoded */
-    const char *query;    /* in head, or "" */
+    struct http_lines lines;
+    const char *path;  /* in head, still percent-encoded */
+    const char *query; /* in head, or "" */
     struct buffer body;
     struct buffer params;      /* decoded: name NUL value NUL ..., of the path, then of the query */
     size_t query_params_start; /* in params */
     struct buffer reply_headers; /* lines, each with its CRLF */
     size_t head_bytes;           /* on the wire, so far: all that is not body */
+    size_t reply_left;           /* bytes that http_reply_begin() promised, and are to come */
     const char *method;
     char id[20]; /* our own request id, made when asked for */
     bool is_head, is_head_complete, keeps_alive, is_replied;
@@ -55,12 +58,15 @@ enum http_inbound_state { IDLE, READING, HANDLING, REPLYING, LINGERING, CLOSED }
 
 struct http_inbound {
     struct http_server *server;
-    LIST_ENTRY(http_inbound) entry; /* in server->inbounds */
+    LIST_ENTRY(http_inbound) entry;    /* in server->inbounds */
+    TAILQ_ENTRY(http_inbound) by_turn; /* in server->waiting, when it `is_waiting` */
     uv_tcp_t tcp;
     uv_shutdown_t shutdown;
     llhttp_t parser;
     struct http_exchange exchange;
-    struct buffer pending; /* input that came while a request was being answered */
+    struct buffer pending; /* input that came while a request was answered, or after its share */
+    uint64_t turn;         /* of the loop, when it last began a request */
+    unsigned begun;        /* requests in that turn */
     uint64_t number;       /* for the log */
     int64_t deadline_ms;   /* on uv_now() */
     size_t drained;        /* bytes read and dropped while LINGERING */
@@ -73,6 +79,7 @@ struct http_inbound {
     bool is_pumping;       /* a caller up the stack feeds the parser */
     bool is_paused;        /* reading has stopped: too much is pending */
     bool is_ended;         /* the peer has sent its FIN */
+    bool is_waiting;       /* it has had its share of the turn, and more is pending */
 };
 
 struct http_server {
@@ -81,8 +88,12 @@ struct http_server {
     struct http_server_stats stats;
     uv_tcp_t listener;
     uv_check_t turn;
+    uv_idle_t more; /* active while there are waiting ones */
     uv_timer_t sweep, drain;
+    uv_poll_t room; /* of the highest descriptor, never active */
     LIST_HEAD(, http_inbound) inbounds;
+    TAILQ_HEAD(http_inbounds, http_inbound) waiting;
+    uint64_t turns;             /* of the loop */
     struct http_inbound *spare; /* so that without memory there is still one to accept with */
     uint64_t accepted;
     unsigned accepted_this_turn;
@@ -90,7 +101,7 @@ struct http_server {
     uint64_t id_seed, ids;
     char date[48]; /* the Date header of `dated`, with its CRLF */
     time_t dated;
-    unsigned open_handles; /* listener, check and timers */
+    unsigned open_handles; /* of all these */
     int port;
     bool is_draining, is_accept_waiting;
     http_server_cb on_closed;
@@ -110,6 +121,10 @@ bool http_exchange_refuse_for_memory(struct http_exchange *exchange);
 void http_exchange_reset(struct http_exchange *exchange);
 void http_exchange_free(struct http_exchange *exchange);
 
+/* http_host.c */
+/* Is it for this server, and not sent by a page of another site? Otherwise it is refused. */
+bool http_host_is_welcome(struct http_exchange *exchange);
+
 /* http_router.c */
 /* Take the target apart and find its route: sets path, query, params and route, or refusal. False:
  * the refusal ends the connection. */
@@ -119,6 +134,9 @@ bool http_route(struct http_exchange *exchange);
 /* Write now what the socket takes, and the rest when it takes more; the bytes are copied. Nothing
  * happens when closed. */
 void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
+/* Write the bytes, which stay the caller's, and wait for it: in the handler's fiber. False: it is
+ * closed. */
+bool http_inbound_write(struct http_inbound *inbound, const char *bytes, size_t length);
 /* Give up and close. May be called in any state, any number of times. */
 void http_inbound_close(struct http_inbound *inbound, const char *why);
 /* Call on_over() unless libuv or a handler still needs the inbound. */

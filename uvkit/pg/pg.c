@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ void pg_first_line(char *line, size_t size, const char *text) {
     }
     memmove(line, text, length);
     line[length] = '\0';
+    utf8_make_printable(line);
 }
 
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
@@ -158,17 +160,25 @@ static void on_due(uv_timer_t *timer) {
 static void free_pool(struct pg_pool *pool) {
     assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->ended) && pool->watches == 0);
     free(pool->conninfo);
+    free(pool->options);
     free(pool->name);
     free(pool);
 }
 
+/* Of what a conninfo says. */
+static const char *find_option(const PQconninfoOption *option, const char *keyword) {
+    for (; option != NULL && option->keyword != NULL; option++)
+        if (strcmp(option->keyword, keyword) == 0)
+            return option->val;
+    return NULL;
+}
+
 /* A URL whose password has an unescaped '/' parses, with the password's beginning for a port, and
  * libpq would quote that in its errors. */
-static bool has_odd_port(const PQconninfoOption *option) {
-    for (; option != NULL && option->keyword != NULL; option++)
-        if (strcmp(option->keyword, "port") == 0 && option->val != NULL)
-            return option->val[strspn(option->val, "0123456789,")] != '\0';
-    return false;
+static bool has_odd_port(const PQconninfoOption *options) {
+    const char *port = find_option(options, "port");
+
+    return port != NULL && port[strspn(port, "0123456789,")] != '\0';
 }
 
 static int check_conninfo(const char *conninfo) {
@@ -181,6 +191,38 @@ static int check_conninfo(const char *conninfo) {
     PQconninfoFree(options);
     PQfreemem(error);
     return rv;
+}
+
+/* What the user set, and then ours: the last one of a name wins. NULL without memory. */
+static char *join_settings(const char *conninfo, const char *settings) {
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    const char *theirs = find_option(options, "options");
+    char *joined = NULL;
+    size_t size;
+
+    if (theirs == NULL)
+        theirs = getenv("PGOPTIONS");
+    if (theirs == NULL)
+        theirs = "";
+    size = strlen(theirs) + strlen(settings) + sizeof " ";
+    if (options != NULL)
+        joined = malloc(size);
+    if (joined != NULL)
+        (void)snprintf(joined, size, "%s %s", theirs, settings);
+    PQconninfoFree(options);
+    return joined;
+}
+
+/* 0, or UV_ENOMEM. */
+static int copy_texts(struct pg_pool *pool, const struct pg_pool_options *options) {
+    pool->conninfo = strdup(options->conninfo);
+    pool->name = strdup(options->name != NULL ? options->name : "postgres");
+    if (options->settings != NULL)
+        pool->options = join_settings(options->conninfo, options->settings);
+    return pool->conninfo == NULL || pool->name == NULL ||
+                   (options->settings != NULL && pool->options == NULL)
+               ? UV_ENOMEM
+               : 0;
 }
 
 int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_options *options) {
@@ -203,10 +245,9 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     pool->due_ms = PG_NEVER;
     for (unsigned i = 0; i < size; i++)
         pool->conns[i].pool = pool; /* and DOWN, due at once */
-    pool->conninfo = strdup(options->conninfo);
-    pool->name = strdup(options->name != NULL ? options->name : "postgres");
-    rv = pool->conninfo != NULL && pool->name != NULL ? uv_timer_init(loop, &pool->timer)
-                                                      : UV_ENOMEM;
+    rv = copy_texts(pool, options);
+    if (rv == 0)
+        rv = uv_timer_init(loop, &pool->timer);
     if (rv != 0) {
         free_pool(pool);
         return rv;
@@ -310,6 +351,12 @@ enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query) {
     start(pool, query);
     fiber_event_wait(&ended);
     return query->status;
+}
+
+enum pg_status pg_prepare_await(struct pg_pool *pool, struct pg_query *query) {
+    assert(query->on != NULL && query->statement != NULL);
+    query->internal.is_preparation = true;
+    return pg_query_await(pool, query);
 }
 
 struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms) {

@@ -62,7 +62,7 @@ struct pg_query {
         TAILQ_ENTRY(pg_query) entry; /* in the queue, or among the ended */
         struct fiber_event *ended;   /* what its fiber waits for */
         struct pg_conn *held;        /* what a hold was given */
-        bool is_hold;
+        bool is_hold, is_preparation;
     } internal;
 };
 
@@ -70,6 +70,8 @@ struct pg_query {
 struct pg_pool_options {
     const char *conninfo;        /* libpq connection string or URL; copied; never logged */
     const char *name;            /* application_name, and the name in logs */
+    const char *settings;        /* "-c name=value ..." of each session: they win over those of
+                                    the conninfo and PGOPTIONS; or NULL */
     unsigned connections;        /* [8] */
     unsigned queue;              /* queries and holds that may wait [1,024] */
     uint64_t connect_timeout_ms; /* [2,000] */
@@ -105,6 +107,10 @@ void pg_query_clear(struct pg_query *query);
  * it. */
 struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms);
 void pg_give_back(struct pg_conn *conn);
+
+/* In a fiber: see to it that the held connection `query->on` knows `query->statement`, so that a
+ * query of it that follows is sent at once. Sends nothing else, and is never UNKNOWN. */
+enum pg_status pg_prepare_await(struct pg_pool *pool, struct pg_query *query);
 
 /* Results: text of a field ("" for NULL), and as a number (0 for NULL). */
 const char *pg_text(const struct pg_query *query, int row, int column);

@@ -51,6 +51,7 @@ struct pg_pool {
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *conninfo, *name;
+    char *options; /* of libpq: the settings of each session; or NULL */
     uint64_t connect_timeout_ms;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     unsigned queue_limit;
@@ -80,7 +81,7 @@ void pg_pool_dispatch(struct pg_pool *pool);
 void pg_pool_run_ended(struct pg_pool *pool);
 /* Fire the close callback once nothing is left. */
 void pg_pool_maybe_closed(struct pg_pool *pool);
-/* The first line of `text`, cut between characters. */
+/* The first line of `text`, printable (utf8.h), cut between characters. */
 void pg_first_line(char *line, size_t size, const char *text);
 
 /* pg_conn.c */

@@ -1,9 +1,10 @@
 /* Runs one query on one Postgres connection, and says what became of it.
  *
  * Prepare the statement if this connection does not know it yet (nothing of the query is sent
- * then), send the query, collect results until libpq has no more, and take the first error or else
- * the last result. Only then is the outcome known: with the extended protocol the server commits
- * after it has reported the command complete, and that may still fail. */
+ * then; and that is all when it is but a preparation), send the query, collect results until libpq
+ * has no more, and take the first error or else the last result. Only then is the outcome known:
+ * with the extended protocol the server commits after it has reported the command complete, and
+ * that may still fail. */
 #include "pg_internal.h"
 
 #include "clock.h"
@@ -48,7 +49,7 @@ static void send_query(struct pg_conn *conn) {
     struct pg_query *query = conn->query;
     const struct pg_statement *statement = query->statement;
 
-    assert(conn->state == PG_CONN_PREPARING);
+    assert(conn->state == PG_CONN_PREPARING && !query->internal.is_preparation);
     if (PQstatus(conn->pg) != CONNECTION_OK) {
         pg_conn_fail(conn, PQerrorMessage(conn->pg));
         return;
@@ -71,6 +72,10 @@ void pg_run_start(struct pg_conn *conn, struct pg_query *query) {
     bool must_prepare = query->statement != NULL && !is_prepared(conn, query->statement);
 
     assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
+    if (query->internal.is_preparation && !must_prepare) {
+        pg_pool_end(conn->pool, query, PG_OK, NULL);
+        return;
+    }
     conn->state = PG_CONN_PREPARING;
     conn->query = query;
     conn->due_ms = query->deadline_ms;
@@ -171,12 +176,15 @@ static void finish(struct pg_conn *conn) {
     if (conn->state == PG_CONN_PREPARING && !is_failed) {
         assert(conn->prepared_count < PG_STATEMENTS_MAX);
         conn->prepared[conn->prepared_count++] = conn->query->statement;
-        if (conn->query->deadline_ms > clock_now_ms()) {
+        if (conn->query->internal.is_preparation) {
+            pg_pool_end(conn->pool, conn->query, PG_OK, NULL);
+        } else if (conn->query->deadline_ms > clock_now_ms()) {
             drop_result(conn);
             send_query(conn);
             return;
+        } else {
+            pg_pool_end(conn->pool, conn->query, PG_NOT_SENT, "prepared too late to be sent");
         }
-        pg_pool_end(conn->pool, conn->query, PG_NOT_SENT, "prepared too late to be sent");
     } else if (conn->query != NULL) {
         end_query(conn);
     }

@@ -63,7 +63,7 @@ static void trim(struct redis *redis) {
 
 static void set_outcome(struct redis_call *call, enum redis_status status, const char *message) {
     call->status = status;
-    (void)snprintf(call->message, sizeof call->message, "%s", message);
+    redis_copy_error(call->message, sizeof call->message, message);
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -117,6 +117,13 @@ static void run_ended(struct redis *redis) {
     }
 }
 
+/* A replica, as a master becomes after a failover. An older server says so from within a script. */
+static bool is_read_only(const redisReply *reply) {
+    return reply->type == REDIS_REPLY_ERROR &&
+           (strncmp(reply->str, "READONLY", strlen("READONLY")) == 0 ||
+            strstr(reply->str, "-READONLY") != NULL);
+}
+
 static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     const redisReply *reply = answer;
     struct redis *redis = arg;
@@ -129,6 +136,9 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     redis->silent_since_ms = clock_now_ms();
     call = place_at(redis, redis->head)->call;
     redis->head++;
+    redis->is_turning |= is_read_only(reply);
+    if (redis->is_turning && redis->head == redis->sent)
+        redis_connection_drop(&redis->connection, "the server is a replica: READONLY");
     trim(redis);
     if (!call) /* too late */
         return;
@@ -143,7 +153,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
 static void flush(struct redis *redis) {
     redisAsyncContext *context = redis_connection_context(&redis->connection);
 
-    if (!context)
+    if (!context || redis->is_turning)
         return;
     if (redis->head == redis->sent)
         redis->silent_since_ms = clock_now_ms();
@@ -170,11 +180,14 @@ static void on_up(void *data) {
 
     flush(redis);
     redis_arm(redis);
+    if (redis->on_up)
+        redis->on_up(redis->on_up_data);
 }
 
 static void on_down(void *data) {
     struct redis *redis = data;
 
+    redis->is_turning = false;
     for (; redis->head != redis->sent; redis->head++) {
         struct redis_place *place = place_at(redis, redis->head);
 
@@ -279,6 +292,8 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
         destroy(redis);
         return status;
     }
+    redis->on_up = options->on_up;
+    redis->on_up_data = options->data;
     TAILQ_INIT(&redis->running);
     TAILQ_INIT(&redis->ended);
     sigpipe_ignore();

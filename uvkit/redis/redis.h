@@ -82,6 +82,9 @@ struct redis_options {
     const char *name;            /* CLIENT SETNAME, and the name in logs [redis] */
     unsigned pending;            /* commands that may be unanswered at a time [16,384] */
     uint64_t connect_timeout_ms; /* [1,000] */
+    /* Runs on the loop whenever commands can be sent (again); or NULL. */
+    void (*on_up)(void *data);
+    void *data;
 };
 
 /* Open: it connects by itself, in the background. 0 or a negative libuv code (UV_EINVAL for a bad

@@ -18,9 +18,13 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PAUSE_LEAST_MS 20
 #define PAUSE_MOST_MS  1000
+
+/* Until it is asked again for what it has refused to this user: rights change by hand. */
+#define PAUSE_REFUSED_MS 60000
 
 struct redis_watcher {
     uv_poll_t poll;
@@ -29,8 +33,15 @@ struct redis_watcher {
     int events;
 };
 
+void redis_copy_error(char *to, size_t size, const char *text) {
+    const char *repeated = strstr(text, ", with args");
+    size_t length = repeated ? (size_t)(repeated - text) : strlen(text);
+
+    (void)snprintf(to, size, "%.*s", (int)length, text);
+}
+
 static void set_why(struct redis_connection *connection, const char *why) {
-    (void)snprintf(connection->why, sizeof connection->why, "%s", why);
+    redis_copy_error(connection->why, sizeof connection->why, why);
 }
 
 static void let_go(struct redis_connection *connection) {
@@ -51,14 +62,28 @@ static void on_timer_closed(uv_handle_t *handle) {
     let_go(handle->data);
 }
 
+/* Once, and again when there is another reason. */
 static void tell_down(struct redis_connection *connection) {
     char why[160];
+    unsigned left_out;
+    bool is_news = strcmp(connection->told, connection->why) != 0 &&
+                   log_limit_pass(&connection->telling, clock_now_ms(), &left_out);
 
-    if (connection->is_told_down)
+    if (connection->is_told_down && !is_news)
         return;
     connection->is_told_down = true;
+    (void)snprintf(connection->told, sizeof connection->told, "%s", connection->why);
     log_warn("redis is down", "redis=%s use=%s why=%s", connection->name, connection->use,
              log_quote(why, sizeof why, connection->why));
+}
+
+static void tell_refused(struct redis_connection *connection) {
+    char why[160];
+
+    if (!connection->is_told_refused)
+        log_warn("redis refuses subscriptions", "redis=%s why=%s", connection->name,
+                 log_quote(why, sizeof why, connection->why));
+    connection->is_told_refused = true;
 }
 
 static void tell_up(struct redis_connection *connection) {
@@ -69,19 +94,28 @@ static void tell_up(struct redis_connection *connection) {
 
 static void on_pause_over(uv_timer_t *timer);
 
+/* Tell why, and say how long to wait before the next attempt. */
+static uint64_t choose_pause_ms(struct redis_connection *connection, bool was_up) {
+    /* To a SUBSCRIBE that the user may not do hiredis answers by closing. */
+    if (was_up && strncmp(connection->why, "NOPERM", strlen("NOPERM")) == 0) {
+        tell_refused(connection);
+        return PAUSE_REFUSED_MS;
+    }
+    /* One that breaks as soon as it is up must not be made again at full speed. */
+    if (was_up && clock_now_ms() - connection->up_since_ms >= PAUSE_MOST_MS)
+        connection->attempts = 0;
+    tell_down(connection);
+    return backoff_ms(connection->attempts++, PAUSE_LEAST_MS, PAUSE_MOST_MS);
+}
+
 static void go_down(struct redis_connection *connection) {
     bool was_up = connection->is_up;
 
     connection->watcher = NULL;
     connection->is_up = false;
-    if (!connection->is_closing) {
-        /* One that breaks as soon as it is up must not be made again at full speed. */
-        if (was_up && clock_now_ms() - connection->up_since_ms >= PAUSE_MOST_MS)
-            connection->attempts = 0;
-        tell_down(connection);
-        (void)uv_timer_start(&connection->timer, on_pause_over,
-                             backoff_ms(connection->attempts++, PAUSE_LEAST_MS, PAUSE_MOST_MS), 0);
-    }
+    if (!connection->is_closing)
+        (void)uv_timer_start(&connection->timer, on_pause_over, choose_pause_ms(connection, was_up),
+                             0);
     if (was_up)
         connection->on_down(connection->data);
 }

@@ -2,6 +2,7 @@
 #ifndef UVKIT_REDIS_INTERNAL_H
 #define UVKIT_REDIS_INTERNAL_H
 
+#include "log.h"
 #include "redis.h"
 
 #include <hiredis/async.h>
@@ -43,7 +44,10 @@ struct redis_connection {
     unsigned attempts; /* since it was last up for a while */
     int64_t up_since_ms;
     bool is_up, is_closing, is_told_down;
-    char why[128]; /* it is down, or "" */
+    bool is_told_refused; /* until it is refused no more */
+    char why[128];        /* it is down, or "" */
+    char told[128];       /* the reason that was logged last */
+    struct log_limit telling;
 };
 
 void redis_connection_open(struct redis_connection *connection);
@@ -54,6 +58,8 @@ void redis_connection_read(struct redis_connection *connection);
 void redis_connection_drop(struct redis_connection *connection, const char *why);
 /* The same from the loop, when hiredis did not take a command. */
 void redis_connection_drop_soon(struct redis_connection *connection);
+/* The words of a server's error, without what it repeats of the command, which may be a secret. */
+void redis_copy_error(char *to, size_t size, const char *text);
 /* The context to send on, while it is up. */
 redisAsyncContext *redis_connection_context(const struct redis_connection *connection);
 
@@ -101,6 +107,9 @@ struct redis {
     int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
     unsigned parts;          /* connections that have still to close */
     bool is_closing;
+    bool is_turning; /* away from a server that takes no writes: nothing more is sent to it */
+    void (*on_up)(void *data); /* the user's, or NULL */
+    void *on_up_data;
     redis_close_cb on_closed;
     void *on_closed_data;
 };

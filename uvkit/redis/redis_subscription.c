@@ -124,6 +124,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
             tell(channel, reply->element[2]->str);
     } else if (strcmp(kind, "subscribe") == 0) {
         channel->state = SUBSCRIBED;
+        channel->of->subscriptions.connection.is_told_refused = false;
         if (!TAILQ_EMPTY(&channel->subscribers))
             tell(channel, NULL);
         else

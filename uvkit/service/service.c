@@ -2,6 +2,7 @@
  * stop, close. */
 #include "service.h"
 
+#include "core_file.h"
 #include "log.h"
 #include "metrics.h"
 #include "service_metrics.h"
@@ -84,15 +85,14 @@ static void join_routes(const struct http_route *routes) {
     memcpy(life.routes + count, own_routes, sizeof own_routes);
 }
 
-/* Every connection is a descriptor; the soft limit is often 1,024 for the sake of select(). */
-static void raise_descriptor_limit(void) {
+static void raise_limit(unsigned resource, const char *name) {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    if (getrlimit(resource, &limit) != 0)
         return;
     limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-        log_warn("descriptor limit not raised", "limit=%" PRIu64, (uint64_t)limit.rlim_max);
+    if (setrlimit(resource, &limit) != 0)
+        log_warn("limit not raised", "of=%s limit=%" PRIu64, name, (uint64_t)limit.rlim_max);
 }
 
 static void on_closed(void *data) {
@@ -136,7 +136,8 @@ static int watch_signals(uv_loop_t *loop) {
 
 static int start(uv_loop_t *loop) {
     const struct service *service = &life.service;
-    const struct http_server_options options = {.routes = life.routes, .data = service->data};
+    const struct http_server_options options = {
+        .routes = life.routes, .data = service->data, .hosts = service->allow_host};
     int err = http_server_open(&life.server, loop, &options);
 
     if (err == 0)
@@ -172,7 +173,8 @@ static void complain(int err) {
 int service_run(uv_loop_t *loop, const struct service *service) {
     int err;
 
-    raise_descriptor_limit();
+    /* Every connection is a descriptor; the soft limit is often 1,024 for the sake of select(). */
+    raise_limit(RLIMIT_NOFILE, "descriptors");
     assert(life.server == NULL && life.watched == 0);
     life.service = *service;
     join_routes(service->routes);
@@ -209,6 +211,7 @@ static int open_pool(uv_loop_t *loop) {
     const struct service *service = &life.service;
     const struct pg_pool_options options = {.conninfo = service->set->db,
                                             .name = service->instance,
+                                            .settings = service->session,
                                             .connections = (unsigned)service->set->db_connections,
                                             .queue = QUEUE_MOST};
     int err = pg_pool_open(&life.pool, loop, &options);
@@ -256,10 +259,13 @@ static int live(void) {
 
 int service_main(const struct service *service, int argc, char **argv) {
     const struct service_settings *set = service->set;
+    const struct settings_program program = {
+        .about = service->about, .prefix = service->variables, .version = service->version};
     int code;
 
     life.service = *service;
-    switch (settings_read(service->table, service->about, service->variables, NULL, &argc, argv)) {
+    (void)signal(SIGXFSZ, SIG_IGN); /* a log that grows too large loses lines, not the service */
+    switch (settings_read(service->table, &program, &argc, argv, NULL)) {
     case SETTINGS_HELP:
         return 0;
     case SETTINGS_ERROR:
@@ -267,8 +273,13 @@ int service_main(const struct service *service, int argc, char **argv) {
     case SETTINGS_OK:
         break;
     }
+    if (set->has_cores)
+        raise_limit(RLIMIT_CORE, "cores");
+    else
+        core_file_forbid();
     life.service.listen = set->listen;
     life.service.port = (int)set->port;
+    life.service.allow_host = set->allow_host;
     life.service.drain_ms = (uint64_t)set->drain_ns / 1000000;
     code = check();
     if (code == 0)

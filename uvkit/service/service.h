@@ -4,7 +4,8 @@
  *
  * Settings are read and checked, then the loop, the database and what else the service has are
  * opened, and it serves until its drain is over; then all is closed in the opposite order, the
- * database last, and the loop with nothing left on it.
+ * database last, and the loop with nothing left on it. No core file is written, unless --cores asks
+ * for it.
  *
  * Exit codes: 0; 1 when it cannot serve; and of <sysexits.h> 64 for a bad setting and 70 without
  * memory, or when something was left open. Each but 0 has its line on stderr. */
@@ -17,26 +18,33 @@
 
 /* The settings that every service has. */
 struct service_settings {
-    char *listen, *db, *log_level;
+    char *listen, *allow_host, *db, *log_level;
     int64_t port, db_connections, drain_ns;
+    bool has_cores;
 };
 
 /* Their rows, but for those of `db` and `db_connections`, which each service words for itself. */
 #define SERVICE_SETTINGS(set, default_port)                                                        \
     SERVICE_ROW("listen", 0, TEXT, &(set).listen, "127.0.0.1", "address to listen on", NULL),      \
+        SERVICE_ROW("allow-host", 0, TEXT, &(set).allow_host, "", SERVICE_ALLOW_HOST_HELP, NULL),  \
         SERVICE_ROW("port", 'p', INT, &(set).port, default_port, "port to listen on", "1..65535"), \
         SERVICE_ROW("drain", 0, DURATION, &(set).drain_ns, "10s", SERVICE_DRAIN_HELP, "0s..1h"),   \
         SERVICE_ROW("log-level", 0, TEXT, &(set).log_level, "info", "debug, info, warn or error",  \
-                    NULL)
+                    NULL),                                                                         \
+        SERVICE_ROW("cores", 0, FLAG, &(set).has_cores, NULL, SERVICE_CORES_HELP, NULL)
 #define SERVICE_ROW(name, letter, type, ...)                                                       \
     { name, letter, SETTING_##type, __VA_ARGS__ }
+#define SERVICE_ALLOW_HOST_HELP                                                                    \
+    "names to be asked by beside addresses and localhost, with commas between"
+#define SERVICE_CORES_HELP "core files and debuggers, for whoever mends it: they see the secrets"
 #define SERVICE_DRAIN_HELP "how long requests may take after SIGTERM"
 
 struct service {
     const char *name;
-    const char *listen; /* a literal address; this, */
-    int port;           /* this */
-    uint64_t drain_ms;  /* and how long requests in flight may take after SIGTERM: from `set` */
+    const char *listen;     /* a literal address; this and the next three: from `set` */
+    const char *allow_host; /* more names to be asked by, or NULL */
+    int port;
+    uint64_t drain_ms;               /* how long requests in flight may take after SIGTERM */
     const struct http_route *routes; /* the service's own; ends with {NULL} */
     void *data;                      /* for handlers and the callbacks below */
     /* Runs in a fiber for GET /readyz: 0 when the service can do its work, else -1 and `why` says
@@ -50,11 +58,13 @@ struct service {
 
     /* For service_main() alone. */
     const char *about;     /* the first line of --help */
+    const char *version;   /* what --version prints */
     const char *variables; /* the prefix of its environment variables: "ORDER_SVC" */
     const char *metrics;   /* the prefix of its pool's metrics: "order" */
     const struct setting *table;
     const struct service_settings *set;
     const char *instance; /* its name in the log and at the database */
+    const char *session;  /* settings of each session there, as pg_pool_options has them; or NULL */
     /* With the settings read, before anything is opened: 0, or the exit code after a line on
      * stderr. May still write to what `instance` points to. Or NULL. */
     int (*check)(void);

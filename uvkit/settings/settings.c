@@ -13,12 +13,12 @@
 struct reader {
     const struct setting *table;
     const char *program, *prefix, *rest;
+    struct settings_given given;
     int argc;
     char **argv;
-    int at;         /* the argument that is read */
-    int kept;       /* arguments moved to the front, argv[0] among them */
-    uint64_t lists; /* a bit for each SETTING_LIST that a flag has given a value, by place */
-    char why[256];  /* of the last error */
+    int at;        /* the argument that is read */
+    int kept;      /* arguments moved to the front, argv[0] among them */
+    char why[256]; /* of the last error */
 };
 
 /* Tell on stderr, in a line, what is wrong. */
@@ -105,16 +105,19 @@ static const struct setting *find_by_letter(const struct setting *table, char le
     return NULL;
 }
 
+static uint64_t bit_of(const struct reader *reader, const struct setting *setting) {
+    ptrdiff_t place = setting - reader->table;
+
+    assert(place < 64);
+    return UINT64_C(1) << place;
+}
+
 /* The first flag of a list replaces what the environment says, and the others add to it. */
 static int set_or_add(struct reader *reader, const struct setting *setting, const char *text) {
-    ptrdiff_t place = setting - reader->table;
-    bool is_further = false;
+    uint64_t bit = bit_of(reader, setting);
+    bool is_further = setting->type == SETTING_LIST && (reader->given.by_flag & bit) != 0;
 
-    if (setting->type == SETTING_LIST) {
-        assert(place < 64);
-        is_further = (reader->lists >> place & 1) != 0;
-        reader->lists |= UINT64_C(1) << place;
-    }
+    reader->given.by_flag |= bit;
     return (is_further ? settings_append : settings_set)(setting, text, reader->why,
                                                          sizeof reader->why);
 }
@@ -205,17 +208,22 @@ static enum settings_result read_environment(struct reader *reader, const struct
         return SETTINGS_OK;
     if (setting->type == SETTING_SECRET && text[0] == '\0')
         return refuse(reader, "%s is set but empty", variable);
+    reader->given.by_environment |= bit_of(reader, setting);
     if (settings_set(setting, text, reader->why, sizeof reader->why) != 0)
         return refuse(reader, "%s: %s", variable, reader->why);
     return SETTINGS_OK;
 }
 
-static bool is_help_wanted(const struct reader *reader) {
+static bool is_wanted(const struct reader *reader, const char *flag) {
     for (int i = 1; i < reader->argc && strcmp(reader->argv[i], "--") != 0; i++)
-        if (strcmp(reader->argv[i], "--help") == 0 ||
-            (strcmp(reader->argv[i], "-h") == 0 && find_by_letter(reader->table, 'h') == NULL))
+        if (strcmp(reader->argv[i], flag) == 0)
             return true;
     return false;
+}
+
+static bool is_help_wanted(const struct reader *reader) {
+    return is_wanted(reader, "--help") ||
+           (find_by_letter(reader->table, 'h') == NULL && is_wanted(reader, "-h"));
 }
 
 static void clear_texts(const struct setting *table) {
@@ -232,21 +240,26 @@ static enum settings_result read_all(struct reader *reader) {
     return read_flags(reader);
 }
 
-enum settings_result settings_read(const struct setting *table, const char *about,
-                                   const char *prefix, const char *rest, int *argc, char **argv) {
+enum settings_result settings_read(const struct setting *table,
+                                   const struct settings_program *program, int *argc, char **argv,
+                                   struct settings_given *given) {
     const char *path = *argc > 0 ? argv[0] : "";
     const char *slash = strrchr(path, '/');
     struct reader reader = {.table = table,
                             .program = slash != NULL ? slash + 1 : path,
-                            .prefix = prefix,
-                            .rest = rest,
+                            .prefix = program->prefix,
+                            .rest = program->rest,
                             .argc = *argc,
                             .argv = argv,
                             .kept = 1};
 
     clear_texts(table);
     if (is_help_wanted(&reader)) {
-        settings_help(table, reader.program, about, prefix, rest);
+        settings_help(table, reader.program, program);
+        return SETTINGS_HELP;
+    }
+    if (is_wanted(&reader, "--version")) {
+        (void)printf("%s %s\n", reader.program, program->version);
         return SETTINGS_HELP;
     }
     if (read_all(&reader) != SETTINGS_OK) {
@@ -255,6 +268,8 @@ enum settings_result settings_read(const struct setting *table, const char *abou
     }
     *argc = reader.kept;
     argv[reader.kept] = NULL;
+    if (given != NULL)
+        *given = reader.given;
     return SETTINGS_OK;
 }
 

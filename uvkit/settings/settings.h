@@ -1,4 +1,5 @@
 /* Settings: one table per program, read from flags and the environment, printed by --help.
+ * --version prints what the program was built from.
  *
  *     static struct { char *listen; int64_t port; bool is_lab; } set;
  *     static const struct setting table[] = {
@@ -18,7 +19,7 @@
 enum setting_type {
     SETTING_TEXT,   /* char *, always an owned copy, never NULL */
     SETTING_LIST,   /* the same; a flag given several times adds up, one value a line,
-                      and replaces the environment's; among the first 64 of the table */
+                      and replaces the environment's */
     SETTING_SECRET, /* the same; only from the environment: a flag would show in `ps`; never printed
                      */
     SETTING_INT,    /* int64_t; k and m multiply by a thousand and a million: 20k */
@@ -32,25 +33,33 @@ struct setting {
     enum setting_type type;
     void *value;              /* where it goes */
     const char *default_text; /* as one would type it; NULL is "", 0 or false */
-    const char *help;         /* one line */
+    const char *help;         /* one line; NULL: --help has none of it */
     const char *range;        /* "1..65535" for INT, "1ms..1h" for DURATION, or NULL */
 };
 
 enum settings_result {
     SETTINGS_OK,
-    SETTINGS_HELP,  /* --help was asked for and has been printed on stdout: exit 0 */
+    SETTINGS_HELP,  /* --help or --version has been printed on stdout: exit 0 */
     SETTINGS_ERROR, /* told on stderr, with what to do: exit 64 */
 };
 
-/* Read `argv` and the environment into the table's values. `about` is the first line of --help,
- * `prefix` the environment's. Arguments that are no flags are moved to the front of argv after
- * argv[0], and *argc becomes their number + 1; pass `rest` NULL where none are allowed, else a word
- * for the usage line. */
-__attribute__((warn_unused_result)) enum settings_result settings_read(const struct setting *table,
-                                                                       const char *about,
-                                                                       const char *prefix,
-                                                                       const char *rest, int *argc,
-                                                                       char **argv);
+struct settings_program {
+    const char *about;   /* the first line of --help */
+    const char *prefix;  /* of the environment's variables */
+    const char *rest;    /* arguments that are no flags, for the usage line; NULL: none allowed */
+    const char *version; /* what --version prints after the program's name */
+};
+
+/* Which rows got a value, a bit for each by its place in the table, which has 64 at most. */
+struct settings_given {
+    uint64_t by_flag, by_environment;
+};
+
+/* Read `argv` and the environment into the table's values. Arguments that are no flags are moved to
+ * the front of argv after argv[0], and *argc becomes their number + 1. `given` may be NULL. */
+__attribute__((warn_unused_result)) enum settings_result settings_read(
+    const struct setting *table, const struct settings_program *program, int *argc, char **argv,
+    struct settings_given *given);
 void settings_free(const struct setting *table);
 
 /* The parsers alone: 0, or -1 when `text` is not wholly such a value. */

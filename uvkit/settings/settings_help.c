@@ -1,9 +1,11 @@
-/* --help: what the program is, how it is called, and a line for each setting. */
+/* --help: what the program is, how it is called, and what each setting does. */
 #include "settings_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+#define COLUMNS 80
 
 void settings_variable(const struct setting *setting, const char *prefix,
                        char name[SETTINGS_VARIABLE_BYTES]) {
@@ -33,46 +35,84 @@ static int format_usage(const struct setting *setting, const char *prefix, char 
 }
 
 static int widest_usage(const struct setting *table, const char *prefix) {
-    static const struct setting help = {.name = "help", .type = SETTING_FLAG};
+    static const struct setting version = {.name = "version", .type = SETTING_FLAG};
     char text[256];
-    int widest = format_usage(&help, prefix, text, sizeof text);
+    int widest = format_usage(&version, prefix, text, sizeof text);
 
     for (; table->name != NULL; table++) {
         int width = format_usage(table, prefix, text, sizeof text);
 
-        if (width > widest)
+        if (table->help != NULL && width > widest)
             widest = width;
     }
     return widest;
 }
 
-static void print_setting(const struct setting *setting, const char *prefix, int width) {
-    char variable[SETTINGS_VARIABLE_BYTES];
-    const char *shown = setting->default_text;
-    char usage[256];
+/* The words of one line up to COLUMNS, the rest of them indented below; `column` is that of the
+ * first. */
+static void print_wrapped(const char *text, size_t length, size_t column, size_t indent) {
+    const char *end = text + length;
+    bool is_first = true;
 
-    (void)format_usage(setting, prefix, usage, sizeof usage);
-    (void)printf("  %-*s  %s", width, usage, setting->help);
-    if (setting->type == SETTING_SECRET) {
-        (void)printf(" [only from the environment]\n");
-        return;
+    while (text < end) {
+        size_t word = strcspn(text, " \n");
+
+        if (!is_first && column + 1 + word > COLUMNS) {
+            (void)printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_first) {
+            (void)putchar(' ');
+            column++;
+        }
+        (void)printf("%.*s", (int)word, text);
+        column += word;
+        is_first = false;
+        text += word + 1;
     }
-    if (shown == NULL || shown[0] == '\0')
-        shown = setting->type == SETTING_FLAG ? "false" : settings_is_text(setting) ? "empty" : "0";
-    (void)printf(" [default %s", shown);
-    if (setting->range != NULL)
-        (void)printf("; %s", setting->range);
-    settings_variable(setting, prefix, variable);
-    (void)printf("; %s]\n", variable);
+    (void)putchar('\n');
 }
 
-void settings_help(const struct setting *table, const char *program, const char *about,
-                   const char *prefix, const char *rest) {
-    int width = widest_usage(table, prefix);
+/* Line by line, so that a list stays one. */
+static void print_about(const char *text) {
+    for (;;) {
+        size_t length = strcspn(text, "\n");
 
-    (void)printf("%s\nusage: %s [settings]%s%s\n\n", about, program, rest != NULL ? " " : "",
+        print_wrapped(text, length, 0, 0);
+        if (text[length] == '\0')
+            return;
+        text += length + 1;
+    }
+}
+
+static void print_setting(const struct setting *setting, const char *prefix, int width) {
+    const char *shown = setting->default_text, *range = setting->range;
+    char usage[256], variable[SETTINGS_VARIABLE_BYTES], text[1024];
+    const size_t indent = (size_t)width + 4;
+
+    (void)format_usage(setting, prefix, usage, sizeof usage);
+    settings_variable(setting, prefix, variable);
+    if (shown == NULL || shown[0] == '\0')
+        shown = setting->type == SETTING_FLAG ? "false" : settings_is_text(setting) ? "empty" : "0";
+    if (setting->type == SETTING_SECRET)
+        (void)snprintf(text, sizeof text, "%s [only from the environment]", setting->help);
+    else
+        (void)snprintf(text, sizeof text, "%s [default %s%s%s; %s]", setting->help, shown,
+                       range != NULL ? "; " : "", range != NULL ? range : "", variable);
+    (void)printf("  %-*s  ", width, usage);
+    print_wrapped(text, strlen(text), indent, indent);
+}
+
+void settings_help(const struct setting *table, const char *name,
+                   const struct settings_program *program) {
+    const char *rest = program->rest;
+    int width = widest_usage(table, program->prefix);
+
+    print_about(program->about);
+    (void)printf("usage: %s [settings]%s%s\n\n", name, rest != NULL ? " " : "",
                  rest != NULL ? rest : "");
     for (; table->name != NULL; table++)
-        print_setting(table, prefix, width);
+        if (table->help != NULL)
+            print_setting(table, program->prefix, width);
     (void)printf("  %-*s  %s\n", width, "    --help", "print this and exit");
+    (void)printf("  %-*s  %s\n", width, "    --version", "print what it was built from, and exit");
 }

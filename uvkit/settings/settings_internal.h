@@ -25,7 +25,7 @@ static inline bool settings_is_text(const struct setting *setting) {
            setting->type == SETTING_SECRET;
 }
 
-void settings_help(const struct setting *table, const char *program, const char *about,
-                   const char *prefix, const char *rest);
+void settings_help(const struct setting *table, const char *name,
+                   const struct settings_program *program);
 
 #endif

@@ -90,6 +90,18 @@ static void test_no_event_makes_two_lines(void **state) {
     assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
 }
 
+static void test_no_value_moves_or_hides_what_stands_on_a_terminal(void **state) {
+    (void)state;
+    log_info("\xc2\x9b"
+             "2J",
+             "x=%s",
+             "\x9b"
+             "2J \xe2\x80\xae"
+             "dlos 库存 \x7f");
+    assert_non_null(
+        strstr(written(), "msg=\"\\xc2\\x9b2J\" x=\\x9b2J \\xe2\\x80\\xaedlos 库存 \\x7f\n"));
+}
+
 static void test_long_line_is_cut_and_says_so(void **state) {
     char text[10000];
 
@@ -113,6 +125,7 @@ static void test_values_are_quoted_when_they_need_it(void **state) {
     assert_string_equal(log_quote(buffer, sizeof buffer, "a b"), "\"a b\"");
     assert_string_equal(log_quote(buffer, sizeof buffer, "a=b"), "\"a=b\"");
     assert_string_equal(log_quote(buffer, sizeof buffer, "\"\\\n\x01"), "\"\\\"\\\\\\n\\x01\"");
+    assert_string_equal(log_quote(buffer, sizeof buffer, "\x9b"), "\"\\x9b\"");
     assert_string_equal(log_quote(buffer, sizeof buffer, "库存不足"), "库存不足");
 }
 
@@ -128,6 +141,21 @@ static void test_values_are_cut_to_fit(void **state) {
     assert_string_equal(log_quote(buffer, 1, "a"), "");
 }
 
+static void test_a_limit_passes_the_first_and_counts_the_rest(void **state) {
+    struct log_limit limit = {0};
+    unsigned left_out;
+
+    (void)state;
+    assert_true(log_limit_pass(&limit, 1000, &left_out));
+    assert_int_equal(left_out, 0);
+    assert_false(log_limit_pass(&limit, 1000, &left_out));
+    assert_false(log_limit_pass(&limit, 1000 + LOG_LIMIT_MS - 1, &left_out));
+    assert_true(log_limit_pass(&limit, 1000 + LOG_LIMIT_MS, &left_out));
+    assert_int_equal(left_out, 2);
+    assert_true(log_limit_pass(&limit, 1000 + 2 * LOG_LIMIT_MS, &left_out));
+    assert_int_equal(left_out, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_line_has_time_level_service_message_and_pairs, set_up,
@@ -137,9 +165,12 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test(test_levels_are_parsed_by_name),
         cmocka_unit_test_setup_teardown(test_no_event_makes_two_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_value_moves_or_hides_what_stands_on_a_terminal,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line_is_cut_and_says_so, set_up, tear_down),
         cmocka_unit_test(test_values_are_quoted_when_they_need_it),
         cmocka_unit_test(test_values_are_cut_to_fit),
+        cmocka_unit_test(test_a_limit_passes_the_first_and_counts_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

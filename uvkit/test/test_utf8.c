@@ -83,12 +83,40 @@ static void test_every_character_is_accepted(void **state) {
     }
 }
 
+static void expect_printable(const char *text, const char *expected) {
+    char *given = strdup(text);
+
+    assert_non_null(given);
+    utf8_make_printable(given);
+    assert_string_equal(given, expected);
+    free(given);
+}
+
+static void test_what_is_not_printable_is_replaced(void **state) {
+    (void)state;
+    expect_printable("", "");
+    expect_printable("plain ~ \xc3\xa4 库存 \xf0\x9f\x98\x80",
+                     "plain ~ \xc3\xa4 库存 \xf0\x9f\x98\x80");
+    expect_printable("a\nb\r\tc", "a b  c");
+    expect_printable("\x1b[2J\x01\x1f\x7f", "?[2J???");
+    expect_printable("\xc2\x80\xc2\x9f\xc2\xa0", "????\xc2\xa0");
+    expect_printable("\x9b"
+                     "2J",
+                     "?2J");
+    expect_printable("\xe2\x80\xae\xe2\x80\xa8\xe2\x81\xa6\xd8\x9c", "???????????");
+    expect_printable("\xe2\x80\x8f\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf",
+                     "???\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf");
+    expect_printable("\xe2\x81\xa5\xe2\x81\xa9\xe2\x81\xaa", "\xe2\x81\xa5???\xe2\x81\xaa");
+    expect_printable("cut \xe2\x82", "cut ??");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_utf8_stays_as_it_is),
         cmocka_unit_test(test_each_byte_that_is_none_is_replaced),
         cmocka_unit_test(test_what_is_cut_is_replaced_and_nothing_behind_it_is_read),
         cmocka_unit_test(test_every_character_is_accepted),
+        cmocka_unit_test(test_what_is_not_printable_is_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

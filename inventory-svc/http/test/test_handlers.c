@@ -1,58 +1,8 @@
 /* The HTTP interface from outside: each path, each status, each reply's shape. */
-#include "handlers.h"
+#include "front.h"
 
-#include "instance.h"
-#include "web.h"
-
-static struct web web;
-
-static int get(struct web_call *call, const char *method, const char *path, const char *id,
-               const char *rest) {
-    char target[200];
-
-    (void)snprintf(target, sizeof target, "%s%s%s", path, id, rest);
-    *call = (struct web_call){.method = method, .target = target};
-    return web_call(&web, call);
-}
-
-static int reserve_body(struct web_call *call, const char *product_id, const char *body) {
-    char target[100];
-
-    (void)snprintf(target, sizeof target, "/products/%s/reservations", product_id);
-    *call = (struct web_call){.method = "POST",
-                              .target = target,
-                              .headers = "Content-Type: application/json\r\n",
-                              .body = body};
-    return web_call(&web, call);
-}
-
-static int reserve(struct web_call *call, const char *product_id, const char *order_id) {
-    char body[100];
-
-    (void)snprintf(body, sizeof body, "{\"order_id\": \"%s\"}", order_id);
-    return reserve_body(call, product_id, body);
-}
-
-static const char *text_of(const struct web_call *call, const char *key) {
-    const char *text = json_string_value(json_object_get(call->json, key));
-
-    return text != NULL ? text : "";
-}
-
-static int integer_of(const struct web_call *call, const char *key) {
-    return (int)json_integer_value(json_object_get(call->json, key));
-}
-
-static int set_up_web(void **state) {
-    (void)set_up(state);
-    instance.store.port = 8001;
-    web_open(&web, &instance.loop, inventory_routes, &instance.store);
-    return 0;
-}
-
-static int tear_down_web(void **state) {
-    web_close(&web);
-    return tear_down(state);
+static int64_t integer_of(const struct web_call *call, const char *key) {
+    return json_integer_value(json_object_get(call->json, key));
 }
 
 static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
@@ -75,16 +25,12 @@ static void test_a_reservation_is_made_repeated_and_cancelled(void **state) {
     memcpy(first, exchange.text, sizeof first);
     assert_int_equal(reserve(&exchange, id, order), 200);
     assert_string_equal(exchange.text, first);
+    uuid_v7(order);
+    assert_int_equal(reserve(&exchange, id, order), 201);
     assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 204);
     assert_string_equal(exchange.text, "");
     assert_int_equal(get(&exchange, "DELETE", "/reservations/", order, ""), 404);
     assert_string_equal(text_of(&exchange, "error"), "unknown_reservation");
-}
-
-static void expect_error(struct web_call *exchange, int got, int status, const char *code) {
-    assert_int_equal(got, status);
-    assert_string_equal(text_of(exchange, "error"), code);
-    assert_true(strlen(text_of(exchange, "message")) > 0);
 }
 
 static void test_what_is_wrong_is_told(void **state) {
@@ -224,49 +170,6 @@ static void test_strategies_are_listed_in_the_order_of_the_ladder(void **state) 
     }
 }
 
-static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
-    struct web_call e;
-    char id[UUID_TEXT], order[UUID_TEXT], next[100];
-
-    (void)state;
-    run_sql("DELETE FROM reservation");
-    make_product(id, "atomic", 3);
-    for (int i = 0; i < 3; i++) {
-        uuid_v7(order);
-        assert_int_equal(reserve(&e, id, order), 201);
-    }
-    assert_int_equal(get(&e, "GET", "/reservations?since_ms=0&older_than_ms=0&limit=2", "", ""),
-                     200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 2);
-    (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
-    assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 1);
-    (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
-    assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 0);
-    assert_string_equal(text_of(&e, "next"), next);
-}
-
-static void test_a_bad_question_to_the_ledger_is_told(void **state) {
-    static const char *const bad[] = {
-        "",
-        "?since_ms=x",
-        "?since_ms=-1",
-        "?since_ms=0&limit=0",
-        "?since_ms=0&limit=1001",
-        "?since_ms=0&older_than_ms=x",
-        "?after=5",
-        "?after=x.82391173-9dbc-49b6-821b-746a11dbbe5e",
-        "?after=5.82391173",
-        "?after=99999999999999999999.82391173-9dbc-49b6-821b-746a11dbbe5e",
-    };
-    struct web_call e;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        expect_error(&e, get(&e, "GET", "/reservations", bad[i], ""), 400, "bad_request");
-}
-
 static void test_the_path_of_the_article_answers_in_its_words(void **state) {
     static const char path[] = "/inventory/minusInventory?inventoryId=";
     struct web_call e;
@@ -310,8 +213,6 @@ int main(void) {
         TEST(test_without_redis_a_product_has_no_holder),
         TEST(test_a_reply_tells_its_cost_sold_or_not),
         TEST(test_strategies_are_listed_in_the_order_of_the_ladder),
-        TEST(test_the_ledger_goes_on_where_the_cursor_says),
-        TEST(test_a_bad_question_to_the_ledger_is_told),
         TEST(test_the_path_of_the_article_answers_in_its_words),
         TEST(test_a_dropped_reply_cuts_the_connection),
     };

@@ -141,7 +141,7 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
     assert_int_equal(product_table_count(instance.store.products), 1);
 }
 
-static void test_without_lab_a_failpoint_is_not_armed(void **state) {
+static void test_without_lab_a_failpoint_is_refused(void **state) {
     struct product_table *lab = instance.store.products;
     struct getter getter;
     char id[UUID_TEXT];
@@ -156,7 +156,10 @@ static void test_without_lab_a_failpoint_is_not_armed(void **state) {
     instance.store.products = product_table_open(instance.store.pool, "inventory-test", false, 10);
     begin_get(&getter, id);
     wait_until_has(&getter);
-    assert_int_equal(getter.product->spec.failpoint.action, FAIL_NOTHING);
+    assert_int_equal(getter.outcome, OUTCOME_BAD_STRATEGY);
+    assert_null(getter.product);
+    assert_non_null(strstr(getter.message, "\"fail=after-read:crash\""));
+    assert_non_null(strstr(getter.message, "INVENTORY_SVC_FLAGS=--lab make up"));
     fiber_event_set(&getter.go);
     product_table_close(instance.store.products);
     instance.store.products = lab;
@@ -219,7 +222,7 @@ int main(void) {
         TEST(test_what_was_used_longest_ago_is_forgotten),
         TEST(test_a_product_in_use_stays),
         TEST(test_a_bad_strategy_is_remembered_with_its_reason),
-        TEST(test_without_lab_a_failpoint_is_not_armed),
+        TEST(test_without_lab_a_failpoint_is_refused),
         TEST(test_stock_is_laid_out_evenly_and_without_a_gap),
         TEST(test_without_memory_a_product_is_refused_and_nothing_stays),
     };

@@ -2,6 +2,7 @@
  * back is sold again. */
 #include "instance.h"
 
+#include "redis_admin.h"
 #include "reservation_sql.h"
 
 #define BUYERS 50
@@ -93,6 +94,35 @@ static void test_the_answer_is_the_ledger_row(void **state) {
                      buyer.selling.sold.fence);
 }
 
+static long fence(const char *table, const char *order) {
+    return ask("SELECT max(fence) FROM %s WHERE product_id = '%s'", table, order);
+}
+
+/* As FLUSHALL or an eviction does. */
+static void lose_keys(const char *product_id) {
+    redisContext *admin = redis_admin_connect();
+
+    freeReplyObject(
+        redisCommand(admin, "DEL lk:{stock:%s:0} lk:{stock:%s:0}:fence", product_id, product_id));
+    redisFree(admin);
+}
+
+static void test_the_stored_fence_rises_when_redis_loses_its_keys(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis", 5);
+    for (long last = 0, times = 0; times < 3; times++) {
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+        assert_true(buyer.selling.sold.fence > last);
+        last = (long)buyer.selling.sold.fence;
+        assert_int_equal(fence("stock", id), last);
+        assert_int_equal(fence("reservation", id), last);
+        lose_keys(id);
+    }
+}
+
 static void test_a_repeated_order_sells_once(void **state) {
     static const char *const all[] = {"none", "mutex", "redis", "sharded", "atomic"};
 
@@ -156,7 +186,7 @@ static void run_cancel(void *arg) {
     struct cancel *cancel = arg;
 
     cancel->outcome =
-        reservation_sql_cancel(instance.store.pool, cancel->order_id, INT32_MAX, &cancel->was_there,
+        reservation_sql_cancel(instance.store.pool, cancel->order_id, &cancel->was_there,
                                cancel->product_id, cancel->message);
     if (cancel->was_there)
         product_note_returned(instance.store.products, cancel->product_id);
@@ -234,15 +264,16 @@ struct page {
     size_t count;
     char message[MESSAGE_BYTES];
     enum outcome outcome;
-    int64_t older_than_ms;
+    int64_t overlap_ms, older_than_ms;
     bool is_done;
 };
 
 static void run_list(void *arg) {
     struct page *page = arg;
 
-    page->outcome = reservation_sql_list(instance.store.pool, &page->place, page->older_than_ms, 2,
-                                         page->list, &page->count, page->message);
+    page->outcome =
+        reservation_sql_list(instance.store.pool, &page->place, page->overlap_ms,
+                             page->older_than_ms, 2, page->list, &page->count, page->message);
     page->is_done = true;
 }
 
@@ -279,6 +310,54 @@ static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
     assert_int_equal(young.place.reserved_us, 0);
 }
 
+/* Its commit took longer than the others': it comes behind what was read meanwhile. */
+static void test_what_comes_behind_the_place_is_read_once(void **state) {
+    struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
+                        .overlap_ms = 60000};
+    char id[UUID_TEXT];
+
+    (void)state;
+    run_sql("DELETE FROM reservation");
+    make_product(id, "atomic", 5);
+    buy_all(id, 1);
+    run_sql("BEGIN; INSERT INTO reservation SELECT gen_random_uuid(), product_id, 0, 2, 1, 'slow', "
+            "0, reserved_at - interval '30 seconds' FROM reservation");
+    next_page(&page);
+    assert_int_equal(page.count, 1);
+    run_sql("COMMIT");
+    next_page(&page);
+    assert_int_equal(page.count, 1);
+    assert_string_equal(page.list[0].instance, "slow");
+    do
+        next_page(&page); /* one more time what lies between the two */
+    while (page.count > 0);
+    buy_all(id, 1);
+    next_page(&page);
+    assert_int_equal(page.count, 1);
+}
+
+/* What is more than a page is read on without an overlap. */
+static void test_pages_of_an_overlap_leave_nothing_out(void **state) {
+    struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
+                        .overlap_ms = 60000};
+    char id[UUID_TEXT];
+    size_t read = 0;
+
+    (void)state;
+    run_sql("DELETE FROM reservation");
+    make_product(id, "atomic", 9);
+    buy_all(id, 9);
+    do {
+        next_page(&page);
+        page.overlap_ms = 0;
+        read += page.count;
+    } while (page.count > 0);
+    assert_int_equal(read, 9);
+    page.overlap_ms = 60000;
+    next_page(&page);
+    assert_int_equal(page.count, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -287,6 +366,7 @@ int main(void) {
         TEST(test_sharded_leaves_nothing_stranded),
         TEST(test_work_longer_than_the_ttl_keeps_its_lease),
         TEST(test_the_answer_is_the_ledger_row),
+        TEST(test_the_stored_fence_rises_when_redis_loses_its_keys),
         TEST(test_a_repeated_order_sells_once),
         TEST(test_a_repeat_after_the_sell_out_gets_the_first_answer),
         TEST(test_an_order_id_of_another_product_is_refused),
@@ -294,6 +374,8 @@ int main(void) {
         TEST(test_units_given_back_go_to_as_many_of_a_crowd),
         TEST(test_unknown_products_and_bad_strategies_are_refused),
         TEST(test_the_ledger_is_read_page_by_page_without_loss),
+        TEST(test_what_comes_behind_the_place_is_read_once),
+        TEST(test_pages_of_an_overlap_leave_nothing_out),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);

@@ -129,7 +129,7 @@ static void add_rows(void) {
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
         "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000b', '%s', 1, 3, 0, 'i-2', 8, "
         "'2126-01-02 10:00:00.5+00'), ('00000000-0000-7000-8000-00000000000a', '%s', 0, 2, 1, "
-        "'i-1', 7, '2126-01-02 10:00:00.6+00')");
+        "E'i\\x1b\\n1', 7, '2126-01-02 10:00:00.6+00')");
     /* By a clock that was set back, or by another server's. */
     add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence, "
         "reserved_at) VALUES ('00000000-0000-7000-8000-00000000000c', '%s', 0, 2, 1, 'i-2', 0, "
@@ -153,6 +153,7 @@ static void assert_ledger(const struct ledger *ledger) {
     assert_string_equal(ledger->sales[0].order_id, "00000000-0000-7000-8000-00000000000a");
     assert_int_equal(ledger->sales[0].unit, 2);
     assert_int_equal(ledger->sales[0].remaining, 1);
+    assert_string_equal(ledger->sales[0].instance, "i? 1");
     assert_int_equal(ledger->sales[1].shard, 1);
     assert_int_equal(ledger->sales[1].fence, 8);
     assert_string_equal(ledger->sales[1].instance, "i-2");
@@ -250,6 +251,30 @@ static void read_while_it_changes(void *arg) {
     auditor_close(&auditor);
 }
 
+static void find_products(void *arg) {
+    struct audit_found found;
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    product.since[0] = '\0';
+    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), 0);
+    assert_true(found.is_there && found.is_fresh);
+    assert_int_equal(found.stock, 3);
+    assert_string_equal(found.spec, "none,work=2ms");
+    assert_string_not_equal(product.since, "");
+    add("INSERT INTO returned_unit (product_id, shard, unit) VALUES ('%s', 0, 1) -- %s");
+    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), 0);
+    assert_true(found.is_there && !found.is_fresh);
+    snprintf(product.id, sizeof product.id, "%s", "00000000-0000-7000-8000-0000000000ff");
+    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), 0);
+    assert_false(found.is_there);
+    run_sql("ALTER TABLE product RENAME TO hidden");
+    assert_int_equal(auditor_find(&auditor, &product, &found, why, sizeof why), -1);
+    assert_non_null(strstr(why, "the product could not be read: "));
+    auditor_close(&auditor);
+}
+
 static void read_unknown_product(void *arg) {
     struct ledger ledger;
 
@@ -338,6 +363,11 @@ static void test_a_ledger_is_read_as_it_was_at_one_moment(void **state) {
     in_fiber(read_while_it_changes);
 }
 
+static void test_a_product_is_found_with_what_it_is(void **state) {
+    (void)state;
+    in_fiber(find_products);
+}
+
 static void test_a_product_that_is_not_there_is_told(void **state) {
     (void)state;
     in_fiber(read_unknown_product);
@@ -378,6 +408,7 @@ int main(void) {
         cmocka_unit_test(test_no_memory_for_queries_is_told),
         ON_POSTGRES(test_a_hand_made_ledger_is_read_as_it_is),
         ON_POSTGRES(test_a_ledger_is_read_as_it_was_at_one_moment),
+        ON_POSTGRES(test_a_product_is_found_with_what_it_is),
         ON_POSTGRES(test_a_product_that_is_not_there_is_told),
         ON_POSTGRES(test_waiting_ends_when_each_sale_has_its_order),
         ON_POSTGRES(test_twins_and_units_outside_are_found),

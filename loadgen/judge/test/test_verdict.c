@@ -12,6 +12,7 @@ static void test_a_sale_to_the_last_unit_is_valid(void **state) {
     assert_int_equal(verdict.sold, 10);
     assert_int_equal(verdict.left, 0);
     assert_int_equal(verdict.refused_early, 0);
+    assert_true(verdict.has_ended);
 }
 
 static void test_units_left_without_a_refusal_are_valid(void **state) {
@@ -21,6 +22,7 @@ static void test_units_left_without_a_refusal_are_valid(void **state) {
     request(RECORD_REFUSED);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.left, 9);
+    assert_false(verdict.has_ended);
 }
 
 static void test_an_unknown_outcome_is_resolved_from_the_ledger(void **state) {
@@ -73,6 +75,18 @@ static void test_an_interrupted_run_is_inconclusive(void **state) {
     sell(10);
     judged.is_interrupted = true;
     assert_kind(VERDICT_INCONCLUSIVE);
+}
+
+static void test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster(void **state) {
+    (void)state;
+    sell(10);
+    judged.is_interrupted = judged.is_restless = true;
+    judged.pairs_wanted = VERDICT_PAIRS;
+    ledger.counted++;
+    assert_kind(VERDICT_INCONCLUSIVE);
+    assert_int_equal(verdict.reasons, 4);
+    for (size_t i = 0; i < verdict.reasons; i++)
+        assert_null(strstr(verdict.reason[i], "raise"));
 }
 
 static void test_a_target_that_answers_nothing_is_inconclusive(void **state) {
@@ -244,6 +258,7 @@ int main(void) {
         JUDGED(test_a_ledger_that_could_not_be_read_is_inconclusive),
         JUDGED(test_a_run_that_nobody_wants_judged_is_not),
         JUDGED(test_an_interrupted_run_is_inconclusive),
+        JUDGED(test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster),
         JUDGED(test_a_target_that_answers_nothing_is_inconclusive),
         JUDGED(test_one_unsent_request_is_inconclusive),
         JUDGED(test_how_late_is_late_can_be_said),

@@ -6,7 +6,7 @@ static void test_one_unit_in_two_orders_is_a_twin(void **state) {
     sell(10);
     sell(10);
     sell(9);
-    sell(10);
+    sell(10)->sent_ns = 2 * MS;
     ledger.available = 8;
     assert_only(ANOMALY_TWIN, 2);
     assert_int_equal(verdict.distinct, 2);
@@ -42,22 +42,32 @@ static void test_of_sales_beyond_the_stock_the_more_count(void **state) {
 static void test_a_unit_that_never_was_is_an_oversell(void **state) {
     (void)state;
     sell(11);
-    assert_only(ANOMALY_OVERSELL, 1);
+    judge();
+    assert_int_equal(verdict.found[ANOMALY_OVERSELL].count, 1);
+    assert_int_equal(verdict.found[ANOMALY_TWIN].count, 0);
 }
 
+/* As many as could have been served. */
 static void test_units_left_after_a_refusal_are_an_undersell(void **state) {
     (void)state;
     sell(10);
     request(RECORD_SOLD_OUT);
+    assert_only(ANOMALY_UNDERSELL, 1);
+    assert_non_null(strstr(verdict.found[ANOMALY_UNDERSELL].example[0],
+                           "1 requests were told sold out, and 9 units are left"));
+    for (int i = 0; i < 20; i++)
+        request(RECORD_SOLD_OUT);
     assert_only(ANOMALY_UNDERSELL, 9);
 }
 
 static void test_a_unit_returned_after_the_last_refusal_is_no_undersell(void **state) {
     (void)state;
+    judged.is_keyless = true;
     for (int64_t unit = 10; unit > 1; unit--)
         sell(unit);
     ledger.available = 0;
     returned_row(0, 1);
+    request(RECORD_BUSY);
     request(RECORD_SOLD_OUT);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.left, 1);
@@ -98,9 +108,21 @@ static void test_a_refusal_while_the_buyer_was_on_its_way_is_not_early(void **st
 
 static void test_a_buyer_of_a_unit_that_came_back_after_the_refusal_is_not_early(void **state) {
     (void)state;
+    judged.is_keyless = true;
+    request(RECORD_BUSY);
     sell_after_a_refusal(20 * MS + 1);
     sales[8].remaining = 0;
     assert_kind(VERDICT_VALID);
+}
+
+/* A unit that nobody can have given back has not come back, whatever its row says. */
+static void test_a_unit_that_did_not_come_back_shows_an_early_refusal(void **state) {
+    (void)state;
+    sell_after_a_refusal(20 * MS + 1);
+    sales[8].remaining = 0;
+    judge();
+    assert_int_equal(verdict.found[ANOMALY_EARLY_SOLD_OUT].count, 1);
+    assert_int_equal(verdict.found[ANOMALY_LEAK].count, 1);
 }
 
 /* However many were told busy: that is no licence to refuse others. */
@@ -286,6 +308,7 @@ int main(void) {
         JUDGED(test_a_missing_unit_is_a_leak),
         JUDGED(test_a_unit_too_many_is_a_leak),
         JUDGED(test_a_buyer_of_a_unit_that_came_back_after_the_refusal_is_not_early),
+        JUDGED(test_a_unit_that_did_not_come_back_shows_an_early_refusal),
         JUDGED(test_busy_replies_do_not_hide_an_early_refusal),
         JUDGED(test_an_unknown_outcome_that_bought_later_shows_an_early_refusal),
         JUDGED(test_the_order_of_an_unknown_outcome_told_to_another_is_a_ghost),

@@ -1,64 +1,20 @@
 /* Thousands of simulated runs: those of a correct sale are never called a violation, and each
  * anomaly that is planted in one is found. */
-#include "simulated_sale.h"
+#include "simulated_judge.h"
 
 #include <inttypes.h>
-
-#define RUNS 4000 /* of each kind */
-
-static struct verdict verdict;
-
-static int set_up(void **state) {
-    (void)state;
-    sim.recorder = recorder_make(ROOM);
-    return sim.recorder != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    recorder_free(sim.recorder);
-    return 0;
-}
-
-static void judge(void) {
-    const struct verdict_case judged = {.ledgers = sim.ledgers,
-                                        .items = (size_t)sim.items,
-                                        .recorder = sim.recorder,
-                                        .is_interrupted = sim.cut != CUT_NONE};
-
-    assert_int_equal(verdict_judge(&judged, &verdict), 0);
-}
-
-static void print_run(uint64_t seed) {
-    print_message("seed %" PRIu64 ", %d shards\n", seed, sim.shards);
-    for (size_t i = 0; i < sim.recorder->ended; i++) {
-        const struct record *record = &sim.recorder->records[i];
-
-        print_message("  item %" PRIu32 " %s from %" PRId64 " to %" PRId64 ": %s %" PRId64 "\n",
-                      record->item, record->key + 30, record->sent_ns, record->received_ns,
-                      record_outcome_name(record->outcome), record->unit);
-    }
-    for (int item = 0; item < sim.items; item++)
-        for (size_t i = 0; i < sim.ledgers[item].sale_count; i++) {
-            const struct ledger_sale *sale = &sim.sales[item][i];
-
-            print_message(
-                "  item %d %s unit %" PRId64 " of shard %" PRId64 ", %" PRId64 " left at %s\n",
-                item, sale->order_id + 30, sale->unit, sale->shard, sale->remaining, sale->at);
-        }
-}
 
 /* ---- correct sales */
 
 static void assert_no_anomaly(uint64_t seed) {
-    judge();
+    simulated_judge();
     for (int i = 0; i < ANOMALY_COUNT; i++) {
-        if (verdict.found[i].count == 0)
+        if (simulated_verdict.found[i].count == 0)
             continue;
         print_run(seed);
-        fail_msg("%s: %s", anomaly_name((enum anomaly)i), verdict.found[i].example[0]);
+        fail_msg("%s: %s", anomaly_name((enum anomaly)i), simulated_verdict.found[i].example[0]);
     }
-    assert_int_equal(verdict.counterexamples, 0);
+    assert_int_equal(simulated_verdict.counterexamples, 0);
 }
 
 static void test_no_correct_sale_is_violated(void **state) {
@@ -68,24 +24,13 @@ static void test_no_correct_sale_is_violated(void **state) {
     for (uint64_t seed = 1; seed <= 3 * RUNS; seed++) {
         simulate(seed, false, seed % 4 != 0, seed % 3 != 0);
         assert_no_anomaly(seed);
-        kinds[verdict.kind]++;
+        kinds[simulated_verdict.kind]++;
     }
     assert_in_range(kinds[VERDICT_VALID], RUNS, 3 * RUNS);
     assert_in_range(kinds[VERDICT_INCONCLUSIVE], RUNS / 20, RUNS); /* interrupted */
 }
 
 /* ---- planted anomalies: false where there is no place for it */
-
-static struct ledger_sale *any_sale(void) {
-    const int item = (int)pick(0, sim.items - 1);
-    const size_t count = sim.ledgers[item].sale_count;
-
-    return count > 0 ? &sim.sales[item][pick(0, (int64_t)count - 1)] : NULL;
-}
-
-static uint32_t item_of(const struct ledger_sale *sale) {
-    return sale >= sim.sales[1] ? 1 : 0;
-}
 
 /* Another customer, who gets the unit of this sale by the number. */
 static void sell_again(const struct ledger_sale *sale, int64_t unit) {
@@ -116,18 +61,6 @@ static bool plant_oversell(void) {
     if (sale != NULL)
         sell_again(sale, one_in(2) ? 0 : sim.ledgers[item_of(sale)].initial + 1);
     return sale != NULL;
-}
-
-/* A sale that its customer was told of, or NULL. */
-static struct ledger_sale *any_told(struct record **told) {
-    struct ledger_sale *sale = any_sale();
-
-    for (size_t i = 0; sale != NULL && i < sim.recorder->ended; i++) {
-        *told = &sim.recorder->records[i];
-        if ((*told)->outcome == RECORD_SOLD && strcmp((*told)->key, sale->order_id) == 0)
-            return sale;
-    }
-    return NULL;
 }
 
 static void drop_sale(struct ledger_sale *sale) {
@@ -237,12 +170,6 @@ static bool plant_leak(void) {
     return true;
 }
 
-static bool is_of_count(const struct ledger_sale *sale) {
-    const struct ledger_row *row = &sim.rows[item_of(sale)][sale->shard];
-
-    return sale->remaining > 0 && sale->unit - row->first_unit == sale->remaining;
-}
-
 /* A unit that went away unsold, while a later one was sold; and the stock has one more, so that the
  * sums are right. Nobody was refused, which would be an UNDERSELL. */
 static bool plant_passed_over(void) {
@@ -267,20 +194,6 @@ static bool plant_passed_over(void) {
     return true;
 }
 
-/* Only one of the key, so that it is known when the sale began and ended. */
-static struct record *only_yes(const struct ledger_sale *sale) {
-    struct record *found = NULL;
-
-    for (size_t i = 0; i < sim.recorder->ended; i++) {
-        if (strcmp(sim.recorder->records[i].key, sale->order_id) != 0)
-            continue;
-        if (found != NULL || sim.recorder->records[i].outcome != RECORD_SOLD)
-            return NULL;
-        found = &sim.recorder->records[i];
-    }
-    return found;
-}
-
 /* Two sales of a row, one after the other, change places. */
 static bool plant_stale(void) {
     struct ledger_sale *a = any_sale(), *b = any_sale();
@@ -298,24 +211,6 @@ static bool plant_stale(void) {
     told_a->unit = order_of(told_a->item, told_a->key)->unit = a->unit;
     told_b->unit = order_of(told_b->item, told_b->key)->unit = b->unit;
     return true;
-}
-
-static void assert_planted_is_found(enum anomaly anomaly, bool (*plant)(void), int least) {
-    int planted = 0;
-
-    for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        simulate(seed, false, seed % 4 != 0, seed % 3 != 0);
-        if (sim.cut != CUT_NONE || !plant())
-            continue;
-        planted++;
-        sum_up();
-        judge();
-        if (verdict.found[anomaly].count > 0)
-            continue;
-        print_run(seed);
-        fail_msg("%s was planted and not found", anomaly_name(anomaly));
-    }
-    assert_in_range(planted, least, RUNS);
 }
 
 static void test_each_planted_anomaly_is_found(void **state) {
@@ -375,11 +270,11 @@ static void test_each_untrue_refusal_is_found(void **state) {
             is_undersold = is_undersold || sim.ledgers[record->item].available > 0;
             is_any_early = is_any_early || is_early(record);
         }
-        judge();
+        simulated_judge();
         undersold += is_undersold;
         early += is_any_early;
-        if ((is_undersold && verdict.found[ANOMALY_UNDERSELL].count == 0) ||
-            (is_any_early && verdict.found[ANOMALY_EARLY_SOLD_OUT].count == 0)) {
+        if ((is_undersold && simulated_verdict.found[ANOMALY_UNDERSELL].count == 0) ||
+            (is_any_early && simulated_verdict.found[ANOMALY_EARLY_SOLD_OUT].count == 0)) {
             print_run(seed);
             fail_msg("an untrue refusal was not found");
         }
@@ -395,5 +290,5 @@ int main(void) {
         cmocka_unit_test(test_each_untrue_refusal_is_found),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, simulated_set_up, simulated_tear_down);
 }

@@ -288,6 +288,38 @@ static void test_a_plain_line_tells_it_all(void **state) {
     assert_non_null(strstr(line, "p99 1.2 s  judging"));
 }
 
+static void draw_end(const char *verdict, enum live_tone tone) {
+    live_draw_end(&snapshot, verdict, tone, &style, &frame);
+    assert_int_equal(frame.lines, 1);
+}
+
+static void test_a_line_stays_of_a_round(void **state) {
+    (void)state;
+    snapshot.outcomes[RECORD_SOLD_OUT] = 303;
+    draw_end("VALID", LIVE_GOOD);
+    assert_string_equal(frame.text,
+                        "redis,ttl=2s  2/10  VALID  sold 918 of 1000  p99 1.2 s  sold out 303");
+    snapshot.name = "none";
+    snapshot.rounds = 1;
+    snapshot.sold = 1057;
+    style.is_coloured = true;
+    draw_end("VIOLATED TWIN", LIVE_BAD);
+    assert_true(shows("\033[1mnone    \033[0m  \033[1;31mVIOLATED TWIN\033[0m"));
+    assert_true(shows("  sold 1057 of 1000\033[0m\033[1;31m  OVERSOLD by 57"));
+}
+
+static void test_the_line_that_stays_fits_any_width(void **state) {
+    (void)state;
+    for (unsigned columns = 2; columns < 100; columns++) {
+        style.columns = columns;
+        draw_end("VIOLATED OVERSELL TWIN +1", LIVE_BAD);
+        assert_true(widest() < columns);
+    }
+    style.columns = 37;
+    draw_end("VIOLATED OVERSELL TWIN +1", LIVE_BAD);
+    assert_string_equal(frame.text, "redis,t..  VIOLATED OVERSELL TWIN +1");
+}
+
 static void test_a_line_that_is_too_long_is_cut(void **state) {
     char line[24];
 
@@ -315,6 +347,8 @@ int main(void) {
         cmocka_unit_test_setup(test_the_holder_of_the_lock_is_named, set_up),
         cmocka_unit_test_setup(test_names_cannot_command_the_terminal, set_up),
         cmocka_unit_test_setup(test_a_plain_line_tells_it_all, set_up),
+        cmocka_unit_test_setup(test_a_line_stays_of_a_round, set_up),
+        cmocka_unit_test_setup(test_the_line_that_stays_fits_any_width, set_up),
         cmocka_unit_test_setup(test_a_line_that_is_too_long_is_cut, set_up),
     };
 

@@ -36,7 +36,7 @@ static enum options_result read_flags(const char *const arguments[5]) {
         strcpy(copies[argc], arguments[argc - 1]);
         argv[argc] = copies[argc];
     }
-    return options_read(&options, argc, argv);
+    return options_read(&options, "0123abc", argc, argv);
 }
 
 #define READ(...) read_flags((const char *const[5]){__VA_ARGS__})
@@ -65,6 +65,42 @@ static void test_stages_stand_for_rate_and_duration(void **state) {
     assert_int_equal(READ("--stages", "2s:0..800", "--duration", "2s", NULL), OPTIONS_BAD);
 }
 
+static void test_settings_without_effect_are_refused(void **state) {
+    static const char *const cases[][3] = {{"--requests=3", "--duration=1s", NULL},
+                                           {"--stages=1s:5", "--rate=800", NULL},
+                                           {"--stages=1s:800", "--requests=1", NULL},
+                                           {"--skew=zipf:1.1", "--items=1", NULL},
+                                           {"--skew=uniform", NULL, NULL},
+                                           {"--no-judge", "--stock=5", NULL},
+                                           {"--no-judge", "--drain=5s", NULL},
+                                           {"--no-judge", "--items=2", "--skew=zipf:1"},
+                                           {"--no-judge", "--ttl=1s", NULL},
+                                           {"--no-results", "--results=x", NULL},
+                                           {"--max-in-flight=9", "-c", "8"},
+                                           {"serve", "x", "--results=y"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (READ(cases[i][0], cases[i][1], cases[i][2], NULL) != OPTIONS_BAD)
+            fail_msg("taken: %s %s", cases[i][0], cases[i][1]);
+        options_free();
+    }
+    assert_int_equal(READ("--no-results=false", "--results=x", "--max-in-flight=8", "-c8", NULL),
+                     OPTIONS_OK);
+}
+
+static void test_a_flag_goes_before_what_the_environment_contradicts(void **state) {
+    (void)state;
+    assert_int_equal(setenv("LOADGEN_RESULTS", "/results", 1), 0);
+    assert_int_equal(setenv("LOADGEN_REQUESTS", "5", 1), 0);
+    assert_int_equal(READ("--no-results", "--stages=1s:80", NULL), OPTIONS_OK);
+    assert_int_equal(options->requests, 80);
+    options_free();
+    assert_int_equal(READ("--duration=1s", NULL), OPTIONS_BAD);
+    assert_int_equal(unsetenv("LOADGEN_RESULTS"), 0);
+    assert_int_equal(unsetenv("LOADGEN_REQUESTS"), 0);
+}
+
 static void test_a_command_has_its_arguments(void **state) {
     (void)state;
     assert_int_equal(READ("diff", "a", "b", NULL), OPTIONS_OK);
@@ -79,6 +115,43 @@ static void test_a_command_has_its_arguments(void **state) {
     assert_int_equal(READ("judge", NULL), OPTIONS_BAD);
     options_free();
     assert_int_equal(READ("", NULL), OPTIONS_BAD);
+}
+
+static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
+    static const char *const cases[][3] = {
+        {"check", "x", "--rate=5"},  {"diff", "--seed=1", "x"},    {"report", "x", "--results=x"},
+        {"serve", "--no-tui", NULL}, {"create", "--rate=5", NULL}, {"--listen=::1", NULL, NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(READ(cases[i][0], cases[i][1], cases[i][2], NULL), OPTIONS_BAD);
+        options_free();
+    }
+    assert_int_equal(setenv("LOADGEN_RATE", "5", 1), 0); /* which is for all commands */
+    assert_int_equal(READ("check", "--rate", "6", "x", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ("--output-format=json", "check", "x", NULL), OPTIONS_OK);
+    assert_int_equal(unsetenv("LOADGEN_RATE"), 0);
+}
+
+static void test_a_product_to_attack_says_the_rest(void **state) {
+    static const char id[] = "--product=01900000-0000-7000-8000-00000000000A";
+
+    (void)state;
+    assert_int_equal(READ(id, "--expect=redis=TWIN", NULL), OPTIONS_OK);
+    assert_string_equal(options->product, "01900000-0000-7000-8000-00000000000a");
+    assert_int_equal(options_attack(options, "redis,ttl=2s", 7, wrong, sizeof wrong), 0);
+    assert_int_equal(options->stock, 7);
+    assert_string_equal(options->list.items[0].spec, "redis,ttl=2s");
+    assert_int_equal(options->expectations[0].must, 1U << ANOMALY_TWIN);
+    assert_int_equal(options_attack(options, "atomic", 7, wrong, sizeof wrong), -1);
+    assert_non_null(strstr(wrong, "redis"));
+    options_free();
+    assert_int_equal(READ("--product=7", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ(id, "--strategy=none", NULL), OPTIONS_BAD);
+    options_free();
+    assert_int_equal(READ(id, "--stock=7", NULL), OPTIONS_BAD);
 }
 
 /* ---- in a summary */
@@ -110,6 +183,12 @@ static void test_a_summary_tells_what_its_schema_describes(void **state) {
 
     (void)state;
     assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
+    assert_int_equal(READ("--dup-rate", "5%", "--keyless", NULL), OPTIONS_BAD);
+    assert_int_equal(READ("--keyless", NULL), OPTIONS_OK);
+    assert_true(options->is_keyless);
+    assert_float_equal(options->shape.dup_rate, 0, 0);
+    assert_string_equal(options->dup_rate, "0");
+    assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
     summary = option_summary(options);
     settings = json_object_get(json_object_get(schema, "properties"), "settings");
     described = json_object_get(settings, "properties");
@@ -135,11 +214,12 @@ static void test_a_summary_tells_what_follows(void **state) {
     json_t *summary, *expected, *told;
 
     (void)state;
-    assert_int_equal(READ("--stages=1s:0..80", "--dup-rate=5%", "--no-judge", "--drain=1.5s", NULL),
-                     OPTIONS_OK);
+    assert_int_equal(
+        READ("--stages=1s:0..80", "--dup-rate=5%", "--no-judge", "--timeout=1.5s", NULL),
+        OPTIONS_OK);
     expected = json_pack("{s:[{s:f, s:f, s:f}], s:f, s:b, s:f}", "stages", "duration_ms", 1000.0,
                          "from_rate", 0.0, "to_rate", 80.0, "dup_rate", 0.05, "is_judged", 0,
-                         "drain_ms", 1500.0);
+                         "timeout_ms", 1500.0);
     summary = option_summary(options);
     told = json_copy(expected);
     assert_int_equal(json_object_update_existing(told, summary), 0);
@@ -263,7 +343,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         READING(test_flags_and_defaults_are_read),
         READING(test_stages_stand_for_rate_and_duration),
+        READING(test_settings_without_effect_are_refused),
+        READING(test_a_flag_goes_before_what_the_environment_contradicts),
         READING(test_a_command_has_its_arguments),
+        READING(test_a_flag_is_refused_where_it_does_nothing),
+        READING(test_a_product_to_attack_says_the_rest),
         READING(test_a_summary_tells_what_its_schema_describes),
         READING(test_a_summary_tells_what_follows),
         READING(test_what_makes_runs_unequal_is_told_in_a_summary),

@@ -22,7 +22,7 @@ static json_t *draw(void) {
     return chart;
 }
 
-static const json_t *at(const json_t *json, const char *a, const char *b) {
+static const json_t *part(const json_t *json, const char *a, const char *b) {
     return json_object_get(json_object_get(json, a), b);
 }
 
@@ -39,10 +39,10 @@ static void test_stock_falls_as_orders_rise(void **state) {
     ledger.rows = &(struct ledger_row){.first_unit = 1, .initial = 10, .available = 7};
     ledger.row_count = 1;
     chart = draw();
-    assert_int_equal(last_of(at(chart, "stock", "stock")), 7);
-    assert_int_equal(last_of(at(chart, "stock", "orders")), 3);
-    assert_int_equal(last_of(at(chart, "stock", "sold")), 3);
-    assert_int_equal(json_array_size(at(chart, "stock", "t")), CHART_STEPS);
+    assert_int_equal(last_of(part(chart, "stock", "stock")), 7);
+    assert_int_equal(last_of(part(chart, "stock", "orders")), 3);
+    assert_int_equal(last_of(part(chart, "stock", "sold")), 3);
+    assert_int_equal(json_array_size(part(chart, "stock", "t")), CHART_STEPS);
     assert_true(json_is_null(json_object_get(chart, "oversold_us")));
     json_decref(chart);
 }
@@ -88,7 +88,7 @@ static void test_oversold_product_is_drawn_alone(void **state) {
     assert_int_equal(json_integer_value(json_object_get(chart, "initial")), 1);
     assert_int_equal(json_integer_value(json_object_get(chart, "oversold_us")), 2000);
     assert_int_equal(json_integer_value(json_object_get(chart, "oversold_left")), 1);
-    assert_int_equal(last_of(at(chart, "stock", "orders")), 2);
+    assert_int_equal(last_of(part(chart, "stock", "orders")), 2);
     json_decref(chart);
 }
 
@@ -97,7 +97,7 @@ static json_int_t measured(const json_t *chart) {
     const json_t *row;
     size_t i;
 
-    json_array_foreach (at(chart, "latency", "rows"), i, row)
+    json_array_foreach (part(chart, "latency", "rows"), i, row)
         count += json_integer_value(json_array_get(row, 0));
     return count;
 }
@@ -110,7 +110,7 @@ static void test_request_that_was_not_sent_has_no_response_time(void **state) {
     request(RECORD_UNREACHED)->received_ns = 5 * MS;
     chart = draw();
     assert_int_equal(measured(chart), 1);
-    assert_int_equal(json_integer_value(at(chart, "scatter", "of")), 2);
+    assert_int_equal(json_integer_value(part(chart, "scatter", "of")), 2);
     json_decref(chart);
 }
 
@@ -142,8 +142,8 @@ static void test_axis_ends_where_its_data_ends(void **state) {
     chart = draw();
     assert_int_equal(json_integer_value(json_object_get(chart, "end_us")), 6000000);
     assert_int_equal(json_integer_value(json_object_get(chart, "planned_us")), 2000);
-    assert_int_equal(json_array_size(at(chart, "latency", "rows")), 1);
-    assert_int_equal(last_of(at(chart, "stock", "t")), 800000);
+    assert_int_equal(json_array_size(part(chart, "latency", "rows")), 1);
+    assert_int_equal(last_of(part(chart, "stock", "t")), 800000);
     json_decref(chart);
 }
 
@@ -153,12 +153,12 @@ static void test_ledger_times_are_moved_by_the_skew(void **state) {
     (void)state;
     sell(1);
     chart = draw(); /* sold at .123456, and the request ran for the first 3 ms */
-    assert_int_equal(json_integer_value(at(chart, "clock", "outside")), 1);
+    assert_int_equal(json_integer_value(part(chart, "clock", "outside")), 1);
     json_decref(chart);
     drawn.ledger_skew_us = -122000;
     chart = chart_make(&drawn);
-    assert_int_equal(json_integer_value(at(chart, "clock", "sales")), 1);
-    assert_int_equal(json_integer_value(at(chart, "clock", "outside")), 0);
+    assert_int_equal(json_integer_value(part(chart, "clock", "sales")), 1);
+    assert_int_equal(json_integer_value(part(chart, "clock", "outside")), 0);
     json_decref(chart);
 }
 
@@ -240,14 +240,14 @@ static void test_rare_outcomes_and_outliers_are_kept(void **state) {
         record->received_ns = record->planned_ns + (n == 12345 ? 900 : 2) * MS;
     }
     chart = draw();
-    assert_in_range(json_array_size(at(chart, "scatter", "points")), 500, CHART_POINTS);
-    json_array_foreach (at(chart, "scatter", "points"), i, point) {
+    assert_in_range(json_array_size(part(chart, "scatter", "points")), 500, CHART_POINTS);
+    json_array_foreach (part(chart, "scatter", "points"), i, point) {
         rare += json_integer_value(json_array_get(point, 2)) == 1;
         slow += json_integer_value(json_array_get(point, 1)) == 900000;
     }
     assert_int_equal(rare, 5);
     assert_int_equal(slow, 1);
-    assert_int_equal(json_integer_value(at(chart, "scatter", "of")), count);
+    assert_int_equal(json_integer_value(part(chart, "scatter", "of")), count);
     json_decref(chart);
 }
 
@@ -287,7 +287,7 @@ static void test_round_without_anything_is_drawn(void **state) {
     (void)state;
     drawn.ledgers = NULL;
     chart = draw();
-    assert_int_equal(json_array_size(at(chart, "scatter", "points")), 0);
+    assert_int_equal(json_array_size(part(chart, "scatter", "points")), 0);
     drawn.ledgers = NULL;
     json_decref(chart);
     chart = chart_make(&drawn);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,6 +95,7 @@ static void test_a_disk_without_room_is_told_at_the_start(void **state) {
     struct rlimit before, small;
 
     (void)state;
+    (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
     small.rlim_cur = 5000000;
@@ -154,11 +156,14 @@ static void test_instances_are_told_apart_by_what_is_kept(void **state) {
         assert_int_equal(
             recorder_instance(recorder, "a-pod-whose-name-is-far-too-long-for-its-room"), 0);
     assert_string_equal(recorder->instances[0], "a-pod-whose-name-is-far-too-lon");
-    for (int i = 1; i < RECORD_INSTANCES; i++) {
+    for (int i = 1; i < RECORD_INSTANCES - 1; i++) {
         snprintf(name, sizeof name, "inventory-%d", i);
         assert_int_equal(recorder_instance(recorder, name), i);
     }
+    assert_int_equal(recorder_instance(recorder, "inventory-\n\x1b\xc2\x9b"), 31);
+    assert_string_equal(recorder->instances[31], "inventory- ???");
     assert_int_equal(recorder_instance(recorder, "one too many"), -1);
+    assert_int_equal(recorder_instance(recorder, "inventory- ?\x1b?"), 31);
     assert_int_equal(recorder_instance(recorder, "inventory-7"), 7);
     assert_int_equal(recorder->instance_count, RECORD_INSTANCES);
 }
@@ -187,6 +192,39 @@ static void test_added_records_are_read_in_their_order(void **state) {
     assert_int_equal(recorder->service.max, 4);
 }
 
+/* A repeat gets the first answer again, and who is refused had no sale's work to do. */
+static void test_holds_of_sales_are_told_apart(void **state) {
+    static const struct {
+        enum record_outcome outcome;
+        bool is_repeat;
+        int64_t received_ns;
+        int32_t hold_us;
+    } replies[] = {{RECORD_SOLD, false, 50, 2000},
+                   {RECORD_SOLD, true, 60, 900},
+                   {RECORD_SOLD_OUT, false, 70, 300},
+                   {RECORD_SOLD_OUT, false, 80, -1}};
+
+    (void)state;
+    recorder = recorder_make(4);
+    assert_non_null(recorder);
+    for (size_t i = 0; i < 4; i++) {
+        struct record record = {.outcome = replies[i].outcome,
+                                .is_repeat = replies[i].is_repeat,
+                                .status = 200,
+                                .sent_ns = 1,
+                                .received_ns = replies[i].received_ns};
+
+        record.cost.hold_us = replies[i].hold_us;
+        recorder_add(recorder, &record);
+    }
+    assert_int_equal(recorder->hold.count, 1);
+    assert_int_equal(recorder->hold.max, 2000000);
+    assert_int_equal(recorder->unsold_holds, 2);
+    assert_int_equal(recorder->unsold_hold_ns, 1200000);
+    assert_int_equal(recorder->sold_ns, 50);
+    assert_int_equal(recorder->last_ns, 80);
+}
+
 static void make_and_free(void *arg) {
     recorder_free(recorder_make_long(*(size_t *)arg, NULL));
 }
@@ -212,6 +250,7 @@ int main(void) {
         RECORDED(test_the_environment_names_the_place),
         RECORDED(test_instances_are_told_apart_by_what_is_kept),
         RECORDED(test_added_records_are_read_in_their_order),
+        RECORDED(test_holds_of_sales_are_told_apart),
         RECORDED(test_no_memory_for_a_recorder_is_told),
     };
 

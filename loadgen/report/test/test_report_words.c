@@ -2,26 +2,30 @@
  */
 #include "report_fixture.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 /* ---- what was asked, and how it ended */
 
 static void test_the_head_says_what_was_run(void **state) {
     static char stages[] = "5s:0..800", part[] = "5%", skew[] = "zipf:1.1", name[] = "demo";
 
     (void)state;
-    assert_says("3 strategies in turn, each under the same 800 requests at 800/s, poisson, seed 1, "
-                "stock 1000,");
+    assert_tells(
+        "3 strategies in turn, each under the same 800 requests at 800/s, poisson, seed 1, "
+        "stock 1000,");
     options.repeat = 3;
     options.stages = stages;
     options.dup_rate = part;
     options.skew = skew;
     options.items = 4;
     options.name = name;
-    assert_says("demo: 3 strategies in turn, 3 rounds of each, their order rotated, each under");
+    assert_tells("demo: 3 strategies in turn, 3 rounds of each, their order rotated, each under");
     assert_tells("same 800 requests in stages 5s:0..800, poisson");
-    assert_says("5% of them sent twice");
-    assert_says("of each of 4 products (zipf:1.1)");
+    assert_tells("5% of them sent twice");
+    assert_tells("of each of 4 products (zipf:1.1)");
     options.list.count = 1;
-    assert_says("demo: 3 rounds, each under the same 800 requests");
+    assert_tells("demo: 3 rounds, each under the same 800 requests");
 }
 
 static void test_the_schedule_is_that_of_the_worst_round(void **state) {
@@ -31,23 +35,23 @@ static void test_the_schedule_is_that_of_the_worst_round(void **state) {
     histogram_record(&rounds[1].recorder->lateness, 50 * MS);
     histogram_record(&rounds[1].recorder->lateness, 1);
     rounds[1].is_realtime = rounds[2].is_realtime = true;
-    assert_says(
+    assert_tells(
         "schedule: 50.00 % sent within 2 ms of plan, 99.9 % within 50 ms (the worst round)");
     assert_tells("it was not kept: 50.0 % were sent more than 10 ms late, and the response times "
                  "have this delay of loadgen's own in them");
     rounds[0].is_realtime = true;
-    assert_says(", with real-time priority (the worst round)");
+    assert_tells(", with real-time priority (the worst round)");
     for (size_t i = 0; i < 3; i++)
         memset(&rounds[i].recorder->lateness, 0, sizeof rounds[i].recorder->lateness);
-    assert_says("schedule: no request was sent\n");
+    assert_tells("schedule: no request was sent");
 }
 
 static void test_the_exit_code_is_explained(void **state) {
     static const struct {
         int code;
         const char *text;
-    } cases[] = {{0, "exit code 0: each verdict as expected\n"},
-                 {1, "exit code 1: a verdict is not the one expected: atomic\n"},
+    } cases[] = {{0, "exit code 0: each verdict as expected"},
+                 {1, "exit code 1: a verdict is not the one expected: atomic"},
                  {2, "exit code 2: a verdict is open, for the run proves nothing: redis"},
                  {99, "exit code 99: a threshold was missed"},
                  {130, "exit code 130: interrupted"},
@@ -57,7 +61,7 @@ static void test_the_exit_code_is_explained(void **state) {
     violate(&results[2].verdict, ANOMALY_LEAK, 1, "x");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         summary.exit_code = cases[i].code;
-        assert_says(cases[i].text);
+        assert_tells(cases[i].text);
     }
 }
 
@@ -66,6 +70,22 @@ static void test_the_cheapest_valid_strategy_is_named(void **state) {
     assert_says("cheapest valid: atomic, with a p99 of 99 ms\n");
     results[2].verdict.kind = VERDICT_INCONCLUSIVE;
     assert_silent_on("cheapest");
+}
+
+static void test_the_page_is_shown_by_a_command(void **state) {
+    static char image[] = "loadgen";
+    char folder[] = "/tmp/report-words-XXXXXX", page[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(page, sizeof page, "%s/report.html", folder);
+    assert_int_equal(close(creat(page, 0600)), 0);
+    summary.folder = folder;
+    assert_says("browser: scripts/loadgen serve /tmp/\n");
+    options.program = image;
+    assert_says("browser: docker compose up report\n");
+    assert_int_equal(unlink(page), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void test_the_folder_is_named(void **state) {
@@ -138,6 +158,22 @@ static void test_the_smallest_proof_is_told_in_prose(void **state) {
     assert_says("request x was told sold out"); /* the one of another anomaly */
 }
 
+static void test_a_violation_names_a_command_for_all_of_it(void **state) {
+    static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen",
+                image[] = "loadgen";
+
+    (void)state;
+    assert_says("  all of it: scripts/audit 01900000-0000-7000-8000-000000000001\n");
+    options.program = elsewhere;
+    assert_says("  all of it: ../scripts/audit 01900000-0000-7000-8000-000000000001\n");
+    options.program = direct;
+    assert_says("  all of it: psql \"$LOADGEN_INVENTORY_DB\" "
+                "-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
+    options.program = image;
+    assert_says("  all of it: docker compose exec postgres psql -U postgres inventory "
+                "-v product=01900000-0000-7000-8000-000000000001 -f /sql/audit.sql\n");
+}
+
 static void test_the_product_is_that_of_the_proof(void **state) {
     static struct product products[2] = {{.id = "01900000-0000-7000-8000-00000000000a"},
                                          {.id = "01900000-0000-7000-8000-00000000000b"}};
@@ -145,7 +181,6 @@ static void test_the_product_is_that_of_the_proof(void **state) {
     const struct counterexample proof = {.anomaly = ANOMALY_TWIN, .item = 1, .lines = 1};
 
     (void)state;
-    assert_says("-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
     second = *results[0].rounds[0];
     second.items = 2;
     second.products = products;
@@ -153,7 +188,7 @@ static void test_the_product_is_that_of_the_proof(void **state) {
     second.verdict.counterexample[0] = results[0].verdict.counterexample[0] = proof;
     results[0].rounds[1] = &second;
     results[0].count = 2;
-    assert_says("-v product=01900000-0000-7000-8000-00000000000b -f sql/audit.sql\n");
+    assert_says("scripts/audit 01900000-0000-7000-8000-00000000000b\n");
 }
 
 static void test_rounds_that_differ_are_counted(void **state) {
@@ -185,6 +220,13 @@ static void test_what_was_expected_of_a_valid_run_is_told(void **state) {
     assert_tells("at most about 75 % (3/n)");
     results[2].verdict.overlapping = 3;
     assert_tells("expected: no anomaly, but only 3 attempts overlapped, which says nothing");
+}
+
+static void test_a_stock_that_never_ran_out_is_told_beside_valid(void **state) {
+    (void)state;
+    assert_tells("(3/n); the stock never ran out: nothing is said of its end");
+    results[2].verdict.has_ended = true;
+    assert_silent_on("never ran out");
 }
 
 static void test_late_launches_and_other_outcomes_are_told(void **state) {
@@ -220,14 +262,17 @@ int main(void) {
         REPORTED(test_the_exit_code_is_explained),
         REPORTED(test_the_cheapest_valid_strategy_is_named),
         REPORTED(test_the_folder_is_named),
+        REPORTED(test_the_page_is_shown_by_a_command),
         REPORTED(test_thresholds_come_first_with_what_was_measured),
         REPORTED(test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved),
         REPORTED(test_a_run_that_was_stopped_says_where),
         REPORTED(test_the_smallest_proof_is_told_in_prose),
+        REPORTED(test_a_violation_names_a_command_for_all_of_it),
         REPORTED(test_the_product_is_that_of_the_proof),
         REPORTED(test_rounds_that_differ_are_counted),
         REPORTED(test_doubts_beside_a_violation_are_told_apart),
         REPORTED(test_what_was_expected_of_a_valid_run_is_told),
+        REPORTED(test_a_stock_that_never_ran_out_is_told_beside_valid),
         REPORTED(test_late_launches_and_other_outcomes_are_told),
         REPORTED(test_nothing_is_said_of_a_ledger_that_was_not_read),
     };

@@ -76,7 +76,7 @@ static void test_what_nests_deeply_is_not_parsed(void **state) {
     assert_non_null(json);
     json_decref(json);
     assert_null(parse_nested(33));
-    assert_string_equal(why, "is nested too deeply");
+    assert_string_equal(why, "is not JSON: line 1: nested too deeply: over 32 levels");
 }
 
 static void test_a_folder_has_a_summary_or_it_is_said_why_not(void **state) {

@@ -58,7 +58,7 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
     assert_int_equal(read->recorder->late_launches, 3);
     for (size_t i = 0; i < 4; i++)
         assert_same_record(&read->recorder->records[i], &recorder->records[i]);
-    assert_string_equal(read->recorder->instances[0], "inventory-\"1\"\xef\xbf\xbd");
+    assert_string_equal(read->recorder->instances[0], "inventory-\"1\"?");
     assert_int_equal(read->ledgers[0].initial, 10);
     assert_int_equal(read->ledgers[0].sale_count, 2);
     for (size_t i = 0; i < 2; i++) {
@@ -66,6 +66,18 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
         assert_same_order(&read->ledgers[0].orders[i], &orders[i]);
     }
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
+}
+
+/* The stock of an oversold row goes below zero. */
+static void test_units_below_zero_are_read_back(void **state) {
+    (void)state;
+    for (int64_t unit = 0; unit > -4; unit--) {
+        recorder->records[1].unit = sales[1].unit = orders[1].unit = unit;
+        write_history(1);
+        assert_int_equal(load(), 0);
+        assert_int_equal(written.history.rounds[0].recorder->records[1].unit, unit);
+        history_free(&written.history);
+    }
 }
 
 static void test_the_settings_are_read_back(void **state) {
@@ -79,7 +91,7 @@ static void test_the_settings_are_read_back(void **state) {
     assert_int_equal(read->repeat, 2);
     assert_true(read->is_ordinary);
     assert_false(read->is_unjudged);
-    assert_string_equal(read->name, "a \"name\"\n\xef\xbf\xbd");
+    assert_string_equal(read->name, "a \"name\" \xef\xbf\xbd");
     assert_string_equal(read->command_line, written.options.command_line);
     assert_int_equal(read->list.count, 2);
     assert_string_equal(read->list.items[1].spec, "redis,ttl=2s");
@@ -148,7 +160,7 @@ static void test_the_lines_are_those_of_version_1(void **state) {
     static const char *const lines[] = {
         "\n{\"type\":\"round\",\"strategy\":1,\"repeat\":1,\"started_us\":1795248957115658,"
         "\"ledger_skew_us\":-12,\"is_realtime\":true,\"is_aborted\":false,\"requests\":4,"
-        "\"planned\":5,\"late_launches\":3,\"instances\":[\"inventory-\\\"1\\\"\xef\xbf\xbd\"],"
+        "\"planned\":5,\"late_launches\":3,\"instances\":[\"inventory-\\\"1\\\"?\"],"
         "\"products\":[\"01900000-0000-7000-8000-000000000001\"]}\n",
         "\n{\"type\":\"request\",\"number\":0,\"planned\":0,\"sent\":100000,\"received\":3000000,"
         "\"status\":201,\"unit\":10,\"instance\":0,\"key\":\"01900000-0000-7000-8000-"
@@ -176,6 +188,7 @@ static void test_the_lines_are_those_of_version_1(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WRITTEN(test_a_round_is_read_back_as_it_was),
+        WRITTEN(test_units_below_zero_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
         WRITTEN(test_late_is_judged_by_the_bound_that_was_said),

@@ -87,6 +87,9 @@ static void test_counts_and_histograms_are_summed(void **state) {
         recorder->last_ns = 100 * MS;
         recorder->late_launches = 1;
         recorder->sold_again = 2;
+        recorder->sold_ns = 90 * MS;
+        recorder->unsold_hold_ns = 7 * MS;
+        recorder->unsold_holds = 2;
         recorder->repeats = 3;
         recorder->by_outcome[RECORD_BUSY] = i;
         recorder->postgres = 3;
@@ -112,6 +115,9 @@ static void test_counts_and_histograms_are_summed(void **state) {
     assert_int_equal(result.total->last_ns, 400 * MS);
     assert_int_equal(result.total->late_launches, 4);
     assert_int_equal(result.total->sold_again, 8);
+    assert_int_equal(result.total->sold_ns, 360 * MS);
+    assert_int_equal(result.total->unsold_hold_ns, 28 * MS);
+    assert_int_equal(result.total->unsold_holds, 8);
     assert_int_equal(result.total->repeats, 12);
     assert_int_equal(result.total->by_outcome[RECORD_BUSY], 6);
     assert_int_equal(result.total->postgres, 12);
@@ -198,7 +204,8 @@ static void test_the_ledger_adds_up(void **state) {
                                                 .unsettled = 5,
                                                 .unknown_sold = 6,
                                                 .pairs = 7,
-                                                .overlapping = 8};
+                                                .overlapping = 8,
+                                                .has_ended = i == 0};
     make(2 * ROUNDS);
     assert_int_equal(result.verdict.sold, 4);
     assert_int_equal(result.verdict.distinct, 8);
@@ -208,6 +215,7 @@ static void test_the_ledger_adds_up(void **state) {
     assert_int_equal(result.verdict.unknown_sold, 24);
     assert_int_equal(result.verdict.pairs, 28);
     assert_int_equal(result.verdict.overlapping, 32);
+    assert_true(result.verdict.has_ended);
 }
 
 static void test_a_reason_is_given_once_with_its_first_figures(void **state) {

@@ -118,6 +118,48 @@ static void test_each_arrival_asks_for_its_product(void **state) {
     assert_true(asked[0] > 0 && asked[1] > 0 && asked[2] > 0);
 }
 
+#define NAMED(n) "0190b2a8-7f00-7000-8000-00000000000" #n
+
+/* A sale and three refusals that name their orders, one that does not, and a reply that is lost. */
+static void answer_without_a_key(struct http_exchange *exchange, void *data) {
+    static const char *const replies[] = {
+        "{\"order_id\":\"" NAMED(0) "\",\"unit\":7}", "{\"order_id\":\"" NAMED(1) "\"}",
+        "{\"error\":\"busy\",\"order_id\":\"" NAMED(2) "\"}", "{\"order_id\":\"" NAMED(3) "\"}",
+        "{\"order_id\":\"4\"}"};
+    static const int statuses[] = {201, 409, 503, 504, 503};
+    unsigned n = sending.served++;
+
+    (void)data;
+    assert_null(http_header(exchange, "Idempotency-Key"));
+    assert_string_equal(http_header(exchange, "Content-Type"), "application/json");
+    if (n < 5)
+        http_reply(exchange, statuses[n], "application/json", replies[n], strlen(replies[n]));
+    else
+        http_reply_drop(exchange);
+}
+
+static void test_without_keys_the_orders_are_learned_from_the_replies(void **state) {
+    static const char *const keys[] = {NAMED(0), NAMED(1), NAMED(2), NAMED(3)};
+
+    (void)state;
+    sending.answer = answer_without_a_key;
+    sending.sender.is_keyless = true;
+    sending.sender.connections = 1; /* so that they arrive in order */
+    sending_plan_requests(6, 100);
+    sending_run();
+    for (size_t i = 0; i < 6; i++) {
+        const struct record *record = sending_record(i);
+
+        assert_int_equal(record_is_nameless(record), i >= 4);
+        if (i < 4)
+            assert_string_equal(record->key, keys[i]);
+        assert_string_equal(record->order_id, i == 0 ? NAMED(0) : "");
+    }
+    assert_string_not_equal(sending_record(4)->key, sending_record(5)->key);
+    sending_assert_outcomes(RECORD_SOLD, 1);
+    sending_assert_outcomes(RECORD_UNKNOWN, 2);
+}
+
 static void test_a_repeat_sends_the_key_again(void **state) {
     struct plan_shape shape = sending_shape(500, 5000);
     size_t repeats = 0;
@@ -266,6 +308,7 @@ int main(void) {
         SENT(test_answers_have_their_outcomes),
         SENT(test_dropped_replies_are_unknown),
         SENT(test_each_arrival_asks_for_its_product),
+        SENT(test_without_keys_the_orders_are_learned_from_the_replies),
         SENT(test_a_repeat_sends_the_key_again),
         SENT(test_arrivals_beyond_the_limit_are_launched_late_in_order),
         SENT(test_after_the_limit_sending_is_on_time_again),

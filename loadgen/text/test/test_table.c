@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -65,6 +66,57 @@ static void test_a_terminal_may_refuse_colours(void **state) {
     assert_int_equal(close(controller), 0);
 }
 
+static void test_the_width_is_that_of_the_terminal(void **state) {
+    static const struct {
+        const char *given;
+        unsigned short terminal;
+        size_t width;
+    } cases[] = {{NULL, 0, 80},   {NULL, 100, 100}, {NULL, 300, 120}, {"60", 100, 60},
+                 {"300", 0, 120}, {"1", 0, 20},     {"", 90, 90},     {"x", 90, 90}};
+    int controller, fd;
+    FILE *to;
+
+    (void)state;
+    assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
+    to = fdopen(fd, "w");
+    assert_non_null(to);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct winsize size = {.ws_col = cases[i].terminal};
+
+        assert_int_equal(ioctl(controller, TIOCSWINSZ, &size), 0);
+        assert_int_equal(
+            cases[i].given != NULL ? setenv("COLUMNS", cases[i].given, 1) : unsetenv("COLUMNS"), 0);
+        assert_int_equal(table_columns(to), cases[i].width);
+    }
+    assert_int_equal(unsetenv("COLUMNS"), 0);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(close(controller), 0);
+}
+
+static void test_columns_go_in_the_order_given(void **state) {
+    static const unsigned char order[] = {2, 1, 3, 0};
+    static const struct {
+        size_t width;
+        const char *line;
+    } cases[] = {{80, "name  bb  cc  dd\n"}, {13, "name bb cc dd\n"}, {12, "name  bb  dd\n"},
+                 {9, "name  dd\n"},          {6, "name\n"},           {1, "name\n"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct table_row row = {.cell = {"name", "bb", "cc", "dd"}};
+        char *text = NULL;
+        size_t size;
+        FILE *to = open_memstream(&text, &size);
+
+        assert_non_null(to);
+        table_narrow(&row, 1, 1, cases[i].width, order);
+        table_print(&row, 1, 1, cases[i].width, to);
+        assert_int_equal(fclose(to), 0);
+        assert_string_equal(text, cases[i].line);
+        free(text);
+    }
+}
+
 static void test_words_of_any_length_are_printed_whole(void **state) {
     char *text = NULL, word[400];
     size_t size;
@@ -85,6 +137,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_a_terminal_is_coloured),
         cmocka_unit_test(test_a_terminal_may_refuse_colours),
+        cmocka_unit_test(test_the_width_is_that_of_the_terminal),
+        cmocka_unit_test(test_columns_go_in_the_order_given),
         cmocka_unit_test(test_words_of_any_length_are_printed_whole),
     };
 

@@ -128,8 +128,10 @@ static void test_close_at_each_moment_gives_everything_back(void **state) {
         start(&waiter, open_lock(fixture, client, 2000), LK_FOREVER);
         start(&releaser, open_lock(fixture, client, 2000), LK_FOREVER);
         turn(fixture, moment);
-        if (holder.lease && moment % 2)
+        if (holder.lease && moment % 3 == 1)
             lk_release(holder.lease, on_caller_released, &holder);
+        if (holder.lease && moment % 3 == 2)
+            lk_abandon(holder.lease, 2500);
         lk_client_close(client, on_flag, &is_closed);
         lk_client_close(client, on_flag, &is_closed);
         WAIT_FOR(&fixture->loop, is_closed);

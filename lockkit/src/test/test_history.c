@@ -131,7 +131,7 @@ static void let_go(struct actor *actor) {
         if (actor->grant.from_ns > 0)
             history_add(actor->process->history, &actor->grant);
         actor->state = IDLE;
-        lk_abandon(actor->lease);
+        lk_abandon(actor->lease, dice(&actor->process->random, 2) ? 0 : TTL_MS);
         return;
     }
     record(actor);

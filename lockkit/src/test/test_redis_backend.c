@@ -257,7 +257,7 @@ static void test_key_of_another_type_grants_nothing(void **state) {
     (void)ask(env, "SADD %s member");
     assert_int_equal(
         take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 0), LK_TRY),
-        LK_UNAVAILABLE);
+        LK_REFUSED);
     (void)ask(env, "DEL %s");
 }
 

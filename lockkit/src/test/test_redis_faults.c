@@ -145,12 +145,14 @@ static void test_attempt_that_arrives_after_its_release_is_given_back(void **sta
     struct env *env = *state;
     struct caller caller;
     lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+    int64_t fence;
 
     bring_script(env, lock);
+    fence = ask(env, "GET %s:fence");
     fault_proxy_set(env->proxy, PROXY_HOLDS_REQUESTS);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNKNOWN);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    WAIT_FOR(&env->fixture.loop, ask(env, "GET %s:fence") == 2);
+    WAIT_FOR(&env->fixture.loop, ask(env, "GET %s:fence") == fence + 1);
     WAIT_FOR(&env->fixture.loop, !exists(env));
 }
 
@@ -189,18 +191,40 @@ static void test_repeated_releases_are_few(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     /* Until the clean-up is over: as long as an abandoned lock stays. */
     assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
-    lk_abandon(caller.lease);
+    lk_abandon(caller.lease, 0);
     assert_int_equal(take(&env->fixture, &caller, near, LK_FOREVER), LK_OK);
     assert_in_range(env->proxy->chunks - before, 3, 20);
+}
+
+/* The first command that should extend it is lost; the lock is taken all the same when its own TTL
+ * is over. */
+static void test_abandoned_lock_is_extended_until_it_is_confirmed(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 2000), LK_FOREVER), LK_OK);
+    fault_proxy_freeze(env->proxy);
+    lk_abandon(caller.lease, 60000);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).renew_failed > 0);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    fault_proxy_cut(env->proxy);
+    WAIT_FOR(&env->fixture.loop, ask(env, "PTTL %s") > 2000);
+    /* And stays so without us. */
+    close_client(&env->fixture, env->far);
+    env->far = open_with(env, env->proxy->url, NULL);
+    assert_true(ask(env, "PTTL %s") > 2000);
+    freeReplyObject(redisCommand(env->redis, "DEL %s", env->key));
 }
 
 static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
     struct env *env = *state;
     struct caller caller;
 
+    freeReplyObject(redisCommand(env->redis, "SET %s:fence 7", env->key));
     take_doubtful(env, &caller, open_lock(&env->fixture, env->far, 60000));
-    assert_int_equal(lk_lease_fence(caller.lease), 2);
-    assert_int_equal(ask(env, "GET %s:fence"), 2);
+    assert_int_equal(lk_lease_fence(caller.lease), 9);
+    assert_int_equal(ask(env, "GET %s:fence"), 9);
     assert_owner(env, caller.lease);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
@@ -358,6 +382,7 @@ int main(void) {
         REDIS_TEST(test_attempt_that_arrives_after_its_release_is_given_back),
         REDIS_TEST(test_attempt_that_arrives_after_use_and_release_is_given_back),
         REDIS_TEST(test_repeated_releases_are_few),
+        REDIS_TEST(test_abandoned_lock_is_extended_until_it_is_confirmed),
         REDIS_TEST(test_waiter_finds_the_grant_whose_reply_was_lost),
         REDIS_TEST(test_late_grant_is_given_back),
         REDIS_TEST(test_grant_whose_validity_is_over_on_arrival_is_given_back),

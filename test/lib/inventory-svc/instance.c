@@ -10,15 +10,12 @@
 struct instance instance;
 
 int make_schema(void **state) {
-    char options[60];
-
     (void)state;
     if (getenv("TEST_REDIS") == NULL)
         fail_msg("set TEST_REDIS (test/run does)");
     (void)alarm(PATIENCE_S);
     log_init("test", LOG_ERROR);
-    (void)snprintf(options, sizeof options, "-c statement_timeout=%d", SERVER_MS);
-    pg_schema_open(&instance.schema, "inventory", "sql/inventory.sql", options);
+    pg_schema_open(&instance.schema, "inventory", "sql/inventory.sql", "");
     return 0;
 }
 
@@ -30,7 +27,8 @@ int drop_schema(void **state) {
 
 int set_up(void **state) {
     struct store *store = &instance.store;
-    struct pg_pool_options db = {.conninfo = instance.schema.conninfo, .name = instance.name};
+    struct pg_pool_options db = {
+        .conninfo = instance.schema.conninfo, .name = instance.name, .settings = STATEMENT_SESSION};
     struct lk_client_options locks = {.size = sizeof locks, .label = "inventory-test"};
 
     (void)state;

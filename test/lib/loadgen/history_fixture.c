@@ -11,7 +11,7 @@ struct written written = {.folder = "/tmp/sale-history-XXXXXX",
                           .row = {0, 1, 10, 8}};
 
 static void fill_options(void) {
-    static char given[] = "none,redis,ttl=2s", name[] = "a \"name\"\n\xff",
+    static char given[] = "none,redis,ttl=2s", name[] = "a \"name\" \xff",
                 thresholds[] = "oversell==0\np(99)<250ms", command[] = "loadgen --strategy 'x y'";
 
     options_fill(&written.options, given, "none=TWIN");

@@ -10,7 +10,8 @@
 
 void options_fill(struct options *options, const char *strategies, const char *expect) {
     static char empty[] = "", poisson[] = "poisson", uniform[] = "uniform", none[] = "0",
-                target[] = "http://127.0.0.1:8000", path[] = "/orders", text[] = "text";
+                target[] = "http://127.0.0.1:8000", path[] = "/orders", text[] = "text",
+                program[] = "scripts/loadgen";
     static const struct strategy_option no_options[] = {{NULL, NULL}};
     char why[128];
 
@@ -37,6 +38,7 @@ void options_fill(struct options *options, const char *strategies, const char *e
                                 .results = empty,
                                 .output_format = text,
                                 .output = empty,
+                                .program = program,
                                 .shape = {.count = 800, .seed = 1, .items = 1}};
     assert_int_equal(strategy_list_parse(strategies, no_options, &options->list, why, sizeof why),
                      0);

@@ -18,7 +18,7 @@ static void fill_round(struct round *round, size_t i) {
     assert_non_null(round->recorder);
     round->recorder->count = 800;
     round->recorder->answered = 800;
-    round->recorder->last_ns = 1000 * MS;
+    round->recorder->last_ns = round->recorder->sold_ns = 1000 * MS;
     round->recorder->by_outcome[RECORD_SOLD] = 800;
     for (int64_t n = 1; n <= 100; n++) {
         histogram_record(&round->recorder->latency, n * MS);
@@ -87,9 +87,9 @@ char *printed(int (*write)(const struct summary *, FILE *)) {
     return text;
 }
 
-void assert_fits(char *text) {
+void assert_fits(char *text, size_t columns) {
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        if (table_width(line) > REPORT_COLUMNS)
+        if (table_width(line) > columns && strstr(line, "all of it") == NULL)
             fail_msg("%zu columns: %s", table_width(line), line);
     }
 }

@@ -18,9 +18,9 @@ struct simulated_sale sim;
 
 static struct {
     uint64_t seed;
-    int64_t pace;               /* the longest step: 2 makes ties everywhere */
-    bool is_lying;              /* now and then sold out although there are units */
-    bool is_losing, is_undoing; /* replies, sales */
+    int64_t pace;   /* the longest step: 2 makes ties everywhere */
+    bool is_lying;  /* now and then sold out although there are units */
+    bool is_losing; /* replies */
     size_t count;
     struct ask asks[REQUESTS];
 } run;
@@ -153,7 +153,7 @@ static void look(struct ask *ask) {
 
 /* No other request of its key may have learned of the sale. */
 static bool may_undo(const struct ask *ask) {
-    if (!run.is_undoing || !ask->is_seller || !one_in(4) ||
+    if (!sim.is_undoing || !ask->is_seller || !one_in(4) ||
         order_of(ask->record->item, ask->record->key) != NULL)
         return false;
     for (size_t i = 0; i < run.count; i++)
@@ -327,7 +327,7 @@ void simulate(uint64_t seed, bool is_lying, bool is_losing, bool is_undoing) {
         (void)pick(0, 1);
     run.is_lying = is_lying;
     run.is_losing = is_losing;
-    run.is_undoing = is_undoing;
+    sim.is_undoing = is_undoing;
     run.pace = one_in(2) ? pick(1, 3) : pick(20, 2000);
     sim.items = (int)pick(1, ITEMS);
     sim.shards = (int)pick(1, SHARDS);

@@ -29,6 +29,7 @@
 /* The run that simulate() made; a test may change it, and then calls sum_up(). */
 struct simulated_sale {
     int items, shards;
+    bool is_undoing;           /* its requests may have given units back */
     int64_t cut;               /* the run was interrupted and its ledgers were read; or CUT_NONE */
     struct recorder *recorder; /* the test's, with room for ROOM */
     struct ledger ledgers[ITEMS];

@@ -49,6 +49,24 @@ struct record *request(enum record_outcome outcome) {
     return record;
 }
 
+struct record *at(struct record *record, int64_t sent_ms, int64_t received_ms) {
+    record->sent_ns = sent_ms * MS;
+    record->received_ns = received_ms * MS;
+    return record;
+}
+
+struct record *repeat(const struct record *first, enum record_outcome outcome) {
+    struct record *record = request(outcome);
+
+    memcpy(record->key, first->key, UUID_TEXT);
+    record->is_repeat = true;
+    if (outcome == RECORD_SOLD) {
+        memcpy(record->order_id, first->order_id, UUID_TEXT);
+        record->unit = first->unit;
+    }
+    return record;
+}
+
 struct ledger_sale *ledger_row(int number, int64_t unit) {
     struct ledger_sale *sale = &sales[ledger.sale_count];
     bool is_first = true;
@@ -115,4 +133,23 @@ void sell_for_one_key_twice(void) {
     order_row(1, 10);
     sales[0].unit = 9;
     ledger.available--;
+}
+
+const struct counterexample *counterexample_of(enum anomaly anomaly) {
+    judge();
+    for (size_t i = 0; i < verdict.counterexamples; i++)
+        if (verdict.counterexample[i].anomaly == anomaly)
+            return &verdict.counterexample[i];
+    fail_msg("no counterexample of %s", anomaly_name(anomaly));
+    return NULL;
+}
+
+void assert_lines(const struct counterexample *example, size_t count, const char *const *lines) {
+    for (size_t i = 0; i < example->lines && i < count; i++)
+        assert_string_equal(example->line[i], lines[i]);
+    assert_int_equal(example->lines, count);
+}
+
+void at_time(int sale, const char *clock) {
+    snprintf(sales[sale].at, sizeof sales[sale].at, "2026-11-21T%sZ", clock);
 }

@@ -34,6 +34,10 @@ int verdict_tear_down(void **state);
 
 /* The next request, with this outcome: add what its reply says, or its rows. */
 struct record *request(enum record_outcome outcome);
+/* From sent to received. */
+struct record *at(struct record *record, int64_t sent_ms, int64_t received_ms);
+/* The same key again; told the same, if it is sold. */
+struct record *repeat(const struct record *first, enum record_outcome outcome);
 /* A row of the ledger for the request of this number. */
 struct ledger_sale *ledger_row(int number, int64_t unit);
 void order_row(int number, int64_t unit);
@@ -48,5 +52,15 @@ void judge(void);
 void assert_only(enum anomaly anomaly, int64_t count);
 /* Judge, and find no anomaly. */
 void assert_kind(enum verdict_kind kind);
+
+/* Judge, and find a counterexample of this anomaly. */
+const struct counterexample *counterexample_of(enum anomaly anomaly);
+void assert_lines(const struct counterexample *example, size_t count, const char *const *lines);
+#define LINES(example, ...)                                                                        \
+    assert_lines(example, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),             \
+                 (const char *const[]){__VA_ARGS__})
+#define ORDER "01900000-0000-7000-8000-00000000000" /* and the number of its request */
+/* The row of this sale was written at this time of the day. */
+void at_time(int sale, const char *clock);
 
 #endif

@@ -13,8 +13,11 @@ static struct peer *peer_called(struct http_exchange *exchange, void *data) {
     struct peer *peer = data;
     struct fiber_event event = FIBER_EVENT_INIT;
     const char *key = http_header(exchange, "idempotency-key");
+    const char *authorization = http_header(exchange, "authorization");
 
     peer->calls++;
+    if (authorization == NULL || strcmp(authorization, "Bearer hush") != 0)
+        peer->strangers++;
     (void)snprintf(peer->headers, sizeof peer->headers, "%s", key != NULL ? key : "");
     if (peer->is_holding) {
         assert_true(peer->holding < HELD_MOST);
@@ -72,7 +75,7 @@ static json_t *reservation_json(int number) {
 json_t *page_after(int after, int last) {
     json_t *list = json_array();
     int failed = list == NULL;
-    char next[16];
+    char next[64];
 
     for (int number = after + 1; number <= last && !failed; number++)
         failed = json_array_append_new(list, reservation_json(number));
@@ -80,7 +83,7 @@ json_t *page_after(int after, int last) {
         json_decref(list);
         return NULL;
     }
-    (void)snprintf(next, sizeof next, "%d", last);
+    (void)snprintf(next, sizeof next, "%d.7.82391173-9dbc-49b6-821b-746a11dbbe5e", last);
     return json_pack("{s:o, s:s}", "reservations", list, "next", next);
 }
 
@@ -88,6 +91,7 @@ static void on_peer_list(struct http_exchange *exchange, void *data) {
     struct peer *peer = peer_called(exchange, data);
     const char *after = http_query_param(exchange, "after");
     int limit = atoi(http_query_param(exchange, "limit"));
+    const char *overlap = http_query_param(exchange, "overlap_ms");
     int from = atoi(after), to = peer->reservations;
 
     peer->listed++;
@@ -95,16 +99,41 @@ static void on_peer_list(struct http_exchange *exchange, void *data) {
     (void)snprintf(peer->since, sizeof peer->since, "%s", http_query_param(exchange, "since_ms"));
     (void)snprintf(peer->older, sizeof peer->older, "%s",
                    http_query_param(exchange, "older_than_ms"));
+    (void)snprintf(peer->overlap, sizeof peer->overlap, "%s", overlap);
+    if (strcmp(overlap, "0") != 0 && peer->behind > 0)
+        from = peer->behind - 1;
     if (peer->list != NULL)
         http_reply(exchange, 200, "application/json", peer->list, strlen(peer->list));
     else
         http_reply_json(exchange, 200, page_after(from, to - from > limit ? from + limit : to));
 }
 
+static void on_peer_confirm(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+    json_t *body = http_body_json(exchange), *list = json_array(), *id;
+    int failed = 0;
+    size_t i;
+
+    json_array_foreach (json_object_get(body, "order_ids"), i, id) {
+        int number = atoi(strrchr(json_string_value(id), '-') + 1);
+
+        peer->confirmed++;
+        if (number != peer->gone)
+            failed |= json_array_append_new(list, reservation_json(number));
+    }
+    if (body != NULL && failed == 0)
+        http_reply_json(exchange, 200, json_pack("{s:O}", "reservations", list));
+    else if (body != NULL)
+        http_reply_json(exchange, 200, NULL);
+    json_decref(list);
+    json_decref(body);
+}
+
 static const struct http_route peer_routes[] = {
     {"POST", "/products/{id}/reservations", on_peer_reserve},
     {"DELETE", "/reservations/{id}", on_peer_cancel},
     {"GET", "/reservations", on_peer_list},
+    {"POST", "/reservations/confirmations", on_peer_confirm},
     {"GET", "/products/{id}", on_peer_get},
     {"GET", "/strategies", on_peer_get},
     {NULL, NULL, NULL},
@@ -148,7 +177,7 @@ void open_inventory(int count) {
     for (int i = 0; i < count; i++)
         (void)snprintf(urls + strlen(urls), sizeof urls - strlen(urls), "%shttp://127.0.0.1:%d",
                        i > 0 ? "," : "", fixture.peers[i].port);
-    assert_int_equal(inventory_open(&fixture.inventory, &fixture.loop, urls, message), 0);
+    assert_int_equal(inventory_open(&fixture.inventory, &fixture.loop, urls, "hush", message), 0);
     fixture.open++;
 }
 

@@ -29,7 +29,8 @@
 struct peer {
     struct http_server *server;
     int port;
-    unsigned calls, reserved, cancelled, listed;
+    unsigned calls, reserved, cancelled, listed, confirmed;
+    unsigned strangers; /* calls without the secret */
     int status;         /* of a reservation [201]; 0: the connection is cut */
     const char *body;   /* of it, or NULL for a sale */
     const char *timing; /* its Server-Timing header, or NULL */
@@ -40,7 +41,9 @@ struct peer {
     char headers[100]; /* Idempotency-Key of the last call, or "" */
     const char *list;  /* what GET /reservations answers, or NULL for `reservations` of them */
     int reservations;
-    char after[64], since[32], older[32]; /* as the last list was asked for */
+    int behind; /* from here on they came behind the cursor: an overlap shows them; 0: none */
+    int gone;   /* number of one that is listed, and cancelled before it is confirmed; 0: none */
+    char after[64], since[32], older[32], overlap[32]; /* as the last list was asked for */
 };
 
 struct fixture {

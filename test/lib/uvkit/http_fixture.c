@@ -60,6 +60,25 @@ static void large(struct http_exchange *exchange, void *data) {
     http_reply(exchange, 200, "text/plain", body, sizeof body);
 }
 
+static void parts(struct http_exchange *exchange, void *data) {
+    struct http_fixture *fixture = data;
+    static char part[64 * 1024];
+    size_t count = HTTP_FIXTURE_PARTS;
+
+    memset(part, 'x', sizeof part);
+    if (!http_reply_begin(exchange, 200, "text/plain", count * sizeof part))
+        return;
+    while (count > 0 && http_reply_part(exchange, part, sizeof part))
+        count--;
+    fixture->parts_left = count;
+}
+
+static void cut(struct http_exchange *exchange, void *data) {
+    (void)data;
+    if (http_reply_begin(exchange, 200, "text/plain", 10))
+        assert_true(http_reply_part(exchange, "hello", 5));
+}
+
 static void drop(struct http_exchange *exchange, void *data) {
     (void)data;
     http_reply_drop(exchange);
@@ -91,6 +110,8 @@ static const struct http_route routes[] = {{"GET", "/", hello},
                                            {"DELETE", "/items/{id}", item},
                                            {"GET", "/silent", silent},
                                            {"GET", "/large", large},
+                                           {"GET", "/parts", parts},
+                                           {"GET", "/cut", cut},
                                            {"GET", "/drop", drop},
                                            {"GET", "/header", header},
                                            {"POST", "/json", json},

@@ -10,6 +10,7 @@
 #include "wait.h"
 
 #define HTTP_FIXTURE_WAITERS 2048
+#define HTTP_FIXTURE_PARTS   512
 
 struct http_fixture {
     uv_loop_t loop;
@@ -17,7 +18,8 @@ struct http_fixture {
     struct http_peer peer; /* opened by the set-up */
     int port;
     bool is_closed;
-    unsigned waiting; /* handlers of /wait that wait */
+    unsigned waiting;  /* handlers of /wait that wait */
+    size_t parts_left; /* that /parts has not sent */
     struct fiber_event *gates[HTTP_FIXTURE_WAITERS];
 };
 
@@ -25,6 +27,7 @@ struct http_fixture {
  *   GET /           "hello"                  POST /echo        the body
  *   GET /wait       after ..._let_go()       GET /items/{id}   "<id>|<query parameter q>"
  *   GET /silent     no reply                 GET /large        8 MiB
+ *   GET /parts      32 MiB in parts          GET /cut          half of what it begins
  *   GET /drop       http_reply_drop          GET /header?v=    reply header X-Value: v
  *   POST /json      the JSON object          GET /id           the request id */
 struct http_fixture *http_fixture_open(const struct http_server_options *limits);

@@ -21,7 +21,7 @@
 
 #define AT_ONCE    40
 #define LIVES      2500
-#define HOST       "Host: test\r\n"
+#define HOST       "Host: localhost\r\n"
 #define POST(more) "POST /echo HTTP/1.1\r\n" HOST more "\r\n"
 
 static const char *const pieces[] = {

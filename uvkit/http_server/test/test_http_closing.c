@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define HOST "Host: test\r\n"
+#define HOST "Host: localhost\r\n"
 #define WAIT "GET /wait HTTP/1.1\r\n" HOST "\r\n"
 
 static int set_up(void **state) {
@@ -37,6 +37,7 @@ enum stage {
     HANDLER_WAITS,
     MORE_IS_PIPELINED,
     REPLY_IS_BEING_WRITTEN,
+    PARTS_ARE_BEING_WRITTEN,
     AFTER_THE_LAST_REPLY,
     STAGES
 };
@@ -49,6 +50,7 @@ static const char *const sent_at[STAGES] = {
     [HANDLER_WAITS] = WAIT,
     [MORE_IS_PIPELINED] = WAIT "GET / HTTP/1.1\r\n" HOST "\r\nGET / HT",
     [REPLY_IS_BEING_WRITTEN] = "GET /large HTTP/1.1\r\n" HOST "\r\n",
+    [PARTS_ARE_BEING_WRITTEN] = "GET /parts HTTP/1.1\r\n" HOST "\r\n",
     [AFTER_THE_LAST_REPLY] = "GET / HTTP/1.0\r\n\r\n",
 };
 

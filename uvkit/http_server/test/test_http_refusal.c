@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define HOST  "Host: test\r\n"
+#define HOST  "Host: localhost\r\n"
 #define LIMIT 1024
 
 static int set_up(void **state) {
@@ -91,16 +91,43 @@ static void test_malformed_requests_are_400(void **state) {
     refuses_malformed(state, "BREW / HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "get / HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "\x16\x03\x01\x02");
-    refuses_malformed(state, "GET / HTTP/1.1\nHost: test\n\n");
+    refuses_malformed(state, "GET / HTTP/1.1\nHost: localhost\n\n");
     refuses_malformed(state, "GET noslash HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "CONNECT test:80 HTTP/1.1\r\n" HOST "\r\n");
-    refuses_malformed(state, "GET http://test HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET http://localhost HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X Y: z\r\n\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X : z\r\n\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST ": z\r\n\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X: a\x01z\r\n\r\n");
     refuses_malformed(state, "GET / HTTP/1.1\r\n" HOST "X\r\n\r\n");
+    refuses_malformed(state, "GET /items/a\fb HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET /items/a\tb HTTP/1.1\r\n" HOST "\r\n");
+    refuses_malformed(state, "GET /items/a?q=\f HTTP/1.1\r\n" HOST "\r\n");
+}
+
+/* As a whole, and byte by byte: wherever the line is broken, the other line is seen. */
+static void test_folded_headers_are_400(void **state) {
+    static const char *const folded[] = {
+        "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n \r\n\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\n" HOST "Content-Length:\r\n\t3\r\n\r\nabc",
+        "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n \r\n\r\nabc",
+        "GET / HTTP/1.1\r\nX: y\r\n Host: localhost\r\n" HOST "\r\n",
+        "GET / HTTP/1.1\r\n " HOST "\r\n",
+    };
+    struct http_fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof folded / sizeof *folded; i++) {
+        refuses_malformed(state, folded[i]);
+        http_peer_close(&fixture->peer);
+        http_peer_open(&fixture->peer, &fixture->loop, fixture->port);
+        for (const char *at = folded[i]; *at != '\0' && fixture->peer.length == 0; at++) {
+            http_peer_send(&fixture->peer, at, 1);
+            http_peer_turn(&fixture->peer);
+        }
+        expect_refusal(&fixture->peer, 400, "bad_request");
+    }
 }
 
 static void test_missing_or_second_host_is_400(void **state) {
@@ -144,6 +171,11 @@ static void test_bad_chunks_are_400(void **state) {
     refuses_malformed(state, CHUNKED "3 \r\nabc\r\n");
     refuses_malformed(state, CHUNKED "3\nabc\r\n");
     refuses_malformed(state, CHUNKED "3\r\nabcd\r\n");
+    refuses_malformed(state, CHUNKED "3\r\nabcXY0\r\n\r\n");
+    refuses_malformed(state, CHUNKED "3\r\nabc\rY0\r\n\r\n");
+    refuses_malformed(state, CHUNKED "3\r\nabc\n\n0\r\n\r\n");
+    refuses_malformed(state, CHUNKED "3\rXabc\r\n0\r\n\r\n");
+    refuses_malformed(state, CHUNKED "0\r\n\rX");
     refuses_malformed(state, CHUNKED "fffffffffffffffff\r\n");
 }
 
@@ -158,6 +190,9 @@ static void test_other_http_versions_are_505(void **state) {
     refuses(state, "GET / HTTP/1.2\r\n" HOST "\r\n", 505, "http_version");
     refuses(state, "GET / HTTP/0.9\r\n\r\n", 505, "http_version");
     refuses(state, "GET /\r\n\r\n", 505, "http_version");
+    refuses(state, "GET / RTSP/1.0\r\n" HOST "\r\n", 505, "http_version");
+    refuses(state, "OPTIONS / RTSP/1.1\r\n" HOST "\r\n", 505, "http_version");
+    refuses(state, "SOURCE / ICE/1.0\r\n" HOST "\r\n", 505, "http_version");
     refuses(state, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "http_version");
 }
 
@@ -215,6 +250,8 @@ static void test_endless_trailers_and_chunk_extensions_are_431(void **state) {
     char request[4 * LIMIT] = CHUNKED "1;";
 
     memset(request + strlen(request), 'a', 2 * LIMIT);
+    refuses(state, request, 431, "headers_too_large");
+    (void)strcat(request, "\r\nx\r\n0\r\n\r\n"); /* all in one read */
     refuses(state, request, 431, "headers_too_large");
     (void)snprintf(request, sizeof request, CHUNKED "0\r\n");
     for (int i = 0; i < 2 * LIMIT / 6; i++)
@@ -369,6 +406,7 @@ static void test_refusals_are_counted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_malformed_requests_are_400),
+        TEST(test_folded_headers_are_400),
         TEST(test_missing_or_second_host_is_400),
         TEST(test_bad_escapes_are_400),
         TEST(test_ambiguous_framing_is_400),

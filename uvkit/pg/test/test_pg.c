@@ -46,6 +46,17 @@ static void test_statement_is_prepared_once_per_connection(void **state) {
     pg_query_clear(&query);
 }
 
+static void test_an_error_is_told_as_one_printable_line(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    assert_int_equal(
+        run_sql(fixture, &query, "DO $$BEGIN RAISE E'a\\x1b[2J\\u009b\\u202e\\nb'; END$$"),
+        PG_REJECTED);
+    assert_string_equal(query.message, "a?[2J?????");
+}
+
 static void test_error_leaves_the_connection_usable(void **state) {
     struct fixture *fixture = *state;
     struct pg_query query;
@@ -320,10 +331,68 @@ static void test_settings_of_a_connection(void **state) {
     pg_query_clear(&query);
 }
 
+static int64_t count_prepared(struct fixture *fixture, struct pg_conn *conn) {
+    struct pg_query query = {.sql = "SELECT count(*) FROM pg_prepared_statements",
+                             .on = conn,
+                             .deadline_ms = clock_now_ms() + PATIENCE_MS};
+    int64_t count;
+
+    assert_int_equal(pg_query_await(fixture->pool, &query), PG_OK);
+    count = pg_int(&query, 0, 0);
+    pg_query_clear(&query);
+    return count;
+}
+
+static void prepare_on_hold(struct fixture *fixture) {
+    static const struct pg_statement wrong = {"test_wrong", "SELECT * FROM no_such_table", 0};
+    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+    struct pg_query query = {
+        .statement = &add, .on = conn, .deadline_ms = clock_now_ms() + PATIENCE_MS};
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pg_prepare_await(fixture->pool, &query), PG_OK);
+        assert_null(query.result);
+        assert_int_equal(count_prepared(fixture, conn), 1);
+    }
+    query.statement = &wrong;
+    assert_int_equal(pg_prepare_await(fixture->pool, &query), PG_REJECTED);
+    assert_string_equal(query.sqlstate, "42P01");
+    pg_give_back(conn);
+}
+
+static void test_statement_is_prepared_ahead_of_its_query(void **state) {
+    struct fixture *fixture = *state;
+
+    open_ready_pool(fixture, fixture->conninfo, 1, 0);
+    run_in_fiber(fixture, prepare_on_hold);
+    assert_int_equal(pool_stats(fixture).idle, 1);
+}
+
+/* Set in the connection string and ours: ours win, and leave the rest. */
+static void test_settings_win_over_those_of_the_connection_string(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_pool_options options = {.settings = "-c statement_timeout=1234", .connections = 1};
+    struct pg_query query;
+    char conninfo[700];
+
+    (void)snprintf(conninfo, sizeof conninfo,
+                   "%s options='-c statement_timeout=0 -c lock_timeout=77'", fixture->conninfo);
+    options.conninfo = conninfo;
+    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), 0);
+    assert_int_equal(run_sql(fixture, &query,
+                             "SELECT current_setting('statement_timeout') || ' ' ||"
+                             " current_setting('lock_timeout')"),
+                     PG_OK);
+    assert_string_equal(pg_text(&query, 0, 0), "1234ms 77ms");
+    pg_query_clear(&query);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_results_come_back_as_text_and_numbers),
+        TEST(test_settings_win_over_those_of_the_connection_string),
         TEST(test_statement_is_prepared_once_per_connection),
+        TEST(test_an_error_is_told_as_one_printable_line),
         TEST(test_error_leaves_the_connection_usable),
         TEST(test_statement_that_cannot_be_prepared_is_rejected),
         TEST(test_statement_that_the_server_forgot_is_prepared_again),
@@ -335,6 +404,7 @@ int main(void) {
         TEST(test_query_late_in_flight_is_unknown_and_cancelled),
         TEST(test_query_late_in_prepare_is_not_sent),
         TEST(test_open_transaction_is_rolled_back_when_given_back),
+        TEST(test_statement_is_prepared_ahead_of_its_query),
         TEST(test_transaction_begun_outside_a_hold_is_rolled_back),
         TEST(test_held_connection_serves_nobody_else),
         TEST(test_conninfo_that_cannot_be_parsed_is_refused),

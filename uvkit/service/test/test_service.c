@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#define HOST        "Host: test\r\n"
+#define HOST        "Host: localhost\r\n"
 #define PATIENCE_MS 20000
 
 struct fixture {

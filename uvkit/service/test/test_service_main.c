@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -30,6 +32,7 @@ static const struct setting table[] = {
 static char name[16];
 static int check_code, open_code; /* that these shall return */
 static int opened, closed;
+static int dumpable; /* as the kernel is to have it while it serves */
 
 static int check(void) {
     strcpy(name, "test-7");
@@ -58,6 +61,8 @@ static void on_listening(void *data, int port) {
     if (text == NULL || strstr(text, "\ntest_db_connections 0\n") == NULL)
         _exit(99);
     free(text);
+    if (prctl(PR_GET_DUMPABLE) != dumpable)
+        _exit(97);
     (void)raise(SIGTERM);
 }
 
@@ -125,6 +130,18 @@ static void test_a_bad_setting_ends_it_before_anything_is_opened(void **state) {
     assert_int_equal(run("--help", NULL), 0);
 }
 
+static void test_a_log_that_may_not_grow_loses_lines_and_not_the_service(void **state) {
+    struct rlimit before, small;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 10, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(run("--log-level", "loud"), EX_USAGE);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_string_equal(said, "test-svc: ");
+}
+
 static void test_a_connection_string_that_is_none_is_told_by_its_variable(void **state) {
     (void)state;
     assert_int_equal(setenv("TEST_SVC_DB", "database", 1), 0);
@@ -168,13 +185,27 @@ static void test_after_the_drain_all_is_closed_once_under_its_own_name(void **st
     assert_non_null(strstr(said, "svc=test-7 msg=\"stopped\""));
 }
 
+/* They would hold the secrets. */
+static void test_core_files_are_only_for_who_asks_for_them(void **state) {
+    char port[16];
+
+    (void)state;
+    (void)snprintf(port, sizeof port, "--port=%d", free_port());
+    dumpable = 1;
+    assert_int_equal(run(port, "--cores"), 1000 + 100 + 0);
+    dumpable = 0;
+    assert_int_equal(run(port, NULL), 1000 + 100 + 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_bad_setting_ends_it_before_anything_is_opened),
+        cmocka_unit_test(test_a_log_that_may_not_grow_loses_lines_and_not_the_service),
         cmocka_unit_test(test_a_connection_string_that_is_none_is_told_by_its_variable),
         cmocka_unit_test(test_what_does_not_open_is_closed_and_names_the_exit_code),
         cmocka_unit_test(test_what_cannot_serve_is_closed),
         cmocka_unit_test(test_after_the_drain_all_is_closed_once_under_its_own_name),
+        cmocka_unit_test(test_core_files_are_only_for_who_asks_for_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,7 @@ static const struct setting table[] = {
 static char told[8192]; /* on stdout or stderr by the last read_line() */
 static char words[512], *argv[16];
 static int argc;
+static struct settings_given given;
 
 /* Splits `line` at its spaces and reads it, with `stream` going to `told`. */
 static enum settings_result read_line(const char *line, const char *rest, FILE *stream) {
@@ -49,7 +50,9 @@ static enum settings_result read_line(const char *line, const char *rest, FILE *
     argv[argc] = NULL;
     (void)fflush(stream);
     assert_true(dup2(fileno(file), fileno(stream)) >= 0);
-    result = settings_read(table, "A shop.", "SHOP", rest, &argc, argv);
+    result =
+        settings_read(table, &(struct settings_program){"A shop.", "SHOP", rest, "0123abc-dirty"},
+                      &argc, argv, &given);
     (void)fflush(stream);
     (void)dup2(saved, fileno(stream));
     (void)close(saved);
@@ -211,7 +214,7 @@ static void test_secrets_come_from_the_environment_and_are_not_printed(void **st
                    "--db is a secret, and flags show in the process list; set SHOP_DB instead\n");
 }
 
-static void test_help_has_an_aligned_line_for_each_setting(void **state) {
+static void test_help_is_aligned_and_fits_80_columns(void **state) {
     (void)state;
     (void)setenv("SHOP_PORT", "nonsense", 1); /* help is never refused */
     assert_int_equal(read_line("--port 80 --help", "FILE", stdout), SETTINGS_HELP);
@@ -219,17 +222,36 @@ static void test_help_has_an_aligned_line_for_each_setting(void **state) {
         told, "A shop.\n"
               "usage: shop [settings] FILE\n"
               "\n"
-              "      --listen TEXT                 address to listen on [default 127.0.0.1; "
-              "SHOP_LISTEN]\n"
-              "  -p, --port N                      port to listen on [default 8001; 1..65535; "
-              "SHOP_PORT]\n"
+              "      --listen TEXT                 address to listen on [default 127.0.0.1;\n"
+              "                                    SHOP_LISTEN]\n"
+              "  -p, --port N                      port to listen on [default 8001; 1..65535;\n"
+              "                                    SHOP_PORT]\n"
               "      --name TEXT                   name in replies [default empty; SHOP_NAME]\n"
-              "      --inventory-timeout DURATION  how long to wait [default 9s; 1ms..1h; "
-              "SHOP_INVENTORY_TIMEOUT]\n"
-              "      SHOP_DB=SECRET                connection string [only from the environment]\n"
+              "      --inventory-timeout DURATION  how long to wait [default 9s; 1ms..1h;\n"
+              "                                    SHOP_INVENTORY_TIMEOUT]\n"
+              "      SHOP_DB=SECRET                connection string [only from the\n"
+              "                                    environment]\n"
               "  -r, --rule TEXT                   rule to hold [default empty; SHOP_RULE]\n"
               "  -l, --lab                         honour failpoints [default false; SHOP_LAB]\n"
-              "      --help                        print this and exit\n");
+              "      --help                        print this and exit\n"
+              "      --version                     print what it was built from, and exit\n");
+}
+
+static void test_the_version_is_told(void **state) {
+    (void)state;
+    assert_int_equal(read_line("--port 80 --version", NULL, stdout), SETTINGS_HELP);
+    assert_string_equal(told, "shop 0123abc-dirty\n");
+}
+
+static void test_who_gave_a_value_is_told(void **state) {
+    (void)state;
+    expect_ok("");
+    assert_true(given.by_flag == 0 && given.by_environment == 0);
+    settings_free(table);
+    (void)setenv("SHOP_PORT", "81", 1);
+    expect_ok("--name x -l");
+    assert_true(given.by_flag == (1U << 2 | 1U << 6));
+    assert_true(given.by_environment == 1U << 1);
 }
 
 static void test_whole_numbers(void **state) {
@@ -294,7 +316,8 @@ static void read_without_memory(void *arg) {
     (void)arg;
     argc = 1;
     argv[0] = words;
-    if (settings_read(table, "", "SHOP", NULL, &argc, argv) == SETTINGS_ERROR)
+    if (settings_read(table, &(struct settings_program){"", "SHOP", NULL, ""}, &argc, argv, NULL) ==
+        SETTINGS_ERROR)
         assert_null(set.listen);
     settings_free(table);
 }
@@ -322,7 +345,9 @@ int main(void) {
         TEST(test_errors_say_what_is_accepted),
         TEST(test_errors_in_the_environment_name_the_variable),
         TEST(test_secrets_come_from_the_environment_and_are_not_printed),
-        TEST(test_help_has_an_aligned_line_for_each_setting),
+        TEST(test_help_is_aligned_and_fits_80_columns),
+        TEST(test_the_version_is_told),
+        TEST(test_who_gave_a_value_is_told),
         TEST(test_whole_numbers),
         TEST(test_durations),
         TEST(test_no_memory_at_any_allocation),

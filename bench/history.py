@@ -1,0 +1,69 @@
+"""How long loadgen takes to judge a long history again: a million orders under `atomic`, each with its sale and its record."""
+
+import json
+import os
+import resource
+import tempfile
+import time
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from measure import LOADGEN, NullServer, output_of, report
+
+ORDERS, EVERY_NS = 1_000_000, 50_000  # 20,000 a second
+
+
+def frame(folder):
+    """The lines around those of the requests: a run without a judgement wrote them, of one request."""
+    with NullServer() as server:
+        output_of([LOADGEN, "--no-judge", "--requests", "1", "--no-progress", "--results", folder, "--target", server.url],
+                  codes=(0, 2))
+    path = next(Path(folder).glob("*/history.ndjson"))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    run, begin, end = lines[0], lines[1], lines[-1]
+    run["settings"].update({"no_judge": False, "requests": ORDERS, "stock": ORDERS})
+    begin.update({"requests": ORDERS, "planned": ORDERS, "instances": ["inventory-1", "inventory-2"],
+                  "products": ["01900000-0000-7000-8000-000000000000"]})
+    end["verdict"] = "VALID"
+    return run, begin, end
+
+
+def key_of(number):
+    """In the order of the requests, as a UUID of version 7 is."""
+    return f"{0x01900000 + (number >> 16):08x}-{number & 0xffff:04x}-7000-8000-{number * 2654435761 % 2 ** 48:012x}"
+
+
+def lines_of(run, begin, end):
+    started = datetime(2026, 11, 21, 10, tzinfo=timezone.utc)
+    sales, orders = [], []
+    yield json.dumps(run)
+    yield json.dumps(begin)
+    for n in range(ORDERS):
+        key, unit, at_ns = key_of(n), ORDERS - n, n * EVERY_NS
+        at = (started + timedelta(microseconds=at_ns // 1000 + 2000)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        yield (f'{{"type":"request","number":{n},"planned":{at_ns},"sent":{at_ns + 20000 + n % 977},'
+               f'"received":{at_ns + 2500000 + n * 7919 % 5000000},"status":201,"unit":{unit},"instance":{n % 2},"key":"{key}",'
+               f'"order_id":"{key}","outcome":"sold","cost":[-1,-1,{300 + n % 5000},1,-1,-1,0,-1]}}')
+        sales.append(f'{{"type":"sale","order_id":"{key}","unit":{unit},"remaining":{unit - 1},"shard":0,"fence":0,'
+                     f'"instance":"inventory-{n % 2 + 1}","at":"{at}"}}')
+        orders.append(f'{{"type":"order","order_id":"{key}","unit":{unit},"instance":"inventory-{n % 2 + 1}","at":"{at}"}}')
+    yield json.dumps({"type": "product", "item": 0, "initial": ORDERS, "available": 0, "returned": 0, "counted": ORDERS,
+                      "units": ORDERS})
+    yield json.dumps({"type": "row", "shard": 0, "first_unit": 1, "initial": ORDERS, "available": 0})
+    yield from sales
+    yield from orders
+    yield json.dumps(end)
+
+
+def bench_check():
+    with tempfile.TemporaryDirectory(prefix="sale-check-") as folder:
+        around, judged = frame(folder), os.path.join(folder, "judged")
+        os.mkdir(judged)
+        with open(os.path.join(judged, "history.ndjson"), "w") as history:
+            history.writelines(line + "\n" for line in lines_of(*around))
+        started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        text = output_of([LOADGEN, "check", judged])
+        taken, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert " VALID " in text, text
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return report("loadgen check of a million orders", f"{taken:.2f} s, {cpu:.2f} s of CPU", "under 5 s", taken < 5)

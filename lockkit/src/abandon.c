@@ -1,0 +1,59 @@
+/* Abandoning: the holder has gone without giving the lock back, as its last write may still take
+ * effect, and the lock stays taken until it cannot any more.
+ *
+ * Where a TTL frees the lock, nothing is to be done if it ends late enough; else one renewal with
+ * the time that is missing, repeated until the server answers it. Where there is none, the lease
+ * itself waits for the time to pass, and is released. */
+#include "lease.h"
+
+#include <assert.h>
+
+#define RETRY_MS 50 /* at most between two attempts to extend */
+
+static void on_time(uv_timer_t *timer) {
+    lease_stay_abandoned(timer->data);
+}
+
+static void wait_ms(struct lk_lease *lease, uint64_t ms) {
+    uv_update_time(lease->client->loop);
+    (void)uv_timer_start(&lease->timer, on_time, ms, 0);
+}
+
+static void on_extended(struct lk_command *command) {
+    struct lk_lease *lease = command->data;
+
+    lease_answered(lease, command);
+    if (lease->phase != LEASE_ABANDONED) { /* the client was closed */
+        lease_maybe_free(lease);
+        return;
+    }
+    if (command->status == LK_OK || command->status == LK_LOST) {
+        lease_end(lease);
+        return;
+    }
+    lease->client->counters.renew_failed++;
+    wait_ms(lease, client_jitter_ms(lease->client, RETRY_MS));
+}
+
+void lease_stay_abandoned(struct lk_lease *lease) {
+    int64_t left_ms = validity_left_ms(lease->hold_until_ns, client_now_ns(lease->client));
+
+    assert(lease->phase == LEASE_ABANDONED);
+    if (!lease->policy.has_ttl && left_ms > 0) {
+        wait_ms(lease, (uint64_t)left_ms + 1);
+    } else if (!lease->policy.has_ttl) {
+        lease_release(lease);
+    } else if (left_ms == 0 || atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns) {
+        lease_end(lease);
+    } else if (lease->in_flight == 0) {
+        lease->policy.ttl_ms = (uint32_t)left_ms + 1;
+        lease_run(lease, &lease->renewal, LK_RENEW, lease->client->reply_ms, on_extended);
+    }
+}
+
+void lk_abandon(lk_lease *lease, uint32_t hold_ms) {
+    lease_stop_holding(lease);
+    lease->hold_until_ns = client_moment_ns(lease->client, hold_ms);
+    lease_move(lease, LEASE_ABANDONED);
+    lease_stay_abandoned(lease);
+}

@@ -1,0 +1,23 @@
+/* A Redis server of this test's own, to be set, filled and spoilt as it likes. */
+#ifndef TEST_OWN_REDIS_H
+#define TEST_OWN_REDIS_H
+
+#include <hiredis/hiredis.h>
+#include <sys/types.h>
+
+struct own_redis {
+    pid_t pid;
+    int port; /* of 127.0.0.1 */
+    char url[64];
+    redisContext *admin; /* that blocks */
+};
+
+/* Start it, empty and without a password. */
+void own_redis_start(struct own_redis *own);
+void own_redis_stop(struct own_redis *own);
+
+/* A command, which must not be refused; the integer that it answers, or 0. */
+__attribute__((format(printf, 2, 3))) long long own_redis_do(struct own_redis *own,
+                                                             const char *format, ...);
+
+#endif

@@ -1,0 +1,174 @@
+/* Clients that pipeline many requests: each gets all its answers, in order, and keeps no other
+ * client from its own. */
+#include "http_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define HOST     "Host: localhost\r\n"
+#define GREEDY   20
+#define REQUESTS 500 /* of each */
+#define SHARE    16  /* of a connection in a turn of the loop, at most */
+
+static int set_up(void **state) {
+    const struct http_server_options options = {0};
+
+    *state = http_fixture_open(&options);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    http_fixture_close(*state);
+    return 0;
+}
+
+static uint64_t begun(const struct http_fixture *fixture) {
+    struct http_server_stats stats;
+
+    http_server_stats(fixture->server, &stats);
+    return stats.requests;
+}
+
+/* All in one write. */
+static void pipeline(struct http_peer *peer, int count) {
+    char *text = malloc((size_t)count * 80), *to = text;
+
+    assert_non_null(text);
+    for (int i = 0; i < count; i++)
+        to += sprintf(to, "GET /items/%d HTTP/1.1\r\n" HOST "\r\n", i);
+    http_peer_send(peer, text, (size_t)(to - text));
+    free(text);
+}
+
+static void expect_answers(struct http_peer *peer, int from, int to) {
+    char reply[512], body[64];
+
+    for (int i = from; i < to; i++) {
+        (void)snprintf(body, sizeof body, "\r\n\r\n%d|none", i);
+        assert_int_equal(http_peer_reply(peer, reply, sizeof reply), 200);
+        assert_non_null(strstr(reply, body));
+    }
+}
+
+static struct http_peer *open_greedy(struct http_fixture *fixture) {
+    struct http_peer *greedy = calloc(GREEDY, sizeof *greedy);
+
+    assert_non_null(greedy);
+    for (int i = 0; i < GREEDY; i++)
+        http_peer_open(&greedy[i], &fixture->loop, fixture->port);
+    http_fixture_wait_for_connections(fixture, GREEDY + 1);
+    return greedy;
+}
+
+static void close_greedy(struct http_peer *greedy) {
+    for (int i = 0; i < GREEDY; i++)
+        http_peer_close(&greedy[i]);
+    free(greedy);
+}
+
+/* In the turn that reads its request the others may have had their share before. */
+static void test_others_wait_for_no_more_than_a_share(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *greedy = open_greedy(fixture);
+    uint64_t before;
+
+    for (int i = 0; i < GREEDY; i++)
+        pipeline(&greedy[i], REQUESTS);
+    before = begun(fixture);
+    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    assert_in_range(begun(fixture) - before, 1, 2 * GREEDY * SHARE + 1);
+    for (int i = 0; i < GREEDY; i++)
+        expect_answers(&greedy[i], 0, REQUESTS);
+    close_greedy(greedy);
+}
+
+static void test_a_turn_serves_a_share_of_a_connection(void **state) {
+    struct http_fixture *fixture = *state;
+    int turns = 0;
+
+    pipeline(&fixture->peer, REQUESTS);
+    while (begun(fixture) < REQUESTS) {
+        uint64_t before = begun(fixture);
+
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        assert_in_range(begun(fixture) - before, 0, SHARE);
+        turns++;
+    }
+    assert_true(turns >= REQUESTS / SHARE);
+    expect_answers(&fixture->peer, 0, REQUESTS);
+}
+
+/* More than is kept of one connection: reading stops, and goes on when that is answered. */
+static void test_long_pipelines_are_answered_in_order(void **state) {
+    struct http_fixture *fixture = *state;
+
+    for (int round = 0; round < 3; round++) {
+        pipeline(&fixture->peer, 3000);
+        expect_answers(&fixture->peer, 0, 3000);
+    }
+}
+
+static void test_pipeline_is_answered_when_its_client_has_closed_its_side(void **state) {
+    struct http_fixture *fixture = *state;
+
+    pipeline(&fixture->peer, REQUESTS);
+    assert_int_equal(shutdown(fixture->peer.fd, SHUT_WR), 0);
+    expect_answers(&fixture->peer, 0, REQUESTS);
+    http_peer_expect_end(&fixture->peer);
+}
+
+static void test_client_may_go_before_its_share_comes(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *greedy = open_greedy(fixture);
+
+    for (int i = 0; i < GREEDY; i++)
+        pipeline(&greedy[i], REQUESTS);
+    for (int i = 0; i < GREEDY; i++) {
+        (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        http_peer_reset(&greedy[i]);
+    }
+    http_fixture_wait_for_connections(fixture, 1);
+    free(greedy);
+}
+
+/* The next answer is the last, and says so. */
+static void test_drain_ends_a_pipeline_with_an_answer(void **state) {
+    struct http_fixture *fixture = *state;
+    char reply[512];
+    int answers = 0;
+
+    pipeline(&fixture->peer, REQUESTS);
+    WAIT_FOR(&fixture->loop, begun(fixture) > 0);
+    assert_true(begun(fixture) < REQUESTS);
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    do {
+        assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+        answers++;
+    } while (strstr(reply, "Connection: close\r\n") == NULL);
+    assert_true(answers < REQUESTS);
+    http_peer_expect_end(&fixture->peer);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_others_wait_for_no_more_than_a_share),
+        TEST(test_a_turn_serves_a_share_of_a_connection),
+        TEST(test_long_pipelines_are_answered_in_order),
+        TEST(test_pipeline_is_answered_when_its_client_has_closed_its_side),
+        TEST(test_client_may_go_before_its_share_comes),
+        TEST(test_drain_ends_a_pipeline_with_an_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/* The HTTP server when libuv gets no more memory: it asks for none that it cannot do without. */
+#include "http_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define PEERS 300
+
+static bool is_starved;
+
+static void *starved_malloc(size_t size) {
+    return is_starved ? NULL : malloc(size);
+}
+
+static void *starved_calloc(size_t count, size_t size) {
+    return is_starved ? NULL : calloc(count, size);
+}
+
+static void *starved_realloc(void *memory, size_t size) {
+    return is_starved ? NULL : realloc(memory, size);
+}
+
+static int set_up(void **state) {
+    const struct http_server_options options = {0};
+
+    *state = http_fixture_open(&options);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    is_starved = false;
+    http_fixture_close(*state);
+    return 0;
+}
+
+/* Each takes a descriptor that the loop has not seen before. */
+static void test_connections_are_served_without_memory_for_libuv(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *peers = calloc(PEERS, sizeof *peers);
+
+    assert_non_null(peers);
+    is_starved = true;
+    for (int i = 0; i < PEERS; i++) {
+        http_peer_open(&peers[i], &fixture->loop, fixture->port);
+        http_peer_say(&peers[i], "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert_int_equal(http_peer_reply(&peers[i], NULL, 0), 200);
+    }
+    for (int i = 0; i < PEERS; i++)
+        http_peer_close(&peers[i]);
+    free(peers);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_connections_are_served_without_memory_for_libuv,
+                                        set_up, tear_down),
+    };
+
+    if (uv_replace_allocator(starved_malloc, starved_realloc, starved_calloc, free) != 0)
+        return EXIT_FAILURE;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

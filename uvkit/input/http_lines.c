@@ -1,0 +1,42 @@
+/* The lines of a message's head, found by their line feeds. */
+#include "http_lines.h"
+
+#include <string.h>
+
+/* Of "HTTP/1.1\r" the H has left the tail. llhttp has seen to it that HTTP is all that it can be.
+ */
+static bool ends_in_http(uint64_t tail) {
+    return tail >> 32 == ((uint64_t)'T' << 24 | 'T' << 16 | 'P' << 8 | '/');
+}
+
+static void end_line(struct http_lines *lines) {
+    bool is_blank = lines->length == 0 || (lines->length == 1 && lines->first == '\r');
+
+    lines->is_over = is_blank && lines->count > 0; /* before the first line they are ignored */
+    if (!is_blank && lines->count++ == 0)
+        lines->is_http = ends_in_http(lines->tail);
+    lines->length = 0;
+}
+
+size_t http_lines_look(struct http_lines *lines, const char *bytes, size_t length) {
+    const char *at = bytes, *end = bytes + length;
+
+    while (at < end && !lines->is_over) {
+        const char *feed = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = feed != NULL ? feed : end;
+
+        if (lines->length == 0)
+            lines->first = *at;
+        lines->is_folded |= lines->first == ' ' || lines->first == '\t';
+        if (lines->count == 0)
+            for (const char *byte = at; byte < stop; byte++)
+                lines->tail = lines->tail << 8 | (unsigned char)*byte;
+        lines->length += (size_t)(stop - at);
+        at = stop;
+        if (feed != NULL) {
+            end_line(lines);
+            at++;
+        }
+    }
+    return (size_t)(at - bytes);
+}
