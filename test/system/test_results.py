@@ -261,7 +261,7 @@ class Results(SystemTest):
         self.assertRegex(done.stdout, r"(?m)^atomic +VALID")
         self.assertIn("history.ndjson has 1 of 2 rounds", done.stderr)
 
-    TOO_MUCH = ["--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--no-progress"]
+    TOO_MUCH = ["--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--stock", "1000", "--no-progress"]
 
     def test_a_full_disk_is_told_and_what_fits_is_kept(self):
         if os.geteuid() != 0:
