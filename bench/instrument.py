@@ -21,7 +21,7 @@ wrk.body = '{"product_id":""}'
 STEP, LOWEST, HIGHEST = 0.025, 12, 40  # parts of wrk's rate that are tried: 0.3 to 1.0
 BEHIND = 0.1  # percentage points that loadgen may be behind the machine
 IDLE = 99.0  # a machine that keeps its own threads from the clock for longer is no measure
-TRIES, TRY_SECONDS, CPU_SECONDS = 5, 2, 3
+TRIES, BUSY_TRIES, TRY_SECONDS, CPU_SECONDS = 5, 10, 2, 3
 
 
 def command(server, rate, seconds, *flags):
@@ -45,9 +45,16 @@ def machine_share():
     return float(output_of([str(ROOT / BUILD / "bin/bench_standstill"), str(TRY_SECONDS)]).split()[0])
 
 
-def is_kept(server, rate, part):
-    """Whether of all planned requests, those never sent among them, as many are sent within 1 ms of plan as this machine lets
-    anybody be on time, just before and just after."""
+def wait_until_idle():
+    """Not for ever: what is measured beside others' work is printed with the machine's share, and does not count."""
+    for _ in range(BUSY_TRIES):
+        if machine_share() >= IDLE:
+            return
+
+
+def try_rate(server, rate, part):
+    """The percentage of all planned requests, those never sent among them, that loadgen sends within 1 ms of plan; and the
+    percentage that this machine lets anybody be on time, just before and just after."""
     before = machine_share()
     result = load(server, rate, TRY_SECONDS)
     machine = (before + machine_share()) / 2
@@ -55,16 +62,29 @@ def is_kept(server, rate, part):
     within = schedule["within_1ms_percent"] * schedule["lateness_ms"]["count"] / result["offered"]
     print(f"         {rate:>9,.0f}/s  {part:.3f} of wrk  {within:8.3f} % within 1 ms, the machine {machine:.3f} %, "
           f"99.9 % within {schedule['lateness_ms']['p99_9']:.3f} ms, realtime {schedule['realtime_priority']}", flush=True)
-    return within >= max(machine, IDLE) - BEHIND
+    return within, machine
+
+
+def is_punctual(server, rate, part):
+    """Whether loadgen is as punctual as the machine, in one of a few tries. A try on a busy machine is none."""
+    tries, busy = TRIES, BUSY_TRIES
+    while tries > 0 and busy > 0:
+        within, machine = try_rate(server, rate, part)
+        if machine < IDLE:
+            busy -= 1
+        elif within >= machine - BEHIND:
+            return True
+        else:
+            tries -= 1
+    return False
 
 
 def highest_punctual(server, closed_loop):
-    """By halving; 0 when not even the lowest is kept. What other programs on this machine do for a moment is not its limit: a
-    rate may be tried a few times."""
+    """By halving; 0 when not even the lowest is kept."""
     kept, missed = LOWEST - 1, HIGHEST + 1
     while missed - kept > 1:
         middle = (kept + missed) // 2
-        if any(is_kept(server, middle * STEP * closed_loop, middle * STEP) for _ in range(TRIES)):
+        if is_punctual(server, middle * STEP * closed_loop, middle * STEP):
             kept = middle
         else:
             missed = middle
@@ -75,6 +95,7 @@ def bench_rate():
     path, parts = script(POST), []
     with NullServer() as server:
         for _ in range(ROUNDS):
+            wait_until_idle()
             closed_loop = wrk_rate(server.url + "/orders", path, TRY_SECONDS)
             print(f"         wrk, closed loop: {closed_loop:,.0f}/s")
             parts.append(highest_punctual(server, closed_loop))
