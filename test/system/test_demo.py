@@ -31,7 +31,8 @@ class Demo(unittest.TestCase):
                 (shutil.copytree if entry.is_dir() else shutil.copy2)(entry, self.folder / entry.name)
         (self.folder / "build").symlink_to(ROOT / "build")
         self.env = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "MAKEFLAGS", "MAKELEVEL")}
-        self.env.update(PORT_BASE=str(PORT_BASE), B=BUILD, LOADGEN_PORT=str(PORT_BASE + 80))
+        self.env.update(PORT_BASE=str(PORT_BASE), B=BUILD, LOADGEN_PORT=str(PORT_BASE + 80),
+                        LOADGEN_LATE="1s")  # a busy machine, too, is to see each command succeed
 
     def tearDown(self):
         subprocess.run(["scripts/stack", "down"], cwd=self.folder, env=self.env, check=False)

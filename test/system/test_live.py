@@ -32,9 +32,12 @@ class Screen:
     def __init__(self):
         self.lines, self.row, self.column, self.is_cursor_shown = [""], 0, 0, True
         self.most_lines, self.widest, self.frames, self.escapes = 1, 0, 0, set()
+        self.cut = ""
 
     def feed(self, text):
-        at = 0
+        text, at = self.cut + text, 0
+        self.cut = re.search(r"(\x1b(\[[?;\d]*)?)?\Z", text)[0]  # the rest of it is yet to come
+        text = text.removesuffix(self.cut)
         while at < len(text):
             if text[at] == "\x1b":
                 match = self.SEQUENCE.match(text, at)
