@@ -66,7 +66,8 @@ function stockWords(chart) {
 
 function drawStock(chart, width, most) {
   const { t, stock, orders } = chart.stock;
-  const plot = makePlot({ width, height: 320, x: linear(0, t.at(-1), seconds), y: linear(0, most), xLabel: 'time (s)' });
+  const plot = makePlot({ width, height: 320, x: linear(0, t.at(-1), seconds), y: linear(0, most), xLabel: 'time (s)',
+    left: Math.max(56, 14 + count(most).length * 7) });
   faultBands(plot, chart, t.at(-1), true);
   const at = (values) => t.map((time, i) => [plot.px(time), plot.py(values[i])]);
   if (isNumber(chart.oversold_us)) drawOversold(plot, chart, at(orders));

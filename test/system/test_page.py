@@ -21,7 +21,7 @@ INSTANCE = "<img src=x onerror=alert(2)>"
 def look(*pages):
     """What a browser finds on each page (test/node/open_page.js)."""
     done = subprocess.run(["node", "test/node/open_page.js", *map(str, pages)], cwd=ROOT, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout)
@@ -66,7 +66,7 @@ class Page(SystemTest):
     @classmethod
     def run_and_look(cls):
         done = cls.stack.loadgen("--strategy", "none,atomic", "--rate", "600", "--requests", "600", "--stock", "150", "--repeat", "2",
-                                 "--work", "5ms", "--expect", "none=VIOLATED", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
+                                 "--work", "5ms", "--expect", "none=VIOLATED", "--late", "1s", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
                                  env={"LOADGEN_NO_RESULTS": "0"})
         if done.returncode not in (0, 1, 2, 99):
             raise AssertionError(done.stdout + done.stderr)
@@ -294,7 +294,7 @@ class Page(SystemTest):
         folder = self.folder / "pictures"
         folder.mkdir()
         done = subprocess.run(["scripts/screenshot", str(self.pages["run"]), str(folder)], cwd=ROOT, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_pictures(folder)
 
