@@ -36,6 +36,32 @@ WHERE p.product_id = :'product'::uuid;
 -- query: rows on inventory
 SELECT shard, first_unit, available FROM stock WHERE product_id = :'product'::uuid ORDER BY shard;
 
+\echo 'Unbalanced: rows with units too many or too few, although the sums of all may be right.'
+-- query: unbalanced on inventory
+SELECT shard, first_unit, initial, available, returned, units, available + returned + units - initial AS leak
+FROM (SELECT s.shard, s.first_unit, s.available,
+             lead(s.first_unit, 1, p.initial_stock + 1) OVER (ORDER BY s.first_unit) - s.first_unit AS initial,
+             (SELECT count(*) FROM returned_unit r WHERE r.product_id = s.product_id AND r.shard = s.shard) AS returned,
+             (SELECT count(DISTINCT unit) FROM reservation l
+              WHERE l.product_id = s.product_id AND l.shard = s.shard
+                AND l.reserved_at >= p.created_at - interval '1 minute') AS units
+      FROM stock s JOIN product p USING (product_id) WHERE s.product_id = :'product'::uuid) rows
+WHERE available + returned + units <> initial
+ORDER BY shard;
+
+\echo 'Contradictory: sales whose unit is not the one that their row lost; one that had come back leaves 0.'
+-- query: contradictory on inventory
+SELECT l.order_id, l.unit, l.shard, l.remaining, s.first_unit
+FROM reservation l
+LEFT JOIN (SELECT shard, first_unit, lead(first_unit) OVER (ORDER BY first_unit) AS next_unit
+           FROM stock WHERE product_id = :'product'::uuid) s USING (shard)
+JOIN product p USING (product_id)
+WHERE l.product_id = :'product'::uuid AND l.reserved_at >= p.created_at - interval '1 minute'
+  AND (l.unit - s.first_unit = l.remaining
+       OR (l.remaining = 0 AND l.unit >= s.first_unit
+           AND l.unit < coalesce(s.next_unit, p.initial_stock + 1))) IS NOT TRUE
+ORDER BY l.reserved_at, l.order_id;
+
 \echo 'Returned: units of cancelled reservations, for sale again.'
 -- query: returned on inventory
 SELECT shard, unit FROM returned_unit WHERE product_id = :'product'::uuid ORDER BY unit;

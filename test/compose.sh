@@ -146,6 +146,14 @@ is_unprivileged() { # is_unprivileged SERVICE: process 1 is not root's and has n
         awk '/^Uid:/{uid = $2} /^CapPrm:/{caps = $2} END{exit !(uid > 0 && caps ~ /^0+$/)}'
 }
 
+has_only() { # has_only SERVICE USER [VARIABLE...]: of secrets, process 1 has these in its environment and no other
+    local names
+    names=$("${compose[@]}" exec -T -u "$2" "$1" cat /proc/1/environ </dev/null | tr '\0' '\n' |
+        sed -n 's/^\([A-Z_]*_\(PASSWORD\|DB\|REDIS\|SECRET\|AUTH\)\)=.*/\1/p' | sort | tr '\n' ' ')
+    echo "$1: $names"
+    [[ $names == "${*:3}${3:+ }" ]]
+}
+
 loadgen() { # loadgen ARGUMENT...: in a container of its own
     "${compose[@]}" run --rm -T demo loadgen "$@" </dev/null
 }
@@ -196,5 +204,7 @@ check 'one image is built and tagged once' is_one_image
 check 'an edit of README, a test or a script compiles nothing' is_cached
 check 'another revision compiles what names it, and no more' names_revision
 for service in order-svc inventory-1 inventory-2; do check "$service runs unprivileged" is_unprivileged $service; done
+check 'Postgres runs without the passwords of others' has_only postgres postgres
+check 'Redis runs without a password in its environment' has_only redis redis
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"
 finish

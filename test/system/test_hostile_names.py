@@ -129,7 +129,7 @@ class HostileNames(unittest.TestCase):
         folder = self.run_folder()
         for line in ["[\"a\" \x1b[2J\x9b]", "{\"\x1b[2J\": 1, \"\u202e\": 1, \"\u202e\": 2}", "\x1b[2J"]:
             (folder / "history.ndjson").write_text(line + "\n")
-            self.assertEqual(self.run_loadgen("check", str(folder)).returncode, 70)
+            self.assertEqual(self.run_loadgen("check", str(folder)).returncode, 66)
 
     def test_a_summary(self):
         folder = self.run_folder()

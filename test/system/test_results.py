@@ -261,14 +261,14 @@ class Results(SystemTest):
         self.assertRegex(done.stdout, r"(?m)^atomic +VALID")
         self.assertIn("history.ndjson has 1 of 2 rounds", done.stderr)
 
-    TOO_MUCH = ["--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--no-progress"]
+    TOO_MUCH = ["--strategy", "atomic,redis,wait=2s,sharded", "-R", "800", "-d", "1s", "--stock", "1000", "--no-progress"]
 
     def test_a_full_disk_is_told_and_what_fits_is_kept(self):
         if os.geteuid() != 0:
             self.skipTest("only root can mount a small disk")
         disk = self.root / "disk"
         disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=640k", "none", str(disk)], capture_output=True, text=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=560k", "none", str(disk)], capture_output=True, text=True)
         if mounted.returncode != 0:
             self.skipTest(f"no small disk can be mounted here: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=True)

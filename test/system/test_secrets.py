@@ -71,7 +71,8 @@ class Secrets(SystemTest):
         run = subprocess.Popen(["scripts/loadgen", "--strategy", "atomic", "-R", "10", "-d", "30s", "--stock", "10"], cwd=ROOT,
                                env=everything, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_for("the program itself", lambda: b"bin/loadgen" in Path(f"/proc/{run.pid}/cmdline").read_bytes())
+            wait_for("the program itself", lambda: Path(f"/proc/{run.pid}/cmdline").read_bytes().startswith(
+                b"scripts/loadgen\0"))  # and no shell any more
             self.assert_has_only(run.pid, {"LOADGEN_INVENTORY_DB", "LOADGEN_ORDERS_DB"})
         finally:
             run.kill()

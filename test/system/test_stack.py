@@ -51,6 +51,12 @@ class StackScript(unittest.TestCase):
         up(["inventory-1", "inventory-2"])
         up([])
 
+    def test_a_service_that_was_built_again_finds_its_tables_as_it_wants_them(self):
+        self.stack.sql("inventory", "ALTER TABLE reservation DROP COLUMN confirmed")
+        self.build_again("inventory-svc")
+        self.stack.script("up")
+        self.stack.sql("inventory", "SELECT confirmed FROM reservation")
+
     def loadgen(self, *args, cwd, script="loadgen", **env):
         clean = {k: v for k, v in self.stack.env.items() if not k.startswith("LOADGEN_")}
         return subprocess.run([str(ROOT / "scripts" / script), *args], cwd=cwd, env={**clean, **env}, stdin=subprocess.DEVNULL,

@@ -315,7 +315,8 @@ static void run_other_queries(void *arg) {
     static const struct {
         const char *name;
         int rows;
-    } cases[] = {{"twins", 2}, {"outside", 1}, {"duplicates", 0}, {"sales_count", 1}};
+    } cases[] = {{"twins", 2},      {"outside", 1},       {"duplicates", 0},
+                 {"unbalanced", 1}, {"contradictory", 1}, {"sales_count", 1}};
 
     (void)arg;
     open_auditor();

@@ -138,8 +138,9 @@ static void test_recorder_adds_costs_up(void **state) {
     assert_int_equal(recorder->retries, 2);
     assert_int_equal(recorder->wait.count, 2);
     assert_int_equal(recorder->wait.max, 10000000);
-    assert_int_equal(recorder->hold.count, 1);
-    assert_int_equal(recorder->hold.max, 3001000);
+    assert_int_equal(recorder->hold.count, 0); /* none was sold */
+    assert_int_equal(recorder->unsold_holds, 1);
+    assert_int_equal(recorder->unsold_hold_ns, 3001000);
     assert_int_equal(recorder->commit.max, 1020000);
     assert_int_equal(recorder->locks[RECORD_LOCK_REDIS], 2);
     assert_int_equal(recorder->locks[RECORD_LOCK_LOCAL], 0);

@@ -106,7 +106,7 @@ static void on_stop(uv_timer_t *timer) {
 
 static void test_a_stop_gives_up_what_is_under_way(void **state) {
     (void)state;
-    sending.answer_ms = 3000;
+    sending.answer_ms = 1000;
     sending_plan_requests(10000, 100);
     assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 200, 0), 0);
     sending_run();
@@ -158,7 +158,7 @@ static void test_a_stop_lets_answers_come_within_its_grace(void **state) {
 
 static void test_a_stop_gives_up_the_last_answers(void **state) {
     (void)state;
-    sending.answer_ms = 3000;
+    sending.answer_ms = 1000;
     sending_plan_requests(5, 1000);
     assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 300, 0), 0);
     sending_run();
@@ -169,7 +169,7 @@ static void test_a_stop_leaves_what_waits_at_the_limit_unsent(void **state) {
     (void)state;
     sending_plan_requests(10000, 1000);
     sending.sender.max_in_flight = 5;
-    sending.answer_ms = 3000;
+    sending.answer_ms = 1000;
     assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 200, 0), 0);
     sending_run();
     assert_int_equal(sending.recorder->by_outcome[RECORD_UNKNOWN], 5);
