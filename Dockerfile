@@ -5,7 +5,7 @@ COPY scripts/deps scripts/deps
 RUN scripts/deps compile && rm -rf /var/lib/apt/lists/*
 COPY . .
 RUN make -j"$(nproc)" B=out all
-# Of what was compiled, only what names the revision is compiled again for another one.
+# Only what names the revision is compiled again for another one.
 ARG REVISION=unknown
 RUN make REVISION="$REVISION" B=out all && strip out/bin/*
 

@@ -120,11 +120,12 @@ is_cached() {
     [[ $(id_of "$IMAGE-other") == "$(id_of "$IMAGE")" ]]
 }
 
-is_compiled_once() { # for another revision, the file that names it alone
-    local log
+names_revision() { # for another revision only those sources are compiled that name it
+    local log compiled
     log=$(built "other$(date +%s%N)") || return # no cache knows it
     echo "$log"
-    [[ $(grep -oE '\bCC +[^ ]+' <<<"$log" | awk '{print $2}') == out/loadgen/report/environment.o ]]
+    compiled=$(sed -n 's|^ *CC *out/\(.*\)\.o$|\1.c|p; s|^#.* CC *out/\(.*\)\.o$|\1.c|p' <<<"$log" | sort)
+    [[ $compiled == "$(git grep -lw REVISION -- '*.c' | sort)" ]]
 }
 
 has_revision() {
@@ -201,7 +202,7 @@ check 'the page is served' is_served
 check 'the services and the page are published, on loopback alone' is_on_loopback_only
 check 'one image is built and tagged once' is_one_image
 check 'an edit of README, a test or a script compiles nothing' is_cached
-check 'another revision compiles one file' is_compiled_once
+check 'another revision compiles what names it, and no more' names_revision
 for service in order-svc inventory-1 inventory-2; do check "$service runs unprivileged" is_unprivileged $service; done
 check 'Postgres runs without the passwords of others' has_only postgres postgres
 check 'Redis runs without a password in its environment' has_only redis redis

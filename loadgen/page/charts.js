@@ -66,7 +66,8 @@ function stockWords(chart) {
 
 function drawStock(chart, width, most) {
   const { t, stock, orders } = chart.stock;
-  const plot = makePlot({ width, height: 320, x: linear(0, t.at(-1), seconds), y: linear(0, most), xLabel: 'time (s)' });
+  const plot = makePlot({ width, height: 320, x: linear(0, t.at(-1), seconds), y: linear(0, most), xLabel: 'time (s)',
+    left: Math.max(56, 14 + count(most).length * 7) });
   faultBands(plot, chart, t.at(-1), true);
   const at = (values) => t.map((time, i) => [plot.px(time), plot.py(values[i])]);
   if (isNumber(chart.oversold_us)) drawOversold(plot, chart, at(orders));
@@ -84,7 +85,7 @@ function drawOversold(plot, chart, points) {
   if (beyond.length)
     plot.add('path', { class: 'area-oversold', d: `M${x} ${limit}${steps(beyond).replace('M', 'L')}V${limit}z` });
   plot.add('path', { class: 'stroke-failed', d: SHAPES.cross(6), transform: `translate(${x} ${limit})` });
-  const left = chart.oversold_left, row = plot.py(left), isLeft = x > 190;
+  const left = chart.oversold_left, row = plot.py(left), isLeft = x > 166; // there is room for the words
   const note = (text, y, more) => plot.add('text', { class: 'note tone-fail', x: x + (isLeft ? -10 : 10), y, 'text-anchor': isLeft ? 'end' : 'start', ...more }, text);
   plot.add('line', { class: 'line-crossing', x1: x, x2: x, y1: limit, y2: row });
   plot.add('path', { class: 'fill-crossing', d: SHAPES.circle(4), transform: `translate(${x} ${row})` });
@@ -241,7 +242,7 @@ function drawWork(told, turn, width) {
   const points = [];
   told.forEach(([entry, work], row) => {
     const top = plot.top + row * tall;
-    plot.add('text', { class: 'row-label', x: plot.left, y: top + 11 }, shorten(entry.name, width / 8));
+    plot.add('text', { class: 'row-label', x: plot.left, y: top + 11 }, shorten(entry.name, width / 9));
     if (!work.wait && !work.hold) plot.add('text', { class: 'tick', x: plot.left, y: top + 33 }, 'no lock');
     ['wait', 'hold', 'commit'].forEach((part, i) => {
       if (!work[part]) return;

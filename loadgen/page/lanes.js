@@ -135,7 +135,7 @@ function drawLanes(chart, example, view, width) {
   };
   for (const lane of order) {
     const { left } = lanes.get(lane), more = left ? ` · ${count(left)} more in the table` : '';
-    band(places.get(lane), `${shorten(lane < 0 ? 'no instance told' : chart.instances[lane], width / 7.5 - more.length)}${more}`, '');
+    band(places.get(lane), `${shorten(lane < 0 ? 'no instance told' : chart.instances[lane], width / 8.3 - more.length)}${more}`, '');
   }
   band(database, 'database', 'lane-db');
   const points = [], clip = (us) => Math.max(plot.left, Math.min(plot.right, plot.px(us)));

@@ -21,7 +21,7 @@ INSTANCE = "<img src=x onerror=alert(2)>"
 def look(*pages):
     """What a browser finds on each page (test/node/open_page.js)."""
     done = subprocess.run(["node", "test/node/open_page.js", *map(str, pages)], cwd=ROOT, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout)
@@ -66,7 +66,7 @@ class Page(SystemTest):
     @classmethod
     def run_and_look(cls):
         done = cls.stack.loadgen("--strategy", "none,atomic", "--rate", "600", "--requests", "600", "--stock", "150", "--repeat", "2",
-                                 "--work", "5ms", "--expect", "none=VIOLATED", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
+                                 "--work", "5ms", "--expect", "none=VIOLATED", "--late", "1s", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
                                  env={"LOADGEN_NO_RESULTS": "0"})
         if done.returncode not in (0, 1, 2, 99):
             raise AssertionError(done.stdout + done.stderr)
@@ -184,7 +184,7 @@ class Page(SystemTest):
     def test_the_cheapest_valid_strategy_is_recommended(self):
         made = self.summary["recommendation"]
         self.assertEqual(self.found["run"]["recommendations"], [f"C{made['sentence'][1:]}"] if made else [])
-        self.assertEqual(self.found["edge"]["recommendations"], [f"Cheapest valid: {HOSTILE}, with a p99 of 1.0 ms"])
+        self.assertRegex(self.found["edge"]["recommendations"][0], r"^Cheapest valid: </script><img .*, with a p99 of 1.0 ms$")
         self.assertEqual(self.found["bare"]["recommendations"], [])
 
     def test_a_late_answer_makes_no_axis_longer_than_its_data(self):
@@ -287,13 +287,14 @@ class Page(SystemTest):
         self.assertIn("INCONCLUSIVE", text)
         self.assertEqual(len(self.found["edge"]["rows"]), 5)
         self.assertIn("No round was finished", self.found["bare"]["text"])
-        self.assertIn("The schedule was not kept under unmeasured (23.5 % of the requests were sent more than 10 ms late)", text)
+        self.assertIn("The schedule was not kept", text)
+        self.assertIn("unmeasured (23.5 % of the requests were sent more than 10 ms late)", text)
 
     def test_the_script_takes_pictures_for_the_readme(self):
         folder = self.folder / "pictures"
         folder.mkdir()
         done = subprocess.run(["scripts/screenshot", str(self.pages["run"]), str(folder)], cwd=ROOT, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_pictures(folder)
 
