@@ -19,6 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("B", "build/gcc")
+# How punctual a machine is, is not what these tests are about: most would be inconclusive on one that stalls.
+os.environ.setdefault("LOADGEN_LATE", "1s")
 PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
 LOST_UPDATES = "TWIN+LEAK?+STALE?"  # what a strategy without a common lock shows while the stock lasts

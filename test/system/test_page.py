@@ -66,7 +66,7 @@ class Page(SystemTest):
     @classmethod
     def run_and_look(cls):
         done = cls.stack.loadgen("--strategy", "none,atomic", "--rate", "600", "--requests", "600", "--stock", "150", "--repeat", "2",
-                                 "--work", "5ms", "--expect", "none=VIOLATED", "--late", "1s", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
+                                 "--work", "5ms", "--expect", "none=VIOLATED", "--threshold", "p(99)<9s", "--threshold", "oversell==0", "--results", str(cls.folder), "--no-progress",
                                  env={"LOADGEN_NO_RESULTS": "0"})
         if done.returncode not in (0, 1, 2, 99):
             raise AssertionError(done.stdout + done.stderr)

@@ -66,7 +66,7 @@ class StackScript(unittest.TestCase):
         self.stack.kill("inventory-2")
         folder = self.folder / "elsewhere"
         folder.mkdir()
-        run = self.loadgen("--strategy", "redis", "-d", "200ms", "--late", "1s", cwd=folder)
+        run = self.loadgen("--strategy", "redis", "-d", "200ms", cwd=folder)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertTrue((folder / "results/latest/report.html").exists())
         page = self.loadgen("report", "results/latest", "results/latest", "-o", "both.html", cwd=folder)
