@@ -4,6 +4,8 @@
  * target does not take stops the run while it has cost nothing. */
 #include "run.h"
 
+#include "table.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,14 +109,23 @@ static int finish(struct run *run) {
     return run_fail(EXIT_INTERNAL, "the output could not be written");
 }
 
+static void print_beside(const char *name, const char *label, const char *text, FILE *to) {
+    char line[1024]; /* a target that says more is cut */
+
+    snprintf(line, sizeof line, "%-16s%s%s", name, label, text);
+    table_print_indented(line, 0, 17, table_columns(to), to);
+}
+
 int prepare_list(struct run *run) {
     json_t *strategies = NULL;
     char why[TARGET_WHY];
     int exit_code = settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
 
-    for (size_t i = 0; i < json_array_size(strategies); i++)
-        fprintf(run->to, "%-16s %s\n%-16s promises: %s\n", text_of(strategies, i, "name"),
-                text_of(strategies, i, "summary"), "", text_of(strategies, i, "promise"));
+    for (size_t i = 0; i < json_array_size(strategies); i++) {
+        print_beside(text_of(strategies, i, "name"), " ", text_of(strategies, i, "summary"),
+                     run->to);
+        print_beside("", " promises: ", text_of(strategies, i, "promise"), run->to);
+    }
     json_decref(strategies);
     return exit_code == 0 ? finish(run) : exit_code;
 }

@@ -213,6 +213,7 @@ class Loadgen(SystemTest):
         for name in ["none", "mutex", "redis", "sharded", "atomic"]:
             self.assertRegex(done.stdout, rf"(?m)^{name} +\S")
         self.assertEqual(done.stdout.count("promises: "), 5)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 
     def test_a_target_whose_answer_is_nested_deeply_is_told(self):
         class Deep(http.server.BaseHTTPRequestHandler):
