@@ -50,7 +50,7 @@ static const struct result *find(const struct summary *summary, bool is_by_trips
 }
 
 static void describe(struct recommendation *made, const struct result *next) {
-    char p99[DURATION_TEXT], next_p99[DURATION_TEXT], than[RECOMMENDATION_TEXT / 2] = "";
+    char p99[DURATION_TEXT], next_p99[DURATION_TEXT], than[128] = "";
 
     duration_ms(p99, made->p99_ms);
     if (next != NULL)

@@ -8,7 +8,7 @@
 
 #include "summary.h"
 
-#define RECOMMENDATION_TEXT 256
+#define RECOMMENDATION_TEXT 640
 
 struct recommendation {
     const struct result *cheapest; /* NULL: none is valid, or one strategy had no other beside it */

@@ -310,8 +310,19 @@ static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
     assert_int_equal(young.place.reserved_us, 0);
 }
 
+/* Rows are read again for as long as a transaction runs that began before them, be it one of another
+ * test in another database of the server. */
+static void read_to_the_end(struct page *page) {
+    const int64_t deadline_ms = clock_now_ms() + 20000;
+
+    do {
+        next_page(page);
+        assert_true(clock_now_ms() < deadline_ms);
+    } while (page->count > 0);
+}
+
 /* Its commit took longer than the others': it comes behind what was read meanwhile. */
-static void test_what_comes_behind_the_place_is_read_once(void **state) {
+static void test_what_comes_behind_the_place_is_read_and_then_no_more(void **state) {
     struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
                         .overlap_ms = 60000};
     char id[UUID_TEXT];
@@ -326,14 +337,13 @@ static void test_what_comes_behind_the_place_is_read_once(void **state) {
     assert_int_equal(page.count, 1);
     run_sql("COMMIT");
     next_page(&page);
-    assert_int_equal(page.count, 1);
+    assert_true(page.count > 0);
     assert_string_equal(page.list[0].instance, "slow");
-    do
-        next_page(&page); /* one more time what lies between the two */
-    while (page.count > 0);
+    read_to_the_end(&page);
     buy_all(id, 1);
     next_page(&page);
-    assert_int_equal(page.count, 1);
+    assert_true(page.count > 0);
+    read_to_the_end(&page);
 }
 
 /* What is more than a page is read on without an overlap. */
@@ -354,8 +364,7 @@ static void test_pages_of_an_overlap_leave_nothing_out(void **state) {
     } while (page.count > 0);
     assert_int_equal(read, 9);
     page.overlap_ms = 60000;
-    next_page(&page);
-    assert_int_equal(page.count, 0);
+    read_to_the_end(&page);
 }
 
 int main(void) {
@@ -374,7 +383,7 @@ int main(void) {
         TEST(test_units_given_back_go_to_as_many_of_a_crowd),
         TEST(test_unknown_products_and_bad_strategies_are_refused),
         TEST(test_the_ledger_is_read_page_by_page_without_loss),
-        TEST(test_what_comes_behind_the_place_is_read_once),
+        TEST(test_what_comes_behind_the_place_is_read_and_then_no_more),
         TEST(test_pages_of_an_overlap_leave_nothing_out),
     };
 
