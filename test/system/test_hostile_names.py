@@ -1,6 +1,7 @@
 """Names from others - a target, a results folder - command no terminal and forge no line, wherever they are printed."""
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -61,7 +62,8 @@ class HostileNames(unittest.TestCase):
         self.addCleanup(self.server.shutdown)
 
     def run_loadgen(self, *args):
-        done = subprocess.run([PROGRAM, *args], cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        done = subprocess.run([PROGRAM, *args], cwd=self.root, env=dict(os.environ, COLUMNS="120"),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         self.assert_tame(done.stdout.decode(), args)
         self.assert_tame(done.stderr.decode(), args)
         return done

@@ -310,8 +310,8 @@ static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
     assert_int_equal(young.place.reserved_us, 0);
 }
 
-/* Rows are read again for as long as a transaction runs that began before them, be it one of another
- * test in another database of the server. */
+/* Rows are read again for as long as a transaction runs that began before them, be it one of
+ * another test in another database of the server. */
 static void read_to_the_end(struct page *page) {
     const int64_t deadline_ms = clock_now_ms() + 20000;
 
