@@ -198,7 +198,8 @@ void table_print_legend(const struct table_row *head, const char *const meanings
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? "; " : "",
                                      one);
     }
-    table_print_indented(text, 2, 2, width, to);
+    if (used > 0)
+        table_print_indented(text, 2, 2, width, to);
 }
 
 void table_print_indented(const char *text, size_t first, size_t indent, size_t width, FILE *to) {

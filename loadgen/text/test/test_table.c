@@ -117,6 +117,25 @@ static void test_columns_go_in_the_order_given(void **state) {
     }
 }
 
+static void test_a_legend_of_nothing_takes_no_line(void **state) {
+    const char *const meanings[TABLE_COLUMNS] = {NULL, "b: means it"};
+    struct table_row head = {.cell = {"a"}};
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(to);
+    table_print_legend(&head, meanings, NULL, 80, to);
+    assert_int_equal(fflush(to), 0);
+    assert_int_equal(size, 0);
+    table_fill(head.cell[1], "b");
+    table_print_legend(&head, meanings, NULL, 80, to);
+    assert_int_equal(fclose(to), 0);
+    assert_string_equal(text, "  b: means it\n");
+    free(text);
+}
+
 static void test_words_of_any_length_are_printed_whole(void **state) {
     char *text = NULL, word[400];
     size_t size;
@@ -139,6 +158,7 @@ int main(void) {
         cmocka_unit_test(test_a_terminal_may_refuse_colours),
         cmocka_unit_test(test_the_width_is_that_of_the_terminal),
         cmocka_unit_test(test_columns_go_in_the_order_given),
+        cmocka_unit_test(test_a_legend_of_nothing_takes_no_line),
         cmocka_unit_test(test_words_of_any_length_are_printed_whole),
     };
 
