@@ -1,13 +1,12 @@
 /* order-svc: takes orders. */
 #include "handlers.h"
 #include "log.h"
+#include "number.h"
 #include "order.h"
 #include "service.h"
 #include "settle.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sysexits.h>
 
 static struct {
@@ -53,22 +52,8 @@ static int is_ready(void *data, char *why, size_t size) {
     return -1;
 }
 
-/* "5%" or "0.05". */
-static int read_part(const char *text, double *part) {
-    char *end;
-
-    *part = strtod(text, &end);
-    if (end == text || strspn(text, "0123456789.%") != strlen(text))
-        return -1;
-    if (*end == '%') {
-        *part /= 100;
-        end++;
-    }
-    return *end == '\0' && *part <= 1 ? 0 : -1;
-}
-
 static int check(void) {
-    if (read_part(set.fail_record, &svc.fail_record) != 0)
+    if (number_read_part(set.fail_record, &svc.fail_record) != 0)
         return service_fail(EX_USAGE, "--fail-record is a part of the orders, such as 5%% or 0.05");
     if (svc.fail_record > 0 && !set.is_lab)
         return service_fail(EX_USAGE, "--fail-record makes orders fail on purpose: it needs --lab");

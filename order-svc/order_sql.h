@@ -26,8 +26,7 @@ enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t de
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]);
 
 /* Which of a page of reservations, JSON as inventory-svc lists them, have no order yet: their ids
- * as
- * {"order_ids": [...]}, allocated and the caller's; NULL for none of them. */
+ * as {"order_ids": [...]}, allocated and the caller's; NULL for none of them. */
 enum pg_status order_find_missing(struct pg_pool *pool, const char *reservations_json,
                                   int64_t deadline_ms, char **order_ids_json,
                                   char message[PG_MESSAGE_BYTES]);

@@ -1,6 +1,6 @@
 /* Numbers as people write them in settings: plain, without sign, exponent, hex, nan or inf. */
-#ifndef LOADGEN_NUMBER_H
-#define LOADGEN_NUMBER_H
+#ifndef UVKIT_NUMBER_H
+#define UVKIT_NUMBER_H
 
 /* Digits, perhaps with a point among them: returns what follows, or NULL when it is none. */
 const char *number_read(const char *text, double *value);
