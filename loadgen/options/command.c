@@ -18,7 +18,7 @@ static const char about_fire[] =
     "  loadgen COMMAND --help   the settings and exit codes of a command\n"
     "\n"
     "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
-    "  more than 5 % of the requests were sent over 10 ms late, or any not at all;\n"
+    "  more than 5 % of the requests were sent later than --late, or any not at all;\n"
     "  fewer than 30 pairs of attempts overlapped in which one got a unit (a race\n"
     "  that strikes one pair in ten hides in 30 with a chance of 4 %);\n"
     "  requests were not answered, and the ledger did not settle within --drain.\n"
