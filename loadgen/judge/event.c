@@ -58,6 +58,18 @@ void event_list_free(struct event_list *list) {
     *list = (struct event_list){.items = NULL};
 }
 
+static bool is_command(const struct event *event, const char *name) {
+    return event->kind == EVENT_LOCK && strncmp(event->name, name, strlen(name)) == 0;
+}
+
+bool event_takes_lock(const struct event *event) {
+    return is_command(event, "SET");
+}
+
+bool event_frees_lock(const struct event *event) {
+    return is_command(event, "DEL") || is_command(event, "compare-and-delete");
+}
+
 void event_text(const struct event *event, char text[EVENT_TEXT]) {
     char detail[EVENT_DETAIL + 1]; /* " pause 4000 ms", or nothing */
 

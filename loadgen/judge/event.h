@@ -60,11 +60,11 @@ struct event {
     uint32_t item; /* which product of the round; 0 for a server */
     enum event_kind kind;
     enum event_result result;  /* of a lock command */
-    char who[LEDGER_INSTANCE];   /* the instance; of SERVER the server: "redis", "inventory-1" */
-    char order_id[UUID_TEXT];    /* "" for a server */
-    char name[EVENT_NAME];       /* the point, "after-read"; the command, "SET NX"; or "kill" */
-    char detail[EVENT_DETAIL];   /* "pause 4000 ms"; "ttl 200 ms"; or "" */
-    char key[EVENT_KEY];         /* of a lock command, and the value it gave or found, or "" */
+    char who[LEDGER_INSTANCE]; /* the instance; of SERVER the server: "redis", "inventory-1" */
+    char order_id[UUID_TEXT];  /* "" for a server */
+    char name[EVENT_NAME];     /* the point, "after-read"; the command, "SET NX"; or "kill" */
+    char detail[EVENT_DETAIL]; /* "pause 4000 ms"; "ttl 200 ms"; or "" */
+    char key[EVENT_KEY];       /* of a lock command, and the value it gave or found, or "" */
     char token[EVENT_TOKEN];
 };
 #define EVENT_OPEN INT64_MAX
@@ -79,6 +79,10 @@ struct event_list {
 struct event *event_add(struct event_list *list);
 void event_list_sort(struct event_list *list);
 void event_list_free(struct event_list *list);
+
+/* Whether it is the result of a command that takes a lock if it is free, or that gives one back. */
+bool event_takes_lock(const struct event *event);
+bool event_frees_lock(const struct event *event);
 
 /* For people: "after-read pause 4000 ms at inventory-1, order ...", without its time. */
 void event_text(const struct event *event, char text[EVENT_TEXT]);
