@@ -1,5 +1,5 @@
-/* Tells how two orders came to hold one raw lock: A's lock expired, B took it, A freed it, C took it
- * while B was at work. */
+/* Tells how two orders came to hold one raw lock: A's lock expired, B took it, A freed it, C took
+ * it while B was at work. */
 #include "example_text.h"
 
 #include <stdio.h>

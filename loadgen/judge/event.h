@@ -69,6 +69,10 @@ struct event {
 };
 #define EVENT_OPEN INT64_MAX
 
+/* Set kind and result by their names: 0, or -1 when there is no such one. */
+__attribute__((warn_unused_result)) int event_parse(const char *kind, const char *result,
+                                                    struct event *event);
+
 /* Growing, in order of time after event_list_sort(). Zeroed: empty. */
 struct event_list {
     size_t count;

@@ -25,7 +25,7 @@ static struct firing *take(struct firings *firings, enum event_kind kind, const 
 }
 
 void firings_arm(struct firings *firings, enum event_kind kind, const char *what, size_t length) {
-    char text[EVENT_DETAIL];
+    char text[FIRING_TEXT];
 
     snprintf(text, sizeof text, "%.*s", (int)length, what);
     (void)take(firings, kind, text);
@@ -49,19 +49,26 @@ static void name_event(const struct event *event, char name[EVENT_TEXT]) {
                  event->detail);
 }
 
+/* "inventory-1/after-read:crash" is armed at one instance. */
+static bool is_of(const struct firing *firing, const struct event *event, const char *name) {
+    const char *rest = strchr(firing->what, '/');
+    const size_t length = strlen(name);
+
+    if (rest != NULL && ((size_t)(rest - firing->what) != strlen(event->who) ||
+                         strncmp(firing->what, event->who, strlen(event->who)) != 0))
+        return false;
+    rest = rest != NULL ? rest + 1 : firing->what;
+    return firing->kind == event->kind && strncmp(rest, name, length) == 0 &&
+           strchr("=@", rest[length]) != NULL;
+}
+
 static struct firing *find_armed(struct firings *firings, const struct event *event) {
     char name[EVENT_TEXT];
-    size_t length;
 
     name_event(event, name);
-    length = strlen(name);
-    for (size_t i = 0; i < firings->count; i++) {
-        struct firing *firing = &firings->items[i];
-
-        if (firing->kind == event->kind && strncmp(firing->what, name, length) == 0 &&
-            strchr("=@", firing->what[length]) != NULL)
-            return firing;
-    }
+    for (size_t i = 0; i < firings->count; i++)
+        if (is_of(&firings->items[i], event, name))
+            return &firings->items[i];
     return take(firings, event->kind, name);
 }
 
@@ -75,8 +82,8 @@ static bool is_in_time(const struct event *event, const int64_t *ends_ns, size_t
     return is_any;
 }
 
-void firings_count(struct firings *firings, const struct event_list *events,
-                   const int64_t *ends_ns, size_t items) {
+void firings_count(struct firings *firings, const struct event_list *events, const int64_t *ends_ns,
+                   size_t items) {
     for (size_t i = 0; i < events->count; i++) {
         const struct event *event = &events->items[i];
         struct firing *firing = event->kind != EVENT_LOCK ? find_armed(firings, event) : NULL;

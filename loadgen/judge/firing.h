@@ -4,11 +4,12 @@
 
 #include "event.h"
 
-#define FIRINGS 16 /* of a round, at the most */
+#define FIRINGS     32 /* of a round, at the most */
+#define FIRING_TEXT 96
 
 struct firing {
     enum event_kind kind;
-    char what[EVENT_DETAIL]; /* as it was armed: "after-read:pause=4s@100", "redis:kill@2s" */
+    char what[FIRING_TEXT]; /* as it was armed: "after-read:pause=4s@100", "redis:kill@2s" */
     int64_t times;
     /* Of these, so many while there was something to sell: before the last unit was sold; or, where
      * units are left, before the last request was sent. */
@@ -28,8 +29,8 @@ void firings_arm_spec(struct firings *firings, const char *spec);
 
 /* Count the failpoints and faults of servers among the events; one that nobody armed is added.
  * `ends_ns` has for each product of the round the moment until which a firing is in time. */
-void firings_count(struct firings *firings, const struct event_list *events,
-                   const int64_t *ends_ns, size_t items);
+void firings_count(struct firings *firings, const struct event_list *events, const int64_t *ends_ns,
+                   size_t items);
 /* Add those of another round. */
 void firings_add(struct firings *total, const struct firings *round);
 

@@ -119,8 +119,7 @@ static void take_grant(struct judge *judge, const struct results *results, size_
         overlap.held = hold->grant;
         overlap.freed = hold->freed;
         overlap.lost = hold->freed != NULL ? grant_to(results, hold->freed) : hold->grant;
-        overlap.expired_ns =
-            overlap.lost != NULL ? expiry_of(results, overlap.lost) : EVENT_OPEN;
+        overlap.expired_ns = overlap.lost != NULL ? expiry_of(results, overlap.lost) : EVENT_OPEN;
         keep(judge, &overlap);
     }
     *hold = (struct hold){.grant = taken};

@@ -257,18 +257,3 @@ int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost
                                  (int16_t)parts[6], (int16_t)parts[7]};
     return 0;
 }
-
-int history_set_event(const char *kind, const char *result, struct event *event) {
-    int k = 0, r = 0;
-
-    while (k < EVENT_KIND_COUNT && strcmp(event_kind_name((enum event_kind)k), kind) != 0)
-        k++;
-    while (r < EVENT_RESULT_COUNT &&
-           strcmp(event_result_name((enum event_result)r), result != NULL ? result : "") != 0)
-        r++;
-    if (k == EVENT_KIND_COUNT || r == EVENT_RESULT_COUNT)
-        return -1;
-    event->kind = (enum event_kind)k;
-    event->result = (enum event_result)r;
-    return 0;
-}

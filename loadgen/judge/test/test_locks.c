@@ -159,13 +159,14 @@ static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
     assert_int_equal(verdict.counterexample[0].event[1].letter, 'A');
 }
 
-/* Armed twice, of which one fired twice: after the last unit was sold, and before. */
+/* One fired twice: after the last unit was sold, and before. */
 static void test_what_was_armed_is_counted(void **state) {
     struct firings armed = {.count = 0};
     const struct firing *firing = verdict.firings.items;
 
     (void)state;
-    firings_arm_spec(&armed, "redis,fail=after-read:pause=4s@2,ttl=1s,fail=after-lock:crash@9");
+    firings_arm_spec(&armed, "redis,fail=inventory-2/after-read:pause=1s,"
+                             "fail=after-read:pause=4s@2,ttl=1s,fail=after-lock:crash@9");
     judged.armed = &armed;
     ledger.initial = 1;
     ledger.available = 1;
@@ -175,15 +176,16 @@ static void test_what_was_armed_is_counted(void **state) {
     strcpy(add(EVENT_FAILPOINT, 0, 4, "after-read")->detail, "pause 4000 ms");
     strcpy(add(EVENT_SERVER, 0, 5, "kill")->who, "redis");
     judge();
-    assert_int_equal(verdict.firings.count, 3);
-    assert_string_equal(firing[0].what, "after-read:pause=4s@2");
-    assert_int_equal(firing[0].times, 2);
-    assert_int_equal(firing[0].in_time, 1);
-    assert_int_equal(firing[0].first.at_ns, 2 * MS);
-    assert_string_equal(firing[1].what, "after-lock:crash@9");
-    assert_int_equal(firing[1].times, 0);
-    assert_string_equal(firing[2].what, "redis:kill");
-    assert_int_equal(firing[2].in_time, 0);
+    assert_int_equal(verdict.firings.count, 4);
+    assert_int_equal(firing[0].times, 0); /* it was at the other instance */
+    assert_string_equal(firing[1].what, "after-read:pause=4s@2");
+    assert_int_equal(firing[1].times, 2);
+    assert_int_equal(firing[1].in_time, 1);
+    assert_int_equal(firing[1].first.at_ns, 2 * MS);
+    assert_string_equal(firing[2].what, "after-lock:crash@9");
+    assert_int_equal(firing[2].times, 0);
+    assert_string_equal(firing[3].what, "redis:kill");
+    assert_int_equal(firing[3].in_time, 0);
 }
 
 /* Nothing was sold after it, for it stopped all sales. */
