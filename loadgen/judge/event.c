@@ -73,6 +73,7 @@ void event_list_free(struct event_list *list) {
     *list = (struct event_list){.items = NULL};
 }
 
+/* By the names of inventory-svc's KV_COMMANDS: "SET NX", "PEXPIRE", "GET", "DEL", "DEL if own". */
 static bool is_command(const struct event *event, const char *name) {
     return event->kind == EVENT_LOCK && strncmp(event->name, name, strlen(name)) == 0;
 }
@@ -81,8 +82,12 @@ bool event_takes_lock(const struct event *event) {
     return is_command(event, "SET");
 }
 
+bool event_extends_lock(const struct event *event) {
+    return is_command(event, "PEXPIRE");
+}
+
 bool event_frees_lock(const struct event *event) {
-    return is_command(event, "DEL") || is_command(event, "compare-and-delete");
+    return is_command(event, "DEL");
 }
 
 void event_text(const struct event *event, char text[EVENT_TEXT]) {

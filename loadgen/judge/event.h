@@ -47,7 +47,7 @@ const char *event_result_name(enum event_result result);
 
 #define EVENT_NAME   32
 #define EVENT_DETAIL 64
-#define EVENT_KEY    96
+#define EVENT_KEY    128
 #define EVENT_TOKEN  48
 #define EVENT_TEXT   256
 
@@ -84,8 +84,10 @@ struct event *event_add(struct event_list *list);
 void event_list_sort(struct event_list *list);
 void event_list_free(struct event_list *list);
 
-/* Whether it is the result of a command that takes a lock if it is free, or that gives one back. */
+/* Whether it is the result of a command that takes a lock if it is free, gives it an end, or frees
+ * it. */
 bool event_takes_lock(const struct event *event);
+bool event_extends_lock(const struct event *event);
 bool event_frees_lock(const struct event *event);
 
 /* For people: "after-read pause 4000 ms at inventory-1, order ...", without its time. */

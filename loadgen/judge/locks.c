@@ -45,7 +45,7 @@ static int64_t expiry_of(const struct results *results, const struct event *gran
     for (size_t i = 0; i < results->count; i++) {
         const struct event *event = results->events[i];
 
-        if (is_by(event, grant) && strcmp(event->name, "EXPIRE") == 0 && event->result == EVENT_YES)
+        if (is_by(event, grant) && event_extends_lock(event) && event->result == EVENT_YES)
             until_ns = event->until_ns;
     }
     return until_ns;

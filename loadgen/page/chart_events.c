@@ -18,8 +18,8 @@ static bool is_standstill(const struct event *event) {
 
 /* That of a server may silence any instance. */
 static bool explains(const struct event *event, const char *instance) {
-    return is_standstill(event) && (event->kind == EVENT_SERVER || instance == NULL ||
-                                    strcmp(event->who, instance) == 0);
+    return is_standstill(event) &&
+           (event->kind == EVENT_SERVER || instance == NULL || strcmp(event->who, instance) == 0);
 }
 
 bool chart_is_known(const struct chart *chart, const char *instance, int64_t from_us,

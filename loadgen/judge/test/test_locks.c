@@ -38,7 +38,7 @@ static struct event *result_of(int order, int64_t at_ms, const char *name,
 }
 
 static void grant(int order, int64_t at_ms, int64_t ttl_ms) {
-    struct event *event = result_of(order, at_ms, "SET NX PX", EVENT_YES);
+    struct event *event = result_of(order, at_ms, "SET NX", EVENT_YES);
 
     snprintf(event->detail, sizeof event->detail, "ttl %" PRId64 " ms", ttl_ms);
     event->until_ns = (at_ms + ttl_ms) * MS;
@@ -60,7 +60,7 @@ static void test_the_chain_of_three_is_told(void **state) {
     (void)state;
     sell_three();
     grant(0, 100, 200);
-    (void)result_of(1, 250, "SET NX PX", EVENT_NO);
+    (void)result_of(1, 250, "SET NX", EVENT_NO);
     grant(1, 301, 200);
     (void)result_of(0, 400, "DEL", EVENT_YES);
     grant(2, 401, 200);
@@ -81,7 +81,7 @@ static void test_the_chain_of_three_is_told(void **state) {
     assert_string_equal(twin->line[6], "B read 9 before C wrote 8, so both sold unit 9.");
     assert_int_equal(twin->events, 5); /* the refusal tells nothing */
     assert_int_equal(twin->event[0].letter, 'A');
-    assert_string_equal(twin->event[0].text, "SET NX PX ttl 200 ms: yes");
+    assert_string_equal(twin->event[0].text, "SET NX ttl 200 ms: yes");
     assert_int_equal(twin->event[4].letter, 'B');
 }
 
@@ -113,7 +113,7 @@ static void test_a_lock_that_expired_in_work_is_told(void **state) {
     (void)state;
     sell_three();
     (void)result_of(1, 100, "SET NX", EVENT_YES);
-    result_of(1, 101, "EXPIRE", EVENT_YES)->until_ns = 301 * MS;
+    result_of(1, 101, "PEXPIRE", EVENT_YES)->until_ns = 301 * MS;
     grant(2, 302, 200);
     twin = counterexample_of(ANOMALY_TWIN);
     assert_int_equal(twin->ops, 2);
