@@ -15,11 +15,12 @@ const silent = (chart, instance) => (instance < 0 ? 'all instances' : chart.inst
 function eventBands(plot, chart, end, isLabelled) {
   (chart.events || []).forEach(([who, from, to, words], i) => {
     if (from >= end || to < 0) return;
-    const x = plot.px(Math.max(0, from)), label = shorten(words.replace(/, order .*/, ''), 44), isLeft = x + label.length * 7 > plot.right;
+    const x = plot.px(Math.max(0, from)), isLeft = x - plot.left > plot.right - x, room = (isLeft ? x - plot.left : plot.right - x) / 7.4 - 1;
     if (to > from) plot.add('rect', { class: 'area-fault', x, y: plot.top, width: plot.px(Math.min(to, end)) - x, height: plot.bottom - plot.top });
     plot.add('line', { class: 'line-fault', x1: x, x2: x, y1: plot.top, y2: plot.bottom });
-    if (isLabelled && i < 6)
-      plot.add('text', { class: 'fault-label', x: isLeft ? x - 4 : x + 4, y: plot.bottom - 8 - i * 15, 'text-anchor': isLeft ? 'end' : 'start' }, label);
+    if (isLabelled && i < 6 && room > 12)
+      plot.add('text', { class: 'fault-label', x: isLeft ? x - 4 : x + 4, y: plot.bottom - 8 - i * 15, 'text-anchor': isLeft ? 'end' : 'start' },
+        shorten(words.replace(/, order .*/, ''), room));
   });
 }
 

@@ -138,7 +138,7 @@ function drawLanes(chart, example, view, width) {
     top += place.height + 6;
     return [lane, place];
   }));
-  const events = (example.events || []).filter(([, from]) => from >= view[0] && from <= view[1]);
+  const events = (example.events || []).filter(([, from, to]) => from <= view[1] && Math.max(from, to) >= view[0]);
   const happened = { top, height: events.length ? 46 : 0 };
   top += happened.height && happened.height + 6;
   const database = { top, height: 58 }, blank = Object.assign(() => 0, { ticks: () => [], format: String });
@@ -155,20 +155,22 @@ function drawLanes(chart, example, view, width) {
   band(database, 'database', 'lane-db');
   if (events.length) band(happened, 'failpoints, locks and servers', '');
   const points = [], clip = (us) => Math.max(plot.left, Math.min(plot.right, plot.px(us)));
+  for (const [, from, to, who, text] of events) {
+    const place = places.get(chart.instances.indexOf(who)); // what stands still
+    if (place && /^\S+ pause/.test(text))
+      plot.add('rect', { class: 'area-fault', x: clip(from), y: place.top, width: Math.max(2, clip(to) - clip(from)), height: place.height });
+  }
   for (const op of [...inView].sort((a, b) => a[1] - b[1])) drawOp(chart, plot, op, places, database, clip, points);
-  for (const event of events) drawEvent(plot, event, places.get(chart.instances.indexOf(event[3])), happened, clip, points);
+  for (const event of events.filter(([, from]) => from >= view[0])) drawEvent(plot, event, clip(event[1]), happened.top + 30, points);
   points.sort((a, b) => a.at - b.at);
   return { plot, points, nearest: 'xy' };
 }
 
-// A mark in the lane of events; and what stands still is a band in its own.
-function drawEvent(plot, event, place, happened, clip, points) {
-  const [letter, from, to, , text] = event, x = clip(from), y = happened.top + 30, name = LETTERS[letter];
-  if (place && to > from && /^\S+ pause/.test(text))
-    plot.add('rect', { class: 'area-fault', x, y: place.top, width: Math.max(2, clip(to) - x), height: place.height });
+function drawEvent(plot, event, x, y, points) {
+  const name = LETTERS[event[0]];
   plot.add('path', { class: `fill-written ${name ? `named-${name}` : ''}`, d: SHAPES.square(4), transform: `translate(${x.toFixed(1)} ${y})` });
   if (name) plot.add('text', { class: `op-label named of-${name}`, x, y: y - 8, 'text-anchor': 'middle' }, name);
-  points.push({ at: from, x, y, lines: [eventWords(event)] });
+  points.push({ at: event[1], x, y, lines: [eventWords(event)] });
 }
 
 function drawOp(chart, plot, op, places, database, clip, points) {

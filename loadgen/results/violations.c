@@ -186,8 +186,8 @@ static void print_timeline(const struct round *round, const struct counterexampl
             has_rows ? "; database: the row is written" : "");
     if (has_rows)
         lanes[count++] = database;
-    if (example->events > 0)
-        lanes[count++] = draw_events(&scale, example);
+    lanes[count] = draw_events(&scale, example);
+    count += lanes[count].track[strspn(lanes[count].track, " ")] != '\0';
     for (size_t i = 0; i < count; i++)
         if ((int)strlen(lanes[i].name) > width)
             width = (int)strlen(lanes[i].name);
