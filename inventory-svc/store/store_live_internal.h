@@ -34,6 +34,16 @@ enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);
 
+/* events_live.c: nothing without --lab. A failpoint is told before it acts, as one that crashes
+ * cannot; one that could not be told acts all the same. */
+void live_tell_firing(const struct live_sale *live, enum fail_point point, enum fail_action action,
+                      int64_t ms);
+/* `result` is "yes", "no" or "unknown"; it has just arrived. */
+void live_note_command(struct live_sale *live, const struct kv_call *call, const char *key,
+                       const char *result, int64_t begun_ns);
+/* No more attempts follow. */
+void live_note_refusals(struct live_sale *live);
+
 /* kv_live.c */
 enum outcome live_kv(struct sale *sale, struct kv_call *call);
 

@@ -27,6 +27,14 @@ static char name_of(size_t op) {
     return (char)('A' + op);
 }
 
+char example_name(const struct counterexample *example, const char *order_id) {
+    size_t op = 0;
+
+    while (op < example->ops && strcmp(example->order_id[op], order_id) != 0)
+        op++;
+    return op < example->ops ? name_of(op) : '?';
+}
+
 static void widen(struct counterexample *example, int64_t ns) {
     if (ns <= 0)
         return;

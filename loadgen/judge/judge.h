@@ -8,6 +8,7 @@
 #define LOADGEN_JUDGE_H
 
 #include "anomaly.h"
+#include "event.h"
 #include "linear.h"
 #include "record.h"
 
@@ -72,9 +73,19 @@ struct leak {
     const struct ledger_sale *wrong_sale;
 };
 
+/* Two sales of one unit that held a raw lock at a time; see locks.c. */
+struct overlap {
+    const struct ledger_sale *sales[2]; /* of the two, by time */
+    const struct event *held, *taken;   /* the second grant came before the first was given back, */
+    const struct event *freed; /* because a third order had freed the key between them; or NULL */
+    const struct event *lost;  /* the grant that had run out: that of `freed`, or else `held`; */
+    int64_t expired_ns;        /* when it had. NULL, EVENT_OPEN: not known */
+};
+
 struct judge {
     /* Set before judge_open(). */
-    const struct ledger *ledger; /* sorted */
+    const struct event_list *events; /* sorted; NULL: none */
+    const struct ledger *ledger;     /* sorted */
     uint32_t item;
     bool is_keyless;            /* requests without a key may have given units back */
     struct purchase *purchases; /* by key */
@@ -99,6 +110,8 @@ struct judge {
     bool is_any_unknown;                        /* a request of unknown outcome has no row */
     struct pair twins[VERDICT_COUNTEREXAMPLES]; /* the most telling first */
     size_t twin_count;
+    struct overlap overlaps[VERDICT_COUNTEREXAMPLES]; /* likewise */
+    size_t overlap_count;
     struct pair early, stale, range; /* without sales: none */
     struct leak leak;
     const struct purchase *ghost, *duplicate;          /* the first of each, or NULL */
@@ -139,6 +152,10 @@ int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
 
 /* What the ledger alone shows: OVERSELL, TWIN, and DUPLICATE rows. */
 void judge_units(struct judge *judge);
+/* Which of the twins held a lock together, after judge_units(): 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int judge_locks(struct judge *judge);
+/* The overlap of a pair of sales, or NULL. */
+const struct overlap *judge_find_overlap(const struct judge *judge, const struct pair *pair);
 /* What clients were told against what the ledger says: GHOST, ORPHAN, DUPLICATE. */
 void judge_promises(struct judge *judge);
 /* What clients were refused: UNDERSELL, EARLY-SOLD-OUT. */

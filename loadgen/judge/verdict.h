@@ -5,6 +5,8 @@
 #define LOADGEN_VERDICT_H
 
 #include "anomaly.h"
+#include "event.h"
+#include "firing.h"
 #include "record.h"
 
 #include <stdbool.h>
@@ -36,7 +38,8 @@ struct verdict {
     int64_t unknown_sold;  /* UNKNOWN replies that the ledger shows to be sales */
     int64_t pairs;         /* of attempts that overlapped in time, one of which got a unit */
     int64_t overlapping;   /* attempts in such a pair */
-    bool has_ended;        /* the stock of a product: nothing is left, or someone was refused */
+    struct firings firings;
+    bool has_ended; /* the stock of a product: nothing is left, or someone was refused */
 };
 
 /* What is judged. `ledgers` has one per product of the round; it is NULL when they could not be
@@ -45,6 +48,9 @@ struct verdict_case {
     const struct ledger *ledgers;
     size_t items;
     const struct recorder *recorder;
+    const struct event_list *events; /* of the round, sorted; NULL: none */
+    const struct firings *armed;     /* what was armed, counted as never; NULL: nothing */
+    int64_t ledger_offset_us;        /* from a ledger's time to microseconds of the round's */
     const char *problem;
     bool is_interrupted;
     bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */

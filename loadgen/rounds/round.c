@@ -5,10 +5,14 @@
 #include <stdlib.h>
 
 int round_judge(struct round *round) {
+    struct firings armed = {.count = 0};
     const struct verdict_case judged = {
         .ledgers = round->problem[0] == '\0' ? round->ledgers : NULL,
         .items = round->items,
         .recorder = round->recorder,
+        .events = &round->events,
+        .armed = &armed,
+        .ledger_offset_us = round->ledger_skew_us - round->started_us,
         .problem = round->problem[0] != '\0' ? round->problem : NULL,
         .is_interrupted = round->is_interrupted,
         .is_restless = round->is_restless,
@@ -17,6 +21,8 @@ int round_judge(struct round *round) {
         .late_ns = round->late_ns};
 
     assert(round->recorder != NULL);
+    if (round->item != NULL)
+        firings_arm_spec(&armed, round->item->spec);
     return verdict_judge(&judged, &round->verdict);
 }
 
@@ -27,6 +33,7 @@ void round_forget(struct round *round) {
         ledger_free(&round->ledgers[i]);
     free(round->ledgers);
     round->ledgers = NULL;
+    event_list_free(&round->events);
 }
 
 void round_free(struct round *round) {
