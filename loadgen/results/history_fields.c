@@ -71,6 +71,22 @@ const struct history_field history_request[] = {
     END,
 };
 
+/* A time of another clock may be before the round's start. */
+const struct history_field history_event[] = {
+    NUMBER(struct event, "at", at_ns, -TIME_MAX_NS, TIME_MAX_NS),
+    NUMBER(struct event, "began", began_ns, -TIME_MAX_NS, TIME_MAX_NS),
+    {"until", HISTORY_NUMBER, offsetof(struct event, until_ns), sizeof(int64_t), -TIME_MAX_NS,
+     EVENT_OPEN, true, EVENT_OPEN},
+    USUALLY(struct event, "item", item, 0, UINT32_MAX),
+    PLAIN(struct event, STRING, "who", who),
+    FIELD(struct event, UUID, "order_id", order_id, 0, 0, true),
+    PLAIN(struct event, STRING, "name", name),
+    FIELD(struct event, STRING, "detail", detail, 0, 0, true),
+    FIELD(struct event, STRING, "key", key, 0, 0, true),
+    FIELD(struct event, STRING, "token", token, 0, 0, true),
+    END,
+};
+
 /* ---- a ledger */
 
 const struct history_field history_product[] = {
@@ -239,5 +255,20 @@ int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost
     *cost = (struct record_cost){(int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2],
                                  (int16_t)parts[3], (int16_t)parts[4], (int16_t)parts[5],
                                  (int16_t)parts[6], (int16_t)parts[7]};
+    return 0;
+}
+
+int history_set_event(const char *kind, const char *result, struct event *event) {
+    int k = 0, r = 0;
+
+    while (k < EVENT_KIND_COUNT && strcmp(event_kind_name((enum event_kind)k), kind) != 0)
+        k++;
+    while (r < EVENT_RESULT_COUNT &&
+           strcmp(event_result_name((enum event_result)r), result != NULL ? result : "") != 0)
+        r++;
+    if (k == EVENT_KIND_COUNT || r == EVENT_RESULT_COUNT)
+        return -1;
+    event->kind = (enum event_kind)k;
+    event->result = (enum event_result)r;
     return 0;
 }

@@ -27,6 +27,7 @@ void round_forget(struct round *round) {
         ledger_free(&round->ledgers[i]);
     free(round->ledgers);
     round->ledgers = NULL;
+    event_list_free(&round->events);
 }
 
 void round_free(struct round *round) {

@@ -3,6 +3,7 @@
 #define LOADGEN_ROUND_H
 
 #include "audit.h"
+#include "event.h"
 #include "ledger.h"
 #include "record.h"
 #include "strategy_list.h"
@@ -22,6 +23,7 @@ struct round {
     struct recorder *recorder; /* its records only until round_forget() */
     struct ledger *ledgers;    /* one per product, until round_forget(); NULL when not read */
     int64_t ledger_skew_us;    /* what to add to a ledger's time to have it on our wall clock */
+    struct event_list events;  /* in order of time, until round_forget() */
     struct verdict verdict;
     json_t *chart;      /* what the page draws of it, or NULL (chart.h) */
     int64_t started_us; /* wall clock at the recorder's start_ns; 0: not begun */
