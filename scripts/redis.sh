@@ -16,6 +16,7 @@ port $(port_of "$1")
 requirepass $REDIS_PASSWORD
 dir "$RUN_DIR/$1"
 save ""
+repl-diskless-sync-delay 0
 CONF
     if [[ $redis_durability == none ]]; then echo 'appendonly no'; else
         printf 'appendonly yes\nappendfsync %s\n' "$redis_durability"

@@ -60,11 +60,11 @@ struct event {
     uint32_t item; /* which product of the round; 0 for a server */
     enum event_kind kind;
     enum event_result result;  /* of a lock command */
-    char who[LEDGER_INSTANCE];   /* the instance; of SERVER the server: "redis", "inventory-1" */
-    char order_id[UUID_TEXT];    /* "" for a server */
-    char name[EVENT_NAME];       /* the point, "after-read"; the command, "SET NX"; or "kill" */
-    char detail[EVENT_DETAIL];   /* "pause 4000 ms"; "ttl 200 ms"; or "" */
-    char key[EVENT_KEY];         /* of a lock command, and the value it gave or found, or "" */
+    char who[LEDGER_INSTANCE]; /* the instance; of SERVER the server: "redis", "inventory-1" */
+    char order_id[UUID_TEXT];  /* "" for a server */
+    char name[EVENT_NAME];     /* the point, "after-read"; the command, "SET NX"; or "kill" */
+    char detail[EVENT_DETAIL]; /* "pause 4000 ms"; "ttl 200 ms"; or "" */
+    char key[EVENT_KEY];       /* of a lock command, and the value it gave or found, or "" */
     char token[EVENT_TOKEN];
 };
 #define EVENT_OPEN INT64_MAX

@@ -46,6 +46,7 @@ struct verdict_case {
     size_t items;
     const struct recorder *recorder;
     const char *problem;
+    const char *fault_problem; /* a fault that was asked for failed, or NULL */
     bool is_interrupted;
     bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */
     bool is_restless; /* outcomes are unknown, and the ledger may still be changing */

@@ -62,7 +62,7 @@ class Stack:
         self.run_dir.chmod(0o755)  # Postgres runs as another user than root
         # loadgen leaves no results folder behind, unless a test asks for one.
         self.env = dict({"LOADGEN_NO_RESULTS": "1"} | os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir),
-                        B=BUILD, **flags)
+                        B=BUILD, LOADGEN_STACK=str(ROOT / "scripts/stack"), **flags)
 
     def script(self, *args, check=True):
         done = subprocess.run(["scripts/stack", *args], cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL,
