@@ -6,7 +6,7 @@
  *     end_us     the last thing that happened
  *     planned_us when the last request was due
  *     instances  [name]
- *     fail       the spec's failpoint, or null
+ *     fail       the spec's failpoints, or null
  *     faults     [[instance or -1 for all, from, to, requests that waited]]
  *     product    the place of the only product that `stock` is about, or null for all of them
  *     initial, stock {t, stock, sold, orders}, clock {sales, outside}

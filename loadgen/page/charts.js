@@ -24,7 +24,7 @@ function faultBands(plot, chart, end, isLabelled) {
 
 function faultWords(chart) {
   const words = [];
-  if (chart.fail) words.push(`Armed failpoint: ${chart.fail}.`);
+  if (chart.fail) words.push(`Armed failpoints: ${chart.fail}.`);
   const faults = chart.faults || [];
   if (faults.length)
     words.push(`Silent while requests waited: ${faults.slice(0, 4).map(([instance, from, to, waiting]) => `${silent(chart, instance)} from ` +

@@ -114,5 +114,31 @@ class Faults(SystemTest):
         self.assertLessEqual(self.stack.value("inventory", "SELECT count(*) FROM product"), before + 1)
 
 
+class Failpoints(SystemTest):
+    flags = {"INVENTORY_SVC_FLAGS": "--lab"}
+
+    def fire(self, *args):
+        run = self.stack.loadgen("--strategy", "atomic", "-R", "200", "-d", "1s", "--stock", "150", "--output-format", "json",
+                                 "--timeout", "8s", *args)
+        return json.loads(run.stdout)["strategies"][0]
+
+    def firings(self, name):
+        return [line for line in self.stack.log(name).splitlines() if " action=" in line and self.product in line]
+
+    def test_one_instance_fails_and_the_other_does_not(self):
+        told = self.fire("--fault", "inventory-1/before-write:error@5", "--fault", "after-write:delay=1ms@3")
+        self.product = told["product_id"]
+        self.assertEqual(told["spec"], "atomic,work=2ms,fail=inventory-1/before-write:error@5,fail=after-write:delay=1ms@3")
+        self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [2, 1])
+        self.assertEqual(told["anomalies"], [])
+
+    def test_an_instance_that_crashed_is_up_again_after_the_round(self):
+        told = self.fire("--fault", "inventory-2/before-write:crash@5")
+        self.product = told["product_id"]
+        self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [0, 1])
+        self.assertEqual(set(self.stack.states().values()), {"ready"})
+        Ledger(self.stack, self.product).check(self)
+
+
 if __name__ == "__main__":
     unittest.main()
