@@ -154,11 +154,17 @@ static bool is_taken(const struct strategy *strategy, int which) {
 static int read_fail(struct reading *reading, const char *value) {
     struct strategy_spec *spec = reading->spec;
 
-    if (spec->fail[0] != '\0')
-        return refuse(reading, "option \"fail\" is given twice in \"%s\"", reading->text);
-    if (failpoint_parse(value, &spec->failpoint, reading->message) != 0)
+    size_t place = 0;
+
+    while (place < SPEC_FAILPOINTS && spec->failpoints[place].action != FAIL_NOTHING)
+        place++;
+    if (place == SPEC_FAILPOINTS)
+        return refuse(reading, "option \"fail\" is given more than %d times in \"%s\"",
+                      SPEC_FAILPOINTS, reading->text);
+    if (failpoint_parse(value, &spec->failpoints[place], reading->message) != 0)
         return -1;
-    strcpy(spec->fail, value); /* failpoint_parse() has refused what is too long */
+    if (place == 0)
+        strcpy(spec->fail, value); /* failpoint_parse() has refused what is too long */
     return 0;
 }
 

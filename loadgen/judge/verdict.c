@@ -227,6 +227,8 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     doubt_schedule(judged, verdict);
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
+    if (judged->fault_problem != NULL)
+        doubt(verdict, "%s", judged->fault_problem);
     if (judged->ledgers != NULL) {
         if (judge_ledgers(judged, verdict) != 0)
             return -1;

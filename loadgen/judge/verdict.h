@@ -52,6 +52,7 @@ struct verdict_case {
     const struct firings *armed;     /* what was armed, counted as never; NULL: nothing */
     int64_t ledger_offset_us;        /* from a ledger's time to microseconds of the round's */
     const char *problem;
+    const char *fault_problem; /* a fault that was asked for failed, or NULL */
     bool is_interrupted;
     bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */
     bool is_restless; /* outcomes are unknown, and the ledger may still be changing */

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "expect.h"
+#include "fault_list.h"
 #include "plan.h"
 #include "settings.h"
 #include "strategy_list.h"
@@ -62,6 +63,9 @@ struct options {
     char *listen;  /* of `serve` */
     int64_t port;
 
+    char *faults; /* one a line, or with commas between them */
+    char *stack;  /* path of scripts/stack, or "" */
+
     bool is_ordinary; /* --no-realtime */
     bool is_listing;
     char *inventory_db, *orders_db;
@@ -74,6 +78,7 @@ struct options {
     char *command_line; /* all that was given, quoted for a shell */
     struct plan_shape shape;
     struct threshold_list threshold_list;
+    struct fault_list fault_list;
     struct strategy_list list;
     struct expectation expectations[STRATEGY_LIST_MAX];
 };

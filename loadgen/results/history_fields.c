@@ -52,6 +52,7 @@ const struct history_field history_round_end[] = {
     PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
     PLAIN(struct round, FLAG, "is_restless", is_restless),
     PLAIN(struct round, STRING, "problem", problem),
+    FIELD(struct round, STRING, "fault_problem", fault_problem, 0, 0, true),
     END,
 };
 

@@ -4,6 +4,7 @@
 
 #include "audit.h"
 #include "event.h"
+#include "fault_list.h"
 #include "ledger.h"
 #include "record.h"
 #include "strategy_list.h"
@@ -33,7 +34,8 @@ struct round {
     bool is_keyless;    /* sent without keys */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless;
-    char problem[AUDIT_WHY]; /* why the ledgers could not be read, or "" */
+    char problem[AUDIT_WHY];       /* why the ledgers could not be read, or "" */
+    char fault_problem[FAULT_WHY]; /* which fault failed, and why, or "" */
 };
 
 /* Judge it from its records and ledgers. 0, or -1 without memory. */

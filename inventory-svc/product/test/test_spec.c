@@ -37,10 +37,25 @@ static void test_options_are_read(void **state) {
     assert_int_equal(spec.options.wait_ms, 0);
     assert_int_equal(spec.options.shards, 3);
     assert_string_equal(spec.fail, "after-read:pause=4s@100");
-    assert_int_equal(spec.failpoint.point, FAIL_AFTER_READ);
-    assert_int_equal(spec.failpoint.action, FAIL_PAUSE);
-    assert_int_equal(spec.failpoint.ms, 4000);
-    assert_int_equal(spec.failpoint.nth, 100);
+    assert_int_equal(spec.failpoints[0].point, FAIL_AFTER_READ);
+    assert_int_equal(spec.failpoints[0].action, FAIL_PAUSE);
+    assert_int_equal(spec.failpoints[0].ms, 4000);
+    assert_int_equal(spec.failpoints[0].nth, 100);
+}
+
+static void test_several_failpoints_are_read(void **state) {
+    (void)state;
+    assert_int_equal(spec_parse("redis,fail=inventory-1/after-read:delay=1s@5,work=2ms,"
+                                "fail=before-write:error,fail=,fail=inventory-2/after-lock:crash",
+                                &spec, why),
+                     0);
+    assert_string_equal(spec.fail, "inventory-1/after-read:delay=1s@5");
+    assert_string_equal(spec.failpoints[0].instance, "inventory-1");
+    assert_int_equal(spec.failpoints[0].ms, 1000);
+    assert_int_equal(spec.failpoints[1].action, FAIL_ERROR);
+    assert_string_equal(spec.failpoints[2].instance, "inventory-2");
+    assert_int_equal(spec.failpoints[2].point, FAIL_AFTER_LOCK);
+    assert_int_equal(spec.failpoints[3].action, FAIL_NOTHING);
 }
 
 static void test_the_ends_of_the_ranges_are_inside(void **state) {
@@ -79,14 +94,17 @@ static void test_each_mistake_says_what_exists(void **state) {
         {"none,shards=1", "strategy \"none\" in \"none,shards=1\" has no option \"shards\"; "
                           "its options: work, wait, ttl, fail"},
         {"redis,ttl=2s,ttl=3s", "option \"ttl\" is given twice in \"redis,ttl=2s,ttl=3s\""},
-        {"redis,fail=after-write:crash,fail=after-write:crash",
-         "option \"fail\" is given twice in \"redis,fail=after-write:crash,fail=after-write:"
-         "crash\""},
-        {"redis,fail=lunch:crash", "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
-                                   "before-write, after-write, before-unlock, before-expire, "
-                                   "before-delete, before-commit; actions: "
-                                   "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
-                                   "then @N for the Nth sale"},
+        {"redis,fail=after-write:crash,fail=after-read:crash,fail=after-lock:crash,fail=after-lock:"
+         "error,fail=before-write:crash",
+         "option \"fail\" is given more than 4 times in \"redis,fail=after-write:crash,fail=after-"
+         "read:crash,fail=after-lock:crash,fail=after-lock:error,fail=before-write:crash\""},
+        {"redis,fail=lunch:crash",
+         "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
+         "before-write, after-write, before-unlock, before-expire, "
+         "before-delete, before-commit; actions: "
+         "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
+         "then @N for the Nth sale; of one instance with its name and a / "
+         "before it"},
         {"竹子", "a strategy spec has at most 200 characters, all printable ASCII"},
     };
 
@@ -113,6 +131,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_name_is_a_spec_with_the_defaults),
         cmocka_unit_test(test_options_are_read),
+        cmocka_unit_test(test_several_failpoints_are_read),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
         cmocka_unit_test(test_each_mistake_says_what_exists),
         cmocka_unit_test(test_a_long_spec_is_refused),

@@ -181,11 +181,13 @@ static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
 static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     (void)state; /* one.ledgers has what was read before the problem */
     snprintf(written.one.problem, sizeof written.one.problem, "the database \"orders\" is gone");
+    snprintf(written.one.fault_problem, sizeof written.one.fault_problem, "no luck");
     assert_int_equal(round_judge(&written.one), 0);
     write_history(1);
     assert_int_equal(load(), 0);
     assert_null(written.history.rounds[0].ledgers);
     assert_string_equal(written.history.rounds[0].problem, written.one.problem);
+    assert_string_equal(written.history.rounds[0].fault_problem, "no luck");
     assert_int_equal(round_judge(&written.history.rounds[0]), 0);
     assert_int_equal(written.history.rounds[0].verdict.kind, VERDICT_INCONCLUSIVE);
 }
