@@ -86,6 +86,7 @@ static enum outcome pause_before_retry(struct sale *sale) {
     uint64_t ms = 1 + backoff_ms(sale->pauses, PAUSE_LEAST_MS, PAUSE_MOST_MS);
 
     if (clock_now_ms() + (int64_t)ms > live->lock_deadline_ms) {
+        live_key_given_up(live);
         (void)snprintf(sale->message, MESSAGE_BYTES, "gave up after %u attempts", sale->pauses + 1);
         return OUTCOME_BUSY;
     }
