@@ -29,6 +29,14 @@ static struct {
 #undef X
 };
 
+void live_note_wait(enum lock_kind kind, int64_t wait_ns) {
+    metric_time(&times[kind].wait, wait_ns);
+}
+
+void live_note_hold(enum lock_kind kind, int64_t hold_ns) {
+    metric_time(&times[kind].hold, hold_ns);
+}
+
 int64_t live_fence(const struct store_lock *lock) {
     return lock != NULL && lock->kind == LOCK_REDIS ? (int64_t)lk_lease_fence(lock->lease) : 0;
 }
@@ -72,7 +80,7 @@ static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int s
     status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
                                 wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease, &attempts);
     wait_ns = clock_now_ns() - begun_ns;
-    metric_time(&times[kind].wait, wait_ns);
+    live_note_wait(kind, wait_ns);
     sale_cost_lock(&live->cost, kind, wait_ns, attempts);
     return status;
 }
@@ -104,7 +112,7 @@ void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcom
     int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
 
     assert(lock == &live->lock && lock->lease != NULL);
-    metric_time(&times[lock->kind].hold, hold_ns);
+    live_note_hold(lock->kind, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
     if (is_abandoned)
         lk_abandon(lock->lease, hold_ms(live));

@@ -100,6 +100,7 @@ static enum outcome pause_before_retry(struct sale *sale) {
 
     if (clock_now_ms() + (int64_t)ms > live->lock_deadline_ms) {
         live_note_refusals(live);
+        live_key_given_up(live);
         (void)snprintf(sale->message, MESSAGE_BYTES, "gave up after %u attempts", sale->pauses + 1);
         return OUTCOME_BUSY;
     }
