@@ -31,7 +31,7 @@ struct store {
 
 struct store_lock {
     enum lock_kind kind;
-    lk_lease *lease; /* NULL while it is not held */
+    void *grant; /* the kind's own (lock_ops); NULL while it is not held */
     int64_t acquired_ns;
 };
 
