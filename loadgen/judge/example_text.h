@@ -21,6 +21,10 @@ void example_tell_request(struct counterexample *example, const struct record *r
                           const char *id, const char *told);
 void example_tell_refusal(struct counterexample *example, const struct record *refusal);
 
+/* "Of those who asked from … to the end of the demand at … nobody got a unit: 238 busy, 2 unknown."
+ */
+void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck);
+
 /* The reply that counts: the first yes, else one that is missing, else that to the first request.
  */
 const struct record *example_told(const struct purchase *purchase);
