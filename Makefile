@@ -45,9 +45,14 @@ SEES_lockkit/backends := lockkit/include uvkit/redis uvkit
 SEES_lockkit/src := lockkit/backends $(SEES_lockkit/backends)
 SEES_lockkit/example := lockkit/include
 SEES_order-svc := $(UVKIT)
-SEES_inventory-svc/strategies :=
-SEES_inventory-svc/sql := inventory-svc/strategies uvkit/pg uvkit
-SEES_inventory-svc/sale := inventory-svc/sql inventory-svc/strategies lockkit/include $(UVKIT)
+FAMILIES := $(addprefix inventory-svc/strategies/,process redis postgres machine spread)
+SEES_inventory-svc/seam :=
+$(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
+SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
+SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
+SEES_inventory-svc/product := inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
+SEES_inventory-svc/store := inventory-svc/product $(SEES_inventory-svc/product) lockkit/include
+SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
@@ -88,6 +93,7 @@ TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c))
 # Tests fail our allocations one by one (test/lib/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
 
+MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 

@@ -42,14 +42,13 @@ static const struct setting settings[] = {
 
 static char name[INSTANCE_BYTES];
 static struct store store = {.instance = name};
-static struct redis *redis; /* for /readyz: lockkit has a connection of its own */
 
 static int is_ready(void *data, char *why, size_t size) {
     struct redis_call ping = {
         .argc = 1, .argv = {"PING"}, .deadline_ms = clock_now_ms() + READY_MS};
     char message[MESSAGE_BYTES];
     bool has_db = product_sql_ping(store.pool, clock_now_ms() + READY_MS, message) == OUTCOME_OK;
-    bool has_redis = redis_call_await(redis, &ping) == REDIS_IS_OK;
+    bool has_redis = redis_call_await(store.kv, &ping) == REDIS_IS_OK;
 
     (void)data;
     if (has_db && has_redis)
@@ -83,7 +82,7 @@ static int open_lock_client(lk_client **client, const char *url) {
 
 static int open_redis(void) {
     const struct redis_options options = {.url = set.redis, .name = name};
-    int err = redis_open(&redis, store.loop, &options);
+    int err = redis_open(&store.kv, store.loop, &options);
 
     if (err == 0)
         return 0;
@@ -135,8 +134,8 @@ static void close_all(void *data) {
         lk_client_close(store.local, on_closed, NULL);
     if (store.redis != NULL)
         lk_client_close(store.redis, on_closed, NULL);
-    if (redis != NULL)
-        redis_close(redis, on_closed, NULL);
+    if (store.kv != NULL)
+        redis_close(store.kv, on_closed, NULL);
     service_close_pool();
 }
 

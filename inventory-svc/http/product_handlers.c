@@ -2,6 +2,7 @@
 #include "handlers.h"
 
 #include "answer.h"
+#include "strategies.h"
 
 #include <stdio.h>
 
@@ -59,13 +60,25 @@ void on_get_product(struct http_exchange *exchange, void *data) {
     product_put(product);
 }
 
-static json_t *json_of(const struct strategy *strategy) {
-    char shards[24];
+/* The options that it takes, with the values that they have unless a spec says otherwise. */
+static json_t *options_of(const struct strategy *strategy) {
+    char options[SPEC_OPTIONS_MAX][SPEC_OPTION_TEXT];
+    json_t *array = json_array();
+    size_t count = spec_options(strategy, options);
 
-    (void)snprintf(shards, sizeof shards, "shards=%d", strategy->default_shards);
-    return json_pack("{s:s,s:s,s:s,s:[s,s,s,s,s]}", "name", strategy->name, "summary",
-                     strategy->summary, "promise", strategy->promise, "options", "work=0ms",
-                     "wait=5s", "ttl=10s", shards, "fail=");
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(array, json_string(options[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *json_of(const struct strategy *strategy) {
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "name", strategy->name, "family",
+                     strategy->family, "summary", strategy->summary, "promise", strategy->promise,
+                     "breaks", strategy->breaks, "source", strategy->source, "options",
+                     options_of(strategy));
 }
 
 void on_list_strategies(struct http_exchange *exchange, void *data) {

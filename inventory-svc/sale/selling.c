@@ -1,22 +1,17 @@
-/* One sale from beginning to end.
- *
- * What was not sold is checked again, and cheaply, because after the sell-out every request comes
- * here: an order that may be a repeat is looked up in the ledger; and a unit that a customer gave
- * back is sold by its number. When there is none, this instance does not look again for 100 ms: so
- * long at most is a unit refused here that came back through another instance. */
+/* One sale from beginning to end. */
 #include "selling.h"
 
 #include "clock.h"
 #include "metrics.h"
+#include "strategies.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#define NONE_RETURNED_MS 100
-#define STRATEGIES_MAX   32
+#define STRATEGIES_MAX 64
 
-#define X(name, text)    +1
+#define X(name, text)  +1
 enum { OUTCOME_COUNT = OUTCOMES(X) };
 #undef X
 
@@ -41,19 +36,6 @@ static void count(const struct strategy *strategy, enum outcome outcome) {
     metric_add(&pair->total, 1);
 }
 
-static enum outcome take_returned(struct live_sale *live) {
-    struct product *product = live->product;
-    int64_t begun_ms = clock_now_ms();
-    enum outcome outcome;
-
-    if (begun_ms < product->none_returned_until_ms)
-        return OUTCOME_SOLD_OUT;
-    outcome = live_sale_take_returned(live);
-    if (outcome == OUTCOME_SOLD_OUT)
-        product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
-    return outcome;
-}
-
 /* REPEATED: the first answer again, or a refusal when that was for another product. Confirmed, so
  * that a cancel which is still under way takes no effect on what is answered here. */
 static enum outcome find_first(struct selling *selling, struct live_sale *live) {
@@ -76,34 +58,13 @@ static enum outcome find_first(struct selling *selling, struct live_sale *live) 
     return outcome;
 }
 
-/* Nothing sold now. But a repeat may have its unit already, and a unit may have come back. */
-static enum outcome look_further(const struct selling *selling, struct live_sale *live,
-                                 enum outcome outcome) {
-    struct reservation found;
-    bool is_found = false;
-
-    if (selling->may_be_repeat && outcome != OUTCOME_REPEATED) {
-        enum outcome looked =
-            live_sale_find(live, STATEMENT_MS, &is_found, &found, live->sale.message);
-
-        if (is_found)
-            return OUTCOME_REPEATED;
-        if (looked != OUTCOME_OK)
-            return OUTCOME_UNKNOWN; /* it may have its unit */
-    }
-    return outcome == OUTCOME_SOLD_OUT ? take_returned(live) : outcome;
-}
-
 static enum outcome sell(struct selling *selling, struct store *store, struct product *product,
                          int64_t begun_ms) {
     struct live_sale live;
     enum outcome outcome;
 
     live_sale_init(&live, store, product, selling->order_id, begun_ms);
-    outcome = product->spec.strategy->sell(&live.sale);
-    assert(outcome != OUTCOME_OK);
-    if (outcome != OUTCOME_SOLD)
-        outcome = look_further(selling, &live, outcome);
+    outcome = strategy_sell(product->spec.strategy, &live.sale, selling->may_be_repeat);
     count(product->spec.strategy, outcome);
     if (outcome == OUTCOME_SOLD)
         selling->sold = live.sold;

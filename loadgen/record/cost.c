@@ -1,8 +1,13 @@
 /* Reads Server-Timing: metrics by comma, their parameters by semicolon, values bare or quoted. */
 #include "cost.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+const struct record_lock_row record_locks[RECORD_LOCK_COUNT] = {
+#define X(name, text, is_own, noun) {text, is_own, noun},
+    RECORD_LOCKS(X)
+#undef X
+};
 
 void cost_init(struct record_cost *cost) {
     *cost = (struct record_cost){-1, -1, -1, -1, -1, -1, -1, RECORD_LOCK_UNTOLD};
@@ -82,11 +87,8 @@ static int64_t number(struct piece piece, int decimals, int64_t most) {
 }
 
 static int16_t lock_of(struct piece text) {
-    static const char *const words[] = {
-        [RECORD_LOCK_LOCAL] = "local", [RECORD_LOCK_REDIS] = "redis"};
-
     for (int16_t i = 0; i < RECORD_LOCK_COUNT; i++)
-        if (is_word(text, words[i]))
+        if (is_word(text, record_locks[i].text))
             return i;
     return RECORD_LOCK_UNTOLD;
 }

@@ -8,14 +8,28 @@
 #ifndef LOADGEN_COST_H
 #define LOADGEN_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* The kinds of lock: its word, whether each process has one of its own, and what it is called. */
+#define RECORD_LOCKS(X)                                                                            \
+    X(LOCAL, "local", true, "lock")                                                                \
+    X(REDIS, "redis", false, "key")                                                                \
+    X(KEY, "key", false, "key")
 
 enum record_lock {
     RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */
-    RECORD_LOCK_LOCAL,       /* one process's own */
-    RECORD_LOCK_REDIS,
-    RECORD_LOCK_COUNT
+#define X(name, text, is_own, noun) RECORD_LOCK_##name,
+    RECORD_LOCKS(X)
+#undef X
+        RECORD_LOCK_COUNT
 };
+
+extern const struct record_lock_row {
+    const char *text;
+    bool is_own;
+    const char *noun;
+} record_locks[RECORD_LOCK_COUNT];
 
 /* -1 for what a reply did not tell. */
 struct record_cost {

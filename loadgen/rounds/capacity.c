@@ -50,7 +50,7 @@ static void count_lanes(const struct result *result, const struct options *optio
     unsigned items = at_least_one(result->rounds[0]->items);
     size_t each = at_least_one(total->shards);
 
-    if (lock == RECORD_LOCK_LOCAL)
+    if (record_locks[lock].is_own)
         each *= at_least_one(total->instance_count);
     capacity->lanes = at_least_one(items * each);
     capacity->busiest = plan_busiest(items, options->shape.zipf) / (double)each;
@@ -205,7 +205,7 @@ static void tell_queue(char *text, size_t size, const struct capacity *capacity)
 }
 
 static void tell_lock(struct capacity *capacity, const char *name, enum record_lock lock) {
-    const char *noun = lock == RECORD_LOCK_REDIS ? "key" : "lock";
+    const char *noun = record_locks[lock].noun;
     char lanes[64], limit[96], queue[120], slow[120] = "";
     char hold[DURATION_TEXT], wait[DURATION_TEXT], handover[DURATION_TEXT];
 

@@ -116,16 +116,27 @@ static void print_beside(const char *name, const char *label, const char *text, 
     table_print_indented(line, 0, 17, table_columns(to), to);
 }
 
+static void print_strategies(json_t *strategies, FILE *to) {
+    static const struct {
+        const char *label, *key;
+    } parts[] = {{" promises: ", "promise"}, {" broken by: ", "breaks"}, {" see: ", "source"}};
+
+    for (size_t i = 0; i < json_array_size(strategies); i++) {
+        print_beside(text_of(strategies, i, "name"), " ", text_of(strategies, i, "summary"), to);
+        for (size_t j = 0; j < sizeof parts / sizeof *parts; j++)
+            print_beside("", parts[j].label, text_of(strategies, i, parts[j].key), to);
+    }
+}
+
 int prepare_list(struct run *run) {
     json_t *strategies = NULL;
     char why[TARGET_WHY];
     int exit_code = settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
 
-    for (size_t i = 0; i < json_array_size(strategies); i++) {
-        print_beside(text_of(strategies, i, "name"), " ", text_of(strategies, i, "summary"),
-                     run->to);
-        print_beside("", " promises: ", text_of(strategies, i, "promise"), run->to);
-    }
+    if (exit_code == 0 && strcmp(run->options->output_format, "json") == 0)
+        (void)json_dumpf(strategies, run->to, JSON_INDENT(2));
+    else if (exit_code == 0)
+        print_strategies(strategies, run->to);
     json_decref(strategies);
     return exit_code == 0 ? finish(run) : exit_code;
 }

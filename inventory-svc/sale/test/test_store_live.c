@@ -220,7 +220,7 @@ static void test_each_failpoint_with_error_ends_the_sale(void **state) {
         struct buyer buyer;
         char id[UUID_TEXT], spec[100];
 
-        (void)snprintf(spec, sizeof spec, "redis,ttl=50ms,fail=%s", cases[i].fail);
+        (void)snprintf(spec, sizeof spec, "redis,ttl=1s,fail=%s", cases[i].fail);
         make_product(id, spec, 5);
         assert_int_equal(sell(&buyer, id, NULL), cases[i].outcome);
         assert_int_equal(left(id), cases[i].left);

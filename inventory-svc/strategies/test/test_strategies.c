@@ -1,6 +1,6 @@
 /* Strategies over a model store of a few lines: no server, and every interleaving by hand. */
 #include "fiber.h"
-#include "strategy.h"
+#include "strategies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +25,7 @@ static struct model {
 struct model_sale {
     struct sale sale;
     const struct strategy *strategy;
+    int first_shard;
     struct fiber_event go;
     enum outcome outcome;
 };
@@ -44,8 +45,21 @@ static void note_sold(struct sale *sale, const struct stock_row *seen) {
     sale->remaining = seen->available - 1;
 }
 
-static enum outcome write_stock(struct sale *sale, const struct stock_row *seen,
+static enum outcome begin_write(struct sale *sale, enum guard guard,
                                 const struct store_lock *under) {
+    (void)sale;
+    (void)guard;
+    (void)under;
+    return OUTCOME_OK;
+}
+
+static void end_write(struct sale *sale) {
+    (void)sale;
+}
+
+static enum outcome write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
+                                const struct store_lock *under) {
+    (void)guard;
     (void)under;
     if (model.write_outcome != OUTCOME_OK)
         return model.write_outcome;
@@ -90,7 +104,29 @@ static void wait_for_go(struct sale *sale) {
     fiber_event_wait(&((struct model_sale *)(void *)sale)->go);
 }
 
+/* The ledger knows nothing of it. */
+static enum outcome find_sale(struct sale *sale, bool *is_found) {
+    (void)sale;
+    *is_found = false;
+    return OUTCOME_OK;
+}
+
+static int deal(struct sale *sale) {
+    return ((struct model_sale *)(void *)sale)->first_shard;
+}
+
+static enum outcome pass(struct sale *sale, enum fail_point point) {
+    (void)sale;
+    (void)point;
+    return OUTCOME_OK;
+}
+
 static const struct store_ops ops = {.read_stock = read_stock,
+                                     .begin_write = begin_write,
+                                     .end_write = end_write,
+                                     .find_sale = find_sale,
+                                     .deal = deal,
+                                     .pass = pass,
                                      .write_stock = write_stock,
                                      .take_stock = take_stock,
                                      .lock = lock,
@@ -130,7 +166,8 @@ static const struct strategy *find(const char *name) {
 
 static void begin(struct model_sale *sale, const char *name, int first_shard) {
     *sale = (struct model_sale){
-        .sale = {.ops = &ops, .options = &options, .first_shard = first_shard},
+        .sale = {.ops = &ops, .options = &options},
+        .first_shard = first_shard,
         .strategy = find(name),
         .go = FIBER_EVENT_INIT,
     };

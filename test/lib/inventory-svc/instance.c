@@ -1,6 +1,8 @@
 /* An instance without HTTP, and its buyers. */
 #include "instance.h"
 
+#include "redis.h"
+
 #include "log.h"
 
 #include <unistd.h>
@@ -40,6 +42,9 @@ int set_up(void **state) {
     assert_int_equal(lk_client_open(&store->local, &instance.loop, "local:", NULL), LK_OK);
     assert_int_equal(lk_client_open(&store->redis, &instance.loop, getenv("TEST_REDIS"), &locks),
                      LK_OK);
+    assert_int_equal(redis_open(&store->kv, &instance.loop,
+                                &(struct redis_options){.url = getenv("TEST_REDIS")}),
+                     0);
     store->products = product_table_open(store->pool, store->instance, true, 100);
     assert_non_null(store->products);
     return 0;
@@ -57,6 +62,7 @@ int tear_down(void **state) {
     product_table_close(store->products);
     lk_client_close(store->local, on_closed, NULL);
     lk_client_close(store->redis, on_closed, NULL);
+    redis_close(store->kv, on_closed, NULL);
     pg_pool_close(store->pool, on_closed, NULL);
     (void)uv_run(&instance.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&instance.loop), 0);

@@ -9,8 +9,11 @@ static enum outcome sell(struct sale *sale) {
 
 const struct strategy strategy_atomic = {
     .name = "atomic",
+    .family = "database",
     .summary = "one statement: UPDATE ... WHERE available > 0",
     .promise = "no unit sold twice, whatever is paused or killed",
+    .breaks = "nothing that is known",
+    .source = "PostgreSQL, UPDATE and READ COMMITTED",
     .default_shards = 1,
     .sell = sell,
 };

@@ -14,19 +14,41 @@ static void add(int64_t *total, int64_t ns) {
     *total = *total < 0 ? ns : *total + ns;
 }
 
+/* The server that an attempt at a lock is a round trip to. */
+static const struct {
+    const char *name;
+    enum { NOBODY, REDIS, POSTGRES } server;
+} locks[] = {
+#define X(kind, text, server) [LOCK_##kind] = {text, server},
+    LOCK_KINDS(X)
+#undef X
+};
+
+static void add_trips(struct sale_cost *cost, enum lock_kind kind, unsigned trips) {
+    cost->redis += locks[kind].server == REDIS ? trips : 0;
+    cost->postgres += locks[kind].server == POSTGRES ? trips : 0;
+}
+
 void sale_cost_lock(struct sale_cost *cost, enum lock_kind kind, int64_t wait_ns,
                     unsigned attempts) {
     cost->has_lock = true;
     cost->lock = kind;
     add(&cost->wait_ns, wait_ns);
-    cost->redis += attempts;
+    add_trips(cost, kind, attempts);
     cost->retries += attempts > 0 ? attempts - 1 : 0;
+}
+
+void sale_cost_key(struct sale_cost *cost, int64_t wait_ns) {
+    cost->has_lock = true;
+    cost->lock = LOCK_KEY;
+    cost->wait_ns = wait_ns;
+    cost->redis++;
 }
 
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,
                       bool is_released) {
     add(&cost->hold_ns, hold_ns);
-    cost->redis += kind == LOCK_REDIS && is_released;
+    add_trips(cost, kind, is_released);
 }
 
 /* Append a part, or leave it out when it has no room. */
@@ -51,17 +73,17 @@ static void append_time(char text[SALE_COST_TEXT], const char *name, int64_t ns)
 }
 
 const char *sale_cost_text(const struct sale_cost *cost, char text[SALE_COST_TEXT]) {
-    static const char *const locks[] = {[LOCK_LOCAL] = "local", [LOCK_REDIS] = "redis"};
-
     text[0] = '\0';
     append_time(text, "wait", cost->wait_ns);
     append_time(text, "hold", cost->hold_ns);
     append_time(text, "commit", cost->commit_ns);
     append(text, "pg;desc=\"%u\"", cost->postgres);
-    if (cost->has_lock && cost->lock == LOCK_REDIS)
-        append(text, ", redis;desc=\"%u\", retry;desc=\"%u\"", cost->redis, cost->retries);
+    if (cost->redis > 0 || (cost->has_lock && locks[cost->lock].server == REDIS))
+        append(text, ", redis;desc=\"%u\"", cost->redis);
+    if (cost->retries > 0 || (cost->has_lock && locks[cost->lock].server != NOBODY))
+        append(text, ", retry;desc=\"%u\"", cost->retries);
     if (cost->has_lock)
-        append(text, ", lock;desc=\"%s\"", locks[cost->lock]);
+        append(text, ", lock;desc=\"%s\"", locks[cost->lock].name);
     if (cost->shard >= 0)
         append(text, ", shard;desc=\"%d\"", cost->shard);
     return text;

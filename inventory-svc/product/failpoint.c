@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #define POINTS_LIST                                                                                \
-    "points: after-lock, after-read, before-write, after-write, before-unlock; "                   \
-    "actions: pause=<duration>, delay=<duration>, crash, error, drop-reply; then @N for the Nth "  \
+    "points: after-lock, after-read, before-write, after-write, before-unlock, before-expire, "    \
+    "before-delete, before-commit; actions: pause=<duration>, delay=<duration>, crash, error, "    \
+    "drop-reply; then @N for the Nth "                                                             \
     "sale"
 
 const char *const fail_points[] = {

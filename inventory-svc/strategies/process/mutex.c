@@ -9,15 +9,18 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = read_then_write(sale, 0, lock);
+    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;
 }
 
 const struct strategy strategy_mutex = {
     .name = "mutex",
+    .family = "one process",
     .summary = "a first-come-first-served lock in each process",
-    .promise = "no unit sold twice by one instance; two instances still can",
+    .promise = "no unit sold twice by one instance",
+    .breaks = "a second instance: it has a lock of its own",
+    .source = "the article, section 1",
     .default_shards = 1,
     .sell = sell,
 };

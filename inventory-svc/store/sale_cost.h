@@ -19,8 +19,8 @@
 struct sale_cost {
     unsigned postgres; /* statements that it asked for and awaited */
     unsigned redis;    /* attempts at locks, and their releases */
-    unsigned retries;  /* attempts beyond the first of each lock; one that had to bring Redis its
-                          script, once after Redis starts, counts as two */
+    unsigned retries;  /* attempts beyond the first of each lock, and of the sale; one that had to
+                          bring Redis its script, once after Redis starts, counts as two */
     bool has_lock;     /* it asked for one, of this kind: */
     enum lock_kind lock;
     int64_t wait_ns;   /* until its locks were won or given up; -1: none asked for */
@@ -34,6 +34,8 @@ void sale_cost_init(struct sale_cost *cost);
 /* A lock was won, or given up, after `wait_ns` and so many attempts at the server. */
 void sale_cost_lock(struct sale_cost *cost, enum lock_kind kind, int64_t wait_ns,
                     unsigned attempts);
+/* The same of a lock that is one raw command: an attempt at it, `wait_ns` after the first. */
+void sale_cost_key(struct sale_cost *cost, int64_t wait_ns);
 /* It is given back after `hold_ns`; released: not merely left to run out. */
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,
                       bool is_released);

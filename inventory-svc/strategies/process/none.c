@@ -5,13 +5,16 @@
 #include <stddef.h>
 
 static enum outcome sell(struct sale *sale) {
-    return read_then_write(sale, 0, NULL);
+    return read_then_write(sale, 0, GUARD_ANY, NULL);
 }
 
 const struct strategy strategy_none = {
     .name = "none",
+    .family = "one process",
     .summary = "no guard: read the stock, work, write it back",
-    .promise = "nothing: any two sales at a time can sell one unit twice",
+    .promise = "nothing",
+    .breaks = "any two sales at a time: both read one count, and sell one unit",
+    .source = "the article, section 1",
     .default_shards = 1,
     .sell = sell,
 };

@@ -12,12 +12,15 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct redis;
+
 /* What all sales of an instance share, and its handlers. Owned by whoever opened it (main.c). */
 struct store {
     uv_loop_t *loop;
     struct pg_pool *pool;
     lk_client *local;
     lk_client *redis;
+    struct redis *kv; /* for raw commands */
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
@@ -37,16 +40,19 @@ struct live_sale {
     struct store *store;
     struct product *product; /* in use until the sale is over */
     const char *order_id;
-    int64_t lock_deadline_ms; /* for all locks of this sale together */
+    int64_t lock_deadline_ms; /* for all locks and pauses of this sale together */
     int64_t deadline_ms;      /* for all that it does, but for a last look at the ledger */
     bool has_passed;          /* the product's failpoint */
     bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
     struct store_lock lock;   /* one at a time */
+    struct pg_conn *conn;     /* held for a write or a transaction, or NULL */
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */
     int64_t server_ahead_us; /* the database's wall clock, of clock_now_ms(), at least */
     int64_t lands_until_ms;  /* a write that was not answered may; or 0 */
+    int64_t key_asked_ns;    /* when it first asked for a lock made of a raw key, or 0 */
+    int64_t key_set_ns;
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default
@@ -54,16 +60,10 @@ struct live_sale {
  * copied. */
 void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
                     const char *order_id, int64_t begun_ms);
-/* Look for this order in the ledger: OK, BUSY, FAILED. `message` says why, when it failed. */
-enum outcome live_sale_find(struct live_sale *live, int64_t timeout_ms, bool *is_found,
-                            struct reservation *found, char message[MESSAGE_BYTES]);
 
-/* The same, and confirm what was found: it cannot be cancelled any more. UNKNOWN, too. */
+/* Look for this order in the ledger, and confirm it: it cannot be cancelled any more. OK, and then
+ * *is_found, and then `found`; BUSY, UNKNOWN, FAILED. */
 enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found);
-
-/* After SOLD_OUT, sell a unit that an earlier customer gave back: SOLD, SOLD_OUT when there is
- * none, REPEATED, BUSY, UNKNOWN, FAILED. */
-enum outcome live_sale_take_returned(struct live_sale *live);
 
 /* Who holds the lock of the product's first row of stock: the name of the instance, or "" when
  * nobody does, no sale of it took one in Redis, or it could not be learned in half a second. */

@@ -5,6 +5,8 @@
 #include "failpoint.h"
 #include "strategy.h"
 
+#include <stddef.h>
+
 struct strategy_spec {
     const struct strategy *strategy;
     struct sale_options options;
@@ -15,5 +17,11 @@ struct strategy_spec {
 /* 0; or -1, and `message` says what is wrong and lists what exists. */
 __attribute__((warn_unused_result)) int spec_parse(const char *text, struct strategy_spec *spec,
                                                    char message[MESSAGE_BYTES]);
+
+#define SPEC_OPTIONS_MAX 10
+#define SPEC_OPTION_TEXT 24
+/* The options of a strategy with their usual values, such as "wait=5s"; returns how many. */
+size_t spec_options(const struct strategy *strategy,
+                    char options[SPEC_OPTIONS_MAX][SPEC_OPTION_TEXT]);
 
 #endif

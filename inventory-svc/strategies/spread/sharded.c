@@ -19,26 +19,28 @@ static enum outcome sell_from(struct sale *sale, int shard) {
     outcome = store_lock(sale, LOCK_REDIS, shard, &lock);
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = read_then_write(sale, shard, lock);
+    outcome = read_then_write(sale, shard, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;
 }
 
 static enum outcome sell(struct sale *sale) {
-    int shards = sale->options->shards;
+    int shards = sale->options->shards, first = store_deal(sale);
     enum outcome outcome = OUTCOME_SOLD_OUT;
 
     for (int i = 0; i < shards && outcome == OUTCOME_SOLD_OUT; i++)
-        outcome = sell_from(sale, (sale->first_shard + i) % shards);
+        outcome = sell_from(sale, (first + i) % shards);
     return outcome;
 }
 
 const struct strategy strategy_sharded = {
     .name = "sharded",
+    .family = "spread",
     .summary = "several stock rows, a Redis lease each; borrows before it says sold out",
-    .promise =
-        "as redis, per row: a pause past the TTL or lost keys break it; never sold out while "
-        "any row has a unit",
+    .promise = "as redis, per row; never sold out while any row has a unit",
+    .breaks = "as redis",
+    .source = "the article on performance, segment locks",
+    .takes = TAKES_SHARDS,
     .default_shards = 10,
     .sell = sell,
 };

@@ -12,19 +12,6 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define FAIL_POINTS(X)                                                                             \
-    X(AFTER_LOCK, "after-lock")                                                                    \
-    X(AFTER_READ, "after-read")                                                                    \
-    X(BEFORE_WRITE, "before-write")                                                                \
-    X(AFTER_WRITE, "after-write")                                                                  \
-    X(BEFORE_UNLOCK, "before-unlock")
-
-enum fail_point {
-#define X(name, text) FAIL_##name,
-    FAIL_POINTS(X)
-#undef X
-};
-
 /* The text of an action, and whether it takes a duration. */
 #define FAIL_ACTIONS(X)                                                                            \
     X(NOTHING, "", false)                                                                          \

@@ -1,5 +1,6 @@
 /* Strategy specs: what is read, and that each mistake is told with what exists. */
 #include "spec.h"
+#include "strategies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,9 +56,10 @@ static void test_each_mistake_says_what_exists(void **state) {
         {"", "unknown strategy \"\" in \"\"; strategies: none, mutex, redis, sharded, atomic"},
         {"Redis", "unknown strategy \"Redis\" in \"Redis\"; strategies: none, mutex, redis, "
                   "sharded, atomic"},
-        {"redis,shrads=3", "unknown option \"shrads\" in \"redis,shrads=3\"; "
-                           "options: work, wait, ttl, shards, fail"},
-        {"redis,", "unknown option \"\" in \"redis,\"; options: work, wait, ttl, shards, fail"},
+        {"redis,shrads=3", "strategy \"redis\" in \"redis,shrads=3\" has no option \"shrads\"; "
+                           "its options: work, wait, ttl, fail"},
+        {"sharded,", "strategy \"sharded\" in \"sharded,\" has no option \"\"; "
+                     "its options: work, wait, ttl, shards, fail"},
         {"redis,work", "option \"work\" in \"redis,work\" needs a value: "
                        "0ms..60s in whole milliseconds"},
         {"redis,work=61s", "bad value \"61s\" of option \"work\" in \"redis,work=61s\"; "
@@ -74,14 +76,15 @@ static void test_each_mistake_says_what_exists(void **state) {
          "bad value \"0\" of option \"shards\" in \"sharded,shards=0\"; it takes 1..1000"},
         {"sharded,shards=1001",
          "bad value \"1001\" of option \"shards\" in \"sharded,shards=1001\"; it takes 1..1000"},
-        {"none,shards=2", "strategy \"none\" in \"none,shards=2\" sells from one row: "
-                          "shards must be 1"},
+        {"none,shards=1", "strategy \"none\" in \"none,shards=1\" has no option \"shards\"; "
+                          "its options: work, wait, ttl, fail"},
         {"redis,ttl=2s,ttl=3s", "option \"ttl\" is given twice in \"redis,ttl=2s,ttl=3s\""},
         {"redis,fail=after-write:crash,fail=after-write:crash",
          "option \"fail\" is given twice in \"redis,fail=after-write:crash,fail=after-write:"
          "crash\""},
         {"redis,fail=lunch:crash", "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
-                                   "before-write, after-write, before-unlock; actions: "
+                                   "before-write, after-write, before-unlock, before-expire, "
+                                   "before-delete, before-commit; actions: "
                                    "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
                                    "then @N for the Nth sale"},
         {"竹子", "a strategy spec has at most 200 characters, all printable ASCII"},

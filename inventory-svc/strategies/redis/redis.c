@@ -10,16 +10,19 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = read_then_write(sale, 0, lock);
+    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
     store_unlock(sale, lock, outcome);
     return outcome;
 }
 
 const struct strategy strategy_redis = {
     .name = "redis",
+    .family = "Redis",
     .summary = "a lease in Redis: random owner, TTL, renewal, compare-and-delete",
-    .promise = "no unit sold twice, unless a holder is paused past its TTL just before it writes, "
-               "or Redis loses its keys (FLUSHALL, eviction, failover)",
+    .promise = "one holder across all instances: no unit sold twice",
+    .breaks = "a holder paused past its TTL just before it writes; lost keys (FLUSHALL, eviction, "
+              "failover)",
+    .source = "the article, section 3; lockkit.h",
     .default_shards = 1,
     .sell = sell,
 };

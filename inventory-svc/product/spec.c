@@ -1,0 +1,226 @@
+/* The reading of a spec such as `redis,ttl=2s,work=2ms`. */
+#include "spec.h"
+
+#include "settings.h"
+#include "strategies.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX 200 /* as the database has it */
+#define MS       INT64_C(1000000)
+
+/* The options but for fail=. A choice counts as the number of its word. */
+enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, OPTIONS };
+
+#define WORDS 2
+
+static const struct {
+    const char *name;
+    int (*parse)(const char *text, int64_t *number); /* or NULL for a choice */
+    int64_t unit; /* of the number that is parsed; what follows is counted in it */
+    int64_t least, most, usual;
+    const char *range;
+    unsigned takes; /* the strategies that have it, 0: all */
+    const char *words[WORDS];
+} known[OPTIONS] = {
+    [WORK] = {"work", settings_parse_duration, MS, 0, 60000, 0, "0ms..60s in whole milliseconds"},
+    [WAIT] = {"wait", settings_parse_duration, MS, 0, 60000, 5000,
+              "0ms..60s in whole milliseconds"},
+    [TTL] = {"ttl", settings_parse_duration, MS, 10, 3600000, 10000,
+             "10ms..1h in whole milliseconds"},
+    [SHARDS] = {"shards", settings_parse_int, 1, 1, 1000, 1, "1..1000", TAKES_SHARDS},
+    [BORROW] = {"borrow", NULL, 1, 0, 1, 1, "off or on", TAKES_BORROW, {"off", "on"}},
+    [DEAL] = {"deal", NULL, 1, 0, 1, 0, "even or random", TAKES_DEAL, {"even", "random"}},
+    [RETURN] = {"return", NULL, 1, 0, 1, 0, "number or count", TAKES_RETURN, {"number", "count"}},
+    [ACK] = {"ack", NULL, 1, 0, 1, 0, "redis or ledger", TAKES_ACK, {"redis", "ledger"}},
+};
+
+/* A spec while it is read. */
+struct reading {
+    const char *text;
+    struct strategy_spec *spec;
+    int64_t values[OPTIONS];
+    bool is_given[OPTIONS];
+    char *message;
+};
+
+__attribute__((format(printf, 2, 3))) static int refuse(struct reading *reading, const char *format,
+                                                        ...) {
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(reading->message, MESSAGE_BYTES, format, args);
+    va_end(args);
+    return -1;
+}
+
+/* Append a word to a list; one that does not fit is left out. */
+static void list(char *text, size_t size, const char *word) {
+    size_t used = strlen(text);
+
+    if (used + strlen(word) + 2 < size)
+        (void)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", word);
+}
+
+static int read_name(struct reading *reading, const char *name) {
+    char names[480] = "";
+
+    for (const struct strategy *const *at = strategies; *at != NULL; at++) {
+        if (strcmp(name, (*at)->name) == 0) {
+            reading->spec->strategy = *at;
+            reading->values[SHARDS] = (*at)->default_shards;
+            return 0;
+        }
+        list(names, sizeof names, (*at)->name);
+    }
+    return refuse(reading, "unknown strategy \"%.60s\" in \"%.120s\"; strategies: %s", name,
+                  reading->text, names);
+}
+
+static int parse_choice(const char *const words[WORDS], const char *text, int64_t *number) {
+    for (*number = 0; *number < WORDS; ++*number)
+        if (strcmp(words[*number], text) == 0)
+            return 0;
+    return -1;
+}
+
+static int parse_value(int which, const char *value, int64_t *number) {
+    int64_t unit = known[which].unit;
+
+    if ((known[which].parse != NULL ? known[which].parse(value, number)
+                                    : parse_choice(known[which].words, value, number)) != 0)
+        return -1;
+    return *number % unit == 0 && *number >= known[which].least * unit &&
+                   *number <= known[which].most * unit
+               ? 0
+               : -1;
+}
+
+static int read_value(struct reading *reading, int which, const char *value) {
+    const char *name = known[which].name, *range = known[which].range;
+    int64_t number;
+
+    if (value == NULL)
+        return refuse(reading, "option \"%s\" in \"%s\" needs a value: %s", name, reading->text,
+                      range);
+    if (reading->is_given[which])
+        return refuse(reading, "option \"%s\" is given twice in \"%s\"", name, reading->text);
+    if (parse_value(which, value, &number) != 0)
+        return refuse(reading, "bad value \"%s\" of option \"%s\" in \"%s\"; it takes %s", value,
+                      name, reading->text, range);
+    reading->is_given[which] = true;
+    reading->values[which] = number / known[which].unit;
+    return 0;
+}
+
+static bool is_taken(const struct strategy *strategy, int which) {
+    return known[which].takes == 0 || (known[which].takes & strategy->takes) != 0;
+}
+
+static int read_fail(struct reading *reading, const char *value) {
+    struct strategy_spec *spec = reading->spec;
+
+    if (spec->fail[0] != '\0')
+        return refuse(reading, "option \"fail\" is given twice in \"%s\"", reading->text);
+    if (failpoint_parse(value, &spec->failpoint, reading->message) != 0)
+        return -1;
+    strcpy(spec->fail, value); /* failpoint_parse() has refused what is too long */
+    return 0;
+}
+
+static int refuse_option(struct reading *reading, const char *name) {
+    char names[160] = "";
+
+    for (int i = 0; i < OPTIONS; i++)
+        if (is_taken(reading->spec->strategy, i))
+            list(names, sizeof names, known[i].name);
+    list(names, sizeof names, "fail");
+    return refuse(reading, "strategy \"%s\" in \"%s\" has no option \"%s\"; its options: %s",
+                  reading->spec->strategy->name, reading->text, name, names);
+}
+
+static int read_option(struct reading *reading, char *option) {
+    const char *name = strsep(&option, "="), *value = option;
+
+    if (strcmp(name, "fail") == 0)
+        return read_fail(reading, value != NULL ? value : "");
+    for (int i = 0; i < OPTIONS; i++)
+        if (strcmp(name, known[i].name) == 0 && is_taken(reading->spec->strategy, i))
+            return read_value(reading, i, value);
+    return refuse_option(reading, name);
+}
+
+static void take_values(struct reading *reading) {
+    const int64_t *values = reading->values;
+
+    reading->spec->options = (struct sale_options){
+        .work_ms = values[WORK],
+        .wait_ms = values[WAIT],
+        .ttl_ms = values[TTL],
+        .shards = (int)values[SHARDS],
+        .borrows = values[BORROW] != 0,
+        .deal = values[DEAL] != 0 ? DEAL_RANDOM : DEAL_EVEN,
+        .returns_to_count = values[RETURN] != 0,
+        .acknowledges_late = values[ACK] != 0,
+    };
+}
+
+static bool is_printable(const char *text) {
+    size_t length = strnlen(text, TEXT_MAX + 1);
+
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            return false;
+    return length <= TEXT_MAX;
+}
+
+int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
+    struct reading reading = {.text = text, .spec = spec, .message = message};
+    char copy[TEXT_MAX + 1];
+    char *rest = copy;
+
+    memset(spec, 0, sizeof *spec);
+    for (int i = 0; i < OPTIONS; i++)
+        reading.values[i] = known[i].usual;
+    if (!is_printable(text))
+        return refuse(&reading, "a strategy spec has at most %d characters, all printable ASCII",
+                      TEXT_MAX);
+    strcpy(copy, text);
+    if (read_name(&reading, strsep(&rest, ",")) != 0)
+        return -1;
+    while (rest != NULL)
+        if (read_option(&reading, strsep(&rest, ",")) != 0)
+            return -1;
+    take_values(&reading);
+    return 0;
+}
+
+static void write_option(const struct strategy *strategy, int which, char text[SPEC_OPTION_TEXT]) {
+    const char *name = known[which].name;
+    int64_t usual = which == SHARDS ? strategy->default_shards : known[which].usual;
+
+    if (known[which].parse == NULL)
+        (void)snprintf(text, SPEC_OPTION_TEXT, "%s=%s", name, known[which].words[usual]);
+    else if (known[which].unit == 1)
+        (void)snprintf(text, SPEC_OPTION_TEXT, "%s=%" PRId64, name, usual);
+    else if (usual > 0 && usual % 1000 == 0)
+        (void)snprintf(text, SPEC_OPTION_TEXT, "%s=%" PRId64 "s", name, usual / 1000);
+    else
+        (void)snprintf(text, SPEC_OPTION_TEXT, "%s=%" PRId64 "ms", name, usual);
+}
+
+size_t spec_options(const struct strategy *strategy,
+                    char options[SPEC_OPTIONS_MAX][SPEC_OPTION_TEXT]) {
+    size_t count = 0;
+
+    static_assert(OPTIONS < SPEC_OPTIONS_MAX, "fail= is one more");
+    for (int i = 0; i < OPTIONS; i++)
+        if (is_taken(strategy, i))
+            write_option(strategy, i, options[count++]);
+    (void)snprintf(options[count++], SPEC_OPTION_TEXT, "fail=");
+    return count;
+}

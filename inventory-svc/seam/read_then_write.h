@@ -1,0 +1,12 @@
+/* Read, work, write: what most strategies guard. */
+#ifndef INVENTORY_READ_THEN_WRITE_H
+#define INVENTORY_READ_THEN_WRITE_H
+
+#include "store.h"
+
+/* Sell from one row if the guard holds, under a lock or NULL: SOLD, SOLD_OUT, or as
+ * store_write_stock() says. */
+enum outcome read_then_write(struct sale *sale, int shard, enum guard guard,
+                             const struct store_lock *under);
+
+#endif

@@ -1,0 +1,184 @@
+/* What every store has in common: the steps of a write, and where a sale can be made to fail. */
+#include "store.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+const char *outcome_text(enum outcome outcome) {
+    static const char *const texts[] = {
+#define X(name, text) text,
+        OUTCOMES(X)
+#undef X
+    };
+
+    return texts[outcome];
+}
+
+const char *outcome_name(enum outcome outcome) {
+    static const char *const names[] = {
+#define X(name, text) #name,
+        OUTCOMES(X)
+#undef X
+    };
+
+    return names[outcome];
+}
+
+/* The next step's outcome, or the first that was not OK. */
+static enum outcome then_pass(struct sale *sale, enum outcome outcome, enum fail_point point) {
+    return outcome == OUTCOME_OK ? sale->ops->pass(sale, point) : outcome;
+}
+
+enum outcome store_read_stock(struct sale *sale, int shard, struct stock_row *row) {
+    return then_pass(sale, sale->ops->read_stock(sale, shard, row), FAIL_AFTER_READ);
+}
+
+enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait wait,
+                                   struct stock_row *row) {
+    return then_pass(sale, sale->ops->read_for_update(sale, shard, wait, row), FAIL_AFTER_READ);
+}
+
+/* An order that is found has its unit, from this write or from an earlier one of the same order:
+ * REPEATED, because the caller may take back only what is certainly this sale's. Absent proves
+ * nothing, because the statement may still be running. */
+static enum outcome look_up(struct sale *sale) {
+    bool is_found = false;
+
+    (void)sale->ops->find_sale(sale, &is_found);
+    return is_found ? OUTCOME_REPEATED : OUTCOME_UNKNOWN;
+}
+
+static enum outcome after_write(struct sale *sale, enum outcome outcome) {
+    if (outcome == OUTCOME_UNKNOWN)
+        return look_up(sale);
+    if (outcome != OUTCOME_SOLD)
+        return outcome;
+    return sale->ops->pass(sale, FAIL_AFTER_WRITE) == OUTCOME_OK ? OUTCOME_SOLD : OUTCOME_UNKNOWN;
+}
+
+enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
+                               const struct store_lock *under) {
+    enum outcome outcome = sale->ops->begin_write(sale, guard, under);
+
+    assert(seen->available > 0);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    if (under != NULL)
+        outcome = sale->ops->check_lock(sale, under);
+    outcome = then_pass(sale, outcome, FAIL_BEFORE_WRITE);
+    if (outcome == OUTCOME_OK)
+        outcome = sale->ops->write_stock(sale, seen, guard, under);
+    sale->ops->end_write(sale);
+    return after_write(sale, outcome);
+}
+
+enum outcome store_take_stock(struct sale *sale, int shard) {
+    enum outcome outcome = sale->ops->pass(sale, FAIL_BEFORE_WRITE);
+
+    return outcome == OUTCOME_OK ? after_write(sale, sale->ops->take_stock(sale, shard)) : outcome;
+}
+
+enum outcome store_take_returned(struct sale *sale) {
+    return after_write(sale, sale->ops->take_returned(sale));
+}
+
+enum outcome store_find_sale(struct sale *sale, bool *is_found) {
+    return sale->ops->find_sale(sale, is_found);
+}
+
+enum outcome store_begin(struct sale *sale, enum isolation isolation) {
+    return sale->ops->begin(sale, isolation);
+}
+
+enum outcome store_end(struct sale *sale, enum outcome outcome) {
+    if (outcome == OUTCOME_SOLD)
+        outcome = then_pass(sale, OUTCOME_OK, FAIL_BEFORE_COMMIT);
+    else
+        assert(outcome != OUTCOME_OK);
+    if (outcome == OUTCOME_OK)
+        outcome = sale->ops->commit(sale);
+    else
+        sale->ops->rollback(sale);
+    return outcome == OUTCOME_UNKNOWN ? look_up(sale) : outcome;
+}
+
+enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
+                        struct store_lock **lock) {
+    enum outcome outcome = sale->ops->lock(sale, kind, shard, lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = sale->ops->pass(sale, FAIL_AFTER_LOCK);
+    if (outcome != OUTCOME_OK)
+        store_unlock(sale, *lock, outcome);
+    return outcome;
+}
+
+void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
+    if (sale->ops->pass(sale, FAIL_BEFORE_UNLOCK) != OUTCOME_OK)
+        outcome = OUTCOME_UNKNOWN; /* so it is not given back */
+    sale->ops->unlock(sale, lock, outcome);
+}
+
+enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char *value,
+                                 int64_t ttl_ms, bool *was_set) {
+    struct kv_call call = {KV_SET_ABSENT, .key = key, .value = value, .ttl_ms = ttl_ms};
+    enum outcome outcome = sale->ops->kv(sale, &call);
+
+    *was_set = outcome == OUTCOME_OK && call.is_yes;
+    return *was_set ? sale->ops->pass(sale, FAIL_AFTER_LOCK) : outcome;
+}
+
+static enum outcome kv_after(struct sale *sale, enum fail_point point, struct kv_call call) {
+    enum outcome outcome = sale->ops->pass(sale, point);
+
+    return outcome == OUTCOME_OK ? sale->ops->kv(sale, &call) : outcome;
+}
+
+enum outcome store_kv_expire(struct sale *sale, const char *key, int64_t ttl_ms) {
+    return kv_after(sale, FAIL_BEFORE_EXPIRE,
+                    (struct kv_call){KV_EXPIRE, .key = key, .ttl_ms = ttl_ms});
+}
+
+enum outcome store_kv_get(struct sale *sale, const char *key, char value[KV_TEXT]) {
+    struct kv_call call = {KV_GET, .key = key};
+    enum outcome outcome = sale->ops->kv(sale, &call);
+
+    static_assert(sizeof call.reply == KV_TEXT, "a reply is a value");
+    for (size_t i = 0; i < KV_TEXT; i++)
+        value[i] = outcome == OUTCOME_OK && call.is_yes ? call.reply[i] : '\0';
+    return outcome;
+}
+
+enum outcome store_kv_delete(struct sale *sale, const char *key) {
+    return kv_after(sale, FAIL_BEFORE_DELETE, (struct kv_call){KV_DELETE, .key = key});
+}
+
+enum outcome store_kv_delete_if_equal(struct sale *sale, const char *key, const char *value) {
+    return kv_after(sale, FAIL_BEFORE_DELETE,
+                    (struct kv_call){KV_DELETE_IF_EQUAL, .key = key, .value = value});
+}
+
+enum outcome store_kv_script(struct sale *sale, struct kv_call *call) {
+    call->command = KV_SCRIPT;
+    return sale->ops->kv(sale, call);
+}
+
+int store_deal(struct sale *sale) {
+    return sale->ops->deal(sale);
+}
+
+void store_random_token(struct sale *sale, char token[TOKEN_TEXT]) {
+    sale->ops->random_token(sale, token);
+}
+
+enum outcome store_pause(struct sale *sale) {
+    enum outcome outcome = sale->ops->pause(sale);
+
+    sale->pauses += outcome == OUTCOME_OK;
+    return outcome;
+}
+
+void store_work(struct sale *sale) {
+    sale->ops->work(sale);
+}

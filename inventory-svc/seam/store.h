@@ -1,0 +1,286 @@
+/* The store seam: everything that one sale can do to what other sales can see.
+ *
+ * A strategy is one linear function over `struct sale`. Each effect goes through the sale's table
+ * of operations: inventory-svc fills it with Postgres, Redis and lockkit (store/store_live.c); a
+ * model with a virtual clock can fill it as well and enumerate every interleaving. So a strategy
+ * never calls libpq, hiredis, lockkit, libuv or a clock. What the operations have in common, the
+ * order of steps in a write and the failpoints, is in store.c and the same for each store.
+ *
+ * Every operation may suspend the fiber it runs in, and the process may be killed or stopped before
+ * and after each: what it did stays, what it had not begun does not happen, and what it had begun
+ * may happen later, except where a lease, a transaction or a deadline forbids it. */
+#ifndef INVENTORY_STORE_H
+#define INVENTORY_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a sale, or one step of it, ended. OK is for steps, SOLD for the whole; the last three are
+ * known before or after a strategy runs, and no strategy answers them. */
+#define OUTCOMES(X)                                                                                \
+    X(OK, "the step is done")                                                                      \
+    X(SOLD, "one unit sold")                                                                       \
+    X(SOLD_OUT, "no unit left")                                                                    \
+    X(BUSY, "the lock was not won in time, or the store could not be reached; nothing was sold")   \
+    X(CONFLICT, "another sale was faster; nothing was sold")                                       \
+    X(REPEATED, "this order already has its unit")                                                 \
+    X(UNKNOWN, "the store did not answer; a unit may have been sold")                              \
+    X(FAILED, "the store refused; nothing was sold")                                               \
+    X(UNKNOWN_PRODUCT, "no product has this id")                                                   \
+    X(BAD_STRATEGY, "the product's strategy cannot be read")                                       \
+    X(KEY_REUSED, "this order id belongs to another product")
+
+enum outcome {
+#define X(name, text) OUTCOME_##name,
+    OUTCOMES(X)
+#undef X
+};
+const char *outcome_text(enum outcome outcome);
+const char *outcome_name(enum outcome outcome);
+
+#define MESSAGE_BYTES 700 /* of why something was not done, with the NUL */
+
+/* One row of stock. Unsold are the units first_unit .. first_unit + available - 1; a sale takes the
+ * last of them, so its unit and what remains both follow from the `available` that it saw. */
+struct stock_row {
+    int shard; /* 0 .. shards - 1 */
+    int64_t first_unit;
+    int64_t available; /* as read, before the sale */
+    int64_t version;   /* counts writes */
+    int64_t fence;     /* the highest fencing token that wrote */
+};
+
+/* What must still be true of a row for a write to happen. */
+enum guard {
+    GUARD_ANY,     /* nothing: it is overwritten, whatever it is now */
+    GUARD_VERSION, /* its version is the one that was read */
+    GUARD_VALUE,   /* its `available` is the one that was read */
+    GUARD_FENCE,   /* its fence is the one that was read, and below that of the lock */
+};
+
+/* The kinds of lock: its name, and the server that an attempt at it is a round trip to. */
+#define LOCK_KINDS(X)                                                                              \
+    X(LOCAL, "local", NOBODY) /* in this process, first come first served */                       \
+    X(REDIS, "redis", REDIS)  /* across processes: a lease with a TTL, renewed while held */       \
+    X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */
+
+enum lock_kind {
+#define X(name, text, server) LOCK_##name,
+    LOCK_KINDS(X)
+#undef X
+};
+
+/* Moments of a sale at which it can be made to fail; store.c says where each is. */
+#define FAIL_POINTS(X)                                                                             \
+    X(AFTER_LOCK, "after-lock")                                                                    \
+    X(AFTER_READ, "after-read")                                                                    \
+    X(BEFORE_WRITE, "before-write")                                                                \
+    X(AFTER_WRITE, "after-write")                                                                  \
+    X(BEFORE_UNLOCK, "before-unlock")                                                              \
+    X(BEFORE_EXPIRE, "before-expire")                                                              \
+    X(BEFORE_DELETE, "before-delete")                                                              \
+    X(BEFORE_COMMIT, "before-commit")
+
+enum fail_point {
+#define X(name, text) FAIL_##name,
+    FAIL_POINTS(X)
+#undef X
+};
+
+enum isolation { READ_COMMITTED, SERIALIZABLE };
+
+/* What a read for update does about a row that another transaction holds. */
+enum row_wait { ROW_WAIT, ROW_NOWAIT, ROW_SKIP_LOCKED };
+#define ANY_SHARD (-1)
+
+/* Where a sale looks first, of several rows. */
+enum deal { DEAL_EVEN, DEAL_RANDOM };
+
+/* Commands of a server of keys and values, each of them atomic there. */
+#define KV_COMMANDS(X)                                                                             \
+    X(SET_ABSENT, "SET NX")          /* and expire after ttl_ms, 0: never; is_yes: it was set */   \
+    X(EXPIRE, "PEXPIRE")             /* expire ttl_ms from now; is_yes: the key is there */        \
+    X(GET, "GET")                    /* is_yes: it is there, and `reply` its value */              \
+    X(DELETE, "DEL")                 /* whoever set it; is_yes: it was there */                    \
+    X(DELETE_IF_EQUAL, "DEL if own") /* is_yes: it had this value */                               \
+    X(SCRIPT, "EVALSHA")             /* `value` is its first argument; `reply` what it answers */
+
+enum kv_command {
+#define X(name, text) KV_##name,
+    KV_COMMANDS(X)
+#undef X
+};
+
+#define KV_TEXT     64 /* of a key of ours and of a value, with the NUL */
+#define KV_ARGS_MAX 6
+#define TOKEN_TEXT  41 /* of a random owner token, 160 bits in hexadecimal, with the NUL */
+
+struct kv_call {
+    enum kv_command command;
+    const char *key;                /* within the product, such as "lock" */
+    const char *value;              /* what to set, or to compare */
+    int64_t ttl_ms;                 /* 0: never */
+    const struct kv_script *script; /* with KV_SCRIPT */
+    const char *args[KV_ARGS_MAX];  /* of the script, after the key; up to a NULL */
+
+    bool is_yes;
+    int64_t number; /* an integer that a script answers */
+    char reply[KV_TEXT];
+};
+
+/* A Lua script for Redis; static const. KEYS[1] is the key; further keys it makes by appending to
+ * it. */
+struct kv_script {
+    const char *text;
+    const char *name;
+};
+
+struct store_lock; /* a lock that this sale holds; from store_lock() to store_unlock() */
+
+/* The options of a strategy spec, such as `redis,ttl=2s,work=2ms`. */
+struct sale_options {
+    int64_t work_ms; /* simulated business time between read and write [0] */
+    int64_t wait_ms; /* how long to wait for a lock, or to try again, before BUSY [5000] */
+    int64_t ttl_ms;  /* of a lease [10000] */
+    int shards;      /* rows of stock [1; sharded 10] */
+    enum deal deal;
+    bool borrows;           /* look at the other rows before saying sold out [on] */
+    bool returns_to_count;  /* a unit that comes back raises the count, and is not sold by number */
+    bool acknowledges_late; /* prewarm: answer when the ledger has the sale */
+};
+
+struct store_ops;
+
+/* One sale: what the strategy is given, and what it leaves behind. */
+struct sale {
+    const struct store_ops *ops;
+    const struct sale_options *options;
+    unsigned pauses; /* that it made before trying again */
+
+    /* What was sold, once the outcome is SOLD: set by the operation that sold it. */
+    int shard;
+    int64_t unit;
+    int64_t remaining; /* in that row, after this sale */
+    int64_t fence;     /* the token it wrote under, 0 for none */
+
+    char message[MESSAGE_BYTES]; /* why, when BUSY, UNKNOWN or FAILED */
+};
+
+/* What a store is: one row for each thing that it can do, to be called through the functions below.
+ * Those that return an outcome return OK when the step is done, or BUSY (no effect, and worth
+ * another attempt), FAILED (no effect) or UNKNOWN (an effect, none, or one that is still to come)
+ * when the store fails, and the other values as they say. A read is never UNKNOWN. */
+struct store_ops {
+    enum outcome (*read_stock)(struct sale *sale, int shard, struct stock_row *row);
+    enum outcome (*read_for_update)(struct sale *sale, int shard, enum row_wait wait,
+                                    struct stock_row *row);
+    /* All that may mean waiting before write_stock(), so that nothing lies between a look at the
+     * lock and the write; OK, BUSY, FAILED. After OK follows end_write(), whatever comes between.
+     */
+    enum outcome (*begin_write)(struct sale *sale, enum guard guard,
+                                const struct store_lock *under);
+    enum outcome (*write_stock)(struct sale *sale, const struct stock_row *seen, enum guard guard,
+                                const struct store_lock *under);
+    void (*end_write)(struct sale *sale);
+    enum outcome (*take_stock)(struct sale *sale, int shard);
+    enum outcome (*take_returned)(struct sale *sale);
+    enum outcome (*find_sale)(struct sale *sale, bool *is_found);
+
+    enum outcome (*begin)(struct sale *sale, enum isolation isolation);
+    enum outcome (*commit)(struct sale *sale);
+    void (*rollback)(struct sale *sale);
+
+    enum outcome (*lock)(struct sale *sale, enum lock_kind kind, int shard,
+                         struct store_lock **lock);
+    enum outcome (*check_lock)(struct sale *sale, const struct store_lock *lock);
+    void (*unlock)(struct sale *sale, struct store_lock *lock, enum outcome outcome);
+    enum outcome (*kv)(struct sale *sale, struct kv_call *call);
+
+    int (*deal)(struct sale *sale);
+    void (*random_token)(struct sale *sale, char token[TOKEN_TEXT]);
+    enum outcome (*pause)(struct sale *sale);
+    void (*work)(struct sale *sale);
+    enum outcome (*pass)(struct sale *sale, enum fail_point point);
+};
+
+/* ---- The stock */
+
+/* Read one row: in the open transaction, or else as it is committed now. Then after-read. */
+enum outcome store_read_stock(struct sale *sale, int shard, struct stock_row *row);
+
+/* In a transaction: read one row and keep it from others until the end of the transaction.
+ * ANY_SHARD looks from the row that is dealt on for one with units left: SOLD_OUT when no row has
+ * one. BUSY when a row that is wanted is held by another: at once (ROW_NOWAIT; ROW_SKIP_LOCKED,
+ * when all rows with units are held), or in the end (ROW_WAIT). CONFLICT when the isolation forbids
+ * it. Then after-read. */
+enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait wait,
+                                   struct stock_row *row);
+
+/* If the guard holds, set the row to what was seen minus one, and write the ledger row, in one
+ * statement. SOLD; CONFLICT when the guard does not hold, or the isolation forbids it; REPEATED
+ * when the ledger has this order already (nothing is written then). Outside of a transaction that
+ * is final, and an UNKNOWN has been looked up in the ledger; inside it is for commit to say. Under
+ * a lock: BUSY when it is not ours for long enough to write. Before-write lies between that look
+ * and the write, after-write behind it. `under` may be NULL. */
+enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
+                               const struct store_lock *under);
+
+/* Take a unit if there is one, and write the ledger row, in one statement. SOLD, SOLD_OUT,
+ * REPEATED. Between before-write and after-write. */
+enum outcome store_take_stock(struct sale *sale, int shard);
+
+/* ---- What a sale does beside its strategy; strategy_sell() does it */
+
+/* Sell a unit that an earlier customer gave back, by its number: SOLD, SOLD_OUT, REPEATED. May
+ * answer SOLD_OUT by what was seen up to 100 ms ago. */
+enum outcome store_take_returned(struct sale *sale);
+/* Does the ledger have this order? */
+enum outcome store_find_sale(struct sale *sale, bool *is_found);
+
+/* ---- Transactions: one at a time, begin to commit or rollback; a crash rolls back */
+
+enum outcome store_begin(struct sale *sale, enum isolation isolation);
+/* `outcome` is that of the last step: SOLD is committed (before-commit), and anything else rolled
+ * back and returned. SOLD; CONFLICT when the isolation forbids it; UNKNOWN when the ledger does not
+ * say. */
+enum outcome store_end(struct sale *sale, enum outcome outcome);
+
+/* ---- Locks: one at a time */
+
+/* Win the lock of this product's shard within options->wait_ms of the sale's start, or BUSY. Then
+ * after-lock. */
+enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
+                        struct store_lock **lock);
+/* Before-unlock, and give it back; or, when `outcome` is UNKNOWN, keep it from others for as long
+ * as the write may still happen. */
+void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
+
+/* ---- Keys and values, raw: what locks were made of before there were libraries for it */
+
+/* OK, and *was_set says whether the key was absent; then, if so, after-lock. `ttl_ms` 0: it does
+ * not expire. */
+enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char *value,
+                                 int64_t ttl_ms, bool *was_set);
+/* After before-expire; a key that is not there (any more) stays so. */
+enum outcome store_kv_expire(struct sale *sale, const char *key, int64_t ttl_ms);
+/* `value` is "" when the key is not there. */
+enum outcome store_kv_get(struct sale *sale, const char *key, char value[KV_TEXT]);
+/* After before-delete; whoever has set it. */
+enum outcome store_kv_delete(struct sale *sale, const char *key);
+/* After before-delete; only while it has this value, in one step. */
+enum outcome store_kv_delete_if_equal(struct sale *sale, const char *key, const char *value);
+/* Run call->script with call->args; call->number or call->reply is its answer. */
+enum outcome store_kv_script(struct sale *sale, struct kv_call *call);
+
+/* ---- Everything else */
+
+/* The shard at which this sale should look first, by options->deal. */
+int store_deal(struct sale *sale);
+void store_random_token(struct sale *sale, char token[TOKEN_TEXT]);
+/* Before trying again: a pause that grows with sale->pauses, with jitter. BUSY, at once, when
+ * options->wait_ms is over. */
+enum outcome store_pause(struct sale *sale);
+/* The simulated business time between read and write. */
+void store_work(struct sale *sale);
+
+#endif

@@ -1,0 +1,34 @@
+/* A strategy: one way to guard the stock, a file each. */
+#ifndef INVENTORY_STRATEGY_H
+#define INVENTORY_STRATEGY_H
+
+#include "store.h"
+
+/* Options that only some strategies take, as bits. */
+enum strategy_option {
+    TAKES_SHARDS = 1,
+    TAKES_BORROW = 2,
+    TAKES_DEAL = 4,
+    TAKES_RETURN = 8,
+    TAKES_ACK = 16,
+};
+
+/* All texts are one line, in a table's cell. */
+struct strategy {
+    const char *name;
+    const char *family;
+    const char *summary; /* how it guards the stock */
+    const char *promise; /* what it keeps */
+    const char *breaks;  /* what breaks it */
+    const char *source;  /* where it is described */
+    unsigned takes;      /* enum strategy_option */
+    int default_shards;
+    /* Sell one unit: SOLD, SOLD_OUT, BUSY, CONFLICT, REPEATED, UNKNOWN or FAILED. */
+    enum outcome (*sell)(struct sale *sale);
+};
+
+/* Sell one unit by it; and where it sold none, look whether the order, which may be a repeat, has
+ * its unit already, and whether a unit came back. */
+enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale, bool may_be_repeat);
+
+#endif

@@ -1,0 +1,153 @@
+/* The live store's raw commands: Redis, one command each, sent once. */
+#include "store_live_internal.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "log.h"
+#include "redis.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KV_MS     1000 /* of a command */
+
+#define KEY_BYTES (UUID_TEXT + KV_TEXT + 8)
+
+/* A command that a fiber waits for; on its stack. */
+struct kv_waiting {
+    struct redis_call redis;
+    struct kv_call *call;
+    struct fiber_event answered;
+    char key[KEY_BYTES], ttl[24];
+};
+
+static void read_reply(struct kv_call *call, const redisReply *reply) {
+    call->is_yes = reply->type != REDIS_REPLY_NIL;
+    call->reply[0] = '\0';
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        call->number = reply->integer;
+        call->is_yes = reply->integer != 0;
+        (void)snprintf(call->reply, sizeof call->reply, "%lld", reply->integer);
+    } else if (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS) {
+        (void)snprintf(call->reply, sizeof call->reply, "%s", reply->str);
+    }
+}
+
+static void on_answered(struct redis_call *redis, const redisReply *reply) {
+    struct kv_waiting *waiting = redis->data;
+
+    if (redis->status == REDIS_IS_OK)
+        read_reply(waiting->call, reply);
+    fiber_event_set(&waiting->answered);
+}
+
+static void add(struct redis_call *redis, const char *argument) {
+    assert(redis->argc < REDIS_ARGS_MAX);
+    redis->argv[redis->argc++] = argument;
+}
+
+static void add_script(struct kv_waiting *waiting, const char *text) {
+    struct redis_call *redis = &waiting->redis;
+
+    add(redis, "EVAL");
+    add(redis, text);
+    add(redis, "1");
+    add(redis, waiting->key);
+    if (waiting->call->value != NULL)
+        add(redis, waiting->call->value);
+    for (size_t i = 0; i < KV_ARGS_MAX && waiting->call->args[i] != NULL; i++)
+        add(redis, waiting->call->args[i]);
+}
+
+static void write_command(struct kv_waiting *waiting) {
+    static const char delete_if_equal[] =
+        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end "
+        "return 0";
+    struct redis_call *redis = &waiting->redis;
+    const struct kv_call *call = waiting->call;
+
+    switch (call->command) {
+    case KV_SET_ABSENT:
+        add(redis, "SET");
+        add(redis, waiting->key);
+        add(redis, call->value);
+        add(redis, "NX");
+        if (call->ttl_ms > 0) {
+            add(redis, "PX");
+            add(redis, waiting->ttl);
+        }
+        return;
+    case KV_EXPIRE:
+        add(redis, "PEXPIRE");
+        add(redis, waiting->key);
+        add(redis, waiting->ttl);
+        return;
+    case KV_GET:
+        add(redis, "GET");
+        add(redis, waiting->key);
+        return;
+    case KV_DELETE:
+        add(redis, "DEL");
+        add(redis, waiting->key);
+        return;
+    case KV_DELETE_IF_EQUAL:
+        add_script(waiting, delete_if_equal);
+        return;
+    case KV_SCRIPT:
+        add_script(waiting, call->script->text);
+        return;
+    }
+}
+
+/* A key that is set and deleted is a lock, and counts as one. */
+static void count(struct live_sale *live, const struct kv_call *call) {
+    int64_t now_ns = clock_now_ns();
+
+    if (call->command == KV_SET_ABSENT) {
+        if (live->key_asked_ns == 0)
+            live->key_asked_ns = now_ns;
+        sale_cost_key(&live->cost, now_ns - live->key_asked_ns);
+        live->key_set_ns = call->is_yes ? now_ns : 0;
+        return;
+    }
+    live->cost.redis++;
+    if (live->key_set_ns == 0 ||
+        (call->command != KV_DELETE && call->command != KV_DELETE_IF_EQUAL))
+        return;
+    sale_cost_unlock(&live->cost, LOCK_KEY, now_ns - live->key_set_ns, false);
+    live->key_set_ns = 0;
+}
+
+static enum outcome outcome_of(struct sale *sale, const struct kv_waiting *waiting) {
+    char quoted[2 * sizeof waiting->redis.message];
+    const enum redis_status status = waiting->redis.status;
+
+    if (status == REDIS_IS_OK)
+        return OUTCOME_OK;
+    log_warn("Redis command", "command=%s key=%s why=%s", waiting->redis.argv[0], waiting->key,
+             log_quote(quoted, sizeof quoted, waiting->redis.message));
+    (void)snprintf(sale->message, MESSAGE_BYTES, "Redis %s",
+                   status == REDIS_IS_UNKNOWN    ? "did not answer"
+                   : status == REDIS_IS_REJECTED ? "refused a command"
+                                                 : "cannot be reached");
+    return status == REDIS_IS_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_BUSY;
+}
+
+enum outcome live_kv(struct sale *sale, struct kv_call *call) {
+    struct live_sale *live = live_of(sale);
+    struct kv_waiting waiting = {
+        .call = call,
+        .answered = FIBER_EVENT_INIT,
+        .redis = {.data = &waiting,
+                  .deadline_ms = earlier(clock_now_ms() + KV_MS, live->deadline_ms)}};
+
+    (void)snprintf(waiting.key, sizeof waiting.key, "sale:{%s}:%s", live->product->id, call->key);
+    (void)snprintf(waiting.ttl, sizeof waiting.ttl, "%" PRId64, call->ttl_ms);
+    write_command(&waiting);
+    redis_call_start(live->store->kv, &waiting.redis, on_answered);
+    fiber_event_wait(&waiting.answered);
+    count(live, call);
+    return outcome_of(sale, &waiting);
+}

@@ -1,0 +1,154 @@
+/* The live store's stock and ledger.
+ *
+ * A write that is not answered: absent from the ledger it may still land, because the statement may
+ * still be running; so the lock is kept from the next sale for as long as that: until its deadline,
+ * after which the server begins it no more, and LAND_MS. The server knows the deadline by its own
+ * clock, which the sale read with the stock.
+ *
+ * A write under a lease: first take a connection and prepare the statement on it, both of which may
+ * mean waiting, and only then ask whether the lease is still ours; so nothing lies between that
+ * answer and the sending. It is not begun when the sale's own time would end before the server's
+ * definite answer. */
+#include "store_live_internal.h"
+
+#include "clock.h"
+#include "reservation_sql.h"
+#include "stock_sql.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define LOOK_UP_MS       1000 /* with the lock held: others wait for it, and then for its TTL */
+#define NONE_RETURNED_MS 100
+
+enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
+    struct live_sale *live = live_of(sale);
+    enum outcome outcome;
+    int64_t server_us;
+
+    live->cost.postgres++;
+    outcome = stock_sql_read(live->store->pool, live->product->id, shard, row, &server_us,
+                             live_due_ms(live), sale->message);
+    if (outcome == OUTCOME_OK) /* of a moment before now: it may be ahead by more */
+        live->server_ahead_us = server_us - clock_now_ms() * 1000;
+    return outcome;
+}
+
+/* What an unanswered write said of itself is kept: it says more. */
+enum outcome live_find_sale(struct sale *sale, bool *is_found) {
+    struct live_sale *live = live_of(sale);
+    const bool is_unknown = live->lands_until_ms != 0;
+    int64_t due_ms = clock_now_ms() + (is_unknown ? LOOK_UP_MS : STATEMENT_MS);
+    char ignored[MESSAGE_BYTES];
+    struct reservation found;
+
+    live->cost.postgres++;
+    return reservation_sql_find(live->store->pool, live->order_id,
+                                earlier(due_ms, live->deadline_ms + LAST_LOOK_MS), is_found, &found,
+                                is_unknown ? ignored : sale->message);
+}
+
+/* The start of each way to sell: what will be written. */
+static struct reservation *begin_sold(struct live_sale *live, int shard) {
+    struct reservation *sold = &live->sold;
+
+    *sold = (struct reservation){.shard = shard};
+    (void)snprintf(sold->order_id, sizeof sold->order_id, "%s", live->order_id);
+    (void)snprintf(sold->product_id, sizeof sold->product_id, "%s", live->product->id);
+    (void)snprintf(sold->instance, sizeof sold->instance, "%s", live->store->instance);
+    (void)snprintf(sold->price, sizeof sold->price, "%s", live->product->row.price);
+    return sold;
+}
+
+/* The end of each. */
+static enum outcome end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+    const struct reservation *sold = &live->sold;
+
+    if (outcome == OUTCOME_UNKNOWN)
+        live->lands_until_ms = due_ms + LAND_MS;
+    if (outcome != OUTCOME_SOLD)
+        return outcome;
+    live->cost.commit_ns = clock_now_ns() - live->write_begun_ns;
+    live->cost.shard = live->sale.shard = sold->shard;
+    live->sale.unit = sold->unit;
+    live->sale.remaining = sold->remaining;
+    live->sale.fence = sold->fence;
+    return OUTCOME_SOLD;
+}
+
+enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct store_lock *under) {
+    struct live_sale *live = live_of(sale);
+    int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
+    enum outcome outcome;
+
+    live->write_begun_ns = clock_now_ns();
+    if (live_fence(under) == 0)
+        return OUTCOME_OK;
+    live->conn = pg_hold(live->store->pool, ready_ms);
+    if (live->conn == NULL) {
+        (void)snprintf(sale->message, MESSAGE_BYTES, "no connection to the database in time");
+        return OUTCOME_BUSY;
+    }
+    outcome =
+        stock_sql_prepare_write(live->store->pool, live->conn, guard, ready_ms, sale->message);
+    if (outcome != OUTCOME_OK)
+        live_end_write(sale);
+    return outcome;
+}
+
+enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
+                              const struct store_lock *under) {
+    struct live_sale *live = live_of(sale);
+    struct reservation *sold = begin_sold(live, seen->shard);
+    int64_t due_ms = live_due_ms(live);
+    const struct stock_write write = {.on = live->conn,
+                                      .guard = guard,
+                                      .seen = seen,
+                                      .not_after_us = due_ms * 1000 + live->server_ahead_us,
+                                      .deadline_ms = due_ms};
+
+    sold->unit = seen->first_unit + seen->available - 1;
+    sold->remaining = seen->available - 1;
+    sold->fence = live_fence(under);
+    live->cost.postgres++;
+    return end_sold(live, stock_sql_write(live->store->pool, &write, sold, sale->message), due_ms);
+}
+
+void live_end_write(struct sale *sale) {
+    struct live_sale *live = live_of(sale);
+
+    if (live->conn != NULL)
+        pg_give_back(live->conn);
+    live->conn = NULL;
+}
+
+enum outcome live_take_stock(struct sale *sale, int shard) {
+    struct live_sale *live = live_of(sale);
+    struct reservation *sold = begin_sold(live, shard);
+    int64_t due_ms = live_due_ms(live);
+
+    live->write_begun_ns = clock_now_ns();
+    live->cost.postgres++;
+    return end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message), due_ms);
+}
+
+/* When there is none, this instance does not look again for 100 ms, because after the sell-out
+ * every request comes here: so long at most is a unit refused here that came back through another
+ * instance. */
+enum outcome live_take_returned(struct sale *sale) {
+    struct live_sale *live = live_of(sale);
+    struct product *product = live->product;
+    int64_t begun_ms = clock_now_ms(), due_ms = live_due_ms(live);
+    struct reservation *sold;
+    enum outcome outcome;
+
+    if (begun_ms < product->none_returned_until_ms)
+        return OUTCOME_SOLD_OUT;
+    sold = begin_sold(live, 0);
+    live->write_begun_ns = clock_now_ns();
+    live->cost.postgres++;
+    outcome = stock_sql_take_returned(live->store->pool, sold, due_ms, sale->message);
+    if (outcome == OUTCOME_SOLD_OUT)
+        product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
+    return end_sold(live, outcome, due_ms);
+}

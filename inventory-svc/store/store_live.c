@@ -1,0 +1,131 @@
+/* The store as it is in service: a sale's time, its failpoint, its pauses; the other operations are
+ * in files of their own. */
+#include "store_live_internal.h"
+
+#include "backoff.h"
+#include "clock.h"
+#include "fiber.h"
+#include "log.h"
+#include "reservation_sql.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define STATEMENTS_MS  3000 /* of a sale, for all its statements together */
+#define PAUSE_LEAST_MS 2
+#define PAUSE_MOST_MS  32
+
+int64_t live_due_ms(const struct live_sale *live) {
+    return earlier(statement_deadline_ms(), live->deadline_ms);
+}
+
+/* OK, or FAILED when the product's failpoint makes this sale fail here. */
+static enum outcome pass(struct sale *sale, enum fail_point point) {
+    struct live_sale *live = live_of(sale);
+    struct failpoint *failpoint = &live->product->spec.failpoint;
+    enum fail_action action = failpoint_pass(failpoint, point, &live->has_passed);
+    int64_t begun_ns;
+
+    if (action == FAIL_NOTHING)
+        return OUTCOME_OK;
+    begun_ns = clock_now_ns();
+    log_warn("failpoint", "order=%s product=%s point=%s action=%s", live->order_id,
+             live->product->id, fail_points[point], fail_actions[action].text);
+    failpoint_act(failpoint, action, live->store->loop);
+    live->write_begun_ns += clock_now_ns() - begun_ns;
+    if (action == FAIL_DROP_REPLY)
+        live->is_reply_dropped = true;
+    if (action != FAIL_ERROR)
+        return OUTCOME_OK;
+    (void)snprintf(sale->message, MESSAGE_BYTES, "failpoint %s: error", fail_points[point]);
+    return OUTCOME_FAILED;
+}
+
+enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found) {
+    char order_ids[UUID_TEXT + 4];
+    size_t count;
+    enum outcome outcome;
+
+    (void)snprintf(order_ids, sizeof order_ids, "[\"%s\"]", live->order_id);
+    live->cost.postgres++;
+    outcome =
+        reservation_sql_confirm(live->store->pool, order_ids,
+                                earlier(statement_deadline_ms(), live->deadline_ms + LAST_LOOK_MS),
+                                1, found, &count, live->sale.message);
+    *is_found = count > 0;
+    return outcome;
+}
+
+static uint32_t dice(void) {
+    uint32_t thrown = 0;
+
+    (void)uv_random(NULL, NULL, &thrown, sizeof thrown, 0, NULL);
+    return thrown;
+}
+
+static int deal(struct sale *sale) {
+    unsigned next =
+        sale->options->deal == DEAL_EVEN ? live_of(sale)->product->next_shard++ : dice();
+
+    return (int)(next % (unsigned)sale->options->shards);
+}
+
+static void random_token(struct sale *sale, char token[TOKEN_TEXT]) {
+    unsigned char bytes[(TOKEN_TEXT - 1) / 2] = {0};
+    int err = uv_random(NULL, NULL, bytes, sizeof bytes, 0, NULL);
+
+    (void)sale;
+    assert(err == 0);
+    (void)err;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static enum outcome pause_before_retry(struct sale *sale) {
+    struct live_sale *live = live_of(sale);
+    uint64_t ms = 1 + backoff_ms(sale->pauses, PAUSE_LEAST_MS, PAUSE_MOST_MS);
+
+    if (clock_now_ms() + (int64_t)ms > live->lock_deadline_ms) {
+        (void)snprintf(sale->message, MESSAGE_BYTES, "gave up after %u attempts", sale->pauses + 1);
+        return OUTCOME_BUSY;
+    }
+    live->cost.retries++;
+    fiber_sleep(live->store->loop, ms);
+    return OUTCOME_OK;
+}
+
+static void work(struct sale *sale) {
+    if (sale->options->work_ms > 0)
+        fiber_sleep(live_of(sale)->store->loop, (uint64_t)sale->options->work_ms);
+}
+
+void live_sale_init(struct live_sale *live, struct store *store, struct product *product,
+                    const char *order_id, int64_t begun_ms) {
+    static const struct store_ops ops = {.read_stock = live_read_stock,
+                                         .begin_write = live_begin_write,
+                                         .write_stock = live_write_stock,
+                                         .end_write = live_end_write,
+                                         .take_stock = live_take_stock,
+                                         .take_returned = live_take_returned,
+                                         .find_sale = live_find_sale,
+                                         .lock = live_lock,
+                                         .check_lock = live_check_lock,
+                                         .unlock = live_unlock,
+                                         .kv = live_kv,
+                                         .deal = deal,
+                                         .random_token = random_token,
+                                         .pause = pause_before_retry,
+                                         .work = work,
+                                         .pass = pass};
+    const struct sale_options *options = &product->spec.options;
+
+    *live = (struct live_sale){
+        .sale = {.ops = &ops, .options = options},
+        .store = store,
+        .product = product,
+        .order_id = order_id,
+        .lock_deadline_ms = begun_ms + options->wait_ms,
+        .deadline_ms = begun_ms + options->wait_ms + options->work_ms + STATEMENTS_MS,
+    };
+    sale_cost_init(&live->cost);
+}

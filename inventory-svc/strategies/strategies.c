@@ -1,0 +1,16 @@
+/* The table of strategies: a line for each. */
+#include "strategies.h"
+
+#include <stddef.h>
+
+#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(atomic)
+
+#define X(name)       extern const struct strategy strategy_##name;
+STRATEGIES(X)
+#undef X
+
+const struct strategy *const strategies[] = {
+#define X(name) &strategy_##name,
+    STRATEGIES(X)
+#undef X
+        NULL};
