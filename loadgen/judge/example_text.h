@@ -21,7 +21,7 @@ void example_tell_request(struct counterexample *example, const struct record *r
                           const char *id, const char *told);
 void example_tell_refusal(struct counterexample *example, const struct record *refusal);
 
-/* "Of those who asked from … to the end of the demand at … nobody got a unit: 238 busy, 2 unknown."
+/* "Of those who wanted a unit from … to the end of the demand at … nobody got one: 238 busy"
  */
 void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck);
 

@@ -2,11 +2,12 @@
  * was sold anything any more.
  *
  * STUCK: a lock that nobody will ever give back. The demand for a product lasts from the first of
- * its requests that was sent to the last; nothing was sold in the last --stuck-after of it, nor
- * later, while
- * - 30 attempts at least were made in that span: keys without a unit whose request was sent in it
- *   and told busy, an error or that the outcome is unknown, or not answered. When none of them was
- *   answered at all, the target does not answer, and that is no lock. A bad request wanted nothing;
+ * its requests that was sent to the last, or until the last of those who were told busy or an error
+ * was told so: he waited until then. Nothing was sold in the last --stuck-after of it, nor later,
+ * while
+ * - 30 attempts at least were made in that span: keys without a unit whose request was told busy,
+ * an error or that the outcome is unknown, or not answered. When none of them was answered at all,
+ *   the target does not answer, and that is no lock. A bad request wanted nothing;
  * - nobody was told yes or sold out from the span's beginning on: who was told so had his turn.
  *   A sale that was not answered counts by the ledger's clock, and without one as if it were late;
  * - units were in the stock rows, and there they had been all the time, since a count only falls;
@@ -134,12 +135,19 @@ static bool is_any_served_since(const struct judge *judge, int64_t from_ns) {
     return judge->refused_last != NULL && judge->refused_last->received_ns >= from_ns;
 }
 
+/* Until when its customer wanted a unit, as far as is known: a reply that is missing may have been
+ * lost at any time. */
+static int64_t wanted_until(const struct record *record) {
+    return record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED ? record->received_ns
+                                                                              : record->sent_ns;
+}
+
 /* The last request of this customer in the span, when he was turned away; else NULL. */
 static const struct record *find_attempt(const struct purchase *purchase, int64_t from_ns) {
     for (size_t i = purchase->count; i-- > 0 && purchase->sale == NULL && purchase->yes == NULL;) {
         const struct record *record = purchase->requests[i];
 
-        if (record->sent_ns >= from_ns &&
+        if (wanted_until(record) >= from_ns &&
             (record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED ||
              record->outcome == RECORD_UNKNOWN))
             return record;
@@ -172,12 +180,12 @@ static bool find_span(const struct judge *judge, struct stuck *stuck) {
     int64_t first_ns = INT64_MAX, last_ns = 0;
 
     for (size_t i = 0; i < judge->request_count; i++) {
-        const int64_t sent_ns = judge->requests[i]->sent_ns;
+        const struct record *record = judge->requests[i];
 
-        if (sent_ns > 0 && sent_ns < first_ns)
-            first_ns = sent_ns;
-        if (sent_ns > last_ns)
-            last_ns = sent_ns;
+        if (record->sent_ns > 0 && record->sent_ns < first_ns)
+            first_ns = record->sent_ns;
+        if (wanted_until(record) > last_ns)
+            last_ns = wanted_until(record);
     }
     if (judge->down_until_ns > first_ns)
         first_ns = judge->down_until_ns;
@@ -221,7 +229,7 @@ static void find_stuck(struct judge *judge) {
     stuck->since = count_since(judge, stuck->last);
     judge_found(judge, ANOMALY_STUCK, attempts,
                 "from %.3f s to %.3f s, the end of the demand, %" PRId64
-                " customers asked and nothing was sold, with %" PRId64 " units left",
+                " customers wanted a unit and nothing was sold, with %" PRId64 " units left",
                 (double)stuck->from_ns / 1e9, (double)stuck->to_ns / 1e9, attempts, judge->left);
 }
 

@@ -3,13 +3,13 @@
 #include "verdict_fixture.h"
 
 #define STOCK 300
-#define ASKED 400 /* customers, one a millisecond; the last is sent at 399.1 ms */
+#define ASKED 400 /* customers, one a millisecond; the last is told at 402 ms */
 #define SOLD  100
-#define AFTER (100 * MS)           /* --stuck-after: from 299.1 ms on */
-#define SPAN  (ASKED - 300 + 1)    /* customers in it */
-#define FIRST (ASKED - SPAN)       /* the first of them */
-#define FROM  (299 * MS + MS / 10) /* when he was sent */
-#define START "10:01:02.000000"    /* of the round, by the ledger's clock */
+#define AFTER (100 * MS)        /* --stuck-after: from 302 ms on */
+#define SPAN  (ASKED - 300 + 1) /* customers in it */
+#define FIRST (ASKED - SPAN)    /* the first of them */
+#define FROM  (302 * MS)        /* when he was told */
+#define START "10:01:02.000000" /* of the round, by the ledger's clock */
 
 /* A lock that was never given back after so many sales; those who came later were told this. */
 static void get_stuck(int buyers, enum record_outcome told) {
@@ -41,15 +41,31 @@ static void test_a_lock_that_nobody_gives_back_is_stuck(void **state) {
     get_stuck(SOLD, RECORD_BUSY);
     assert_only(ANOMALY_STUCK, SPAN);
     assert_string_equal(verdict.found[ANOMALY_STUCK].example[0],
-                        "from 0.299 s to 0.399 s, the end of the demand, 101 customers asked and "
-                        "nothing was sold, with 200 units left");
+                        "from 0.302 s to 0.402 s, the end of the demand, 101 customers wanted a "
+                        "unit and nothing was sold, with 200 units left");
 }
 
 static void test_an_error_or_no_word_speaks_for_stuck_as_busy_does(void **state) {
     (void)state;
     get_stuck(SOLD, RECORD_FAILED);
-    number(FIRST + 1)->outcome = RECORD_UNKNOWN;
+    number(ASKED - 2)->outcome = RECORD_UNKNOWN;
     assert_int_equal(stuck(), SPAN);
+}
+
+/* Sent long before the end, all of them were still waiting there: until their wait= was over. */
+static void test_who_is_told_busy_late_has_waited_until_then(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    for (int i = SOLD; i < ASKED; i++)
+        number(i)->received_ns = 900 * MS + i * MS / 10;
+    number(SOLD - 1)->received_ns = 839 * MS; /* sold to the last of those who had waited, too */
+    assert_int_equal(stuck(), ASKED - SOLD);
+    number(SOLD - 1)->received_ns = 840 * MS;
+    assert_int_equal(stuck(), 0);
+    number(SOLD - 1)->received_ns = 300 * MS;
+    for (int i = SOLD; i < ASKED; i++) /* but of these nobody knows until when */
+        number(i)->outcome = i == SOLD ? RECORD_FAILED : RECORD_UNKNOWN;
+    assert_int_equal(stuck(), 0);
 }
 
 static void test_nothing_sold_at_all_is_stuck_too(void **state) {
@@ -77,9 +93,9 @@ static void test_a_sale_without_an_answer_counts_by_the_ledgers_clock(void **sta
     ledger_row(SOLD, STOCK - SOLD);
     order_row(SOLD, STOCK - SOLD);
     ledger.available--;
-    at_time(SOLD, "10:01:02.299099");
+    at_time(SOLD, "10:01:02.301999");
     assert_int_equal(stuck(), SPAN);
-    at_time(SOLD, "10:01:02.299100");
+    at_time(SOLD, "10:01:02.302000");
     assert_int_equal(stuck(), 0);
     at_time(SOLD, "10:01:02.101000");
     assert_int_equal(stuck(), SPAN);
@@ -130,9 +146,9 @@ static void test_a_sold_out_in_the_span_is_not_stuck(void **state) {
 static void test_a_short_demand_cannot_show_it(void **state) {
     (void)state;
     get_stuck(SOLD, RECORD_BUSY);
-    judged.stuck_ns = (399 * MS - 1) / 2;
+    judged.stuck_ns = (402 * MS - MS / 10) / 2;
     assert_in_range(stuck(), 1, ASKED);
-    judged.stuck_ns = 399 * MS / 2 + 1;
+    judged.stuck_ns++;
     assert_int_equal(stuck(), 0);
     judged.stuck_ns = 0; /* 300 ms */
     assert_int_equal(stuck(), 0);
@@ -170,9 +186,9 @@ static void test_the_time_of_a_server_that_is_down_does_not_count(void **state) 
 static void test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down(void **state) {
     (void)state;
     get_stuck(SOLD, RECORD_BUSY);
-    number(199)->outcome = RECORD_UNREACHED;
+    number(202)->outcome = RECORD_UNREACHED;
     assert_int_equal(stuck(), SPAN);
-    number(200)->outcome = RECORD_UNREACHED;
+    number(203)->outcome = RECORD_UNREACHED;
     assert_int_equal(stuck(), 0);
 }
 
@@ -205,7 +221,7 @@ static void test_the_last_sale_and_what_the_others_were_told_are_named(void **st
 
     (void)state;
     get_stuck(1, RECORD_BUSY);
-    number(FIRST)->outcome = RECORD_UNKNOWN;
+    number(ASKED - 2)->outcome = RECORD_UNKNOWN;
     example = counterexample_of(ANOMALY_STUCK);
     LINES(example,
           "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 300, wrote 299 at "
@@ -214,8 +230,8 @@ static void test_the_last_sale_and_what_the_others_were_told_are_named(void **st
           "nothing was sold at 0.402000 s",
           "A was the last sale, and 397 customers asked since. If it took a lock, inventory-1 held "
           "it last, as far as the ledger tells.",
-          "Of those who asked from 0.299 s to the end of the demand at 0.399 s nobody got a unit: "
-          "100 busy, 1 unknown.",
+          "Of those who wanted a unit from 0.302 s to the end of the demand at 0.402 s nobody got "
+          "one: 100 busy, 1 unknown.",
           "No server was known to be down then, and at the end 299 units are left in the stock: a "
           "contradiction.");
     assert_int_equal(example->from_ns, MS / 10);
@@ -321,6 +337,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         JUDGED(test_a_lock_that_nobody_gives_back_is_stuck),
         JUDGED(test_an_error_or_no_word_speaks_for_stuck_as_busy_does),
+        JUDGED(test_who_is_told_busy_late_has_waited_until_then),
         JUDGED(test_nothing_sold_at_all_is_stuck_too),
         JUDGED(test_a_sale_in_the_span_or_after_it_is_not_stuck),
         JUDGED(test_a_sale_without_an_answer_counts_by_the_ledgers_clock),
