@@ -19,7 +19,11 @@ int round_judge(struct round *round) {
         .is_restless = round->is_restless,
         .is_keyless = round->is_keyless,
         .pairs_wanted = VERDICT_PAIRS,
-        .late_ns = round->late_ns};
+        .late_ns = round->late_ns,
+        .is_aborted = round->is_aborted,
+        .stuck_ns = round->stuck_ns,
+        .down_until_ns = round->down_until_ns,
+        .ledger_start_us = round->started_us > 0 ? round->started_us - round->ledger_skew_us : 0};
 
     assert(round->recorder != NULL);
     if (round->item != NULL)

@@ -34,6 +34,7 @@ static int lay_out_rounds(struct run *run) {
                                                   .strategy = strategy,
                                                   .repeat = repeat,
                                                   .late_ns = run->options->late_ns,
+                                                  .stuck_ns = run->options->stuck_ns,
                                                   .is_keyless = run->options->is_keyless};
         }
     return 0;
