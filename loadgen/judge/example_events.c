@@ -8,8 +8,6 @@
 
 /* ---- locks: A's expired, B took it, A freed it, C took it while B was at work */
 
-#define EARLY_NS 50000000
-
 /* The order that freed a lock which was not its own: it may have sold nothing. */
 static void tell_freer(struct counterexample *example, const struct judge *judge,
                        const char *order_id) {
@@ -27,12 +25,11 @@ static double in_seconds(int64_t ns) {
     return (double)ns / 1e9;
 }
 
-/* How the second came to hold the lock of the first. The server's clock ended the TTL a little
- * before the result arrived from which it is counted. */
+/* How the second came to hold the lock of the first. */
 static void tell_taken(struct counterexample *example, const struct overlap *overlap) {
     const int64_t taken_ns = overlap->freed != NULL ? overlap->held->at_ns : overlap->taken->at_ns;
 
-    if (overlap->expired_ns <= taken_ns + EARLY_NS)
+    if (judge_has_expired(overlap))
         example_say(example, "A's lock expired by %.6f s; B took it at %.6f s, and A went on.",
                     in_seconds(overlap->expired_ns), in_seconds(taken_ns));
     else
