@@ -62,7 +62,9 @@ enum guard {
 #define LOCK_KINDS(X)                                                                              \
     X(LOCAL, "local", NOBODY) /* in this process, first come first served */                       \
     X(REDIS, "redis", REDIS)  /* across processes: a lease with a TTL, renewed while held */       \
-    X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */
+    X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */     \
+    X(MKDIR, "mkdir", NOBODY) /* a directory on this machine's disk: a crash leaves it for ever */ \
+    X(FLOCK, "flock", NOBODY) /* flock(2) on a file there: the kernel frees it after a crash */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,

@@ -26,6 +26,7 @@ struct store {
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
+    const char *lock_dir; /* for locks on this machine's disk; need not be there */
     int port;             /* that it listens on: the article's replies name it */
 };
 

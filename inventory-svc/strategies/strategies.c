@@ -14,7 +14,9 @@
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
     X(sharded)                                                                                     \
-    X(atomic)
+    X(atomic)                                                                                      \
+    X(mkdir)                                                                                       \
+    X(flock)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)
