@@ -33,6 +33,15 @@ void live_end_write(struct sale *sale);
 enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);
+/* What was written is sold: says so of the sale and its cost. SOLD. */
+enum outcome live_note_sold(struct live_sale *live);
+
+/* transaction_live.c */
+enum outcome live_begin(struct sale *sale, enum isolation isolation);
+enum outcome live_read_for_update(struct sale *sale, int shard, enum row_wait wait,
+                                  struct stock_row *row);
+enum outcome live_commit(struct sale *sale);
+void live_rollback(struct sale *sale);
 
 /* kv_live.c */
 enum outcome live_kv(struct sale *sale, struct kv_call *call);

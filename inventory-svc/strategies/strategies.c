@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(atomic)
+#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(pg_row) X(pg_nowait) X(atomic)
 
 #define X(name)       extern const struct strategy strategy_##name;
 STRATEGIES(X)

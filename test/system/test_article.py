@@ -5,7 +5,7 @@ import unittest
 
 from harness import LOST_UPDATES, Ledger, SystemTest
 
-RIGHT = ["redis", "sharded", "atomic"]
+RIGHT = ["redis", "sharded", "pg-row", "atomic"]
 STOCK, CUSTOMERS = 500, 800
 
 
