@@ -41,6 +41,13 @@ int64_t live_fence(const struct store_lock *lock) {
     return lock != NULL && kinds[lock->kind]->fence != NULL ? kinds[lock->kind]->fence(lock) : 0;
 }
 
+void live_saw_fence(const struct live_sale *live, int64_t fence) {
+    const struct store_lock *lock = &live->lock;
+
+    if (lock->grant != NULL && kinds[lock->kind]->saw_fence != NULL)
+        kinds[lock->kind]->saw_fence(lock, fence);
+}
+
 enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock) {
     const struct lock_ops *ops = kinds[lock->kind];
 

@@ -49,6 +49,7 @@ struct live_sale {
     bool is_reply_dropped;            /* by a failpoint: cut the connection instead of answering */
     struct store_lock lock;           /* one at a time */
     struct pg_conn *conn;             /* held for a write or a transaction, or NULL */
+    bool is_transaction;              /* begun, on `conn` */
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */

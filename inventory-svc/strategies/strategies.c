@@ -14,6 +14,8 @@
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
     X(sharded)                                                                                     \
+    X(pg_row)                                                                                      \
+    X(pg_nowait)                                                                                   \
     X(atomic)                                                                                      \
     X(mkdir)                                                                                       \
     X(flock)

@@ -15,11 +15,13 @@ static void buy_all(const char *product_id, size_t count) {
     finish(buyers, count);
 }
 
-static const char *const guarded[] = {
-    "atomic,work=1ms",           "redis,work=1ms",          "mutex,work=1ms",
-    "sharded,shards=3,work=1ms", "redis-setnx,work=1ms",    "redis-expire,work=1ms",
-    "redis-ttl,work=1ms",        "redis-get-del,work=1ms",  "redis-owner,work=1ms",
-    "redis-fenced,work=1ms",     "mkdir,work=1ms,wait=60s", "flock,work=1ms,wait=60s"};
+static const char *const guarded[] = {"atomic,work=1ms",         "redis,work=1ms",
+                                      "mutex,work=1ms",          "sharded,shards=3,work=1ms",
+                                      "redis-setnx,work=1ms",    "redis-expire,work=1ms",
+                                      "redis-ttl,work=1ms",      "redis-get-del,work=1ms",
+                                      "redis-owner,work=1ms",    "redis-fenced,work=1ms",
+                                      "mkdir,work=1ms,wait=60s", "flock,work=1ms,wait=60s",
+                                      "pg-row,work=1ms"};
 
 #define GUARDED (sizeof guarded / sizeof guarded[0])
 
