@@ -175,6 +175,13 @@ static enum outcome outcome_of(struct sale *sale, const struct kv_waiting *waiti
     return status == REDIS_IS_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_BUSY;
 }
 
+/* A command that Redis has not got, or refused, did nothing. */
+static const char *result_of(const struct kv_waiting *waiting) {
+    if (waiting->redis.status == REDIS_IS_UNKNOWN)
+        return "unknown";
+    return waiting->redis.status == REDIS_IS_OK && waiting->call->is_yes ? "yes" : "no";
+}
+
 enum outcome live_kv(struct sale *sale, struct kv_call *call) {
     struct live_sale *live = live_of(sale);
     const int64_t begun_ns = clock_now_ns();
@@ -189,6 +196,7 @@ enum outcome live_kv(struct sale *sale, struct kv_call *call) {
     write_command(&waiting);
     redis_call_start(live->store->kv, &waiting.redis, on_answered);
     fiber_event_wait(&waiting.answered);
+    live_note_command(live, call, waiting.key, result_of(&waiting), begun_ns);
     count(live, call, begun_ns);
     return outcome_of(sale, &waiting);
 }
