@@ -208,6 +208,10 @@ bench: ## measure, as ratios against pgbench, wrk and raw round trips
 	@$(MAKE) --no-print-directory benches
 	@bench/run
 
+power: all ## how many of 20 default runs catch each strategy that is wrong
+	@scripts/deps build
+	@bench/power
+
 lint: ## layout, static analysis, function lengths, README against the code
 	@scripts/deps test
 	@scripts/lint
@@ -221,5 +225,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests claims soak image test-compose benches bench lint format clean help
+.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests claims soak image test-compose benches bench power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
