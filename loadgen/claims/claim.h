@@ -3,6 +3,7 @@
 #ifndef LOADGEN_CLAIM_H
 #define LOADGEN_CLAIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CLAIM_STEPS     6
@@ -20,6 +21,7 @@ struct claim_step {
     const char *label; /* "failure", "cure" */
     const struct claim_stack *stack;
     const char *run; /* the arguments of loadgen, a space between two */
+    bool has_chain;  /* and a counterexample must tell who freed whose lock */
 };
 
 struct claim {

@@ -88,7 +88,7 @@ static void set_variables(const struct claim_stack *stack) {
         (void)putenv((char *)(uintptr_t)stack->variables[i]); /* it only reads them */
 }
 
-/* Also when it runs already: a fault of the last run may have ended a part of it. */
+/* What a fault of a run has ended, that run puts up again. */
 static int start_stack(struct lab *lab, const struct claim_stack *stack) {
     set_variables(stack);
     lab->stack = stack;
@@ -127,9 +127,22 @@ static json_t *run_step(struct lab *lab, const struct claim *claim, const struct
     return summary;
 }
 
+/* The verdicts and thresholds are as they should be. */
+static int hold_evidence(struct lab *lab, const struct claim_step *step, const json_t *summary) {
+    const char *missing = NULL;
+
+    if (!evidence_has_struck(summary))
+        missing = "a fault did not strike before the last unit was sold";
+    else if (step->has_chain && !evidence_has_chain(summary))
+        missing = "no counterexample tells who freed whose lock";
+    if (missing != NULL)
+        fprintf(lab->to, "  %s\n", missing);
+    return missing == NULL ? EXIT_AS_EXPECTED : EXIT_UNEXPECTED;
+}
+
 static int show_step(struct lab *lab, const struct claim *claim, const struct claim_step *step) {
     const size_t width = table_columns(lab->to);
-    int exit_code = start_stack(lab, step->stack);
+    int exit_code = lab->stack == step->stack ? 0 : start_stack(lab, step->stack);
     json_t *summary;
 
     if (exit_code != 0)
@@ -139,8 +152,11 @@ static int show_step(struct lab *lab, const struct claim *claim, const struct cl
     claim_print_run(step, 2, width, lab->to);
     (void)fflush(lab->to);
     summary = run_step(lab, claim, step, &exit_code);
-    if (summary != NULL)
-        evidence_print(summary, 2, width, lab->to);
+    if (summary == NULL)
+        return exit_code != 0 ? exit_code : EXIT_INTERNAL;
+    evidence_print(summary, 2, width, lab->to);
+    if (exit_code == 0)
+        exit_code = hold_evidence(lab, step, summary);
     json_decref(summary);
     return exit_code;
 }
@@ -220,8 +236,14 @@ static int fail(const char *what) {
 
 /* Where the scripts are, and .run/claims beside them. */
 static int find_scripts(struct lab *lab) {
-    char *stack = realpath(lab->options->stack, NULL);
+    char *stack;
 
+    if (lab->options->stack[0] == '\0') {
+        fprintf(stderr, "loadgen: claims need scripts/stack: call scripts/loadgen, or name the "
+                        "script with --stack\n");
+        return EXIT_USAGE;
+    }
+    stack = realpath(lab->options->stack, NULL);
     if (stack == NULL)
         return fail(lab->options->stack);
     *strrchr(stack, '/') = '\0';

@@ -32,6 +32,7 @@ static enum options_result read_run(const char *run) {
 
 static void test_loadgen_takes_the_arguments_of_each_run(void **state) {
     (void)state;
+    assert_int_equal(setenv("LOADGEN_STACK", "scripts/stack", 1), 0);
     for (size_t i = 0; i < claim_count; i++)
         for (const struct claim_step *step = claims[i].steps; step->label != NULL; step++) {
             if (read_run(step->run) != OPTIONS_OK)
@@ -75,7 +76,7 @@ static void test_a_command_is_printed_as_one_types_it(void **state) {
     static const struct claim_stack stack = {{"ORDER_SVC_FLAGS=--lab --fail-record 5%"},
                                              "--instances 1"};
     static const struct claim_step step = {"failure", &stack,
-                                           "--strategy none --expect none=TWIN?+LEAK -R 9"};
+                                           "--strategy none --expect none=TWIN?+LEAK -R 9", false};
     char *text = print_run(&step, 80);
 
     (void)state;
