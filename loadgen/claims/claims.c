@@ -307,6 +307,10 @@ static int list(const struct options *options, FILE *to) {
 }
 
 static int check(const struct options *options) {
+    if (options->argument_count > 0 && strcmp(options->output_format, "text") != 0) {
+        fprintf(stderr, "loadgen: claims: --output-format is for the list alone\n");
+        return EXIT_USAGE;
+    }
     for (int i = 0; i < options->argument_count; i++)
         if (strcmp(options->arguments[i], "all") != 0 &&
             claim_find(options->arguments[i]) == NULL) {

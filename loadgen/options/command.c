@@ -69,7 +69,8 @@ static const struct command_words commands[] = {
         {"claims", 0, 64, "claims [ID...|all]",
          "loadgen claims: list what the articles claim of locks; or show the claims that\n"
          "are named, each by a run that fails and one that is cured, on a stack of its own\n"
-         "that is stopped at the end. The format markdown is for the list alone.\n"
+         "that is stopped at the end. --output-format, text, json or markdown, is for the\n"
+         "list alone.\n"
          "Exit codes: 0 each failure appeared and each cure held, 1 not so, 64 bad usage,\n"
          "69 the stack does not start, 70 internal, 130 interrupted.",
          "results output-format output port-base stack keep"},

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -44,6 +45,18 @@ class Command(unittest.TestCase):
         done = claims("process-lock", "nothing-of-the-kind")
         self.assertEqual(done.returncode, 64, done.stdout)
         self.assertIn('no claim "nothing-of-the-kind"', done.stderr)
+
+    def test_ctrl_c_stops_the_run_and_all_that_was_started(self):
+        command = [ROOT / "scripts/loadgen", "claims", "process-lock", "--port-base", str(PORT_BASE)]
+        with subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) as running:
+            for line in running.stdout:
+                if line == "failure\n":
+                    break
+            running.send_signal(signal.SIGINT)
+            said = running.stdout.read()
+            self.assertEqual(running.wait(timeout=60), 130, said)
+        self.assertEqual(stack("status").stdout.count(" down"), 5)
 
     def test_docs_claims_md_is_what_the_table_prints(self):
         done = claims("--output-format", "markdown")
