@@ -124,6 +124,15 @@ const struct claim claims[] = {
                     " --fault inventory-1/before-write:pause=3s@5" SALE),
       CURE(&two,
            "--strategy redis-fenced --ttl 1s --fault inventory-1/before-write:pause=3s@5" SALE)}},
+    {"nowait",
+     THREE "3.1",
+     "NOWAIT turns contention into refusals.",
+     "A sale at inventory-1 keeps its row for 1 s. Whoever comes meanwhile is refused at once, "
+     "although there are more units than requests; one that waits is served.",
+     {FAILURE(&two, "--strategy pg-nowait --threshold busy>=20 "
+                    "--fault inventory-1/after-read:delay=1s@5" PLENTY),
+      CURE(&two, "--strategy pg-row --threshold busy==0 "
+                 "--fault inventory-1/after-read:delay=1s@5" PLENTY)}},
     {"one-lock",
      MADE "5",
      "One lock limits the sale to 1 / hold time; shards multiply it.",
@@ -133,6 +142,21 @@ const struct claim claims[] = {
      "late. Twenty locks sell more than that even when it is slow. Counts are judged, no time.",
      {FAILURE(&two, "--strategy redis --threshold sold<=150 --threshold busy>=100" HELD),
       CURE(&two, "--strategy sharded,shards=20 --threshold sold>=200" HELD)}},
+    {"database",
+     PRACTICE "3.1",
+     "The database alone is enough: its own row lock is right under every fault.",
+     "The holder stops, is slow to commit, or is killed with its transaction open; Redis dies and "
+     "forgets. A row lock ends with its transaction, and whoever waits for it reads what was "
+     "committed.",
+     {CONTROL("cure: its holder stops", &two,
+              "--strategy atomic,pg-row --fault inventory-1/before-write:pause=2s@5" SALE),
+      CONTROL("cure: one holder is slow, one is killed before its commit", &two,
+              "--strategy pg-row --fault inventory-1/after-read:delay=1s@3,"
+              "inventory-2/before-commit:crash@5" SHORT),
+      CONTROL("cure: killed after its write", &two,
+              "--strategy atomic --fault inventory-1/after-write:crash@5" SHORT),
+      CONTROL("cure: Redis is killed", &two,
+              "--strategy atomic,pg-row --fault redis:kill@100ms" SALE)}},
     {"forgetful",
      THREE "4",
      "A Redis that may forget its last second forgets locks.",

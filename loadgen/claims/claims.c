@@ -117,8 +117,8 @@ static json_t *run_step(struct lab *lab, const struct claim *claim, const struct
     snprintf(path, sizeof path, "%s/summary.json", lab->home);
     (void)unlink(path);
     if (lab->options->is_keeping)
-        snprintf(keep, sizeof keep, "--results %s --name %s-%s", lab->options->results, claim->id,
-                 step->label);
+        snprintf(keep, sizeof keep, "--results %s --name %s-%td", lab->options->results, claim->id,
+                 step - claim->steps + 1);
     *exit_code = run_script(lab, "loadgen", "%s --no-progress --output-format json --output %s %s",
                             step->run, path, keep);
     summary = summary_read(lab->home, why);
