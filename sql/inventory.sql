@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS stock (
     first_unit bigint NOT NULL,
     available  bigint NOT NULL,
     version    bigint NOT NULL DEFAULT 0,
-    fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; an older one is refused only where a guard asks for it
+    fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; only redis-fenced refuses an older one
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
 

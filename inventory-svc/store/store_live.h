@@ -31,7 +31,7 @@ struct store {
 
 struct store_lock {
     enum lock_kind kind;
-    lk_lease *lease; /* NULL while it is not held */
+    void *grant; /* the kind's own (lock_ops); NULL while it is not held */
     int64_t acquired_ns;
 };
 
@@ -42,12 +42,12 @@ struct live_sale {
     struct store *store;
     struct product *product; /* in use until the sale is over */
     const char *order_id;
-    int64_t lock_deadline_ms; /* for all locks and pauses of this sale together */
-    int64_t deadline_ms;      /* for all that it does, but for a last look at the ledger */
-    bool has_passed;          /* the product's failpoint */
-    bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
-    struct store_lock lock;   /* one at a time */
-    struct pg_conn *conn;     /* held for a write or a transaction, or NULL */
+    int64_t lock_deadline_ms;         /* for all locks and pauses of this sale together */
+    int64_t deadline_ms;              /* for all that it does, but for a last look at the ledger */
+    bool has_passed[SPEC_FAILPOINTS]; /* the product's failpoints */
+    bool is_reply_dropped;            /* by a failpoint: cut the connection instead of answering */
+    struct store_lock lock;           /* one at a time */
+    struct pg_conn *conn;             /* held for a write or a transaction, or NULL */
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */

@@ -15,7 +15,8 @@
     X(ORPHAN, "ORPHAN", "the ledger has a sale whose customer was told no")                        \
     X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
     X(LEAK, "LEAK", "units left and units sold do not add up to the stock")                        \
-    X(STALE, "STALE", "a sale saw a count that a finished sale had already lowered")
+    X(STALE, "STALE", "a sale saw a count that a finished sale had already lowered")               \
+    X(STUCK, "STUCK", "at the end nothing was sold any more, and units were left")
 
 enum anomaly {
 #define X(id, name, text) ANOMALY_##id,

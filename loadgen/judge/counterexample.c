@@ -158,6 +158,30 @@ static bool tell_stale(struct counterexample *example, const struct judge *judge
     return true;
 }
 
+static bool tell_stuck(struct counterexample *example, const struct judge *judge) {
+    const struct stuck *stuck = &judge->stuck;
+
+    assert(stuck->attempt != NULL);
+    *example = example_begin(judge, ANOMALY_STUCK, stuck->last);
+    if (stuck->last != NULL)
+        example_tell_sale(example, judge, stuck->last);
+    example_tell_refusal(example, stuck->attempt);
+    if (stuck->last != NULL)
+        example_say(example,
+                    "A was the last sale, and %" PRId64 " customers asked since. If it took a "
+                    "lock, %s held it last, as far as the ledger tells.",
+                    stuck->since, stuck->last->instance);
+    else
+        example_say(example, "Nothing was ever sold, and %" PRId64 " customers asked.",
+                    stuck->since);
+    example_tell_turned_away(example, stuck);
+    example_say(example,
+                "No server was known to be down then, and at the end %" PRId64
+                " units are left in the stock: a contradiction.",
+                judge->left);
+    return true;
+}
+
 static void tell_yes(struct counterexample *example, const struct record *yes) {
     char promise[PART_TEXT];
 
@@ -409,7 +433,7 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
         [ANOMALY_UNDERSELL] = tell_undersell, [ANOMALY_EARLY_SOLD_OUT] = tell_early,
         [ANOMALY_GHOST] = tell_ghost,         [ANOMALY_ORPHAN] = tell_orphan,
         [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = tell_leak,
-        [ANOMALY_STALE] = tell_stale};
+        [ANOMALY_STALE] = tell_stale,         [ANOMALY_STUCK] = tell_stuck};
 
     for (int i = 0; i < ANOMALY_COUNT; i++) {
         if (all->has[i] || !judge->has_found[i])

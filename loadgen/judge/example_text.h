@@ -32,6 +32,10 @@ void example_tell_chain(struct counterexample *example, const struct judge *judg
 /* Add the events that belong to it, when its operations are told. */
 void example_weave(struct counterexample *example, const struct judge *judge);
 
+/* "Of those who wanted a unit from … to the end of the demand at … nobody got one: 238 busy"
+ */
+void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck);
+
 /* The reply that counts: the first yes, else one that is missing, else that to the first request.
  */
 const struct record *example_told(const struct purchase *purchase);

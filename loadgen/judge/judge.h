@@ -82,12 +82,25 @@ struct overlap {
     int64_t expired_ns;        /* when it had. NULL, EVENT_OPEN: not known */
 };
 
+/* The end of the demand, in which nobody was sold anything; see refusals.c. */
+struct stuck {
+    int64_t from_ns, to_ns;
+    size_t told[RECORD_OUTCOME_COUNT]; /* attempts in it, by what they were told */
+    const struct record *attempt;      /* the last of them */
+    const struct ledger_sale *last;    /* the last sale before it, or NULL */
+    int64_t since;                     /* attempts that were made after it */
+};
+
 struct judge {
     /* Set before judge_open(). */
     const struct event_list *events; /* sorted; NULL: none */
     const struct ledger *ledger;     /* sorted */
     uint32_t item;
-    bool is_keyless;            /* requests without a key may have given units back */
+    bool is_keyless;       /* requests without a key may have given units back */
+    bool is_stopped;       /* before its end, by Ctrl-C or --abort-on-fail */
+    int64_t stuck_ns;      /* of struct verdict_case, as are these: */
+    int64_t down_until_ns; /* what did not reach the target is in it, too */
+    int64_t ledger_start_us;
     struct purchase *purchases; /* by key */
     size_t purchase_count;
     struct anomaly_found *found; /* ANOMALY_COUNT of them, for all products together */
@@ -114,6 +127,7 @@ struct judge {
     size_t overlap_count;
     struct pair early, stale, range; /* without sales: none */
     struct leak leak;
+    struct stuck stuck;
     const struct purchase *ghost, *duplicate;          /* the first of each, or NULL */
     const struct ledger_sale *outside, *orphan_row;    /* likewise */
     const struct purchase *orphan;                     /* whose row is orphan_row, or NULL */
@@ -160,7 +174,7 @@ bool judge_has_expired(const struct overlap *overlap);
 const struct overlap *judge_find_overlap(const struct judge *judge, const struct pair *pair);
 /* What clients were told against what the ledger says: GHOST, ORPHAN, DUPLICATE. */
 void judge_promises(struct judge *judge);
-/* What clients were refused: UNDERSELL, EARLY-SOLD-OUT. */
+/* What clients were refused: UNDERSELL, EARLY-SOLD-OUT, STUCK. */
 void judge_refusals(struct judge *judge);
 /* The linearizability check of the stock rows, after the others: STALE, what they have not found,
  * and `leak`. 0, or -1 without memory. */

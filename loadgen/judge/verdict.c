@@ -52,9 +52,22 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
+/* Known from outside, or by requests that did not reach the target, of whatever product. */
+static int64_t find_down_until(const struct verdict_case *judged) {
+    const struct recorder *recorder = judged->recorder;
+    int64_t until_ns = judged->down_until_ns;
+
+    for (size_t i = 0; i < recorder->ended; i++)
+        if (recorder->records[i].outcome == RECORD_UNREACHED &&
+            recorder->records[i].planned_ns > until_ns)
+            until_ns = recorder->records[i].planned_ns;
+    return until_ns;
+}
+
 /* Product by product: its purchases are next to each other. */
 static int judge_products(const struct verdict_case *judged, const struct purchases *purchases,
                           struct counterexamples *examples, struct verdict *verdict) {
+    const int64_t down_until_ns = find_down_until(judged);
     size_t next = 0;
     int rc = 0;
 
@@ -63,6 +76,11 @@ static int judge_products(const struct verdict_case *judged, const struct purcha
                               .ledger = &judged->ledgers[item],
                               .item = item,
                               .is_keyless = judged->is_keyless,
+                              .is_stopped = judged->is_interrupted || judged->is_aborted,
+                              .stuck_ns =
+                                  judged->stuck_ns > 0 ? judged->stuck_ns : VERDICT_STUCK_NS,
+                              .down_until_ns = down_until_ns,
+                              .ledger_start_us = judged->ledger_start_us,
                               .found = verdict->found,
                               .purchases = &purchases->all[next]};
 
@@ -227,6 +245,8 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     doubt_schedule(judged, verdict);
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
+    if (judged->fault_problem != NULL)
+        doubt(verdict, "%s", judged->fault_problem);
     if (judged->ledgers != NULL) {
         if (judge_ledgers(judged, verdict) != 0)
             return -1;

@@ -6,7 +6,7 @@
  *     end_us     the last thing that happened
  *     planned_us when the last request was due
  *     instances  [name]
- *     fail       the spec's failpoint, or null
+ *     fail       the spec's failpoints, or null
  *     events     [[instance or server, from, to, words]]: what failed on purpose, a moment or a
  *                span in which it stood still
  *     faults     [[instance or -1 for all, from, to, requests that waited]]: silence that no event

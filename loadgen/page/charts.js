@@ -38,7 +38,7 @@ function faultBands(plot, chart, end, isLabelled) {
 
 function faultWords(chart) {
   const words = [];
-  if (chart.fail) words.push(`Armed failpoint: ${chart.fail}.`);
+  if (chart.fail) words.push(`Armed failpoints: ${chart.fail}.`);
   const events = chart.events || [], faults = chart.faults || [];
   if (events.length)
     words.push(`Failed on purpose: ${events.slice(0, 4).map(([, from, to, what]) => `${what}, ${to > from ? `from ${moment(from, 3)} to ${moment(to, 3)}` : `at ${moment(from, 3)}`}`).join('; ')}` +

@@ -106,6 +106,7 @@ static const char *begin_round(struct reader *reader, const json_t *json, struct
         return "its strategy or requests are out of range";
     round->item = &list->items[round->strategy];
     round->late_ns = reader->history->options.late_ns;
+    round->stuck_ns = reader->history->options.stuck_ns;
     round->is_keyless = reader->history->options.is_keyless;
     round->recorder = make_recorder(reader, (size_t)counts.requests);
     if (round->recorder == NULL)

@@ -34,6 +34,7 @@ static int lay_out_rounds(struct run *run) {
                                                   .strategy = strategy,
                                                   .repeat = repeat,
                                                   .late_ns = run->options->late_ns,
+                                                  .stuck_ns = run->options->stuck_ns,
                                                   .is_keyless = run->options->is_keyless};
         }
     return 0;
@@ -107,9 +108,13 @@ static int send_round(struct run *run, struct round *round) {
                             .timeout_ms = (options->timeout_ns + 999999) / 1000000,
                             .connections = (unsigned)options->connections,
                             .max_in_flight = (size_t)options->max_in_flight,
+                            .on_start = faults_start,
+                            .data = run,
                             .is_keyless = options->is_keyless};
-    int rc;
+    int rc = faults_open(run);
 
+    if (rc != 0)
+        return rc;
     show_round(run, round);
     run->sender = &sender;
     run->has_begun = true;
@@ -122,6 +127,8 @@ static int send_round(struct run *run, struct round *round) {
     (void)uv_timer_stop(&run->watch);
     run->sender = NULL;
     live_phase(&run->live, LIVE_JUDGING);
+    if (faults_close(run, round) != 0 && rc == 0)
+        rc = UV_ENOMEM;
     return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
 }
 

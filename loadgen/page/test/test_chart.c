@@ -5,7 +5,8 @@
 #include "fault.h"
 #include "page.h"
 
-static struct strategy_item item = {.spec = "redis,ttl=2s,fail=after-read:pause=4s@100,work=2ms"};
+static struct strategy_item item = {.spec = "redis,ttl=2s,fail=after-read:pause=4s@100,work=2ms,"
+                                            "fail=before-write:error"};
 static struct round drawn;
 
 static json_t *draw(void) {
@@ -162,14 +163,14 @@ static void test_ledger_times_are_moved_by_the_skew(void **state) {
     json_decref(chart);
 }
 
-static void test_failpoint_is_named(void **state) {
+static void test_failpoints_are_named(void **state) {
     json_t *chart;
 
     (void)state;
     sell(1);
     chart = draw();
     assert_string_equal(json_string_value(json_object_get(chart, "fail")),
-                        "after-read:pause=4s@100");
+                        "after-read:pause=4s@100, before-write:error");
     json_decref(chart);
 }
 
@@ -400,7 +401,7 @@ int main(void) {
         JUDGED(test_request_that_was_not_sent_has_no_response_time),
         JUDGED(test_answer_before_its_planned_time_is_drawn),
         JUDGED(test_ledger_times_are_moved_by_the_skew),
-        JUDGED(test_failpoint_is_named),
+        JUDGED(test_failpoints_are_named),
         JUDGED(test_silent_instance_is_a_fault),
         JUDGED(test_what_failed_on_purpose_is_not_inferred),
         JUDGED(test_fault_of_one_instance_is_not_told_of_all),
