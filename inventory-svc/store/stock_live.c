@@ -31,9 +31,8 @@ enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row
                              live_due_ms(live), sale->message);
     if (outcome == OUTCOME_OK) /* of a moment before now: it may be ahead by more */
         live->server_ahead_us = server_us - clock_now_ms() * 1000;
-    /* Tokens that fell would be refused by this row from now on. */
-    if (outcome == OUTCOME_OK && live->lock.lease != NULL && live->lock.kind == LOCK_REDIS)
-        lk_lease_saw_fence(live->lock.lease, (uint64_t)row->fence);
+    if (outcome == OUTCOME_OK) /* else this row would refuse tokens that fell from now on */
+        live_saw_fence(&live->lock, row->fence);
     return outcome;
 }
 

@@ -31,6 +31,7 @@ static enum outcome pass_one(struct sale *sale, enum fail_point point, size_t wh
     begun_ns = clock_now_ns();
     log_warn("failpoint", "order=%s product=%s point=%s action=%s", live->order_id,
              live->product->id, fail_points[point], fail_actions[action].text);
+    live_tell_firing(live, point, action, failpoint->ms);
     failpoint_act(failpoint, action, live->store->loop);
     live->write_begun_ns += clock_now_ns() - begun_ns;
     if (action == FAIL_DROP_REPLY)
@@ -98,6 +99,8 @@ static enum outcome pause_before_retry(struct sale *sale) {
     uint64_t ms = 1 + backoff_ms(sale->pauses, PAUSE_LEAST_MS, PAUSE_MOST_MS);
 
     if (clock_now_ms() + (int64_t)ms > live->lock_deadline_ms) {
+        live_note_refusals(live);
+        live_key_given_up(live);
         (void)snprintf(sale->message, MESSAGE_BYTES, "gave up after %u attempts", sale->pauses + 1);
         return OUTCOME_BUSY;
     }

@@ -2,6 +2,7 @@
 #ifndef INVENTORY_STORE_LIVE_H
 #define INVENTORY_STORE_LIVE_H
 
+#include "lab.h"
 #include "product.h"
 #include "reservation.h"
 #include "sale_cost.h"
@@ -21,6 +22,7 @@ struct store {
     lk_client *local;
     lk_client *redis;
     struct redis *kv; /* for raw commands */
+    struct lab *lab;  /* what fails on purpose is told there; NULL without --lab */
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
@@ -29,7 +31,7 @@ struct store {
 
 struct store_lock {
     enum lock_kind kind;
-    lk_lease *lease; /* NULL while it is not held */
+    void *grant; /* the kind's own (lock_ops); NULL while it is not held */
     int64_t acquired_ns;
 };
 
@@ -53,6 +55,10 @@ struct live_sale {
     int64_t lands_until_ms;  /* a write that was not answered may; or 0 */
     int64_t key_asked_ns;    /* when it first asked for a lock made of a raw key, or 0 */
     int64_t key_set_ns;
+    /* How often it was refused a raw lock, one after the other: to be told as one event. */
+    unsigned refusals;
+    int64_t refused_from_ns, refused_ns; /* it asked first, and was refused last */
+    char refused_key[LAB_KEY], refused_token[KV_TEXT];
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default

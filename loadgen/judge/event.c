@@ -25,6 +25,20 @@ const char *event_result_name(enum event_result result) {
     return names[result];
 }
 
+int event_parse(const char *kind, const char *result, struct event *event) {
+    int k = 0, r = 0;
+
+    while (k < EVENT_KIND_COUNT && strcmp(event_kind_name((enum event_kind)k), kind) != 0)
+        k++;
+    while (r < EVENT_RESULT_COUNT && strcmp(event_result_name((enum event_result)r), result) != 0)
+        r++;
+    if (k == EVENT_KIND_COUNT || r == EVENT_RESULT_COUNT)
+        return -1;
+    event->kind = (enum event_kind)k;
+    event->result = (enum event_result)r;
+    return 0;
+}
+
 /* Its room follows from the count: 16, and twice as much whenever that is full. */
 struct event *event_add(struct event_list *list) {
     const size_t count = list->count;
@@ -44,8 +58,9 @@ struct event *event_add(struct event_list *list) {
 
 static int by_time(const void *a, const void *b) {
     const struct event *x = a, *y = b;
+    const int order = (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 
-    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+    return order != 0 ? order : (x->began_ns > y->began_ns) - (x->began_ns < y->began_ns);
 }
 
 void event_list_sort(struct event_list *list) {
@@ -56,6 +71,23 @@ void event_list_sort(struct event_list *list) {
 void event_list_free(struct event_list *list) {
     free(list->items);
     *list = (struct event_list){.items = NULL};
+}
+
+/* By the names of inventory-svc's KV_COMMANDS: "SET NX", "PEXPIRE", "GET", "DEL", "DEL if own". */
+static bool is_command(const struct event *event, const char *name) {
+    return event->kind == EVENT_LOCK && strncmp(event->name, name, strlen(name)) == 0;
+}
+
+bool event_takes_lock(const struct event *event) {
+    return is_command(event, "SET");
+}
+
+bool event_extends_lock(const struct event *event) {
+    return is_command(event, "PEXPIRE");
+}
+
+bool event_frees_lock(const struct event *event) {
+    return is_command(event, "DEL");
 }
 
 void event_text(const struct event *event, char text[EVENT_TEXT]) {

@@ -47,7 +47,7 @@ const char *event_result_name(enum event_result result);
 
 #define EVENT_NAME   32
 #define EVENT_DETAIL 64
-#define EVENT_KEY    96
+#define EVENT_KEY    128
 #define EVENT_TOKEN  48
 #define EVENT_TEXT   256
 
@@ -69,6 +69,10 @@ struct event {
 };
 #define EVENT_OPEN INT64_MAX
 
+/* Set kind and result by their names: 0, or -1 when there is no such one. */
+__attribute__((warn_unused_result)) int event_parse(const char *kind, const char *result,
+                                                    struct event *event);
+
 /* Growing, in order of time after event_list_sort(). Zeroed: empty. */
 struct event_list {
     size_t count;
@@ -79,6 +83,12 @@ struct event_list {
 struct event *event_add(struct event_list *list);
 void event_list_sort(struct event_list *list);
 void event_list_free(struct event_list *list);
+
+/* Whether it is the result of a command that takes a lock if it is free, gives it an end, or frees
+ * it. */
+bool event_takes_lock(const struct event *event);
+bool event_extends_lock(const struct event *event);
+bool event_frees_lock(const struct event *event);
 
 /* For people: "after-read pause 4000 ms at inventory-1, order ...", without its time. */
 void event_text(const struct event *event, char text[EVENT_TEXT]);

@@ -50,7 +50,8 @@ struct options {
     bool is_aborting; /* --abort-on-fail */
     int64_t drain_ns; /* for the ledger to become quiet after the last answer */
     bool is_unjudged;
-    int64_t late_ns; /* a request sent later than this missed its schedule */
+    int64_t late_ns;  /* a request sent later than this missed its schedule */
+    int64_t stuck_ns; /* nothing sold for so long, at the end of the demand */
 
     /* The report. */
     char *name;

@@ -51,6 +51,7 @@ const struct history_field history_round_end[] = {
     NUMBER(struct round, "ended_us", ended_us, -MOMENT_US, MOMENT_US),
     PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
     PLAIN(struct round, FLAG, "is_restless", is_restless),
+    USUALLY(struct round, "down_until", down_until_ns, 0, TIME_MAX_NS),
     PLAIN(struct round, STRING, "problem", problem),
     FIELD(struct round, STRING, "fault_problem", fault_problem, 0, 0, true),
     END,
@@ -256,20 +257,5 @@ int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost
     *cost = (struct record_cost){(int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2],
                                  (int16_t)parts[3], (int16_t)parts[4], (int16_t)parts[5],
                                  (int16_t)parts[6], (int16_t)parts[7]};
-    return 0;
-}
-
-int history_set_event(const char *kind, const char *result, struct event *event) {
-    int k = 0, r = 0;
-
-    while (k < EVENT_KIND_COUNT && strcmp(event_kind_name((enum event_kind)k), kind) != 0)
-        k++;
-    while (r < EVENT_RESULT_COUNT &&
-           strcmp(event_result_name((enum event_result)r), result != NULL ? result : "") != 0)
-        r++;
-    if (k == EVENT_KIND_COUNT || r == EVENT_RESULT_COUNT)
-        return -1;
-    event->kind = (enum event_kind)k;
-    event->result = (enum event_result)r;
     return 0;
 }

@@ -73,8 +73,6 @@ int history_set_usual(const struct history_field *field, void *at);
 /* What a request has besides its fields. 0, or -1 when there is no such outcome or cost. */
 int history_set_outcome(const char *name, enum record_outcome *outcome);
 int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost);
-/* What an event has besides its fields; `result` NULL: none. 0, or -1 when there is no such one. */
-int history_set_event(const char *kind, const char *result, struct event *event);
 
 /* Read a line, with its newline and a NUL, that stands just as the writer puts it. False when it
  * does not, or holds anything unusual or out of range: then ask the JSON's reader; what is at

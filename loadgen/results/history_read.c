@@ -106,6 +106,7 @@ static const char *begin_round(struct reader *reader, const json_t *json, struct
         return "its strategy or requests are out of range";
     round->item = &list->items[round->strategy];
     round->late_ns = reader->history->options.late_ns;
+    round->stuck_ns = reader->history->options.stuck_ns;
     round->is_keyless = reader->history->options.is_keyless;
     round->recorder = make_recorder(reader, (size_t)counts.requests);
     if (round->recorder == NULL)
@@ -218,6 +219,7 @@ static bool scan_request(struct reader *reader, const char *line) {
 
 static const char *read_event(struct reader *reader, const json_t *json) {
     const char *kind = json_string_value(json_object_get(json, "kind"));
+    const char *result = json_string_value(json_object_get(json, "result"));
     struct round *round = round_of(reader);
     struct event *event = event_add(&round->events);
     const char *wrong;
@@ -228,8 +230,7 @@ static const char *read_event(struct reader *reader, const json_t *json) {
     if (wrong == NULL && event->item >= round->items)
         wrong = "its item is out of range";
     if (wrong == NULL &&
-        (kind == NULL ||
-         history_set_event(kind, json_string_value(json_object_get(json, "result")), event) != 0))
+        (kind == NULL || event_parse(kind, result != NULL ? result : "", event) != 0))
         wrong = "its kind or result is unknown";
     return wrong;
 }

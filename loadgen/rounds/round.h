@@ -16,10 +16,11 @@
 
 struct round {
     const struct strategy_item *item;
-    size_t strategy; /* its place in --strategy */
-    size_t repeat;   /* 0 .. --repeat - 1 */
-    size_t items;    /* products */
-    int64_t late_ns; /* --late */
+    size_t strategy;  /* its place in --strategy */
+    size_t repeat;    /* 0 .. --repeat - 1 */
+    size_t items;     /* products */
+    int64_t late_ns;  /* --late */
+    int64_t stuck_ns; /* --stuck-after */
     struct product *products;
     struct recorder *recorder; /* its records only until round_forget() */
     struct ledger *ledgers;    /* one per product, until round_forget(); NULL when not read */
@@ -34,6 +35,7 @@ struct round {
     bool is_keyless;    /* sent without keys */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless;
+    int64_t down_until_ns;
     char problem[AUDIT_WHY];       /* why the ledgers could not be read, or "" */
     char fault_problem[FAULT_WHY]; /* which fault failed, and why, or "" */
 };

@@ -199,6 +199,53 @@ static void test_silent_instance_is_a_fault(void **state) {
     json_decref(chart);
 }
 
+static json_int_t number_in(const json_t *rows, size_t row, size_t place) {
+    return json_integer_value(json_array_get(json_array_get(rows, row), place));
+}
+
+/* The same silence, which is known; results of locks are for counterexamples alone. */
+static void test_what_failed_on_purpose_is_not_inferred(void **state) {
+    struct event events[] = {{.at_ns = 40 * MS,
+                              .until_ns = 40 * MS,
+                              .kind = EVENT_FAILPOINT,
+                              .who = "inventory-2",
+                              .name = "after-read",
+                              .detail = "delay 900 ms"},
+                             {.at_ns = 50 * MS,
+                              .until_ns = 350 * MS,
+                              .kind = EVENT_FAILPOINT,
+                              .who = "inventory-1",
+                              .name = "after-read",
+                              .detail = "pause 300 ms"},
+                             {.at_ns = 60 * MS, .kind = EVENT_LOCK, .name = "SET NX"},
+                             {.at_ns = 90 * MS,
+                              .until_ns = EVENT_OPEN,
+                              .kind = EVENT_SERVER,
+                              .who = "redis",
+                              .name = "kill"}};
+    const json_t *known;
+    json_t *chart;
+
+    (void)state;
+    test_silent_instance_is_a_fault(state);
+    drawn.events = (struct event_list){1, events};
+    chart = chart_make(&drawn);
+    assert_int_equal(json_array_size(json_object_get(chart, "faults")), 1);
+    json_decref(chart);
+    drawn.events.count = 4;
+    chart = chart_make(&drawn);
+    assert_int_equal(json_array_size(json_object_get(chart, "faults")), 0);
+    known = json_object_get(chart, "events");
+    assert_int_equal(json_array_size(known), 3);
+    assert_int_equal(number_in(known, 0, 1), 40000);
+    assert_int_equal(number_in(known, 0, 2), 40000);
+    assert_int_equal(number_in(known, 1, 2), 350000);
+    assert_int_equal(number_in(known, 2, 2), json_integer_value(json_object_get(chart, "end_us")));
+    assert_string_equal(json_string_value(json_array_get(json_array_get(known, 2), 3)),
+                        "redis kill");
+    json_decref(chart);
+}
+
 /* Instance 0 stops for a second, and instance 1 with it but for an answer in between. */
 static void test_fault_of_one_instance_is_not_told_of_all(void **state) {
     json_t *chart;
@@ -356,6 +403,7 @@ int main(void) {
         JUDGED(test_ledger_times_are_moved_by_the_skew),
         JUDGED(test_failpoints_are_named),
         JUDGED(test_silent_instance_is_a_fault),
+        JUDGED(test_what_failed_on_purpose_is_not_inferred),
         JUDGED(test_fault_of_one_instance_is_not_told_of_all),
         JUDGED(test_rare_outcomes_and_outliers_are_kept),
         JUDGED(test_counterexample_is_drawn_with_its_neighbours),

@@ -178,6 +178,16 @@ static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
     assert_int_equal(written.history.rounds[0].late_ns, 100 * MS);
 }
 
+static void test_stuck_is_judged_by_what_was_known_then(void **state) {
+    (void)state;
+    written.options.stuck_ns = 50 * MS;
+    written.one.down_until_ns = 70 * MS;
+    write_history(1);
+    assert_int_equal(load(), 0);
+    assert_int_equal(written.history.rounds[0].stuck_ns, 50 * MS);
+    assert_int_equal(written.history.rounds[0].down_until_ns, 70 * MS);
+}
+
 static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     (void)state; /* one.ledgers has what was read before the problem */
     snprintf(written.one.problem, sizeof written.one.problem, "the database \"orders\" is gone");
@@ -253,6 +263,7 @@ int main(void) {
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
         WRITTEN(test_late_is_judged_by_the_bound_that_was_said),
+        WRITTEN(test_stuck_is_judged_by_what_was_known_then),
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),
         WRITTEN(test_what_was_read_is_written_again),
         WRITTEN(test_the_lines_are_those_of_version_1),
