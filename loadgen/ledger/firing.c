@@ -24,6 +24,10 @@ static struct firing *take(struct firings *firings, enum event_kind kind, const 
     return firing;
 }
 
+void firings_arm_server(struct firings *firings, const char *what) {
+    (void)take(firings, EVENT_SERVER, what);
+}
+
 void firings_arm_spec(struct firings *firings, const char *spec) {
     static const char option[] = ",fail=";
 

@@ -24,6 +24,8 @@ struct firings {
 
 /* The failpoints of a strategy's spec are armed: `...,fail=after-read:pause=4s@100,...`. */
 void firings_arm_spec(struct firings *firings, const char *spec);
+/* So is a fault of a server: "redis:kill@2s". */
+void firings_arm_server(struct firings *firings, const char *what);
 
 /* Count the failpoints and faults of servers among the events; one that nobody armed is added.
  * `ends_ns` has for each product of the round the moment until which a firing is in time. */

@@ -30,8 +30,7 @@ int round_judge(struct round *round) {
     if (round->item != NULL)
         firings_arm_spec(&armed, round->item->spec);
     for (size_t i = 0; round->faults != NULL && i < round->faults->count; i++)
-        firings_arm(&armed, EVENT_SERVER, round->faults->items[i].text,
-                    strlen(round->faults->items[i].text));
+        firings_arm_server(&armed, round->faults->items[i].text);
     return verdict_judge(&judged, &round->verdict);
 }
 
