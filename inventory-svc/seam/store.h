@@ -60,9 +60,10 @@ enum guard {
 
 /* The kinds of lock: its name, and the server that an attempt at it is a round trip to. */
 #define LOCK_KINDS(X)                                                                              \
-    X(LOCAL, "local", NOBODY) /* in this process, first come first served */                       \
-    X(REDIS, "redis", REDIS)  /* across processes: a lease with a TTL, renewed while held */       \
-    X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */
+    X(LOCAL, "local", NOBODY)   /* in this process, first come first served */                     \
+    X(REDIS, "redis", REDIS)    /* across processes: a lease with a TTL, renewed while held */     \
+    X(KEY, "key", REDIS)        /* a key that store_kv_set_absent() made, until it is deleted */   \
+    X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,

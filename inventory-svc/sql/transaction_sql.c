@@ -26,7 +26,7 @@ enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
 #define LIMITED(number) " AND (SELECT set_config('lock_timeout', $" number ", true)) IS NOT NULL"
 #define READ_ONE(limited, wait)                                                                    \
     "SELECT " COLUMNS " FROM stock WHERE product_id = $1 AND shard = $2" limited " FOR "           \
-                                                                                 "UPDATE" wait
+    "UPDATE" wait
 
 /* One row in any case: without a shard when all that have units are locked; none when no row has
  * one. */

@@ -30,26 +30,36 @@ static struct {
 };
 
 int64_t live_fence(const struct store_lock *lock) {
-    return lock != NULL && lock->kind == LOCK_REDIS ? (int64_t)lk_lease_fence(lock->lease) : 0;
+    if (lock == NULL || lock->kind == LOCK_LOCAL)
+        return 0;
+    return lock->kind == LOCK_TABLE ? lock->fence : (int64_t)lk_lease_fence(lock->lease);
 }
 
 enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock) {
     uint32_t need_ms =
         lock->kind == LOCK_LOCAL ? 1 : (uint32_t)earlier(NEED_MS, sale->options->ttl_ms / 3);
 
-    if (lk_lease_check(lock->lease, need_ms) == LK_OK)
+    if (lock->kind == LOCK_TABLE ? clock_now_ms() + need_ms <= lock->ends_ms
+                                 : lk_lease_check(lock->lease, need_ms) == LK_OK)
         return OUTCOME_OK;
     (void)snprintf(sale->message, MESSAGE_BYTES,
                    "the lease ended, or was about to, before the write");
     return OUTCOME_BUSY;
 }
 
-/* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
-static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
-    assert(status != LK_OK);
+/* When nothing was sold, at fault are we or our memory, or else the lock's owner or server. */
+static enum outcome outcome_of(struct sale *sale, enum lk_status status) {
+    if (status == LK_OK)
+        return OUTCOME_OK;
     (void)snprintf(sale->message, MESSAGE_BYTES, "lock: %s", lk_status_text(status));
     return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
                                                                                   : OUTCOME_BUSY;
+}
+
+/* The customer need not wait for the confirmation. */
+static void release(struct store_lock *lock) {
+    lk_release(lock->lease, NULL, NULL);
+    lock->lease = NULL;
 }
 
 #define LOCK_NAME_BYTES (UUID_TEXT + 24)
@@ -58,33 +68,44 @@ static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product,
     (void)snprintf(name, LOCK_NAME_BYTES, "stock:%s:%d", product->id, shard);
 }
 
-static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int shard,
-                              lk_lease **lease) {
-    lk_client *client = kind == LOCK_LOCAL ? live->store->local : live->store->redis;
+/* The lease; and for a lock in a table, when it is this sale's turn here, the row as well. */
+static enum outcome acquire(struct live_sale *live, enum lock_kind kind, int shard,
+                            unsigned *attempts) {
+    lk_client *client = kind == LOCK_REDIS ? live->store->redis : live->store->local;
     int64_t wait_ms = live->lock_deadline_ms - clock_now_ms();
-    int64_t begun_ns = clock_now_ns(), wait_ns;
     char name[LOCK_NAME_BYTES];
-    enum lk_status status;
-    unsigned attempts;
+    enum outcome outcome;
 
     name_lock(name, live->product, shard);
     live->product->is_locked_in_redis |= kind == LOCK_REDIS;
-    status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
-                                wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease, &attempts);
-    wait_ns = clock_now_ns() - begun_ns;
-    metric_time(&times[kind].wait, wait_ns);
-    sale_cost_lock(&live->cost, kind, wait_ns, attempts);
-    return status;
+    outcome = outcome_of(&live->sale,
+                         lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
+                                            wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY,
+                                            &live->lock.lease, attempts));
+    if (kind != LOCK_TABLE)
+        return outcome;
+    *attempts = 0;
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = live_table_poll(live, shard, attempts);
+    if (outcome != OUTCOME_OK)
+        release(&live->lock);
+    return outcome;
 }
 
 enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out) {
     struct live_sale *live = live_of(sale);
-    enum lk_status status;
+    int64_t begun_ns = clock_now_ns(), wait_ns;
+    enum outcome outcome;
+    unsigned attempts;
 
     assert(live->lock.lease == NULL);
-    status = acquire(live, kind, shard, &live->lock.lease);
-    if (status != LK_OK)
-        return not_acquired(sale, status);
+    outcome = acquire(live, kind, shard, &attempts);
+    wait_ns = clock_now_ns() - begun_ns;
+    metric_time(&times[kind].wait, wait_ns);
+    sale_cost_lock(&live->cost, kind, wait_ns, attempts);
+    if (outcome != OUTCOME_OK)
+        return outcome;
     live->lock.kind = kind;
     live->lock.acquired_ns = clock_now_ns();
     *out = &live->lock;
@@ -106,11 +127,14 @@ void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcom
     assert(lock == &live->lock && lock->lease != NULL);
     metric_time(&times[lock->kind].hold, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
-    if (is_abandoned)
+    if (lock->kind == LOCK_TABLE && !is_abandoned)
+        live_table_give_back(live); /* else it ends by itself: the fence refuses what lands later */
+    if (is_abandoned && lock->kind != LOCK_TABLE) {
         lk_abandon(lock->lease, hold_ms(live));
-    else
-        lk_release(lock->lease, NULL, NULL); /* the customer need not wait for the confirmation */
-    lock->lease = NULL;
+        lock->lease = NULL;
+    } else {
+        release(lock);
+    }
 }
 
 void store_live_holder(struct store *store, const struct product *product,

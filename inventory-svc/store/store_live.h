@@ -31,6 +31,11 @@ struct store_lock {
     enum lock_kind kind;
     lk_lease *lease; /* NULL while it is not held */
     int64_t acquired_ns;
+
+    /* Of one in a table, whose lease is the local one of whoever stands in line for it here. */
+    char token[TOKEN_TEXT];
+    int shard;
+    int64_t fence, ends_ms;
 };
 
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.

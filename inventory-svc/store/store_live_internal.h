@@ -24,6 +24,11 @@ void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcom
 /* The token that a write under this lock carries, 0 for none. `lock` may be NULL. */
 int64_t live_fence(const struct store_lock *lock);
 
+/* table_lock_live.c: poll until it is won, or until the sale's deadline for locks: OK, BUSY,
+ * FAILED, and how often; and give it back. */
+enum outcome live_table_poll(struct live_sale *live, int shard, unsigned *attempts);
+void live_table_give_back(struct live_sale *live);
+
 /* stock_live.c */
 enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row);
 enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct store_lock *under);

@@ -3,9 +3,15 @@
 
 #include <stddef.h>
 
-#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(pg_row) X(pg_nowait) X(atomic)
+#define STRATEGIES(X)                                                                              \
+    X(none)                                                                                        \
+    X(mutex)                                                                                       \
+    X(redis)                                                                                       \
+    X(sharded)                                                                                     \
+    X(early_unlock) X(pg_row) X(pg_nowait) X(pg_version) X(pg_value) X(pg_serializable)            \
+        X(pg_table) X(atomic)
 
-#define X(name)       extern const struct strategy strategy_##name;
+#define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)
 #undef X
 
