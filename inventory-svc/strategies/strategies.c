@@ -6,10 +6,22 @@
 #define STRATEGIES(X)                                                                              \
     X(none)                                                                                        \
     X(mutex)                                                                                       \
+    X(redis_setnx)                                                                                 \
+    X(redis_expire)                                                                                \
+    X(redis_ttl)                                                                                   \
+    X(redis_get_del)                                                                               \
+    X(redis_owner)                                                                                 \
     X(redis)                                                                                       \
+    X(redis_fenced)                                                                                \
     X(sharded)                                                                                     \
-    X(early_unlock) X(pg_row) X(pg_nowait) X(pg_version) X(pg_value) X(pg_serializable)            \
-        X(pg_table) X(atomic)
+    X(early_unlock)                                                                                \
+    X(pg_row)                                                                                      \
+    X(pg_nowait)                                                                                   \
+    X(pg_version)                                                                                  \
+    X(pg_value)                                                                                    \
+    X(pg_serializable)                                                                             \
+    X(pg_table)                                                                                    \
+    X(atomic)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)

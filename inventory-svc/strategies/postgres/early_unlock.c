@@ -21,7 +21,8 @@ const struct strategy strategy_early_unlock = {
     .family = "database",
     .summary = "a Redis lease around read and write in a transaction, given back before the commit",
     .promise = "nothing: the next holder may read before the commit",
-    .breaks = "any sale that comes between the unlock and the commit of another: both sell one unit",
+    .breaks =
+        "any sale that comes between the unlock and the commit of another: both sell one unit",
     .source = "the synchronized method under @Transactional",
     .default_shards = 1,
     .sell = sell,

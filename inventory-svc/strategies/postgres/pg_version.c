@@ -21,8 +21,10 @@ const struct strategy strategy_pg_version = {
     .family = "database",
     .summary = "optimistic: UPDATE ... WHERE version is the one that was read, or again",
     .promise = "no unit sold twice, whatever is paused or killed",
-    .breaks = "contention: of those that read one version one sells, and the others work for nothing",
-    .source = "the overview of locks, 3.1; Kung and Robinson, On optimistic methods for concurrency control, 1981",
+    .breaks =
+        "contention: of those that read one version one sells, and the others work for nothing",
+    .source = "the overview of locks, 3.1; Kung and Robinson, On optimistic methods for "
+              "concurrency control, 1981",
     .default_shards = 1,
     .sell = sell,
 };
