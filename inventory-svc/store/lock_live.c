@@ -11,6 +11,7 @@ static const struct lock_ops *const kinds[] = {
     [LOCK_LOCAL] = &local_lock_ops,
     [LOCK_REDIS] = &redis_lock_ops,
     [LOCK_KEY] = NULL,
+    [LOCK_TABLE] = &table_lock_ops,
 };
 
 #define WAIT_TIMES                                                                                 \

@@ -33,6 +33,11 @@ struct store_lock {
     enum lock_kind kind;
     void *grant; /* the kind's own (lock_ops); NULL while it is not held */
     int64_t acquired_ns;
+    struct {
+        char token[TOKEN_TEXT];
+        int shard;
+        int64_t fence, ends_ms;
+    } row; /* of one in a table */
 };
 
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.
@@ -48,6 +53,7 @@ struct live_sale {
     bool is_reply_dropped;            /* by a failpoint: cut the connection instead of answering */
     struct store_lock lock;           /* one at a time */
     struct pg_conn *conn;             /* held for a write or a transaction, or NULL */
+    bool is_transaction;              /* begun, on `conn` */
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */

@@ -33,6 +33,9 @@ struct lock_ops {
     int64_t (*fence)(const struct store_lock *lock);
 };
 extern const struct lock_ops local_lock_ops, redis_lock_ops; /* lease_lock.c */
+extern const struct lock_ops table_lock_ops;                 /* table_lock.c */
+/* How much of a lease a write should have left. */
+int64_t live_need_ms(const struct live_sale *live);
 
 /* lock_live.c */
 enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out);
@@ -53,6 +56,15 @@ void live_end_write(struct sale *sale);
 enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);
+/* What was written is sold: says so of the sale and its cost. SOLD. */
+enum outcome live_note_sold(struct live_sale *live);
+
+/* transaction_live.c */
+enum outcome live_begin(struct sale *sale, enum isolation isolation);
+enum outcome live_read_for_update(struct sale *sale, int shard, enum row_wait wait,
+                                  struct stock_row *row);
+enum outcome live_commit(struct sale *sale);
+void live_rollback(struct sale *sale);
 
 /* events_live.c: nothing without --lab. A failpoint is told before it acts, as one that crashes
  * cannot; one that could not be told acts all the same. */

@@ -14,6 +14,13 @@
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
     X(sharded)                                                                                     \
+    X(early_unlock)                                                                                \
+    X(pg_row)                                                                                      \
+    X(pg_nowait)                                                                                   \
+    X(pg_version)                                                                                  \
+    X(pg_value)                                                                                    \
+    X(pg_serializable)                                                                             \
+    X(pg_table)                                                                                    \
     X(atomic)
 
 #define X(name) extern const struct strategy strategy_##name;

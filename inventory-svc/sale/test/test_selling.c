@@ -15,11 +15,21 @@ static void buy_all(const char *product_id, size_t count) {
     finish(buyers, count);
 }
 
-static const char *const guarded[] = {"atomic,work=1ms",      "redis,work=1ms",
-                                      "mutex,work=1ms",       "sharded,shards=3,work=1ms",
-                                      "redis-setnx,work=1ms", "redis-expire,work=1ms",
-                                      "redis-ttl,work=1ms",   "redis-get-del,work=1ms",
-                                      "redis-owner,work=1ms", "redis-fenced,work=1ms"};
+static const char *const guarded[] = {"atomic,work=1ms",
+                                      "redis,work=1ms",
+                                      "mutex,work=1ms",
+                                      "sharded,shards=3,work=1ms",
+                                      "redis-setnx,work=1ms",
+                                      "redis-expire,work=1ms",
+                                      "redis-ttl,work=1ms",
+                                      "redis-get-del,work=1ms",
+                                      "redis-owner,work=1ms",
+                                      "redis-fenced,work=1ms",
+                                      "pg-row,work=1ms",
+                                      "pg-version,work=1ms",
+                                      "pg-value",
+                                      "pg-serializable",
+                                      "pg-table"};
 
 #define GUARDED (sizeof guarded / sizeof guarded[0])
 
