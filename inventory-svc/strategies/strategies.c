@@ -14,6 +14,7 @@
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
     X(sharded)                                                                                     \
+    X(sharded_skip)                                                                                \
     X(early_unlock)                                                                                \
     X(pg_row)                                                                                      \
     X(pg_nowait)                                                                                   \

@@ -8,7 +8,7 @@ from harness import LOST_UPDATES, Ledger, SystemTest
 
 RIGHT = ["redis", "sharded", "atomic"]
 LADDER = ["redis-setnx", "redis-expire", "redis-ttl", "redis-get-del", "redis-owner", "redis-fenced"]
-DATABASE = ["pg-row", "pg-serializable", "pg-table"]  # who waits for his turn
+DATABASE = ["pg-row", "pg-serializable", "pg-table", "sharded-skip"]  # who waits for his turn
 CONTENDED = ["pg-nowait", "pg-version", "pg-value"]  # who is overtaken is refused, or in the end
 STOCK, CUSTOMERS = 500, 800
 
