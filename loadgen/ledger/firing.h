@@ -22,10 +22,10 @@ struct firings {
     struct firing items[FIRINGS];
 };
 
-/* The failpoints of a strategy's spec are armed: `...,fail=after-read:pause=4s@100,...`. */
+/* One is armed; `what` has `length` bytes. A thing that is armed twice counts once. */
+void firings_arm(struct firings *firings, enum event_kind kind, const char *what, size_t length);
+/* The failpoints of a strategy's spec, `...,fail=after-read:pause=4s@100,...`. */
 void firings_arm_spec(struct firings *firings, const char *spec);
-/* So is a fault of a server: "redis:kill@2s". */
-void firings_arm_server(struct firings *firings, const char *what);
 
 /* Count the failpoints and faults of servers among the events; one that nobody armed is added.
  * `ends_ns` has for each product of the round the moment until which a firing is in time. */
