@@ -3,9 +3,13 @@
 
 #include <stddef.h>
 
-#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(atomic) X(mkdir) X(flock)
+#define STRATEGIES(X)                                                                              \
+    X(none)                                                                                        \
+    X(mutex)                                                                                       \
+    X(reentrant)                                                                                   \
+    X(rwlock) X(stamped) X(spin) X(segment) X(redis) X(sharded) X(atomic) X(mkdir) X(flock)
 
-#define X(name)       extern const struct strategy strategy_##name;
+#define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)
 #undef X
 

@@ -15,9 +15,17 @@ static void buy_all(const char *product_id, size_t count) {
     finish(buyers, count);
 }
 
-static const char *const guarded[] = {"atomic,work=1ms",         "redis,work=1ms",
-                                      "mutex,work=1ms",          "sharded,shards=3,work=1ms",
-                                      "mkdir,work=1ms,wait=60s", "flock,work=1ms,wait=60s"};
+static const char *const guarded[] = {"atomic,work=1ms",
+                                      "redis,work=1ms",
+                                      "mutex,work=1ms",
+                                      "sharded,shards=3,work=1ms",
+                                      "mkdir,work=1ms,wait=60s",
+                                      "flock,work=1ms,wait=60s",
+                                      "reentrant,work=1ms",
+                                      "rwlock,work=1ms",
+                                      "stamped,work=1ms,wait=60s",
+                                      "spin,work=1ms",
+                                      "segment,shards=3,work=1ms"};
 
 #define GUARDED (sizeof guarded / sizeof guarded[0])
 
