@@ -36,6 +36,14 @@ static struct {
 #undef X
 };
 
+void live_note_wait(enum lock_kind kind, int64_t wait_ns) {
+    metric_time(&times[kind].wait, wait_ns);
+}
+
+void live_note_hold(enum lock_kind kind, int64_t hold_ns) {
+    metric_time(&times[kind].hold, hold_ns);
+}
+
 int64_t live_fence(const struct store_lock *lock) {
     return lock != NULL && kinds[lock->kind]->fence != NULL ? kinds[lock->kind]->fence(lock) : 0;
 }
@@ -55,7 +63,7 @@ static enum outcome lock(struct live_sale *live, int shard) {
 
     lock->acquired_ns = clock_now_ns();
     wait_ns = lock->acquired_ns - begun_ns;
-    metric_time(&times[lock->kind].wait, wait_ns);
+    live_note_wait(lock->kind, wait_ns);
     sale_cost_lock(&live->cost, lock->kind, wait_ns, attempts);
     assert((outcome == OUTCOME_OK) == (lock->grant != NULL));
     return outcome;
@@ -119,7 +127,7 @@ static void count_hold(struct live_sale *live, bool is_released) {
 
     if (lock->is_shared)
         return;
-    metric_time(&times[lock->kind].hold, hold_ns);
+    live_note_hold(lock->kind, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, is_released);
 }
 

@@ -101,8 +101,7 @@ static void abandon(struct live_sale *live, int64_t hold_ms) {
 const struct lock_ops reentrant_lock_ops = {
     .acquire = acquire_reentrant, .release = release, .abandon = abandon};
 
-const struct lock_ops rw_lock_ops = {
-    .acquire = acquire_rw, .release = release, .abandon = abandon};
+const struct lock_ops rw_lock_ops = {.acquire = acquire_rw, .release = release, .abandon = abandon};
 
 const struct lock_ops stamped_lock_ops = {
     .acquire = acquire_stamped, .release = release, .abandon = abandon};

@@ -13,10 +13,10 @@
 #include <sys/queue.h>
 
 struct process_lock {
-    const char *name;   /* the key; first, so that a search needs no whole lock */
-    unsigned holders;   /* or how often its one owner has it */
-    bool is_exclusive;  /* while there are holders */
-    const void *owner;  /* of an exclusive one, or NULL */
+    const char *name;  /* the key; first, so that a search needs no whole lock */
+    unsigned holders;  /* or how often its one owner has it */
+    bool is_exclusive; /* while there are holders */
+    const void *owner; /* of an exclusive one, or NULL */
     TAILQ_HEAD(waiters, waiter) waiters;
     char name_copy[];
 };

@@ -20,9 +20,10 @@ enum process_lock_mode {
 /* In a fiber: first come, first served; who wants to share waits behind who wants it alone. An
  * `owner` that has it exclusively gets it again at once, and has to release it as often; NULL is
  * nobody's. UV_ETIMEDOUT: not won by `deadline_ms`, of clock_now_ms(). */
-__attribute__((warn_unused_result)) int
-process_lock_acquire(uv_loop_t *loop, const char *name, enum process_lock_mode mode,
-                     const void *owner, int64_t deadline_ms, struct process_lock **lock);
+__attribute__((warn_unused_result)) int process_lock_acquire(uv_loop_t *loop, const char *name,
+                                                             enum process_lock_mode mode,
+                                                             const void *owner, int64_t deadline_ms,
+                                                             struct process_lock **lock);
 
 /* Exclusively, at once, whoever waits for it, or UV_EBUSY. */
 __attribute__((warn_unused_result)) int process_lock_try(const char *name,

@@ -52,6 +52,9 @@ enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 /* The token that a write under this lock carries, 0 for none. `lock` may be NULL. */
 int64_t live_fence(const struct store_lock *lock);
+/* For the metrics: how long it was waited for until it was won or given up, and held. */
+void live_note_wait(enum lock_kind kind, int64_t wait_ns);
+void live_note_hold(enum lock_kind kind, int64_t hold_ns);
 
 /* stock_live.c */
 enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row);
@@ -63,7 +66,19 @@ enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);
 
+/* events_live.c: nothing without --lab. A failpoint is told before it acts, as one that crashes
+ * cannot; one that could not be told acts all the same. */
+void live_tell_firing(const struct live_sale *live, enum fail_point point, enum fail_action action,
+                      int64_t ms);
+/* `result` is "yes", "no" or "unknown"; it has just arrived. */
+void live_note_command(struct live_sale *live, const struct kv_call *call, const char *key,
+                       const char *result, int64_t begun_ns);
+/* No more attempts follow. */
+void live_note_refusals(struct live_sale *live);
+
 /* kv_live.c */
 enum outcome live_kv(struct sale *sale, struct kv_call *call);
+/* No more attempts at a lock made of a raw key, if it made any. */
+void live_key_given_up(struct live_sale *live);
 
 #endif

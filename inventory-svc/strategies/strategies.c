@@ -7,7 +7,21 @@
     X(none)                                                                                        \
     X(mutex)                                                                                       \
     X(reentrant)                                                                                   \
-    X(rwlock) X(stamped) X(spin) X(segment) X(redis) X(sharded) X(atomic) X(mkdir) X(flock)
+    X(rwlock)                                                                                      \
+    X(stamped)                                                                                     \
+    X(spin)                                                                                        \
+    X(segment)                                                                                     \
+    X(redis_setnx)                                                                                 \
+    X(redis_expire)                                                                                \
+    X(redis_ttl)                                                                                   \
+    X(redis_get_del)                                                                               \
+    X(redis_owner)                                                                                 \
+    X(redis)                                                                                       \
+    X(redis_fenced)                                                                                \
+    X(sharded)                                                                                     \
+    X(atomic)                                                                                      \
+    X(mkdir)                                                                                       \
+    X(flock)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)

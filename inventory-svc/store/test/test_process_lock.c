@@ -53,8 +53,7 @@ static void use(void *arg) {
     struct user *user = arg;
 
     if (user->is_spinning)
-        user->err =
-            process_lock_spin(&loop, "a", user->deadline_ms, &user->lock, &user->attempts);
+        user->err = process_lock_spin(&loop, "a", user->deadline_ms, &user->lock, &user->attempts);
     else
         user->err = process_lock_acquire(&loop, "a", user->mode, user->owner, user->deadline_ms,
                                          &user->lock);
