@@ -171,6 +171,9 @@ class Shape(SystemTest):
         done = self.stack.script("start", check=False)
         self.assertEqual((done.returncode, done.stderr), (1, "stack: no stack runs here: make up\n"))
         self.assertEqual(set(self.stack.states().values()), {"down"})
+        self.stack.script("up", "servers")
+        self.stack.script("start")
+        self.assert_all_ready("postgres", "redis")
 
     def test_flags_outlive_the_up_that_was_given_them(self):
         self.stack.env["INVENTORY_SVC_FLAGS"] = "--lab"
