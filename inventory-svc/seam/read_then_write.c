@@ -2,15 +2,32 @@
  * it. */
 #include "read_then_write.h"
 
+#include <stddef.h>
+
+static enum outcome work_then_write(struct sale *sale, const struct stock_row *seen,
+                                    enum guard guard, const struct store_lock *under) {
+    if (seen->available <= 0)
+        return OUTCOME_SOLD_OUT;
+    store_work(sale);
+    return store_write_stock(sale, seen, guard, under);
+}
+
 enum outcome read_then_write(struct sale *sale, int shard, enum guard guard,
                              const struct store_lock *under) {
     struct stock_row seen;
     enum outcome outcome = store_read_stock(sale, shard, &seen);
 
+    return outcome == OUTCOME_OK ? work_then_write(sale, &seen, guard, under) : outcome;
+}
+
+enum outcome lock_row_then_write(struct sale *sale, int shard, enum row_wait wait) {
+    struct stock_row seen;
+    enum outcome outcome = store_begin(sale, READ_COMMITTED);
+
     if (outcome != OUTCOME_OK)
         return outcome;
-    if (seen.available <= 0)
-        return OUTCOME_SOLD_OUT;
-    store_work(sale);
-    return store_write_stock(sale, &seen, guard, under);
+    outcome = store_read_for_update(sale, shard, wait, &seen);
+    if (outcome == OUTCOME_OK)
+        outcome = work_then_write(sale, &seen, GUARD_ANY, NULL);
+    return store_end(sale, outcome);
 }

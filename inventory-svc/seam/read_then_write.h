@@ -9,4 +9,8 @@
 enum outcome read_then_write(struct sale *sale, int shard, enum guard guard,
                              const struct store_lock *under);
 
+/* The same in a transaction that keeps the row from others, from the read to the commit. As
+ * store_read_for_update() and store_end() say. */
+enum outcome lock_row_then_write(struct sale *sale, int shard, enum row_wait wait);
+
 #endif

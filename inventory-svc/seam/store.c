@@ -95,10 +95,11 @@ enum outcome store_end(struct sale *sale, enum outcome outcome) {
         outcome = then_pass(sale, OUTCOME_OK, FAIL_BEFORE_COMMIT);
     else
         assert(outcome != OUTCOME_OK);
-    if (outcome == OUTCOME_OK)
-        outcome = sale->ops->commit(sale);
-    else
+    if (outcome != OUTCOME_OK) {
         sale->ops->rollback(sale);
+        return outcome == OUTCOME_UNKNOWN ? OUTCOME_FAILED : outcome;
+    }
+    outcome = sale->ops->commit(sale);
     return outcome == OUTCOME_UNKNOWN ? look_up(sale) : outcome;
 }
 

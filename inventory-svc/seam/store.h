@@ -62,7 +62,9 @@ enum guard {
 #define LOCK_KINDS(X)                                                                              \
     X(LOCAL, "local", NOBODY) /* in this process, first come first served */                       \
     X(REDIS, "redis", REDIS)  /* across processes: a lease with a TTL, renewed while held */       \
-    X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */
+    X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */     \
+    X(MKDIR, "mkdir", NOBODY) /* a directory on this machine's disk: a crash leaves it for ever */ \
+    X(FLOCK, "flock", NOBODY) /* flock(2) on a file there: the kernel frees it after a crash */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,
@@ -175,8 +177,8 @@ struct store_ops {
     enum outcome (*read_for_update)(struct sale *sale, int shard, enum row_wait wait,
                                     struct stock_row *row);
     /* All that may mean waiting before write_stock(), so that nothing lies between a look at the
-     * lock and the write; OK, BUSY, FAILED. After OK follows end_write(), whatever comes between.
-     */
+     * lock and the write (but another's transaction on the row); OK, BUSY, FAILED. After OK follows
+     * end_write(), whatever comes between. */
     enum outcome (*begin_write)(struct sale *sale, enum guard guard,
                                 const struct store_lock *under);
     enum outcome (*write_stock)(struct sale *sale, const struct stock_row *seen, enum guard guard,
@@ -208,20 +210,23 @@ struct store_ops {
 /* Read one row: in the open transaction, or else as it is committed now. Then after-read. */
 enum outcome store_read_stock(struct sale *sale, int shard, struct stock_row *row);
 
-/* In a transaction: read one row and keep it from others until the end of the transaction.
- * ANY_SHARD looks from the row that is dealt on for one with units left: SOLD_OUT when no row has
- * one. BUSY when a row that is wanted is held by another: at once (ROW_NOWAIT; ROW_SKIP_LOCKED,
- * when all rows with units are held), or in the end (ROW_WAIT). CONFLICT when the isolation forbids
- * it. Then after-read. */
+/* In a transaction: read one row as it is committed now, and keep it from others' reads for update
+ * and writes until the end of the transaction. A shard by its number may have no unit left;
+ * ANY_SHARD looks from the row that is dealt on for one that has: SOLD_OUT when none has. BUSY when
+ * a row that is wanted is held by another: at once (ROW_NOWAIT; ROW_SKIP_LOCKED, when all rows with
+ * units are held), or when options->wait_ms is over, or a limit of the store before that
+ * (ROW_WAIT). CONFLICT when the isolation forbids it. Then after-read. */
 enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait wait,
                                    struct stock_row *row);
 
 /* If the guard holds, set the row to what was seen minus one, and write the ledger row, in one
  * statement. SOLD; CONFLICT when the guard does not hold, or the isolation forbids it; REPEATED
  * when the ledger has this order already (nothing is written then). Outside of a transaction that
- * is final, and an UNKNOWN has been looked up in the ledger; inside it is for commit to say. Under
- * a lock: BUSY when it is not ours for long enough to write. Before-write lies between that look
- * and the write, after-write behind it. `under` may be NULL. */
+ * is final, and an UNKNOWN has been looked up in the ledger. Inside, only SOLD can become a sale,
+ * once it is committed: the sale says nothing of a unit before, and a write that is not answered is
+ * BUSY. It waits while another transaction holds the row. Under a lock: BUSY when it is not ours
+ * for long enough to write. Before-write lies between that look and the write, after-write behind
+ * it. `under` may be NULL. */
 enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                                const struct store_lock *under);
 
@@ -237,12 +242,21 @@ enum outcome store_take_returned(struct sale *sale);
 /* Does the ledger have this order? */
 enum outcome store_find_sale(struct sale *sale, bool *is_found);
 
-/* ---- Transactions: one at a time, begin to commit or rollback; a crash rolls back */
+/* ---- Transactions: one at a time, begin to end. Others see what it wrote when it is committed,
+ * all at once. A crash rolls it back, and so does the store by itself when nothing was asked of the
+ * transaction for some seconds. After any outcome but OK and SOLD of a step nothing follows but its
+ * end. Reads and writes of the stock, no lock and no key, are part of it. */
 
+/* READ_COMMITTED: each read sees what is committed by then, and a write waits for the row and
+ * overwrites what it finds. SERIALIZABLE: each sees the moment of the first read, and all is as if
+ * one transaction came after the other, or else a step or the end is a CONFLICT. BUSY when there is
+ * no room for one more. Unless it is OK, there is nothing to end. */
 enum outcome store_begin(struct sale *sale, enum isolation isolation);
-/* `outcome` is that of the last step: SOLD is committed (before-commit), and anything else rolled
- * back and returned. SOLD; CONFLICT when the isolation forbids it; UNKNOWN when the ledger does not
- * say. */
+/* `outcome` is that of the last step: SOLD is committed, after before-commit, and anything else
+ * rolled back and returned, but FAILED for UNKNOWN, as nothing was sold. SOLD, and the sale says
+ * what; CONFLICT when the isolation forbids it; BUSY, FAILED; REPEATED or UNKNOWN when the commit
+ * was not answered: then it may still come, for some seconds, and until it has, or has not, others
+ * wait for the row. */
 enum outcome store_end(struct sale *sale, enum outcome outcome);
 
 /* ---- Locks: one at a time */

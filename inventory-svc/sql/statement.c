@@ -60,6 +60,10 @@ static enum outcome refused(struct statement *statement, const struct pg_query *
     if (strcmp(query->sqlstate, "23505") == 0)
         return OUTCOME_REPEATED;
     log_refusal(statement, query, found != NULL && found->is_quiet);
+    if (query->on != NULL && strncmp(query->sqlstate, "40", 2) == 0) {
+        *text = outcome_text(OUTCOME_CONFLICT);
+        return OUTCOME_CONFLICT;
+    }
     *text = found != NULL ? "the inventory database cannot do this now"
                           : "the inventory database refused this";
     return found != NULL ? OUTCOME_BUSY : OUTCOME_FAILED;

@@ -13,11 +13,12 @@
  * that a slow one ends with the server's definite "cancelled" and not with our "unknown". */
 #define STATEMENT_MS 4000
 #define SERVER_MS    2000
+#define IDLE_MS      5000 /* that the server lets a transaction stand idle before it ends it */
 
 /* What holds the server to that, whatever the connection string says. */
 #define STATEMENT_SESSION                                                                          \
-    "-c statement_timeout=" STATEMENT_TEXT(SERVER_MS) " -c "                                       \
-                                                      "idle_in_transaction_session_timeout=5000"
+    "-c statement_timeout=" STATEMENT_TEXT(                                                        \
+        SERVER_MS) " -c idle_in_transaction_session_timeout=" STATEMENT_TEXT(IDLE_MS)
 #define STATEMENT_TEXT(number)    STATEMENT_TEXT_OF(number)
 #define STATEMENT_TEXT_OF(number) #number
 
@@ -56,8 +57,8 @@ struct number number_of(int64_t value);
 int64_t statement_deadline_ms(void);
 
 /* Run a statement that only reads, with the parameters and the deadline in `query` (0: STATEMENT_MS
- * from now): OK; BUSY when the store could not answer; FAILED when it refused. `message` says why.
- * The caller clears the query in every case. */
+ * from now): OK; BUSY when the store could not answer; FAILED when it refused; CONFLICT as below.
+ * `message` says why. The caller clears the query in every case. */
 enum outcome statement_read(struct pg_pool *pool, struct statement *statement,
                             struct pg_query *query, char message[MESSAGE_BYTES]);
 
@@ -67,7 +68,9 @@ enum outcome statement_prepare(struct pg_pool *pool, struct statement *statement
                                struct pg_query *query, char message[MESSAGE_BYTES]);
 
 /* Run one that writes, as statement_read() does: OK, BUSY and FAILED (no effect), REPEATED (the
- * ledger has this order; no effect), UNKNOWN (it may have happened, or may still). */
+ * ledger has this order; no effect), UNKNOWN (it may have happened, or may still); on a held
+ * connection also CONFLICT (the isolation forbids it, or it would have waited for ever; no effect).
+ */
 enum outcome statement_write(struct pg_pool *pool, struct statement *statement,
                              struct pg_query *query, char message[MESSAGE_BYTES]);
 

@@ -4,16 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
-                            struct stock_row *row, int64_t *server_us, int64_t deadline_ms,
-                            char message[MESSAGE_BYTES]) {
+enum outcome stock_sql_read(struct pg_pool *pool, struct pg_conn *on, const char *product_id,
+                            int shard, struct stock_row *row, int64_t *server_us,
+                            int64_t deadline_ms, char message[MESSAGE_BYTES]) {
     static struct statement statement =
         STATEMENT("read_stock", 2,
                   "SELECT first_unit, available, version, fence,"
                   " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM stock"
                   " WHERE product_id = $1 AND shard = $2");
     struct number number = number_of(shard);
-    struct pg_query query = {.params = {product_id, number.text}, .deadline_ms = deadline_ms};
+    struct pg_query query = {
+        .on = on, .params = {product_id, number.text}, .deadline_ms = deadline_ms};
     enum outcome outcome = statement_read(pool, &statement, &query, message);
 
     if (outcome == OUTCOME_OK && query.affected == 0) {

@@ -10,10 +10,11 @@
 #include "statement.h"
 #include "store.h"
 
-/* Read one row, and the server's clock: OK, BUSY, FAILED. */
-enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
-                            struct stock_row *row, int64_t *server_us, int64_t deadline_ms,
-                            char message[MESSAGE_BYTES]);
+/* Read one row, and the server's clock, on a held connection or, NULL, on any: OK, BUSY, FAILED;
+ * CONFLICT in a transaction whose isolation forbids it. */
+enum outcome stock_sql_read(struct pg_pool *pool, struct pg_conn *on, const char *product_id,
+                            int shard, struct stock_row *row, int64_t *server_us,
+                            int64_t deadline_ms, char message[MESSAGE_BYTES]);
 
 /* Have the held connection `on` know the statement of stock_sql_write(): OK, BUSY, FAILED. */
 enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, enum guard guard,

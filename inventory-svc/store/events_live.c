@@ -11,10 +11,8 @@
 #include <string.h>
 
 static struct lab_event event_of(const struct live_sale *live, const char *kind, const char *name) {
-    return (struct lab_event){.product_id = live->product->id,
-                              .order_id = live->order_id,
-                              .kind = kind,
-                              .name = name};
+    return (struct lab_event){
+        .product_id = live->product->id, .order_id = live->order_id, .kind = kind, .name = name};
 }
 
 void live_tell_firing(const struct live_sale *live, enum fail_point point, enum fail_action action,

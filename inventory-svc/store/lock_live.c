@@ -2,15 +2,16 @@
 #include "store_live_internal.h"
 
 #include "clock.h"
+#include "fiber.h"
 #include "metrics.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* A kind without a row is not taken by store_lock(). */
 static const struct lock_ops *const kinds[] = {
-    [LOCK_LOCAL] = &local_lock_ops,
-    [LOCK_REDIS] = &redis_lock_ops,
-    [LOCK_KEY] = NULL,
+    [LOCK_LOCAL] = &local_lock_ops, [LOCK_REDIS] = &redis_lock_ops, [LOCK_KEY] = NULL,
+    [LOCK_MKDIR] = &mkdir_lock_ops, [LOCK_FLOCK] = &flock_lock_ops,
 };
 
 #define WAIT_TIMES                                                                                 \
@@ -38,6 +39,13 @@ void live_note_hold(enum lock_kind kind, int64_t hold_ns) {
 
 int64_t live_fence(const struct store_lock *lock) {
     return lock != NULL && kinds[lock->kind]->fence != NULL ? kinds[lock->kind]->fence(lock) : 0;
+}
+
+void live_saw_fence(const struct live_sale *live, int64_t fence) {
+    const struct store_lock *lock = &live->lock;
+
+    if (lock->grant != NULL && kinds[lock->kind]->saw_fence != NULL)
+        kinds[lock->kind]->saw_fence(lock, fence);
 }
 
 enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock) {
@@ -85,4 +93,32 @@ void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcom
     else
         kinds[lock->kind]->release(live);
     lock->grant = NULL;
+}
+
+/* On the heap: the sale ends before it. */
+struct held_on {
+    struct store *store;
+    void *grant;
+    int64_t hold_ms;
+    void (*release)(struct store *store, void *grant);
+};
+
+static void hold_on(void *arg) {
+    struct held_on *held = arg;
+
+    fiber_sleep(held->store->loop, (uint64_t)held->hold_ms);
+    held->release(held->store, held->grant);
+    free(held);
+}
+
+/* Without memory it is held for ever: nobody can say when it may be released. */
+void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
+                  void (*release)(struct store *store, void *grant)) {
+    struct held_on *held = malloc(sizeof *held);
+
+    if (held == NULL)
+        return;
+    *held = (struct held_on){store, grant, hold_ms, release};
+    if (fiber_start(hold_on, held) != 0)
+        free(held);
 }

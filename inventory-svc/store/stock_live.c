@@ -27,11 +27,13 @@ enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row
     int64_t server_us;
 
     live->cost.postgres++;
-    outcome = stock_sql_read(live->store->pool, live->product->id, shard, row, &server_us,
-                             live_due_ms(live), sale->message);
-    if (outcome == OUTCOME_OK) /* of a moment before now: it may be ahead by more */
-        live->server_ahead_us = server_us - clock_now_ms() * 1000;
-    return outcome;
+    outcome = stock_sql_read(live->store->pool, live->conn, live->product->id, shard, row,
+                             &server_us, live_due_ms(live), sale->message);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */
+    live_saw_fence(live, row->fence);
+    return OUTCOME_OK;
 }
 
 /* What an unanswered write said of itself is kept: it says more. */
@@ -60,20 +62,24 @@ static struct reservation *begin_sold(struct live_sale *live, int shard) {
     return sold;
 }
 
-/* The end of each. */
-static enum outcome end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+enum outcome live_note_sold(struct live_sale *live) {
     const struct reservation *sold = &live->sold;
 
-    if (outcome == OUTCOME_UNKNOWN)
-        live->lands_until_ms = due_ms + LAND_MS;
-    if (outcome != OUTCOME_SOLD)
-        return outcome;
     live->cost.commit_ns = clock_now_ns() - live->write_begun_ns;
     live->cost.shard = live->sale.shard = sold->shard;
     live->sale.unit = sold->unit;
     live->sale.remaining = sold->remaining;
     live->sale.fence = sold->fence;
     return OUTCOME_SOLD;
+}
+
+/* The end of each. In a transaction nothing is sold yet. */
+static enum outcome end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+    if (live->is_transaction)
+        return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
+    if (outcome == OUTCOME_UNKNOWN)
+        live->lands_until_ms = due_ms + LAND_MS;
+    return outcome == OUTCOME_SOLD ? live_note_sold(live) : outcome;
 }
 
 enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct store_lock *under) {
@@ -84,7 +90,8 @@ enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct 
     live->write_begun_ns = clock_now_ns();
     if (live_fence(under) == 0)
         return OUTCOME_OK;
-    live->conn = pg_hold(live->store->pool, ready_ms);
+    if (!live->is_transaction)
+        live->conn = pg_hold(live->store->pool, ready_ms);
     if (live->conn == NULL) {
         (void)snprintf(sale->message, MESSAGE_BYTES, "no connection to the database in time");
         return OUTCOME_BUSY;
@@ -117,8 +124,9 @@ enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, e
 void live_end_write(struct sale *sale) {
     struct live_sale *live = live_of(sale);
 
-    if (live->conn != NULL)
-        pg_give_back(live->conn);
+    if (live->conn == NULL || live->is_transaction)
+        return;
+    pg_give_back(live->conn);
     live->conn = NULL;
 }
 

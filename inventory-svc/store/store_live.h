@@ -26,6 +26,7 @@ struct store {
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
+    const char *lock_dir; /* for locks on this machine's disk; need not be there */
     int port;             /* that it listens on: the article's replies name it */
 };
 
@@ -48,6 +49,7 @@ struct live_sale {
     bool is_reply_dropped;            /* by a failpoint: cut the connection instead of answering */
     struct store_lock lock;           /* one at a time */
     struct pg_conn *conn;             /* held for a write or a transaction, or NULL */
+    bool is_transaction;              /* begun, on `conn` */
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */

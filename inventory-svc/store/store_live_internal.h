@@ -31,8 +31,15 @@ struct lock_ops {
     void (*abandon)(struct live_sale *live, int64_t hold_ms);
     /* The token that grew with this grant. NULL: there is none. */
     int64_t (*fence)(const struct store_lock *lock);
+    /* The row has this token: later grants get higher ones. NULL: they do anyway. */
+    void (*saw_fence)(const struct store_lock *lock, int64_t fence);
 };
 extern const struct lock_ops local_lock_ops, redis_lock_ops; /* lease_lock.c */
+extern const struct lock_ops mkdir_lock_ops, flock_lock_ops; /* machine_lock.c */
+
+/* For `abandon` without a server: release(store, grant) in a fiber of its own, in hold_ms. */
+void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
+                  void (*release)(struct store *store, void *grant));
 
 /* lock_live.c */
 enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out);
@@ -40,6 +47,8 @@ enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 /* The token that a write under this lock carries, 0 for none. `lock` may be NULL. */
 int64_t live_fence(const struct store_lock *lock);
+/* The row that the lock which is held guards has this token. */
+void live_saw_fence(const struct live_sale *live, int64_t fence);
 /* For the metrics: how long it was waited for until it was won or given up, and held. */
 void live_note_wait(enum lock_kind kind, int64_t wait_ns);
 void live_note_hold(enum lock_kind kind, int64_t hold_ns);
@@ -53,6 +62,15 @@ void live_end_write(struct sale *sale);
 enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);
+/* What was written is sold: says so of the sale and its cost. SOLD. */
+enum outcome live_note_sold(struct live_sale *live);
+
+/* transaction_live.c */
+enum outcome live_begin(struct sale *sale, enum isolation isolation);
+enum outcome live_read_for_update(struct sale *sale, int shard, enum row_wait wait,
+                                  struct stock_row *row);
+enum outcome live_commit(struct sale *sale);
+void live_rollback(struct sale *sale);
 
 /* events_live.c: nothing without --lab. A failpoint is told before it acts, as one that crashes
  * cannot; one that could not be told acts all the same. */

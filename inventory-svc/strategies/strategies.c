@@ -14,7 +14,11 @@
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
     X(sharded)                                                                                     \
-    X(atomic)
+    X(pg_row)                                                                                      \
+    X(pg_nowait)                                                                                   \
+    X(atomic)                                                                                      \
+    X(mkdir)                                                                                       \
+    X(flock)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)

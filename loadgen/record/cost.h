@@ -15,7 +15,9 @@
 #define RECORD_LOCKS(X)                                                                            \
     X(LOCAL, "local", true, "lock")                                                                \
     X(REDIS, "redis", false, "key")                                                                \
-    X(KEY, "key", false, "key")
+    X(KEY, "key", false, "key")                                                                    \
+    X(MKDIR, "mkdir", false, "lock")                                                               \
+    X(FLOCK, "flock", false, "lock")
 
 enum record_lock {
     RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */

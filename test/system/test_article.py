@@ -6,7 +6,7 @@ import unittest
 
 from harness import LOST_UPDATES, Ledger, SystemTest
 
-RIGHT = ["redis", "sharded", "atomic"]
+RIGHT = ["redis", "sharded", "pg-row", "atomic"]
 LADDER = ["redis-setnx", "redis-expire", "redis-ttl", "redis-get-del", "redis-owner", "redis-fenced"]
 STOCK, CUSTOMERS = 500, 800
 

@@ -117,11 +117,30 @@ static void serve(struct pg_conn *conn, struct pg_query *query) {
     }
 }
 
+static unsigned count_held(const struct pg_pool *pool) {
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < pool->size; i++)
+        count += pool->conns[i].is_held;
+    return count;
+}
+
+/* The first in the queue; but when all connections but one are held, the first that holds none. */
+static struct pg_query *find_next(const struct pg_pool *pool) {
+    const bool may_hold = pool->size == 1 || count_held(pool) < pool->size - 1;
+    struct pg_query *query;
+
+    TAILQ_FOREACH (query, &pool->queue, internal.entry)
+        if (may_hold || !query->internal.is_hold)
+            break;
+    return query;
+}
+
 void pg_pool_dispatch(struct pg_pool *pool) {
     struct pg_query *query;
     struct pg_conn *conn;
 
-    while ((query = TAILQ_FIRST(&pool->queue)) != NULL && (conn = find_idle(pool)) != NULL) {
+    while ((conn = find_idle(pool)) != NULL && (query = find_next(pool)) != NULL) {
         dequeue(pool, query);
         serve(conn, query);
     }
@@ -267,14 +286,6 @@ static void on_timer_closed(uv_handle_t *handle) {
         pg_pool_run_ended(pool);
     free_pool(pool);
     on_closed(data);
-}
-
-static unsigned count_held(const struct pg_pool *pool) {
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < pool->size; i++)
-        count += pool->conns[i].is_held;
-    return count;
 }
 
 void pg_pool_maybe_closed(struct pg_pool *pool) {

@@ -103,8 +103,9 @@ enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query);
 void pg_query_clear(struct pg_query *query);
 
 /* In a fiber, too: hold a connection for several queries, such as a transaction. NULL when there
- * was none by the deadline. pg_give_back() rolls back what is still open on it before others use
- * it. */
+ * was none by the deadline. Of several connections one is never held, so that queries that need no
+ * hold go on, whatever those that do wait for. pg_give_back() rolls back what is still open on it
+ * before others use it. */
 struct pg_conn *pg_hold(struct pg_pool *pool, int64_t deadline_ms);
 void pg_give_back(struct pg_conn *conn);
 

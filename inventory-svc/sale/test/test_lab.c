@@ -19,9 +19,8 @@ static void take_steps(void *arg) {
     struct live_sale live;
 
     (void)arg;
-    assert_int_equal(
-        product_get(instance.store.products, stepped.product_id, &product, message),
-        OUTCOME_OK);
+    assert_int_equal(product_get(instance.store.products, stepped.product_id, &product, message),
+                     OUTCOME_OK);
     live_sale_init(&live, &instance.store, product, stepped.order_id, clock_now_ms());
     stepped.steps(&live.sale);
     product_put(product);

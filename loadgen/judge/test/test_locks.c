@@ -85,6 +85,29 @@ static void test_the_chain_of_three_is_told(void **state) {
     assert_int_equal(twin->event[4].letter, 'B');
 }
 
+/* Locks freed by others follow from each other; what it began with is told first. */
+static void test_a_chain_that_begins_with_an_end_of_ttl_comes_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const int64_t from_ms = 1000 * i, ttl_ms = i == 0 ? 9000 : 200;
+
+        sell(10 - 2 * i);
+        sell(9 - 2 * i);
+        sell(9 - 2 * i);
+        grant(3 * i, from_ms + 100, ttl_ms);
+        grant(3 * i + 1, from_ms + 301, ttl_ms);
+        (void)result_of(3 * i, from_ms + 400, "DEL", EVENT_YES);
+        grant(3 * i + 2, from_ms + 401, ttl_ms);
+        (void)result_of(3 * i + 1, from_ms + 450, "DEL", EVENT_YES);
+        (void)result_of(3 * i + 2, from_ms + 460, "DEL", EVENT_YES);
+    }
+    ledger.available = 6;
+    assert_string_equal(counterexample_of(ANOMALY_TWIN)->order_id[0], ids[3]);
+    assert_string_equal(verdict.counterexample[1].order_id[0], ids[0]);
+    assert_string_equal(verdict.counterexample[1].line[3],
+                        "B took the lock at 0.301000 s, and A had not given it back.");
+}
+
 /* The reply to A's DEL lay unread until C had been told that the lock is its. */
 static void test_a_chain_is_told_when_replies_arrive_in_another_order(void **state) {
     (void)state;
@@ -207,6 +230,7 @@ static void test_a_firing_is_in_time_while_units_are_left(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_EVENTS(test_the_chain_of_three_is_told),
+        WITH_EVENTS(test_a_chain_that_begins_with_an_end_of_ttl_comes_first),
         WITH_EVENTS(test_a_chain_is_told_when_replies_arrive_in_another_order),
         WITH_EVENTS(test_one_after_the_other_is_no_chain),
         WITH_EVENTS(test_a_lock_that_expired_in_work_is_told),

@@ -169,7 +169,7 @@ static struct store_lock *win(struct sale *sale, enum lock_kind kind) {
 }
 
 static void a_lock_has_one_holder(const struct seam_world *world) {
-    static const enum lock_kind kinds[] = {LOCK_LOCAL, LOCK_REDIS};
+    static const enum lock_kind kinds[] = {LOCK_LOCAL, LOCK_REDIS, LOCK_MKDIR, LOCK_FLOCK};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct store_lock *lock, *other;

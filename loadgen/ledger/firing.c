@@ -24,19 +24,15 @@ static struct firing *take(struct firings *firings, enum event_kind kind, const 
     return firing;
 }
 
-void firings_arm(struct firings *firings, enum event_kind kind, const char *what, size_t length) {
-    char text[FIRING_TEXT];
-
-    snprintf(text, sizeof text, "%.*s", (int)length, what);
-    (void)take(firings, kind, text);
-}
-
 void firings_arm_spec(struct firings *firings, const char *spec) {
     static const char option[] = ",fail=";
 
     while ((spec = strstr(spec, option)) != NULL) {
+        char what[FIRING_TEXT];
+
         spec += strlen(option);
-        firings_arm(firings, EVENT_FAILPOINT, spec, strcspn(spec, ","));
+        snprintf(what, sizeof what, "%.*s", (int)strcspn(spec, ","), spec);
+        (void)take(firings, EVENT_FAILPOINT, what);
     }
 }
 

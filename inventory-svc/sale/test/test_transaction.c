@@ -1,0 +1,240 @@
+/* Transactions on real Postgres: the row is kept from others until the commit, which is the moment
+ * of the sale; and what a connection that breaks before it or in it leaves behind. */
+#include "far_instance.h"
+
+static long blocked(void) {
+    return ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
+               " WHERE application_name = '%s' AND wait_event_type = 'Lock'",
+               instance.name);
+}
+
+/* Transactions that have written and stand still. */
+static long idle(void) {
+    return ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
+               " WHERE application_name = '%s' AND state = 'idle in transaction'"
+               " AND query LIKE 'WITH written%%'",
+               instance.name);
+}
+
+static void lock_stock(const char *id) {
+    run_sql("BEGIN");
+    (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
+}
+
+/* With one unit sold, so that its row is there. */
+static void lay_out(char id[UUID_TEXT], const char *strategy, int stock) {
+    struct buyer first;
+
+    make_product(id, strategy, stock);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+}
+
+static struct pg_pool_stats stats(void) {
+    struct pg_pool_stats stats;
+
+    pg_pool_stats(instance.store.pool, &stats);
+    return stats;
+}
+
+/* Lay out, and so have the connection that is held next know all statements; then begin a sale, and
+ * hold back what is answered to it after its first `answers`. */
+static void hold_replies(struct buyer *buyer, char id[UUID_TEXT], const char *strategy,
+                         unsigned answers) {
+    uint64_t before;
+
+    WAIT_FOR(&instance.loop, stats().idle == 2);
+    lay_out(id, strategy, 5);
+    WAIT_FOR(&instance.loop, stats().idle == 2);
+    before = stats().queries;
+    begin(buyer, id, NULL);
+    WAIT_FOR(&instance.loop, stats().queries == before + answers);
+    fault_proxy_set(to_postgres, PROXY_HOLDS_REPLIES);
+}
+
+static void test_a_sale_waits_for_the_row_that_another_holds(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    lay_out(id, "pg-row", 5);
+    lock_stock(id);
+    begin(&buyer, id, NULL);
+    WAIT_FOR(&instance.loop, blocked() == 1);
+    run_sql("UPDATE stock SET available = 3 WHERE product_id = '%s'; COMMIT", id);
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(buyer.selling.sold.unit, 3);
+}
+
+static void test_a_sale_waits_no_longer_than_it_may(void **state) {
+    static const char *const specs[] = {"pg-row,wait=30ms", "pg-row,wait=0"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct buyer buyer;
+        char id[UUID_TEXT];
+
+        lay_out(id, specs[i], 5);
+        lock_stock(id);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+        run_sql("ROLLBACK");
+        assert_int_equal(left(id), 4);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    }
+}
+
+static void test_nowait_is_refused_at_once(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    lay_out(id, "pg-nowait,wait=60s", 5);
+    lock_stock(id);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    run_sql("ROLLBACK");
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(buyer.selling.sold.unit, 4);
+}
+
+/* Each holds a connection; one stays for what needs none, such as the look at the product. */
+static void test_more_sales_than_connections_wait_for_one_row_and_none_for_ever(void **state) {
+    struct buyer buyers[12];
+    char id[UUID_TEXT];
+
+    (void)state;
+    lay_out(id, "pg-row,work=1ms", 20);
+    lock_stock(id);
+    for (size_t i = 0; i < 12; i++)
+        begin(&buyers[i], id, NULL);
+    WAIT_FOR(&instance.loop, blocked() == 7); /* of the 8 */
+    run_sql("ROLLBACK");
+    finish(buyers, 12);
+    assert_int_equal(count_outcome(buyers, 12, OUTCOME_SOLD), 12);
+    assert_int_equal(twins(id), 0);
+    assert_int_equal(left(id), 7);
+}
+
+static void test_a_failure_inside_a_transaction_sells_nothing(void **state) {
+    static const char *const points[] = {"after-read", "before-write", "after-write",
+                                         "before-commit"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        struct buyer buyer;
+        char id[UUID_TEXT], spec[60];
+
+        (void)snprintf(spec, sizeof spec, "pg-row,fail=%s:error@1", points[i]);
+        make_product(id, spec, 5);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
+        assert_null(strstr(buyer.selling.timing, "commit"));
+        assert_int_equal(left(id), 5);
+        assert_int_equal(sold(id), 0);
+        assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+        assert_non_null(strstr(buyer.selling.timing, "commit"));
+    }
+}
+
+static void test_a_repeat_inside_a_transaction_sells_once(void **state) {
+    struct buyer first, again;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-row", 5);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
+    assert_int_equal(again.selling.sold.unit, first.selling.sold.unit);
+    assert_int_equal(left(id), 4);
+}
+
+static void test_a_transaction_cut_before_its_commit_sells_nothing(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-row,fail=before-commit:delay=100ms@1", 5);
+    begin(&buyer, id, NULL);
+    WAIT_FOR(&instance.loop, idle() == 1);
+    fault_proxy_cut(to_postgres);
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_BUSY);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD); /* when the server has rolled back */
+    assert_int_equal(buyer.selling.sold.unit, 5);
+    assert_int_equal(sold(id), 1);
+}
+
+static void test_a_write_that_is_not_answered_in_a_transaction_sells_nothing(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    hold_replies(&buyer, id, "pg-row,fail=after-read:delay=100ms@2", 2);
+    WAIT_FOR(&instance.loop, idle() == 1);
+    fault_proxy_cut(to_postgres);
+    fault_proxy_set(to_postgres, PROXY_PASSES);
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_BUSY);
+    assert_int_equal(sold(id), 1);
+}
+
+static void test_a_commit_that_is_not_answered_is_looked_up(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    hold_replies(&buyer, id, "pg-row,fail=before-commit:delay=100ms@2", 3);
+    WAIT_FOR(&instance.loop, sold(id) == 2);
+    fault_proxy_cut(to_postgres);
+    fault_proxy_set(to_postgres, PROXY_PASSES);
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_REPEATED);
+    assert_int_equal(buyer.selling.sold.unit, 4);
+    assert_int_equal(left(id), 3);
+}
+
+/* Its commit waits in the server for what the test has locked; who comes next waits for the row. */
+static void test_a_commit_that_lands_late_keeps_the_row_until_then(void **state) {
+    struct buyer first, second;
+    char id[UUID_TEXT];
+
+    (void)state;
+    lay_out(id, "pg-row", 5);
+    run_sql("CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " PERFORM pg_advisory_xact_lock(77); RETURN NULL; END $$;"
+            " CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON reservation"
+            " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION linger()");
+    run_sql("BEGIN");
+    (void)ask("SELECT 1 FROM pg_advisory_xact_lock(77)");
+    begin(&first, id, NULL);
+    WAIT_FOR(&instance.loop, blocked() == 1);
+    fault_proxy_cut(to_postgres);
+    finish(&first, 1);
+    assert_int_equal(first.selling.outcome, OUTCOME_UNKNOWN);
+    begin(&second, id, NULL);
+    WAIT_FOR(&instance.loop, second.is_done || blocked() == 2);
+    run_sql("COMMIT");
+    finish(&second, 1);
+    assert_int_equal(second.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(second.selling.sold.unit, 3);
+    assert_int_equal(sold(id), 3);
+    assert_int_equal(twins(id), 0);
+    run_sql("DROP TRIGGER linger ON reservation");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define FAR(name)  cmocka_unit_test_setup_teardown(name, go_far, come_back)
+        TEST(test_a_sale_waits_for_the_row_that_another_holds),
+        TEST(test_a_sale_waits_no_longer_than_it_may),
+        TEST(test_nowait_is_refused_at_once),
+        TEST(test_more_sales_than_connections_wait_for_one_row_and_none_for_ever),
+        TEST(test_a_failure_inside_a_transaction_sells_nothing),
+        TEST(test_a_repeat_inside_a_transaction_sells_once),
+        FAR(test_a_transaction_cut_before_its_commit_sells_nothing),
+        FAR(test_a_write_that_is_not_answered_in_a_transaction_sells_nothing),
+        FAR(test_a_commit_that_is_not_answered_is_looked_up),
+        FAR(test_a_commit_that_lands_late_keeps_the_row_until_then),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}
