@@ -69,7 +69,8 @@ SEES_loadgen/report := loadgen/rounds $(SEES_loadgen/rounds)
 SEES_loadgen/page := loadgen/report $(SEES_loadgen/report)
 SEES_loadgen/results := loadgen/page $(SEES_loadgen/page)
 SEES_loadgen/serve := loadgen/results $(SEES_loadgen/results)
-SEES_loadgen/run := loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
+SEES_loadgen/claims := loadgen/report $(SEES_loadgen/report)
+SEES_loadgen/run := loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
 SEES_bench := loadgen/judge loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
 FLAGS_uvkit/http_server := $(LLHTTP_CFLAGS)
 FLAGS_uvkit/http_client := $(LLHTTP_CFLAGS)
@@ -187,6 +188,14 @@ test-system: ## system tests only; T=... runs one
 
 tests: all $(TESTS) # what test/run builds
 
+claims: ## show every claim: its failure, and its cure
+	@scripts/deps build
+	@$(MAKE) --no-print-directory all
+	@scripts/loadgen claims all
+
+soak: ## the same ten times in a row
+	@for round in 1 2 3 4 5 6 7 8 9 10; do $(MAKE) --no-print-directory claims || exit 1; done
+
 image: ## build the image of compose.yaml, with its revision in env.json
 	@compose='docker compose'; docker compose version >/dev/null 2>&1 || compose=docker-compose; \
 	    REVISION=$$($(DESCRIBE)) $$compose build
@@ -199,6 +208,10 @@ bench: ## measure, as ratios against pgbench, wrk and raw round trips
 	@scripts/deps test
 	@$(MAKE) --no-print-directory benches
 	@bench/run
+
+power: all ## how many of 20 default runs catch each strategy that is wrong
+	@scripts/deps build
+	@bench/power
 
 lint: ## layout, static analysis, function lengths, README against the code
 	@scripts/deps test
@@ -213,5 +226,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests image test-compose benches bench lint format clean help
+.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests claims soak image test-compose benches bench power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -15,6 +15,7 @@ static const char about_fire[] =
     "  loadgen diff A B         compare two runs\n"
     "  loadgen report DIR...    write the page of one run, or of several on one page\n"
     "  loadgen serve [DIR]      show the results folder in a browser, on loopback\n"
+    "  loadgen claims [ID...]   show that locks fail as the articles say, and the cures\n"
     "  loadgen COMMAND --help   the settings and exit codes of a command\n"
     "\n"
     "A run is INCONCLUSIVE, and ends with 2, when it proves nothing:\n"
@@ -27,7 +28,7 @@ static const char about_fire[] =
     "130 interrupted.";
 
 static const struct command_words commands[] = {
-    [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire, "listen port"},
+    [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire, "listen port port-base keep"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
          "loadgen create: make one product under --strategy, and print its id, for\n"
@@ -64,6 +65,15 @@ static const struct command_words commands[] = {
          "Exit codes: 0 ended, 64 bad usage, 66 DIR is not there or no folder of results,\n"
          "69 the port cannot be listened on.",
          "results listen port"},
+    [COMMAND_CLAIMS] =
+        {"claims", 0, 64, "claims [ID...|all]",
+         "loadgen claims: list what the articles claim of locks; or show the claims that\n"
+         "are named, each by a run that fails and one that is cured, on a stack of its own\n"
+         "that is stopped at the end. --output-format, text, json or markdown, is for the\n"
+         "list alone.\n"
+         "Exit codes: 0 each failure appeared and each cure held, 1 not so, 64 bad usage,\n"
+         "69 the stack does not start, 70 internal, 130 interrupted.",
+         "results output-format output port-base stack keep"},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

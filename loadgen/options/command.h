@@ -11,6 +11,7 @@ enum command {
     COMMAND_DIFF,
     COMMAND_REPORT,
     COMMAND_SERVE,
+    COMMAND_CLAIMS,
 };
 
 struct command_words {

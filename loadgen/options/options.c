@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "number.h"
+#include "shell_word.h"
 #include "table.h"
 #include "uuid.h"
 
@@ -77,6 +78,11 @@ static bool is_attack(void) {
     return set.command == COMMAND_FIRE && set.product[0] != '\0';
 }
 
+static bool is_format(const char *name) {
+    return strcmp(name, "text") == 0 || strcmp(name, "json") == 0 ||
+           (set.command == COMMAND_CLAIMS && strcmp(name, "markdown") == 0);
+}
+
 static enum options_result check_words(void) {
     if (plan_parse_arrival(set.arrival, &set.shape.arrival) != 0)
         return refuse("--arrival is poisson or constant");
@@ -88,8 +94,9 @@ static enum options_result check_words(void) {
         set.shape.dup_rate = 0;
         strcpy(set.dup_rate, "0");
     }
-    if (strcmp(set.output_format, "text") != 0 && strcmp(set.output_format, "json") != 0)
-        return refuse("--output-format is text or json");
+    if (!is_format(set.output_format))
+        return refuse("--output-format is text or json%s",
+                      set.command == COMMAND_CLAIMS ? ", or markdown" : "");
     if (set.is_unjudged && set.expect[0] != '\0')
         return refuse("--expect needs a verdict, and --no-judge gives none");
     if (is_attack()) {
@@ -260,11 +267,6 @@ static enum options_result check_command(int argc, char **argv) {
     return check_flags() == OPTIONS_OK ? check_pairs() : OPTIONS_BAD;
 }
 
-static bool is_plain_word(const char *word) {
-    return word[0] != '\0' && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                           "0123456789-_=+.,:/@%") == strlen(word);
-}
-
 /* The command as one would type it again. */
 static char *quote_command(int argc, char **argv) {
     char *line = NULL;
@@ -276,14 +278,7 @@ static char *quote_command(int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (i > 0)
             fputc(' ', to);
-        if (is_plain_word(argv[i])) {
-            fputs(argv[i], to);
-            continue;
-        }
-        fputc('\'', to);
-        for (const char *at = argv[i]; *at != '\0'; at++)
-            fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, to);
-        fputc('\'', to);
+        shell_word_print(argv[i], strlen(argv[i]), to);
     }
     return fclose(to) == 0 ? line : NULL;
 }

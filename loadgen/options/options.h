@@ -67,6 +67,10 @@ struct options {
     char *faults; /* one a line, or with commas between them */
     char *stack;  /* path of scripts/stack, or "" */
 
+    /* The claims. */
+    int64_t port_base;
+    bool is_keeping; /* --keep */
+
     bool is_ordinary; /* --no-realtime */
     bool is_listing;
     char *inventory_db, *orders_db;

@@ -22,6 +22,7 @@ enum metric_kind {
     METRIC_MEAN,
     METRIC_MAX,
     METRIC_RATE,
+    METRIC_RETRIES,
     METRIC_LATE,
 };
 
@@ -47,6 +48,7 @@ static const struct metric metrics[] = {
     {"mean", METRIC_MEAN, 0},
     {"max", METRIC_MAX, 0},
     {"rate", METRIC_RATE, 0},
+    {"retries", METRIC_RETRIES, 0},
     {"late", METRIC_LATE, 0},
     {NULL, METRIC_RATE, 0}};
 
@@ -84,6 +86,10 @@ static const struct metric *find_metric(const char *name) {
 
 static bool is_time(enum metric_kind kind) {
     return kind == METRIC_PERCENTILE || kind == METRIC_MEAN || kind == METRIC_MAX;
+}
+
+static bool is_ratio(enum metric_kind kind) {
+    return kind == METRIC_RATE || kind == METRIC_RETRIES;
 }
 
 /* As people write it: anomalies, too, in lower case. */
@@ -191,7 +197,7 @@ static int read_value(const struct complaint *complaint, const struct metric *me
                           text);
     } else if (number_read_scaled(text, &threshold->value) != 0) {
         return refuse(complaint, "\"%s\" is no number: write it like 100, 20k or 1m", text);
-    } else if (metric->kind != METRIC_RATE && threshold->value > floor(threshold->value)) {
+    } else if (!is_ratio(metric->kind) && threshold->value > floor(threshold->value)) {
         return refuse(complaint, "\"%s\" is no whole number, and %s counts", text,
                       threshold->metric);
     }
@@ -351,6 +357,10 @@ static double measure(const struct threshold *threshold, const struct metric *me
         return time_of(latency, (double)latency->max);
     case METRIC_RATE:
         return recorder_rate(recorder);
+    case METRIC_RETRIES:
+        return recorder->by_outcome[RECORD_SOLD] > 0
+                   ? part_of((double)recorder->retries, recorder->by_outcome[RECORD_SOLD])
+                   : (double)NAN;
     case METRIC_LATE:
         break;
     }
@@ -381,6 +391,7 @@ static bool is_lost(const struct threshold *threshold, const struct metric *metr
         return count_over(times(recorder, metric), threshold->value) > allowed + 1;
     case METRIC_ANOMALY:
     case METRIC_RATE:
+    case METRIC_RETRIES:
         return false;
     case METRIC_OUTCOME:
     case METRIC_OFFERED:
@@ -420,6 +431,6 @@ const char *threshold_value(const struct threshold *threshold, double value,
     else if (is_time(kind))
         snprintf(text, THRESHOLD_VALUE, "%s", duration_exact(duration, (int64_t)value));
     else
-        snprintf(text, THRESHOLD_VALUE, kind == METRIC_RATE ? "%.1f" : "%.0f", value);
+        snprintf(text, THRESHOLD_VALUE, is_ratio(kind) ? "%.1f" : "%.0f", value);
     return text;
 }

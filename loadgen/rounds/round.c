@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 int round_judge(struct round *round) {
     struct firings armed = {.count = 0};
@@ -28,6 +29,9 @@ int round_judge(struct round *round) {
     assert(round->recorder != NULL);
     if (round->item != NULL)
         firings_arm_spec(&armed, round->item->spec);
+    for (size_t i = 0; round->faults != NULL && i < round->faults->count; i++)
+        firings_arm(&armed, EVENT_SERVER, round->faults->items[i].text,
+                    strlen(round->faults->items[i].text));
     return verdict_judge(&judged, &round->verdict);
 }
 

@@ -16,6 +16,7 @@
 
 struct round {
     const struct strategy_item *item;
+    const struct fault_list *faults; /* that were asked for, or NULL */
     size_t strategy;  /* its place in --strategy */
     size_t repeat;    /* 0 .. --repeat - 1 */
     size_t items;     /* products */

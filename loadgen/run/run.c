@@ -2,6 +2,7 @@
  * closes everything. */
 #include "run.h"
 
+#include "claims.h"
 #include "fiber.h"
 #include "serve.h"
 
@@ -127,6 +128,8 @@ int run(uv_loop_t *loop, struct options *options, FILE *to) {
         return command_report(options, to);
     case COMMAND_SERVE:
         return serve(loop, options, to);
+    case COMMAND_CLAIMS:
+        return claims_show(loop, options, to);
     case COMMAND_FIRE:
     case COMMAND_CREATE:
         break;

@@ -95,6 +95,7 @@ static void test_every_metric_and_operator_is_understood(void **state) {
         {"mean<0", "mean", THRESHOLD_LT, 0, false},
         {"max<1m", "max", THRESHOLD_LT, 60000 * MS, false},
         {"rate>=799.5", "rate", THRESHOLD_GE, 799.5, false},
+        {"retries<0.5", "retries", THRESHOLD_LT, 0.5, false},
         {"late<5%", "late", THRESHOLD_LT, 0.05, true},
         {"late<0.05", "late", THRESHOLD_LT, 0.05, true},
     };
@@ -146,7 +147,7 @@ static const struct {
 } wrong[] = {
     {"speed<1", "no metric \"speed\""},
     {"speed<1", "oversell, twin, undersell, early-sold-out"},
-    {"speed<1", "p(N), service_p(N), mean, max, rate, late"},
+    {"speed<1", "p(N), service_p(N), mean, max, rate, retries, late"},
     {"<1", "no metric \"\""},
     {"oversell", "== != < <= > >="},
     {"oversell", "'oversell==0'"},

@@ -1,0 +1,41 @@
+/* The claims that the articles make about locks, each as runs of loadgen that show the failure and
+ * its cure. */
+#ifndef LOADGEN_CLAIM_H
+#define LOADGEN_CLAIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLAIM_STEPS     6
+#define CLAIM_VARIABLES 4
+
+/* What `scripts/stack up` is told. */
+struct claim_stack {
+    const char *variables[CLAIM_VARIABLES]; /* "NAME=value", until NULL */
+    const char *arguments;                  /* of `up`, a space between two; "" for none */
+};
+
+/* One run. It shows what it is to show when loadgen ends with 0, and each fault of it has fired
+ * before the last unit was sold. */
+struct claim_step {
+    const char *label; /* "failure", "cure" */
+    const struct claim_stack *stack;
+    const char *run; /* the arguments of loadgen, a space between two */
+    bool has_chain;  /* and a counterexample must tell who freed whose lock */
+};
+
+struct claim {
+    const char *id;
+    const char *source; /* article and section */
+    const char *sentence;
+    const char *how; /* why the failure is certain, and the cure certain to hold */
+    struct claim_step steps[CLAIM_STEPS]; /* until one without a label */
+};
+
+extern const struct claim claims[];
+extern const size_t claim_count;
+
+/* By its id, or NULL. */
+const struct claim *claim_find(const char *id);
+
+#endif

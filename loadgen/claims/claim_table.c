@@ -1,0 +1,188 @@
+/* The table of claims.
+ *
+ * Detection is no luck: a failpoint holds one sale at a named instance where it does harm, for
+ * several times as long as the others need to do theirs, and what it waits for is a count or a
+ * condition, never a moment. A process that stands still for some 100 ms anywhere makes no failure
+ * vanish and no cure fail. Claims that need the same stack stand together. */
+#include "claim.h"
+
+#include <string.h>
+
+/* The articles; docs/claims.md has their own titles. */
+#define MADE     "How a distributed lock is made, "
+#define PRACTICE "Locks in practice, "
+#define OVERVIEW "An overview of locks, "
+#define THREE    "Three distributed locks, "
+
+#define LAB      "INVENTORY_SVC_FLAGS=--lab"
+
+static const struct claim_stack two = {{LAB}, ""};
+static const struct claim_stack one = {{LAB}, "--instances 1"};
+static const struct claim_stack forgetful = {{LAB, "REDIS_DURABILITY=none"}, ""};
+static const struct claim_stack replica = {{LAB}, "--with replica"};
+
+/* How punctual the machine is, is not what these are about; a repeat would be a request more. */
+#define CALM " --late 1h --dup-rate 0"
+/* More requests than units, all within a second, and each waits longer than any fault lasts. */
+#define SALE " --stock 60 --requests 150 -R 150 --work 2ms --wait 8s --timeout 20s" CALM
+/* After a crash some answers are missing, and the verdict waits for longer than a sale may last. */
+#define SHORT " --stock 60 --requests 150 -R 150 --work 2ms --wait 4s --timeout 20s" CALM
+/* Demand for 2 s, and none waits for long: who holds a lock for ever leaves the others busy. */
+#define DEMAND " --stock 400 -R 200 -d 2s --work 2ms --wait 300ms" CALM
+/* A sale holds the lock for half of its TTL, and nothing is sold out. */
+#define SLOW  " --ttl 2s --work 1s --stock 60 --requests 24 -R 24 --wait 4s --timeout 20s" CALM
+
+#define CROWD " --stock 200 --requests 400 -R 800 --work 5ms --wait 8s --timeout 20s" CALM
+/* Less requests than units. */
+#define PLENTY  " --stock 200 --requests 150 -R 150 --work 2ms --wait 8s --timeout 20s" CALM
+#define HELD    " --stock 400 --requests 400 -R 400 --work 20ms --wait 500ms" CALM
+#define EVEN    " --stock 200 --requests 200 -R 200 --work 2ms --wait 8s --timeout 20s" CALM
+#define RETURNS " --stock 400 --requests 400 -R 200 --work 20ms --wait 8s --timeout 20s --late 1h"
+/* A few requests in the first second, so that what is to happen before the fifth sale of
+ * inventory-1 has happened. */
+#define SPAN     " --stages 500ms:2,2s:80 --stock 60 --work 2ms --wait 8s --timeout 20s" CALM
+#define FORGET   " --fault inventory-1/before-write:delay=3s@5,redis:kill@1s,redis:start@1300ms" SPAN
+#define FAILOVER " --fault redis:cut@0s,inventory-1/before-write:delay=3s@5,redis:failover@1s" SPAN
+
+#define LOST     "TWIN+OVERSELL?+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
+
+#define FAILURE(stack, run)                                                                        \
+    { "failure", stack, run, false }
+#define CHAIN(stack, run)                                                                          \
+    { "failure", stack, run, true }
+#define CONTROL(label, stack, run)                                                                 \
+    { label, stack, run, false }
+#define CURE(stack, run)                                                                           \
+    { "cure", stack, run, false }
+
+const struct claim claims[] = {
+    {"process-lock",
+     MADE "1",
+     "A lock inside one process fails as soon as a second process sells.",
+     "Each instance has a lock of its own. The first sale of inventory-1 stands still for 1 s "
+     "between reading and writing, while inventory-2 sells the same units. As there are more "
+     "requests than units, either the stock is sold down to 0, every unit at least once, or nobody "
+     "is refused: the sale is oversold, too. With one instance the same lock is right.",
+     {FAILURE(&two, "--strategy mutex --expect mutex=OVERSELL+TWIN+LEAK?+STALE? "
+                    "--fault inventory-1/after-read:delay=1s@1" SALE),
+      CURE(&two, "--strategy redis --fault inventory-1/after-read:delay=1s@1" SALE),
+      CONTROL("one instance", &one,
+              "--strategy mutex --fault inventory-1/after-read:delay=1s@1" SALE)}},
+    {"setnx-crash",
+     MADE "3.1",
+     "SETNX without a TTL dead-locks when the holder crashes.",
+     "inventory-1 is killed while it holds the lock, which nobody else may delete, and so nothing "
+     "is sold any more, however long the demand lasts. With a TTL the lock is free 1 s later, and "
+     "who waits longer than that buys.",
+     {FAILURE(&two, "--strategy redis-setnx --expect redis-setnx=STUCK "
+                    "--fault inventory-1/after-lock:crash@5" DEMAND),
+      CURE(&two, "--strategy redis-ttl --ttl 1s --fault inventory-1/after-lock:crash@5" SHORT)}},
+    {"expire-crash",
+     MADE "3.2",
+     "SETNX followed by EXPIRE is not atomic: a crash between the two dead-locks.",
+     "inventory-1 is killed when it has set the key and not yet its TTL. SET NX PX does both or "
+     "nothing, and the TTL frees what a crash behind it left.",
+     {FAILURE(&two, "--strategy redis-expire --ttl 1s --expect redis-expire=STUCK "
+                    "--fault inventory-1/before-expire:crash@5" DEMAND),
+      CURE(&two, "--strategy redis-ttl --ttl 1s --fault inventory-1/after-lock:crash@5" SHORT)}},
+    {"abc",
+     MADE "3.3",
+     "With a TTL that is shorter than the work B gets A's lock, A frees B's, and C enters.",
+     "The first sale of inventory-1, A, has written after 1 s and is held for 1.5 s more before it "
+     "deletes the key. Its TTL ends after 2 s, B takes the lock and works until 3 s, and amidst of "
+     "that, at 2.5 s, A deletes B's key: C enters and reads what B reads. An owner token keeps A "
+     "from it; B works for half of its TTL only, and so is never overtaken otherwise.",
+     {CHAIN(&two, "--strategy redis-ttl --expect redis-ttl=" LOST
+                  " --fault inventory-1/before-delete:delay=1500ms@1" SLOW),
+      CURE(&two, "--strategy redis-owner --fault inventory-1/before-delete:delay=1500ms@1" SLOW)}},
+    {"get-del",
+     MADE "3.4",
+     "GET, compare, DEL is not atomic: it can free another's lock.",
+     "As before, but A has looked at the key and found its own token; it is held between GET and "
+     "DEL. A script that compares and deletes in one step finds B's token, and leaves it.",
+     {CHAIN(&two, "--strategy redis-get-del --expect redis-get-del=" LOST
+                  " --fault inventory-1/before-delete:delay=1500ms@1" SLOW),
+      CURE(&two, "--strategy redis-owner --fault inventory-1/before-delete:delay=1500ms@1" SLOW)}},
+    {"owner-outlived",
+     MADE "3.3",
+     "An owner token alone does not help when the work outlives the TTL; renewal does.",
+     "The first sale of inventory-1 is held for three TTLs between reading and writing. The lock "
+     "ends, the others sell what it has read, and then it writes. A lease that is renewed "
+     "meanwhile "
+     "lasts as long as the work.",
+     {FAILURE(&two, "--strategy redis-owner --ttl 1s --expect redis-owner=" LOST
+                    " --fault inventory-1/after-read:delay=3s@1" SALE),
+      CURE(&two, "--strategy redis --ttl 1s --fault inventory-1/after-read:delay=3s@1" SALE)}},
+    {"holder-stops",
+     MADE "3.6",
+     "Renewal does not help when the holder itself stops; a fencing token does.",
+     "The holder has asked whether the lease is still its own, and then its whole process stops "
+     "for three TTLs, and renewal with it. The lease ends, the other instance sells the unit, and "
+     "the late write sells it again. With a fence the row has seen a newer token by then and "
+     "refuses the older one: no unit is sold twice, and none is lost.",
+     {FAILURE(&two, "--strategy redis --ttl 1s --expect redis=" LOST
+                    " --fault inventory-1/before-write:pause=3s@5" SALE),
+      CURE(&two,
+           "--strategy redis-fenced --ttl 1s --fault inventory-1/before-write:pause=3s@5" SALE)}},
+    {"nowait",
+     THREE "3.1",
+     "NOWAIT turns contention into refusals.",
+     "A sale at inventory-1 keeps its row for 1 s. Whoever comes meanwhile is refused at once, "
+     "although there are more units than requests; one that waits is served.",
+     {FAILURE(&two, "--strategy pg-nowait --threshold busy>=20 "
+                    "--fault inventory-1/after-read:delay=1s@5" PLENTY),
+      CURE(&two, "--strategy pg-row --threshold busy==0 "
+                 "--fault inventory-1/after-read:delay=1s@5" PLENTY)}},
+    {"one-lock",
+     MADE "5",
+     "One lock limits the sale to 1 / hold time; shards multiply it.",
+     "A lock that is held for 20 ms a sale lets through 50 a second at most, and so at most 75 in "
+     "the 1.5 s in which somebody waits for it; as many as twice that is left for a machine that "
+     "is "
+     "late. Twenty locks sell more than that even when it is slow. Counts are judged, no time.",
+     {FAILURE(&two, "--strategy redis --threshold sold<=150 --threshold busy>=100" HELD),
+      CURE(&two, "--strategy sharded,shards=20 --threshold sold>=200" HELD)}},
+    {"database",
+     PRACTICE "3.1",
+     "The database alone is enough: its own row lock is right under every fault.",
+     "The holder stops, is slow to commit, or is killed with its transaction open; Redis dies and "
+     "forgets. A row lock ends with its transaction, and whoever waits for it reads what was "
+     "committed.",
+     {CONTROL("cure: its holder stops", &two,
+              "--strategy atomic,pg-row --fault inventory-1/before-write:pause=2s@5" SALE),
+      CONTROL("cure: one holder is slow, one is killed before its commit", &two,
+              "--strategy pg-row --fault inventory-1/after-read:delay=1s@3,"
+              "inventory-2/before-commit:crash@5" SHORT),
+      CONTROL("cure: killed after its write", &two,
+              "--strategy atomic --fault inventory-1/after-write:crash@5" SHORT),
+      CONTROL("cure: Redis is killed", &two,
+              "--strategy atomic,pg-row --fault redis:kill@100ms" SALE)}},
+    {"forgetful",
+     THREE "4",
+     "A Redis that may forget its last second forgets locks.",
+     "Redis keeps nothing on disk, and is killed and started again while a sale of inventory-1 "
+     "holds the lock and is held before its write. The others find no lock, sell the unit, and it "
+     "is sold again. A Redis that writes each grant to disk before it answers still knows the "
+     "lock; "
+     "and a fence refuses the late write, as its counter starts from a clock and never falls.",
+     {FAILURE(&forgetful, "--strategy redis --expect redis=" LOST FORGET),
+      CONTROL("cure: the fence", &forgetful, "--strategy redis-fenced" FORGET),
+      CONTROL("cure: each grant on disk", &two, "--strategy redis" FORGET)}},
+    {"failover",
+     MADE "3.5",
+     "A replica that is promoted before it has the lock loses it.",
+     "The replication is cut, then a sale of inventory-1 gets the lock and is held before its "
+     "write, then the replica takes over the address: it knows no lock, and the others sell the "
+     "unit. The fence in the row refuses the late write.",
+     {FAILURE(&replica, "--strategy redis --expect redis=" LOST FAILOVER),
+      CURE(&replica, "--strategy redis-fenced" FAILOVER)}},
+};
+
+const size_t claim_count = sizeof claims / sizeof claims[0];
+
+const struct claim *claim_find(const char *id) {
+    for (size_t i = 0; i < claim_count; i++)
+        if (strcmp(claims[i].id, id) == 0)
+            return &claims[i];
+    return NULL;
+}

@@ -1,0 +1,336 @@
+/* Shows claims: starts the stack, runs loadgen, and reads what it found. */
+#include "claims.h"
+
+#include "child.h"
+#include "claim.h"
+#include "claim_text.h"
+#include "clock.h"
+#include "duration.h"
+#include "evidence.h"
+#include "exit_code.h"
+#include "summary_read.h"
+#include "table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WORDS_MAX  96
+#define WORDS_TEXT 4096
+#define PATH_SIZE  1024
+#define TAIL       2000 /* bytes of the log to show */
+#define LABEL      9    /* columns for "failure" */
+
+struct lab {
+    uv_loop_t *loop;
+    const struct options *options;
+    FILE *to;
+    char scripts[PATH_SIZE], home[PATH_SIZE];
+    int log;                         /* what the programs said */
+    off_t said;                      /* where the last of them began */
+    const struct claim_stack *stack; /* that runs, or NULL */
+    struct child child;
+    bool is_interrupted, is_ending;
+    uv_signal_t interrupt, terminate;
+};
+
+/* ---- programs */
+
+/* Splits `text` at spaces into `words` from `count` on; it is cut up. */
+static size_t split(char *text, char **words, size_t count) {
+    for (char *word = strsep(&text, " "); word != NULL; word = strsep(&text, " "))
+        if (word[0] != '\0' && count + 1 < WORDS_MAX)
+            words[count++] = word;
+    words[count] = NULL;
+    return count;
+}
+
+/* Runs SCRIPTS/NAME with `arguments`, a space between two; none of them has a space. */
+__attribute__((format(printf, 3, 4))) static int run_script(struct lab *lab, const char *name,
+                                                            const char *format, ...) {
+    char program[PATH_SIZE + 16], text[WORDS_TEXT], *words[WORDS_MAX] = {program};
+    va_list arguments;
+
+    snprintf(program, sizeof program, "%s/%s", lab->scripts, name);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    split(text, words, 1);
+    lab->said = lseek(lab->log, 0, SEEK_END);
+    return child_run(&lab->child, lab->loop, words, lab->log);
+}
+
+/* The end of what the last program said. */
+static void print_log(const struct lab *lab) {
+    char text[TAIL];
+    const off_t end = lseek(lab->log, 0, SEEK_END);
+    const off_t from = end - lab->said > (off_t)sizeof text ? end - (off_t)sizeof text : lab->said;
+    ssize_t length = pread(lab->log, text, sizeof text, from);
+
+    if (length > 0)
+        fwrite(text, 1, (size_t)length, stderr);
+}
+
+/* ---- the stack */
+
+static void set_variables(const struct claim_stack *stack) {
+    static const char *const all[] = {"INVENTORY_SVC_FLAGS", "ORDER_SVC_FLAGS", "REDIS_DURABILITY"};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        (void)unsetenv(all[i]);
+    for (size_t i = 0; i < CLAIM_VARIABLES && stack->variables[i] != NULL; i++)
+        (void)putenv((char *)(uintptr_t)stack->variables[i]); /* it only reads them */
+}
+
+/* What a fault of a run has ended, that run puts up again. */
+static int start_stack(struct lab *lab, const struct claim_stack *stack) {
+    set_variables(stack);
+    lab->stack = stack;
+    if (run_script(lab, "stack", "up %s", stack->arguments) == 0)
+        return 0;
+    if (!lab->is_interrupted) {
+        print_log(lab);
+        fprintf(stderr, "loadgen: claims: %s/stack up %s failed\n", lab->scripts, stack->arguments);
+    }
+    return EXIT_UNREACHABLE;
+}
+
+static void stop_stack(struct lab *lab) {
+    lab->is_ending = true; /* a second Ctrl-C is not to leave half of it */
+    if (lab->stack != NULL && run_script(lab, "stack", "down") != 0)
+        print_log(lab);
+}
+
+/* ---- claims */
+
+static json_t *run_step(struct lab *lab, const struct claim *claim, const struct claim_step *step,
+                        int *exit_code) {
+    char why[SUMMARY_WHY], path[PATH_SIZE + 16], keep[PATH_SIZE] = "--no-results";
+    json_t *summary;
+
+    snprintf(path, sizeof path, "%s/summary.json", lab->home);
+    (void)unlink(path);
+    if (lab->options->is_keeping)
+        snprintf(keep, sizeof keep, "--results %s --name %s-%td", lab->options->results, claim->id,
+                 step - claim->steps + 1);
+    *exit_code = run_script(lab, "loadgen", "%s --no-progress --output-format json --output %s %s",
+                            step->run, path, keep);
+    summary = summary_read(lab->home, why);
+    if (summary == NULL && !lab->is_interrupted)
+        print_log(lab);
+    return summary;
+}
+
+/* The verdicts and thresholds are as they should be. */
+static int hold_evidence(struct lab *lab, const struct claim_step *step, const json_t *summary) {
+    const char *missing = NULL;
+
+    if (!evidence_has_struck(summary))
+        missing = "a fault did not strike before the last unit was sold";
+    else if (step->has_chain && !evidence_has_chain(summary))
+        missing = "no counterexample tells who freed whose lock";
+    if (missing != NULL)
+        fprintf(lab->to, "  %s\n", missing);
+    return missing == NULL ? EXIT_AS_EXPECTED : EXIT_UNEXPECTED;
+}
+
+static int show_step(struct lab *lab, const struct claim *claim, const struct claim_step *step) {
+    const size_t width = table_columns(lab->to);
+    int exit_code = lab->stack == step->stack ? 0 : start_stack(lab, step->stack);
+    json_t *summary;
+
+    if (exit_code != 0)
+        return exit_code;
+    fprintf(lab->to, "%s\n", step->label);
+    claim_print_stack(step->stack, 2, width, lab->to);
+    claim_print_run(step, 2, width, lab->to);
+    (void)fflush(lab->to);
+    summary = run_step(lab, claim, step, &exit_code);
+    if (summary == NULL)
+        return exit_code != 0 ? exit_code : EXIT_INTERNAL;
+    evidence_print(summary, 2, width, lab->to);
+    if (exit_code == 0)
+        exit_code = hold_evidence(lab, step, summary);
+    json_decref(summary);
+    return exit_code;
+}
+
+static int show_claim(struct lab *lab, const struct claim *claim) {
+    const int64_t begun_ns = clock_now_ns();
+    const struct claim_step *step = claim->steps;
+    char time[DURATION_TEXT];
+    int exit_code = 0;
+
+    fprintf(lab->to, "%s: %s\n", claim->id, claim->sentence);
+    for (; step->label != NULL && exit_code == 0 && !lab->is_interrupted; step++)
+        exit_code = show_step(lab, claim, step);
+    if (lab->is_interrupted)
+        return EXIT_INTERRUPTED;
+    duration_text(time, clock_now_ns() - begun_ns);
+    if (exit_code == 0)
+        fprintf(lab->to, "%s: SHOWN in %s\n\n", claim->id, time);
+    else
+        fprintf(lab->to, "%s: NOT SHOWN: its %s ended with %d\n\n", claim->id, step[-1].label,
+                exit_code);
+    (void)fflush(lab->to);
+    return exit_code == EXIT_AS_EXPECTED || exit_code == EXIT_UNREACHABLE ? exit_code
+                                                                          : EXIT_UNEXPECTED;
+}
+
+static bool is_asked(const struct options *options, const struct claim *claim) {
+    for (int i = 0; i < options->argument_count; i++)
+        if (strcmp(options->arguments[i], claim->id) == 0 ||
+            strcmp(options->arguments[i], "all") == 0)
+            return true;
+    return false;
+}
+
+static int show_asked(struct lab *lab) {
+    size_t asked = 0, shown = 0;
+    int exit_code = 0;
+
+    for (size_t i = 0; i < claim_count && exit_code != EXIT_UNREACHABLE && !lab->is_interrupted;
+         i++) {
+        int code;
+
+        if (!is_asked(lab->options, &claims[i]))
+            continue;
+        code = show_claim(lab, &claims[i]);
+        exit_code = code != 0 ? code : exit_code;
+        asked++;
+        shown += code == 0;
+    }
+    if (!lab->is_interrupted)
+        fprintf(lab->to, "%zu of %zu claims shown\n", shown, asked);
+    return exit_code;
+}
+
+/* ---- the lab */
+
+static void on_signal(uv_signal_t *handle, int number) {
+    struct lab *lab = handle->data;
+
+    (void)number;
+    lab->is_interrupted = true;
+    if (!lab->is_ending)
+        child_kill(&lab->child, SIGINT);
+}
+
+static void watch_signal(struct lab *lab, uv_signal_t *handle, int number) {
+    handle->data = lab;
+    (void)uv_signal_init(lab->loop, handle);
+    (void)uv_signal_start(handle, on_signal, number);
+    uv_unref((uv_handle_t *)handle);
+}
+
+static int fail(const char *what) {
+    fprintf(stderr, "loadgen: claims: %s: %s\n", what, strerror(errno));
+    return EXIT_INTERNAL;
+}
+
+/* Where the scripts are, and .run/claims beside them. */
+static int find_scripts(struct lab *lab) {
+    char *stack;
+
+    if (lab->options->stack[0] == '\0') {
+        fprintf(stderr, "loadgen: claims need scripts/stack: call scripts/loadgen, or name the "
+                        "script with --stack\n");
+        return EXIT_USAGE;
+    }
+    stack = realpath(lab->options->stack, NULL);
+    if (stack == NULL)
+        return fail(lab->options->stack);
+    *strrchr(stack, '/') = '\0';
+    snprintf(lab->scripts, sizeof lab->scripts, "%s", stack);
+    *strrchr(stack, '/') = '\0';
+    snprintf(lab->home, sizeof lab->home, "%s/.run", stack);
+    if (mkdir(lab->home, 0755) != 0 && errno != EEXIST)
+        return fail(lab->home);
+    snprintf(lab->home, sizeof lab->home, "%s/.run/claims", stack);
+    free(stack);
+    return mkdir(lab->home, 0755) == 0 || errno == EEXIST ? 0 : fail(lab->home);
+}
+
+/* It belongs to one `loadgen claims` at a time. */
+static int open_home(struct lab *lab) {
+    char path[PATH_SIZE + 16], base[16];
+    int exit_code = find_scripts(lab);
+
+    if (exit_code != 0)
+        return exit_code;
+    snprintf(path, sizeof path, "%s/claims.log", lab->home);
+    lab->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (lab->log < 0 || flock(lab->log, LOCK_EX | LOCK_NB) != 0)
+        return fail(path);
+    (void)!ftruncate(lab->log, 0);
+    snprintf(base, sizeof base, "%lld", (long long)lab->options->port_base);
+    return setenv("RUN_DIR", lab->home, 1) == 0 && setenv("PORT_BASE", base, 1) == 0
+               ? 0
+               : fail("the environment");
+}
+
+static int show(struct lab *lab) {
+    int exit_code = open_home(lab);
+
+    if (exit_code != 0)
+        return exit_code;
+    watch_signal(lab, &lab->interrupt, SIGINT);
+    watch_signal(lab, &lab->terminate, SIGTERM);
+    exit_code = show_asked(lab);
+    if (lab->options->is_keeping)
+        fprintf(lab->to, "the stack runs on: RUN_DIR=%s scripts/loadgen ..., scripts/stack down\n",
+                lab->home);
+    else
+        stop_stack(lab);
+    uv_close((uv_handle_t *)&lab->interrupt, NULL);
+    uv_close((uv_handle_t *)&lab->terminate, NULL);
+    (void)uv_run(lab->loop, UV_RUN_DEFAULT);
+    return lab->is_interrupted ? EXIT_INTERRUPTED : exit_code;
+}
+
+/* ---- the command */
+
+static int list(const struct options *options, FILE *to) {
+    if (strcmp(options->output_format, "json") == 0)
+        return claim_list_json(to) == 0 ? EXIT_AS_EXPECTED : EXIT_INTERNAL;
+    if (strcmp(options->output_format, "markdown") == 0)
+        claim_list_markdown(to);
+    else
+        claim_list(to);
+    return fflush(to) == 0 && !ferror(to) ? EXIT_AS_EXPECTED : EXIT_INTERNAL;
+}
+
+static int check(const struct options *options) {
+    if (options->argument_count > 0 && strcmp(options->output_format, "text") != 0) {
+        fprintf(stderr, "loadgen: claims: --output-format is for the list alone\n");
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < options->argument_count; i++)
+        if (strcmp(options->arguments[i], "all") != 0 &&
+            claim_find(options->arguments[i]) == NULL) {
+            fprintf(stderr, "loadgen: claims: there is no claim \"%.40s\"; see loadgen claims\n",
+                    options->arguments[i]);
+            return EXIT_USAGE;
+        }
+    return 0;
+}
+
+int claims_show(uv_loop_t *loop, const struct options *options, FILE *to) {
+    struct lab lab = {.loop = loop, .options = options, .to = to, .log = -1};
+    int exit_code = check(options);
+
+    if (exit_code != 0)
+        return exit_code;
+    if (options->argument_count == 0)
+        return list(options, to);
+    exit_code = show(&lab);
+    if (lab.log >= 0)
+        (void)close(lab.log);
+    return exit_code;
+}
