@@ -40,6 +40,17 @@ CREATE TABLE IF NOT EXISTS reservation (
 ALTER TABLE reservation ADD COLUMN IF NOT EXISTS confirmed boolean NOT NULL DEFAULT false; -- to tables made before it
 CREATE INDEX IF NOT EXISTS reservation_by_time ON reservation USING brin (reserved_at) WITH (pages_per_range = 8);
 
+-- The locks of the strategy pg-table, one per row of stock: whoever wrote its token last holds it, until it expires. The
+-- row is never deleted, so that its fence only grows.
+CREATE TABLE IF NOT EXISTS stock_lock (
+    product_id uuid NOT NULL REFERENCES product,
+    shard      int NOT NULL,
+    owner      text NOT NULL,        -- a random token, '' for nobody
+    fence      bigint NOT NULL,      -- counts the grants
+    expires_at timestamptz NOT NULL, -- by this server's clock
+    PRIMARY KEY (product_id, shard)
+) WITH (fillfactor = 10);
+
 -- Units of cancelled reservations, for sale again by number: they cannot go back into the count, which stands for the
 -- units below it.
 CREATE TABLE IF NOT EXISTS returned_unit (
@@ -69,7 +80,7 @@ CREATE TABLE IF NOT EXISTS lab_event (
 CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (pages_per_range = 8);
 
 GRANT SELECT ON product TO inventory_svc;
-GRANT SELECT, INSERT, UPDATE ON stock TO inventory_svc;
+GRANT SELECT, INSERT, UPDATE ON stock, stock_lock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
 GRANT INSERT ON lab_event TO inventory_svc;

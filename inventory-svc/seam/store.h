@@ -64,7 +64,8 @@ enum guard {
     X(REDIS, "redis", REDIS)  /* across processes: a lease with a TTL, renewed while held */       \
     X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */     \
     X(MKDIR, "mkdir", NOBODY) /* a directory on this machine's disk: a crash leaves it for ever */ \
-    X(FLOCK, "flock", NOBODY) /* flock(2) on a file there: the kernel frees it after a crash */
+    X(FLOCK, "flock", NOBODY) /* flock(2) on a file there: the kernel frees it after a crash */    \
+    X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,

@@ -26,7 +26,7 @@ enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
 #define LIMITED(number) " AND (SELECT set_config('lock_timeout', $" number ", true)) IS NOT NULL"
 #define READ_ONE(limited, wait)                                                                    \
     "SELECT " COLUMNS " FROM stock WHERE product_id = $1 AND shard = $2" limited " FOR "           \
-                                                                                 "UPDATE" wait
+    "UPDATE" wait
 
 /* One row in any case: without a shard when all that have units are locked; none when no row has
  * one. */
@@ -35,7 +35,7 @@ enum outcome transaction_sql_begin(struct pg_pool *pool, struct pg_conn *on,
     " WHERE product_id = $1 AND available > 0" limited                                             \
     " ORDER BY (shard - $2::int + $3::int) % $3::int LIMIT 1 FOR UPDATE" wait ")"                  \
     " SELECT picked.* FROM (SELECT FROM stock WHERE product_id = $1 AND available > 0 LIMIT 1)"    \
-    " AS some LEFT JOIN picked ON true"
+    " AS unsold LEFT JOIN picked ON true"
 
 static struct statement reads[][2] = {
     [ROW_WAIT] = {STATEMENT("read_for_update", 3, READ_ONE(LIMITED("3"), "")),

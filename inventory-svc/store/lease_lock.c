@@ -8,11 +8,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* The lease that a write should have left: so much that the server gives the write up before the
- * lease ends, even when this instance or Redis dies right after the sending. A short lease cannot
- * have that: a third of it then, since renewal begins when two thirds are left. */
 #define NEED_MS         (SERVER_MS + 300)
-
 #define LOCK_NAME_BYTES (UUID_TEXT + 24)
 
 static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product, int shard) {
@@ -50,6 +46,13 @@ static enum outcome acquire_redis(struct live_sale *live, int shard, unsigned *a
     return acquire(live, live->store->redis, shard, attempts);
 }
 
+/* So much that the server gives the write up before the lease ends, even when this instance or
+ * Redis dies right after the sending. A short lease cannot have that: a third of it then, since
+ * renewal begins when two thirds are left. */
+int64_t live_need_ms(const struct live_sale *live) {
+    return earlier(NEED_MS, live->sale.options->ttl_ms / 3);
+}
+
 static enum outcome check(struct live_sale *live, uint32_t need_ms) {
     if (lk_lease_check(live->lock.grant, need_ms) == LK_OK)
         return OUTCOME_OK;
@@ -63,7 +66,7 @@ static enum outcome check_local(struct live_sale *live) {
 }
 
 static enum outcome check_redis(struct live_sale *live) {
-    return check(live, (uint32_t)earlier(NEED_MS, live->sale.options->ttl_ms / 3));
+    return check(live, (uint32_t)live_need_ms(live));
 }
 
 /* The customer need not wait for the confirmation. */

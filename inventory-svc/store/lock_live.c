@@ -11,7 +11,7 @@
 /* A kind without a row is not taken by store_lock(). */
 static const struct lock_ops *const kinds[] = {
     [LOCK_LOCAL] = &local_lock_ops, [LOCK_REDIS] = &redis_lock_ops, [LOCK_KEY] = NULL,
-    [LOCK_MKDIR] = &mkdir_lock_ops, [LOCK_FLOCK] = &flock_lock_ops,
+    [LOCK_MKDIR] = &mkdir_lock_ops, [LOCK_FLOCK] = &flock_lock_ops, [LOCK_TABLE] = &table_lock_ops,
 };
 
 #define WAIT_TIMES                                                                                 \

@@ -34,6 +34,11 @@ struct store_lock {
     enum lock_kind kind;
     void *grant; /* the kind's own (lock_ops); NULL while it is not held */
     int64_t acquired_ns;
+    struct {
+        char token[TOKEN_TEXT];
+        int shard;
+        int64_t fence, ends_ms;
+    } row; /* of one in a table */
 };
 
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.

@@ -36,10 +36,13 @@ struct lock_ops {
 };
 extern const struct lock_ops local_lock_ops, redis_lock_ops; /* lease_lock.c */
 extern const struct lock_ops mkdir_lock_ops, flock_lock_ops; /* machine_lock.c */
+extern const struct lock_ops table_lock_ops;                 /* table_lock.c */
 
 /* For `abandon` without a server: release(store, grant) in a fiber of its own, in hold_ms. */
 void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
                   void (*release)(struct store *store, void *grant));
+/* How much of a lease a write should have left. */
+int64_t live_need_ms(const struct live_sale *live);
 
 /* lock_live.c */
 enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out);

@@ -13,12 +13,18 @@
     X(redis_owner)                                                                                 \
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
-    X(sharded)                                                                                     \
+    X(early_unlock)                                                                                \
     X(pg_row)                                                                                      \
     X(pg_nowait)                                                                                   \
+    X(pg_version)                                                                                  \
+    X(pg_value)                                                                                    \
+    X(pg_serializable)                                                                             \
+    X(pg_table)                                                                                    \
     X(atomic)                                                                                      \
     X(mkdir)                                                                                       \
-    X(flock)
+    X(flock)                                                                                       \
+    X(sharded)                                                                                     \
+    X(sharded_skip)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)

@@ -80,7 +80,8 @@ static void print_log(const struct lab *lab) {
 /* ---- the stack */
 
 static void set_variables(const struct claim_stack *stack) {
-    static const char *const all[] = {"INVENTORY_SVC_FLAGS", "ORDER_SVC_FLAGS", "REDIS_DURABILITY"};
+    static const char *const all[] = {"INVENTORY_SVC_FLAGS", "ORDER_SVC_FLAGS", "REDIS_DURABILITY",
+                                      "LOCK_DIRS"};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         (void)unsetenv(all[i]);

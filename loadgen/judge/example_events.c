@@ -89,7 +89,7 @@ static bool is_telling(const struct counterexample *example, const struct event 
     case EVENT_FAILPOINT:
         return event->item == example->item &&
                (letter_of(example, event->order_id) != '\0' ||
-                (strncmp(event->detail, "pause", 5) == 0 && is_at_hand(example, event)));
+                (event_is_standstill(event) && is_at_hand(example, event)));
     case EVENT_LOCK:
         return event->item == example->item && letter_of(example, event->order_id) != '\0' &&
                !(event_takes_lock(event) && event->result == EVENT_NO);

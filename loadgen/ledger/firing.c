@@ -24,15 +24,19 @@ static struct firing *take(struct firings *firings, enum event_kind kind, const 
     return firing;
 }
 
+void firings_arm(struct firings *firings, enum event_kind kind, const char *what, size_t length) {
+    char text[FIRING_TEXT];
+
+    snprintf(text, sizeof text, "%.*s", (int)length, what);
+    (void)take(firings, kind, text);
+}
+
 void firings_arm_spec(struct firings *firings, const char *spec) {
     static const char option[] = ",fail=";
 
     while ((spec = strstr(spec, option)) != NULL) {
-        char what[FIRING_TEXT];
-
         spec += strlen(option);
-        snprintf(what, sizeof what, "%.*s", (int)strcspn(spec, ","), spec);
-        (void)take(firings, EVENT_FAILPOINT, what);
+        firings_arm(firings, EVENT_FAILPOINT, spec, strcspn(spec, ","));
     }
 }
 
@@ -58,15 +62,12 @@ static bool is_of(const struct firing *firing, const struct event *event, const 
            strchr("=@", rest[length]) != NULL;
 }
 
-/* A failpoint fires again and again, a fault of a server once: the second is the next of its name.
- */
 static struct firing *find_armed(struct firings *firings, const struct event *event) {
     char name[EVENT_TEXT];
 
     name_event(event, name);
     for (size_t i = 0; i < firings->count; i++)
-        if (is_of(&firings->items[i], event, name) &&
-            (event->kind != EVENT_SERVER || firings->items[i].times == 0))
+        if (is_of(&firings->items[i], event, name))
             return &firings->items[i];
     return take(firings, event->kind, name);
 }

@@ -22,7 +22,9 @@ struct firings {
     struct firing items[FIRINGS];
 };
 
-/* The failpoints of a strategy's spec are armed: `...,fail=after-read:pause=4s@100,...`. */
+/* One is armed; `what` has `length` bytes. A thing that is armed twice counts once. */
+void firings_arm(struct firings *firings, enum event_kind kind, const char *what, size_t length);
+/* The failpoints of a strategy's spec, `...,fail=after-read:pause=4s@100,...`. */
 void firings_arm_spec(struct firings *firings, const char *spec);
 
 /* Count the failpoints and faults of servers among the events; one that nobody armed is added.

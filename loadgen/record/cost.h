@@ -17,7 +17,8 @@
     X(REDIS, "redis", false, "key")                                                                \
     X(KEY, "key", false, "key")                                                                    \
     X(MKDIR, "mkdir", false, "lock")                                                               \
-    X(FLOCK, "flock", false, "lock")
+    X(FLOCK, "flock", false, "lock")                                                               \
+    X(TABLE, "table", false, "row")
 
 enum record_lock {
     RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */

@@ -13,7 +13,6 @@ int round_judge(struct round *round) {
         .recorder = round->recorder,
         .events = &round->events,
         .armed = &armed,
-        .ledger_offset_us = round->ledger_skew_us - round->started_us,
         .problem = round->problem[0] != '\0' ? round->problem : NULL,
         .fault_problem = round->fault_problem[0] != '\0' ? round->fault_problem : NULL,
         .is_interrupted = round->is_interrupted,

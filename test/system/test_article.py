@@ -6,12 +6,14 @@ import unittest
 
 from harness import LOST_UPDATES, Ledger, SystemTest
 
-RIGHT = ["redis", "sharded", "pg-row", "atomic"]
+RIGHT = ["redis", "sharded", "atomic"]
 LADDER = ["redis-setnx", "redis-expire", "redis-ttl", "redis-get-del", "redis-owner", "redis-fenced"]
+DATABASE = ["pg-row", "pg-serializable", "pg-table", "sharded-skip"]  # who waits for his turn
+CONTENDED = ["pg-nowait", "pg-version", "pg-value"]  # who is overtaken is refused, or in the end
 STOCK, CUSTOMERS = 500, 800
 
 
-class Article(SystemTest):
+class Firing(SystemTest):
     def fire(self, *args):
         # On a machine with other work, too, nobody is to give up before the last unit is sold.
         done = self.stack.loadgen("--output-format", "json", "--wait", "8s", "--timeout", "15s", *args)
@@ -26,6 +28,8 @@ class Article(SystemTest):
         self.assertEqual(ledger.unmatched, set())
         return ledger
 
+
+class Article(Firing):
     def test_none_and_mutex_sell_more_than_there_is_and_the_others_all_of_it(self):
         wrong = "OVERSELL+" + LOST_UPDATES
         for summary in self.fire("--strategy", "none,mutex," + ",".join(RIGHT), "--expect", f"none={wrong},mutex={wrong}",
@@ -67,6 +71,19 @@ class Article(SystemTest):
                 ledger.check(self)
                 self.assertEqual((ledger.sold, ledger.available), (200, 0))
 
+    def test_what_waits_for_its_turn_in_the_database_sells_out_exactly(self):
+        for summary in self.fire("--strategy", ",".join(DATABASE), "-R", "300", "-d", "1s", "--stock", "200"):
+            with self.subTest(summary["strategy"]):
+                ledger = self.assert_is_in_the_ledger(summary)
+                ledger.check(self)
+                self.assertEqual((ledger.sold, ledger.available), (200, 0))
+
+    def test_under_contention_the_others_refuse_customers_and_sell_no_unit_twice(self):
+        for summary in self.fire("--strategy", ",".join(CONTENDED), "--wait", "100ms"):
+            with self.subTest(summary["strategy"]):
+                self.assert_is_in_the_ledger(summary).check(self)
+                self.assertGreater(summary["outcomes"]["busy"], 0)
+
     def test_the_mutex_is_right_with_one_instance(self):
         self.stack.kill("inventory-2")
         try:
@@ -74,6 +91,16 @@ class Article(SystemTest):
         finally:
             self.stack.restart("inventory-2")
         Ledger(self.stack, summary["product_id"]).check(self)
+
+
+class OnPurpose(Firing):
+    flags = {"INVENTORY_SVC_FLAGS": "--lab"}
+
+    def test_a_lock_that_ends_before_the_commit_sells_units_twice(self):
+        # A commit takes its time: what comes meanwhile reads the old count.
+        for summary in self.fire("--strategy", "early-unlock,fail=before-commit:delay=200ms@20", "-R", "300", "-d", "1s",
+                                 "--stock", "200", "--expect", "early-unlock=TWIN+OVERSELL?+LEAK?+STALE?"):
+            self.assertGreater(self.assert_is_in_the_ledger(summary).twins, 0)
 
 
 if __name__ == "__main__":

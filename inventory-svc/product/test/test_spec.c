@@ -72,7 +72,7 @@ static void test_each_mistake_says_what_exists(void **state) {
         {"redis,shrads=3", "strategy \"redis\" in \"redis,shrads=3\" has no option \"shrads\"; "
                            "its options: work, wait, ttl, fail"},
         {"sharded,", "strategy \"sharded\" in \"sharded,\" has no option \"\"; "
-                     "its options: work, wait, ttl, shards, fail"},
+                     "its options: work, wait, ttl, shards, borrow, deal, fail"},
         {"redis,work", "option \"work\" in \"redis,work\" needs a value: "
                        "0ms..60s in whole milliseconds"},
         {"redis,work=61s", "bad value \"61s\" of option \"work\" in \"redis,work=61s\"; "

@@ -15,13 +15,23 @@ static void buy_all(const char *product_id, size_t count) {
     finish(buyers, count);
 }
 
-static const char *const guarded[] = {"atomic,work=1ms",         "redis,work=1ms",
-                                      "mutex,work=1ms",          "sharded,shards=3,work=1ms",
-                                      "redis-setnx,work=1ms",    "redis-expire,work=1ms",
-                                      "redis-ttl,work=1ms",      "redis-get-del,work=1ms",
-                                      "redis-owner,work=1ms",    "redis-fenced,work=1ms",
-                                      "mkdir,work=1ms,wait=60s", "flock,work=1ms,wait=60s",
-                                      "pg-row,work=1ms"};
+static const char *const guarded[] = {"atomic,work=1ms",
+                                      "redis,work=1ms",
+                                      "mutex,work=1ms",
+                                      "sharded,shards=3,work=1ms",
+                                      "redis-setnx,work=1ms",
+                                      "redis-expire,work=1ms",
+                                      "redis-ttl,work=1ms",
+                                      "redis-get-del,work=1ms",
+                                      "redis-owner,work=1ms",
+                                      "redis-fenced,work=1ms",
+                                      "pg-row,work=1ms",
+                                      "pg-version,work=1ms",
+                                      "pg-value",
+                                      "pg-serializable",
+                                      "pg-table",
+                                      "mkdir,work=1ms,wait=60s",
+                                      "flock,work=1ms,wait=60s"};
 
 #define GUARDED (sizeof guarded / sizeof guarded[0])
 
@@ -54,7 +64,13 @@ static void test_sharded_leaves_nothing_stranded(void **state) {
     static const struct {
         const char *strategy;
         int stock;
-    } cases[] = {{"sharded", 7}, {"sharded,shards=1", 5}, {"sharded", 0}, {"sharded,shards=50", 9}};
+    } cases[] = {{"sharded", 7},
+                 {"sharded,shards=1", 5},
+                 {"sharded", 0},
+                 {"sharded,shards=50", 9},
+                 {"sharded,deal=random", 8},
+                 {"sharded-skip", 7},
+                 {"sharded-skip,shards=1", 5}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -69,15 +85,38 @@ static void test_sharded_leaves_nothing_stranded(void **state) {
     }
 }
 
+/* Two units in one row of three, and a customer dealt to each row. */
+static void test_without_borrowing_units_are_stranded(void **state) {
+    static const struct {
+        const char *strategy;
+        size_t sold;
+    } cases[] = {{"sharded,shards=3,borrow=off", 1}, {"sharded,shards=3", 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buyer first;
+        char id[UUID_TEXT];
+
+        make_product(id, cases[i].strategy, 6);
+        assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+        run_sql("UPDATE stock SET available = CASE shard WHEN 1 THEN 2 ELSE 0 END"
+                " WHERE product_id = '%s'",
+                id);
+        buy_all(id, 3);
+        assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD), cases[i].sold);
+        assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD_OUT), 3 - cases[i].sold);
+    }
+}
+
 static void test_work_longer_than_the_ttl_keeps_its_lease(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "redis,ttl=300ms,work=700ms", 5);
-    buy_all(id, 3);
-    assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD), 3);
+    make_product(id, "redis,ttl=1s,work=1500ms,wait=20s", 5);
+    buy_all(id, 2);
+    assert_int_equal(count_outcome(buyers, 2, OUTCOME_SOLD), 2);
     assert_int_equal(twins(id), 0);
-    assert_int_equal(left(id), 2);
+    assert_int_equal(left(id), 3);
 }
 
 static void test_the_answer_is_the_ledger_row(void **state) {
@@ -398,6 +437,7 @@ int main(void) {
         TEST(test_guarded_strategies_sell_exactly_what_there_is),
         TEST(test_without_a_guard_one_unit_is_sold_to_several),
         TEST(test_sharded_leaves_nothing_stranded),
+        TEST(test_without_borrowing_units_are_stranded),
         TEST(test_work_longer_than_the_ttl_keeps_its_lease),
         TEST(test_the_answer_is_the_ledger_row),
         TEST(test_the_stored_fence_rises_when_redis_loses_its_keys),

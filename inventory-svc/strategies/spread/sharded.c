@@ -1,9 +1,9 @@
 /* The stock in several rows, each behind a lease of its own, so that as many sales run at a time.
  *
- * A sale starts at the shard it was dealt and borrows from the others before it says sold out, so
- * no unit is left stranded in a shard. A row seen empty without its lock stays empty, because rows
- * only fall (a returned unit is sold from a list of its own): so empty shards cost one read and no
- * lock. */
+ * A sale starts at the shard it was dealt and, unless borrow=off forbids it, borrows from the
+ * others before it says sold out, so no unit is left stranded in a shard. A row seen empty without
+ * its lock stays empty, because rows only fall (a returned unit is sold from a list of its own): so
+ * empty shards cost one read and no lock. */
 #include "read_then_write.h"
 #include "strategy.h"
 
@@ -25,10 +25,11 @@ static enum outcome sell_from(struct sale *sale, int shard) {
 }
 
 static enum outcome sell(struct sale *sale) {
-    int shards = sale->options->shards, first = store_deal(sale);
+    const int shards = sale->options->shards, looked = sale->options->borrows ? shards : 1;
+    const int first = store_deal(sale);
     enum outcome outcome = OUTCOME_SOLD_OUT;
 
-    for (int i = 0; i < shards && outcome == OUTCOME_SOLD_OUT; i++)
+    for (int i = 0; i < looked && outcome == OUTCOME_SOLD_OUT; i++)
         outcome = sell_from(sale, (first + i) % shards);
     return outcome;
 }
@@ -38,9 +39,9 @@ const struct strategy strategy_sharded = {
     .family = "spread",
     .summary = "several stock rows, a Redis lease each; borrows before it says sold out",
     .promise = "as redis, per row; never sold out while any row has a unit",
-    .breaks = "as redis",
+    .breaks = "as redis; with borrow=off units are stranded where nobody looks any more",
     .source = "the article on performance, segment locks",
-    .takes = TAKES_SHARDS,
+    .takes = TAKES_SHARDS | TAKES_BORROW | TAKES_DEAL,
     .default_shards = 10,
     .sell = sell,
 };

@@ -164,6 +164,13 @@ static void test_a_lock_that_its_server_lost_is_told(void **state) {
     assert_string_equal(twin->event[1].text, "restart");
 }
 
+static void fire(int order, int64_t at_ms, const char *detail, int64_t ms) {
+    struct event *event = add(EVENT_FAILPOINT, order, at_ms, "after-read");
+
+    snprintf(event->detail, sizeof event->detail, "%s", detail);
+    event->until_ns += ms * MS;
+}
+
 /* One that fired at another order concerns those of its instance when it stops them all. */
 static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
     (void)state;
@@ -172,10 +179,10 @@ static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
     ledger.available = 9;
     request(RECORD_BUSY);
     request(RECORD_BUSY);
-    strcpy(add(EVENT_FAILPOINT, 3, 2, "after-read")->detail, "pause 4000 ms");
-    strcpy(add(EVENT_FAILPOINT, 3, 2, "after-read")->detail, "delay 4000 ms");
-    strcpy(add(EVENT_FAILPOINT, 0, 2, "after-read")->detail, "delay 4000 ms");
-    strcpy(add(EVENT_FAILPOINT, 3, 20, "after-read")->detail, "pause 4000 ms");
+    fire(3, 2, "pause 4000 ms", 4000);
+    fire(3, 2, "delay 4000 ms", 4000);
+    fire(0, 2, "delay 4000 ms", 4000);
+    fire(3, 20, "pause 4000 ms", 4000);
     judge();
     assert_int_equal(verdict.counterexample[0].events, 2);
     assert_int_equal(verdict.counterexample[0].event[0].letter, '\0');
@@ -194,7 +201,7 @@ static void test_what_was_armed_is_counted(void **state) {
     ledger.initial = 1;
     ledger.available = 1;
     sell(1);
-    judged.ledger_offset_us = 3000 - ledger_time_us(sales[0].at);
+    judged.ledger_start_us = ledger_time_us(sales[0].at) - 3000;
     strcpy(add(EVENT_FAILPOINT, 0, 2, "after-read")->detail, "pause 4000 ms");
     strcpy(add(EVENT_FAILPOINT, 0, 4, "after-read")->detail, "pause 4000 ms");
     strcpy(add(EVENT_SERVER, 0, 5, "kill")->who, "redis");
@@ -215,7 +222,7 @@ static void test_what_was_armed_is_counted(void **state) {
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     (void)state;
     sell(10);
-    judged.ledger_offset_us = 1000 - ledger_time_us(sales[0].at);
+    judged.ledger_start_us = ledger_time_us(sales[0].at) - 1000;
     request(RECORD_BUSY);
     at(&recorder->records[1], 6, 9);
     strcpy(add(EVENT_FAILPOINT, 1, 5, "after-lock")->detail, "crash");

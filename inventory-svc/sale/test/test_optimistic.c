@@ -1,0 +1,187 @@
+/* Strategies that notice what came between: on real Postgres, another write is put there. */
+#include "instance.h"
+
+static uint64_t answered(void) {
+    struct pg_pool_stats stats;
+
+    pg_pool_stats(instance.store.pool, &stats);
+    return stats.queries;
+}
+
+/* Strategies, and how many statements a sale has made when it has read. */
+static const struct {
+    const char *name;
+    unsigned statements;
+} all[] = {{"pg-version", 1}, {"pg-value", 1}, {"pg-serializable", 2}};
+
+#define ALL (sizeof all / sizeof *all)
+
+/* A sale that stands still for a moment after it has read 5. */
+static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, const char *wait) {
+    char spec[80];
+    struct buyer first;
+    uint64_t before;
+
+    (void)snprintf(spec, sizeof spec, "%s,wait=%s,fail=after-read:delay=300ms@2", all[which].name,
+                   wait);
+    make_product(id, spec, 6);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    before = answered();
+    begin(buyer, id, NULL);
+    WAIT_FOR(&instance.loop, answered() == before + all[which].statements);
+}
+
+static void test_a_sale_that_another_overtook_begins_again(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ALL; i++) {
+        struct buyer slow, quick;
+        char id[UUID_TEXT];
+
+        read_five(&slow, id, i, "5s");
+        assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
+        assert_false(slow.is_done);
+        finish(&slow, 1);
+        assert_int_equal(slow.selling.outcome, OUTCOME_SOLD);
+        assert_int_equal(quick.selling.sold.unit, 5);
+        assert_int_equal(slow.selling.sold.unit, 4);
+        assert_non_null(strstr(slow.selling.timing, "retry;desc=\"1\""));
+    }
+}
+
+static void test_a_sale_that_is_always_overtaken_gives_up(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ALL; i++) {
+        struct buyer slow, quick;
+        char id[UUID_TEXT];
+
+        read_five(&slow, id, i, "0ms");
+        assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
+        finish(&slow, 1);
+        assert_int_equal(slow.selling.outcome, OUTCOME_BUSY);
+        assert_int_equal(sold(id), 2);
+        assert_int_equal(left(id), 4);
+    }
+}
+
+static long lock_fence(const char *id) {
+    return ask("SELECT fence FROM stock_lock WHERE product_id = '%s'", id);
+}
+
+static void test_a_lock_in_a_table_is_taken_in_turn(void **state) {
+    struct buyer buyers[3];
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-table,work=20ms", 5);
+    for (size_t i = 0; i < 3; i++)
+        begin(&buyers[i], id, NULL);
+    finish(buyers, 3);
+    assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD), 3);
+    assert_int_equal(twins(id), 0);
+    assert_int_equal(lock_fence(id), 3);
+    assert_int_equal(ask("SELECT max(fence) FROM reservation WHERE product_id = '%s'", id), 3);
+    assert_non_null(strstr(buyers[0].selling.timing, "lock;desc=\"table\""));
+}
+
+static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
+    struct buyer holder, other;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-table,wait=30ms,fail=after-lock:delay=300ms@1", 5);
+    begin(&holder, id, NULL);
+    WAIT_FOR(&instance.loop, lock_fence(id) == 1);
+    assert_int_equal(sell(&other, id, NULL), OUTCOME_BUSY);
+    finish(&holder, 1);
+    assert_int_equal(holder.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(sell(&other, id, NULL), OUTCOME_SOLD);
+}
+
+/* Its holder died. */
+static void test_a_lock_in_a_table_is_taken_over_when_it_has_expired(void **state) {
+    struct buyer first, second;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-table,ttl=100ms,fail=before-unlock:error@1", 5);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(second.selling.sold.fence, 2);
+    assert_int_equal(second.selling.sold.unit, 4);
+}
+
+/* Another instance took the lock over meanwhile, and sold. */
+static void test_a_write_behind_the_next_holder_is_refused(void **state) {
+    struct buyer late, next;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-table,fail=before-write:delay=100ms@1", 5);
+    begin(&late, id, NULL);
+    WAIT_FOR(&instance.loop, lock_fence(id) == 1);
+    run_sql("UPDATE stock_lock SET fence = 2, owner = '', expires_at = '-infinity'"
+            " WHERE product_id = '%s'",
+            id);
+    run_sql("UPDATE stock SET fence = 2, available = 4 WHERE product_id = '%s'", id);
+    finish(&late, 1);
+    assert_int_equal(late.selling.outcome, OUTCOME_CONFLICT);
+    assert_int_equal(sold(id), 0);
+    assert_int_equal(sell(&next, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(next.selling.sold.fence, 3);
+    assert_int_equal(next.selling.sold.unit, 4);
+}
+
+/* Given back twice, it would be the next holder's. */
+static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
+    struct buyer late, next;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-table,ttl=2s,fail=before-unlock:delay=50ms@1", 5);
+    begin(&late, id, NULL);
+    WAIT_FOR(&instance.loop, sold(id) == 1);
+    run_sql("UPDATE stock_lock SET owner = 'next', fence = 2 WHERE product_id = '%s'", id);
+    finish(&late, 1);
+    assert_int_equal(ask("SELECT count(*) FROM stock_lock WHERE product_id = '%s'"
+                         " AND owner = 'next' AND expires_at > clock_timestamp()",
+                         id),
+                     1);
+    assert_int_equal(sell(&next, id, NULL), OUTCOME_SOLD); /* when that has expired */
+}
+
+static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **state) {
+    struct buyer first, second;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "early-unlock,fail=before-commit:delay=300ms@1", 5);
+    begin(&first, id, NULL);
+    WAIT_FOR(&instance.loop,
+             ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh,"
+                 " pg_stat_activity WHERE application_name = '%s'"
+                 " AND state = 'idle in transaction' AND query LIKE 'WITH written%%'",
+                 instance.name) == 1);
+    begin(&second, id, NULL);
+    finish(&first, 1);
+    finish(&second, 1);
+    assert_int_equal(first.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(second.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(first.selling.sold.unit, second.selling.sold.unit);
+    assert_int_equal(twins(id), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_a_sale_that_another_overtook_begins_again),
+        TEST(test_a_sale_that_is_always_overtaken_gives_up),
+        TEST(test_a_lock_in_a_table_is_taken_in_turn),
+        TEST(test_a_lock_in_a_table_that_is_held_is_busy),
+        TEST(test_a_lock_in_a_table_is_taken_over_when_it_has_expired),
+        TEST(test_a_write_behind_the_next_holder_is_refused),
+        TEST(test_a_late_holder_gives_back_what_is_its_own_only),
+        TEST(test_a_lock_that_ends_before_the_commit_sells_one_unit_twice),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}

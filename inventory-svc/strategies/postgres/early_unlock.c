@@ -1,0 +1,29 @@
+/* Wrong on purpose: the lease ends before the transaction does, as where a framework commits behind
+ * a method that locks. The next holder reads what is not committed yet: the old count. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome begun, outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    begun = outcome = store_begin(sale, READ_COMMITTED);
+    if (begun == OUTCOME_OK)
+        outcome = read_then_write(sale, 0, GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome);
+    return begun == OUTCOME_OK ? store_end(sale, outcome) : outcome;
+}
+
+const struct strategy strategy_early_unlock = {
+    .name = "early-unlock",
+    .family = "database",
+    .summary = "a Redis lease around read and write in a transaction, given back before the commit",
+    .promise = "nothing: the next holder may read before the commit",
+    .breaks =
+        "any sale that comes between the unlock and the commit of another: both sell one unit",
+    .source = "the synchronized method under @Transactional",
+    .default_shards = 1,
+    .sell = sell,
+};

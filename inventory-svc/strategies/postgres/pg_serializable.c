@@ -1,0 +1,36 @@
+/* The code of `none`, in a SERIALIZABLE transaction: the database finds out that two sales cannot
+ * have come one after the other, and refuses one of them, which begins again. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome attempt(struct sale *sale) {
+    enum outcome outcome = store_begin(sale, SERIALIZABLE);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL));
+}
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome = attempt(sale);
+
+    while (outcome == OUTCOME_CONFLICT) {
+        outcome = store_pause(sale);
+        if (outcome == OUTCOME_OK)
+            outcome = attempt(sale);
+    }
+    return outcome;
+}
+
+const struct strategy strategy_pg_serializable = {
+    .name = "pg-serializable",
+    .family = "database",
+    .summary = "read, work and write in a SERIALIZABLE transaction, again when it is refused",
+    .promise = "no unit sold twice, whatever is paused or killed",
+    .breaks = "contention: most attempts are refused, and each holds a connection",
+    .source = "PostgreSQL, SERIALIZABLE; Ports and Grittner, 2012",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,27 @@
+/* A unique row is the lock: whoever inserts it, or takes over one that has expired, holds it. It is
+ * polled, as nobody tells of its end. A holder that comes too late is refused by the stock itself:
+ * its fencing token is older than the one that wrote there. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_TABLE, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_FENCE, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+const struct strategy strategy_pg_table = {
+    .name = "pg-table",
+    .family = "database",
+    .summary = "a unique row is the lock: owner token, TTL by the database's clock, fencing token",
+    .promise = "no unit sold twice, also after a pause past the TTL: the late write is refused",
+    .breaks = "work longer than the TTL: there is no renewal, and nothing is sold",
+    .source = "the article, section 2; Kleppmann, How to do distributed locking, 2016",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,30 @@
+/* Optimistic: nobody is kept out, and the write happens only if the row's version is still the one
+ * that was read; else pause, and all over again. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome = read_then_write(sale, 0, GUARD_VERSION, NULL);
+
+    while (outcome == OUTCOME_CONFLICT) {
+        outcome = store_pause(sale);
+        if (outcome == OUTCOME_OK)
+            outcome = read_then_write(sale, 0, GUARD_VERSION, NULL);
+    }
+    return outcome;
+}
+
+const struct strategy strategy_pg_version = {
+    .name = "pg-version",
+    .family = "database",
+    .summary = "optimistic: UPDATE ... WHERE version is the one that was read, or again",
+    .promise = "no unit sold twice, whatever is paused or killed",
+    .breaks =
+        "contention: of those that read one version one sells, and the others work for nothing",
+    .source = "the overview of locks, 3.1; Kung and Robinson, On optimistic methods for "
+              "concurrency control, 1981",
+    .default_shards = 1,
+    .sell = sell,
+};

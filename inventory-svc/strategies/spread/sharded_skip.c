@@ -1,0 +1,24 @@
+/* The stock in several rows, and no lock but theirs: each sale takes any row that has units and that
+ * nobody holds, SKIP LOCKED. Only when all that have units are held does it pause and look again. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome = lock_row_then_write(sale, ANY_SHARD, ROW_SKIP_LOCKED);
+
+    while (outcome == OUTCOME_BUSY && store_pause(sale) == OUTCOME_OK)
+        outcome = lock_row_then_write(sale, ANY_SHARD, ROW_SKIP_LOCKED);
+    return outcome;
+}
+
+const struct strategy strategy_sharded_skip = {
+    .name = "sharded-skip",
+    .family = "spread",
+    .summary = "several stock rows: FOR UPDATE SKIP LOCKED takes any that nobody holds",
+    .promise = "no unit sold twice; never sold out while any row has a unit",
+    .breaks = "nothing that is known; with one row it polls",
+    .source = "PostgreSQL, SELECT ... FOR UPDATE SKIP LOCKED",
+    .takes = TAKES_SHARDS | TAKES_DEAL,
+    .default_shards = 10,
+    .sell = sell,
+};
