@@ -14,7 +14,7 @@ const struct strategy strategy_none = {
     .summary = "no guard: read the stock, work, write it back",
     .promise = "nothing",
     .breaks = "any two sales at a time: both read one count, and sell one unit",
-    .source = "the article, section 1",
+    .source = "How a distributed lock is made, 1",
     .default_shards = 1,
     .sell = sell,
 };
