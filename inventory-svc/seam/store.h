@@ -41,12 +41,16 @@ const char *outcome_name(enum outcome outcome);
 #define MESSAGE_BYTES 700 /* of why something was not done, with the NUL */
 
 /* One row of stock. Unsold are the units first_unit .. first_unit + available - 1; a sale takes the
- * last of them, so its unit and what remains both follow from the `available` that it saw. */
+ * last of them, so its unit and what remains both follow from the `available` that it saw. But with
+ * options->returns_to_count a unit that comes back is the last of them until it is sold again,
+ * whatever its number: then `unit` says more than `available`, and only the version that nothing
+ * happened. */
 struct stock_row {
     int shard; /* 0 .. shards - 1 */
     int64_t first_unit;
     int64_t available; /* as read, before the sale */
-    int64_t version;   /* counts writes */
+    int64_t version;   /* counts writes, and units that came back to the count */
+    int64_t unit;      /* that a sale takes, if there is one */
     int64_t fence;     /* the highest fencing token that wrote */
 };
 
@@ -65,6 +69,10 @@ enum guard {
     X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */     \
     X(MKDIR, "mkdir", NOBODY) /* a directory on this machine's disk: a crash leaves it for ever */ \
     X(FLOCK, "flock", NOBODY) /* flock(2) on a file there: the kernel frees it after a crash */    \
+    X(REENTRANT, "reentrant", NOBODY) /* in this process: who has it gets it again */              \
+    X(RWLOCK, "rwlock", NOBODY)       /* in this process: alone, or shared by those who look */    \
+    X(STAMPED, "stamped", NOBODY)     /* in this process: counts who had it, for a look without */ \
+    X(SPIN, "spin", NOBODY)     /* in this process: tried again and again, without a queue */      \
     X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */
 
 enum lock_kind {
@@ -195,6 +203,11 @@ struct store_ops {
 
     enum outcome (*lock)(struct sale *sale, enum lock_kind kind, int shard,
                          struct store_lock **lock);
+    enum outcome (*lock_shared)(struct sale *sale, enum lock_kind kind, int shard,
+                                struct store_lock **lock);
+    uint64_t (*stamp)(struct sale *sale, int shard);
+    enum outcome (*lock_stamped)(struct sale *sale, int shard, uint64_t stamp,
+                                 struct store_lock **lock);
     enum outcome (*check_lock)(struct sale *sale, const struct store_lock *lock);
     void (*unlock)(struct sale *sale, struct store_lock *lock, enum outcome outcome);
     enum outcome (*kv)(struct sale *sale, struct kv_call *call);
@@ -260,12 +273,24 @@ enum outcome store_begin(struct sale *sale, enum isolation isolation);
  * wait for the row. */
 enum outcome store_end(struct sale *sale, enum outcome outcome);
 
-/* ---- Locks: one at a time */
+/* ---- Locks: one at a time; but LOCK_REENTRANT may be taken again by the sale that has it, and is
+ * given back as often */
 
 /* Win the lock of this product's shard within options->wait_ms of the sale's start, or BUSY. Then
  * after-lock. */
 enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
                         struct store_lock **lock);
+/* The same, beside others who share it, while nobody has it by store_lock(). LOCK_RWLOCK alone. Who
+ * shares it and wants it alone has to give it back first: it would wait for itself. */
+enum outcome store_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
+                               struct store_lock **lock);
+/* LOCK_STAMPED: what tells this moment from any after somebody took the lock; 0 while somebody has
+ * it. Takes nothing. */
+uint64_t store_stamp(struct sale *sale, int shard);
+/* Win LOCK_STAMPED at once if nobody had it since `stamp`, so that what was read since then is as
+ * it was; else CONFLICT. Then after-lock. */
+enum outcome store_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
+                                struct store_lock **lock);
 /* Before-unlock, and give it back; or, when `outcome` is UNKNOWN, keep it from others for as long
  * as the write may still happen. */
 void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);

@@ -6,6 +6,11 @@
 #define STRATEGIES(X)                                                                              \
     X(none)                                                                                        \
     X(mutex)                                                                                       \
+    X(reentrant)                                                                                   \
+    X(rwlock)                                                                                      \
+    X(stamped)                                                                                     \
+    X(spin)                                                                                        \
+    X(segment)                                                                                     \
     X(redis_setnx)                                                                                 \
     X(redis_expire)                                                                                \
     X(redis_ttl)                                                                                   \

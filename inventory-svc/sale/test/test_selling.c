@@ -31,7 +31,12 @@ static const char *const guarded[] = {"atomic,work=1ms",
                                       "pg-serializable",
                                       "pg-table",
                                       "mkdir,work=1ms,wait=60s",
-                                      "flock,work=1ms,wait=60s"};
+                                      "flock,work=1ms,wait=60s",
+                                      "reentrant,work=1ms",
+                                      "rwlock,work=1ms",
+                                      "stamped,work=1ms,wait=60s",
+                                      "spin,work=1ms",
+                                      "segment,shards=3,work=1ms"};
 
 #define GUARDED (sizeof guarded / sizeof guarded[0])
 

@@ -24,6 +24,7 @@ const struct strategy strategy_pg_version = {
     .breaks =
         "contention: of those that read one version one sells, and the others work for nothing",
     .source = "An overview of locks, optimistic locks; Kung and Robinson, 1981",
+    .takes = TAKES_RETURN,
     .default_shards = 1,
     .sell = sell,
 };

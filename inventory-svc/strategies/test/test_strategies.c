@@ -39,8 +39,8 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
 }
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
-    static const char *const names[] = {"mutex",   "redis", "redis-fenced",
-                                        "sharded", "mkdir", "flock"};
+    static const char *const names[] = {"mutex", "redis",   "redis-fenced", "sharded",
+                                        "spin",  "segment", "mkdir",        "flock"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct model_sale one, two;
@@ -77,8 +77,9 @@ static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
 }
 
 static void test_a_failed_read_is_the_outcome(void **state) {
-    static const char *const names[] = {"none",    "mutex", "redis", "redis-fenced",
-                                        "sharded", "mkdir", "flock"};
+    static const char *const names[] = {"none",    "mutex",     "redis",  "redis-fenced",
+                                        "sharded", "reentrant", "rwlock", "stamped",
+                                        "spin",    "segment",   "mkdir",  "flock"};
     struct model_sale sale;
 
     (void)state;
