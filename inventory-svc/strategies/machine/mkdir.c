@@ -19,9 +19,9 @@ const struct strategy strategy_mkdir = {
     .family = "one machine",
     .summary = "a directory on the machine's disk: making it is winning, removing it giving back",
     .promise = "no unit sold twice by the instances of one machine that share the directory",
-    .breaks = "a second machine: it has a disk of its own; a holder killed or unsure of its write: "
-              "the directory stays for ever",
-    .source = "the article, section 2",
+    .breaks =
+        "a second machine: it has a disk of its own; a killed holder: its directory stays for ever",
+    .source = "How a distributed lock is made, 2",
     .default_shards = 1,
     .sell = sell,
 };

@@ -32,7 +32,7 @@ const struct strategy strategy_reentrant = {
     .summary = "a lock in each process that its holder gets again; free when given back as often",
     .promise = "no unit sold twice by one instance, and no sale waits for itself",
     .breaks = "a second instance: it has a lock of its own",
-    .source = "the article on locks of one JVM, section 2",
+    .source = "Locks in practice, 2",
     .default_shards = 1,
     .sell = sell,
 };

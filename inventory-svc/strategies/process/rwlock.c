@@ -37,7 +37,7 @@ const struct strategy strategy_rwlock = {
     .summary = "a lock in each process: shared to see whether any is left, alone to sell",
     .promise = "no unit sold twice by one instance; sold out is told without a line",
     .breaks = "a second instance: it has a lock of its own",
-    .source = "the article on locks of one JVM, section 2",
+    .source = "Locks in practice, 2",
     .default_shards = 1,
     .sell = sell,
 };

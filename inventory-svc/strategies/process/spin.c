@@ -21,7 +21,7 @@ const struct strategy strategy_spin = {
     .promise = "no unit sold twice by one instance",
     .breaks = "a second instance: it has a lock of its own; contention: who waits burns the "
               "processor, in no order",
-    .source = "the overview of locks, spin locks",
+    .source = "An overview of locks, spin locks",
     .default_shards = 1,
     .sell = sell,
 };

@@ -41,7 +41,7 @@ const struct strategy strategy_stamped = {
     .breaks =
         "a second instance: it has a stamp of its own; contention: most of the work is thrown "
         "away",
-    .source = "the article on locks of one JVM, section 2",
+    .source = "Locks in practice, 2",
     .default_shards = 1,
     .sell = sell,
 };
