@@ -218,6 +218,20 @@ static void test_what_was_armed_is_counted(void **state) {
     assert_int_equal(firing[3].in_time, 0);
 }
 
+static void test_without_a_ledger_nothing_is_said_of_failpoints(void **state) {
+    struct firings armed = {.count = 0};
+
+    (void)state;
+    firings_arm_spec(&armed, "redis,fail=after-lock:crash@9");
+    firings_arm(&armed, EVENT_SERVER, "redis:kill@2s", strlen("redis:kill@2s"));
+    judged.armed = &armed;
+    judged.ledgers = NULL;
+    request(RECORD_SOLD);
+    judge();
+    assert_int_equal(verdict.firings.count, 1);
+    assert_int_equal(verdict.firings.items[0].kind, EVENT_SERVER);
+}
+
 /* Nothing was sold after it, for it stopped all sales. */
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     (void)state;
@@ -244,6 +258,7 @@ int main(void) {
         WITH_EVENTS(test_a_lock_that_its_server_lost_is_told),
         WITH_EVENTS(test_a_pause_beside_the_orders_is_woven_in),
         WITH_EVENTS(test_what_was_armed_is_counted),
+        WITH_EVENTS(test_without_a_ledger_nothing_is_said_of_failpoints),
         WITH_EVENTS(test_a_firing_is_in_time_while_units_are_left),
     };
 
