@@ -21,6 +21,7 @@
 struct model {
     struct stock_row rows[SHARDS];
     bool is_locked[SHARDS];
+    bool is_row_locked[SHARDS]; /* by a transaction; one that wants to wait is refused at once */
     int locks_taken;
     enum outcome read_outcome, write_outcome; /* OK, or what the next ones answer */
     enum outcome unlocked_with;
@@ -49,6 +50,11 @@ struct model_lock {
 struct model_sale {
     struct sale sale;
     struct model_lock lock;
+    struct {
+        bool is_open, has_row, has_written;
+        enum isolation isolation;
+        struct stock_row row; /* kept from others, with has_row; seen, with has_written */
+    } transaction;
     const struct strategy *strategy;
     int first_shard;
     struct fiber_event go;
