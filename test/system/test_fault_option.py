@@ -80,6 +80,12 @@ class Faults(SystemTest):
         check = self.stack.loadgen("check", str(self.results / "latest"))
         self.assertIn("the same verdicts", check.stderr)
 
+    def test_a_server_that_is_down_is_no_lock_that_nobody_gives_back(self):
+        told = self.fire("redis,wait=200ms", "--stock", "1000", "--fault", "redis:kill@800ms")
+        self.assertGreater(told["outcomes"]["busy"], 30)
+        self.assertNotIn("STUCK", [anomaly["name"] for anomaly in told["anomalies"]])
+        self.assertEqual([(firing["armed"], firing["times"]) for firing in told["firings"]], [("redis:kill@800ms", 1)])
+
     def test_an_interrupted_run_leaves_all_up(self):
         run = self.stack.start_loadgen("--strategy", "atomic", "-R", "100", "-d", "60s", "--fault",
                                        "order-svc:kill@100ms,redis:kill@59s", "--no-progress")

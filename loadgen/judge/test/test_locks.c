@@ -218,6 +218,27 @@ static void test_what_was_armed_is_counted(void **state) {
     assert_int_equal(firing[3].in_time, 0);
 }
 
+static void test_a_fault_of_a_server_is_armed_for_each_time(void **state) {
+    static const char *const faults[] = {"redis:kill@1ms", "redis:kill@5ms", "redis:start@4ms"};
+    struct firings armed = {.count = 0};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        firings_arm(&armed, EVENT_SERVER, faults[i], strlen(faults[i]));
+    judged.armed = &armed;
+    sell(10);
+    strcpy(add(EVENT_SERVER, 0, 1, "kill")->who, "redis");
+    judge();
+    assert_int_equal(verdict.firings.count, 3);
+    assert_int_equal(verdict.firings.items[0].times, 1);
+    assert_int_equal(verdict.firings.items[1].times, 0);
+    strcpy(add(EVENT_SERVER, 0, 5, "kill")->who, "redis");
+    judge();
+    assert_int_equal(verdict.firings.count, 3);
+    assert_int_equal(verdict.firings.items[1].times, 1);
+    assert_int_equal(verdict.firings.items[2].times, 0);
+}
+
 /* Nothing was sold after it, for it stopped all sales. */
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     (void)state;
@@ -244,6 +265,7 @@ int main(void) {
         WITH_EVENTS(test_a_lock_that_its_server_lost_is_told),
         WITH_EVENTS(test_a_pause_beside_the_orders_is_woven_in),
         WITH_EVENTS(test_what_was_armed_is_counted),
+        WITH_EVENTS(test_a_fault_of_a_server_is_armed_for_each_time),
         WITH_EVENTS(test_a_firing_is_in_time_while_units_are_left),
     };
 
