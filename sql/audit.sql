@@ -20,21 +20,25 @@ SELECT to_regclass('reservation') IS NOT NULL AS is_inventory, to_regclass('orde
 \if :is_inventory
 \echo 'Stock: left + units must be initial, and sold must be units.'
 -- query: stock on inventory
-SELECT p.initial_stock AS initial, s.available, r.returned, l.sold, l.units, l.sold - l.units AS twins,
+SELECT p.initial_stock AS initial, s.available - c.back AS available, r.returned + c.back AS returned, l.sold, l.units, l.sold - l.units AS twins,
        l.outside, s.available + r.returned + l.units - p.initial_stock AS leak
 FROM product p
 CROSS JOIN LATERAL (SELECT coalesce(sum(available), p.initial_stock)::bigint AS available -- no row: never sold from
                     FROM stock WHERE product_id = p.product_id) s
 CROSS JOIN LATERAL (SELECT count(*) AS returned FROM returned_unit WHERE product_id = p.product_id) r
+CROSS JOIN LATERAL (SELECT count(*) AS back FROM stock_place JOIN stock t USING (product_id, shard)
+                    WHERE product_id = p.product_id AND place < t.available) c
 CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
                            count(*) FILTER (WHERE unit NOT BETWEEN 1 AND p.initial_stock) AS outside
                     FROM reservation
                     WHERE product_id = p.product_id AND reserved_at >= p.created_at - interval '1 minute') l
 WHERE p.product_id = :'product'::uuid;
 
-\echo 'Rows: the stock as it is kept, one row or one per shard.'
+\echo 'Rows: the stock, one row or one per shard, without the units that came back to the count: those are returned.'
 -- query: rows on inventory
-SELECT shard, first_unit, available FROM stock WHERE product_id = :'product'::uuid ORDER BY shard;
+SELECT shard, first_unit, available - (SELECT count(*) FROM stock_place p WHERE p.product_id = s.product_id
+                                        AND p.shard = s.shard AND p.place < s.available) AS available, returns_to_count
+FROM stock s WHERE product_id = :'product'::uuid ORDER BY shard;
 
 \echo 'Unbalanced: rows with units too many or too few, although the sums of all may be right.'
 -- query: unbalanced on inventory
@@ -49,22 +53,26 @@ FROM (SELECT s.shard, s.first_unit, s.available,
 WHERE available + returned + units <> initial
 ORDER BY shard;
 
-\echo 'Contradictory: sales whose unit is not the one that their row lost; one that had come back leaves 0.'
+\echo 'Contradictory: sales whose unit is not the one that their row lost; one that had come back leaves 0, or any number.'
 -- query: contradictory on inventory
 SELECT l.order_id, l.unit, l.shard, l.remaining, s.first_unit
 FROM reservation l
-LEFT JOIN (SELECT shard, first_unit, lead(first_unit) OVER (ORDER BY first_unit) AS next_unit
+LEFT JOIN (SELECT shard, first_unit, returns_to_count, lead(first_unit) OVER (ORDER BY first_unit) AS next_unit
            FROM stock WHERE product_id = :'product'::uuid) s USING (shard)
 JOIN product p USING (product_id)
 WHERE l.product_id = :'product'::uuid AND l.reserved_at >= p.created_at - interval '1 minute'
   AND (l.unit - s.first_unit = l.remaining
-       OR (l.remaining = 0 AND l.unit >= s.first_unit
+       OR ((l.remaining = 0 OR s.returns_to_count) AND l.unit >= s.first_unit
            AND l.unit < coalesce(s.next_unit, p.initial_stock + 1))) IS NOT TRUE
 ORDER BY l.reserved_at, l.order_id;
 
 \echo 'Returned: units of cancelled reservations, for sale again.'
 -- query: returned on inventory
-SELECT shard, unit FROM returned_unit WHERE product_id = :'product'::uuid ORDER BY unit;
+SELECT shard, unit FROM returned_unit WHERE product_id = :'product'::uuid
+UNION ALL
+SELECT shard, unit FROM stock_place p JOIN stock s USING (product_id, shard)
+WHERE product_id = :'product'::uuid AND p.place < s.available
+ORDER BY unit;
 
 \echo 'Twins: one unit, several orders.'
 -- query: twins on inventory

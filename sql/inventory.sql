@@ -21,8 +21,21 @@ CREATE TABLE IF NOT EXISTS stock (
     available  bigint NOT NULL,
     version    bigint NOT NULL DEFAULT 0,
     fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; only redis-fenced refuses an older one
+    returns_to_count boolean NOT NULL DEFAULT false, -- a unit that comes back raises the count: see stock_place
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
+ALTER TABLE stock ADD COLUMN IF NOT EXISTS returns_to_count boolean NOT NULL DEFAULT false; -- to tables made before it
+
+-- With `return=count`, the unit in each place of the count that a unit came back to: place p, from 0, is the last one while
+-- p + 1 are available, and has unit first_unit + p but for those here. A place that was sold again stays until the next
+-- unit comes back to it.
+CREATE TABLE IF NOT EXISTS stock_place (
+    product_id uuid NOT NULL REFERENCES product,
+    shard      int NOT NULL,
+    place      bigint NOT NULL,
+    unit       bigint NOT NULL,
+    PRIMARY KEY (product_id, shard, place)
+);
 
 -- The ledger: written in the same statement as the stock. Deliberately no UNIQUE (product_id, unit): two rows with one
 -- unit are the evidence of an oversell.
@@ -52,7 +65,7 @@ CREATE TABLE IF NOT EXISTS stock_lock (
 ) WITH (fillfactor = 10);
 
 -- Units of cancelled reservations, for sale again by number: they cannot go back into the count, which stands for the
--- units below it.
+-- units below it; unless the row has `returns_to_count`.
 CREATE TABLE IF NOT EXISTS returned_unit (
     product_id uuid NOT NULL REFERENCES product,
     shard      int NOT NULL,
@@ -80,11 +93,11 @@ CREATE TABLE IF NOT EXISTS lab_event (
 CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (pages_per_range = 8);
 
 GRANT SELECT ON product TO inventory_svc;
-GRANT SELECT, INSERT, UPDATE ON stock, stock_lock TO inventory_svc;
+GRANT SELECT, INSERT, UPDATE ON stock, stock_place, stock_lock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
 GRANT INSERT ON lab_event TO inventory_svc;
-GRANT SELECT ON product, stock, reservation, returned_unit, lab_event TO loadgen;
+GRANT SELECT ON product, stock, stock_place, reservation, returned_unit, lab_event TO loadgen;
 GRANT INSERT ON product TO loadgen;
 
 -- The product of the article that the project started from.

@@ -120,8 +120,8 @@ static enum outcome load(struct product *product) {
         log_warn("product with a bad strategy", "product=%s", product->id);
         return OUTCOME_BAD_STRATEGY;
     }
-    outcome =
-        product_sql_lay_out(pool, product->id, product->spec.options.shards, product->message);
+    outcome = product_sql_lay_out(pool, product->id, product->spec.options.shards,
+                                  product->spec.options.returns_to_count, product->message);
     /* Whatever became of it, it may be done again. */
     return outcome == OUTCOME_OK || outcome == OUTCOME_FAILED ? outcome : OUTCOME_BUSY;
 }

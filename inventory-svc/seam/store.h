@@ -41,12 +41,16 @@ const char *outcome_name(enum outcome outcome);
 #define MESSAGE_BYTES 700 /* of why something was not done, with the NUL */
 
 /* One row of stock. Unsold are the units first_unit .. first_unit + available - 1; a sale takes the
- * last of them, so its unit and what remains both follow from the `available` that it saw. */
+ * last of them, so its unit and what remains both follow from the `available` that it saw. But with
+ * options->returns_to_count a unit that comes back is the last of them until it is sold again,
+ * whatever its number: then `unit` says more than `available`, and only the version that nothing
+ * happened. */
 struct stock_row {
     int shard; /* 0 .. shards - 1 */
     int64_t first_unit;
     int64_t available; /* as read, before the sale */
-    int64_t version;   /* counts writes */
+    int64_t version;   /* counts writes, and units that came back to the count */
+    int64_t unit;      /* that a sale takes, if there is one */
     int64_t fence;     /* the highest fencing token that wrote */
 };
 

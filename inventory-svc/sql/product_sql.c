@@ -25,17 +25,18 @@ enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, stru
 }
 
 enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, int shards,
-                                 char message[MESSAGE_BYTES]) {
+                                 bool returns_to_count, char message[MESSAGE_BYTES]) {
     static struct statement statement =
-        STATEMENT("lay_out_stock", 2,
-                  "INSERT INTO stock (product_id, shard, first_unit, available)"
+        STATEMENT("lay_out_stock", 3,
+                  "INSERT INTO stock (product_id, shard, first_unit, available, returns_to_count)"
                   " SELECT product_id, shard,"
                   "  1 + shard * (initial_stock / $2::int) + least(shard, initial_stock % $2::int),"
-                  "  initial_stock / $2::int + (shard < initial_stock % $2::int)::int"
+                  "  initial_stock / $2::int + (shard < initial_stock % $2::int)::int, $3::bool"
                   " FROM product, generate_series(0, $2::int - 1) AS shard WHERE product_id = $1"
                   " ON CONFLICT DO NOTHING");
     struct number number = number_of(shards);
-    struct pg_query query = {.params = {product_id, number.text}};
+    struct pg_query query = {
+        .params = {product_id, number.text, returns_to_count ? "true" : "false"}};
     enum outcome outcome = statement_write(pool, &statement, &query, message);
 
     pg_query_clear(&query);

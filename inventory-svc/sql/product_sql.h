@@ -29,10 +29,11 @@ struct stock_count {
 enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
                               char message[MESSAGE_BYTES]);
 
-/* Make `shards` rows of stock, as even as can be and with units from 1 on without a gap; rows that
+/* Make `shards` rows of stock, as even as can be and with units from 1 on without a gap, to whose
+ * count units that come back return, or not; rows that
  * exist stay as they are. OK, BUSY, UNKNOWN, FAILED; may be done again. */
 enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, int shards,
-                                 char message[MESSAGE_BYTES]);
+                                 bool returns_to_count, char message[MESSAGE_BYTES]);
 
 /* OK, BUSY, FAILED. */
 enum outcome product_sql_count(struct pg_pool *pool, const char *product_id,

@@ -25,8 +25,9 @@ enum outcome reservation_sql_confirm(struct pg_pool *pool, const char *order_ids
                                      int64_t deadline_ms, size_t limit, struct reservation *list,
                                      size_t *count, char message[MESSAGE_BYTES]);
 
-/* Cancel, unless it was confirmed: the ledger row goes and its unit becomes a returned unit, in one
- * statement. OK, and *was_there, and then `product_id`; BUSY, UNKNOWN, FAILED. */
+/* Cancel, unless it was confirmed: the ledger row goes and its unit becomes a returned unit, or
+ * with return=count the last of its row, in one statement. OK, and *was_there, and then
+ * `product_id`; BUSY, UNKNOWN, FAILED. */
 enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, bool *was_there,
                                     char product_id[UUID_TEXT], char message[MESSAGE_BYTES]);
 

@@ -7,11 +7,14 @@
 enum outcome stock_sql_read(struct pg_pool *pool, struct pg_conn *on, const char *product_id,
                             int shard, struct stock_row *row, int64_t *server_us,
                             int64_t deadline_ms, char message[MESSAGE_BYTES]) {
-    static struct statement statement =
-        STATEMENT("read_stock", 2,
-                  "SELECT first_unit, available, version, fence,"
-                  " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM stock"
-                  " WHERE product_id = $1 AND shard = $2");
+    static struct statement statement = STATEMENT(
+        "read_stock", 2,
+        "SELECT first_unit, available, version, fence,"
+        " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
+        " coalesce(CASE WHEN returns_to_count THEN"
+        "  (SELECT unit FROM stock_place p WHERE p.product_id = s.product_id"
+        "   AND p.shard = s.shard AND p.place = s.available - 1) END,"
+        "  first_unit + available - 1) FROM stock s WHERE product_id = $1 AND shard = $2");
     struct number number = number_of(shard);
     struct pg_query query = {
         .on = on, .params = {product_id, number.text}, .deadline_ms = deadline_ms};
@@ -25,7 +28,8 @@ enum outcome stock_sql_read(struct pg_pool *pool, struct pg_conn *on, const char
                                   .first_unit = pg_int(&query, 0, 0),
                                   .available = pg_int(&query, 0, 1),
                                   .version = pg_int(&query, 0, 2),
-                                  .fence = pg_int(&query, 0, 3)};
+                                  .fence = pg_int(&query, 0, 3),
+                                  .unit = pg_int(&query, 0, 5)};
         *server_us = pg_int(&query, 0, 4);
     }
     pg_query_clear(&query);

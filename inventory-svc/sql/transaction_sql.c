@@ -65,6 +65,7 @@ static enum outcome take_row(const struct pg_query *query, const struct row_want
                               .available = pg_int(query, 0, 2),
                               .version = pg_int(query, 0, 3),
                               .fence = pg_int(query, 0, 4)};
+    row->unit = row->first_unit + row->available - 1;
     *server_us = pg_int(query, 0, 5);
     return OUTCOME_OK;
 }

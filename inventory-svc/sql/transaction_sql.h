@@ -24,8 +24,9 @@ struct row_wanted {
     int64_t wait_ms; /* with ROW_WAIT; at least one is waited, and no longer than SERVER_MS */
 };
 
-/* Read the row, and the server's clock, and lock the row until the transaction ends: OK, SOLD_OUT
- * (ANY_SHARD: no row has a unit), BUSY (it stayed locked), CONFLICT, FAILED. */
+/* Read the row, not of one with return=count, and the server's clock, and lock the row until the
+ * transaction ends: OK, SOLD_OUT (ANY_SHARD: no row has a unit), BUSY (it stayed locked), CONFLICT,
+ * FAILED. */
 enum outcome transaction_sql_read(struct pg_pool *pool, struct pg_conn *on,
                                   const struct row_wanted *wanted, struct stock_row *row,
                                   int64_t *server_us, int64_t deadline_ms,

@@ -112,7 +112,7 @@ enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, e
                                       .not_after_us = due_ms * 1000 + live->server_ahead_us,
                                       .deadline_ms = due_ms};
 
-    sold->unit = seen->first_unit + seen->available - 1;
+    sold->unit = seen->unit;
     sold->remaining = seen->available - 1;
     sold->fence = live_fence(under);
     live->cost.postgres++;

@@ -203,9 +203,11 @@ static int take_orders(const struct pg_query *query, struct ledger *ledger) {
 static int take_rows(const struct pg_query *query, struct ledger *ledger) {
     ledger->rows = make_rows(query, sizeof *ledger->rows, &ledger->row_count);
     for (int row = 0; row < (int)ledger->row_count; row++)
-        ledger->rows[row] = (struct ledger_row){.shard = pg_int(query, row, 0),
-                                                .first_unit = pg_int(query, row, 1),
-                                                .available = pg_int(query, row, 2)};
+        ledger->rows[row] =
+            (struct ledger_row){.shard = pg_int(query, row, 0),
+                                .first_unit = pg_int(query, row, 1),
+                                .available = pg_int(query, row, 2),
+                                .returns_to_count = pg_text(query, row, 3)[0] == 't'};
     return ledger->rows != NULL ? 0 : -1;
 }
 

@@ -312,7 +312,8 @@ static bool may_have_returned(const struct judge *judge) {
 }
 
 /* A unit that came back is sold with nothing remaining: its number gives it away, unless it is the
- * first of its row, which looks like the last of the count. */
+ * first of its row, which looks like the last of the count. Where units return to the count, any
+ * number may remain, be it the one that the unit's own number says. */
 enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sale *sale) {
     const struct ledger_row *row = judge_row(judge, sale->shard);
     const int64_t rank = row != NULL ? sale->unit - row->first_unit : 0;
@@ -320,8 +321,10 @@ enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sa
     if (row == NULL)
         return SALE_WRONG;
     if (rank == sale->remaining)
-        return rank == 0 && judge->may_have_returned ? SALE_EITHER : SALE_COUNTED;
-    return sale->remaining == 0 && rank > 0 && rank < row->initial && judge->may_have_returned
+        return judge->may_have_returned && (rank == 0 || row->returns_to_count) ? SALE_EITHER
+                                                                                : SALE_COUNTED;
+    return judge->may_have_returned && (sale->remaining == 0 || row->returns_to_count) &&
+                   rank >= 0 && rank < row->initial
                ? SALE_AGAIN
                : SALE_WRONG;
 }

@@ -6,6 +6,7 @@
 
 #include "uuid.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,10 +34,13 @@ struct ledger_order {
 
 /* A row of the table stock. It began with the units first_unit .. first_unit + initial - 1. */
 struct ledger_row {
-    int64_t shard, first_unit, initial, available;
+    int64_t shard, first_unit, initial;
+    int64_t available;     /* of those that never were sold */
+    bool returns_to_count; /* a unit that came back may be sold with any number remaining */
 };
 
-/* A row of the table returned_unit: it was sold, given back, and waits to be sold again. */
+/* A row of the table returned_unit, or a unit that came back to the count: it was sold, given back,
+ * and waits to be sold again. */
 struct ledger_returned {
     int64_t shard, unit;
 };

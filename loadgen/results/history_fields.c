@@ -102,6 +102,7 @@ static const struct history_field row[] = {
     AMOUNT(struct ledger_row, "first_unit", first_unit),
     AMOUNT(struct ledger_row, "initial", initial),
     AMOUNT(struct ledger_row, "available", available),
+    FIELD(struct ledger_row, FLAG, "returns_to_count", returns_to_count, 0, 0, true),
     END,
 };
 

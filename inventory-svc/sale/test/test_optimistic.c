@@ -1,6 +1,8 @@
 /* Strategies that notice what came between: on real Postgres, another write is put there. */
 #include "instance.h"
 
+#include "reservation_sql.h"
+
 static uint64_t answered(void) {
     struct pg_pool_stats stats;
 
@@ -17,15 +19,15 @@ static const struct {
 #define ALL (sizeof all / sizeof *all)
 
 /* A sale that stands still for a moment after it has read 5. */
-static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, const char *wait) {
-    char spec[80];
-    struct buyer first;
+static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, const char *wait,
+                      struct buyer *first) {
+    char spec[100];
     uint64_t before;
 
     (void)snprintf(spec, sizeof spec, "%s,wait=%s,fail=after-read:delay=300ms@2", all[which].name,
                    wait);
     make_product(id, spec, 6);
-    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(sell(first, id, NULL), OUTCOME_SOLD);
     before = answered();
     begin(buyer, id, NULL);
     WAIT_FOR(&instance.loop, answered() == before + all[which].statements);
@@ -34,10 +36,10 @@ static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, con
 static void test_a_sale_that_another_overtook_begins_again(void **state) {
     (void)state;
     for (size_t i = 0; i < ALL; i++) {
-        struct buyer slow, quick;
+        struct buyer first, slow, quick;
         char id[UUID_TEXT];
 
-        read_five(&slow, id, i, "5s");
+        read_five(&slow, id, i, "5s", &first);
         assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
         assert_false(slow.is_done);
         finish(&slow, 1);
@@ -51,15 +53,86 @@ static void test_a_sale_that_another_overtook_begins_again(void **state) {
 static void test_a_sale_that_is_always_overtaken_gives_up(void **state) {
     (void)state;
     for (size_t i = 0; i < ALL; i++) {
-        struct buyer slow, quick;
+        struct buyer first, slow, quick;
         char id[UUID_TEXT];
 
-        read_five(&slow, id, i, "0ms");
+        read_five(&slow, id, i, "0ms", &first);
         assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
         finish(&slow, 1);
         assert_int_equal(slow.selling.outcome, OUTCOME_BUSY);
         assert_int_equal(sold(id), 2);
         assert_int_equal(left(id), 4);
+    }
+}
+
+/* A cancel in a fiber. */
+struct cancel {
+    const char *order_id;
+    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
+    enum outcome outcome;
+    bool was_there, is_done;
+};
+
+static void run_cancel(void *arg) {
+    struct cancel *cancel = arg;
+
+    cancel->outcome =
+        reservation_sql_cancel(instance.store.pool, cancel->order_id, &cancel->was_there,
+                               cancel->product_id, cancel->message);
+    cancel->is_done = true;
+}
+
+static void give_back(const char *order_id) {
+    struct cancel cancel = {.order_id = order_id};
+
+    assert_int_equal(fiber_start(run_cancel, &cancel), 0);
+    WAIT_FOR(&instance.loop, cancel.is_done);
+    assert_int_equal(cancel.outcome, OUTCOME_OK);
+    assert_true(cancel.was_there);
+}
+
+static void test_what_returns_to_the_count_is_sold_next_and_in_its_turn(void **state) {
+    static const char *const specs[] = {"pg-version,return=count", "pg-value,return=count"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        static const int64_t next[] = {4, 5, 2, 1};
+        struct buyer bought[3], again;
+        char id[UUID_TEXT];
+
+        make_product(id, specs[i], 5);
+        for (size_t b = 0; b < 3; b++)
+            assert_int_equal(sell(&bought[b], id, NULL), OUTCOME_SOLD);
+        give_back(bought[0].order_id); /* 5, to the place of 3 */
+        give_back(bought[1].order_id); /* 4, to its own */
+        assert_int_equal(left(id), 4);
+        for (size_t n = 0; n < 4; n++) {
+            assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD);
+            assert_int_equal(again.selling.sold.unit, next[n]);
+            assert_int_equal(again.selling.sold.remaining, 3 - n);
+        }
+        assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
+        assert_int_equal(twins(id), 0);
+        assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 0);
+    }
+}
+
+/* While it stands still, 5 is sold and 6 comes back: the count is what it was. */
+static void test_a_count_that_came_back_deceives_who_compares_it(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct buyer first, slow, quick;
+        char id[UUID_TEXT];
+
+        read_five(&slow, id, i, "5s,return=count", &first);
+        assert_int_equal(sell(&quick, id, NULL), OUTCOME_SOLD);
+        assert_int_equal(quick.selling.sold.unit, 5);
+        give_back(first.order_id);
+        assert_false(slow.is_done);
+        finish(&slow, 1);
+        assert_int_equal(slow.selling.outcome, OUTCOME_SOLD);
+        assert_int_equal(slow.selling.sold.unit, i == 0 ? 6 : 5);
+        assert_int_equal(twins(id), i);
     }
 }
 
@@ -175,6 +248,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_a_sale_that_another_overtook_begins_again),
         TEST(test_a_sale_that_is_always_overtaken_gives_up),
+        TEST(test_what_returns_to_the_count_is_sold_next_and_in_its_turn),
+        TEST(test_a_count_that_came_back_deceives_who_compares_it),
         TEST(test_a_lock_in_a_table_is_taken_in_turn),
         TEST(test_a_lock_in_a_table_that_is_held_is_busy),
         TEST(test_a_lock_in_a_table_is_taken_over_when_it_has_expired),

@@ -22,8 +22,9 @@ const struct strategy strategy_pg_value = {
     .family = "database",
     .summary = "optimistic: UPDATE ... WHERE available is the one that was read, or again",
     .promise = "no unit sold twice while the count only falls",
-    .breaks = "ABA: a count that rises again; contention, as pg-version",
+    .breaks = "ABA: a count that rises again (return=count); contention, as pg-version",
     .source = "the overview of locks, 3.1",
+    .takes = TAKES_RETURN,
     .default_shards = 1,
     .sell = sell,
 };

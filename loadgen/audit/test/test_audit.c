@@ -224,6 +224,31 @@ static void read_hand_made_ledger(void *arg) {
     auditor_close(&auditor);
 }
 
+/* Unit 3 came back to the place of 2, which is sold; what stands above the count is over. */
+static void read_places(void *arg) {
+    struct ledger ledger;
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    add("INSERT INTO stock (product_id, shard, first_unit, available, returns_to_count)"
+        " VALUES ('%s', 0, 1, 2, true) -- %s");
+    add("INSERT INTO stock_place (product_id, shard, place, unit) VALUES ('%s', 0, 1, 3),"
+        " ('%s', 0, 2, 2)");
+    add("INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
+        " VALUES (gen_random_uuid(), '%s', 0, 2, 1, 'i-1', 0) -- %s");
+    assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), 0);
+    assert_int_equal(ledger.available, 1);
+    assert_int_equal(ledger.returned, 1);
+    assert_int_equal(ledger.units, 1);
+    assert_int_equal(ledger.rows[0].available, 1);
+    assert_true(ledger.rows[0].returns_to_count);
+    assert_int_equal(ledger.returned_count, 1);
+    assert_int_equal(ledger.returned_units[0].unit, 3);
+    ledger_free(&ledger);
+    auditor_close(&auditor);
+}
+
 /* Once the auditor waits for the list of returned units, one of them is sold. */
 static void sell_returned(uv_timer_t *timer) {
     if (pg_schema_number(&inventory, "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation "
@@ -412,6 +437,11 @@ static void test_a_hand_made_ledger_is_read_as_it_is(void **state) {
     in_fiber(read_hand_made_ledger);
 }
 
+static void test_units_that_returned_to_the_count_are_returned(void **state) {
+    (void)state;
+    in_fiber(read_places);
+}
+
 static void test_a_ledger_is_read_as_it_was_at_one_moment(void **state) {
     (void)state;
     in_fiber(read_while_it_changes);
@@ -466,6 +496,7 @@ int main(void) {
         cmocka_unit_test(test_the_embedded_queries_are_all_there),
         cmocka_unit_test(test_no_memory_for_queries_is_told),
         ON_POSTGRES(test_a_hand_made_ledger_is_read_as_it_is),
+        ON_POSTGRES(test_units_that_returned_to_the_count_are_returned),
         ON_POSTGRES(test_a_ledger_is_read_as_it_was_at_one_moment),
         ON_POSTGRES(test_events_are_read_on_the_clock_of_the_round),
         ON_POSTGRES(test_a_product_is_found_with_what_it_is),

@@ -128,6 +128,58 @@ static void test_a_unit_that_came_back_and_was_sold_again_is_not_passed_over(voi
     assert_int_equal(verdict.found[ANOMALY_STALE].count, 1);
 }
 
+/* The row that all is sold from, with units that return to its count or without. */
+static void keep_count(struct ledger_row *row, int64_t available, bool returns_to_count) {
+    *row = (struct ledger_row){0, 1, 10, available, returns_to_count};
+    ledger.rows = row;
+    ledger.row_count = 1;
+    ledger.available = available;
+}
+
+/* 10, 9 and 8 are sold; 10 comes back, to the place of 8, and is sold again. */
+static void test_a_unit_that_returned_to_the_count_leaves_any_number(void **state) {
+    static struct ledger_row row;
+
+    (void)state;
+    judged.is_keyless = true;
+    request(RECORD_BUSY);
+    sell(9);
+    sell(8);
+    at(sell(10), 7, 8);
+    sales[2].remaining = 7;
+    keep_count(&row, 7, true);
+    assert_kind(VERDICT_VALID);
+    row.returns_to_count = false;
+    judge();
+    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+    row.returns_to_count = true;
+    judged.is_keyless = false; /* an order of a key is never given back */
+    judge();
+    assert_true(verdict.found[ANOMALY_LEAK].count > 0);
+    judged.is_keyless = true;
+    at(sell(10), 9, 10);
+    ledger.available = 7;
+    assert_only(ANOMALY_TWIN, 1);
+}
+
+/* 10 to 7 are sold; 9 comes back, then 8, to its own place, and is sold once more: it left 7 both
+ * times, the second time after 7 was sold. */
+static void test_a_unit_that_returned_to_its_own_place_is_not_stale(void **state) {
+    static struct ledger_row row;
+
+    (void)state;
+    judged.is_keyless = true;
+    request(RECORD_BUSY);
+    at(sell(10), 1, 2);
+    at(sell(7), 4, 5);
+    at(sell(8), 7, 8);
+    returned_row(0, 9);
+    keep_count(&row, 6, true);
+    assert_kind(VERDICT_VALID);
+    row.returns_to_count = false;
+    assert_only(ANOMALY_STALE, 1);
+}
+
 static void test_a_unit_and_a_count_that_contradict_each_other_are_a_leak(void **state) {
     (void)state;
     judged.is_keyless = true;
@@ -301,6 +353,8 @@ int main(void) {
         JUDGED(test_a_unit_passed_over_behind_right_sums_is_a_leak),
         JUDGED(test_a_unit_missing_from_a_ledger_that_moved_is_no_leak),
         JUDGED(test_a_unit_passed_over_behind_wrong_sums_counts_once),
+        JUDGED(test_a_unit_that_returned_to_the_count_leaves_any_number),
+        JUDGED(test_a_unit_that_returned_to_its_own_place_is_not_stale),
         JUDGED(test_a_unit_that_came_back_is_not_passed_over),
         JUDGED(test_a_unit_that_came_back_and_was_sold_again_is_not_passed_over),
         JUDGED(test_a_unit_and_a_count_that_contradict_each_other_are_a_leak),

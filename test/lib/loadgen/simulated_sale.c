@@ -222,7 +222,7 @@ static void begin_item(uint32_t item) {
     for (int s = 0; s < sim.shards; s++) {
         int64_t units = pick(0, 1 + 24 / sim.shards / sim.items);
 
-        sim.rows[item][s] = (struct ledger_row){s, first, units, units};
+        sim.rows[item][s] = (struct ledger_row){s, first, units, units, false};
         first += units;
     }
     ledger->initial = first - 1;
