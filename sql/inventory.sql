@@ -21,8 +21,10 @@ CREATE TABLE IF NOT EXISTS stock (
     available  bigint NOT NULL,
     version    bigint NOT NULL DEFAULT 0,
     fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; an older one is not refused
+    loaded_into text NOT NULL DEFAULT '', -- the data set in Redis that sells this row, for good; '' for none
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
+ALTER TABLE stock ADD COLUMN IF NOT EXISTS loaded_into text NOT NULL DEFAULT ''; -- to tables made before it
 
 -- The ledger: written in the same statement as the stock. Deliberately no UNIQUE (product_id, unit): two rows with one
 -- unit are the evidence of an oversell.
@@ -49,7 +51,17 @@ CREATE TABLE IF NOT EXISTS returned_unit (
 );
 CREATE INDEX IF NOT EXISTS returned_unit_by_product ON returned_unit (product_id);
 
+-- Units that Redis sold and that were brought here, each once: whoever brings one again changes nothing, though its order
+-- was cancelled since, and a unit that Redis took twice is not written twice.
+CREATE TABLE IF NOT EXISTS brought_unit (
+    product_id uuid NOT NULL REFERENCES product,
+    unit       bigint NOT NULL,
+    order_id   uuid NOT NULL,
+    PRIMARY KEY (product_id, unit)
+);
+
 GRANT SELECT ON product TO inventory_svc;
+GRANT SELECT, INSERT ON brought_unit TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE

@@ -48,8 +48,7 @@ enum outcome live_find_sale(struct sale *sale, bool *is_found) {
                                 is_unknown ? ignored : sale->message);
 }
 
-/* The start of each way to sell: what will be written. */
-static struct reservation *begin_sold(struct live_sale *live, int shard) {
+struct reservation *live_begin_sold(struct live_sale *live, int shard) {
     struct reservation *sold = &live->sold;
 
     *sold = (struct reservation){.shard = shard};
@@ -60,8 +59,7 @@ static struct reservation *begin_sold(struct live_sale *live, int shard) {
     return sold;
 }
 
-/* The end of each. */
-static enum outcome end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
     const struct reservation *sold = &live->sold;
 
     if (outcome == OUTCOME_UNKNOWN)
@@ -99,7 +97,7 @@ enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct 
 enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                               const struct store_lock *under) {
     struct live_sale *live = live_of(sale);
-    struct reservation *sold = begin_sold(live, seen->shard);
+    struct reservation *sold = live_begin_sold(live, seen->shard);
     int64_t due_ms = live_due_ms(live);
     enum outcome outcome;
 
@@ -110,7 +108,7 @@ enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, e
     live->cost.postgres++;
     outcome = stock_sql_write(live->store->pool, live->conn, sold,
                               due_ms * 1000 + live->server_ahead_us, due_ms, sale->message);
-    return end_sold(live, outcome, due_ms);
+    return live_end_sold(live, outcome, due_ms);
 }
 
 void live_end_write(struct sale *sale) {
@@ -123,12 +121,13 @@ void live_end_write(struct sale *sale) {
 
 enum outcome live_take_stock(struct sale *sale, int shard) {
     struct live_sale *live = live_of(sale);
-    struct reservation *sold = begin_sold(live, shard);
+    struct reservation *sold = live_begin_sold(live, shard);
     int64_t due_ms = live_due_ms(live);
 
     live->write_begun_ns = clock_now_ns();
     live->cost.postgres++;
-    return end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message), due_ms);
+    return live_end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message),
+                         due_ms);
 }
 
 /* When there is none, this instance does not look again for 100 ms, because after the sell-out
@@ -143,11 +142,11 @@ enum outcome live_take_returned(struct sale *sale) {
 
     if (begun_ms < product->none_returned_until_ms)
         return OUTCOME_SOLD_OUT;
-    sold = begin_sold(live, 0);
+    sold = live_begin_sold(live, 0);
     live->write_begun_ns = clock_now_ns();
     live->cost.postgres++;
     outcome = stock_sql_take_returned(live->store->pool, sold, due_ms, sale->message);
     if (outcome == OUTCOME_SOLD_OUT)
         product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
-    return end_sold(live, outcome, due_ms);
+    return live_end_sold(live, outcome, due_ms);
 }

@@ -108,6 +108,8 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .take_stock = live_take_stock,
                                          .take_returned = live_take_returned,
                                          .find_sale = live_find_sale,
+                                         .hand_out = live_hand_out,
+                                         .write_pending = live_write_pending,
                                          .lock = live_lock,
                                          .check_lock = live_check_lock,
                                          .unlock = live_unlock,
@@ -120,7 +122,10 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
     const struct sale_options *options = &product->spec.options;
 
     *live = (struct live_sale){
-        .sale = {.ops = &ops, .options = options},
+        .sale = {.ops = &ops,
+                 .options = options,
+                 .order_id = order_id,
+                 .instance = store->instance},
         .store = store,
         .product = product,
         .order_id = order_id,

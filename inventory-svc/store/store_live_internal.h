@@ -34,6 +34,15 @@ enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);
 
+/* The start of each way to sell: what will be written; and its end. */
+struct reservation *live_begin_sold(struct live_sale *live, int shard);
+enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms);
+
+/* segment_live.c */
+enum outcome live_hand_out(struct sale *sale, const char *data_set, int after,
+                           struct stock_row *row);
+enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
+
 /* kv_live.c */
 enum outcome live_kv(struct sale *sale, struct kv_call *call);
 

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(atomic)
+#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(atomic) X(prewarm)
 
 #define X(name)       extern const struct strategy strategy_##name;
 STRATEGIES(X)

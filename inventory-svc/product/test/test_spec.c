@@ -43,6 +43,16 @@ static void test_options_are_read(void **state) {
     assert_int_equal(spec.failpoint.nth, 100);
 }
 
+static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
+    (void)state;
+    assert_int_equal(spec_parse("prewarm", &spec, why), 0);
+    assert_false(spec.options.acknowledges_late);
+    assert_int_equal(spec_parse("prewarm,ack=ledger", &spec, why), 0);
+    assert_true(spec.options.acknowledges_late);
+    assert_int_equal(spec_parse("prewarm,ack=never", &spec, why), -1);
+    assert_int_equal(spec_parse("atomic,ack=ledger", &spec, why), -1);
+}
+
 static void test_the_ends_of_the_ranges_are_inside(void **state) {
     (void)state;
     assert_int_equal(spec_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, why), 0);
@@ -53,9 +63,10 @@ static void test_each_mistake_says_what_exists(void **state) {
     static const struct {
         const char *text, *why;
     } bad[] = {
-        {"", "unknown strategy \"\" in \"\"; strategies: none, mutex, redis, sharded, atomic"},
+        {"",
+         "unknown strategy \"\" in \"\"; strategies: none, mutex, redis, sharded, atomic, prewarm"},
         {"Redis", "unknown strategy \"Redis\" in \"Redis\"; strategies: none, mutex, redis, "
-                  "sharded, atomic"},
+                  "sharded, atomic, prewarm"},
         {"redis,shrads=3", "strategy \"redis\" in \"redis,shrads=3\" has no option \"shrads\"; "
                            "its options: work, wait, ttl, fail"},
         {"sharded,", "strategy \"sharded\" in \"sharded,\" has no option \"\"; "
@@ -113,6 +124,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_name_is_a_spec_with_the_defaults),
         cmocka_unit_test(test_options_are_read),
+        cmocka_unit_test(test_an_acknowledgement_is_an_option_of_prewarm),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
         cmocka_unit_test(test_each_mistake_says_what_exists),
         cmocka_unit_test(test_a_long_spec_is_refused),
