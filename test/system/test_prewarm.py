@@ -1,0 +1,84 @@
+"""SIGKILL of an instance, of order-svc and of Redis during one sale out of Redis: nothing sold twice, nothing lost."""
+
+import json
+import unittest
+
+from harness import Ledger, SystemTest, wait_for
+
+RATE, SECONDS, STOCK = 800, 10, 7500
+VICTIMS = ["inventory-1", "order-svc", "redis"]
+
+
+class Prewarm(SystemTest):
+    flags = {"ORDER_SVC_FLAGS": "--settle-after 4s --settle-every 200ms", "INVENTORY_SVC_FLAGS": "--lab"}
+
+    def show(self, product):
+        return self.stack.ask("GET", f"/products/{product}", to="inventory-2").json
+
+    def newest(self):
+        return self.stack.sql("inventory", "SELECT product_id FROM product ORDER BY created_at DESC LIMIT 1")[0][0]
+
+    def sold(self, product):
+        return self.stack.value("inventory", "SELECT count(*) FROM reservation WHERE product_id = :'id'", id=product)
+
+    def kill_each(self, run, product):
+        """One after the other, each when a good part was sold since the one before."""
+        for victim in VICTIMS:
+            least = self.sold(product) + RATE // 4
+            wait_for(f"sales before the death of {victim}", lambda least=least: self.sold(product) >= least)
+            self.assertIsNone(run.poll(), f"loadgen ended before the death of {victim}")
+            self.stack.kill(victim)
+            self.stack.restart(victim)
+
+    def evidence(self, summary):
+        logs = "".join(f"--- {name}\n" + "".join(self.stack.log(name).splitlines(True)[-30:])
+                       for name in ["order-svc", "inventory-1", "inventory-2", "redis"])
+        return json.dumps(summary, indent=1, ensure_ascii=False) + "\n" + logs
+
+    def survives(self, strategy):
+        before = self.newest()
+        run = self.stack.start_loadgen("--strategy", strategy, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK),
+                                       "--timeout", "8s", "--drain", "30s", "--output-format", "json")
+        try:
+            wait_for("the product", lambda: self.newest() != before)
+            product = self.newest()
+            self.kill_each(run, product)
+            output, errors = run.communicate(timeout=120)
+        finally:
+            run.kill()
+            run.wait()
+        self.assertTrue(output, errors)
+        summary = json.loads(output)["strategies"][0]
+        try:
+            self.judge(summary, product)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.evidence(summary)}") from None
+
+    def judge(self, summary, product):
+        self.assertEqual((summary["verdict"], summary["anomalies"]), ("VALID", []))
+        wait_for("all notes are written", lambda: self.show(product)["pending"] == 0)
+        ledger = Ledger(self.stack, product)
+        ledger.check(self)
+        self.assertEqual(self.show(product)["available"], ledger.available, "Redis holds another count")
+        self.assertEqual(self.stack.value("inventory", "SELECT count(*) FROM brought_unit WHERE product_id = :'id'",
+                                          id=product), ledger.sold + ledger.returned)
+
+    def test_a_sale_acknowledged_by_redis_survives_the_death_of_each(self):
+        self.survives("prewarm")
+
+    def test_a_sale_acknowledged_by_the_ledger_survives_the_death_of_each(self):
+        self.survives("prewarm,ack=ledger")
+
+    def test_a_lone_sale_of_a_killed_instance_is_brought_by_the_other(self):
+        product = self.stack.product("prewarm,fail=before-write:crash@1", 10)
+        self.stack.order(product)
+        try:
+            wait_for("the other brings it", lambda: self.sold(product) == 1)
+        finally:
+            self.stack.script("up")
+        wait_for("its order is settled", lambda: Ledger(self.stack, product).orders == 1)
+        Ledger(self.stack, product).check(self)
+
+
+if __name__ == "__main__":
+    unittest.main()
