@@ -36,8 +36,8 @@ def script(text):
     return path.name
 
 
-def wrk_rate(url, lua=None, seconds=SECONDS):
-    args = ["wrk", "-t1", f"-c{CLIENTS}", f"-d{seconds}s", url]
+def wrk_rate(url, lua=None, seconds=SECONDS, connections=CLIENTS):
+    args = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", url]
     if lua:
         args[1:1] = ["-s", lua]
     text = output_of(args)

@@ -91,6 +91,12 @@ static int open_redis(void) {
                         err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
 }
 
+static int open_lab(void) {
+    int err = lab_open(&store.lab, store.loop, set.service.db, name);
+
+    return err == 0 ? 0 : service_fail(EX_SOFTWARE, "the laboratory: %s", uv_strerror(err));
+}
+
 static double count_products(void *data) {
     (void)data;
     return product_table_count(store.products);
@@ -114,6 +120,8 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
         code = open_lock_client(&store.local, "local:");
     if (code == 0)
         code = open_lock_client(&store.redis, set.redis);
+    if (code == 0 && set.is_lab)
+        code = open_lab();
     if (code != 0)
         return code;
     store.products = product_table_open(pool, name, set.is_lab, (unsigned)set.products);
@@ -139,6 +147,8 @@ static void close_rest(void *data) {
         lk_client_close(store.redis, on_closed, NULL);
     if (store.kv != NULL)
         redis_close(store.kv, on_closed, NULL);
+    lab_close(store.lab);
+    store.lab = NULL;
     service_close_pool();
 }
 

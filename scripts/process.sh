@@ -69,12 +69,27 @@ children_of() {
     done
 }
 
-slay() { # slay NAME: SIGKILL for it and its children, at once; returns when all are gone
+freeze() { # freeze NAME: stop it and its children where they are
     local pid family
-    pid=$(pid_of "$1") || return 0
-    # Stopped first, so that no child is born while we look for them.
+    pid=$(pid_of "$1") || return 1
+    # It first, so that no child is born while we look for them.
     kill -STOP "$pid"
     wait_until 5 is_stopped "$pid" || true
+    mapfile -t family < <(children_of "$pid")
+    ((${#family[@]} == 0)) || kill -STOP "${family[@]}" 2>/dev/null || true
+}
+
+thaw() { # thaw NAME: let them go on
+    local pid family
+    pid=$(pid_of "$1") || return 1
+    mapfile -t family < <(children_of "$pid"; echo "$pid")
+    kill -CONT "${family[@]}" 2>/dev/null || true
+}
+
+slay() { # slay NAME: SIGKILL for it and its children, at once; returns when all are gone
+    local pid family
+    freeze "$1" || return 0
+    pid=$(pid_of "$1")
     mapfile -t family < <(echo "$pid"; children_of "$pid")
     kill -KILL "${family[@]}" 2>/dev/null || true
     wait_until 10 are_gone "${family[@]}"
@@ -85,6 +100,7 @@ stop() { # stop NAME SIGNAL SECONDS: ask it to end, and after that time make it
     local pid
     if pid=$(pid_of "$1"); then
         kill -"$2" "$pid"
+        ! is_stopped "$pid" || thaw "$1" || true # a stopped one gets the signal only then
         wait_until "$3" are_gone "$pid" || slay "$1"
     fi
     rm -f "$RUN_DIR/$1.pid"

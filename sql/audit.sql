@@ -102,6 +102,16 @@ WHERE product_id = :'product'::uuid
   AND reserved_at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
 ORDER BY reserved_at, order_id;
 
+\echo 'Events: failpoints that fired, and results of raw lock commands.'
+-- query: events on inventory
+SELECT order_id, instance, kind, name, detail, key, token, result, lasts_ms, took_us,
+       (extract(epoch FROM at) * 1000000)::bigint AS at_us,
+       to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+FROM lab_event
+WHERE product_id = :'product'::uuid
+  AND at >= (SELECT created_at - interval '1 minute' FROM product WHERE product_id = :'product'::uuid)
+ORDER BY lab_event.at, instance, seq;
+
 \echo 'How many sales: the same as in orders, once everything is settled.'
 -- query: sales_count on inventory
 SELECT count(*) AS sales FROM reservation

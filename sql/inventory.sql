@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS stock (
     first_unit bigint NOT NULL,
     available  bigint NOT NULL,
     version    bigint NOT NULL DEFAULT 0,
-    fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; an older one is not refused
+    fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; only redis-fenced refuses an older one
     loaded_into text NOT NULL DEFAULT '', -- the data set in Redis that sells this row, for good; '' for none
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
@@ -59,13 +59,32 @@ CREATE TABLE IF NOT EXISTS brought_unit (
     order_id   uuid NOT NULL,
     PRIMARY KEY (product_id, unit)
 );
+-- What instances under --lab did on purpose, or to a raw lock: each failpoint that fires, before it acts, and each result
+-- of a raw lock command. A time is that of the instance, set to the database's clock as well as a round trip allows.
+CREATE TABLE IF NOT EXISTS lab_event (
+    product_id uuid NOT NULL,
+    order_id   uuid NOT NULL,
+    instance   text NOT NULL,
+    seq        bigint NOT NULL,                               -- of that instance: their order, whatever the clock says
+    at         timestamptz NOT NULL DEFAULT clock_timestamp(), -- of a lock command: its result arrived
+    took_us    bigint NOT NULL DEFAULT 0,                     -- from its sending to that
+    kind       text NOT NULL CHECK (kind IN ('failpoint', 'lock')),
+    name       text NOT NULL,            -- the point, such as after-read; or the command, such as SET NX
+    detail     text NOT NULL DEFAULT '', -- "pause 4000 ms", "ttl 200 ms"
+    lasts_ms   bigint NOT NULL DEFAULT 0, -- of a pause or delay; or the TTL that was set
+    key        text NOT NULL DEFAULT '',
+    token      text NOT NULL DEFAULT '', -- the value that was given, or found
+    result     text NOT NULL DEFAULT '' CHECK (result IN ('', 'yes', 'no', 'unknown'))
+);
+CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (pages_per_range = 8);
 
 GRANT SELECT ON product TO inventory_svc;
 GRANT SELECT, INSERT ON brought_unit TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
-GRANT SELECT ON product, stock, reservation, returned_unit TO loadgen;
+GRANT INSERT ON lab_event TO inventory_svc;
+GRANT SELECT ON product, stock, reservation, returned_unit, lab_event TO loadgen;
 GRANT INSERT ON product TO loadgen;
 
 -- The product of the article that the project started from.

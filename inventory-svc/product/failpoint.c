@@ -16,8 +16,7 @@
 #define POINTS_LIST                                                                                \
     "points: after-lock, after-read, before-write, after-write, before-unlock, before-expire, "    \
     "before-delete, before-commit; actions: pause=<duration>, delay=<duration>, crash, error, "    \
-    "drop-reply; then @N for the Nth "                                                             \
-    "sale"
+    "drop-reply; then @N for the Nth sale; of one instance with its name and a / before it"
 
 const char *const fail_points[] = {
 #define X(name, text) text,
@@ -31,10 +30,20 @@ const struct fail_action_row fail_actions[] = {
 #undef X
 };
 
-static int parse_point(const char *text, enum fail_point *point) {
+/* `point`, or `instance/point`, which is cut in two. */
+static int parse_point(char *text, struct failpoint *failpoint) {
+    char *slash = strchr(text, '/');
+
+    if (slash != NULL) {
+        *slash = '\0';
+        if (text[0] == '\0' || strlen(text) >= sizeof failpoint->instance)
+            return -1;
+        strcpy(failpoint->instance, text);
+        text = slash + 1;
+    }
     for (size_t i = 0; i < sizeof fail_points / sizeof *fail_points; i++)
         if (strcmp(text, fail_points[i]) == 0) {
-            *point = (enum fail_point)i;
+            failpoint->point = (enum fail_point)i;
             return 0;
         }
     return -1;
@@ -73,7 +82,7 @@ int failpoint_parse(const char *text, struct failpoint *failpoint, char message[
     if (text[0] == '\0')
         return 0;
     (void)snprintf(copy, sizeof copy, "%s", text);
-    if (strlen(text) < sizeof copy && parse_point(strsep(&rest, ":"), &failpoint->point) == 0 &&
+    if (strlen(text) < sizeof copy && parse_point(strsep(&rest, ":"), failpoint) == 0 &&
         parse_action(strsep(&rest, "@"), failpoint) == 0 && parse_nth(rest, &failpoint->nth) == 0)
         return 0;
     *failpoint = (struct failpoint){0};
@@ -81,9 +90,14 @@ int failpoint_parse(const char *text, struct failpoint *failpoint, char message[
     return -1;
 }
 
-enum fail_action failpoint_pass(struct failpoint *failpoint, enum fail_point point,
-                                bool *has_passed) {
-    if (failpoint->action == FAIL_NOTHING || failpoint->point != point || *has_passed)
+static bool is_of(const struct failpoint *failpoint, const char *instance) {
+    return failpoint->instance[0] == '\0' || strcmp(failpoint->instance, instance) == 0;
+}
+
+enum fail_action failpoint_pass(struct failpoint *failpoint, const char *instance,
+                                enum fail_point point, bool *has_passed) {
+    if (failpoint->action == FAIL_NOTHING || failpoint->point != point || *has_passed ||
+        !is_of(failpoint, instance))
         return FAIL_NOTHING;
     *has_passed = true;
     failpoint->passed++;

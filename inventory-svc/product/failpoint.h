@@ -1,8 +1,8 @@
 /* Failpoints: failing on purpose at a named moment of the Nth sale, so that a failure reproduces.
  *
- * Armed by a product's strategy spec: `fail=<point>:<action>[=<duration>][@N]`, such as
- * `fail=after-read:pause=4s@100`. Each product counts the sales of this instance that pass its
- * point; without @N each of them fails. */
+ * Armed by a product's strategy spec: `fail=[<instance>/]<point>:<action>[=<duration>][@N]`, such
+ * as `fail=after-read:pause=4s@100`. Each product counts the sales of this instance that pass its
+ * point; without @N each of them fails. With an instance the others take no notice. */
 #ifndef INVENTORY_FAILPOINT_H
 #define INVENTORY_FAILPOINT_H
 
@@ -29,7 +29,9 @@ enum fail_action {
 #undef X
 };
 
+#define FAIL_INSTANCE 64
 struct failpoint {
+    char instance[FAIL_INSTANCE]; /* "": all of them */
     enum fail_point point;
     enum fail_action action; /* FAIL_NOTHING: not armed */
     int64_t ms;              /* of pause and delay */
@@ -45,10 +47,10 @@ __attribute__((warn_unused_result)) int failpoint_parse(const char *text,
                                                         struct failpoint *failpoint,
                                                         char message[MESSAGE_BYTES]);
 
-/* A sale is at `point`: count it, unless `*has_passed` says that this sale came by before, and say
- * what it must do now. */
-enum fail_action failpoint_pass(struct failpoint *failpoint, enum fail_point point,
-                                bool *has_passed);
+/* A sale of this instance is at `point`: count it, unless `*has_passed` says that this sale came by
+ * before, and say what it must do now. */
+enum fail_action failpoint_pass(struct failpoint *failpoint, const char *instance,
+                                enum fail_point point, bool *has_passed);
 
 /* Do what can be done here: PAUSE, DELAY (in a fiber) and CRASH. */
 void failpoint_act(const struct failpoint *failpoint, enum fail_action action, uv_loop_t *loop);

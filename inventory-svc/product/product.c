@@ -101,7 +101,7 @@ static void trim(struct product_table *table) {
 static int read_spec(struct product *product) {
     if (spec_parse(product->row.strategy, &product->spec, product->message) != 0)
         return -1;
-    if (product->spec.failpoint.action == FAIL_NOTHING || product->table->is_lab)
+    if (product->spec.failpoints[0].action == FAIL_NOTHING || product->table->is_lab)
         return 0;
     (void)snprintf(product->message, MESSAGE_BYTES,
                    "the failpoint \"fail=%.60s\" needs services started with --lab: make down; "

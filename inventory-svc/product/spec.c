@@ -16,7 +16,10 @@
 /* The options but for fail=. A choice counts as the number of its word. */
 enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, OPTIONS };
 
-#define WORDS 2
+#define WORDS  2
+#define LENGTH .parse = settings_parse_duration, .unit = MS
+#define IN_MS  " in whole milliseconds"
+#define CHOICE .unit = 1, .most = WORDS - 1
 
 static const struct {
     const char *name;
@@ -27,16 +30,43 @@ static const struct {
     unsigned takes; /* the strategies that have it, 0: all */
     const char *words[WORDS];
 } known[OPTIONS] = {
-    [WORK] = {"work", settings_parse_duration, MS, 0, 60000, 0, "0ms..60s in whole milliseconds"},
-    [WAIT] = {"wait", settings_parse_duration, MS, 0, 60000, 5000,
-              "0ms..60s in whole milliseconds"},
-    [TTL] = {"ttl", settings_parse_duration, MS, 10, 3600000, 10000,
-             "10ms..1h in whole milliseconds"},
-    [SHARDS] = {"shards", settings_parse_int, 1, 1, 1000, 1, "1..1000", TAKES_SHARDS},
-    [BORROW] = {"borrow", NULL, 1, 0, 1, 1, "off or on", TAKES_BORROW, {"off", "on"}},
-    [DEAL] = {"deal", NULL, 1, 0, 1, 0, "even or random", TAKES_DEAL, {"even", "random"}},
-    [RETURN] = {"return", NULL, 1, 0, 1, 0, "number or count", TAKES_RETURN, {"number", "count"}},
-    [ACK] = {"ack", NULL, 1, 0, 1, 0, "redis or ledger", TAKES_ACK, {"redis", "ledger"}},
+    [WORK] = {.name = "work", LENGTH, .most = 60000, .range = "0ms..60s" IN_MS},
+    [WAIT] = {.name = "wait", LENGTH, .most = 60000, .usual = 5000, .range = "0ms..60s" IN_MS},
+    [TTL] = {.name = "ttl",
+             LENGTH,
+             .least = 10,
+             .most = 3600000,
+             .usual = 10000,
+             .range = "10ms..1h" IN_MS},
+    [SHARDS] = {.name = "shards",
+                .parse = settings_parse_int,
+                .unit = 1,
+                .least = 1,
+                .most = 1000,
+                .usual = 1,
+                .range = "1..1000",
+                .takes = TAKES_SHARDS},
+    [BORROW] = {.name = "borrow",
+                CHOICE,
+                .usual = 1,
+                .range = "off or on",
+                .takes = TAKES_BORROW,
+                .words = {"off", "on"}},
+    [DEAL] = {.name = "deal",
+              CHOICE,
+              .range = "even or random",
+              .takes = TAKES_DEAL,
+              .words = {"even", "random"}},
+    [RETURN] = {.name = "return",
+                CHOICE,
+                .range = "number or count",
+                .takes = TAKES_RETURN,
+                .words = {"number", "count"}},
+    [ACK] = {.name = "ack",
+             CHOICE,
+             .range = "redis or ledger",
+             .takes = TAKES_ACK,
+             .words = {"redis", "ledger"}},
 };
 
 /* A spec while it is read. */
@@ -124,11 +154,17 @@ static bool is_taken(const struct strategy *strategy, int which) {
 static int read_fail(struct reading *reading, const char *value) {
     struct strategy_spec *spec = reading->spec;
 
-    if (spec->fail[0] != '\0')
-        return refuse(reading, "option \"fail\" is given twice in \"%s\"", reading->text);
-    if (failpoint_parse(value, &spec->failpoint, reading->message) != 0)
+    size_t place = 0;
+
+    while (place < SPEC_FAILPOINTS && spec->failpoints[place].action != FAIL_NOTHING)
+        place++;
+    if (place == SPEC_FAILPOINTS)
+        return refuse(reading, "option \"fail\" is given more than %d times in \"%s\"",
+                      SPEC_FAILPOINTS, reading->text);
+    if (failpoint_parse(value, &spec->failpoints[place], reading->message) != 0)
         return -1;
-    strcpy(spec->fail, value); /* failpoint_parse() has refused what is too long */
+    if (place == 0)
+        strcpy(spec->fail, value); /* failpoint_parse() has refused what is too long */
     return 0;
 }
 

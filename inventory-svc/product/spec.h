@@ -7,11 +7,12 @@
 
 #include <stddef.h>
 
+#define SPEC_FAILPOINTS 4
 struct strategy_spec {
     const struct strategy *strategy;
     struct sale_options options;
-    struct failpoint failpoint; /* what fail= says */
-    char fail[FAIL_BYTES];      /* the text of that, "" for none */
+    struct failpoint failpoints[SPEC_FAILPOINTS]; /* what each fail= says; the rest do nothing */
+    char fail[FAIL_BYTES];                        /* the text of the first, "" for none */
 };
 
 /* 0; or -1, and `message` says what is wrong and lists what exists. */

@@ -135,10 +135,17 @@ void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outco
     sale->ops->unlock(sale, lock, outcome);
 }
 
+/* A command that sells nothing, whatever became of it. */
+static enum outcome run_kv(struct sale *sale, struct kv_call *call) {
+    enum outcome outcome = sale->ops->kv(sale, call);
+
+    return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
+}
+
 enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char *value,
                                  int64_t ttl_ms, bool *was_set) {
     struct kv_call call = {KV_SET_ABSENT, .key = key, .value = value, .ttl_ms = ttl_ms};
-    enum outcome outcome = sale->ops->kv(sale, &call);
+    enum outcome outcome = run_kv(sale, &call);
 
     *was_set = outcome == OUTCOME_OK && call.is_yes;
     return *was_set ? sale->ops->pass(sale, FAIL_AFTER_LOCK) : outcome;
@@ -147,7 +154,7 @@ enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char 
 static enum outcome kv_after(struct sale *sale, enum fail_point point, struct kv_call call) {
     enum outcome outcome = sale->ops->pass(sale, point);
 
-    return outcome == OUTCOME_OK ? sale->ops->kv(sale, &call) : outcome;
+    return outcome == OUTCOME_OK ? run_kv(sale, &call) : outcome;
 }
 
 enum outcome store_kv_expire(struct sale *sale, const char *key, int64_t ttl_ms) {
@@ -157,7 +164,7 @@ enum outcome store_kv_expire(struct sale *sale, const char *key, int64_t ttl_ms)
 
 enum outcome store_kv_get(struct sale *sale, const char *key, char value[KV_TEXT]) {
     struct kv_call call = {KV_GET, .key = key};
-    enum outcome outcome = sale->ops->kv(sale, &call);
+    enum outcome outcome = run_kv(sale, &call);
 
     static_assert(sizeof call.reply == KV_TEXT, "a reply is a value");
     for (size_t i = 0; i < KV_TEXT; i++)

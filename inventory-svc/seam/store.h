@@ -278,7 +278,9 @@ enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
  * as the write may still happen. */
 void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 
-/* ---- Keys and values, raw: what locks were made of before there were libraries for it */
+/* ---- Keys and values, raw: what locks were made of before there were libraries for it. BUSY, too,
+ * when nobody can tell whether a command took effect; only a script may be UNKNOWN, as it can sell
+ */
 
 /* OK, and *was_set says whether the key was absent; then, if so, after-lock. `ttl_ms` 0: it does
  * not expire. */

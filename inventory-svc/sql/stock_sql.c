@@ -2,6 +2,7 @@
 #include "stock_sql.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int shard,
                             struct stock_row *row, int64_t *server_us, int64_t deadline_ms,
@@ -30,40 +31,83 @@ enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int sh
     return outcome;
 }
 
-static struct statement write_stock = STATEMENT(
-    "write_stock", 8,
-    "WITH written AS ("
-    " UPDATE stock SET available = $5::bigint, version = version + 1,"
-    "  fence = greatest(fence, $7::bigint)"
-    " WHERE product_id = $2::uuid AND shard = $3::int AND clock_timestamp()"
+/* $9 is what the guard compares with. */
+#define WRITE_STOCK(guard)                                                                         \
+    "WITH written AS ("                                                                            \
+    " UPDATE stock SET available = $5::bigint, version = version + 1,"                             \
+    "  fence = greatest(fence, $7::bigint)"                                                        \
+    " WHERE product_id = $2::uuid AND shard = $3::int" guard " AND clock_timestamp()"              \
     "  <= timestamptz 'epoch' + $8::bigint * interval '1 microsecond' RETURNING shard)"
-    " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
-    " SELECT $1::uuid, $2::uuid, shard, $4::bigint, $5::bigint, $6::text, $7::bigint"
-    " FROM written");
+#define WRITE_LEDGER                                                                               \
+    " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"     \
+    " SELECT $1::uuid, $2::uuid, shard, $4::bigint, $5::bigint, $6::text, $7::bigint"              \
+    " FROM written"
+/* Looks at the clock again, later: what came too late for the row is never told as a conflict. */
+#define WRITE_IF(guard)                                                                            \
+    WRITE_STOCK(guard)                                                                             \
+    ", noted AS (" WRITE_LEDGER ")"                                                                \
+    " SELECT CASE WHEN EXISTS (SELECT FROM written) THEN 'written'"                                \
+    " WHEN clock_timestamp() <= timestamptz 'epoch' + $8::bigint * interval '1 microsecond'"       \
+    " THEN 'conflict' ELSE 'late' END"
 
-enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, int64_t deadline_ms,
-                                     char message[MESSAGE_BYTES]) {
-    struct pg_query query = {.on = on, .deadline_ms = deadline_ms};
+static struct statement writes[] = {
+    [GUARD_ANY] = STATEMENT("write_stock", 8, WRITE_STOCK("") WRITE_LEDGER),
+    [GUARD_VERSION] = STATEMENT("write_stock_if_version", 9, WRITE_IF(" AND version = $9::bigint")),
+    [GUARD_VALUE] = STATEMENT("write_stock_if_value", 9, WRITE_IF(" AND available = $9::bigint")),
+    [GUARD_FENCE] = STATEMENT("write_stock_if_fence", 9,
+                              WRITE_IF(" AND fence = $9::bigint AND fence < $7::bigint")),
+};
 
-    return statement_prepare(pool, &write_stock, &query, message);
+static struct number compared(const struct stock_row *seen, enum guard guard) {
+    switch (guard) {
+    case GUARD_ANY:
+        break;
+    case GUARD_VERSION:
+        return number_of(seen->version);
+    case GUARD_VALUE:
+        return number_of(seen->available);
+    case GUARD_FENCE:
+        return number_of(seen->fence);
+    }
+    return (struct number){""};
 }
 
-enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
-                             const struct reservation *sold, int64_t not_after_us,
-                             int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, enum guard guard,
+                                     int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+    struct pg_query query = {.on = on, .deadline_ms = deadline_ms};
+
+    return statement_prepare(pool, &writes[guard], &query, message);
+}
+
+/* A statement that ran: it says what it did, where there is more than one reason to do nothing. */
+static enum outcome outcome_of_write(const struct pg_query *query, enum guard guard,
+                                     char message[MESSAGE_BYTES]) {
+    const char *did =
+        guard == GUARD_ANY ? query->affected == 1 ? "written" : "late" : pg_text(query, 0, 0);
+
+    if (strcmp(did, "written") == 0)
+        return OUTCOME_SOLD;
+    if (strcmp(did, "conflict") == 0)
+        return OUTCOME_CONFLICT;
+    (void)snprintf(message, MESSAGE_BYTES, "the write came too late, and wrote nothing");
+    return OUTCOME_BUSY;
+}
+
+enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *write,
+                             const struct reservation *sold, char message[MESSAGE_BYTES]) {
     struct number shard = number_of(sold->shard), unit = number_of(sold->unit),
                   remaining = number_of(sold->remaining), fence = number_of(sold->fence),
-                  not_after = number_of(not_after_us);
-    struct pg_query query = {.on = on,
+                  not_after = number_of(write->not_after_us),
+                  with = compared(write->seen, write->guard);
+    struct pg_query query = {.on = write->on,
                              .params = {sold->order_id, sold->product_id, shard.text, unit.text,
-                                        remaining.text, sold->instance, fence.text, not_after.text},
-                             .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_write(pool, &write_stock, &query, message);
+                                        remaining.text, sold->instance, fence.text, not_after.text,
+                                        with.text},
+                             .deadline_ms = write->deadline_ms};
+    enum outcome outcome = statement_write(pool, &writes[write->guard], &query, message);
 
     if (outcome == OUTCOME_OK)
-        outcome = query.affected == 1 ? OUTCOME_SOLD : OUTCOME_BUSY;
-    if (outcome == OUTCOME_BUSY && query.status == PG_OK)
-        (void)snprintf(message, MESSAGE_BYTES, "the write came too late, and wrote nothing");
+        outcome = outcome_of_write(&query, write->guard, message);
     pg_query_clear(&query);
     return outcome;
 }

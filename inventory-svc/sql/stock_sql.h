@@ -16,17 +16,25 @@ enum outcome stock_sql_read(struct pg_pool *pool, const char *product_id, int sh
                             char message[MESSAGE_BYTES]);
 
 /* Have the held connection `on` know the statement of stock_sql_write(): OK, BUSY, FAILED. */
-enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, int64_t deadline_ms,
-                                     char message[MESSAGE_BYTES]);
+enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, enum guard guard,
+                                     int64_t deadline_ms, char message[MESSAGE_BYTES]);
 
-/* Set the row to sold->remaining, whatever it is now, and write `sold` to the ledger; or nothing,
- * and BUSY, when the server's clock is past `not_after_us` by the time it begins. A token older
- * than the row's is not refused: the row keeps the highest, and the ledger has the one that was
- * written under, as evidence. `on` is a held connection or NULL. SOLD, REPEATED, BUSY, UNKNOWN,
- * FAILED. */
-enum outcome stock_sql_write(struct pg_pool *pool, struct pg_conn *on,
-                             const struct reservation *sold, int64_t not_after_us,
-                             int64_t deadline_ms, char message[MESSAGE_BYTES]);
+/* How a row is written. */
+struct stock_write {
+    struct pg_conn *on; /* a held connection, or NULL */
+    enum guard guard;
+    const struct stock_row *seen; /* what the guard compares with; may be NULL with GUARD_ANY */
+    int64_t not_after_us;         /* by the server's clock */
+    int64_t deadline_ms;
+};
+
+/* If the guard holds, set the row to sold->remaining, and write `sold` to the ledger. Or nothing:
+ * CONFLICT when the guard does not hold; BUSY when the server's clock is past `not_after_us` by the
+ * time it begins. But for GUARD_FENCE a token older than the row's is not refused: the row keeps
+ * the highest, and the ledger has the one that was written under, as evidence. SOLD, CONFLICT,
+ * REPEATED, BUSY, UNKNOWN, FAILED. */
+enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *write,
+                             const struct reservation *sold, char message[MESSAGE_BYTES]);
 
 /* Take the last unit of the row, if there is one, and fill in `unit` and `remaining` of `sold`.
  * SOLD, SOLD_OUT, REPEATED, BUSY, UNKNOWN, FAILED. */

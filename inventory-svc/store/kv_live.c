@@ -119,33 +119,67 @@ static void write_command(struct kv_waiting *waiting) {
     }
 }
 
+static bool is_release(enum kv_command command) {
+    return command == KV_DELETE || command == KV_DELETE_IF_EQUAL;
+}
+
+/* However late a sale is, it may give back what it holds, and look whether it does: a key without a
+ * TTL would stay for ever. */
+static int64_t due_ms(const struct live_sale *live, enum kv_command command) {
+    int64_t ms = clock_now_ms() + KV_MS;
+
+    return is_release(command) || command == KV_GET ? ms : earlier(ms, live->deadline_ms);
+}
+
 /* A key that is set and deleted is a lock, and counts as one. */
-static void count(struct live_sale *live, const struct kv_call *call) {
+static void count(struct live_sale *live, const struct kv_call *call, int64_t begun_ns) {
     int64_t now_ns = clock_now_ns();
 
     if (call->command == KV_SET_ABSENT) {
         if (live->key_asked_ns == 0)
-            live->key_asked_ns = now_ns;
+            live->key_asked_ns = begun_ns;
         sale_cost_key(&live->cost, now_ns - live->key_asked_ns);
-        live->key_set_ns = call->is_yes ? now_ns : 0;
-        return;
+        if (!call->is_yes)
+            return;
+        live_note_wait(LOCK_KEY, now_ns - live->key_asked_ns);
+        live->key_asked_ns = 0;
+        live->key_set_ns = now_ns;
+    } else if (is_release(call->command) && live->key_set_ns != 0) {
+        live_note_hold(LOCK_KEY, now_ns - live->key_set_ns);
+        sale_cost_unlock(&live->cost, LOCK_KEY, now_ns - live->key_set_ns, false);
+        live->key_set_ns = 0;
     }
-    live->cost.redis++;
-    if (live->key_set_ns == 0 ||
-        (call->command != KV_DELETE && call->command != KV_DELETE_IF_EQUAL))
-        return;
-    sale_cost_unlock(&live->cost, LOCK_KEY, now_ns - live->key_set_ns, false);
-    live->key_set_ns = 0;
+}
+
+void live_key_given_up(struct live_sale *live) {
+    if (live->key_asked_ns != 0)
+        live_note_wait(LOCK_KEY, clock_now_ns() - live->key_asked_ns);
+}
+
+/* Those of a raw lock do not look at what becomes of their release. */
+static void log_release(const struct live_sale *live, const struct kv_call *call) {
+    static struct log_limit limit;
+    unsigned left_out;
+
+    if (is_release(call->command) && !call->is_yes &&
+        log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("a lock was not given back: it is gone, or another's",
+                 "order=%s product=%s left_out=%u", live->order_id, live->product->id, left_out);
 }
 
 static enum outcome outcome_of(struct sale *sale, const struct kv_waiting *waiting) {
+    static struct log_limit limit;
     char quoted[2 * sizeof waiting->redis.message];
     const enum redis_status status = waiting->redis.status;
+    unsigned left_out;
 
-    if (status == REDIS_IS_OK)
+    if (status == REDIS_IS_OK) {
+        log_release(live_of(sale), waiting->call);
         return OUTCOME_OK;
-    log_warn("Redis command", "command=%s key=%s why=%s", waiting->redis.argv[0], waiting->key,
-             log_quote(quoted, sizeof quoted, waiting->redis.message));
+    }
+    if (log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("Redis command", "command=%s key=%s left_out=%u why=%s", waiting->redis.argv[0],
+                 waiting->key, left_out, log_quote(quoted, sizeof quoted, waiting->redis.message));
     (void)snprintf(sale->message, MESSAGE_BYTES, "Redis %s",
                    status == REDIS_IS_UNKNOWN    ? "did not answer"
                    : status == REDIS_IS_REJECTED ? "refused a command"
@@ -167,25 +201,17 @@ static void run(struct live_sale *live, struct kv_waiting *waiting, redis_call_c
     fiber_event_wait(&waiting->answered);
 }
 
-static const char *script_of(const struct kv_call *call) {
-    return call->command == KV_SCRIPT            ? call->script->text
-           : call->command == KV_DELETE_IF_EQUAL ? delete_if_equal
-                                                 : NULL;
-}
-
 /* Bring a script that this process has not brought yet, and learn what it is called. That has no
  * effect, so a failure is none of the command's. */
-static void load_script(struct live_sale *live, const struct kv_waiting *waiting) {
-    const char *text = script_of(waiting->call);
+static void load_script(struct live_sale *live, const struct kv_script *script) {
     struct kv_waiting loading = {.redis = {.argc = 3,
-                                           .argv = {"SCRIPT", "LOAD", text},
+                                           .argv = {"SCRIPT", "LOAD", script->text},
                                            .data = &loading,
-                                           .deadline_ms = waiting->redis.deadline_ms}};
+                                           .sends = &live->cost.redis,
+                                           .deadline_ms = due_ms(live, KV_SCRIPT)}};
 
-    if (text == NULL || digest_of(text)->sha1[0] != '\0')
-        return;
-    run(live, &loading, on_loaded);
-    live->cost.redis++;
+    if (digest_of(script->text)->sha1[0] == '\0')
+        run(live, &loading, on_loaded);
 }
 
 /* A server that was started since does not have the script any more. */
@@ -194,26 +220,38 @@ static bool is_script_missing(const struct kv_waiting *waiting) {
            strncmp(waiting->redis.message, "NOSCRIPT", strlen("NOSCRIPT")) == 0;
 }
 
+/* A command that Redis has not got, or refused, did nothing. */
+static const char *result_of(const struct kv_waiting *waiting) {
+    if (waiting->redis.status == REDIS_IS_UNKNOWN)
+        return "unknown";
+    return waiting->redis.status == REDIS_IS_OK && waiting->call->is_yes ? "yes" : "no";
+}
+
+static void ask(struct live_sale *live, struct kv_waiting *waiting, bool is_whole) {
+    waiting->is_whole = is_whole;
+    waiting->redis = (struct redis_call){.data = waiting,
+                                         .sends = &live->cost.redis,
+                                         .deadline_ms = due_ms(live, waiting->call->command)};
+    write_command(waiting);
+    run(live, waiting, on_answered);
+}
+
 enum outcome live_kv(struct sale *sale, struct kv_call *call) {
     struct live_sale *live = live_of(sale);
-    const int64_t deadline_ms = earlier(clock_now_ms() + KV_MS, live->deadline_ms);
-    struct kv_waiting waiting = {.call = call,
-                                 .redis = {.data = &waiting, .deadline_ms = deadline_ms}};
+    struct kv_waiting waiting = {.call = call};
+    int64_t begun_ns;
 
     (void)snprintf(waiting.key, sizeof waiting.key, "sale:{%s}:%s", live->product->id, call->key);
     (void)snprintf(waiting.ttl, sizeof waiting.ttl, "%" PRId64, call->ttl_ms);
-    load_script(live, &waiting);
-    live->write_begun_ns = call->command == KV_SCRIPT ? clock_now_ns() : live->write_begun_ns;
-    write_command(&waiting);
-    run(live, &waiting, on_answered);
+    if (call->command == KV_SCRIPT)
+        load_script(live, call->script);
+    begun_ns = live->write_begun_ns = clock_now_ns(); /* a script may be what sells */
+    ask(live, &waiting, call->command != KV_SCRIPT);
     if (is_script_missing(&waiting)) {
         live->cost.retries++;
-        live->cost.redis++;
-        waiting.is_whole = true;
-        waiting.redis = (struct redis_call){.data = &waiting, .deadline_ms = deadline_ms};
-        write_command(&waiting);
-        run(live, &waiting, on_answered);
+        ask(live, &waiting, true);
     }
-    count(live, call);
+    live_note_command(live, call, waiting.key, result_of(&waiting), begun_ns);
+    count(live, call, begun_ns);
     return outcome_of(sale, &waiting);
 }

@@ -1,18 +1,17 @@
-/* The live store's locks. */
+/* The live store's locks: a table of kinds, and what all of them have in common. */
 #include "store_live_internal.h"
 
 #include "clock.h"
-#include "lock_adapter.h"
 #include "metrics.h"
-#include "statement.h"
 
 #include <assert.h>
-#include <stdio.h>
 
-/* The lease that a write should have left: so much that the server gives the write up before the
- * lease ends, even when this instance or Redis dies right after the sending. A short lease cannot
- * have that: a third of it then, since renewal begins when two thirds are left. */
-#define NEED_MS (SERVER_MS + 300)
+/* A kind without a row is not taken by store_lock(). */
+static const struct lock_ops *const kinds[] = {
+    [LOCK_LOCAL] = &local_lock_ops,
+    [LOCK_REDIS] = &redis_lock_ops,
+    [LOCK_KEY] = NULL,
+};
 
 #define WAIT_TIMES                                                                                 \
     "inventory_lock_wait_seconds", "Time until a lock was won or given up", METRIC_TIMES
@@ -29,73 +28,48 @@ static struct {
 #undef X
 };
 
+void live_note_wait(enum lock_kind kind, int64_t wait_ns) {
+    metric_time(&times[kind].wait, wait_ns);
+}
+
+void live_note_hold(enum lock_kind kind, int64_t hold_ns) {
+    metric_time(&times[kind].hold, hold_ns);
+}
+
 int64_t live_fence(const struct store_lock *lock) {
-    return lock != NULL && lock->kind == LOCK_REDIS ? (int64_t)lk_lease_fence(lock->lease) : 0;
+    return lock != NULL && kinds[lock->kind]->fence != NULL ? kinds[lock->kind]->fence(lock) : 0;
 }
 
 enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock) {
-    uint32_t need_ms =
-        lock->kind == LOCK_LOCAL ? 1 : (uint32_t)earlier(NEED_MS, sale->options->ttl_ms / 3);
+    const struct lock_ops *ops = kinds[lock->kind];
 
-    if (lk_lease_check(lock->lease, need_ms) == LK_OK)
-        return OUTCOME_OK;
-    (void)snprintf(sale->message, MESSAGE_BYTES,
-                   "the lease ended, or was about to, before the write");
-    return OUTCOME_BUSY;
-}
-
-/* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
-static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
-    assert(status != LK_OK);
-    (void)snprintf(sale->message, MESSAGE_BYTES, "lock: %s", lk_status_text(status));
-    return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
-                                                                                  : OUTCOME_BUSY;
-}
-
-#define LOCK_NAME_BYTES (UUID_TEXT + 24)
-
-static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product, int shard) {
-    (void)snprintf(name, LOCK_NAME_BYTES, "stock:%s:%d", product->id, shard);
-}
-
-static enum lk_status acquire(struct live_sale *live, enum lock_kind kind, int shard,
-                              lk_lease **lease) {
-    lk_client *client = kind == LOCK_LOCAL ? live->store->local : live->store->redis;
-    int64_t wait_ms = live->lock_deadline_ms - clock_now_ms();
-    int64_t begun_ns = clock_now_ns(), wait_ns;
-    char name[LOCK_NAME_BYTES];
-    enum lk_status status;
-    unsigned attempts;
-
-    name_lock(name, live->product, shard);
-    live->product->is_locked_in_redis |= kind == LOCK_REDIS;
-    status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
-                                wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, lease, &attempts);
-    wait_ns = clock_now_ns() - begun_ns;
-    metric_time(&times[kind].wait, wait_ns);
-    sale_cost_lock(&live->cost, kind, wait_ns, attempts);
-    return status;
+    assert(lock == &live_of(sale)->lock);
+    return ops->check != NULL ? ops->check(live_of(sale)) : OUTCOME_OK;
 }
 
 enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out) {
     struct live_sale *live = live_of(sale);
-    enum lk_status status;
+    int64_t begun_ns = clock_now_ns(), wait_ns;
+    unsigned attempts = 0;
+    enum outcome outcome;
 
-    assert(live->lock.lease == NULL);
-    status = acquire(live, kind, shard, &live->lock.lease);
-    if (status != LK_OK)
-        return not_acquired(sale, status);
+    assert(live->lock.grant == NULL && kinds[kind] != NULL);
     live->lock.kind = kind;
+    outcome = kinds[kind]->acquire(live, shard, &attempts);
     live->lock.acquired_ns = clock_now_ns();
+    wait_ns = live->lock.acquired_ns - begun_ns;
+    live_note_wait(kind, wait_ns);
+    sale_cost_lock(&live->cost, kind, wait_ns, attempts);
+    assert((outcome == OUTCOME_OK) == (live->lock.grant != NULL));
     *out = &live->lock;
-    return OUTCOME_OK;
+    return outcome;
 }
 
 /* How long its lock stays taken when the sale is not sure what became of its write. */
-static uint32_t hold_ms(const struct live_sale *live) {
+static int64_t hold_ms(const struct live_sale *live) {
     int64_t left_ms = live->lands_until_ms - clock_now_ms();
 
-    return left_ms > 0 ? (uint32_t)left_ms : 0;
+    return left_ms > 0 ? left_ms : 0;
 }
 
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
@@ -103,23 +77,12 @@ void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcom
     const bool is_abandoned = outcome == OUTCOME_UNKNOWN;
     int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
 
-    assert(lock == &live->lock && lock->lease != NULL);
-    metric_time(&times[lock->kind].hold, hold_ns);
+    assert(lock == &live->lock && lock->grant != NULL);
+    live_note_hold(lock->kind, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
     if (is_abandoned)
-        lk_abandon(lock->lease, hold_ms(live));
+        kinds[lock->kind]->abandon(live, hold_ms(live));
     else
-        lk_release(lock->lease, NULL, NULL); /* the customer need not wait for the confirmation */
-    lock->lease = NULL;
-}
-
-void store_live_holder(struct store *store, const struct product *product,
-                       char holder[INSTANCE_BYTES]) {
-    char name[LOCK_NAME_BYTES];
-
-    holder[0] = '\0';
-    if (!product->is_locked_in_redis)
-        return;
-    name_lock(name, product, 0);
-    lock_holder_await(store->redis, name, holder, INSTANCE_BYTES);
+        kinds[lock->kind]->release(live);
+    lock->grant = NULL;
 }

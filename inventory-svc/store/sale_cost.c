@@ -42,7 +42,6 @@ void sale_cost_key(struct sale_cost *cost, int64_t wait_ns) {
     cost->has_lock = true;
     cost->lock = LOCK_KEY;
     cost->wait_ns = wait_ns;
-    cost->redis++;
 }
 
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,

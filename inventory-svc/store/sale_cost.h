@@ -34,7 +34,8 @@ void sale_cost_init(struct sale_cost *cost);
 /* A lock was won, or given up, after `wait_ns` and so many attempts at the server. */
 void sale_cost_lock(struct sale_cost *cost, enum lock_kind kind, int64_t wait_ns,
                     unsigned attempts);
-/* The same of a lock that is one raw command: an attempt at it, `wait_ns` after the first. */
+/* The same of a lock that is made of raw commands, which count by themselves: an attempt at it has
+ * ended, `wait_ns` after the first began. */
 void sale_cost_key(struct sale_cost *cost, int64_t wait_ns);
 /* It is given back after `hold_ns`; released: not merely left to run out. */
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,

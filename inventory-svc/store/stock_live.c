@@ -79,7 +79,6 @@ enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct 
     int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
     enum outcome outcome;
 
-    (void)guard;
     live->write_begun_ns = clock_now_ns();
     if (live_fence(under) == 0)
         return OUTCOME_OK;
@@ -88,7 +87,8 @@ enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct 
         (void)snprintf(sale->message, MESSAGE_BYTES, "no connection to the database in time");
         return OUTCOME_BUSY;
     }
-    outcome = stock_sql_prepare_write(live->store->pool, live->conn, ready_ms, sale->message);
+    outcome =
+        stock_sql_prepare_write(live->store->pool, live->conn, guard, ready_ms, sale->message);
     if (outcome != OUTCOME_OK)
         live_end_write(sale);
     return outcome;
@@ -99,16 +99,18 @@ enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, e
     struct live_sale *live = live_of(sale);
     struct reservation *sold = live_begin_sold(live, seen->shard);
     int64_t due_ms = live_due_ms(live);
-    enum outcome outcome;
+    const struct stock_write write = {.on = live->conn,
+                                      .guard = guard,
+                                      .seen = seen,
+                                      .not_after_us = due_ms * 1000 + live->server_ahead_us,
+                                      .deadline_ms = due_ms};
 
-    (void)guard;
     sold->unit = seen->first_unit + seen->available - 1;
     sold->remaining = seen->available - 1;
     sold->fence = live_fence(under);
     live->cost.postgres++;
-    outcome = stock_sql_write(live->store->pool, live->conn, sold,
-                              due_ms * 1000 + live->server_ahead_us, due_ms, sale->message);
-    return live_end_sold(live, outcome, due_ms);
+    return live_end_sold(live, stock_sql_write(live->store->pool, &write, sold, sale->message),
+                         due_ms);
 }
 
 void live_end_write(struct sale *sale) {

@@ -1,5 +1,5 @@
-/* The store as it is in service: a sale's time, its failpoint, its pauses; the other operations are
- * in files of their own. */
+/* The store as it is in service: a sale's time, its failpoints, its pauses; the other operations
+ * are in files of their own. */
 #include "store_live_internal.h"
 
 #include "backoff.h"
@@ -19,11 +19,11 @@ int64_t live_due_ms(const struct live_sale *live) {
     return earlier(statement_deadline_ms(), live->deadline_ms);
 }
 
-/* OK, or FAILED when the product's failpoint makes this sale fail here. */
-static enum outcome pass(struct sale *sale, enum fail_point point) {
+static enum outcome pass_one(struct sale *sale, enum fail_point point, size_t which) {
     struct live_sale *live = live_of(sale);
-    struct failpoint *failpoint = &live->product->spec.failpoint;
-    enum fail_action action = failpoint_pass(failpoint, point, &live->has_passed);
+    struct failpoint *failpoint = &live->product->spec.failpoints[which];
+    enum fail_action action =
+        failpoint_pass(failpoint, live->store->instance, point, &live->has_passed[which]);
     int64_t begun_ns;
 
     if (action == FAIL_NOTHING)
@@ -31,6 +31,7 @@ static enum outcome pass(struct sale *sale, enum fail_point point) {
     begun_ns = clock_now_ns();
     log_warn("failpoint", "order=%s product=%s point=%s action=%s", live->order_id,
              live->product->id, fail_points[point], fail_actions[action].text);
+    live_tell_firing(live, point, action, failpoint->ms);
     failpoint_act(failpoint, action, live->store->loop);
     live->write_begun_ns += clock_now_ns() - begun_ns;
     if (action == FAIL_DROP_REPLY)
@@ -39,6 +40,18 @@ static enum outcome pass(struct sale *sale, enum fail_point point) {
         return OUTCOME_OK;
     (void)snprintf(sale->message, MESSAGE_BYTES, "failpoint %s: error", fail_points[point]);
     return OUTCOME_FAILED;
+}
+
+/* OK, or FAILED when one of the product's failpoints makes this sale fail here. */
+static enum outcome pass(struct sale *sale, enum fail_point point) {
+    enum outcome outcome = OUTCOME_OK;
+
+    for (size_t i = 0; i < SPEC_FAILPOINTS; i++) {
+        enum outcome one = pass_one(sale, point, i);
+
+        outcome = one == OUTCOME_OK ? outcome : one;
+    }
+    return outcome;
 }
 
 enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found) {
@@ -86,6 +99,8 @@ static enum outcome pause_before_retry(struct sale *sale) {
     uint64_t ms = 1 + backoff_ms(sale->pauses, PAUSE_LEAST_MS, PAUSE_MOST_MS);
 
     if (clock_now_ms() + (int64_t)ms > live->lock_deadline_ms) {
+        live_note_refusals(live);
+        live_key_given_up(live);
         (void)snprintf(sale->message, MESSAGE_BYTES, "gave up after %u attempts", sale->pauses + 1);
         return OUTCOME_BUSY;
     }

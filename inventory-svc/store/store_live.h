@@ -2,6 +2,7 @@
 #ifndef INVENTORY_STORE_LIVE_H
 #define INVENTORY_STORE_LIVE_H
 
+#include "lab.h"
 #include "product.h"
 #include "reservation.h"
 #include "sale_cost.h"
@@ -23,6 +24,7 @@ struct store {
     lk_client *redis;
     struct redis *kv;        /* for raw commands */
     struct pending *pending; /* sales that Redis made */
+    struct lab *lab;         /* what fails on purpose is told there; NULL without --lab */
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
@@ -31,7 +33,7 @@ struct store {
 
 struct store_lock {
     enum lock_kind kind;
-    lk_lease *lease; /* NULL while it is not held */
+    void *grant; /* the kind's own (lock_ops); NULL while it is not held */
     int64_t acquired_ns;
 };
 
@@ -42,12 +44,12 @@ struct live_sale {
     struct store *store;
     struct product *product; /* in use until the sale is over */
     const char *order_id;
-    int64_t lock_deadline_ms; /* for all locks and pauses of this sale together */
-    int64_t deadline_ms;      /* for all that it does, but for a last look at the ledger */
-    bool has_passed;          /* the product's failpoint */
-    bool is_reply_dropped;    /* by a failpoint: cut the connection instead of answering */
-    struct store_lock lock;   /* one at a time */
-    struct pg_conn *conn;     /* held for a write or a transaction, or NULL */
+    int64_t lock_deadline_ms;         /* for all locks and pauses of this sale together */
+    int64_t deadline_ms;              /* for all that it does, but for a last look at the ledger */
+    bool has_passed[SPEC_FAILPOINTS]; /* the product's failpoints */
+    bool is_reply_dropped;            /* by a failpoint: cut the connection instead of answering */
+    struct store_lock lock;           /* one at a time */
+    struct pg_conn *conn;             /* held for a write or a transaction, or NULL */
     struct sale_cost cost;
     struct reservation sold; /* once the outcome is SOLD: as the ledger has it */
     int64_t write_begun_ns;  /* without the time that a failpoint took since */
@@ -55,6 +57,10 @@ struct live_sale {
     int64_t lands_until_ms;  /* a write that was not answered may; or 0 */
     int64_t key_asked_ns;    /* when it first asked for a lock made of a raw key, or 0 */
     int64_t key_set_ns;
+    /* How often it was refused a raw lock, one after the other: to be told as one event. */
+    unsigned refusals;
+    int64_t refused_from_ns, refused_ns; /* it asked first, and was refused last */
+    char refused_key[LAB_KEY], refused_token[KV_TEXT];
 };
 
 /* Begin a sale that was asked for at `begun_ms`; it ends by itself, 8 s later under the default

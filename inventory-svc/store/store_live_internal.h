@@ -17,12 +17,32 @@ static inline int64_t earlier(int64_t a, int64_t b) {
 /* When the next statement of this sale must have ended. */
 int64_t live_due_ms(const struct live_sale *live);
 
+/* One kind of lock: what store_lock() and store_unlock() do, in a fiber, with live->lock. */
+struct lock_ops {
+    /* Win the lock of this row of stock until live->lock_deadline_ms: OK, and live->lock.grant is
+     * set; or BUSY or FAILED, and it is NULL and the sale has a message. `attempts` that were made
+     * at the kind's server are set in all cases; they start at 0. */
+    enum outcome (*acquire)(struct live_sale *live, int shard, unsigned *attempts);
+    /* Is it ours for long enough to write? OK, or BUSY with a message. NULL: as long as we live. */
+    enum outcome (*check)(struct live_sale *live);
+    void (*release)(struct live_sale *live);
+    /* The holder is gone, and its write may still take effect: nobody else gets it for hold_ms, nor
+     * before what frees it has done so. */
+    void (*abandon)(struct live_sale *live, int64_t hold_ms);
+    /* The token that grew with this grant. NULL: there is none. */
+    int64_t (*fence)(const struct store_lock *lock);
+};
+extern const struct lock_ops local_lock_ops, redis_lock_ops; /* lease_lock.c */
+
 /* lock_live.c */
 enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out);
 enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 /* The token that a write under this lock carries, 0 for none. `lock` may be NULL. */
 int64_t live_fence(const struct store_lock *lock);
+/* For the metrics: how long it was waited for until it was won or given up, and held. */
+void live_note_wait(enum lock_kind kind, int64_t wait_ns);
+void live_note_hold(enum lock_kind kind, int64_t hold_ns);
 
 /* stock_live.c */
 enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row);
@@ -43,7 +63,19 @@ enum outcome live_hand_out(struct sale *sale, const char *data_set, int after,
                            struct stock_row *row);
 enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 
+/* events_live.c: nothing without --lab. A failpoint is told before it acts, as one that crashes
+ * cannot; one that could not be told acts all the same. */
+void live_tell_firing(const struct live_sale *live, enum fail_point point, enum fail_action action,
+                      int64_t ms);
+/* `result` is "yes", "no" or "unknown"; it has just arrived. */
+void live_note_command(struct live_sale *live, const struct kv_call *call, const char *key,
+                       const char *result, int64_t begun_ns);
+/* No more attempts follow. */
+void live_note_refusals(struct live_sale *live);
+
 /* kv_live.c */
 enum outcome live_kv(struct sale *sale, struct kv_call *call);
+/* No more attempts at a lock made of a raw key, if it made any. */
+void live_key_given_up(struct live_sale *live);
 
 #endif

@@ -3,9 +3,21 @@
 
 #include <stddef.h>
 
-#define STRATEGIES(X) X(none) X(mutex) X(redis) X(sharded) X(atomic) X(prewarm)
+#define STRATEGIES(X)                                                                              \
+    X(none)                                                                                        \
+    X(mutex)                                                                                       \
+    X(redis_setnx)                                                                                 \
+    X(redis_expire)                                                                                \
+    X(redis_ttl)                                                                                   \
+    X(redis_get_del)                                                                               \
+    X(redis_owner)                                                                                 \
+    X(redis)                                                                                       \
+    X(redis_fenced)                                                                                \
+    X(sharded)                                                                                     \
+    X(atomic)                                                                                      \
+    X(prewarm)
 
-#define X(name)       extern const struct strategy strategy_##name;
+#define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)
 #undef X
 

@@ -296,6 +296,70 @@ int auditor_read(struct auditor *auditor, const struct product *product, struct 
     return rc;
 }
 
+/* Columns of the query of events. */
+enum { ORDER, INSTANCE, KIND, NAME, DETAIL, KEY, TOKEN, RESULT, LASTS_MS, TOOK_US, AT_US };
+
+/* What lasts for ever, such as a pause whose end is not told, would leave an int64_t. */
+#define LASTS_MAX_MS INT64_C(1000000000)
+
+static int64_t lasts_ns(const struct pg_query *query, int row) {
+    const int64_t ms = pg_int(query, row, LASTS_MS);
+
+    return (ms < 0 ? 0 : ms > LASTS_MAX_MS ? LASTS_MAX_MS : ms) * 1000000;
+}
+
+static void take_event(const struct pg_query *query, int row, int64_t offset_us,
+                       struct event *event) {
+    event->at_ns = (pg_int(query, row, AT_US) + offset_us) * 1000;
+    event->began_ns = event->at_ns - pg_int(query, row, TOOK_US) * 1000;
+    event->until_ns = event->at_ns + lasts_ns(query, row);
+    copy(event->order_id, sizeof event->order_id, query, row, ORDER);
+    copy(event->who, sizeof event->who, query, row, INSTANCE);
+    copy(event->name, sizeof event->name, query, row, NAME);
+    copy(event->detail, sizeof event->detail, query, row, DETAIL);
+    copy(event->key, sizeof event->key, query, row, KEY);
+    copy(event->token, sizeof event->token, query, row, TOKEN);
+}
+
+static int take_events(const struct pg_query *query, uint32_t item, int64_t offset_us,
+                       struct event_list *events) {
+    for (int row = 0; row < PQntuples(query->result); row++) {
+        struct event *event = event_add(events);
+
+        if (event == NULL)
+            return -1;
+        if (event_parse(pg_text(query, row, KIND), pg_text(query, row, RESULT), event) != 0) {
+            events->count--; /* of a newer inventory-svc */
+            continue;
+        }
+        event->item = item;
+        take_event(query, row, offset_us, event);
+    }
+    return 0;
+}
+
+/* inventory-svc writes results of locks a little after them, and all of them by a moment in which
+ * none is added. */
+int auditor_read_events(struct auditor *auditor, const struct product *product, uint32_t item,
+                        int64_t offset_us, struct event_list *events, char *why, size_t why_size) {
+    int64_t count = 0;
+    struct pg_query query;
+    int rc = run_query(auditor, NULL, "events", product, &query, why, why_size);
+
+    while (rc == 0 && query.affected > count) {
+        count = query.affected;
+        pg_query_clear(&query);
+        fiber_sleep(auditor->loop, POLL_MS);
+        rc = run_query(auditor, NULL, "events", product, &query, why, why_size);
+    }
+    if (rc == 0 && take_events(&query, item, offset_us, events) != 0) {
+        snprintf(why, why_size, "the events of %s could not be read: out of memory", product->id);
+        rc = -1;
+    }
+    pg_query_clear(&query);
+    return rc;
+}
+
 static void copy_product(const struct pg_query *query, struct product *product,
                          struct audit_found *found) {
     copy(product->since, sizeof product->since, query, 0, 0);

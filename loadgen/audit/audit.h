@@ -6,6 +6,7 @@
 #define LOADGEN_AUDIT_H
 
 #include "audit_sql.h"
+#include "event.h"
 #include "ledger.h"
 #include "product.h"
 #include "strategy_list.h"
@@ -63,6 +64,15 @@ __attribute__((warn_unused_result)) int auditor_read(struct auditor *auditor,
                                                      const struct product *product,
                                                      struct ledger *ledger, char *why,
                                                      size_t why_size);
+
+/* Add what the table lab_event has of a product of the round, number `item`, to `events`, once no
+ * more is coming in. `offset_us` is what to add to a time of the database to have microseconds from
+ * the round's start. 0; or -1, and `why` says what failed. */
+__attribute__((warn_unused_result)) int auditor_read_events(struct auditor *auditor,
+                                                            const struct product *product,
+                                                            uint32_t item, int64_t offset_us,
+                                                            struct event_list *events, char *why,
+                                                            size_t why_size);
 
 /* What to add to a time of the database inventory to have it on our wall clock, from the fastest of
  * a few round trips: right to half of its length, some 50 µs nearby. 0, or -1 when the database

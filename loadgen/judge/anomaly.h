@@ -4,6 +4,8 @@
 
 #include "ledger.h"
 
+#include <stdbool.h>
+
 #define ANOMALIES(X)                                                                               \
     X(OVERSELL, "OVERSELL", "more was sold than there was")                                        \
     X(TWIN, "TWIN", "one unit was sold twice")                                                     \
@@ -13,7 +15,8 @@
     X(ORPHAN, "ORPHAN", "the ledger has a sale whose customer was told no")                        \
     X(DUPLICATE, "DUPLICATE", "one key bought two units")                                          \
     X(LEAK, "LEAK", "units left and units sold do not add up to the stock")                        \
-    X(STALE, "STALE", "a sale saw a count that a finished sale had already lowered")
+    X(STALE, "STALE", "a sale saw a count that a finished sale had already lowered")               \
+    X(STUCK, "STUCK", "at the end nothing was sold any more, and units were left")
 
 enum anomaly {
 #define X(id, name, text) ANOMALY_##id,
@@ -35,7 +38,8 @@ struct anomaly_found {
 
 #define VERDICT_COUNTEREXAMPLES 5 /* in a verdict, at the most */
 #define COUNTEREXAMPLE_OPS      3
-#define COUNTEREXAMPLE_LINES    6
+#define COUNTEREXAMPLE_LINES    10
+#define COUNTEREXAMPLE_EVENTS   12
 
 /* One of its operations, as a picture needs it. Times are those of the round; 0 for what did not
  * happen. */
@@ -43,6 +47,14 @@ struct counterexample_op {
     char instance[LEDGER_INSTANCE]; /* that made the sale, or "" when none did */
     int64_t sent_ns, answered_ns;   /* by the client's clock; answered: the first yes, or the no */
     int64_t ledger_us;              /* when its row was written: the database's wall clock */
+};
+
+/* What befell its operations: a failpoint, the result of a raw lock command, a server's fault. */
+struct counterexample_event {
+    int64_t at_ns, until_ns; /* as in event.h */
+    char letter;             /* of the operation that it belongs to, or '\0' */
+    char who[LEDGER_INSTANCE];
+    char text[112]; /* "SET NX ttl 200 ms: yes" */
 };
 
 /* The fewest operations that no correct sale of this stock could have produced together, in prose.
@@ -56,6 +68,9 @@ struct counterexample {
     struct counterexample_op op[COUNTEREXAMPLE_OPS];
     size_t lines;
     char line[COUNTEREXAMPLE_LINES][VERDICT_TEXT];
+    bool has_chain; /* a line tells how two came to hold one lock */
+    size_t events;  /* in order of time */
+    struct counterexample_event event[COUNTEREXAMPLE_EVENTS];
     int64_t from_ns, to_ns; /* when it happened, on the round's clock; 0 when not known */
 };
 

@@ -36,24 +36,27 @@ static bool is_counted(const struct judge *judge, const struct ledger_sale *sale
     return judge_sale_kind(judge, sale) == SALE_COUNTED;
 }
 
-/* What is known of the reads of two sales from the count of one row. */
+/* What is known of the reads of two sales from the count of one row; `a` wrote first. */
 static void tell_reads(struct counterexample *example, const struct judge *judge,
                        const struct ledger_sale *a, const struct ledger_sale *b) {
+    const char one = example_name(example, a->order_id), other = example_name(example, b->order_id);
+
     if (judge_buyer(judge, a)->answered_ns < judge_buyer(judge, b)->sent_ns)
         example_say(example,
-                    "B was sent after A had been answered, and read %" PRId64
-                    ", where A had left %" PRId64 ", so both sold unit %" PRId64 ".",
-                    b->remaining + 1, a->remaining, a->unit);
+                    "%c was sent after %c had been answered, and read %" PRId64
+                    ", where %c had left %" PRId64 ", so both sold unit %" PRId64 ".",
+                    other, one, b->remaining + 1, one, a->remaining, a->unit);
     else if (is_set_back(judge, a, b))
         example_say(example,
-                    "B read %" PRId64 " before A wrote %" PRId64
+                    "%c read %" PRId64 " before %c wrote %" PRId64
                     ", or after another sale had written %" PRId64
                     " over that, so both sold unit %" PRId64 ".",
-                    b->remaining + 1, a->remaining, b->remaining + 1, a->unit);
+                    other, b->remaining + 1, one, a->remaining, b->remaining + 1, a->unit);
     else
         example_say(example,
-                    "B read %" PRId64 " before A wrote %" PRId64 ", so both sold unit %" PRId64 ".",
-                    b->remaining + 1, a->remaining, a->unit);
+                    "%c read %" PRId64 " before %c wrote %" PRId64 ", so both sold unit %" PRId64
+                    ".",
+                    other, b->remaining + 1, one, a->remaining, a->unit);
 }
 
 /* The one that wrote first is A, unless it was sent after the other one had been answered. */
@@ -62,10 +65,15 @@ static void tell_twins(struct counterexample *example, const struct judge *judge
     bool is_turned = judge_buyer(judge, pair->sales[1])->answered_ns <
                      judge_buyer(judge, pair->sales[0])->sent_ns;
     const struct ledger_sale *a = pair->sales[is_turned], *b = pair->sales[!is_turned];
+    const struct overlap *overlap = judge_find_overlap(judge, pair);
 
     *example = example_begin(judge, ANOMALY_TWIN, a);
-    example_tell_sale(example, judge, a);
-    example_tell_sale(example, judge, b);
+    if (overlap != NULL) {
+        example_tell_chain(example, judge, overlap);
+    } else {
+        example_tell_sale(example, judge, a);
+        example_tell_sale(example, judge, b);
+    }
     if (!is_counted(judge, a) || !is_counted(judge, b) || a->shard != b->shard)
         example_say(example, "Both sold unit %" PRId64 ", and the ledger has both.", a->unit);
     else
@@ -147,6 +155,30 @@ static bool tell_stale(struct counterexample *example, const struct judge *judge
                     "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
                     b->unit);
     example_say(example, "A count may only fall: a contradiction.");
+    return true;
+}
+
+static bool tell_stuck(struct counterexample *example, const struct judge *judge) {
+    const struct stuck *stuck = &judge->stuck;
+
+    assert(stuck->attempt != NULL);
+    *example = example_begin(judge, ANOMALY_STUCK, stuck->last);
+    if (stuck->last != NULL)
+        example_tell_sale(example, judge, stuck->last);
+    example_tell_refusal(example, stuck->attempt);
+    if (stuck->last != NULL)
+        example_say(example,
+                    "A was the last sale, and %" PRId64 " customers asked since. If it took a "
+                    "lock, %s held it last, as far as the ledger tells.",
+                    stuck->since, stuck->last->instance);
+    else
+        example_say(example, "Nothing was ever sold, and %" PRId64 " customers asked.",
+                    stuck->since);
+    example_tell_turned_away(example, stuck);
+    example_say(example,
+                "No server was known to be down then, and at the end %" PRId64
+                " units are left in the stock: a contradiction.",
+                judge->left);
     return true;
 }
 
@@ -401,11 +433,16 @@ void counterexamples_add(struct counterexamples *all, const struct judge *judge)
         [ANOMALY_UNDERSELL] = tell_undersell, [ANOMALY_EARLY_SOLD_OUT] = tell_early,
         [ANOMALY_GHOST] = tell_ghost,         [ANOMALY_ORPHAN] = tell_orphan,
         [ANOMALY_DUPLICATE] = tell_duplicate, [ANOMALY_LEAK] = tell_leak,
-        [ANOMALY_STALE] = tell_stale};
+        [ANOMALY_STALE] = tell_stale,         [ANOMALY_STUCK] = tell_stuck};
 
-    for (int i = 0; i < ANOMALY_COUNT; i++)
-        if (!all->has[i] && judge->has_found[i])
-            all->has[i] = tell[i](&all->first[i], judge);
-    for (size_t i = 1; i < judge->twin_count && all->twins < VERDICT_COUNTEREXAMPLES; i++)
-        tell_twins(&all->twin[all->twins++], judge, &judge->twins[i]);
+    for (int i = 0; i < ANOMALY_COUNT; i++) {
+        if (all->has[i] || !judge->has_found[i])
+            continue;
+        all->has[i] = tell[i](&all->first[i], judge);
+        example_weave(&all->first[i], judge);
+    }
+    for (size_t i = 1; i < judge->twin_count && all->twins < VERDICT_COUNTEREXAMPLES; i++) {
+        tell_twins(&all->twin[all->twins], judge, &judge->twins[i]);
+        example_weave(&all->twin[all->twins++], judge);
+    }
 }

@@ -27,6 +27,14 @@ static char name_of(size_t op) {
     return (char)('A' + op);
 }
 
+char example_name(const struct counterexample *example, const char *order_id) {
+    size_t op = 0;
+
+    while (op < example->ops && strcmp(example->order_id[op], order_id) != 0)
+        op++;
+    return op < example->ops ? name_of(op) : '?';
+}
+
 static void widen(struct counterexample *example, int64_t ns) {
     if (ns <= 0)
         return;
@@ -125,6 +133,22 @@ void example_tell_request(struct counterexample *example, const struct record *r
 
 void example_tell_refusal(struct counterexample *example, const struct record *refusal) {
     example_tell_request(example, refusal, refusal->key, record_outcome_text(refusal->outcome));
+}
+
+void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck) {
+    char told[PART_TEXT];
+    size_t used = 0;
+
+    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
+        if (stuck->told[i] > 0)
+            used +=
+                (size_t)snprintf(told + used, sizeof told - used, "%s%zu %s", used > 0 ? ", " : "",
+                                 stuck->told[i], record_outcome_name((enum record_outcome)i));
+    assert(used > 0 && used < sizeof told);
+    example_say(example,
+                "Of those who wanted a unit from %.3f s to the end of the demand at %.3f s nobody "
+                "got one: %s.",
+                in_seconds(stuck->from_ns), in_seconds(stuck->to_ns), told);
 }
 
 struct counterexample example_begin(const struct judge *judge, enum anomaly anomaly,

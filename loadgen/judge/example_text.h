@@ -6,6 +6,9 @@
 
 #define PART_TEXT 80
 
+/* What the operation about this order, which was told, is called: 'A'. */
+char example_name(const struct counterexample *example, const char *order_id);
+
 /* Without operations or lines; `sale`, if any, tells the shard. */
 struct counterexample example_begin(const struct judge *judge, enum anomaly anomaly,
                                     const struct ledger_sale *sale);
@@ -20,6 +23,18 @@ void example_tell_sale(struct counterexample *example, const struct judge *judge
 void example_tell_request(struct counterexample *example, const struct record *record,
                           const char *id, const char *told);
 void example_tell_refusal(struct counterexample *example, const struct record *refusal);
+
+/* The two sales of one unit that held a lock together, and the one before them that freed it, if it
+ * did, which then is A. */
+void example_tell_chain(struct counterexample *example, const struct judge *judge,
+                        const struct overlap *overlap);
+
+/* Add the events that belong to it, when its operations are told. */
+void example_weave(struct counterexample *example, const struct judge *judge);
+
+/* "Of those who wanted a unit from … to the end of the demand at … nobody got one: 238 busy"
+ */
+void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck);
 
 /* The reply that counts: the first yes, else one that is missing, else that to the first request.
  */

@@ -8,6 +8,7 @@
 #define LOADGEN_JUDGE_H
 
 #include "anomaly.h"
+#include "event.h"
 #include "linear.h"
 #include "record.h"
 
@@ -72,11 +73,34 @@ struct leak {
     const struct ledger_sale *wrong_sale;
 };
 
+/* Two sales of one unit that held a raw lock at a time; see locks.c. */
+struct overlap {
+    const struct ledger_sale *sales[2]; /* of the two, by time */
+    const struct event *held, *taken;   /* the second grant came before the first was given back, */
+    const struct event *freed; /* because a third order had freed the key between them; or NULL */
+    const struct event *lost;  /* the grant that had run out: that of `freed`, or else `held`; */
+    int64_t expired_ns;        /* when it had. NULL, EVENT_OPEN: not known */
+};
+
+/* The end of the demand, in which nobody was sold anything; see refusals.c. */
+struct stuck {
+    int64_t from_ns, to_ns;
+    size_t told[RECORD_OUTCOME_COUNT]; /* attempts in it, by what they were told */
+    const struct record *attempt;      /* the last of them */
+    const struct ledger_sale *last;    /* the last sale before it, or NULL */
+    int64_t since;                     /* attempts that were made after it */
+};
+
 struct judge {
     /* Set before judge_open(). */
-    const struct ledger *ledger; /* sorted */
+    const struct event_list *events; /* sorted; NULL: none */
+    const struct ledger *ledger;     /* sorted */
     uint32_t item;
-    bool is_keyless;            /* requests without a key may have given units back */
+    bool is_keyless;       /* requests without a key may have given units back */
+    bool is_stopped;       /* before its end, by Ctrl-C or --abort-on-fail */
+    int64_t stuck_ns;      /* of struct verdict_case, as are these: */
+    int64_t down_until_ns; /* what did not reach the target is in it, too */
+    int64_t ledger_start_us;
     struct purchase *purchases; /* by key */
     size_t purchase_count;
     struct anomaly_found *found; /* ANOMALY_COUNT of them, for all products together */
@@ -99,8 +123,11 @@ struct judge {
     bool is_any_unknown;                        /* a request of unknown outcome has no row */
     struct pair twins[VERDICT_COUNTEREXAMPLES]; /* the most telling first */
     size_t twin_count;
+    struct overlap overlaps[VERDICT_COUNTEREXAMPLES]; /* likewise */
+    size_t overlap_count;
     struct pair early, stale, range; /* without sales: none */
     struct leak leak;
+    struct stuck stuck;
     const struct purchase *ghost, *duplicate;          /* the first of each, or NULL */
     const struct ledger_sale *outside, *orphan_row;    /* likewise */
     const struct purchase *orphan;                     /* whose row is orphan_row, or NULL */
@@ -139,9 +166,13 @@ int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
 
 /* What the ledger alone shows: OVERSELL, TWIN, and DUPLICATE rows. */
 void judge_units(struct judge *judge);
+/* Which of the twins held a lock together, after judge_units(): 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int judge_locks(struct judge *judge);
+/* The overlap of a pair of sales, or NULL. */
+const struct overlap *judge_find_overlap(const struct judge *judge, const struct pair *pair);
 /* What clients were told against what the ledger says: GHOST, ORPHAN, DUPLICATE. */
 void judge_promises(struct judge *judge);
-/* What clients were refused: UNDERSELL, EARLY-SOLD-OUT. */
+/* What clients were refused: UNDERSELL, EARLY-SOLD-OUT, STUCK. */
 void judge_refusals(struct judge *judge);
 /* The linearizability check of the stock rows, after the others: STALE, what they have not found,
  * and `leak`. 0, or -1 without memory. */

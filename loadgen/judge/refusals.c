@@ -1,8 +1,27 @@
-/* What clients were refused: sold out while there were units. */
+/* What clients were refused while there were units: they were told sold out, or at the end nobody
+ * was sold anything any more.
+ *
+ * STUCK: a lock that nobody will ever give back. The demand for a product lasts from the first of
+ * its requests that was sent to the last, or until the last of those who were told busy or an error
+ * was told so: he waited until then. Nothing was sold in the last --stuck-after of it, nor later,
+ * while
+ * - 30 attempts at least were made in that span: keys without a unit whose request was told busy,
+ * an error or that the outcome is unknown, or not answered. When none of them was answered at all,
+ *   the target does not answer, and that is no lock. A bad request wanted nothing;
+ * - nobody was told yes or sold out from the span's beginning on: who was told so had his turn.
+ *   A sale that was not answered counts by the ledger's clock, and without one as if it were late;
+ * - units were in the stock rows, and there they had been all the time, since a count only falls;
+ * - the demand lasted twice as long at least, since the last moment, too, at which a server was
+ *   known to be down: a new start takes some time;
+ * - the round was not stopped. Then the answers are cut off that would have shown another sale.
+ * It is said of a product, not of a stock row: where another row still sells, the product does. */
 #include "judge.h"
+#include "verdict.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The first refusal and the last to arrive; returns how many there are. */
 static int64_t find_refusals(struct judge *judge) {
@@ -93,10 +112,132 @@ static void find_early_sold_out(struct judge *judge) {
                 later.latest->order_id, (double)latest_ns / 1e9);
 }
 
+/* ---- STUCK */
+
+static bool is_sold_since(const struct judge *judge, const struct ledger_sale *sale,
+                          int64_t from_ns) {
+    const struct buyer *buyer = judge_buyer(judge, sale);
+    const int64_t at_us = ledger_time_us(sale->at);
+
+    if (buyer->answered_ns != LINEAR_NEVER || at_us < 0 || judge->ledger_start_us == 0)
+        return buyer->answered_ns >= from_ns;
+    return at_us >= judge->ledger_start_us + from_ns / 1000;
+}
+
+/* Somebody had his turn. */
+static bool is_any_served_since(const struct judge *judge, int64_t from_ns) {
+    for (size_t i = 0; i < judge->ledger->sale_count; i++)
+        if (is_sold_since(judge, &judge->ledger->sales[i], from_ns))
+            return true;
+    for (size_t i = 0; i < judge->purchase_count; i++)
+        if (judge->purchases[i].yes != NULL && judge->purchases[i].answered_ns >= from_ns)
+            return true;
+    return judge->refused_last != NULL && judge->refused_last->received_ns >= from_ns;
+}
+
+/* Until when its customer wanted a unit, as far as is known: a reply that is missing may have been
+ * lost at any time. */
+static int64_t wanted_until(const struct record *record) {
+    return record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED ? record->received_ns
+                                                                              : record->sent_ns;
+}
+
+/* The last request of this customer in the span, when he was turned away; else NULL. */
+static const struct record *find_attempt(const struct purchase *purchase, int64_t from_ns) {
+    for (size_t i = purchase->count; i-- > 0 && purchase->sale == NULL && purchase->yes == NULL;) {
+        const struct record *record = purchase->requests[i];
+
+        if (wanted_until(record) >= from_ns &&
+            (record->outcome == RECORD_BUSY || record->outcome == RECORD_FAILED ||
+             record->outcome == RECORD_UNKNOWN))
+            return record;
+    }
+    return NULL;
+}
+
+/* How many attempts were made in the span; 0 when none of them was answered. */
+static int64_t count_attempts(const struct judge *judge, struct stuck *stuck) {
+    bool is_any_answered = false;
+    int64_t count = 0;
+
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        const struct record *record = find_attempt(&judge->purchases[i], stuck->from_ns);
+
+        if (record == NULL)
+            continue;
+        count++;
+        stuck->told[record->outcome]++;
+        is_any_answered =
+            is_any_answered || record->outcome != RECORD_UNKNOWN || record->status != 0;
+        if (stuck->attempt == NULL || record->sent_ns > stuck->attempt->sent_ns)
+            stuck->attempt = record;
+    }
+    return is_any_answered ? count : 0;
+}
+
+/* The end of the demand: false when it was too short to show anything. */
+static bool find_span(const struct judge *judge, struct stuck *stuck) {
+    int64_t first_ns = INT64_MAX, last_ns = 0;
+
+    for (size_t i = 0; i < judge->request_count; i++) {
+        const struct record *record = judge->requests[i];
+
+        if (record->sent_ns > 0 && record->sent_ns < first_ns)
+            first_ns = record->sent_ns;
+        if (wanted_until(record) > last_ns)
+            last_ns = wanted_until(record);
+    }
+    if (judge->down_until_ns > first_ns)
+        first_ns = judge->down_until_ns;
+    stuck->from_ns = last_ns - judge->stuck_ns;
+    stuck->to_ns = last_ns;
+    return stuck->from_ns - judge->stuck_ns >= first_ns;
+}
+
+static const struct ledger_sale *find_last_sale(const struct judge *judge) {
+    const struct ledger_sale *last = NULL;
+
+    for (size_t i = 0; i < judge->ledger->sale_count; i++)
+        if (last == NULL || strcmp(judge->ledger->sales[i].at, last->at) > 0)
+            last = &judge->ledger->sales[i];
+    return last;
+}
+
+static int64_t count_since(const struct judge *judge, const struct ledger_sale *last) {
+    int64_t count = 0;
+
+    for (size_t i = 0; i < judge->purchase_count; i++) {
+        const struct record *record = find_attempt(&judge->purchases[i], 0);
+
+        count += record != NULL && (last == NULL || !is_sold_since(judge, last, record->sent_ns));
+    }
+    return count;
+}
+
+static void find_stuck(struct judge *judge) {
+    struct stuck *stuck = &judge->stuck;
+    int64_t attempts;
+
+    if (judge->is_stopped || judge->left == 0 ||
+        judge->ledger->counted != (int64_t)judge->ledger->sale_count || !find_span(judge, stuck) ||
+        is_any_served_since(judge, stuck->from_ns))
+        return;
+    attempts = count_attempts(judge, stuck);
+    if (attempts < VERDICT_STUCK)
+        return;
+    stuck->last = find_last_sale(judge);
+    stuck->since = count_since(judge, stuck->last);
+    judge_found(judge, ANOMALY_STUCK, attempts,
+                "from %.3f s to %.3f s, the end of the demand, %" PRId64
+                " customers wanted a unit and nothing was sold, with %" PRId64 " units left",
+                (double)stuck->from_ns / 1e9, (double)stuck->to_ns / 1e9, attempts, judge->left);
+}
+
 void judge_refusals(struct judge *judge) {
     int64_t refusals = find_refusals(judge);
 
     find_undersell(judge, refusals);
     if (refusals > 0)
         find_early_sold_out(judge);
+    find_stuck(judge);
 }

@@ -30,6 +30,8 @@ double verdict_rate_bound(const struct verdict *verdict) {
 
 static int run_rules(struct judge *judge) {
     judge_units(judge);
+    if (judge_locks(judge) != 0)
+        return -1;
     judge_promises(judge);
     judge_refusals(judge);
     if (judge_rows(judge) != 0)
@@ -50,16 +52,35 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
+/* Known from outside, or by requests that did not reach the target, of whatever product. */
+static int64_t find_down_until(const struct verdict_case *judged) {
+    const struct recorder *recorder = judged->recorder;
+    int64_t until_ns = judged->down_until_ns;
+
+    for (size_t i = 0; i < recorder->ended; i++)
+        if (recorder->records[i].outcome == RECORD_UNREACHED &&
+            recorder->records[i].planned_ns > until_ns)
+            until_ns = recorder->records[i].planned_ns;
+    return until_ns;
+}
+
 /* Product by product: its purchases are next to each other. */
 static int judge_products(const struct verdict_case *judged, const struct purchases *purchases,
                           struct counterexamples *examples, struct verdict *verdict) {
+    const int64_t down_until_ns = find_down_until(judged);
     size_t next = 0;
     int rc = 0;
 
     for (uint32_t item = 0; item < judged->items && rc == 0; item++) {
-        struct judge judge = {.ledger = &judged->ledgers[item],
+        struct judge judge = {.events = judged->events,
+                              .ledger = &judged->ledgers[item],
                               .item = item,
                               .is_keyless = judged->is_keyless,
+                              .is_stopped = judged->is_interrupted || judged->is_aborted,
+                              .stuck_ns =
+                                  judged->stuck_ns > 0 ? judged->stuck_ns : VERDICT_STUCK_NS,
+                              .down_until_ns = down_until_ns,
+                              .ledger_start_us = judged->ledger_start_us,
                               .found = verdict->found,
                               .purchases = &purchases->all[next]};
 
@@ -104,6 +125,38 @@ static int judge_ledgers(const struct verdict_case *judged, struct verdict *verd
     purchases_free(&purchases);
     free(examples);
     return rc;
+}
+
+/* ---- what was armed */
+
+/* Until when a failure matters: the product's last unit is sold, or, where some are left, the last
+ * request is sent. */
+static int64_t end_of(const struct verdict_case *judged, const struct ledger *ledger) {
+    int64_t end_us = 0;
+
+    for (size_t i = 0; i < ledger->sale_count; i++) {
+        const int64_t at_us = ledger_time_us(ledger->sales[i].at) + judged->ledger_offset_us;
+
+        end_us = at_us > end_us ? at_us : end_us;
+    }
+    if (ledger->available + ledger->returned <= 0)
+        return end_us * 1000;
+    for (size_t i = 0; i < judged->recorder->ended; i++)
+        if (judged->recorder->records[i].sent_ns > end_us * 1000)
+            end_us = judged->recorder->records[i].sent_ns / 1000;
+    return end_us * 1000;
+}
+
+static int count_firings(const struct verdict_case *judged, struct firings *firings) {
+    int64_t *ends_ns = calloc(judged->items + 1, sizeof *ends_ns);
+
+    if (ends_ns == NULL)
+        return -1;
+    for (size_t i = 0; i < judged->items; i++)
+        ends_ns[i] = judged->ledgers != NULL ? end_of(judged, &judged->ledgers[i]) : INT64_MAX;
+    firings_count(firings, judged->events, ends_ns, judged->items);
+    free(ends_ns);
+    return 0;
 }
 
 /* ---- what the run proves */
@@ -183,11 +236,17 @@ static enum verdict_kind conclude(const struct verdict_case *judged,
 
 int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     memset(verdict, 0, sizeof *verdict);
+    if (judged->armed != NULL)
+        verdict->firings = *judged->armed;
+    if (judged->events != NULL && count_firings(judged, &verdict->firings) != 0)
+        return -1;
     if (judged->is_interrupted)
         doubt(verdict, "interrupted");
     doubt_schedule(judged, verdict);
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
+    if (judged->fault_problem != NULL)
+        doubt(verdict, "%s", judged->fault_problem);
     if (judged->ledgers != NULL) {
         if (judge_ledgers(judged, verdict) != 0)
             return -1;

@@ -5,6 +5,8 @@
 #define LOADGEN_VERDICT_H
 
 #include "anomaly.h"
+#include "event.h"
+#include "firing.h"
 #include "record.h"
 
 #include <stdbool.h>
@@ -36,7 +38,8 @@ struct verdict {
     int64_t unknown_sold;  /* UNKNOWN replies that the ledger shows to be sales */
     int64_t pairs;         /* of attempts that overlapped in time, one of which got a unit */
     int64_t overlapping;   /* attempts in such a pair */
-    bool has_ended;        /* the stock of a product: nothing is left, or someone was refused */
+    struct firings firings;
+    bool has_ended; /* the stock of a product: nothing is left, or someone was refused */
 };
 
 /* What is judged. `ledgers` has one per product of the round; it is NULL when they could not be
@@ -45,12 +48,23 @@ struct verdict_case {
     const struct ledger *ledgers;
     size_t items;
     const struct recorder *recorder;
+    const struct event_list *events; /* of the round, sorted; NULL: none */
+    const struct firings *armed;     /* what was armed, counted as never; NULL: nothing */
+    int64_t ledger_offset_us;        /* from a ledger's time to microseconds of the round's */
     const char *problem;
+    const char *fault_problem; /* a fault that was asked for failed, or NULL */
     bool is_interrupted;
     bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */
     bool is_restless; /* outcomes are unknown, and the ledger may still be changing */
     int64_t pairs_wanted; /* overlapping pairs below which it is INCONCLUSIVE */
     int64_t late_ns;      /* --late; 0: VERDICT_LATE_NS */
+    bool is_aborted;      /* by --abort-on-fail */
+    int64_t stuck_ns;     /* --stuck-after; 0: VERDICT_STUCK_NS */
+    /* Until when, on the round's clock, a server was known to be down without which nothing can be
+     * sold; after the round's end when it was still down then, 0 when none was. Requests that did
+     * not reach the target need not be told here: they are known to say so. */
+    int64_t down_until_ns;
+    int64_t ledger_start_us; /* when the round began, by the ledgers' clock; 0: not known */
 };
 
 /* A race that strikes one pair in ten stays hidden in this many with a chance of 0.9^30 = 4 %. */
@@ -62,6 +76,11 @@ struct verdict_case {
  * more, and strategies are no longer compared under the same load. At 800 requests in a second this
  * forgives the machine a single stop of 50 ms. */
 #define VERDICT_PUNCTUAL 0.95
+
+/* STUCK: nothing was sold in the last of the demand for so long, and in it so many attempts at
+ * least were made. */
+#define VERDICT_STUCK_NS 300000000
+#define VERDICT_STUCK    30
 
 /* 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int verdict_judge(const struct verdict_case *judged,

@@ -49,6 +49,18 @@ static json_t *make_dup_rate(const struct options *options) {
     return json_real(options->shape.dup_rate);
 }
 
+static json_t *make_faults(const struct options *options) {
+    json_t *json = json_array();
+
+    for (const char *at = options->faults; *at != '\0'; at += strspn(at, ",\n")) {
+        const size_t length = strcspn(at, ",\n");
+
+        json_text_append(&json, json_stringn(at, length));
+        at += length;
+    }
+    return json;
+}
+
 static json_t *make_is_judged(const struct options *options) {
     return json_boolean(!options->is_unjudged);
 }
@@ -105,10 +117,20 @@ static const struct option table[] = {
         "a limit to keep, such as 'oversell==0' or 'p(99)<250ms'; may be given again"),
     ROW("abort-on-fail", 0, FLAG, is_aborting, NULL, NULL, HISTORY,
         "stop as soon as a threshold is missed"),
+    ROW_AS(
+        "faults", make_faults, "fault", 0, LIST, faults, NULL, NULL, COMPARED,
+        "what is to fail in each round: redis:kill@2s, inventory-1:pause=2s@1s (at that moment), "
+        "or a failpoint, after-read:pause=4s@100; may be given again"),
+    ROW("stack", 0, TEXT, stack, NULL, NULL, NOWHERE,
+        "the script that a --fault of a server calls; scripts/loadgen names it"),
     ROW("drain", 0, DURATION, drain_ns, "20s", "0..1h", SUMMARY,
         "how long to wait for the ledger to settle after the last answer"),
     ROW("late", 0, DURATION, late_ns, "10ms", "1ms..1h", SUMMARY,
         "a request sent later than this missed its schedule; 5 % may, or the run proves nothing"),
+    ROW("stuck-after", 0, DURATION, stuck_ns, "300ms", "1ms..1h", COMPARED,
+        "a product is STUCK when nothing was sold in so much of the end of its demand, which "
+        "lasted "
+        "twice as long, and units are left"),
     ROW_AS("is_judged", make_is_judged, "no-judge", 0, FLAG, is_unjudged, NULL, NULL, COMPARED,
            "measure latency and schedule only, against any endpoint, without databases"),
     ROW("name", 0, TEXT, name, NULL, NULL, HISTORY,

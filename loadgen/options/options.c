@@ -6,12 +6,14 @@
 #include "uuid.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define REQUESTS_MAX    10000000
 #define NAME_CHARACTERS 200 /* as the table product takes: it is the name of each */
@@ -130,13 +132,35 @@ static enum options_result shape_load(void) {
     return OPTIONS_OK;
 }
 
+/* What is to fail: servers by the script, failpoints by the products that a round makes. */
+static enum options_result check_faults(void) {
+    const struct fault_list *faults = &set.fault_list;
+    char why[FAULT_WHY];
+
+    if (fault_list_parse(set.faults, plan_span_ns(&set.shape), &set.fault_list, why, sizeof why) !=
+        0)
+        return refuse("%s", why);
+    if (faults->failpoint_count > 0 && (is_attack() || set.is_unjudged))
+        return refuse("--fault %s has no effect with --%s, for no product is made",
+                      faults->failpoints[0], set.is_unjudged ? "no-judge" : "product");
+    if (faults->count > 0 && set.stack[0] == '\0')
+        return refuse("--fault %s needs scripts/stack: call scripts/loadgen, or name the script "
+                      "with --stack",
+                      faults->items[0].text);
+    if (fault_list_needs_mending(faults) && set.stack[0] != '\0' && access(set.stack, X_OK) != 0)
+        return refuse("--stack %.300s: %s", set.stack, strerror(errno));
+    return OPTIONS_OK;
+}
+
 static enum options_result make_list(void) {
-    const struct strategy_option common[] = {
-        {"work", set.work}, {"wait", set.wait}, {"ttl", set.ttl}, {NULL, NULL}};
+    struct strategy_option common[4 + FAULT_LIST_MAX] = {
+        {"work", set.work, false}, {"wait", set.wait, false}, {"ttl", set.ttl, false}};
     char why[512];
     int64_t ns;
 
-    for (const struct strategy_option *option = common; option->name != NULL; option++)
+    for (size_t i = 0; i < set.fault_list.failpoint_count; i++)
+        common[3 + i] = (struct strategy_option){"fail", set.fault_list.failpoints[i], true};
+    for (const struct strategy_option *option = common; option < common + 3; option++)
         if (option->value[0] != '\0' && settings_parse_duration(option->value, &ns) != 0)
             return refuse("--%s %.40s is no duration; write it like 2ms or 1.5s", option->name,
                           option->value);
@@ -300,13 +324,15 @@ enum options_result options_read(struct options **options, const char *version, 
     if (result == OPTIONS_OK)
         result = shape_load();
     if (result == OPTIONS_OK)
+        result = check_faults();
+    if (result == OPTIONS_OK)
         result = make_list();
     return result;
 }
 
 int options_attack(struct options *options, const char *spec, int64_t stock, char *why,
                    size_t why_size) {
-    static const struct strategy_option as_it_is[] = {{NULL, NULL}};
+    static const struct strategy_option as_it_is[] = {{NULL, NULL, false}};
     char *strategies = strdup(spec);
 
     if (strategies == NULL) {

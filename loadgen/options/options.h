@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "expect.h"
+#include "fault_list.h"
 #include "plan.h"
 #include "settings.h"
 #include "strategy_list.h"
@@ -49,7 +50,8 @@ struct options {
     bool is_aborting; /* --abort-on-fail */
     int64_t drain_ns; /* for the ledger to become quiet after the last answer */
     bool is_unjudged;
-    int64_t late_ns; /* a request sent later than this missed its schedule */
+    int64_t late_ns;  /* a request sent later than this missed its schedule */
+    int64_t stuck_ns; /* nothing sold for so long, at the end of the demand */
 
     /* The report. */
     char *name;
@@ -61,6 +63,9 @@ struct options {
     bool is_quiet; /* --no-progress */
     char *listen;  /* of `serve` */
     int64_t port;
+
+    char *faults; /* one a line, or with commas between them */
+    char *stack;  /* path of scripts/stack, or "" */
 
     bool is_ordinary; /* --no-realtime */
     bool is_listing;
@@ -74,6 +79,7 @@ struct options {
     char *command_line; /* all that was given, quoted for a shell */
     struct plan_shape shape;
     struct threshold_list threshold_list;
+    struct fault_list fault_list;
     struct strategy_list list;
     struct expectation expectations[STRATEGY_LIST_MAX];
 };

@@ -126,12 +126,18 @@ static void find_ends(struct chart *chart) {
         chart->end_us = chart->planned_us;
 }
 
-/* "after-read:pause=4s@100" of the spec, or null. */
-static json_t *failpoint(const struct round *round) {
-    const char *spec = round->item != NULL ? round->item->spec : "";
-    const char *option = strstr(spec, ",fail=");
+/* "after-read:pause=4s@100, before-write:error" of the spec, or null. */
+static json_t *failpoints(const struct round *round) {
+    const char *at = round->item != NULL ? round->item->spec : "";
+    char text[STRATEGY_SPEC_SIZE] = "";
+    size_t used = 0;
 
-    return option != NULL ? json_stringn(option + 6, strcspn(option + 6, ",")) : json_null();
+    while ((at = strstr(at, ",fail=")) != NULL) {
+        at += strlen(",fail=");
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used > 0 ? ", " : "",
+                                 (int)strcspn(at, ","), at);
+    }
+    return used > 0 ? json_text(text) : json_null();
 }
 
 static json_t *instance_names(const struct recorder *recorder) {
@@ -153,7 +159,8 @@ json_t *chart_make(const struct round *round) {
     json_text_set(&json, "end_us", json_integer(chart.end_us));
     json_text_set(&json, "planned_us", json_integer(chart.planned_us));
     json_text_set(&json, "instances", json_incref(chart.instances));
-    json_text_set(&json, "fail", failpoint(round));
+    json_text_set(&json, "fail", failpoints(round));
+    json_text_set(&json, "events", chart_events(&chart));
     json_text_set(&json, "faults", chart_faults(&chart));
     json_text_set(&json, "outcomes", outcomes(&chart, names));
     json_text_set(&json, "scatter", chart_scatter(&chart, names));

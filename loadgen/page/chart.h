@@ -6,8 +6,11 @@
  *     end_us     the last thing that happened
  *     planned_us when the last request was due
  *     instances  [name]
- *     fail       the spec's failpoint, or null
- *     faults     [[instance or -1 for all, from, to, requests that waited]]
+ *     fail       the spec's failpoints, or null
+ *     events     [[instance or server, from, to, words]]: what failed on purpose, a moment or a
+ *                span in which it stood still
+ *     faults     [[instance or -1 for all, from, to, requests that waited]]: silence that no event
+ *                explains
  *     product    the place of the only product that `stock` is about, or null for all of them
  *     initial, stock {t, stock, sold, orders}, clock {sales, outside}
  *                what the ledgers say, until no more changed; stock is null without them
@@ -16,8 +19,9 @@
  *     outcomes   {step_us, names, rows [[count of each name]]}
  *     scatter    {names, of, points [[planned, latency, place in names]]}
  *     latency    {step_us, rows [[requests, p50, p95, p99, max] or null]}, of those that were sent
- *     examples   [{anomaly, lines, item, shard, of, ops}], an op being [order id, 1 2 3 for A B C
- *                else 0, instance, sent, received, place in names, unit, written], -1 for none */
+ *     examples   [{anomaly, lines, item, shard, of, ops, events}], an op being [order id, 1 2 3 for
+ *                A B C else 0, instance, sent, received, place in names, unit, written], -1 for
+ *                none, and an event [1 2 3 or 0, from, to, instance or server, words] */
 #ifndef LOADGEN_CHART_H
 #define LOADGEN_CHART_H
 

@@ -141,6 +141,21 @@ static json_t *band_json(const struct band *band) {
                      (json_int_t)band->to_us, (json_int_t)band->waiting);
 }
 
+/* An instance that stands still on purpose is drawn as such. */
+static void drop_known(const struct chart *chart, struct bands *bands) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bands->count; i++) {
+        const struct band *band = &bands->items[i];
+        const char *instance =
+            band->instance >= 0 ? chart->round->recorder->instances[band->instance] : NULL;
+
+        if (!chart_is_known(chart, instance, band->from_us, band->to_us))
+            bands->items[kept++] = *band;
+    }
+    bands->count = kept;
+}
+
 json_t *chart_faults(const struct chart *chart) {
     struct answers answers = {.spans = calloc(chart->count + 1, sizeof(struct span)),
                               .lost = calloc(chart->count + 1, sizeof(struct span))};
@@ -153,6 +168,7 @@ json_t *chart_faults(const struct chart *chart) {
     for (int i = -1; i < instances && has_room; i++)
         look(chart, &answers, i, last_us, &bands);
     drop_explained(&bands);
+    drop_known(chart, &bands);
     for (size_t i = 0; i < bands.count; i++)
         json_text_append(&json, band_json(&bands.items[i]));
     free(answers.spans);

@@ -145,6 +145,7 @@ static json_t *example_json(struct chart *chart, const struct counterexample *ex
     json_text_set(&json, "shard", json_integer(example->shard));
     json_text_set(&json, "of", json_integer(of));
     json_text_set(&json, "ops", ops_json(chart, &proof));
+    json_text_set(&json, "events", chart_example_events(chart, example));
     return json;
 }
 

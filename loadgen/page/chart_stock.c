@@ -8,7 +8,7 @@
 #define CLOCK_US 1000 /* a database time this far outside of its request is told */
 
 /* A sale or an order. */
-struct event {
+struct change {
     int64_t at_us;                  /* they are sorted by it */
     const struct ledger_sale *sale; /* NULL for an order */
     const struct ledger_row *row;   /* that it was sold from, or NULL when there is none */
@@ -21,8 +21,8 @@ struct drawn {
     const struct round *round;
     size_t first, end; /* places in the round's ledgers */
     int64_t initial;
-    size_t event_count, row_count; /* as much as there is room for */
-    struct event *events;
+    size_t change_count, row_count; /* as much as there is room for */
+    struct change *changes;
     int64_t *left; /* in each stock row */
 };
 
@@ -42,22 +42,22 @@ static void choose(struct drawn *drawn) {
     }
     for (size_t i = drawn->first; i < drawn->end; i++) {
         drawn->initial += round->ledgers[i].initial;
-        drawn->event_count += round->ledgers[i].sale_count + round->ledgers[i].order_count;
+        drawn->change_count += round->ledgers[i].sale_count + round->ledgers[i].order_count;
         drawn->row_count += round->ledgers[i].row_count;
     }
 }
 
 /* `left` has what is left in each row of the ledger. */
-static struct event event_of(const struct round *round, const struct ledger *ledger,
-                             const struct ledger_sale *sale, int64_t *left) {
-    struct event event = {.at_us = chart_ledger_us(round, sale->at), .sale = sale};
+static struct change change_of(const struct round *round, const struct ledger *ledger,
+                               const struct ledger_sale *sale, int64_t *left) {
+    struct change change = {.at_us = chart_ledger_us(round, sale->at), .sale = sale};
 
-    for (size_t r = 0; r < ledger->row_count && event.row == NULL; r++)
+    for (size_t r = 0; r < ledger->row_count && change.row == NULL; r++)
         if (ledger->rows[r].shard == sale->shard) {
-            event.row = &ledger->rows[r];
-            event.left = &left[r];
+            change.row = &ledger->rows[r];
+            change.left = &left[r];
         }
-    return event;
+    return change;
 }
 
 static void collect(struct drawn *drawn) {
@@ -70,14 +70,14 @@ static void collect(struct drawn *drawn) {
         for (size_t r = 0; r < ledger->row_count; r++)
             left[r] = ledger->rows[r].initial;
         for (size_t s = 0; s < ledger->sale_count; s++)
-            drawn->events[count++] = event_of(drawn->round, ledger, &ledger->sales[s], left);
+            drawn->changes[count++] = change_of(drawn->round, ledger, &ledger->sales[s], left);
         for (size_t o = 0; o < ledger->order_count; o++)
-            drawn->events[count++] =
-                (struct event){.at_us = chart_ledger_us(drawn->round, ledger->orders[o].at)};
+            drawn->changes[count++] =
+                (struct change){.at_us = chart_ledger_us(drawn->round, ledger->orders[o].at)};
         left += ledger->row_count;
     }
-    assert(count == drawn->event_count && left == drawn->left + drawn->row_count);
-    qsort(drawn->events, count, sizeof *drawn->events, chart_by_number);
+    assert(count == drawn->change_count && left == drawn->left + drawn->row_count);
+    qsort(drawn->changes, count, sizeof *drawn->changes, chart_by_number);
 }
 
 struct counts {
@@ -85,15 +85,15 @@ struct counts {
 };
 
 /* A unit that had come back is sold without its row, and tells 0. */
-static void count_event(struct counts *counts, const struct event *event) {
-    const struct ledger_sale *sale = event->sale;
+static void count_change(struct counts *counts, const struct change *change) {
+    const struct ledger_sale *sale = change->sale;
 
     counts->sold += sale != NULL;
     counts->orders += sale == NULL;
-    if (event->row == NULL || (sale->remaining == 0 && event->row->available > 0))
+    if (change->row == NULL || (sale->remaining == 0 && change->row->available > 0))
         return;
-    counts->stock += sale->remaining - *event->left;
-    *event->left = sale->remaining;
+    counts->stock += sale->remaining - *change->left;
+    *change->left = sale->remaining;
 }
 
 /* The numbers of each step; NULL without memory. */
@@ -116,7 +116,7 @@ struct oversell {
 
 /* The lines go on while requests are due or the ledgers change: a late answer adds nothing. */
 static int64_t end_of(const struct chart *chart, const struct drawn *drawn) {
-    int64_t last_us = drawn->event_count > 0 ? drawn->events[drawn->event_count - 1].at_us : 0;
+    int64_t last_us = drawn->change_count > 0 ? drawn->changes[drawn->change_count - 1].at_us : 0;
 
     last_us = last_us > chart->planned_us ? last_us : chart->planned_us;
     return last_us < chart->end_us ? last_us : chart->end_us;
@@ -126,17 +126,17 @@ static struct oversell sample(const struct chart *chart, const struct drawn *dra
                               struct lines *lines) {
     struct counts counts = {.stock = drawn->initial};
     struct oversell oversell = {.at_us = -1};
-    const struct event *event = drawn->events, *end = event + drawn->event_count;
+    const struct change *change = drawn->changes, *end = change + drawn->change_count;
     int64_t end_us = end_of(chart, drawn);
 
     for (int64_t step = 0; step < CHART_STEPS; step++) {
         int64_t at_us = end_us * step / (CHART_STEPS - 1);
         bool is_last = step == CHART_STEPS - 1;
 
-        for (; event < end && (event->at_us <= at_us || is_last); event++) {
-            count_event(&counts, event);
+        for (; change < end && (change->at_us <= at_us || is_last); change++) {
+            count_change(&counts, change);
             if (oversell.at_us < 0 && counts.orders > drawn->initial)
-                oversell = (struct oversell){event->at_us, counts.stock};
+                oversell = (struct oversell){change->at_us, counts.stock};
         }
         append(lines, at_us, &counts);
     }
@@ -174,9 +174,9 @@ static json_t *draw(const struct chart *chart, struct drawn *drawn, struct overs
     struct lines lines = {json_array(), json_array(), json_array(), json_array()};
     json_t *json = NULL;
 
-    drawn->events = calloc(drawn->event_count + 1, sizeof *drawn->events);
+    drawn->changes = calloc(drawn->change_count + 1, sizeof *drawn->changes);
     drawn->left = calloc(drawn->row_count + 1, sizeof *drawn->left);
-    if (drawn->events != NULL && drawn->left != NULL) {
+    if (drawn->changes != NULL && drawn->left != NULL) {
         collect(drawn);
         *oversell = sample(chart, drawn, &lines);
         json = json_object();
@@ -185,7 +185,7 @@ static json_t *draw(const struct chart *chart, struct drawn *drawn, struct overs
     json_text_set(&json, "stock", lines.stock);
     json_text_set(&json, "sold", lines.sold);
     json_text_set(&json, "orders", lines.orders);
-    free(drawn->events);
+    free(drawn->changes);
     free(drawn->left);
     return json;
 }

@@ -11,21 +11,38 @@ function missing(title, why) {
 
 const silent = (chart, instance) => (instance < 0 ? 'all instances' : chart.instances[instance]);
 
+// What failed on purpose: a band while it stood still, and a line where it began.
+function eventBands(plot, chart, end, isLabelled) {
+  (chart.events || []).forEach(([who, from, to, words], i) => {
+    if (from >= end || to < 0) return;
+    const x = plot.px(Math.max(0, from)), isLeft = x - plot.left > plot.right - x, room = (isLeft ? x - plot.left : plot.right - x) / 7.4 - 1;
+    if (to > from) plot.add('rect', { class: 'area-fault', x, y: plot.top, width: plot.px(Math.min(to, end)) - x, height: plot.bottom - plot.top });
+    plot.add('line', { class: 'line-fault', x1: x, x2: x, y1: plot.top, y2: plot.bottom });
+    if (isLabelled && i < 6 && room > 12)
+      plot.add('text', { class: 'fault-label', x: isLeft ? x - 4 : x + 4, y: plot.bottom - 8 - i * 15, 'text-anchor': isLeft ? 'end' : 'start' },
+        shorten(words.replace(/, order .*/, ''), room));
+  });
+}
+
 function faultBands(plot, chart, end, isLabelled) {
+  eventBands(plot, chart, end, isLabelled);
   (chart.faults || []).forEach(([instance, from, to], i) => {
     if (from >= end) return;
     const x = plot.px(Math.max(0, from)), width = Math.max(2, plot.px(Math.min(to, end)) - x);
     plot.add('rect', { class: 'area-fault', x, y: plot.top, width, height: plot.bottom - plot.top });
     const text = `${silent(chart, instance)} silent`;
     if (isLabelled && i < 6 && width > text.length * 7)
-      plot.add('text', { class: 'fault-label', x: x + 4, y: plot.bottom - 8 - i * 15 }, text);
+      plot.add('text', { class: 'fault-label', x: x + 4, y: plot.top + 14 + i * 15 }, text);
   });
 }
 
 function faultWords(chart) {
   const words = [];
-  if (chart.fail) words.push(`Armed failpoint: ${chart.fail}.`);
-  const faults = chart.faults || [];
+  if (chart.fail) words.push(`Armed failpoints: ${chart.fail}.`);
+  const events = chart.events || [], faults = chart.faults || [];
+  if (events.length)
+    words.push(`Failed on purpose: ${events.slice(0, 4).map(([, from, to, what]) => `${what}, ${to > from ? `from ${moment(from, 3)} to ${moment(to, 3)}` : `at ${moment(from, 3)}`}`).join('; ')}` +
+      `${events.length > 4 ? `; and ${events.length - 4} more` : ''}.`);
   if (faults.length)
     words.push(`Silent while requests waited: ${faults.slice(0, 4).map(([instance, from, to, waiting]) => `${silent(chart, instance)} from ` +
       `${moment(from, 2)} to ${moment(to, 2)} (${plural(waiting, 'request')})`).join(', ')}${faults.length > 4 ? `, and ${faults.length - 4} more spans` : ''}.`);
@@ -44,6 +61,7 @@ function stockChart({ chart }) {
     legend: [['stock', 'line', 'units left, as the stock row says'], ['orders', 'line', 'orders confirmed'],
       ['limit', 'dash', `${plural(chart.initial, 'unit')} there were`],
       ...(isNumber(chart.oversold_us) ? [['oversold', 'area', 'sold beyond the stock']] : []),
+      ...((chart.events || []).length ? [['fault', 'area', 'failed on purpose']] : []),
       ...((chart.faults || []).length ? [['fault', 'area', 'an instance was silent']] : [])],
     draw: (width) => drawStock(chart, width, most),
     table: () => ({ head: ['time (s)', 'units left', 'orders confirmed', 'ledger sales'],

@@ -25,7 +25,19 @@ function furtherExamples(chart, examples) {
 function prose(example) {
   const lines = example.lines || [];
   return el('div', { class: 'prose' }, el('p', {}, el('span', { class: 'badge fail' }, el('span', { class: 'shape', 'aria-hidden': 'true' }, '✗'), example.anomaly), el('span', { class: 'faint' }, ` ${anomalyText(example.anomaly)}`)),
-    lines.map((text) => el('p', {}, marked(text))));
+    lines.map((text) => el('p', {}, marked(text))), eventList(example.events || []));
+}
+
+// What befell the operations, as the history has it.
+function eventList(events) {
+  if (events.length === 0) return null;
+  return el('ul', { class: 'notes events' }, events.map((event) => el('li', {}, marked(eventWords(event)))));
+}
+
+// Of the drawing, or of summary.json.
+function eventWords(event) {
+  const [letter, from, , who, text] = Array.isArray(event) ? event : [LETTERS.indexOf(event.order), event.at_ms * 1000, 0, event.who, event.text];
+  return `${moment(from, 6)}: ${letter > 0 ? `${LETTERS[letter]} at ` : ''}${who}: ${text}`;
 }
 
 // A, B and C as words of their own are the letters of the drawing. Ids of one moment begin alike, so their end tells them apart.
@@ -126,6 +138,9 @@ function drawLanes(chart, example, view, width) {
     top += place.height + 6;
     return [lane, place];
   }));
+  const events = (example.events || []).filter(([, from, to]) => from <= view[1] && Math.max(from, to) >= view[0]);
+  const happened = { top, height: events.length ? 46 : 0 };
+  top += happened.height && happened.height + 6;
   const database = { top, height: 58 }, blank = Object.assign(() => 0, { ticks: () => [], format: String });
   const scale = linear(view[0], view[1], (us, step) => (us / 1e6).toFixed(Math.max(0, 6 - Math.floor(Math.log10(step || 1) + 1e-9))));
   const plot = makePlot({ width, height: top + database.height + 46, x: scale, y: blank, left: 8, xLabel: 'time (s)', right: 8 });
@@ -138,10 +153,24 @@ function drawLanes(chart, example, view, width) {
     band(places.get(lane), `${shorten(lane < 0 ? 'no instance told' : chart.instances[lane], width / 8.3 - more.length)}${more}`, '');
   }
   band(database, 'database', 'lane-db');
+  if (events.length) band(happened, 'failpoints, locks and servers', '');
   const points = [], clip = (us) => Math.max(plot.left, Math.min(plot.right, plot.px(us)));
+  for (const [, from, to, who, text] of events) {
+    const place = places.get(chart.instances.indexOf(who)); // what stands still
+    if (place && /^\S+ pause/.test(text))
+      plot.add('rect', { class: 'area-fault', x: clip(from), y: place.top, width: Math.max(2, clip(to) - clip(from)), height: place.height });
+  }
   for (const op of [...inView].sort((a, b) => a[1] - b[1])) drawOp(chart, plot, op, places, database, clip, points);
+  for (const event of events.filter(([, from]) => from >= view[0])) drawEvent(plot, event, clip(event[1]), happened.top + 30, points);
   points.sort((a, b) => a.at - b.at);
   return { plot, points, nearest: 'xy' };
+}
+
+function drawEvent(plot, event, x, y, points) {
+  const name = LETTERS[event[0]];
+  plot.add('path', { class: `fill-written ${name ? `named-${name}` : ''}`, d: SHAPES.square(4), transform: `translate(${x.toFixed(1)} ${y})` });
+  if (name) plot.add('text', { class: `op-label named of-${name}`, x, y: y - 8, 'text-anchor': 'middle' }, name);
+  points.push({ at: event[1], x, y, lines: [eventWords(event)] });
 }
 
 function drawOp(chart, plot, op, places, database, clip, points) {

@@ -63,7 +63,7 @@ static bool has_option(const struct strategy_item *item, const char *name) {
 static int complete(struct strategy_item *item, const struct strategy_option *options) {
     memcpy(item->spec, item->given, sizeof item->spec);
     for (; options->name != NULL; options++) {
-        if (options->value[0] == '\0' || has_option(item, options->name))
+        if (options->value[0] == '\0' || (!options->is_added && has_option(item, options->name)))
             continue;
         if (append(item->spec, ",%s=%s", options->name, options->value) != 0)
             return -1;

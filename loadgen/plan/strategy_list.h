@@ -5,6 +5,7 @@
 #ifndef LOADGEN_STRATEGY_LIST_H
 #define LOADGEN_STRATEGY_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define STRATEGY_SPEC_SIZE 201 /* what the product table takes, and the NUL */
@@ -26,6 +27,7 @@ struct strategy_list {
 struct strategy_option {
     const char *name;  /* "work" */
     const char *value; /* "2ms"; "" leaves it to the server */
+    bool is_added;     /* to those that a strategy has of this name */
 };
 
 /* 0; or -1, and `why` says what is wrong. `options` ends with a NULL name. */

@@ -35,6 +35,17 @@ static void say_what(const struct options *options, FILE *text) {
         fputs("each under the same ", text);
 }
 
+/* ", failing on purpose: redis:kill@2s, after-read:error@9" */
+static void say_faults(const char *faults, FILE *text) {
+    const char *before = ", failing on purpose: ";
+
+    for (size_t length; *faults != '\0'; faults += length, faults += *faults != '\0') {
+        length = strcspn(faults, ",\n");
+        fprintf(text, "%s%.*s", before, (int)length, faults);
+        before = ", ";
+    }
+}
+
 static void say_load(const struct options *options, FILE *text) {
     fprintf(text, "%" PRId64 " requests", options->requests);
     if (is_set(options->stages))
@@ -51,6 +62,7 @@ static void say_load(const struct options *options, FILE *text) {
         fprintf(text, " of each of %" PRId64 " products (%s)", options->items, options->skew);
     if (is_set(options->work))
         fprintf(text, ", work %.20s", options->work);
+    say_faults(options->faults, text);
 }
 
 static int print_what(const struct options *options, FILE *to) {

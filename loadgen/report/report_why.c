@@ -20,15 +20,27 @@ __attribute__((format(printf, 2, 3))) static void say(FILE *to, const char *form
     table_print_indented(text, 2, 4, table_columns(to), to);
 }
 
+/* The counterexample that is printed: the first of all, and one that tells how two came to hold a
+ * lock; or NULL. */
+static const struct counterexample *proof_of(const struct verdict *verdict, enum anomaly anomaly) {
+    for (size_t i = 0; i < verdict->counterexamples; i++) {
+        const struct counterexample *proof = &verdict->counterexample[i];
+
+        if (proof->anomaly == anomaly && proof->lines > 0 && (i == 0 || proof->has_chain))
+            return proof;
+    }
+    return NULL;
+}
+
 /* With the smallest counterexample, or an example where there is none. */
 static void print_anomaly(const struct verdict *verdict, enum anomaly anomaly, FILE *to) {
     const struct anomaly_found *found = &verdict->found[anomaly];
-    const struct counterexample *proof = &verdict->counterexample[0];
+    const struct counterexample *proof = proof_of(verdict, anomaly);
 
     assert(found->count > 0 && verdict->kind == VERDICT_VIOLATED);
     say(to, "%s, %" PRId64 " time%s: %s", anomaly_name(anomaly), found->count,
         found->count == 1 ? "" : "s", anomaly_text(anomaly));
-    if (verdict->counterexamples > 0 && proof->lines > 0 && proof->anomaly == anomaly)
+    if (proof != NULL)
         for (size_t i = 0; i < proof->lines; i++)
             table_print_indented(proof->line[i], 4, 6, table_columns(to), to);
     else if (found->examples > 0)
@@ -77,6 +89,24 @@ static void print_anomalies(const struct result *result, const struct options *o
             print_anomaly(&result->verdict, (enum anomaly)i, to);
     if (result->verdict.kind == VERDICT_VIOLATED && product != NULL)
         print_audit(options->program, product, to);
+}
+
+/* What was armed, and whether it fired while there was something to sell. */
+static void print_firings(const struct firings *firings, FILE *to) {
+    for (size_t i = 0; i < firings->count; i++) {
+        const struct firing *firing = &firings->items[i];
+        char first[EVENT_TEXT], times[40] = "";
+
+        if (firing->times == 0) {
+            say(to, "never fired: %s", firing->what);
+            continue;
+        }
+        event_text(&firing->first, first);
+        if (firing->times > 1)
+            snprintf(times, sizeof times, ", the first of %" PRId64, firing->times);
+        say(to, "fired: %s, %.3f s%s%s", first, (double)firing->first.at_ns / 1e9, times,
+            firing->in_time > 0 ? "" : "; when nothing was left to sell");
+    }
 }
 
 static void tell_bound(const struct verdict *verdict, char *text, size_t size) {
@@ -160,6 +190,7 @@ static void print_result(const struct result *result, const struct options *opti
 
     capacity_make(result, options, &capacity);
     print_title(result, to);
+    print_firings(&verdict->firings, to);
     print_anomalies(result, options, to);
     for (size_t i = 0; i < verdict->reasons; i++)
         say(to, "%s%s",

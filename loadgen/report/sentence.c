@@ -101,6 +101,10 @@ static void add_anomaly(struct clauses *clauses, enum anomaly anomaly,
         if (!is_told)
             add(clauses, "%" PRId64 " sale%s saw a count that was out of date", count, s);
         break;
+    case ANOMALY_STUCK:
+        add(clauses, "%" PRId64 " customer%s at the end got nothing while units were left", count,
+            s);
+        break;
     case ANOMALY_COUNT:
         break;
     }

@@ -201,7 +201,52 @@ static json_t *capacity_json(const struct summary *summary, const struct result 
                             {"sentence", json_text(capacity.sentence)});
 }
 
-/* ---- counterexamples and percentiles */
+/* ---- what was armed to fail, and counterexamples */
+
+static json_t *first_firing(const struct firing *firing) {
+    const struct event *first = &firing->first;
+
+    if (firing->times == 0)
+        return json_null();
+    return JSON_TEXT_OBJECT(
+        {"at_ms", json_ms((double)first->at_ns)}, {"who", json_text(first->who)},
+        {"name", json_text(first->name)}, {"detail", json_text(first->detail)},
+        {"order_id", first->order_id[0] != '\0' ? json_text(first->order_id) : json_null()});
+}
+
+static json_t *firings_json(const struct firings *firings) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; i < firings->count; i++) {
+        const struct firing *firing = &firings->items[i];
+
+        json_text_append(&json,
+                         JSON_TEXT_OBJECT({"armed", json_text(firing->what)},
+                                          {"kind", json_string(event_kind_name(firing->kind))},
+                                          {"times", json_integer(firing->times)},
+                                          {"in_time", json_integer(firing->in_time)},
+                                          {"first", first_firing(firing)}));
+    }
+    return json;
+}
+
+static json_t *events_json(const struct counterexample *example) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; i < example->events; i++) {
+        const struct counterexample_event *event = &example->event[i];
+        const char letter[] = {event->letter, '\0'};
+
+        json_text_append(
+            &json, JSON_TEXT_OBJECT(
+                       {"at_ms", json_ms((double)event->at_ns)},
+                       {"until_ms", event->until_ns != EVENT_OPEN ? json_ms((double)event->until_ns)
+                                                                  : json_null()},
+                       {"order", event->letter != '\0' ? json_string(letter) : json_null()},
+                       {"who", json_text(event->who)}, {"text", json_text(event->text)}));
+    }
+    return json;
+}
 
 static json_t *counterexamples(const struct verdict *verdict) {
     json_t *json = json_array();
@@ -216,6 +261,7 @@ static json_t *counterexamples(const struct verdict *verdict) {
                 {"item", json_integer(one->item)}, {"shard", json_integer(one->shard)},
                 {"order_ids", json_text_array(one->order_id[0], sizeof one->order_id[0], one->ops)},
                 {"lines", json_text_array(one->line[0], sizeof one->line[0], one->lines)},
+                {"has_chain", json_boolean(one->has_chain)}, {"events", events_json(one)},
                 {"from_ms", json_ms((double)one->from_ns)},
                 {"to_ms", json_ms((double)one->to_ns)}));
     }
@@ -282,7 +328,8 @@ static json_t *strategy_json(const struct summary *summary, const struct result 
          json_text_array(verdict->reason[0], sizeof verdict->reason[0], verdict->reasons)},
         {"rounds", rounds_json(summary, result)}, {"spread", spread_json(result)},
         {"work", work_json(total)}, {"capacity", capacity_json(summary, result)},
-        {"counterexamples", counterexamples(verdict)}, {"percentiles", percentiles(total)});
+        {"firings", firings_json(&verdict->firings)}, {"counterexamples", counterexamples(verdict)},
+        {"percentiles", percentiles(total)});
 }
 
 /* ---- all of the run */

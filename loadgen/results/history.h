@@ -6,6 +6,8 @@
  *               no instance, no order_id, no cost, is_repeat false. `instance` counts in the
  *               round's `instances`, `item` in its `products`; `cost` has the numbers of struct
  *               record_cost in their order
+ *     event     a failpoint that fired, the result of a raw lock command, or a fault of a server
+ *               (event.h); without them in files of before
  *     product   one product's stock at the end (ledger.h); row, returned, sale, order: its rows
  *     end       last of a round: the verdict that was given, and what it was given besides
  *

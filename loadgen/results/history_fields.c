@@ -51,7 +51,9 @@ const struct history_field history_round_end[] = {
     NUMBER(struct round, "ended_us", ended_us, -MOMENT_US, MOMENT_US),
     PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
     PLAIN(struct round, FLAG, "is_restless", is_restless),
+    USUALLY(struct round, "down_until", down_until_ns, 0, TIME_MAX_NS),
     PLAIN(struct round, STRING, "problem", problem),
+    FIELD(struct round, STRING, "fault_problem", fault_problem, 0, 0, true),
     END,
 };
 
@@ -68,6 +70,22 @@ const struct history_field history_request[] = {
     PLAIN(struct record, UUID, "key", key),
     FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true),
     FIELD(struct record, UUID, "order_id", order_id, 0, 0, true),
+    END,
+};
+
+/* A time of another clock may be before the round's start. */
+const struct history_field history_event[] = {
+    NUMBER(struct event, "at", at_ns, -TIME_MAX_NS, TIME_MAX_NS),
+    NUMBER(struct event, "began", began_ns, -TIME_MAX_NS, TIME_MAX_NS),
+    {"until", HISTORY_NUMBER, offsetof(struct event, until_ns), sizeof(int64_t), -TIME_MAX_NS,
+     EVENT_OPEN, true, EVENT_OPEN},
+    USUALLY(struct event, "item", item, 0, UINT32_MAX),
+    PLAIN(struct event, STRING, "who", who),
+    FIELD(struct event, UUID, "order_id", order_id, 0, 0, true),
+    PLAIN(struct event, STRING, "name", name),
+    FIELD(struct event, STRING, "detail", detail, 0, 0, true),
+    FIELD(struct event, STRING, "key", key, 0, 0, true),
+    FIELD(struct event, STRING, "token", token, 0, 0, true),
     END,
 };
 

@@ -3,6 +3,7 @@
 #ifndef LOADGEN_HISTORY_FIELDS_H
 #define LOADGEN_HISTORY_FIELDS_H
 
+#include "event.h"
 #include "record.h"
 
 #include <jansson.h>
@@ -35,6 +36,7 @@ extern const struct history_field history_round_begin[];  /* struct round, */
 extern const struct history_field history_round_counts[]; /* struct history_counts */
 extern const struct history_field history_round_end[];    /* and struct round again */
 extern const struct history_field history_request[];      /* struct record, but outcome and cost */
+extern const struct history_field history_event[];        /* struct event, but kind and result */
 extern const struct history_field history_product[];      /* struct ledger, its numbers */
 
 /* What a round's first line says of its recorder. */

@@ -106,6 +106,7 @@ static const char *begin_round(struct reader *reader, const json_t *json, struct
         return "its strategy or requests are out of range";
     round->item = &list->items[round->strategy];
     round->late_ns = reader->history->options.late_ns;
+    round->stuck_ns = reader->history->options.stuck_ns;
     round->is_keyless = reader->history->options.is_keyless;
     round->recorder = make_recorder(reader, (size_t)counts.requests);
     if (round->recorder == NULL)
@@ -156,6 +157,7 @@ static const char *read_end(struct reader *reader, const json_t *json) {
         return "the ledger of a product is missing";
     for (size_t i = 0; i < reader->products; i++)
         ledger_sort(&round->ledgers[i]);
+    event_list_sort(&round->events);
     assert(round->item != NULL && round->products != NULL);
     reader->is_in_round = false;
     reader->history->count++;
@@ -211,6 +213,26 @@ static bool scan_request(struct reader *reader, const char *line) {
         return false;
     recorder_add(round->recorder, &record);
     return true;
+}
+
+/* ---- events */
+
+static const char *read_event(struct reader *reader, const json_t *json) {
+    const char *kind = json_string_value(json_object_get(json, "kind"));
+    const char *result = json_string_value(json_object_get(json, "result"));
+    struct round *round = round_of(reader);
+    struct event *event = event_add(&round->events);
+    const char *wrong;
+
+    if (event == NULL)
+        return no_memory;
+    wrong = history_get(json, history_event, event, reader->wrong);
+    if (wrong == NULL && event->item >= round->items)
+        wrong = "its item is out of range";
+    if (wrong == NULL &&
+        (kind == NULL || event_parse(kind, result != NULL ? result : "", event) != 0))
+        wrong = "its kind or result is unknown";
+    return wrong;
 }
 
 /* ---- the ledger */
@@ -296,11 +318,9 @@ static const struct {
     const char *type;
     const char *(*read)(struct reader *reader, const json_t *json);
     bool is_in_round;
-} readers[] = {{"request", read_request, true},
-               {"product", read_product, true},
-               {"round", read_round, false},
-               {"end", read_end, true},
-               {"run", read_run, false}};
+} readers[] = {{"request", read_request, true}, {"event", read_event, true},
+               {"product", read_product, true}, {"round", read_round, false},
+               {"end", read_end, true},         {"run", read_run, false}};
 
 /* NULL, or what is wrong with the line. */
 static const char *read_json(struct reader *reader, const json_t *json) {

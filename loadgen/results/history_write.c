@@ -90,6 +90,16 @@ static int write_request(FILE *to, const struct record *record) {
     return fwrite(line, length, 1, to) == 1 ? 0 : -1;
 }
 
+static int write_event(FILE *to, const struct event *event) {
+    json_t *line = line_of("event");
+
+    json_text_set(&line, "kind", json_string(event_kind_name(event->kind)));
+    history_put(&line, history_event, event);
+    if (event->result != EVENT_NONE)
+        json_text_set(&line, "result", json_string(event_result_name(event->result)));
+    return write_line(to, line);
+}
+
 static int write_row(FILE *to, const struct history_rows *rows, const char *row) {
     char line[HISTORY_LINE];
     size_t length = history_print_row(line, rows, row);
@@ -138,6 +148,9 @@ int history_write_round(FILE *to, const struct round *round) {
         return -1;
     for (size_t i = 0; i < recorder->ended; i++)
         if (write_request(to, &recorder->records[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < round->events.count; i++)
+        if (write_event(to, &round->events.items[i]) != 0)
             return -1;
     /* What was read before the problem proves nothing. */
     for (size_t i = 0; round->ledgers != NULL && round->problem[0] == '\0' && i < round->items; i++)

@@ -64,6 +64,9 @@ static struct scale scale_of(const struct round *round, const struct counterexam
         widen(&scale, example->op[i].answered_ns);
         widen(&scale, row_ns(round, &example->op[i]));
     }
+    for (size_t i = 0; i < example->events; i++)
+        if (example->event[i].letter != '\0')
+            widen(&scale, example->event[i].at_ns);
     return scale;
 }
 
@@ -121,6 +124,33 @@ static void draw_op(struct lane *lanes, size_t *count, const struct scale *scale
     lanes[(*count)++] = lane;
 }
 
+/* ---- what befell the operations: numbers in a lane, and a line for each */
+
+static const char event_marks[] = "123456789abc";
+_Static_assert(sizeof event_marks - 1 == COUNTEREXAMPLE_EVENTS, "a mark for each");
+
+static struct lane draw_events(const struct scale *scale, const struct counterexample *example) {
+    struct lane lane = make_lane("events");
+
+    for (size_t i = 0; i < example->events; i++) {
+        const int64_t at_ns = example->event[i].at_ns;
+
+        if (at_ns >= scale->from_ns && at_ns <= scale->to_ns)
+            draw_mark(&lane, column_of(scale, at_ns), event_marks[i]);
+    }
+    return lane;
+}
+
+static void print_events(const struct counterexample *example, FILE *to) {
+    for (size_t i = 0; i < example->events; i++) {
+        const struct counterexample_event *event = &example->event[i];
+        const char letter[] = {event->letter, ' ', 'a', 't', ' ', '\0'};
+
+        fprintf(to, "      %c = %.6f s, %s%s: %s\n", event_marks[i], (double)event->at_ns / 1e9,
+                event->letter != '\0' ? letter : "", event->who, event->text);
+    }
+}
+
 static void print_lane(const struct lane *lane, int width, FILE *to) {
     size_t length = TRACK;
 
@@ -132,7 +162,7 @@ static void print_lane(const struct lane *lane, int width, FILE *to) {
 static void print_timeline(const struct round *round, const struct counterexample *example,
                            FILE *to) {
     const struct scale scale = scale_of(round, example);
-    struct lane lanes[COUNTEREXAMPLE_OPS + 1], database = make_lane("database");
+    struct lane lanes[COUNTEREXAMPLE_OPS + 2], database = make_lane("database");
     size_t count = 0;
     char span[DURATION_TEXT];
     bool has_rows = false;
@@ -156,11 +186,14 @@ static void print_timeline(const struct round *round, const struct counterexampl
             has_rows ? "; database: the row is written" : "");
     if (has_rows)
         lanes[count++] = database;
+    lanes[count] = draw_events(&scale, example);
+    count += lanes[count].track[strspn(lanes[count].track, " ")] != '\0';
     for (size_t i = 0; i < count; i++)
         if ((int)strlen(lanes[i].name) > width)
             width = (int)strlen(lanes[i].name);
     for (size_t i = 0; i < count; i++)
         print_lane(&lanes[i], width, to);
+    print_events(example, to);
 }
 
 /* ---- rounds */
@@ -213,6 +246,20 @@ static void print_bound(const struct verdict *verdict, FILE *to) {
         fputs("  " VERDICT_NO_END "\n", to);
 }
 
+static void print_firings(const struct firings *firings, FILE *to) {
+    for (size_t i = 0; i < firings->count; i++) {
+        const struct firing *firing = &firings->items[i];
+        char first[EVENT_TEXT];
+
+        event_text(&firing->first, first);
+        if (firing->times == 0)
+            fprintf(to, "  never fired: %s\n", firing->what);
+        else
+            fprintf(to, "  fired %" PRId64 " times: %s, first %s, %.6f s\n", firing->times,
+                    firing->what, first, (double)firing->first.at_ns / 1e9);
+    }
+}
+
 static void print_round(const struct round *round, FILE *to) {
     const struct verdict *verdict = &round->verdict;
 
@@ -220,6 +267,7 @@ static void print_round(const struct round *round, FILE *to) {
             verdict_kind_name(verdict->kind));
     for (size_t i = 0; round->products != NULL && i < round->items; i++)
         fprintf(to, "  product %s\n", round->products[i].id);
+    print_firings(&verdict->firings, to);
     print_anomalies(verdict, to);
     for (size_t i = 0; i < verdict->reasons; i++) {
         fputs("  inconclusive: ", to);

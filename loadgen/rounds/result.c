@@ -115,6 +115,7 @@ static void add_verdict(struct verdict *total, const struct verdict *round) {
     total->unknown_sold += round->unknown_sold;
     total->pairs += round->pairs;
     total->overlapping += round->overlapping;
+    firings_add(&total->firings, &round->firings);
     total->has_ended = total->has_ended || round->has_ended;
 }
 

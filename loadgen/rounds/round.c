@@ -5,18 +5,29 @@
 #include <stdlib.h>
 
 int round_judge(struct round *round) {
+    struct firings armed = {.count = 0};
     const struct verdict_case judged = {
         .ledgers = round->problem[0] == '\0' ? round->ledgers : NULL,
         .items = round->items,
         .recorder = round->recorder,
+        .events = &round->events,
+        .armed = &armed,
+        .ledger_offset_us = round->ledger_skew_us - round->started_us,
         .problem = round->problem[0] != '\0' ? round->problem : NULL,
+        .fault_problem = round->fault_problem[0] != '\0' ? round->fault_problem : NULL,
         .is_interrupted = round->is_interrupted,
         .is_restless = round->is_restless,
         .is_keyless = round->is_keyless,
         .pairs_wanted = VERDICT_PAIRS,
-        .late_ns = round->late_ns};
+        .late_ns = round->late_ns,
+        .is_aborted = round->is_aborted,
+        .stuck_ns = round->stuck_ns,
+        .down_until_ns = round->down_until_ns,
+        .ledger_start_us = round->started_us > 0 ? round->started_us - round->ledger_skew_us : 0};
 
     assert(round->recorder != NULL);
+    if (round->item != NULL)
+        firings_arm_spec(&armed, round->item->spec);
     return verdict_judge(&judged, &round->verdict);
 }
 
@@ -27,6 +38,7 @@ void round_forget(struct round *round) {
         ledger_free(&round->ledgers[i]);
     free(round->ledgers);
     round->ledgers = NULL;
+    event_list_free(&round->events);
 }
 
 void round_free(struct round *round) {

@@ -3,6 +3,8 @@
 #define LOADGEN_ROUND_H
 
 #include "audit.h"
+#include "event.h"
+#include "fault_list.h"
 #include "ledger.h"
 #include "record.h"
 #include "strategy_list.h"
@@ -14,14 +16,16 @@
 
 struct round {
     const struct strategy_item *item;
-    size_t strategy; /* its place in --strategy */
-    size_t repeat;   /* 0 .. --repeat - 1 */
-    size_t items;    /* products */
-    int64_t late_ns; /* --late */
+    size_t strategy;  /* its place in --strategy */
+    size_t repeat;    /* 0 .. --repeat - 1 */
+    size_t items;     /* products */
+    int64_t late_ns;  /* --late */
+    int64_t stuck_ns; /* --stuck-after */
     struct product *products;
     struct recorder *recorder; /* its records only until round_forget() */
     struct ledger *ledgers;    /* one per product, until round_forget(); NULL when not read */
     int64_t ledger_skew_us;    /* what to add to a ledger's time to have it on our wall clock */
+    struct event_list events;  /* in order of time, until round_forget() */
     struct verdict verdict;
     json_t *chart;      /* what the page draws of it, or NULL (chart.h) */
     int64_t started_us; /* wall clock at the recorder's start_ns; 0: not begun */
@@ -31,7 +35,9 @@ struct round {
     bool is_keyless;    /* sent without keys */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless;
-    char problem[AUDIT_WHY]; /* why the ledgers could not be read, or "" */
+    int64_t down_until_ns;
+    char problem[AUDIT_WHY];       /* why the ledgers could not be read, or "" */
+    char fault_problem[FAULT_WHY]; /* which fault failed, and why, or "" */
 };
 
 /* Judge it from its records and ledgers. 0, or -1 without memory. */

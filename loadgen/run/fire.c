@@ -34,6 +34,7 @@ static int lay_out_rounds(struct run *run) {
                                                   .strategy = strategy,
                                                   .repeat = repeat,
                                                   .late_ns = run->options->late_ns,
+                                                  .stuck_ns = run->options->stuck_ns,
                                                   .is_keyless = run->options->is_keyless};
         }
     return 0;
@@ -107,9 +108,13 @@ static int send_round(struct run *run, struct round *round) {
                             .timeout_ms = (options->timeout_ns + 999999) / 1000000,
                             .connections = (unsigned)options->connections,
                             .max_in_flight = (size_t)options->max_in_flight,
+                            .on_start = faults_start,
+                            .data = run,
                             .is_keyless = options->is_keyless};
-    int rc;
+    int rc = faults_open(run);
 
+    if (rc != 0)
+        return rc;
     show_round(run, round);
     run->sender = &sender;
     run->has_begun = true;
@@ -122,6 +127,8 @@ static int send_round(struct run *run, struct round *round) {
     (void)uv_timer_stop(&run->watch);
     run->sender = NULL;
     live_phase(&run->live, LIVE_JUDGING);
+    if (faults_close(run, round) != 0 && rc == 0)
+        rc = UV_ENOMEM;
     return rc == 0 ? 0 : fail_round(run, uv_strerror(rc));
 }
 
@@ -170,6 +177,22 @@ static bool read_ledgers(struct run *run, struct round *round) {
     return is_quiet;
 }
 
+/* For the evidence alone: not worth a verdict, but worth a word. */
+static void read_events(struct run *run, struct round *round) {
+    char why[AUDIT_WHY], told[AUDIT_WHY + 16];
+    int rc = 0;
+
+    for (size_t i = 0; i < round->items && rc == 0; i++)
+        rc = auditor_read_events(&run->auditor, &round->products[i], (uint32_t)i,
+                                 round->ledger_skew_us - round->started_us, &round->events, why,
+                                 sizeof why);
+    if (rc != 0) {
+        snprintf(told, sizeof told, "loadgen: %s\n", why);
+        live_say(&run->live, told);
+    }
+    event_list_sort(&round->events);
+}
+
 /* A line of it stays above those to come. */
 static void show_verdict(struct run *run, const struct verdict *verdict) {
     static const enum live_tone tones[] = {[VERDICT_VALID] = LIVE_GOOD,
@@ -185,6 +208,8 @@ static int judge(struct run *run, struct round *round) {
     if (!run->options->is_unjudged) {
         bool is_quiet = read_ledgers(run, round);
 
+        if (round->problem[0] == '\0')
+            read_events(run, round);
         round->is_restless = !is_quiet && round->recorder->by_outcome[RECORD_UNKNOWN] > 0;
     }
     round->is_interrupted = run->is_interrupted;

@@ -6,6 +6,7 @@
 #include "audit.h"
 #include "exit_code.h"
 #include "folder.h"
+#include "injector.h"
 #include "live.h"
 #include "options.h"
 #include "round.h"
@@ -32,9 +33,10 @@ struct run {
     struct round *rounds; /* in the order in which they are run */
     size_t finished;      /* rounds with a verdict */
     struct live live;
-    uv_timer_t watch;      /* of the thresholds, while a round is sent */
-    struct sender *sender; /* of the round that is being sent, or NULL */
-    bool has_begun;        /* a request was sent */
+    uv_timer_t watch;         /* of the thresholds, while a round is sent */
+    struct injector injector; /* of the faults of that round; without steps when there are none */
+    struct sender *sender;    /* of the round that is being sent, or NULL */
+    bool has_begun;           /* a request was sent */
     bool is_interrupted;
     bool is_aborted; /* by --abort-on-fail */
     uv_signal_t interrupt, terminate;
@@ -52,6 +54,14 @@ __attribute__((warn_unused_result)) int prepare_products(struct run *run, struct
 /* Print what the target knows; or make the products of a round, and print their ids. */
 __attribute__((warn_unused_result)) int prepare_list(struct run *run);
 __attribute__((warn_unused_result)) int prepare_create(struct run *run);
+
+/* Have the faults of servers ready for the next round: an exit code. */
+__attribute__((warn_unused_result)) int faults_open(struct run *run);
+/* The schedule of run->finished, a struct run's `data`, is settled. */
+void faults_start(void *data);
+/* Put up again what is down, and tell the round what became of the faults. 0, or -1 without memory.
+ */
+__attribute__((warn_unused_result)) int faults_close(struct run *run, struct round *round);
 
 /* Run all rounds and report them. */
 __attribute__((warn_unused_result)) int fire(struct run *run);

@@ -301,6 +301,8 @@ static int start(struct sender *sender) {
     warm_up(sender);
     rc = start_timer(sender);
     if (rc == 0) {
+        if (sender->on_start != NULL)
+            sender->on_start(sender->data);
         maybe_finished(sender); /* stopped while it warmed up */
         return 0;
     }

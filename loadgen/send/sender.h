@@ -35,6 +35,8 @@ struct sender {
     unsigned connections; /* the most to open */
     bool is_keyless;      /* no Idempotency-Key is sent; then the plan has no repeats */
     size_t max_in_flight; /* 0: no limit; an arrival beyond it is launched when another has ended */
+    void (*on_start)(void *data); /* unless NULL: recorder->start_ns is settled, and yet to come */
+    void *data;
 
     /* The sender's own. */
     struct http_client *client;

@@ -54,13 +54,15 @@ class Answer:
 
 
 class Stack:
-    def __init__(self, **flags):
-        """flags: ORDER_SVC_FLAGS="...", INVENTORY_SVC_FLAGS="..." for the services."""
+    def __init__(self, *shape, **flags):
+        """shape: more words for `up`, as "--with", "replica". flags: ORDER_SVC_FLAGS="...", INVENTORY_SVC_FLAGS="..." for
+        the services, REDIS_DURABILITY="..."."""
+        self.shape = shape
         self.run_dir = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
         self.run_dir.chmod(0o755)  # Postgres runs as another user than root
         # loadgen leaves no results folder behind, unless a test asks for one.
         self.env = dict({"LOADGEN_NO_RESULTS": "1"} | os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir),
-                        B=BUILD, **flags)
+                        B=BUILD, LOADGEN_STACK=str(ROOT / "scripts/stack"), **flags)
 
     def script(self, *args, check=True):
         done = subprocess.run(["scripts/stack", *args], cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL,
@@ -71,7 +73,7 @@ class Stack:
 
     def up(self):
         try:
-            self.script("up")
+            self.script("up", *self.shape)
         except BaseException:
             self.down()
             raise
@@ -94,6 +96,17 @@ class Stack:
 
     def restart(self, name):
         self.script("restart", name)
+
+    def redis(self, *command, port=91):
+        """What redis-cli prints; the replica has port 92."""
+        password = self.settings["INVENTORY_SVC_REDIS"].removeprefix("redis://:").partition("@")[0]
+        done = subprocess.run(["redis-cli", "-p", str(PORT_BASE + port), *command], env=dict(os.environ, REDISCLI_AUTH=password),
+                              capture_output=True, text=True, timeout=10)
+        return done.stdout.strip()
+
+    def states(self):
+        """What `status` says of each server: down, paused, ready or not ready."""
+        return {line.split()[0]: line.split(None, 5)[5] for line in self.script("status", check=False).stdout.splitlines()}
 
     def log(self, name):
         return (self.run_dir / f"{name}.log").read_text()
@@ -206,13 +219,14 @@ class Ledger:
 
 
 class SystemTest(unittest.TestCase):
-    """One stack for all tests of a class; `flags` goes to Stack()."""
+    """One stack for all tests of a class; `shape` and `flags` go to Stack()."""
 
+    shape = ()
     flags = {}
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack(**cls.flags).up()
+        cls.stack = Stack(*cls.shape, **cls.flags).up()
 
     @classmethod
     def tearDownClass(cls):

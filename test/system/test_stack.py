@@ -6,9 +6,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import ARTICLE_PRODUCT, BUILD, ROOT, Stack
+from harness import ARTICLE_PRODUCT, BUILD, ROOT, Stack, SystemTest, wait_for
 
 SERVICES = ["order-svc", "inventory-1", "inventory-2"]
+ALL = ["postgres", "redis", "replica", "inventory-1", "inventory-2", "order-svc"]
 
 
 class StackScript(unittest.TestCase):
@@ -82,6 +83,106 @@ class StackScript(unittest.TestCase):
                 self.assertIn("make up" if code else "--strategy", run.stderr + run.stdout)
                 audit = self.loadgen(ARTICLE_PRODUCT, cwd="/", script="audit", RUN_DIR=str(run_dir))
                 self.assertEqual((audit.returncode, "make up" in audit.stderr), (69, True), audit.stderr)
+
+
+class Shape(SystemTest):
+    """What `up` is asked for, and what is done to a server afterwards; the tests are steps of their own, in any order."""
+
+    shape = ("--with", "replica")
+
+    def setUp(self):
+        self.stack.env.pop("REDIS_DURABILITY", None)
+        self.stack.script("up", *self.shape)
+
+    def assert_all_ready(self, *names):
+        self.assertEqual(self.stack.states(), {name: "ready" for name in names or ALL})
+
+    def receives(self, value):
+        self.stack.redis("set", "test", value)
+        wait_for("the replica to receive it", lambda: self.stack.redis("get", "test", port=92) == value)
+
+    def test_a_paused_server_is_told_and_goes_on(self):
+        for name in ["redis", "postgres", "inventory-1"]:
+            self.stack.script("pause", name)
+            self.assertEqual(self.stack.states()[name], "paused")
+            self.assertEqual(self.stack.script("status", check=False).returncode, 1)
+            self.stack.script("resume", name)
+        wait_for("all ready", lambda: set(self.stack.states().values()) == {"ready"})
+        self.stack.script("pause", "inventory-2")
+        self.stack.restart("inventory-2")
+        self.assert_all_ready()
+
+    def test_start_mends_what_was_killed_paused_and_cut(self):
+        self.stack.kill("inventory-1")
+        self.stack.script("pause", "postgres")
+        self.stack.script("cut")
+        self.assertEqual(self.stack.states(), dict.fromkeys(ALL, "ready") | {
+            "inventory-1": "down", "inventory-2": "not ready", "postgres": "paused", "replica": "not ready"})
+        self.stack.script("start")
+        self.assert_all_ready()
+        before = (self.stack.run_dir / "redis.pid").read_text()
+        self.stack.script("start", "redis")
+        self.assertEqual((self.stack.run_dir / "redis.pid").read_text(), before)
+
+    def test_the_replica_takes_over_with_what_it_received(self):
+        self.receives("received")
+        self.stack.script("cut")
+        self.stack.redis("set", "test", "lost")
+        replica = (self.stack.run_dir / "replica.pid").read_text()
+        self.stack.script("failover")
+        self.assertEqual(self.stack.redis("get", "test"), "received")
+        self.assertEqual((self.stack.run_dir / "redis.pid").read_text(), replica)
+        self.assertEqual(self.stack.states()["replica"], "down")
+        wait_for("the services on it", lambda: self.stack.states()["order-svc"] == "ready")
+        refused = self.stack.script("failover", check=False)
+        self.assertEqual((refused.returncode, refused.stderr), (1, "stack: there is no replica: up --with replica\n"))
+        # What stood in the new primary is what a restart finds, and what a new replica receives.
+        self.receives_after_restart()
+
+    def receives_after_restart(self):
+        self.stack.redis("set", "test", "after")
+        self.stack.restart("redis")
+        self.assertEqual(self.stack.redis("get", "test"), "after")
+        self.stack.script("up", *self.shape)
+        self.assert_all_ready()
+        self.receives("again")
+        self.stack.kill("redis")
+        self.assertEqual(self.stack.states()["redis"], "down")
+
+    def test_a_later_up_has_the_shape_that_it_is_asked_for(self):
+        self.stack.env["REDIS_DURABILITY"] = "none"
+        self.stack.script("up", "--instances", "1")
+        self.assert_all_ready("postgres", "redis", "inventory-1", "order-svc")
+        self.stack.env.pop("REDIS_DURABILITY")
+        self.stack.redis("set", "test", "forgotten")
+        self.stack.restart("redis")
+        self.assertEqual(self.stack.redis("get", "test"), "")
+        self.stack.restart("order-svc")
+        self.assert_all_ready("postgres", "redis", "inventory-1", "order-svc")
+        self.stack.script("up")
+        self.assert_all_ready("postgres", "redis", "inventory-1", "inventory-2", "order-svc")
+        self.stack.redis("set", "test", "kept")
+        self.stack.kill("redis")
+        self.stack.script("start", "redis")
+        self.assertEqual(self.stack.redis("get", "test"), "kept")
+
+    def test_flags_outlive_the_up_that_was_given_them(self):
+        self.stack.env["INVENTORY_SVC_FLAGS"] = "--lab"
+        self.stack.script("up", *self.shape)
+        self.stack.env.pop("INVENTORY_SVC_FLAGS")
+        self.stack.restart("inventory-1")
+        self.assertIn(b"--lab", Path(f"/proc/{(self.stack.run_dir / 'inventory-1.pid').read_text().split()[0]}/cmdline")
+                      .read_bytes())
+
+    def test_what_is_no_command_is_refused(self):
+        for args, code, text in [(["up", "--with", "luck"], 64, "Usage"), (["up", "--instances", "0"], 64, "Usage"),
+                                 (["pause"], 64, "Usage"), (["cut", "redis"], 64, "Usage"),
+                                 (["kill", "lunch"], 1, "there is no 'lunch'"),
+                                 (["resume", "inventory-7"], 1, "inventory-7 does not run")]:
+            done = self.stack.script(*args, check=False)
+            self.assertEqual((done.returncode, text in done.stderr), (code, True), done.stderr)
+        self.stack.env["REDIS_DURABILITY"] = "sometimes"
+        self.assertIn("is not always, everysec or none", self.stack.script("up", check=False).stderr)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,11 @@ static void test_text_is_read(void **state) {
     assert_int_equal(failpoint.point, FAIL_BEFORE_UNLOCK);
     assert_int_equal(failpoint.action, FAIL_DROP_REPLY);
     assert_int_equal(failpoint.nth, 0);
+    assert_string_equal(failpoint.instance, "");
+    arm("inventory-1/before-commit:crash@7");
+    assert_string_equal(failpoint.instance, "inventory-1");
+    assert_int_equal(failpoint.point, FAIL_BEFORE_COMMIT);
+    assert_int_equal(failpoint.nth, 7);
     arm("");
     assert_int_equal(failpoint.action, FAIL_NOTHING);
 }
@@ -44,7 +49,8 @@ static void test_bad_text_is_refused_and_arms_nothing(void **state) {
         "after-read:crash=1s",  "after-read:error@0",
         "after-read:error@",    "after-read:error@x",
         "after-read:error@-1s", ":crash",
-        "after-read::crash",
+        "after-read::crash",    "/after-read:crash",
+        "a/b/after-read:crash", "inventory-1/:crash",
     };
     char text[200];
 
@@ -62,7 +68,7 @@ static void test_bad_text_is_refused_and_arms_nothing(void **state) {
 static enum fail_action sale_at(enum fail_point point) {
     bool has_passed = false;
 
-    return failpoint_pass(&failpoint, point, &has_passed);
+    return failpoint_pass(&failpoint, "inventory-1", point, &has_passed);
 }
 
 static void test_only_the_nth_sale_fails(void **state) {
@@ -80,8 +86,20 @@ static void test_without_a_number_each_sale_fails_once(void **state) {
 
     (void)state;
     arm("after-lock:error");
-    assert_int_equal(failpoint_pass(&failpoint, FAIL_AFTER_LOCK, &has_passed), FAIL_ERROR);
-    assert_int_equal(failpoint_pass(&failpoint, FAIL_AFTER_LOCK, &has_passed), FAIL_NOTHING);
+    assert_int_equal(failpoint_pass(&failpoint, "any", FAIL_AFTER_LOCK, &has_passed), FAIL_ERROR);
+    assert_int_equal(failpoint_pass(&failpoint, "any", FAIL_AFTER_LOCK, &has_passed), FAIL_NOTHING);
+    assert_int_equal(sale_at(FAIL_AFTER_LOCK), FAIL_ERROR);
+}
+
+static void test_with_an_instance_the_others_do_not_count(void **state) {
+    bool has_passed = false;
+
+    (void)state;
+    arm("inventory-1/after-lock:error@2");
+    assert_int_equal(sale_at(FAIL_AFTER_LOCK), FAIL_NOTHING);
+    assert_int_equal(failpoint_pass(&failpoint, "inventory-2", FAIL_AFTER_LOCK, &has_passed),
+                     FAIL_NOTHING);
+    assert_false(has_passed);
     assert_int_equal(sale_at(FAIL_AFTER_LOCK), FAIL_ERROR);
 }
 
@@ -135,6 +153,7 @@ int main(void) {
         cmocka_unit_test(test_bad_text_is_refused_and_arms_nothing),
         cmocka_unit_test(test_only_the_nth_sale_fails),
         cmocka_unit_test(test_without_a_number_each_sale_fails_once),
+        cmocka_unit_test(test_with_an_instance_the_others_do_not_count),
         cmocka_unit_test(test_pause_blocks_the_process),
         cmocka_unit_test(test_delay_suspends_only_the_fiber),
         cmocka_unit_test(test_crash_is_sigkill),

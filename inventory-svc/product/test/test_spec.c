@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -37,10 +38,25 @@ static void test_options_are_read(void **state) {
     assert_int_equal(spec.options.wait_ms, 0);
     assert_int_equal(spec.options.shards, 3);
     assert_string_equal(spec.fail, "after-read:pause=4s@100");
-    assert_int_equal(spec.failpoint.point, FAIL_AFTER_READ);
-    assert_int_equal(spec.failpoint.action, FAIL_PAUSE);
-    assert_int_equal(spec.failpoint.ms, 4000);
-    assert_int_equal(spec.failpoint.nth, 100);
+    assert_int_equal(spec.failpoints[0].point, FAIL_AFTER_READ);
+    assert_int_equal(spec.failpoints[0].action, FAIL_PAUSE);
+    assert_int_equal(spec.failpoints[0].ms, 4000);
+    assert_int_equal(spec.failpoints[0].nth, 100);
+}
+
+static void test_several_failpoints_are_read(void **state) {
+    (void)state;
+    assert_int_equal(spec_parse("redis,fail=inventory-1/after-read:delay=1s@5,work=2ms,"
+                                "fail=before-write:error,fail=,fail=inventory-2/after-lock:crash",
+                                &spec, why),
+                     0);
+    assert_string_equal(spec.fail, "inventory-1/after-read:delay=1s@5");
+    assert_string_equal(spec.failpoints[0].instance, "inventory-1");
+    assert_int_equal(spec.failpoints[0].ms, 1000);
+    assert_int_equal(spec.failpoints[1].action, FAIL_ERROR);
+    assert_string_equal(spec.failpoints[2].instance, "inventory-2");
+    assert_int_equal(spec.failpoints[2].point, FAIL_AFTER_LOCK);
+    assert_int_equal(spec.failpoints[3].action, FAIL_NOTHING);
 }
 
 static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
@@ -63,10 +79,6 @@ static void test_each_mistake_says_what_exists(void **state) {
     static const struct {
         const char *text, *why;
     } bad[] = {
-        {"",
-         "unknown strategy \"\" in \"\"; strategies: none, mutex, redis, sharded, atomic, prewarm"},
-        {"Redis", "unknown strategy \"Redis\" in \"Redis\"; strategies: none, mutex, redis, "
-                  "sharded, atomic, prewarm"},
         {"redis,shrads=3", "strategy \"redis\" in \"redis,shrads=3\" has no option \"shrads\"; "
                            "its options: work, wait, ttl, fail"},
         {"sharded,", "strategy \"sharded\" in \"sharded,\" has no option \"\"; "
@@ -90,14 +102,17 @@ static void test_each_mistake_says_what_exists(void **state) {
         {"none,shards=1", "strategy \"none\" in \"none,shards=1\" has no option \"shards\"; "
                           "its options: work, wait, ttl, fail"},
         {"redis,ttl=2s,ttl=3s", "option \"ttl\" is given twice in \"redis,ttl=2s,ttl=3s\""},
-        {"redis,fail=after-write:crash,fail=after-write:crash",
-         "option \"fail\" is given twice in \"redis,fail=after-write:crash,fail=after-write:"
-         "crash\""},
-        {"redis,fail=lunch:crash", "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
-                                   "before-write, after-write, before-unlock, before-expire, "
-                                   "before-delete, before-commit; actions: "
-                                   "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
-                                   "then @N for the Nth sale"},
+        {"redis,fail=after-write:crash,fail=after-read:crash,fail=after-lock:crash,fail=after-lock:"
+         "error,fail=before-write:crash",
+         "option \"fail\" is given more than 4 times in \"redis,fail=after-write:crash,fail=after-"
+         "read:crash,fail=after-lock:crash,fail=after-lock:error,fail=before-write:crash\""},
+        {"redis,fail=lunch:crash",
+         "bad failpoint \"lunch:crash\"; points: after-lock, after-read, "
+         "before-write, after-write, before-unlock, before-expire, "
+         "before-delete, before-commit; actions: "
+         "pause=<duration>, delay=<duration>, crash, error, drop-reply; "
+         "then @N for the Nth sale; of one instance with its name and a / "
+         "before it"},
         {"竹子", "a strategy spec has at most 200 characters, all printable ASCII"},
     };
 
@@ -106,6 +121,20 @@ static void test_each_mistake_says_what_exists(void **state) {
         assert_int_equal(spec_parse(bad[i].text, &spec, why), -1);
         assert_string_equal(why, bad[i].why);
     }
+}
+
+static void test_an_unknown_strategy_is_answered_with_all_names(void **state) {
+    char expected[MESSAGE_BYTES] = "unknown strategy \"Redis\" in \"Redis,ttl=2s\"; strategies: ";
+
+    (void)state;
+    for (size_t i = 0; strategies[i] != NULL; i++) {
+        size_t used = strlen(expected);
+
+        (void)snprintf(expected + used, sizeof expected - used, "%s%s", i > 0 ? ", " : "",
+                       strategies[i]->name);
+    }
+    assert_int_equal(spec_parse("Redis,ttl=2s", &spec, why), -1);
+    assert_string_equal(why, expected);
 }
 
 static void test_a_long_spec_is_refused(void **state) {
@@ -125,8 +154,10 @@ int main(void) {
         cmocka_unit_test(test_each_name_is_a_spec_with_the_defaults),
         cmocka_unit_test(test_options_are_read),
         cmocka_unit_test(test_an_acknowledgement_is_an_option_of_prewarm),
+        cmocka_unit_test(test_several_failpoints_are_read),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
         cmocka_unit_test(test_each_mistake_says_what_exists),
+        cmocka_unit_test(test_an_unknown_strategy_is_answered_with_all_names),
         cmocka_unit_test(test_a_long_spec_is_refused),
     };
 

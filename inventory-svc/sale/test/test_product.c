@@ -150,7 +150,7 @@ static void test_without_lab_a_failpoint_is_refused(void **state) {
     make_product(id, "none,fail=after-read:crash", 1);
     begin_get(&getter, id);
     wait_until_has(&getter);
-    assert_int_equal(getter.product->spec.failpoint.action, FAIL_CRASH);
+    assert_int_equal(getter.product->spec.failpoints[0].action, FAIL_CRASH);
     fiber_event_set(&getter.go);
 
     instance.store.products = product_table_open(instance.store.pool, "inventory-test", false, 10);

@@ -75,6 +75,13 @@ static void expect_counts(const struct buyer *buyer, const char *counts, unsigne
     assert_int_equal(statements() - before, expected);
 }
 
+/* Of a lock made of so many raw commands. */
+#define KEY_REFUSED(commands)                                                                      \
+    "pg;desc=\"1\", redis;desc=\"" #commands "\", retry;desc=\"0\", lock;desc=\"key\""
+#define KEY_SOLD(commands)                                                                         \
+    "pg;desc=\"2\", redis;desc=\"" #commands                                                       \
+    "\", retry;desc=\"0\", lock;desc=\"key\", shard;desc=\"0\""
+
 /* Alone, on a product that the instance and Redis know. */
 static const struct {
     const char *spec;
@@ -87,6 +94,14 @@ static const struct {
     {"redis", 2,
      "pg;desc=\"2\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
      "pg;desc=\"1\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\""},
+    {"redis-fenced", 2,
+     "pg;desc=\"2\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
+     "pg;desc=\"1\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\""},
+    {"redis-setnx", 2, KEY_SOLD(2), KEY_REFUSED(2)},
+    {"redis-expire", 2, KEY_SOLD(3), KEY_REFUSED(3)},
+    {"redis-ttl", 2, KEY_SOLD(2), KEY_REFUSED(2)},
+    {"redis-get-del", 2, KEY_SOLD(3), KEY_REFUSED(3)},
+    {"redis-owner", 2, KEY_SOLD(2), KEY_REFUSED(2)},
     {"sharded,shards=1", 3,
      "pg;desc=\"3\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
      "pg;desc=\"1\""},
@@ -180,13 +195,12 @@ static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **stat
     assert_null(strstr(second.selling.timing, "shard"));
 }
 
-static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
+static void wait_and_work(const char *spec) {
     struct buyer buyers[3];
     double longest = 0;
     char id[UUID_TEXT];
 
-    (void)state;
-    make_product(id, "redis,work=20ms", 5);
+    make_product(id, spec, 5);
     for (size_t i = 0; i < 3; i++)
         begin(&buyers[i], id, NULL);
     finish(buyers, 3);
@@ -197,6 +211,27 @@ static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
         longest = fmax(longest, part_ms(&buyers[i], "wait;dur="));
     }
     assert_true(longest >= 38); /* of the last one, while two others worked */
+}
+
+static void test_waiters_tell_their_wait_and_holders_their_work(void **state) {
+    (void)state;
+    wait_and_work("redis,work=20ms");
+    wait_and_work("redis-ttl,work=20ms");
+}
+
+static void test_a_raw_key_tells_its_retries_and_its_wait(void **state) {
+    struct buyer first, second;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "redis-setnx,wait=300ms,fail=before-delete:error@1", 5);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    assert_true(part_ms(&first, "hold;dur=") < 0); /* it holds it still */
+    assert_int_equal(sell(&second, id, NULL), OUTCOME_BUSY);
+    assert_true(part_ms(&second, "wait;dur=") >= 200);
+    assert_true(part_ms(&second, "hold;dur=") < 0);
+    assert_true(part_ms(&second, "retry;desc=\"") > 1);
+    assert_int_equal(part_ms(&second, "redis;desc=\""), 1 + part_ms(&second, "retry;desc=\""));
 }
 
 /* What a failpoint takes is no work of the database, though the lock is held meanwhile. */
@@ -237,6 +272,7 @@ int main(void) {
         TEST(test_a_returned_unit_is_a_sale_like_others),
         TEST(test_a_lock_that_is_given_up_was_waited_for_and_not_held),
         TEST(test_waiters_tell_their_wait_and_holders_their_work),
+        TEST(test_a_raw_key_tells_its_retries_and_its_wait),
         TEST(test_a_failpoint_is_no_part_of_the_commit),
         TEST(test_an_unknown_product_costs_no_sale),
     };

@@ -15,8 +15,11 @@ static void buy_all(const char *product_id, size_t count) {
     finish(buyers, count);
 }
 
-static const char *const guarded[] = {"atomic,work=1ms", "redis,work=1ms", "mutex,work=1ms",
-                                      "sharded,shards=3,work=1ms"};
+static const char *const guarded[] = {"atomic,work=1ms",      "redis,work=1ms",
+                                      "mutex,work=1ms",       "sharded,shards=3,work=1ms",
+                                      "redis-setnx,work=1ms", "redis-expire,work=1ms",
+                                      "redis-ttl,work=1ms",   "redis-get-del,work=1ms",
+                                      "redis-owner,work=1ms", "redis-fenced,work=1ms"};
 
 #define GUARDED (sizeof guarded / sizeof guarded[0])
 
@@ -124,7 +127,9 @@ static void test_the_stored_fence_rises_when_redis_loses_its_keys(void **state) 
 }
 
 static void test_a_repeated_order_sells_once(void **state) {
-    static const char *const all[] = {"none", "mutex", "redis", "sharded", "atomic"};
+    static const char *const all[] = {
+        "none",        "mutex", "redis-setnx",  "redis-expire", "redis-ttl", "redis-get-del",
+        "redis-owner", "redis", "redis-fenced", "sharded",      "atomic"};
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {

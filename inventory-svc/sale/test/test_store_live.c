@@ -228,6 +228,22 @@ static void test_each_failpoint_with_error_ends_the_sale(void **state) {
     }
 }
 
+static void test_a_product_has_several_failpoints(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id,
+                 "atomic,fail=elsewhere/before-write:error,fail=after-write:drop-reply@1,"
+                 "fail=before-write:error@2",
+                 5);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_true(buyer.selling.is_reply_dropped);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(left(id), 3);
+}
+
 static void test_a_dropped_reply_is_a_sale(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
@@ -325,6 +341,7 @@ int main(void) {
         TEST(test_a_sale_past_its_deadline_sends_nothing),
         TEST(test_a_lock_not_won_in_time_is_busy),
         TEST(test_each_failpoint_with_error_ends_the_sale),
+        TEST(test_a_product_has_several_failpoints),
         TEST(test_a_dropped_reply_is_a_sale),
         TEST(test_a_pause_before_the_check_sells_nothing),
         TEST(test_a_write_needs_a_third_of_the_lease),

@@ -101,8 +101,10 @@ struct late_write {
 static void write_late(void *arg) {
     struct late_write *late = arg;
 
-    late->outcome = stock_sql_write(instance.store.pool, NULL, &late->sold, late->not_after_us,
-                                    clock_now_ms() + 4000, late->message);
+    late->outcome = stock_sql_write(instance.store.pool,
+                                    &(struct stock_write){.not_after_us = late->not_after_us,
+                                                          .deadline_ms = clock_now_ms() + 4000},
+                                    &late->sold, late->message);
     late->is_done = true;
 }
 

@@ -1,191 +1,12 @@
-/* Strategies over a model store of a few lines: no server, and every interleaving by hand. */
-#include "fiber.h"
-#include "strategies.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define SHARDS 4
-
-/* The stock of one product, and a lock per shard that one sale holds and others are refused. */
-static struct model {
-    struct stock_row rows[SHARDS];
-    bool is_locked[SHARDS];
-    int locks_taken;
-    enum outcome read_outcome, write_outcome; /* OK, or what the next ones answer */
-    enum outcome unlocked_with;
-    bool is_lease_lost;
-} model;
-
-/* A sale in a fiber that stops in store_work() until it is let on. */
-struct model_sale {
-    struct sale sale;
-    const struct strategy *strategy;
-    int first_shard;
-    struct fiber_event go;
-    enum outcome outcome;
-};
-
-/* What store_lock() hands out: its address says which shard. */
-static char held[SHARDS];
-
-static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *row) {
-    (void)sale;
-    *row = model.rows[shard];
-    return model.read_outcome;
-}
-
-static void note_sold(struct sale *sale, const struct stock_row *seen) {
-    sale->shard = seen->shard;
-    sale->unit = seen->first_unit + seen->available - 1;
-    sale->remaining = seen->available - 1;
-}
-
-static enum outcome begin_write(struct sale *sale, enum guard guard,
-                                const struct store_lock *under) {
-    (void)sale;
-    (void)guard;
-    (void)under;
-    return OUTCOME_OK;
-}
-
-static void end_write(struct sale *sale) {
-    (void)sale;
-}
-
-static enum outcome write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
-                                const struct store_lock *under) {
-    (void)guard;
-    (void)under;
-    if (model.write_outcome != OUTCOME_OK)
-        return model.write_outcome;
-    model.rows[seen->shard].available = seen->available - 1;
-    note_sold(sale, seen);
-    return OUTCOME_SOLD;
-}
-
-static enum outcome take_stock(struct sale *sale, int shard) {
-    if (model.rows[shard].available == 0)
-        return OUTCOME_SOLD_OUT;
-    note_sold(sale, &model.rows[shard]);
-    model.rows[shard].available--;
-    return OUTCOME_SOLD;
-}
-
-static enum outcome lock(struct sale *sale, enum lock_kind kind, int shard,
-                         struct store_lock **out) {
-    (void)sale;
-    (void)kind;
-    if (model.is_locked[shard])
-        return OUTCOME_BUSY;
-    model.is_locked[shard] = true;
-    model.locks_taken++;
-    *out = (struct store_lock *)(void *)&held[shard];
-    return OUTCOME_OK;
-}
-
-static enum outcome check_lock(struct sale *sale, const struct store_lock *given) {
-    (void)sale;
-    (void)given;
-    return model.is_lease_lost ? OUTCOME_BUSY : OUTCOME_OK;
-}
-
-static void unlock(struct sale *sale, struct store_lock *given, enum outcome outcome) {
-    (void)sale;
-    model.is_locked[(char *)given - held] = false;
-    model.unlocked_with = outcome;
-}
-
-static void wait_for_go(struct sale *sale) {
-    fiber_event_wait(&((struct model_sale *)(void *)sale)->go);
-}
-
-/* The ledger knows nothing of it. */
-static enum outcome find_sale(struct sale *sale, bool *is_found) {
-    (void)sale;
-    *is_found = false;
-    return OUTCOME_OK;
-}
-
-static int deal(struct sale *sale) {
-    return ((struct model_sale *)(void *)sale)->first_shard;
-}
-
-static enum outcome pass(struct sale *sale, enum fail_point point) {
-    (void)sale;
-    (void)point;
-    return OUTCOME_OK;
-}
-
-static const struct store_ops ops = {.read_stock = read_stock,
-                                     .begin_write = begin_write,
-                                     .end_write = end_write,
-                                     .find_sale = find_sale,
-                                     .deal = deal,
-                                     .pass = pass,
-                                     .write_stock = write_stock,
-                                     .take_stock = take_stock,
-                                     .lock = lock,
-                                     .check_lock = check_lock,
-                                     .unlock = unlock,
-                                     .work = wait_for_go};
-
-static const struct sale_options options = {.shards = SHARDS};
-
-static int set_up(void **state) {
-    (void)state;
-    memset(&model, 0, sizeof model);
-    for (int i = 0; i < SHARDS; i++)
-        model.rows[i] = (struct stock_row){.shard = i, .first_unit = 1 + 10 * i, .available = 10};
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    fiber_cleanup();
-    return 0;
-}
-
-static void run(void *arg) {
-    struct model_sale *sale = arg;
-
-    sale->outcome = sale->strategy->sell(&sale->sale);
-}
-
-static const struct strategy *find(const char *name) {
-    const struct strategy *const *at = strategies;
-
-    while (strcmp((*at)->name, name) != 0)
-        assert_non_null(*++at);
-    return *at;
-}
-
-static void begin(struct model_sale *sale, const char *name, int first_shard) {
-    *sale = (struct model_sale){
-        .sale = {.ops = &ops, .options = &options},
-        .first_shard = first_shard,
-        .strategy = find(name),
-        .go = FIBER_EVENT_INIT,
-    };
-    assert_int_equal(fiber_start(run, sale), 0);
-}
-
-static enum outcome sell(const char *name, int first_shard, struct model_sale *sale) {
-    begin(sale, name, first_shard);
-    fiber_event_set(&sale->go);
-    return sale->outcome;
-}
+/* Strategies over a model store: what each lets two sales do to each other. */
+#include "model_store.h"
 
 static void test_two_sales_without_a_guard_sell_the_same_unit(void **state) {
     struct model_sale one, two;
 
     (void)state;
-    begin(&one, "none", 0);
-    begin(&two, "none", 0);
+    model_begin(&one, "none", 0);
+    model_begin(&two, "none", 0);
     fiber_event_set(&one.go);
     fiber_event_set(&two.go);
     assert_int_equal(one.outcome, OUTCOME_SOLD);
@@ -198,8 +19,8 @@ static void test_two_sales_one_after_the_other_sell_two_units(void **state) {
     struct model_sale one, two;
 
     (void)state;
-    assert_int_equal(sell("none", 0, &one), OUTCOME_SOLD);
-    assert_int_equal(sell("none", 0, &two), OUTCOME_SOLD);
+    assert_int_equal(model_sell("none", 0, &one), OUTCOME_SOLD);
+    assert_int_equal(model_sell("none", 0, &two), OUTCOME_SOLD);
     assert_int_equal(one.sale.unit, 10);
     assert_int_equal(two.sale.unit, 9);
 }
@@ -208,8 +29,8 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
     struct model_sale one, two;
 
     (void)state;
-    begin(&one, "atomic", 0);
-    begin(&two, "atomic", 0);
+    model_begin(&one, "atomic", 0);
+    model_begin(&two, "atomic", 0);
     fiber_event_set(&two.go);
     fiber_event_set(&one.go);
     assert_int_equal(two.sale.unit, 10);
@@ -217,14 +38,14 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
 }
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
-    static const char *const names[] = {"mutex", "redis", "sharded"};
+    static const char *const names[] = {"mutex", "redis", "redis-fenced", "sharded"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct model_sale one, two;
 
-        (void)set_up(state);
-        begin(&one, names[i], 0);
-        begin(&two, names[i], 0);
+        (void)model_set_up(state);
+        model_begin(&one, names[i], 0);
+        model_begin(&two, names[i], 0);
         assert_int_equal(two.outcome, OUTCOME_BUSY);
         fiber_event_set(&one.go);
         assert_int_equal(one.outcome, OUTCOME_SOLD);
@@ -237,7 +58,7 @@ static void test_a_lost_lease_stops_the_write(void **state) {
     struct model_sale sale;
 
     (void)state;
-    begin(&sale, "redis", 0);
+    model_begin(&sale, "redis", 0);
     model.is_lease_lost = true;
     fiber_event_set(&sale.go);
     assert_int_equal(sale.outcome, OUTCOME_BUSY);
@@ -249,18 +70,18 @@ static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
 
     (void)state;
     model.write_outcome = OUTCOME_UNKNOWN;
-    assert_int_equal(sell("redis", 0, &sale), OUTCOME_UNKNOWN);
+    assert_int_equal(model_sell("redis", 0, &sale), OUTCOME_UNKNOWN);
     assert_int_equal(model.unlocked_with, OUTCOME_UNKNOWN);
 }
 
 static void test_a_failed_read_is_the_outcome(void **state) {
-    static const char *const names[] = {"none", "mutex", "redis", "sharded"};
+    static const char *const names[] = {"none", "mutex", "redis", "redis-fenced", "sharded"};
     struct model_sale sale;
 
     (void)state;
     model.read_outcome = OUTCOME_BUSY;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        assert_int_equal(sell(names[i], 0, &sale), OUTCOME_BUSY);
+        assert_int_equal(model_sell(names[i], 0, &sale), OUTCOME_BUSY);
 }
 
 static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
@@ -269,11 +90,11 @@ static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
 
     (void)state;
     for (int i = 0; i < SHARDS * 10; i++) {
-        assert_int_equal(sell("sharded", 2, &sale), OUTCOME_SOLD);
+        assert_int_equal(model_sell("sharded", 2, &sale), OUTCOME_SOLD);
         assert_int_equal(sold[sale.sale.unit]++, 0);
     }
     model.locks_taken = 0;
-    assert_int_equal(sell("sharded", 2, &sale), OUTCOME_SOLD_OUT);
+    assert_int_equal(model_sell("sharded", 2, &sale), OUTCOME_SOLD_OUT);
     assert_int_equal(model.locks_taken, 0);
 }
 
@@ -287,19 +108,15 @@ static void test_every_outcome_has_a_name_and_a_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_outcome_has_a_name_and_a_text),
-        cmocka_unit_test_setup_teardown(test_two_sales_without_a_guard_sell_the_same_unit, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_two_sales_one_after_the_other_sell_two_units, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_conditional_update_never_sells_a_unit_twice, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lock_keeps_the_second_sale_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lost_lease_stops_the_write, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_lock_learns_that_the_outcome_is_unknown, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_failed_read_is_the_outcome, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_shards_lend_to_each_other_until_all_are_empty, set_up,
-                                        tear_down),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, model_set_up, model_tear_down)
+        TEST(test_two_sales_without_a_guard_sell_the_same_unit),
+        TEST(test_two_sales_one_after_the_other_sell_two_units),
+        TEST(test_a_conditional_update_never_sells_a_unit_twice),
+        TEST(test_a_lock_keeps_the_second_sale_out),
+        TEST(test_a_lost_lease_stops_the_write),
+        TEST(test_the_lock_learns_that_the_outcome_is_unknown),
+        TEST(test_a_failed_read_is_the_outcome),
+        TEST(test_shards_lend_to_each_other_until_all_are_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,6 +251,59 @@ static void read_while_it_changes(void *arg) {
     auditor_close(&auditor);
 }
 
+/* The two of the product, in order of time and then of their number, on the round's clock. */
+static void read_events(void *arg) {
+    struct event_list events = {.items = NULL};
+
+    (void)arg;
+    open_auditor();
+    create_product();
+    assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, why, sizeof why), 0);
+    assert_int_equal(events.count, 0);
+    run_sql(
+        "INSERT INTO lab_event (product_id, order_id, instance, seq, at, took_us, kind, name, "
+        "detail, lasts_ms, key, token, result) SELECT '%s', "
+        "'00000000-0000-7000-8000-0000000000aa', 'inventory-1', seq, "
+        "product.created_at + interval '2 seconds', 1500, kind, rows.name, detail, lasts_ms, key, "
+        "token, result FROM product, (VALUES "
+        "(8, 'lock', 'SET NX', 'ttl 200 ms', 200, 'stock:1', 'abc', 'yes'), "
+        "(7, 'failpoint', 'after-read', 'pause 4000 ms', 4000, '', '', '')) "
+        "rows (seq, kind, name, detail, lasts_ms, key, token, result) "
+        "WHERE product_id = '%s'",
+        product.id, product.id);
+    run_sql("INSERT INTO lab_event SELECT gen_random_uuid(), order_id, instance, 1, at, 0, kind, "
+            "name FROM lab_event");
+    assert_int_equal(
+        auditor_read_events(
+            &auditor, &product, 2,
+            -pg_schema_number(&inventory,
+                              "SELECT (extract(epoch FROM created_at) * 1000000)::bigint FROM "
+                              "product WHERE product_id = '%s'",
+                              product.id),
+            &events, why, sizeof why),
+        0);
+    assert_int_equal(events.count, 2);
+    assert_int_equal(events.items[0].kind, EVENT_FAILPOINT);
+    assert_int_equal(events.items[0].result, EVENT_NONE);
+    assert_string_equal(events.items[0].name, "after-read");
+    assert_int_equal(events.items[0].until_ns, INT64_C(6000000000));
+    assert_int_equal(events.items[1].kind, EVENT_LOCK);
+    assert_int_equal(events.items[1].result, EVENT_YES);
+    assert_int_equal(events.items[1].item, 2);
+    assert_int_equal(events.items[1].at_ns, INT64_C(2000000000));
+    assert_int_equal(events.items[1].began_ns, INT64_C(1998500000));
+    assert_string_equal(events.items[1].order_id, "00000000-0000-7000-8000-0000000000aa");
+    assert_string_equal(events.items[1].who, "inventory-1");
+    assert_string_equal(events.items[1].detail, "ttl 200 ms");
+    assert_string_equal(events.items[1].key, "stock:1");
+    assert_string_equal(events.items[1].token, "abc");
+    event_list_free(&events);
+    run_sql("ALTER TABLE lab_event RENAME TO hidden");
+    assert_int_equal(auditor_read_events(&auditor, &product, 2, 0, &events, why, sizeof why), -1);
+    assert_non_null(strstr(why, "events of audit.sql"));
+    auditor_close(&auditor);
+}
+
 static void find_products(void *arg) {
     struct audit_found found;
 
@@ -364,6 +417,11 @@ static void test_a_ledger_is_read_as_it_was_at_one_moment(void **state) {
     in_fiber(read_while_it_changes);
 }
 
+static void test_events_are_read_on_the_clock_of_the_round(void **state) {
+    (void)state;
+    in_fiber(read_events);
+}
+
 static void test_a_product_is_found_with_what_it_is(void **state) {
     (void)state;
     in_fiber(find_products);
@@ -409,6 +467,7 @@ int main(void) {
         cmocka_unit_test(test_no_memory_for_queries_is_told),
         ON_POSTGRES(test_a_hand_made_ledger_is_read_as_it_is),
         ON_POSTGRES(test_a_ledger_is_read_as_it_was_at_one_moment),
+        ON_POSTGRES(test_events_are_read_on_the_clock_of_the_round),
         ON_POSTGRES(test_a_product_is_found_with_what_it_is),
         ON_POSTGRES(test_a_product_that_is_not_there_is_told),
         ON_POSTGRES(test_waiting_ends_when_each_sale_has_its_order),

@@ -63,6 +63,14 @@ static void test_a_ledger_that_could_not_be_read_is_inconclusive(void **state) {
     assert_string_equal(verdict.reason[0], "the ledger could not be read");
 }
 
+static void test_a_fault_that_failed_is_inconclusive(void **state) {
+    (void)state;
+    sell(10);
+    judged.fault_problem = "the fault redis:kill@1s failed: no luck";
+    assert_kind(VERDICT_INCONCLUSIVE);
+    assert_string_equal(verdict.reason[0], judged.fault_problem);
+}
+
 static void test_a_run_that_nobody_wants_judged_is_not(void **state) {
     (void)state;
     sell(10);
@@ -256,6 +264,7 @@ int main(void) {
         JUDGED(test_an_unknown_sale_without_an_order_is_inconclusive),
         JUDGED(test_a_ledger_that_moved_while_it_was_read_is_inconclusive),
         JUDGED(test_a_ledger_that_could_not_be_read_is_inconclusive),
+        JUDGED(test_a_fault_that_failed_is_inconclusive),
         JUDGED(test_a_run_that_nobody_wants_judged_is_not),
         JUDGED(test_an_interrupted_run_is_inconclusive),
         JUDGED(test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster),

@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
-static const struct strategy_option no_options[] = {{NULL, NULL}};
-static const struct strategy_option common[] = {
-    {"work", "2ms"}, {"wait", ""}, {"ttl", "3s"}, {NULL, NULL}};
+static const struct strategy_option no_options[] = {{.name = NULL}};
+static const struct strategy_option common[] = {{.name = "work", .value = "2ms"},
+                                                {.name = "wait", .value = ""},
+                                                {.name = "ttl", .value = "3s"},
+                                                {.name = NULL}};
 
 static struct strategy_list list;
 static struct expectation expectations[STRATEGY_LIST_MAX];

@@ -111,6 +111,48 @@ static void test_without_keys_none_is_sent_twice(void **state) {
     assert_int_equal(READ("--keyless", "--dup-rate", "5%", NULL), OPTIONS_BAD);
 }
 
+static void test_failpoints_go_into_each_spec_and_servers_to_the_script(void **state) {
+    json_t *told;
+
+    (void)state;
+    assert_int_equal(READ("--strategy=none,redis,fail=after-lock:error", "--work=0",
+                          "--fault=redis:kill@1ms,after-read:error@2",
+                          "--fault=inventory-1/after-write:crash", "--stack=/bin/true"),
+                     OPTIONS_OK);
+    assert_int_equal(options->fault_list.count, 1);
+    assert_string_equal(options->list.items[0].spec,
+                        "none,work=0,fail=after-read:error@2,fail=inventory-1/after-write:crash");
+    assert_string_equal(
+        options->list.items[1].spec,
+        "redis,fail=after-lock:error,work=0,fail=after-read:error@2,fail=inventory-1/"
+        "after-write:crash");
+    assert_string_equal(options->list.items[1].given, "redis,fail=after-lock:error");
+    told = option_summary(options);
+    assert_int_equal(json_array_size(json_object_get(told, "faults")), 3);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(told, "faults"), 2)),
+                        "inventory-1/after-write:crash");
+    json_decref(told);
+}
+
+static void test_faults_that_nothing_can_carry_out_are_refused(void **state) {
+    static const char *const cases[][3] = {
+        {"--fault=redis:kill@1ms", NULL, NULL},
+        {"--fault=redis:kill@1ms", "--stack=/nowhere", NULL},
+        {"--fault=redis:kill@2s", "--stack=/bin/true", NULL},
+        {"--fault=redis:kill@2ms", "--stack=/bin/true", "--requests=1"},
+        {"--fault=after-read:error", "--no-judge", NULL},
+        {"--fault=after-read:error", "--product=01900000-0000-7000-8000-000000000001", NULL},
+        {"create", "--fault=after-read:error", NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(READ(cases[i][0], cases[i][1], cases[i][2], NULL), OPTIONS_BAD);
+        options_free();
+    }
+    assert_int_equal(READ("--fault=redis:kill@1ms", "--stack=/bin/true", "--no-judge", NULL),
+                     OPTIONS_OK);
+}
+
 static void test_a_command_has_its_arguments(void **state) {
     (void)state;
     assert_int_equal(READ("diff", "a", "b", NULL), OPTIONS_OK);
@@ -350,6 +392,8 @@ int main(void) {
         READING(test_settings_without_effect_are_refused),
         READING(test_a_flag_goes_before_what_the_environment_contradicts),
         READING(test_without_keys_none_is_sent_twice),
+        READING(test_failpoints_go_into_each_spec_and_servers_to_the_script),
+        READING(test_faults_that_nothing_can_carry_out_are_refused),
         READING(test_a_command_has_its_arguments),
         READING(test_a_flag_is_refused_where_it_does_nothing),
         READING(test_a_product_to_attack_says_the_rest),

@@ -21,6 +21,28 @@ static void test_the_text_says_what_was_found(void **state) {
     free(text);
 }
 
+static void test_what_fired_stands_below_the_verdict(void **state) {
+    struct firings *firings = &results[0].verdict.firings;
+
+    (void)state;
+    assert_silent_on("fired");
+    firings_arm_spec(firings, "none,fail=after-read:pause=4s@9,fail=before-write:crash");
+    assert_tells("expected never fired: after-read:pause=4s@9 never fired: before-write:crash ");
+    firings->items[0].times = 3;
+    firings->items[0].in_time = 1;
+    firings->items[0].first = (struct event){.at_ns = 412000000,
+                                             .kind = EVENT_FAILPOINT,
+                                             .who = "inventory-1",
+                                             .name = "after-read",
+                                             .detail = "pause 4000 ms",
+                                             .order_id = "x"};
+    assert_tells(
+        "fired: after-read pause 4000 ms at inventory-1, order x, 0.412 s, the first of 3 ");
+    assert_silent_on("left to sell");
+    firings->items[0].in_time = 0;
+    assert_tells("first of 3; when nothing was left to sell ");
+}
+
 static void test_no_line_is_wider_than_a_terminal(void **state) {
     char *text = printed(report_print);
 
@@ -160,6 +182,7 @@ static void test_the_json_has_what_the_text_has(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         REPORTED(test_the_text_says_what_was_found),
+        REPORTED(test_what_fired_stands_below_the_verdict),
         REPORTED(test_no_line_is_wider_than_a_terminal),
         REPORTED(test_large_numbers_fit_too),
         REPORTED(test_repeats_show_the_median_and_the_range_below),

@@ -76,6 +76,10 @@ static void test_each_other_anomaly_is_told(void **state) {
     find(ANOMALY_STALE, 1);
     assert_sentence("none: sold 400 of 500 units, the count of what is left is off by 2, and 1 "
                     "sale saw a count that was out of date");
+    sell(500, 60, 60, 440);
+    find(ANOMALY_STUCK, 240);
+    assert_sentence("none: sold 60 of 500 units, and 240 customers at the end got nothing while "
+                    "units were left");
 }
 
 static void answer(enum record_outcome outcome, size_t count) {

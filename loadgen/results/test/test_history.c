@@ -68,6 +68,59 @@ static void test_a_round_is_read_back_as_it_was(void **state) {
     assert_memory_equal(read->ledgers[0].rows, &written.row, sizeof written.row);
 }
 
+static void assert_same_event(const struct event *a, const struct event *b) {
+    assert_int_equal(a->at_ns, b->at_ns);
+    assert_int_equal(a->began_ns, b->began_ns);
+    assert_int_equal(a->until_ns, b->until_ns);
+    assert_int_equal(a->item, b->item);
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->result, b->result);
+    assert_string_equal(a->who, b->who);
+    assert_string_equal(a->order_id, b->order_id);
+    assert_string_equal(a->name, b->name);
+    assert_string_equal(a->detail, b->detail);
+    assert_string_equal(a->key, b->key);
+    assert_string_equal(a->token, b->token);
+}
+
+/* In order of time, with one of before the round, and one that lasted beyond its end. */
+static void test_events_are_read_back(void **state) {
+    struct event events[] = {{.at_ns = -5,
+                              .began_ns = -5,
+                              .until_ns = EVENT_OPEN,
+                              .kind = EVENT_SERVER,
+                              .who = "redis",
+                              .name = "kill"},
+                             {.at_ns = 3 * MS,
+                              .began_ns = 3 * MS,
+                              .until_ns = 4003 * MS,
+                              .kind = EVENT_FAILPOINT,
+                              .who = "inventory-\"1\"",
+                              .name = "after-read",
+                              .detail = "pause 4000 ms"},
+                             {.at_ns = 9 * MS,
+                              .began_ns = 8 * MS,
+                              .until_ns = 9 * MS,
+                              .kind = EVENT_LOCK,
+                              .result = EVENT_NO,
+                              .who = "inventory-2",
+                              .name = "SET NX",
+                              .key = "stock:1",
+                              .token = "abc"}};
+    const struct event_list *read;
+
+    (void)state;
+    memcpy(events[1].order_id, ids[0], UUID_TEXT);
+    memcpy(events[2].order_id, ids[1], UUID_TEXT);
+    written.one.events = (struct event_list){3, events};
+    write_history(1);
+    assert_int_equal(load(), 0);
+    read = &written.history.rounds[0].events;
+    assert_int_equal(read->count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_same_event(&read->items[i], &events[i]);
+}
+
 /* The stock of an oversold row goes below zero. */
 static void test_units_below_zero_are_read_back(void **state) {
     (void)state;
@@ -125,14 +178,26 @@ static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
     assert_int_equal(written.history.rounds[0].late_ns, 100 * MS);
 }
 
+static void test_stuck_is_judged_by_what_was_known_then(void **state) {
+    (void)state;
+    written.options.stuck_ns = 50 * MS;
+    written.one.down_until_ns = 70 * MS;
+    write_history(1);
+    assert_int_equal(load(), 0);
+    assert_int_equal(written.history.rounds[0].stuck_ns, 50 * MS);
+    assert_int_equal(written.history.rounds[0].down_until_ns, 70 * MS);
+}
+
 static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     (void)state; /* one.ledgers has what was read before the problem */
     snprintf(written.one.problem, sizeof written.one.problem, "the database \"orders\" is gone");
+    snprintf(written.one.fault_problem, sizeof written.one.fault_problem, "no luck");
     assert_int_equal(round_judge(&written.one), 0);
     write_history(1);
     assert_int_equal(load(), 0);
     assert_null(written.history.rounds[0].ledgers);
     assert_string_equal(written.history.rounds[0].problem, written.one.problem);
+    assert_string_equal(written.history.rounds[0].fault_problem, "no luck");
     assert_int_equal(round_judge(&written.history.rounds[0]), 0);
     assert_int_equal(written.history.rounds[0].verdict.kind, VERDICT_INCONCLUSIVE);
 }
@@ -193,10 +258,12 @@ static void test_the_lines_are_those_of_version_1(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WRITTEN(test_a_round_is_read_back_as_it_was),
+        WRITTEN(test_events_are_read_back),
         WRITTEN(test_units_below_zero_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
         WRITTEN(test_late_is_judged_by_the_bound_that_was_said),
+        WRITTEN(test_stuck_is_judged_by_what_was_known_then),
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),
         WRITTEN(test_what_was_read_is_written_again),
         WRITTEN(test_the_lines_are_those_of_version_1),

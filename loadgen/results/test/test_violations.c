@@ -187,6 +187,45 @@ static void test_what_has_no_times_has_no_timeline(void **state) {
     assert_lacks("sent, ]");
 }
 
+/* One within, one after the last answer, and one of a server that is outside of the picture. */
+static void test_events_have_a_lane_and_a_line_each(void **state) {
+    struct counterexample *twin = add_twin();
+
+    (void)state;
+    twin->events = 3;
+    twin->event[0] = (struct counterexample_event){
+        .at_ns = 12 * MS, .letter = 'A', .who = "inventory-1", .text = "after-read pause 4000 ms"};
+    twin->event[1] = (struct counterexample_event){
+        .at_ns = 15 * MS, .letter = 'B', .who = "inventory-2", .text = "DEL: yes"};
+    twin->event[2] =
+        (struct counterexample_event){.at_ns = 2 * MS, .who = "redis", .text = "restart"};
+    written();
+    assert_has("database     |                            A             B\n"
+               "      events       |                            1"
+               "                                          2\n"
+               "      1 = 0.012000 s, A at inventory-1: after-read pause 4000 ms\n"
+               "      2 = 0.015000 s, B at inventory-2: DEL: yes\n"
+               "      3 = 0.002000 s, redis: restart\n");
+}
+
+static void test_what_was_armed_is_told(void **state) {
+    struct firings *firings = &round_one.verdict.firings;
+
+    (void)state;
+    firings_arm_spec(firings, "none,fail=after-read:pause=4s@9,fail=before-write:crash");
+    firings->items[0].times = 2;
+    firings->items[0].first = (struct event){.at_ns = 12 * MS,
+                                             .kind = EVENT_FAILPOINT,
+                                             .who = "inventory-1",
+                                             .name = "after-read",
+                                             .detail = "pause 4000 ms",
+                                             .order_id = "x"};
+    written();
+    assert_has(
+        "  fired 2 times: after-read:pause=4s@9, first after-read pause 4000 ms at inventory-1,"
+        " order x, 0.012000 s\n  never fired: before-write:crash\n");
+}
+
 static void test_of_several_products_the_one_is_named(void **state) {
     struct counterexample *twin;
 
@@ -247,6 +286,8 @@ int main(void) {
         WRITTEN(test_what_was_not_answered_is_open),
         WRITTEN(test_a_row_of_unknown_time_is_not_drawn),
         WRITTEN(test_what_has_no_times_has_no_timeline),
+        WRITTEN(test_events_have_a_lane_and_a_line_each),
+        WRITTEN(test_what_was_armed_is_told),
         WRITTEN(test_of_several_products_the_one_is_named),
         WRITTEN(test_no_violation_has_its_bound),
         WRITTEN(test_an_inconclusive_round_says_why_and_has_no_bound),

@@ -46,6 +46,8 @@ int set_up(void **state) {
     assert_int_equal(redis_open(&store->kv, &instance.loop,
                                 &(struct redis_options){.url = getenv("TEST_REDIS")}),
                      0);
+    assert_int_equal(
+        lab_open(&store->lab, &instance.loop, instance.schema.conninfo, store->instance), 0);
     store->products = product_table_open(store->pool, store->instance, true, 100);
     assert_non_null(store->products);
     store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
@@ -73,6 +75,7 @@ int tear_down(void **state) {
     lk_client_close(store->local, on_closed, NULL);
     lk_client_close(store->redis, on_closed, NULL);
     redis_close(store->kv, on_closed, NULL);
+    lab_close(store->lab);
     pg_pool_close(store->pool, on_closed, NULL);
     (void)uv_run(&instance.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&instance.loop), 0);

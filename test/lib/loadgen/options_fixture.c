@@ -12,7 +12,7 @@ void options_fill(struct options *options, const char *strategies, const char *e
     static char empty[] = "", poisson[] = "poisson", uniform[] = "uniform", none[] = "0",
                 target[] = "http://127.0.0.1:8000", path[] = "/orders", text[] = "text",
                 program[] = "scripts/loadgen";
-    static const struct strategy_option no_options[] = {{NULL, NULL}};
+    static const struct strategy_option no_options[] = {{NULL, NULL, false}};
     char why[128];
 
     *options = (struct options){.strategies = empty,
@@ -34,6 +34,7 @@ void options_fill(struct options *options, const char *strategies, const char *e
                                 .ttl = empty,
                                 .expect = empty,
                                 .thresholds = empty,
+                                .faults = empty,
                                 .name = empty,
                                 .results = empty,
                                 .output_format = text,

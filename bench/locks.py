@@ -1,0 +1,81 @@
+"""The part of bench/run that measures each strategy: beside its serial limit, and at 800 a second and saturated."""
+
+import json
+import os
+import statistics
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from measure import BUILD, CLIENTS, ROOT, ROUNDS, output_of, report, wrk_rate
+from harness import Stack  # measure.py says where it is
+
+SERIAL_S, SALES = 2, 2000
+SPECS = {"sharded": "sharded,shards=1", "segment": "segment,shards=1", "sharded-skip": "sharded-skip,shards=1"}
+
+
+def run(stack, spec, *more):
+    """What loadgen says of one round of the strategy."""
+    done = stack.loadgen("--strategy", spec, "--work", "0", "--wait", "20s", "--stock", str(10 * SALES), "--dup-rate", "0",
+                         "--late", "1h", "--no-results", "--no-progress", "--output-format", "json", *more)
+    if done.returncode not in (0, 1, 2):
+        sys.exit(f"bench: loadgen --strategy {spec}: {done.stderr}")
+    return json.loads(done.stdout)["strategies"][0]
+
+
+def saturated(stack, spec):
+    return run(stack, spec, "--rate", "20000", "--requests", str(SALES), "--max-in-flight", str(CLIENTS))
+
+
+def strategies(stack):
+    return json.loads(stack.ask("GET", "/strategies", to="inventory-1").text)["strategies"]
+
+
+def serial_rate(stack, product, trips):
+    return float(output_of([str(ROOT / BUILD / "bin/bench_serial"), *map(str, trips), product, str(SERIAL_S)],
+                           env=dict(os.environ, **stack.settings)))
+
+
+def hot_rate(stack, spec, names):
+    """Sales a second by the article's own path, through some instances, so that order-svc costs nothing."""
+    product = stack.product(f"{spec},wait=20s", 100_000_000)
+    urls = [f"http://127.0.0.1:{stack.port(name)}/inventory/minusInventory?inventoryId={product}" for name in names]
+    with ThreadPoolExecutor() as pool:
+        return sum(pool.map(lambda url: wrk_rate(url, connections=CLIENTS // len(urls), seconds=SERIAL_S), urls))
+
+
+def bench_locks():
+    stack, is_met = Stack().up(), True
+    try:
+        product = stack.product("atomic", 100_000_000)
+        assert stack.order(product).status == 201  # lays out the stock
+        for strategy in strategies(stack):
+            spec = SPECS.get(strategy["name"], strategy["name"])
+            work = run(stack, spec, "--rate", "20000", "--requests", "200", "--max-in-flight", "1")["work"]
+            if strategy["family"] == "spread" or (work["hold_ms"] is None and work["postgres_per_order"] < 3):
+                continue
+            trips = round(work["redis_per_order"]), round(work["postgres_per_order"])
+            names = ["inventory-1", "inventory-2"][:1 if strategy["family"] == "one process" else 2]
+            rounds = [(serial_rate(stack, product, trips), hot_rate(stack, spec, names)) for _ in range(ROUNDS)]
+            raw, ours = (statistics.median(column) for column in zip(*rounds))
+            is_met &= report(f"{spec}, {trips[0]} + {trips[1]} round trips to Redis and Postgres",
+                             f"{ours / raw:.2f} ({ours:,.0f} / {raw:,.0f} a second)", "at least 0.70", ours / raw >= 0.7)
+    finally:
+        stack.down()
+    return is_met
+
+
+def bench_ladder():
+    """A table of all strategies; it judges nothing."""
+    stack = Stack().up()
+    try:
+        print("| strategy | sold, at 800/s | p99 | sold a second, 32 in flight | p99 | PG | Redis | retries |")
+        print("|---|---|---|---|---|---|---|---|")
+        for strategy in strategies(stack):
+            steady = run(stack, strategy["name"], "--rate", "800", "--requests", "1600", "--late", "1h")
+            full, work = saturated(stack, strategy["name"]), steady["work"]
+            print(f"| `{strategy['name']}` | {steady['outcomes']['sold']} of 1600 | {steady['latency_ms']['p99']:.0f} ms | "
+                  f"{full['achieved_rate']:.0f} | {full['service_ms']['p99']:.0f} ms | {work['postgres_per_order']:.1f} | "
+                  f"{work['redis_per_order']:.1f} | {work['retries_per_success'] or 0:.1f} |", flush=True)
+    finally:
+        stack.down()
+    return True

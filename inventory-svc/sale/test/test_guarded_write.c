@@ -1,0 +1,162 @@
+/* A guarded write on real Postgres: it happens as long as the row is what it was to the guard, and
+ * else leaves no trace, and says why. */
+#include "instance.h"
+
+#include "stock_sql.h"
+
+/* A write in a fiber, of what was read as {available 4, version 1, fence 7}, under token 9. */
+struct write {
+    struct stock_row seen;
+    struct reservation sold;
+    enum guard guard;
+    int64_t not_after_us;
+    enum outcome outcome;
+    char message[MESSAGE_BYTES];
+    bool is_done;
+};
+
+static void run(void *arg) {
+    struct write *write = arg;
+
+    write->outcome = stock_sql_write(instance.store.pool,
+                                     &(struct stock_write){.guard = write->guard,
+                                                           .seen = &write->seen,
+                                                           .not_after_us = write->not_after_us,
+                                                           .deadline_ms = clock_now_ms() + 4000},
+                                     &write->sold, write->message);
+    write->is_done = true;
+}
+
+static void begin_write(struct write *write, enum guard guard) {
+    struct buyer first;
+
+    *write = (struct write){
+        .seen = {.available = 4, .version = 1, .fence = 7},
+        .sold = {.unit = 4, .remaining = 3, .fence = 9, .instance = "x"},
+        .guard = guard,
+        .not_after_us = INT64_MAX / 1000,
+    };
+    make_product(write->sold.product_id, "none", 5);
+    assert_int_equal(sell(&first, write->sold.product_id, NULL), OUTCOME_SOLD);
+    run_sql("UPDATE stock SET fence = 7 WHERE product_id = '%s'", write->sold.product_id);
+    uuid_v7(write->sold.order_id);
+}
+
+static enum outcome end_write(struct write *write) {
+    assert_int_equal(fiber_start(run, write), 0);
+    WAIT_FOR(&instance.loop, write->is_done);
+    return write->outcome;
+}
+
+static void change(const struct write *write, const char *to) {
+    run_sql("UPDATE stock SET %s WHERE product_id = '%s'", to, write->sold.product_id);
+}
+
+static bool is_written(const struct write *write) {
+    long written = sold(write->sold.product_id) - 1;
+
+    assert_int_equal(ask("SELECT count(*) FROM stock WHERE product_id = '%s' AND available = 3"
+                         " AND fence >= 9",
+                         write->sold.product_id),
+                     written);
+    return written == 1;
+}
+
+#define OF(any, version, value, fence)                                                             \
+    { OUTCOME_##any, OUTCOME_##version, OUTCOME_##value, OUTCOME_##fence }
+
+static void test_each_guard_sees_what_it_is_for(void **state) {
+    static const struct {
+        const char *change; /* by another, since the row was read */
+        enum outcome outcomes[4];
+    } cases[] = {
+        {"shard = shard", OF(SOLD, SOLD, SOLD, SOLD)},
+        {"available = 2, version = 2", OF(SOLD, CONFLICT, CONFLICT, SOLD)},
+        {"version = 3", OF(SOLD, CONFLICT, SOLD, SOLD)}, /* sold, and given back: ABA */
+        {"fence = 8", OF(SOLD, SOLD, SOLD, CONFLICT)},   /* an older holder, after the read */
+        {"fence = 9", OF(SOLD, SOLD, SOLD, CONFLICT)},
+        {"fence = 10", OF(SOLD, SOLD, SOLD, CONFLICT)},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
+            struct write write;
+
+            begin_write(&write, (enum guard)guard);
+            change(&write, cases[i].change);
+            assert_int_equal(end_write(&write), cases[i].outcomes[guard]);
+            assert_int_equal(is_written(&write), write.outcome == OUTCOME_SOLD);
+        }
+}
+
+static void test_a_token_that_is_not_above_the_one_read_is_refused(void **state) {
+    struct write write;
+
+    (void)state;
+    begin_write(&write, GUARD_FENCE);
+    write.sold.fence = 7;
+    assert_int_equal(end_write(&write), OUTCOME_CONFLICT);
+    assert_false(is_written(&write));
+}
+
+static void test_a_write_that_comes_too_late_is_busy_under_each_guard(void **state) {
+    (void)state;
+    for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
+        struct write write;
+
+        begin_write(&write, (enum guard)guard);
+        write.not_after_us =
+            ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+        assert_int_equal(end_write(&write), OUTCOME_BUSY);
+        assert_non_null(strstr(write.message, "too late"));
+        assert_false(is_written(&write));
+    }
+}
+
+static void test_a_guard_looks_again_after_waiting_for_the_row(void **state) {
+    static const char blocked[] =
+        "SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh, pg_stat_activity"
+        " WHERE application_name = '%s' AND wait_event_type = 'Lock'";
+
+    (void)state;
+    for (size_t guard = GUARD_VERSION; guard <= GUARD_FENCE; guard++) {
+        struct write write;
+
+        begin_write(&write, (enum guard)guard);
+        run_sql("BEGIN");
+        change(&write, "available = 2, version = 2, fence = 10");
+        assert_int_equal(fiber_start(run, &write), 0);
+        WAIT_FOR(&instance.loop, ask(blocked, instance.name) > 0);
+        run_sql("COMMIT");
+        WAIT_FOR(&instance.loop, write.is_done);
+        assert_int_equal(write.outcome, OUTCOME_CONFLICT);
+        assert_false(is_written(&write));
+    }
+}
+
+static void test_an_order_that_has_its_unit_is_told_so_under_each_guard(void **state) {
+    (void)state;
+    for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
+        struct write write;
+
+        begin_write(&write, (enum guard)guard);
+        run_sql("INSERT INTO reservation VALUES ('%s', '%s', 0, 4, 3, 'x', 0)", write.sold.order_id,
+                write.sold.product_id);
+        assert_int_equal(end_write(&write), OUTCOME_REPEATED);
+        assert_int_equal(left(write.sold.product_id), 4);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_each_guard_sees_what_it_is_for),
+        TEST(test_a_token_that_is_not_above_the_one_read_is_refused),
+        TEST(test_a_write_that_comes_too_late_is_busy_under_each_guard),
+        TEST(test_a_guard_looks_again_after_waiting_for_the_row),
+        TEST(test_an_order_that_has_its_unit_is_told_so_under_each_guard),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}

@@ -1,0 +1,79 @@
+/* The contract of the seam, held by the live store on Postgres and Redis. */
+#include "instance.h"
+#include "seam_contract.h"
+
+static char product_id[UUID_TEXT];
+
+/* A sale with the order and the product that it is of. */
+struct own_sale {
+    struct live_sale live;
+    char order_id[UUID_TEXT];
+};
+
+static void make(const char *spec, int stock) {
+    make_product(product_id, spec, stock);
+}
+
+static struct sale *begin_sale(const struct sale *other) {
+    struct own_sale *own = calloc(1, sizeof *own);
+    char message[MESSAGE_BYTES];
+    struct product *product;
+
+    assert_non_null(own);
+    if (other != NULL)
+        memcpy(own->order_id, ((const struct own_sale *)(const void *)other)->order_id, UUID_TEXT);
+    else
+        uuid_v7(own->order_id);
+    assert_int_equal(product_get(instance.store.products, product_id, &product, message),
+                     OUTCOME_OK);
+    live_sale_init(&own->live, &instance.store, product, own->order_id, clock_now_ms());
+    return &own->live.sale;
+}
+
+static void end_sale(struct sale *sale) {
+    struct own_sale *own = (struct own_sale *)(void *)sale;
+
+    product_put(own->live.product);
+    free(own);
+}
+
+static void let_pass(int64_t ms) {
+    fiber_sleep(&instance.loop, (uint64_t)ms);
+}
+
+static const struct seam_case *running;
+static bool is_done;
+
+static void run_case(void *arg) {
+    static const struct seam_world world = {make, begin_sale, end_sale, let_pass};
+
+    (void)arg;
+    running->run(&world);
+    is_done = true;
+}
+
+static void test_case(void **state) {
+    running = *state;
+    is_done = false;
+    assert_int_equal(fiber_start(run_case, NULL), 0);
+    WAIT_FOR(&instance.loop, is_done);
+}
+
+static int set_up_case(void **state) {
+    void *given = *state;
+    int err = set_up(state);
+
+    *state = given;
+    return err;
+}
+
+int main(void) {
+    struct CMUnitTest tests[64] = {{0}};
+    size_t count = 0;
+
+    for (const struct seam_case *at = seam_contract; at->name != NULL; at++)
+        tests[count++] =
+            (struct CMUnitTest){at->name, test_case, set_up_case, tear_down, (void *)(uintptr_t)at};
+    assert_true(count < sizeof tests / sizeof *tests);
+    return _cmocka_run_group_tests("seam", tests, count, make_schema, drop_schema);
+}

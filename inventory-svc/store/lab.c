@@ -1,0 +1,262 @@
+/* Notes what happens, and writes it in the background.
+ *
+ * A row's time is this machine's, at the moment it is noted, plus what the database's clock is
+ * ahead by; that is measured again every few seconds, and taken for nothing when it is less than
+ * the measurement can tell: on one machine both are the same clock, and the order of what two
+ * instances did is as exact as it. */
+#include "lab.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "lab_sql.h"
+#include "log.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define WRITE_MS   1000
+#define BATCH      256   /* rows of a statement */
+#define QUEUE_MAX  50000 /* rows that wait, 25 MB */
+#define SAMPLES    5
+#define SAMPLED_MS 10000
+#define TEXT_BYTES 64
+
+struct row {
+    STAILQ_ENTRY(row) entry;
+    struct fiber_event *written; /* whom to tell, or NULL */
+    bool *is_ok;
+    int64_t seq, wall_us, took_us, lasts_ms;
+    char product_id[37], order_id[37];
+    char kind[12], result[8];
+    char name[TEXT_BYTES], detail[TEXT_BYTES], token[TEXT_BYTES], key[LAB_KEY];
+};
+
+STAILQ_HEAD(rows, row);
+
+struct lab {
+    struct pg_pool *pool;
+    const char *instance;
+    struct rows rows;
+    unsigned waiting;
+    int64_t seq;
+    int64_t ahead_us, sampled_ms; /* the database's wall clock, of ours, as measured then */
+    bool is_writing, is_closing;
+    struct log_limit drops;
+};
+
+int lab_open(struct lab **lab, uv_loop_t *loop, const char *conninfo, const char *instance) {
+    const struct pg_pool_options options = {
+        .conninfo = conninfo, .name = instance, .settings = STATEMENT_SESSION, .connections = 1};
+    int err;
+
+    *lab = calloc(1, sizeof **lab);
+    if (*lab == NULL)
+        return UV_ENOMEM;
+    (*lab)->instance = instance;
+    STAILQ_INIT(&(*lab)->rows);
+    err = pg_pool_open(&(*lab)->pool, loop, &options);
+    if (err == 0)
+        return 0;
+    free(*lab);
+    *lab = NULL;
+    return err;
+}
+
+static void on_pool_closed(void *data) {
+    free(data);
+}
+
+void lab_close(struct lab *lab) {
+    if (lab == NULL)
+        return;
+    lab->is_closing = true;
+    if (!lab->is_writing)
+        pg_pool_close(lab->pool, on_pool_closed, lab);
+}
+
+/* ---- writing */
+
+/* Ours and the database's clock beside each other: somewhere between asking and the answer it read
+ * its own. */
+static void sample_clock(struct lab *lab) {
+    char message[MESSAGE_BYTES];
+    int64_t fastest_us = INT64_MAX;
+
+    if (lab->sampled_ms != 0 && clock_now_ms() < lab->sampled_ms + SAMPLED_MS)
+        return;
+    for (int i = 0; i < SAMPLES; i++) {
+        const int64_t asked_us = clock_wall_us(), asked_ns = clock_now_ns();
+        int64_t server_us, took_us, ahead_us;
+
+        if (lab_sql_clock(lab->pool, &server_us, clock_now_ms() + WRITE_MS, message) != OUTCOME_OK)
+            return;
+        took_us = (clock_now_ns() - asked_ns) / 1000;
+        ahead_us = server_us - asked_us - took_us / 2;
+        if (took_us >= fastest_us)
+            continue;
+        fastest_us = took_us;
+        lab->ahead_us = llabs(ahead_us) <= took_us / 2 + 1 ? 0 : ahead_us;
+    }
+    lab->sampled_ms = clock_now_ms();
+}
+
+static json_t *row_json(const struct lab *lab, const struct row *row) {
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "product_id",
+                     row->product_id, "order_id", row->order_id, "seq", (json_int_t)row->seq,
+                     "at_us", (json_int_t)(row->wall_us + lab->ahead_us), "took_us",
+                     (json_int_t)row->took_us, "kind", row->kind, "name", row->name, "detail",
+                     row->detail, "lasts_ms", (json_int_t)row->lasts_ms, "key", row->key, "token",
+                     row->token, "result", row->result);
+}
+
+/* The rows as text, to be freed; NULL without memory. */
+static char *rows_text(const struct lab *lab, const struct rows *rows) {
+    json_t *array = json_array();
+    const struct row *row;
+    char *text;
+
+    STAILQ_FOREACH (row, rows, entry)
+        if (json_array_append_new(array, row_json(lab, row)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    text = json_dumps(array, JSON_COMPACT);
+    json_decref(array);
+    return text;
+}
+
+static bool write_rows(struct lab *lab, const struct rows *rows) {
+    char message[MESSAGE_BYTES] = "out of memory";
+    char *text = rows_text(lab, rows);
+    enum outcome outcome = OUTCOME_FAILED;
+
+    if (text != NULL)
+        outcome = lab_sql_add(lab->pool, text, lab->instance, clock_now_ms() + WRITE_MS, message);
+    free(text);
+    if (outcome != OUTCOME_OK)
+        log_warn("lab events lost", "first=%lld why=\"%s\"", (long long)STAILQ_FIRST(rows)->seq,
+                 message);
+    return outcome == OUTCOME_OK;
+}
+
+static void take_batch(struct lab *lab, struct rows *batch) {
+    STAILQ_INIT(batch);
+    for (int i = 0; i < BATCH && !STAILQ_EMPTY(&lab->rows); i++) {
+        struct row *row = STAILQ_FIRST(&lab->rows);
+
+        STAILQ_REMOVE_HEAD(&lab->rows, entry);
+        STAILQ_INSERT_TAIL(batch, row, entry);
+        lab->waiting--;
+    }
+}
+
+/* Whoever is told runs on at once, and may note more. */
+static void end_batch(struct rows *batch, bool is_ok) {
+    while (!STAILQ_EMPTY(batch)) {
+        struct row *row = STAILQ_FIRST(batch);
+        struct fiber_event *written = row->written;
+
+        STAILQ_REMOVE_HEAD(batch, entry);
+        if (row->is_ok != NULL)
+            *row->is_ok = is_ok;
+        free(row);
+        if (written != NULL)
+            fiber_event_set(written);
+    }
+}
+
+/* When it closes, a database that is away is asked once. */
+static void write_all(void *arg) {
+    struct lab *lab = arg;
+    bool is_away = false;
+
+    sample_clock(lab);
+    while (!STAILQ_EMPTY(&lab->rows)) {
+        struct rows batch;
+        bool is_ok;
+
+        take_batch(lab, &batch);
+        is_ok = !is_away && write_rows(lab, &batch);
+        is_away = lab->is_closing && !is_ok;
+        end_batch(&batch, is_ok);
+    }
+    lab->is_writing = false;
+    if (lab->is_closing)
+        pg_pool_close(lab->pool, on_pool_closed, lab);
+}
+
+/* ---- noting */
+
+static void copy(char *to, size_t size, const char *from) {
+    (void)snprintf(to, size, "%s", from != NULL ? from : "");
+}
+
+static struct row *make_row(struct lab *lab, const struct lab_event *event) {
+    struct row *row = lab->waiting < QUEUE_MAX ? calloc(1, sizeof *row) : NULL;
+
+    if (row == NULL)
+        return NULL;
+    row->seq = ++lab->seq;
+    row->wall_us = clock_wall_us() - event->ago_ns / 1000;
+    row->took_us = event->took_ns / 1000;
+    row->lasts_ms = event->lasts_ms;
+    copy(row->product_id, sizeof row->product_id, event->product_id);
+    copy(row->order_id, sizeof row->order_id, event->order_id);
+    copy(row->kind, sizeof row->kind, event->kind);
+    copy(row->name, sizeof row->name, event->name);
+    copy(row->detail, sizeof row->detail, event->detail);
+    copy(row->key, sizeof row->key, event->key);
+    copy(row->token, sizeof row->token, event->token);
+    copy(row->result, sizeof row->result, event->result);
+    return row;
+}
+
+static bool drop(struct lab *lab) {
+    unsigned left_out;
+
+    if (log_limit_pass(&lab->drops, clock_now_ms(), &left_out))
+        log_warn("lab event dropped", "waiting=%u not_told=%u", lab->waiting, left_out);
+    return false;
+}
+
+/* The fiber begins with its first row, and ends with its last. False when nothing will be written.
+ */
+static bool note(struct lab *lab, const struct lab_event *event, struct fiber_event *written,
+                 bool *is_ok) {
+    struct row *row = make_row(lab, event);
+
+    if (row == NULL)
+        return drop(lab);
+    row->written = written;
+    row->is_ok = is_ok;
+    STAILQ_INSERT_TAIL(&lab->rows, row, entry);
+    lab->waiting++;
+    if (lab->is_writing)
+        return true;
+    lab->is_writing = true;
+    if (fiber_start(write_all, lab) == 0)
+        return true;
+    lab->is_writing = false;
+    STAILQ_REMOVE(&lab->rows, row, row, entry);
+    lab->waiting--;
+    free(row);
+    return drop(lab);
+}
+
+void lab_note(struct lab *lab, const struct lab_event *event) {
+    (void)note(lab, event, NULL, NULL);
+}
+
+bool lab_tell(struct lab *lab, const struct lab_event *event) {
+    struct fiber_event written = FIBER_EVENT_INIT;
+    bool is_ok = false;
+
+    if (!note(lab, event, &written, &is_ok))
+        return false;
+    fiber_event_wait(&written);
+    return is_ok;
+}

@@ -1,0 +1,31 @@
+/* The second rung: the key is to expire by itself, but is told so by a second command. Whoever dies
+ * between the two holds it for ever, as before. (The article sends EXPIRE also when it has not won,
+ * so that those who wait put off the end of a lock whose holder is dead; not so here.) */
+#include "key_lock.h"
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome = key_lock_win(sale, "held", 0);
+
+    if (outcome == OUTCOME_OK)
+        outcome = store_kv_expire(sale, KEY_LOCK, sale->options->ttl_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    (void)store_kv_delete(sale, KEY_LOCK);
+    return outcome;
+}
+
+const struct strategy strategy_redis_expire = {
+    .name = "redis-expire",
+    .family = "Redis",
+    .summary = "SETNX, then EXPIRE: two commands, one after the other",
+    .promise = "as redis-setnx, and a holder that dies later loses the lock after its TTL",
+    .breaks = "a holder that dies between the two; work that outlives the TTL, as redis-ttl",
+    .source = "the article, 3.1 and 3.2",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,30 @@
+/* The last rung: the lease of `redis`, and the row itself refuses whoever has lost it. Each lease
+ * has a higher token than the one before; a write is made only under a token above the row's, and
+ * only if no other has written under one since the row was read. So a holder that was paused past
+ * its TTL, just before it writes, changes nothing. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_FENCE, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+const struct strategy strategy_redis_fenced = {
+    .name = "redis-fenced",
+    .family = "Redis",
+    .summary = "as redis, and the stock row refuses a fencing token that is not the newest",
+    .promise = "no unit sold twice, whoever is paused, and whatever Redis forgets",
+    .breaks =
+        "nothing that sells twice; tokens that fell (a failover, a clock set back) stop the sale "
+        "until they are above the row's again",
+    .source = "the article, 3.3; M. Kleppmann, How to do distributed locking; lockkit.h",
+    .default_shards = 1,
+    .sell = sell,
+};

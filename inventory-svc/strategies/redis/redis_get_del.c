@@ -1,0 +1,38 @@
+/* The fourth rung: the key says who holds it, and is looked at before it is deleted. Between the
+ * look and the DEL it may expire and be won by another, whose key it is then that is deleted. */
+#include "key_lock.h"
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <string.h>
+
+static void give_back(struct sale *sale, const char *token) {
+    char holder[KV_TEXT];
+
+    if (store_kv_get(sale, KEY_LOCK, holder) == OUTCOME_OK && strcmp(holder, token) == 0)
+        (void)store_kv_delete(sale, KEY_LOCK);
+}
+
+static enum outcome sell(struct sale *sale) {
+    char token[TOKEN_TEXT];
+    enum outcome outcome;
+
+    store_random_token(sale, token);
+    outcome = key_lock_win(sale, token, sale->options->ttl_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    give_back(sale, token);
+    return outcome;
+}
+
+const struct strategy strategy_redis_get_del = {
+    .name = "redis-get-del",
+    .family = "Redis",
+    .summary = "SET NX PX with a random owner; GET, and DEL if it is ours",
+    .promise = "as redis-ttl, and a late holder leaves another's key alone, nearly always",
+    .breaks = "work that outlives the TTL; a pause between GET and DEL deletes another's key",
+    .source = "the article, 3.4",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,31 @@
+/* The fifth rung: compared and deleted in one step, a script. Nobody frees another's key any more;
+ * but whoever works longer than the TTL still works beside the next holder. */
+#include "key_lock.h"
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell(struct sale *sale) {
+    char token[TOKEN_TEXT];
+    enum outcome outcome;
+
+    store_random_token(sale, token);
+    outcome = key_lock_win(sale, token, sale->options->ttl_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    (void)store_kv_delete_if_equal(sale, KEY_LOCK, token);
+    return outcome;
+}
+
+const struct strategy strategy_redis_owner = {
+    .name = "redis-owner",
+    .family = "Redis",
+    .summary = "SET NX PX with a random owner; compare-and-delete in one script; no renewal",
+    .promise = "as redis-ttl, and nobody gives back another's lock",
+    .breaks = "work that outlives the TTL: two holders at a time",
+    .source = "the article, 3.3 and 3.4",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,28 @@
+/* The first rung: who sets the key holds the lock, and deletes it when done. Whoever dies holding
+ * it never does, and nobody sells any more. */
+#include "key_lock.h"
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome = key_lock_win(sale, "held", 0);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    (void)store_kv_delete(sale, KEY_LOCK);
+    return outcome;
+}
+
+const struct strategy strategy_redis_setnx = {
+    .name = "redis-setnx",
+    .family = "Redis",
+    .summary = "a key in Redis: SETNX to win, DEL to give back; no TTL",
+    .promise = "one holder across all instances, as long as each lives to give it back",
+    .breaks = "a holder that dies: nobody ever deletes its key, and nothing is sold any more",
+    .source = "the article, 3 and 3.1",
+    .default_shards = 1,
+    .sell = sell,
+};

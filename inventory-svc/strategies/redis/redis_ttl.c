@@ -1,0 +1,29 @@
+/* The third rung: the key is set and expires in one command, SET NX PX. But it is deleted whoever
+ * has it by now. The article's A, B, C: A works longer than the TTL, so B gets in; A ends and
+ * deletes B's key, so C gets in, too. */
+#include "key_lock.h"
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome = key_lock_win(sale, "held", sale->options->ttl_ms);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    (void)store_kv_delete(sale, KEY_LOCK);
+    return outcome;
+}
+
+const struct strategy strategy_redis_ttl = {
+    .name = "redis-ttl",
+    .family = "Redis",
+    .summary = "SET NX PX: won and limited in one command; DEL, whoever has it by now",
+    .promise = "one holder, as long as each is done within the TTL",
+    .breaks = "work that outlives the TTL: B gets in, then A deletes B's key, and C gets in",
+    .source = "the article, 3.2 and 3.3",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,96 @@
+/* What happened to a round besides its requests: failpoints that fired, the results of raw lock
+ * commands (both told by inventory-svc under --lab, from the table lab_event), and faults of
+ * servers that loadgen carried out itself.
+ *
+ * Times are nanoseconds from the start of the round, as in record.h; those of the table were taken
+ * by other clocks, and are right to some 50 µs on one machine. */
+#ifndef LOADGEN_EVENT_H
+#define LOADGEN_EVENT_H
+
+#include "ledger.h"
+#include "uuid.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVENT_KINDS(X)                                                                             \
+    X(FAILPOINT, "failpoint") /* it fires now, and acts after this moment */                       \
+    X(LOCK, "lock")           /* the result of a command arrived */                                \
+    X(SERVER, "server")       /* a server was killed, stopped, ... by loadgen */
+
+enum event_kind {
+#define X(id, name) EVENT_##id,
+    EVENT_KINDS(X)
+#undef X
+};
+#define X(id, name) +1
+enum { EVENT_KIND_COUNT = EVENT_KINDS(X) };
+#undef X
+const char *event_kind_name(enum event_kind kind);
+
+#define EVENT_RESULTS(X)                                                                           \
+    X(NONE, "") /* no result is told */                                                            \
+    X(YES, "yes")                                                                                  \
+    X(NO, "no")                                                                                    \
+    X(UNKNOWN, "unknown")
+
+enum event_result {
+#define X(id, name) EVENT_##id,
+    EVENT_RESULTS(X)
+#undef X
+};
+#define X(id, name) +1
+enum { EVENT_RESULT_COUNT = EVENT_RESULTS(X) };
+#undef X
+const char *event_result_name(enum event_result result);
+
+#define EVENT_NAME   32
+#define EVENT_DETAIL 64
+#define EVENT_KEY    128
+#define EVENT_TOKEN  48
+#define EVENT_TEXT   256
+
+struct event {
+    int64_t at_ns;
+    int64_t began_ns; /* of a lock command: it was sent; else at_ns */
+    /* The end of what lasts: a pause, a delay, a TTL that was set, a server that is down. at_ns for
+     * what is over at once, EVENT_OPEN for what did not end in this round. */
+    int64_t until_ns;
+    uint32_t item; /* which product of the round; 0 for a server */
+    enum event_kind kind;
+    enum event_result result;  /* of a lock command */
+    char who[LEDGER_INSTANCE]; /* the instance; of SERVER the server: "redis", "inventory-1" */
+    char order_id[UUID_TEXT];  /* "" for a server */
+    char name[EVENT_NAME];     /* the point, "after-read"; the command, "SET NX"; or "kill" */
+    char detail[EVENT_DETAIL]; /* "pause 4000 ms"; "ttl 200 ms"; or "" */
+    char key[EVENT_KEY];       /* of a lock command, and the value it gave or found, or "" */
+    char token[EVENT_TOKEN];
+};
+#define EVENT_OPEN INT64_MAX
+
+/* Set kind and result by their names: 0, or -1 when there is no such one. */
+__attribute__((warn_unused_result)) int event_parse(const char *kind, const char *result,
+                                                    struct event *event);
+
+/* Growing, in order of time after event_list_sort(). Zeroed: empty. */
+struct event_list {
+    size_t count;
+    struct event *items;
+};
+
+/* The place of another event, zeroed; NULL without memory. */
+struct event *event_add(struct event_list *list);
+void event_list_sort(struct event_list *list);
+void event_list_free(struct event_list *list);
+
+/* Whether it is the result of a command that takes a lock if it is free, gives it an end, or frees
+ * it. */
+bool event_takes_lock(const struct event *event);
+bool event_extends_lock(const struct event *event);
+bool event_frees_lock(const struct event *event);
+
+/* For people: "after-read pause 4000 ms at inventory-1, order ...", without its time. */
+void event_text(const struct event *event, char text[EVENT_TEXT]);
+
+#endif

@@ -1,0 +1,111 @@
+/* Holds events against what was armed. */
+#include "firing.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct firing *find(struct firings *firings, enum event_kind kind, const char *what) {
+    for (size_t i = 0; i < firings->count; i++)
+        if (firings->items[i].kind == kind && strcmp(firings->items[i].what, what) == 0)
+            return &firings->items[i];
+    return NULL;
+}
+
+/* The one of this name, new or known; NULL when there are too many. */
+static struct firing *take(struct firings *firings, enum event_kind kind, const char *what) {
+    struct firing *firing = find(firings, kind, what);
+
+    if (firing != NULL || firings->count == FIRINGS)
+        return firing;
+    firing = &firings->items[firings->count++];
+    *firing = (struct firing){.kind = kind};
+    snprintf(firing->what, sizeof firing->what, "%s", what);
+    return firing;
+}
+
+void firings_arm(struct firings *firings, enum event_kind kind, const char *what, size_t length) {
+    char text[FIRING_TEXT];
+
+    snprintf(text, sizeof text, "%.*s", (int)length, what);
+    (void)take(firings, kind, text);
+}
+
+void firings_arm_spec(struct firings *firings, const char *spec) {
+    static const char option[] = ",fail=";
+
+    while ((spec = strstr(spec, option)) != NULL) {
+        spec += strlen(option);
+        firings_arm(firings, EVENT_FAILPOINT, spec, strcspn(spec, ","));
+    }
+}
+
+/* "after-read:pause", without what follows it in what was armed. */
+static void name_event(const struct event *event, char name[EVENT_TEXT]) {
+    if (event->kind == EVENT_SERVER)
+        snprintf(name, EVENT_TEXT, "%s:%s", event->who, event->name);
+    else
+        snprintf(name, EVENT_TEXT, "%s:%.*s", event->name, (int)strcspn(event->detail, " "),
+                 event->detail);
+}
+
+/* "inventory-1/after-read:crash" is armed at one instance. */
+static bool is_of(const struct firing *firing, const struct event *event, const char *name) {
+    const char *rest = strchr(firing->what, '/');
+    const size_t length = strlen(name);
+
+    if (rest != NULL && ((size_t)(rest - firing->what) != strlen(event->who) ||
+                         strncmp(firing->what, event->who, strlen(event->who)) != 0))
+        return false;
+    rest = rest != NULL ? rest + 1 : firing->what;
+    return firing->kind == event->kind && strncmp(rest, name, length) == 0 &&
+           strchr("=@", rest[length]) != NULL;
+}
+
+static struct firing *find_armed(struct firings *firings, const struct event *event) {
+    char name[EVENT_TEXT];
+
+    name_event(event, name);
+    for (size_t i = 0; i < firings->count; i++)
+        if (is_of(&firings->items[i], event, name))
+            return &firings->items[i];
+    return take(firings, event->kind, name);
+}
+
+static bool is_in_time(const struct event *event, const int64_t *ends_ns, size_t items) {
+    bool is_any = false;
+
+    if (event->kind != EVENT_SERVER)
+        return event->item < items && event->at_ns < ends_ns[event->item];
+    for (size_t i = 0; i < items; i++)
+        is_any = is_any || event->at_ns < ends_ns[i];
+    return is_any;
+}
+
+void firings_count(struct firings *firings, const struct event_list *events, const int64_t *ends_ns,
+                   size_t items) {
+    for (size_t i = 0; i < events->count; i++) {
+        const struct event *event = &events->items[i];
+        struct firing *firing = event->kind != EVENT_LOCK ? find_armed(firings, event) : NULL;
+
+        if (firing == NULL)
+            continue;
+        if (firing->times++ == 0)
+            firing->first = *event;
+        firing->in_time += is_in_time(event, ends_ns, items);
+    }
+}
+
+void firings_add(struct firings *total, const struct firings *round) {
+    for (size_t i = 0; i < round->count; i++) {
+        const struct firing *from = &round->items[i];
+        struct firing *to = take(total, from->kind, from->what);
+
+        if (to == NULL)
+            continue;
+        if (to->times == 0)
+            to->first = from->first;
+        to->times += from->times;
+        to->in_time += from->in_time;
+    }
+}

@@ -1,0 +1,362 @@
+/* STUCK: when nothing is sold any more at the end of the demand, and when that is no lock's fault.
+ */
+#include "verdict_fixture.h"
+
+#define STOCK 300
+#define ASKED 400 /* customers, one a millisecond; the last is told at 402 ms */
+#define SOLD  100
+#define AFTER (100 * MS)        /* --stuck-after: from 302 ms on */
+#define SPAN  (ASKED - 300 + 1) /* customers in it */
+#define FIRST (ASKED - SPAN)    /* the first of them */
+#define FROM  (302 * MS)        /* when he was told */
+#define START "10:01:02.000000" /* of the round, by the ledger's clock */
+
+/* A lock that was never given back after so many sales; those who came later were told this. */
+static void get_stuck(int buyers, enum record_outcome told) {
+    struct ledger_sale start;
+
+    ledger.initial = ledger.available = STOCK;
+    for (int64_t unit = STOCK; unit > STOCK - buyers; unit--)
+        sell(unit);
+    while (recorder->count < ASKED)
+        request(told);
+    judged.stuck_ns = AFTER;
+    snprintf(start.at, sizeof start.at, "2026-11-21T" START "Z");
+    judged.ledger_start_us = ledger_time_us(start.at);
+}
+
+static int64_t stuck(void) {
+    judge();
+    for (int i = 0; i < ANOMALY_COUNT; i++)
+        assert_true(i == ANOMALY_STUCK || verdict.found[i].count == 0);
+    return verdict.found[ANOMALY_STUCK].count;
+}
+
+static struct record *number(int i) {
+    return &recorder->records[i];
+}
+
+static void test_a_lock_that_nobody_gives_back_is_stuck(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    assert_only(ANOMALY_STUCK, SPAN);
+    assert_string_equal(verdict.found[ANOMALY_STUCK].example[0],
+                        "from 0.302 s to 0.402 s, the end of the demand, 101 customers wanted a "
+                        "unit and nothing was sold, with 200 units left");
+}
+
+static void test_an_error_or_no_word_speaks_for_stuck_as_busy_does(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_FAILED);
+    number(ASKED - 2)->outcome = RECORD_UNKNOWN;
+    assert_int_equal(stuck(), SPAN);
+}
+
+/* Sent long before the end, all of them were still waiting there: until their wait= was over. */
+static void test_who_is_told_busy_late_has_waited_until_then(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    for (int i = SOLD; i < ASKED; i++)
+        number(i)->received_ns = 900 * MS + i * MS / 10;
+    number(SOLD - 1)->received_ns = 839 * MS; /* sold to the last of those who had waited, too */
+    assert_int_equal(stuck(), ASKED - SOLD);
+    number(SOLD - 1)->received_ns = 840 * MS;
+    assert_int_equal(stuck(), 0);
+    number(SOLD - 1)->received_ns = 300 * MS;
+    for (int i = SOLD; i < ASKED; i++) /* but of these nobody knows until when */
+        number(i)->outcome = i == SOLD ? RECORD_FAILED : RECORD_UNKNOWN;
+    assert_int_equal(stuck(), 0);
+}
+
+static void test_nothing_sold_at_all_is_stuck_too(void **state) {
+    (void)state;
+    get_stuck(0, RECORD_BUSY);
+    assert_int_equal(stuck(), SPAN);
+}
+
+static void test_a_sale_in_the_span_or_after_it_is_not_stuck(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    number(SOLD - 1)->received_ns = FROM - 1;
+    assert_int_equal(stuck(), SPAN);
+    number(SOLD - 1)->received_ns = FROM;
+    assert_int_equal(stuck(), 0);
+    number(SOLD - 1)->received_ns = 9999 * MS;
+    assert_int_equal(stuck(), 0);
+}
+
+/* The sale of a holder that died: its customer never heard of it. */
+static void test_a_sale_without_an_answer_counts_by_the_ledgers_clock(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    number(SOLD)->outcome = RECORD_UNKNOWN;
+    ledger_row(SOLD, STOCK - SOLD);
+    order_row(SOLD, STOCK - SOLD);
+    ledger.available--;
+    at_time(SOLD, "10:01:02.301999");
+    assert_int_equal(stuck(), SPAN);
+    at_time(SOLD, "10:01:02.302000");
+    assert_int_equal(stuck(), 0);
+    at_time(SOLD, "10:01:02.101000");
+    assert_int_equal(stuck(), SPAN);
+    judged.ledger_start_us = 0;
+    assert_int_equal(stuck(), 0);
+}
+
+static void test_who_has_his_unit_makes_no_attempt(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    memcpy(number(FIRST)->key, number(0)->key, UUID_TEXT); /* told yes long ago */
+    *number(FIRST + 1) = *number(1);                       /* and told so again */
+    at(number(FIRST + 1), 300, 303)->is_repeat = true;
+    memcpy(number(FIRST + 3)->key, number(FIRST + 2)->key, UUID_TEXT); /* one customer, twice */
+    assert_int_equal(stuck(), SPAN - 3);
+}
+
+static void test_thirty_attempts_are_needed(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    for (int i = FIRST; i < ASKED - VERDICT_STUCK; i++)
+        number(i)->outcome = RECORD_REFUSED; /* a bad request wants nothing */
+    assert_int_equal(stuck(), VERDICT_STUCK);
+    number(ASKED - VERDICT_STUCK)->outcome = RECORD_REFUSED;
+    assert_int_equal(stuck(), 0);
+}
+
+static void test_a_stock_without_units_is_not_stuck(void **state) {
+    (void)state;
+    get_stuck(STOCK - 200, RECORD_BUSY);
+    ledger.initial = STOCK - 200;
+    ledger.available = 0;
+    for (size_t i = 0; i < ledger.sale_count; i++)
+        sales[i].unit -= 200, sales[i].remaining -= 200, orders[i].unit -= 200,
+            number((int)i)->unit -= 200;
+    assert_int_equal(stuck(), 0);
+    assert_int_equal(verdict.kind, VERDICT_VALID);
+}
+
+/* Whoever was told so had his turn; that units are left is another matter. */
+static void test_a_sold_out_in_the_span_is_not_stuck(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    number(FIRST)->outcome = RECORD_SOLD_OUT;
+    assert_only(ANOMALY_UNDERSELL, 1);
+}
+
+static void test_a_short_demand_cannot_show_it(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    judged.stuck_ns = (402 * MS - MS / 10) / 2;
+    assert_in_range(stuck(), 1, ASKED);
+    judged.stuck_ns++;
+    assert_int_equal(stuck(), 0);
+    judged.stuck_ns = 0; /* 300 ms */
+    assert_int_equal(stuck(), 0);
+}
+
+static void test_a_round_that_was_stopped_is_not_stuck(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    judged.is_interrupted = true;
+    assert_int_equal(stuck(), 0);
+    judged.is_interrupted = false;
+    judged.is_aborted = true;
+    assert_int_equal(stuck(), 0);
+}
+
+static void test_a_ledger_that_may_lack_sales_says_nothing(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    ledger.counted++;
+    assert_int_equal(stuck(), 0);
+}
+
+/* Twice the bound since it was up again, as since the beginning. */
+static void test_the_time_of_a_server_that_is_down_does_not_count(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    judged.down_until_ns = FROM - AFTER;
+    assert_int_equal(stuck(), SPAN);
+    judged.down_until_ns = FROM - AFTER + 1;
+    assert_int_equal(stuck(), 0);
+    judged.down_until_ns = INT64_MAX;
+    assert_int_equal(stuck(), 0);
+}
+
+static void test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    number(202)->outcome = RECORD_UNREACHED;
+    assert_int_equal(stuck(), SPAN);
+    number(203)->outcome = RECORD_UNREACHED;
+    assert_int_equal(stuck(), 0);
+}
+
+static void test_a_target_that_answers_nobody_is_not_stuck(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_UNKNOWN);
+    assert_int_equal(stuck(), 0);
+    number(FIRST)->status = 504;
+    assert_int_equal(stuck(), SPAN);
+}
+
+/* Of two products one is stuck, the other one sells all the time. */
+static void test_one_product_of_several_is_stuck(void **state) {
+    struct ledger ledgers[2];
+
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    for (int i = FIRST; i < FIRST + 50; i++)
+        number(i)->item = 1;
+    ledgers[0] = ledger;
+    ledgers[1] = (struct ledger){.initial = 10, .available = 10};
+    judged.ledgers = ledgers;
+    judged.items = 2;
+    assert_only(ANOMALY_STUCK, SPAN - 50); /* the other's demand was too short */
+    assert_int_equal(verdict.counterexample[0].item, 0);
+}
+
+static void test_the_last_sale_and_what_the_others_were_told_are_named(void **state) {
+    const struct counterexample *example;
+
+    (void)state;
+    get_stuck(1, RECORD_BUSY);
+    number(ASKED - 2)->outcome = RECORD_UNKNOWN;
+    example = counterexample_of(ANOMALY_STUCK);
+    LINES(example,
+          "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 300, wrote 299 at "
+          "10:01:02.123456, answered 0.003000 s",
+          "B = request 01900000-0000-7000-8000-000000000399: sent 0.399100 s, told: too busy, "
+          "nothing was sold at 0.402000 s",
+          "A was the last sale, and 397 customers asked since. If it took a lock, inventory-1 held "
+          "it last, as far as the ledger tells.",
+          "Of those who wanted a unit from 0.302 s to the end of the demand at 0.402 s nobody got "
+          "one: 100 busy, 1 unknown.",
+          "No server was known to be down then, and at the end 299 units are left in the stock: a "
+          "contradiction.");
+    assert_int_equal(example->from_ns, MS / 10);
+    assert_int_equal(example->to_ns, 402 * MS);
+}
+
+static void test_a_counterexample_without_a_sale_says_so(void **state) {
+    (void)state;
+    get_stuck(0, RECORD_BUSY);
+    assert_string_equal(counterexample_of(ANOMALY_STUCK)->line[1],
+                        "Nothing was ever sold, and 400 customers asked.");
+}
+
+/* ---- thousands of queues before one lock */
+
+static uint64_t seed;
+
+static int64_t pick(int64_t from, int64_t to) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return from + (int64_t)(seed % (uint64_t)(to - from + 1));
+}
+
+/* Customers come at random times and wait up to `wait` for a lock that is held for `hold` a sale;
+ * the sale of this number never gives it back. When it was given back for the last time. */
+static int64_t queue_up(int64_t wait, int64_t hold, int stuck_at) {
+    int64_t free_ns = 0, now = 1;
+
+    ledger.initial = ledger.available = STOCK;
+    for (int i = 0; i < ASKED; i++, now += pick(0, 2 * MS)) {
+        const int64_t begun = free_ns > now ? free_ns : now;
+        struct record *record;
+
+        if (begun - now > wait || ledger.available == 0) {
+            record = request(ledger.available == 0 ? RECORD_SOLD_OUT : RECORD_BUSY);
+            record->received_ns = now + wait;
+        } else {
+            record = sell(ledger.available);
+            record->received_ns = begun + hold;
+            free_ns = (int)ledger.sale_count == stuck_at ? INT64_MAX : begun + hold;
+        }
+        if (record->outcome == RECORD_SOLD_OUT)
+            record->received_ns = now + 1;
+        record->sent_ns = record->planned_ns = now;
+    }
+    return free_ns;
+}
+
+static void begin_run(void) {
+    recorder->count = recorder->ended = recorder->by_outcome[RECORD_BUSY] = 0;
+    ledger = (struct ledger){.sales = sales, .orders = orders};
+    judged.stuck_ns = AFTER;
+}
+
+static void test_a_lock_that_is_given_back_is_never_stuck(void **state) {
+    int turned_away = 0;
+
+    (void)state;
+    for (seed = 1; seed <= 2000; seed++) {
+        const uint64_t own = seed;
+
+        seed = own * UINT64_C(0x9e3779b97f4a7c15) | 1;
+        begin_run();
+        /* A hold longer than the bound, too: it sells at its end. */
+        (void)queue_up(pick(0, 60 * MS), pick(1, 150 * MS), -1);
+        judge();
+        if (verdict.kind == VERDICT_VIOLATED)
+            fail_msg("run %" PRIu64 ": %s", own, verdict.counterexample[0].line[0]);
+        turned_away += recorder->by_outcome[RECORD_BUSY] > ASKED / 2;
+        seed = own;
+    }
+    assert_in_range(turned_away, 1000, 2000);
+}
+
+static void test_a_lock_that_is_not_given_back_is_always_stuck(void **state) {
+    int planted = 0;
+
+    (void)state;
+    for (seed = 1; seed <= 2000; seed++) {
+        const uint64_t own = seed;
+        int64_t sold_ns = 0;
+
+        seed = own * UINT64_C(0x9e3779b97f4a7c15) | 1;
+        begin_run();
+        if (queue_up(pick(0, 60 * MS), pick(1, 20 * MS), (int)pick(1, 20)) != INT64_MAX)
+            fail_msg("run %" PRIu64 " did not come to its last sale", own);
+        judge();
+        for (size_t i = 0; i < recorder->ended; i++)
+            if (number((int)i)->outcome == RECORD_SOLD && number((int)i)->received_ns > sold_ns)
+                sold_ns = number((int)i)->received_ns;
+        seed = own;
+        if (sold_ns >= number(ASKED - 1)->sent_ns - AFTER ||
+            number(ASKED - 1)->sent_ns - number(0)->sent_ns < 2 * AFTER)
+            continue;
+        planted++;
+        assert_in_range(verdict.found[ANOMALY_STUCK].count, VERDICT_STUCK, ASKED);
+    }
+    assert_in_range(planted, 1500, 2000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        JUDGED(test_a_lock_that_nobody_gives_back_is_stuck),
+        JUDGED(test_an_error_or_no_word_speaks_for_stuck_as_busy_does),
+        JUDGED(test_who_is_told_busy_late_has_waited_until_then),
+        JUDGED(test_nothing_sold_at_all_is_stuck_too),
+        JUDGED(test_a_sale_in_the_span_or_after_it_is_not_stuck),
+        JUDGED(test_a_sale_without_an_answer_counts_by_the_ledgers_clock),
+        JUDGED(test_who_has_his_unit_makes_no_attempt),
+        JUDGED(test_thirty_attempts_are_needed),
+        JUDGED(test_a_stock_without_units_is_not_stuck),
+        JUDGED(test_a_sold_out_in_the_span_is_not_stuck),
+        JUDGED(test_a_short_demand_cannot_show_it),
+        JUDGED(test_a_round_that_was_stopped_is_not_stuck),
+        JUDGED(test_a_ledger_that_may_lack_sales_says_nothing),
+        JUDGED(test_the_time_of_a_server_that_is_down_does_not_count),
+        JUDGED(test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down),
+        JUDGED(test_a_target_that_answers_nobody_is_not_stuck),
+        JUDGED(test_one_product_of_several_is_stuck),
+        JUDGED(test_the_last_sale_and_what_the_others_were_told_are_named),
+        JUDGED(test_a_counterexample_without_a_sale_says_so),
+        JUDGED(test_a_lock_that_is_given_back_is_never_stuck),
+        JUDGED(test_a_lock_that_is_not_given_back_is_always_stuck),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

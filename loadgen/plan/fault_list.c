@@ -1,0 +1,153 @@
+/* Reads --fault. */
+#include "fault_list.h"
+
+#include "settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const verbs[] = {
+#define X(id, name) name,
+    FAULT_VERBS(X)
+#undef X
+};
+#define VERBS (sizeof verbs / sizeof *verbs)
+
+const char *fault_verb_name(enum fault_verb verb) {
+    return verbs[verb];
+}
+
+static bool is_server(const char *name) {
+    static const char *const names[] = {"postgres", "redis", "replica", "order-svc"};
+    const size_t prefix = strlen("inventory-");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return strncmp(name, "inventory-", prefix) == 0 && name[prefix] >= '1' && name[prefix] <= '9' &&
+           name[prefix + 1] == '\0';
+}
+
+/* The parts of a SPEC, `name:action=value@at`; NULL for what is not there. */
+struct parts {
+    char text[FAULT_TEXT];
+    const char *name, *action, *value, *at;
+};
+
+static void take_apart(const char *text, struct parts *parts) {
+    char *rest = parts->text, *action;
+
+    strcpy(parts->text, text);
+    parts->name = strsep(&rest, ":");
+    action = strsep(&rest, "@");
+    parts->at = rest;
+    parts->action = strsep(&action, "=");
+    parts->value = action;
+}
+
+/* A failpoint has a point for a name, and @N for a moment. Of what is neither it is said what a
+ * server's fault is: the server that honours failpoints says what these are. */
+static bool is_of_server(const struct parts *parts) {
+    int64_t number;
+
+    if (parts->action == NULL || strchr(parts->name, '/') != NULL)
+        return parts->action == NULL;
+    if (is_server(parts->name))
+        return true;
+    for (size_t i = 0; i < VERBS; i++)
+        if (i != FAULT_PAUSE && strcmp(parts->action, verbs[i]) == 0)
+            return true;
+    return parts->at != NULL && settings_parse_int(parts->at, &number) != 0 &&
+           settings_parse_duration(parts->at, &number) == 0;
+}
+
+static const char *read_verb(const struct parts *parts, struct fault *fault) {
+    size_t verb = 0;
+
+    while (verb < VERBS && strcmp(parts->action, verbs[verb]) != 0)
+        verb++;
+    if (verb == VERBS)
+        return "there is no such verb";
+    fault->verb = (enum fault_verb)verb;
+    if ((fault->verb == FAULT_FAILOVER || fault->verb == FAULT_CUT) &&
+        strcmp(parts->name, "redis") != 0)
+        return "that verb is of redis alone";
+    if (fault->verb != FAULT_PAUSE)
+        return parts->value == NULL ? NULL : "only pause takes a duration";
+    if (parts->value == NULL || settings_parse_duration(parts->value, &fault->span_ns) != 0 ||
+        fault->span_ns <= 0)
+        return "pause takes a duration, such as pause=2s";
+    return NULL;
+}
+
+/* NULL, or what is wrong. */
+static const char *read_server(const struct parts *parts, int64_t demand_ns, struct fault *fault) {
+    const char *wrong;
+
+    if (parts->action == NULL)
+        return "it lacks a :";
+    if (!is_server(parts->name))
+        return "there is no such server";
+    wrong = read_verb(parts, fault);
+    if (wrong != NULL)
+        return wrong;
+    if (parts->at == NULL || settings_parse_duration(parts->at, &fault->at_ns) != 0 ||
+        fault->at_ns < 0)
+        return "it lacks a moment, such as @2s";
+    if (fault->at_ns >= demand_ns)
+        return "by that moment the demand has ended; see --duration";
+    snprintf(fault->server, sizeof fault->server, "%s", parts->name);
+    return NULL;
+}
+
+static const char *read_one(const char *text, int64_t demand_ns, struct fault_list *list) {
+    struct fault *fault = &list->items[list->count];
+    struct parts parts;
+
+    if (text[0] == '\0')
+        return "it is empty";
+    if (list->count == FAULT_LIST_MAX || list->failpoint_count == FAULT_LIST_MAX)
+        return "there are too many";
+    take_apart(text, &parts);
+    if (!is_of_server(&parts)) {
+        strcpy(list->failpoints[list->failpoint_count++], text);
+        return NULL;
+    }
+    *fault = (struct fault){.verb = FAULT_KILL};
+    strcpy(fault->text, text);
+    list->count++;
+    return read_server(&parts, demand_ns, fault);
+}
+
+int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *list, char *why,
+                     size_t why_size) {
+    list->count = list->failpoint_count = 0;
+    while (*text != '\0') {
+        char one[FAULT_TEXT];
+        size_t length = strcspn(text, ",\n");
+        const char *wrong = "it is too long";
+
+        snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one), text);
+        if (length < sizeof one)
+            wrong = read_one(one, demand_ns, list);
+        if (wrong != NULL) {
+            snprintf(why, why_size,
+                     "--fault %s: %s; write SERVER:VERB@MOMENT, of postgres, redis, replica, "
+                     "order-svc, inventory-1, ..., and kill, restart, start, pause=DURATION, or of "
+                     "redis failover, cut; or a failpoint, such as "
+                     "inventory-1/after-read:pause=4s@100",
+                     one, wrong);
+            return -1;
+        }
+        text += length;
+        text += *text != '\0';
+    }
+    return 0;
+}
+
+bool fault_list_needs_mending(const struct fault_list *list) {
+    for (size_t i = 0; i < list->failpoint_count; i++)
+        if (strstr(list->failpoints[i], ":crash") != NULL)
+            return true;
+    return list->count > 0;
+}

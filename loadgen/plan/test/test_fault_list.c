@@ -1,0 +1,125 @@
+/* --fault: what is a server's, what is a failpoint, and what is neither. */
+#include "fault_list.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS  INT64_C(1000000)
+#define SEC INT64_C(1000000000)
+
+static struct fault_list list;
+static char why[FAULT_WHY];
+
+static int parse(const char *text) {
+    return fault_list_parse(text, 4 * SEC, &list, why, sizeof why);
+}
+
+static void test_faults_of_servers_are_read(void **state) {
+    (void)state;
+    assert_int_equal(parse("redis:kill@2s\ninventory-1:pause=1.5s@200ms,postgres:restart@0s"), 0);
+    assert_int_equal(list.count, 3);
+    assert_int_equal(list.failpoint_count, 0);
+    assert_string_equal(list.items[0].text, "redis:kill@2s");
+    assert_string_equal(list.items[0].server, "redis");
+    assert_int_equal(list.items[0].verb, FAULT_KILL);
+    assert_int_equal(list.items[0].at_ns, 2 * SEC);
+    assert_int_equal(list.items[0].span_ns, 0);
+    assert_string_equal(list.items[1].server, "inventory-1");
+    assert_int_equal(list.items[1].verb, FAULT_PAUSE);
+    assert_int_equal(list.items[1].at_ns, 200 * MS);
+    assert_int_equal(list.items[1].span_ns, 1500 * MS);
+    assert_int_equal(list.items[2].verb, FAULT_RESTART);
+    assert_int_equal(list.items[2].at_ns, 0);
+    assert_true(fault_list_needs_mending(&list));
+}
+
+static void test_none_is_read(void **state) {
+    (void)state;
+    assert_int_equal(parse(""), 0);
+    assert_int_equal(list.count + list.failpoint_count, 0);
+    assert_false(fault_list_needs_mending(&list));
+}
+
+static void test_failpoints_are_left_to_the_server(void **state) {
+    static const char *const failpoints[] = {"after-read:pause=4s@100", "before-lunch:error",
+                                             "inventory-1/after-read:delay=4s@1",
+                                             "inventory-2/after-write:crash"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof failpoints / sizeof *failpoints; i++) {
+        assert_int_equal(parse(failpoints[i]), 0);
+        assert_int_equal(list.count, 0);
+        assert_int_equal(list.failpoint_count, 1);
+        assert_string_equal(list.failpoints[0], failpoints[i]);
+        assert_int_equal(fault_list_needs_mending(&list), i == 3);
+    }
+    assert_int_equal(parse("after-read:error,redis:cut@1s,after-lock:error"), 0);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.failpoint_count, 2);
+}
+
+static void test_each_mistake_is_told_with_what_exists(void **state) {
+    static const char *const bad[][2] = {
+        {"redis", "it lacks a :"},
+        {"redis:kill", "it lacks a moment"},
+        {"redis:kill@2", "it lacks a moment"},
+        {"redis:kill@-1s", "it lacks a moment"},
+        {"redis:kill@4s", "by that moment the demand has ended"},
+        {"redis:kick@2s", "there is no such verb"},
+        {"redis:@2s", "there is no such verb"},
+        {"redis:kill=1s@2s", "only pause takes a duration"},
+        {"redis:pause@2s", "pause takes a duration"},
+        {"redis:pause=0s@2s", "pause takes a duration"},
+        {"postgres:failover@2s", "that verb is of redis alone"},
+        {"replica:cut@2s", "that verb is of redis alone"},
+        {"rediss:kill@2s", "there is no such server"},
+        {"inventory-0:kill@2s", "there is no such server"},
+        {"inventory-12:kill@2s", "there is no such server"},
+        {"lunch:pause=1s@2s", "there is no such server"},
+        {"redis:kill@1s,,redis:start@2s", "it is empty"},
+        {",redis:kill@1s", "it is empty"},
+    };
+    char text[2 * FAULT_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(parse(bad[i][0]), -1);
+        assert_non_null(strstr(why, bad[i][1]));
+        assert_non_null(strstr(why, "redis failover, cut"));
+    }
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(parse(text), -1);
+    assert_non_null(strstr(why, "it is too long"));
+}
+
+static void test_more_than_there_is_room_for_are_refused(void **state) {
+    char text[(FAULT_LIST_MAX + 1) * sizeof "redis:kill@1s,"] = "redis:kill@1s";
+
+    (void)state;
+    for (int i = 1; i < FAULT_LIST_MAX; i++)
+        strcat(text, ",redis:kill@1s");
+    assert_int_equal(parse(text), 0);
+    assert_int_equal(list.count, FAULT_LIST_MAX);
+    strcat(text, ",redis:kill@1s");
+    assert_int_equal(parse(text), -1);
+    assert_non_null(strstr(why, "there are too many"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_faults_of_servers_are_read),
+        cmocka_unit_test(test_none_is_read),
+        cmocka_unit_test(test_failpoints_are_left_to_the_server),
+        cmocka_unit_test(test_each_mistake_is_told_with_what_exists),
+        cmocka_unit_test(test_more_than_there_is_room_for_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

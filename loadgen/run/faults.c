@@ -1,0 +1,56 @@
+/* Faults of servers in a round, and what its history tells of them. */
+#include "clock.h"
+#include "run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+int faults_open(struct run *run) {
+    const struct options *options = run->options;
+    const struct fault_list *list = &options->fault_list;
+
+    run->injector = (struct injector){.act_count = 0};
+    if (!fault_list_needs_mending(list) || options->stack[0] == '\0')
+        return 0;
+    if (injector_open(&run->injector, run->loop, options->stack, list) == 0)
+        return 0;
+    return run_fail(EXIT_UNREACHABLE, run->injector.why);
+}
+
+void faults_start(void *data) {
+    struct run *run = data;
+
+    injector_start(&run->injector, run->rounds[run->finished].recorder->start_ns);
+}
+
+static int add_event(struct round *round, const struct injector_act *act) {
+    const int64_t start_ns = round->recorder->start_ns;
+    struct event *event = event_add(&round->events);
+
+    if (event == NULL)
+        return -1;
+    event->kind = EVENT_SERVER;
+    event->at_ns = event->began_ns = act->began_ns - start_ns;
+    event->until_ns = act->until_ns != 0 ? act->until_ns - start_ns : EVENT_OPEN;
+    snprintf(event->who, sizeof event->who, "%s", act->fault->server);
+    snprintf(event->name, sizeof event->name, "%s", fault_verb_name(act->fault->verb));
+    if (act->fault->verb == FAULT_PAUSE)
+        snprintf(event->detail, sizeof event->detail, "%" PRId64 " ms",
+                 act->fault->span_ns / 1000000);
+    return 0;
+}
+
+int faults_close(struct run *run, struct round *round) {
+    struct injector *injector = &run->injector;
+    int rc = 0;
+
+    if (injector->steps == NULL)
+        return 0;
+    injector_close(injector);
+    snprintf(round->fault_problem, sizeof round->fault_problem, "%s", injector->why);
+    for (size_t i = 0; i < injector->act_count && rc == 0; i++)
+        if (injector->acts[i].began_ns != 0)
+            rc = add_event(round, &injector->acts[i]);
+    event_list_sort(&round->events);
+    return rc;
+}

@@ -1,0 +1,354 @@
+/* The commands of scripts/stack, a process each. */
+#include "injector.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "utf8.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READY_MS 30000
+#define END_MS   240000 /* the script itself has patience for a lock and for each server */
+#define LOOK_MS  2
+#define HANDLES  4 /* of a step */
+
+enum step_kind { ACT, RESUME, MEND };
+
+struct injector_step {
+    struct injector *injector;
+    enum step_kind kind;
+    struct injector_act *act;    /* of MEND none */
+    struct injector_step *after; /* of ACT, a pause: its RESUME, or NULL */
+    uv_process_t process;
+    uv_pipe_t in, out;
+    uv_timer_t timer;
+    uv_write_t write;
+    int64_t due_ns, began_ns, ended_ns;
+    int64_t status;
+    bool is_waiting, has_exited;
+    size_t length;
+    char said[FAULT_WHY / 2]; /* after the word that it waits */
+};
+
+/* ---- what a command says */
+
+/* The first line that it says besides that it waits. */
+static void note_failure(struct injector_step *step) {
+    struct injector *injector = step->injector;
+    char *line = step->said;
+
+    if (injector->why[0] != '\0')
+        return;
+    if (step->is_waiting)
+        line += strcspn(line, "\n") + 1;
+    line[strcspn(line, "\n")] = '\0';
+    utf8_make_printable(line);
+    if (step->kind == MEND)
+        snprintf(injector->why, sizeof injector->why,
+                 "the servers are not all up again after the faults: %s", line);
+    else
+        snprintf(injector->why, sizeof injector->why, "the fault %s failed: %s",
+                 step->act->fault->text, line[0] != '\0' ? line : "the script was ended");
+}
+
+static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer) {
+    struct injector_step *step = handle->data;
+    static char dropped[1024]; /* nobody reads that */
+
+    (void)wanted;
+    *buffer = uv_buf_init(dropped, sizeof dropped);
+    if (step->length < sizeof step->said - 2)
+        *buffer = uv_buf_init(step->said + step->length,
+                              (unsigned)(sizeof step->said - 2 - step->length));
+}
+
+static void on_said(uv_stream_t *out, ssize_t length, const uv_buf_t *buffer) {
+    struct injector_step *step = out->data;
+
+    if (length < 0)
+        (void)uv_read_stop(out);
+    else if (buffer->base == step->said + step->length)
+        step->length += (size_t)length;
+    step->is_waiting = step->is_waiting || strncmp(step->said, "waiting\n", 8) == 0;
+}
+
+/* ---- the moments */
+
+static void on_written(uv_write_t *write, int status) {
+    (void)write;
+    (void)status; /* who has ended says so himself */
+}
+
+static void begin(struct injector_step *step) {
+    static char line[] = "\n";
+    uv_buf_t buffer = uv_buf_init(line, 1);
+
+    step->began_ns = clock_now_ns();
+    if (step->kind == ACT)
+        step->act->began_ns = step->began_ns;
+    (void)uv_write(&step->write, (uv_stream_t *)&step->in, &buffer, 1, on_written);
+}
+
+static void on_moment(uv_timer_t *timer);
+
+/* libuv's timers count whole milliseconds, and may be early by a part of one. */
+static void begin_or_wait(struct injector_step *step) {
+    const int64_t left_ns = step->due_ns - clock_now_ns();
+
+    if (left_ns <= 0) {
+        begin(step);
+        return;
+    }
+    uv_update_time(step->injector->loop);
+    (void)uv_timer_start(&step->timer, on_moment, (uint64_t)(left_ns + 999999) / 1000000, 0);
+}
+
+static void on_moment(uv_timer_t *timer) {
+    begin_or_wait(timer->data);
+}
+
+static void begin_at(struct injector_step *step, int64_t due_ns) {
+    step->due_ns = due_ns;
+    begin_or_wait(step);
+}
+
+static void on_ended(uv_process_t *process, int64_t status, int signal_number) {
+    struct injector_step *step = process->data;
+
+    step->has_exited = true;
+    step->status = signal_number != 0 ? -1 : status;
+    if (step->began_ns == 0)
+        return;
+    step->ended_ns = clock_now_ns();
+    if (step->kind == ACT)
+        step->act->ended_ns = step->ended_ns;
+    if (step->status == 0 && step->after != NULL && !uv_is_closing((uv_handle_t *)&step->after->in))
+        begin_at(step->after, step->ended_ns + step->act->fault->span_ns);
+}
+
+void injector_start(struct injector *injector, int64_t start_ns) {
+    for (size_t i = 0; i < injector->step_count; i++)
+        if (injector->steps[i].kind == ACT)
+            begin_at(&injector->steps[i], start_ns + injector->steps[i].act->fault->at_ns);
+}
+
+/* ---- opening */
+
+static void set_command(const struct injector_step *step, const char *stack, const char *args[5]) {
+    const char *verb = step->kind == ACT ? fault_verb_name(step->act->fault->verb) : "resume";
+    const bool is_named =
+        step->kind != MEND &&
+        !(step->kind == ACT && (step->act->fault->verb == FAULT_FAILOVER ||
+                                step->act->fault->verb == FAULT_CUT)); /* these know of whom */
+
+    args[0] = stack;
+    args[1] = step->kind == MEND ? "--on-end" : "--on-line";
+    args[2] = step->kind == MEND ? "start" : verb;
+    args[3] = is_named ? step->act->fault->server : NULL;
+    args[4] = NULL;
+}
+
+static int spawn(struct injector_step *step, const char *stack) {
+    const char *args[5];
+    uv_stdio_container_t streams[] = {
+        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&step->in},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&step->out},
+        {.flags = UV_IGNORE}};
+    const uv_process_options_t options = {.exit_cb = on_ended,
+                                          .file = stack,
+                                          .args = (char **)(void *)args,
+                                          .flags = UV_PROCESS_DETACHED, /* from our Ctrl-C */
+                                          .stdio_count = 3,
+                                          .stdio = streams};
+    uv_loop_t *loop = step->injector->loop;
+    int rc;
+
+    set_command(step, stack, args);
+    step->process.data = step->in.data = step->out.data = step->timer.data = step;
+    (void)uv_pipe_init(loop, &step->in, 0);
+    (void)uv_pipe_init(loop, &step->out, 0);
+    (void)uv_timer_init(loop, &step->timer);
+    rc = uv_spawn(loop, &step->process, &options);
+    step->injector->open_handles += HANDLES;
+    if (rc == 0)
+        return uv_read_start((uv_stream_t *)&step->out, on_room, on_said);
+    step->has_exited = true;
+    return rc;
+}
+
+static struct injector_step *add_step(struct injector *injector, enum step_kind kind,
+                                      struct injector_act *act) {
+    struct injector_step *step = &injector->steps[injector->step_count++];
+
+    step->injector = injector;
+    step->kind = kind;
+    step->act = act;
+    return step;
+}
+
+static void lay_out(struct injector *injector, const struct fault_list *faults) {
+    injector->act_count = faults->count;
+    for (size_t i = 0; i < faults->count; i++) {
+        struct injector_step *step;
+
+        injector->acts[i] = (struct injector_act){.fault = &faults->items[i]};
+        step = add_step(injector, ACT, &injector->acts[i]);
+        if (faults->items[i].verb == FAULT_PAUSE)
+            step->after = add_step(injector, RESUME, &injector->acts[i]);
+    }
+    add_step(injector, MEND, NULL);
+}
+
+static bool are_all(const struct injector *injector, bool (*is_so)(const struct injector_step *)) {
+    for (size_t i = 0; i < injector->step_count; i++)
+        if (!is_so(&injector->steps[i]))
+            return false;
+    return true;
+}
+
+static bool is_settled(const struct injector_step *step) {
+    return step->is_waiting || step->has_exited;
+}
+
+static bool has_ended_or_mends(const struct injector_step *step) {
+    return step->kind == MEND || step->has_exited;
+}
+
+static bool has_ended(const struct injector_step *step) {
+    return step->has_exited;
+}
+
+static void wait_until_all(struct injector *injector, bool (*are)(const struct injector_step *),
+                           int64_t most_ms) {
+    const int64_t deadline_ms = clock_now_ms() + most_ms;
+
+    while (!are_all(injector, are) && clock_now_ms() < deadline_ms)
+        fiber_sleep(injector->loop, LOOK_MS);
+}
+
+/* ---- closing */
+
+static void on_closed(uv_handle_t *handle) {
+    struct injector_step *step = handle->data;
+
+    assert(step->injector->open_handles > 0);
+    step->injector->open_handles--;
+}
+
+static void free_steps(struct injector *injector) {
+    for (size_t i = 0; i < injector->step_count && injector->open_handles > 0; i++) {
+        struct injector_step *step = &injector->steps[i];
+
+        if (step->in.data == NULL) /* it was not come to */
+            break;
+        if (!step->has_exited)
+            (void)uv_process_kill(&step->process, SIGKILL);
+        if (!uv_is_closing((uv_handle_t *)&step->in))
+            uv_close((uv_handle_t *)&step->in, on_closed);
+        uv_close((uv_handle_t *)&step->process, on_closed);
+        uv_close((uv_handle_t *)&step->out, on_closed);
+        uv_close((uv_handle_t *)&step->timer, on_closed);
+    }
+    while (injector->open_handles > 0)
+        fiber_sleep(injector->loop, 1);
+    free(injector->steps);
+    injector->steps = NULL;
+    injector->step_count = 0;
+}
+
+/* At the end of its pipe MEND begins, and what has not begun ends. */
+static void end_input(struct injector_step *step) {
+    if (step->kind == MEND)
+        step->began_ns = clock_now_ns();
+    (void)uv_timer_stop(&step->timer);
+    uv_close((uv_handle_t *)&step->in, on_closed);
+}
+
+static void note_failures(struct injector *injector) {
+    for (size_t i = 0; i < injector->step_count; i++) {
+        struct injector_step *step = &injector->steps[i];
+
+        if (!step->has_exited || step->status != 0)
+            note_failure(step);
+    }
+}
+
+/* It puts up what `act` has put down. */
+static bool is_cure(const struct injector_step *step, const struct injector_act *act) {
+    if (step->kind != ACT)
+        return step->act == act; /* the end of its pause */
+    switch (step->act->fault->verb) {
+    case FAULT_KILL:
+    case FAULT_PAUSE:
+    case FAULT_CUT:
+        return false;
+    case FAULT_RESTART:
+    case FAULT_START:
+    case FAULT_FAILOVER:
+        break;
+    }
+    return strcmp(step->act->fault->server, act->fault->server) == 0;
+}
+
+/* When this server was put up again by a later fault, or at the end. */
+static int64_t find_until(const struct injector *injector, const struct injector_act *act) {
+    const struct injector_step *last = &injector->steps[injector->step_count - 1];
+    int64_t until_ns = last->ended_ns;
+
+    if (act->fault->verb != FAULT_KILL && act->fault->verb != FAULT_PAUSE)
+        return act->ended_ns;
+    for (size_t i = 0; i < injector->step_count; i++) {
+        const struct injector_step *step = &injector->steps[i];
+
+        if (is_cure(step, act) && step->ended_ns > act->ended_ns && step->ended_ns < until_ns)
+            until_ns = step->ended_ns;
+    }
+    return until_ns;
+}
+
+void injector_close(struct injector *injector) {
+    struct injector_step *mend = &injector->steps[injector->step_count - 1];
+
+    assert(mend->kind == MEND);
+    for (size_t i = 0; i + 1 < injector->step_count; i++)
+        end_input(&injector->steps[i]);
+    wait_until_all(injector, has_ended_or_mends, END_MS);
+    end_input(mend);
+    wait_until_all(injector, has_ended, END_MS);
+    note_failures(injector);
+    for (size_t i = 0; i < injector->act_count; i++)
+        if (injector->acts[i].began_ns != 0)
+            injector->acts[i].until_ns = find_until(injector, &injector->acts[i]);
+    free_steps(injector);
+}
+
+int injector_open(struct injector *injector, uv_loop_t *loop, const char *stack,
+                  const struct fault_list *faults) {
+    int rc = 0;
+
+    injector->loop = loop;
+    injector->why[0] = '\0';
+    injector->steps = calloc(2 * faults->count + 1, sizeof *injector->steps);
+    if (injector->steps == NULL) {
+        snprintf(injector->why, sizeof injector->why, "out of memory");
+        return -1;
+    }
+    lay_out(injector, faults);
+    for (size_t i = 0; i < injector->step_count && rc == 0; i++)
+        rc = spawn(&injector->steps[i], stack);
+    if (rc == 0)
+        wait_until_all(injector, is_settled, READY_MS);
+    for (size_t i = 0; i < injector->step_count && rc == 0; i++)
+        if (!injector->steps[i].is_waiting || injector->steps[i].has_exited) {
+            note_failure(&injector->steps[i]);
+            rc = UV_EIO;
+        }
+    if (rc != 0 && injector->why[0] == '\0')
+        snprintf(injector->why, sizeof injector->why, "%s: %s", stack, uv_strerror(rc));
+    if (rc != 0)
+        free_steps(injector);
+    return rc == 0 ? 0 : -1;
+}

@@ -1,0 +1,59 @@
+# The Redis servers of scripts/stack, for sourcing: `redis`, which the services use, and `replica`, which follows it on the
+# next port. Each has NAME.conf and a folder NAME in $RUN_DIR. A replica that takes over becomes `redis` in all of these.
+# shellcheck shell=bash disable=SC2154 # the shape is set in shape.sh
+
+ask_redis() { # ask_redis NAME COMMAND...: false when it does not answer, or with an error
+    local reply
+    reply=$(REDISCLI_AUTH=$REDIS_PASSWORD timeout 5 redis-cli -h 127.0.0.1 -p "$(port_of "$1")" "${@:2}" 2>&1) &&
+        [[ $reply != ERR* ]] && printf '%s\n' "$reply"
+}
+
+# always: each write is on disk before its reply, so that a lock and its fencing counter survive a crash.
+redis_conf() { # redis_conf NAME
+    cat <<CONF
+bind 127.0.0.1
+port $(port_of "$1")
+requirepass $REDIS_PASSWORD
+dir "$RUN_DIR/$1"
+save ""
+repl-diskless-sync-delay 0
+CONF
+    if [[ $redis_durability == none ]]; then echo 'appendonly no'; else
+        printf 'appendonly yes\nappendfsync %s\n' "$redis_durability"
+    fi
+    [[ $1 != replica ]] || printf 'replicaof 127.0.0.1 %s\nmasterauth %s\n' "$(port_of redis)" "$REDIS_PASSWORD"
+}
+
+start_redis() { # start_redis NAME
+    mkdir -p "$RUN_DIR/$1"
+    redis_conf "$1" >"$RUN_DIR/$1.conf"
+    start_with NO_SECRETS "$1" redis-server "$RUN_DIR/$1.conf"
+}
+
+is_redis_ready() { # is_redis_ready NAME
+    [[ $(ask_redis "$1" ping) == PONG && ($1 == redis || $(ask_redis replica info replication) == *master_link_status:up*) ]]
+}
+
+follow() {
+    ask_redis replica replicaof 127.0.0.1 "$(port_of redis)" >/dev/null
+}
+
+# Replication ends, and both go on with what they have: nothing listens on port 1.
+cut_replica() {
+    ask_redis replica replicaof 127.0.0.1 1 >/dev/null || fail 'there is no replica: up --with replica'
+}
+
+# The primary dies, and the replica takes over its address; what it had not received is gone.
+fail_over() {
+    local file
+    pid_of replica >/dev/null || fail 'there is no replica: up --with replica'
+    slay redis
+    ask_redis replica replicaof no one >/dev/null || fail 'the replica does not become a primary'
+    ask_redis replica config set port "$(port_of redis)" >/dev/null || fail "the replica does not take the primary's port"
+    mv "$RUN_DIR/replica.pid" "$RUN_DIR/redis.pid"
+    for file in '' .log; do # they go on in the folder and the file that they have open
+        mv "$RUN_DIR/redis$file" "$RUN_DIR/swap"
+        mv "$RUN_DIR/replica$file" "$RUN_DIR/redis$file"
+        mv "$RUN_DIR/swap" "$RUN_DIR/replica$file"
+    done
+}

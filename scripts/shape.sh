@@ -1,0 +1,58 @@
+# What the stack of scripts/stack consists of, for sourcing: what `up` was asked for stands in $RUN_DIR/shape, so that a
+# server that is started later is as the others are.
+# shellcheck shell=bash disable=SC2034 # what is set here is read there
+
+# As it is without options.
+shape_default() {
+    instances=2 has_replica='' redis_durability=${REDIS_DURABILITY:-always}
+    kept_ORDER_SVC_FLAGS=${ORDER_SVC_FLAGS:-} kept_INVENTORY_SVC_FLAGS=${INVENTORY_SVC_FLAGS:-}
+}
+
+# As the last `up` left it, but for flags in the environment.
+shape_load() {
+    shape_default
+    # shellcheck source=/dev/null
+    [[ ! -e $RUN_DIR/shape ]] || source "$RUN_DIR/shape"
+    kept_ORDER_SVC_FLAGS=${ORDER_SVC_FLAGS-$kept_ORDER_SVC_FLAGS}
+    kept_INVENTORY_SVC_FLAGS=${INVENTORY_SVC_FLAGS-$kept_INVENTORY_SVC_FLAGS}
+}
+
+shape_save() {
+    local name
+    for name in instances has_replica redis_durability kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS; do
+        printf '%s=%q\n' "$name" "${!name}"
+    done >"$RUN_DIR/shape"
+}
+
+shape_names() {
+    local i
+    servers=(postgres redis ${has_replica:+replica})
+    services=()
+    for ((i = 1; i <= instances; i++)); do services+=("inventory-$i"); done
+    services+=(order-svc)
+}
+
+# shape_read [servers] [--with replica] [--instances N]: what `up` is asked for
+shape_read() {
+    shape_default
+    if [[ ${1:-} == servers ]]; then only_servers=1; shift; fi
+    while (($#)); do
+        case $1:${2:-} in
+        --with:replica) has_replica=1 ;;
+        --instances:[1-9]) instances=$2 ;;
+        *) usage ;;
+        esac
+        shift 2
+    done
+    case $redis_durability in
+    always | everysec | none) ;;
+    *) fail "REDIS_DURABILITY=$redis_durability is not always, everysec or none" ;;
+    esac
+}
+
+names_running() {
+    local name
+    for name in postgres redis replica inventory-{1..9} order-svc; do
+        [[ ! -e $RUN_DIR/$name.pid ]] || ! pid_of "$name" >/dev/null || echo "$name"
+    done
+}

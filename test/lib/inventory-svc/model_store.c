@@ -1,0 +1,239 @@
+/* Plays the operations of the seam. */
+#include "model_store.h"
+
+struct model model;
+
+static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *row) {
+    (void)sale;
+    *row = model.rows[shard];
+    return model.read_outcome;
+}
+
+static void note_sold(struct sale *sale, const struct stock_row *seen) {
+    sale->shard = seen->shard;
+    sale->unit = seen->first_unit + seen->available - 1;
+    sale->remaining = seen->available - 1;
+}
+
+static enum outcome begin_write(struct sale *sale, enum guard guard,
+                                const struct store_lock *under) {
+    (void)sale;
+    (void)guard;
+    (void)under;
+    return OUTCOME_OK;
+}
+
+static void end_write(struct sale *sale) {
+    (void)sale;
+}
+
+/* The token of a lock that is held is written on it. */
+static int64_t fence_of(const struct store_lock *under) {
+    return under != NULL ? ((const struct model_lock *)(const void *)under)->fence : 0;
+}
+
+static enum outcome write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
+                                const struct store_lock *under) {
+    struct stock_row *row = &model.rows[seen->shard];
+
+    if (model.write_outcome != OUTCOME_OK)
+        return model.write_outcome;
+    if (guard == GUARD_FENCE && (row->fence != seen->fence || row->fence >= fence_of(under)))
+        return OUTCOME_CONFLICT;
+    row->available = seen->available - 1;
+    if (fence_of(under) > row->fence)
+        row->fence = fence_of(under);
+    note_sold(sale, seen);
+    return OUTCOME_SOLD;
+}
+
+static enum outcome take_stock(struct sale *sale, int shard) {
+    if (model.rows[shard].available == 0)
+        return OUTCOME_SOLD_OUT;
+    note_sold(sale, &model.rows[shard]);
+    model.rows[shard].available--;
+    return OUTCOME_SOLD;
+}
+
+static enum outcome lock(struct sale *sale, enum lock_kind kind, int shard,
+                         struct store_lock **out) {
+    struct model_sale *own = (struct model_sale *)(void *)sale;
+
+    (void)kind;
+    if (model.is_locked[shard])
+        return OUTCOME_BUSY;
+    model.is_locked[shard] = true;
+    model.locks_taken++;
+    own->lock = (struct model_lock){shard, ++model.fence};
+    *out = (struct store_lock *)(void *)&own->lock;
+    return OUTCOME_OK;
+}
+
+static enum outcome check_lock(struct sale *sale, const struct store_lock *given) {
+    (void)sale;
+    (void)given;
+    return model.is_lease_lost ? OUTCOME_BUSY : OUTCOME_OK;
+}
+
+static void unlock(struct sale *sale, struct store_lock *given, enum outcome outcome) {
+    (void)sale;
+    model.is_locked[((struct model_lock *)(void *)given)->shard] = false;
+    model.unlocked_with = outcome;
+}
+
+static void wait_for_go(struct sale *sale) {
+    struct fiber_event *go = &((struct model_sale *)(void *)sale)->go;
+
+    fiber_event_wait(go);
+    *go = (struct fiber_event)FIBER_EVENT_INIT;
+}
+
+static void say(const char *word) {
+    size_t used = strlen(model.said);
+
+    (void)snprintf(model.said + used, sizeof model.said - used, "%s%s", used > 0 ? ", " : "", word);
+}
+
+void model_set_key(const char *value, int64_t ttl_ms) {
+    (void)snprintf(model.key, sizeof model.key, "%s", value);
+    model.key_ttl_ms = ttl_ms;
+}
+
+static void play(struct kv_call *call) {
+    const bool is_there = model.key[0] != '\0';
+
+    assert_string_equal(call->key, "lock");
+    switch (call->command) {
+    case KV_SET_ABSENT:
+        call->is_yes = !is_there;
+        if (call->is_yes)
+            model_set_key(call->value, call->ttl_ms);
+        break;
+    case KV_EXPIRE:
+        model.key_ttl_ms = call->ttl_ms;
+        break;
+    case KV_GET:
+        call->is_yes = is_there;
+        (void)snprintf(call->reply, sizeof call->reply, "%s", model.key);
+        break;
+    case KV_DELETE:
+        call->is_yes = is_there;
+        model_set_key("", 0);
+        break;
+    case KV_DELETE_IF_EQUAL:
+        call->is_yes = strcmp(model.key, call->value) == 0;
+        if (call->is_yes)
+            model_set_key("", 0);
+        break;
+    case KV_SCRIPT:
+        fail_msg("no strategy here has a script");
+    }
+}
+
+static enum outcome kv(struct sale *sale, struct kv_call *call) {
+    static const char *const words[] = {
+#define X(name, text) text,
+        KV_COMMANDS(X)
+#undef X
+    };
+
+    (void)sale;
+    say(words[call->command]);
+    if (model.kv_outcome == OUTCOME_OK)
+        play(call);
+    return model.kv_outcome;
+}
+
+static void random_token(struct sale *sale, char token[TOKEN_TEXT]) {
+    (void)snprintf(token, TOKEN_TEXT, "of %p", (void *)sale);
+}
+
+static enum outcome pause_before_retry(struct sale *sale) {
+    if (!model.may_pause)
+        return OUTCOME_BUSY;
+    wait_for_go(sale);
+    return OUTCOME_OK;
+}
+
+/* The ledger knows nothing of it. */
+static enum outcome find_sale(struct sale *sale, bool *is_found) {
+    (void)sale;
+    *is_found = false;
+    return OUTCOME_OK;
+}
+
+static int deal(struct sale *sale) {
+    return ((struct model_sale *)(void *)sale)->first_shard;
+}
+
+static enum outcome pass(struct sale *sale, enum fail_point point) {
+    if (model.does_stop && model.stop == point)
+        wait_for_go(sale);
+    return model.passes_with[point];
+}
+
+static const struct store_ops ops = {.read_stock = read_stock,
+                                     .begin_write = begin_write,
+                                     .end_write = end_write,
+                                     .find_sale = find_sale,
+                                     .deal = deal,
+                                     .pass = pass,
+                                     .write_stock = write_stock,
+                                     .take_stock = take_stock,
+                                     .lock = lock,
+                                     .check_lock = check_lock,
+                                     .unlock = unlock,
+                                     .kv = kv,
+                                     .random_token = random_token,
+                                     .pause = pause_before_retry,
+                                     .work = wait_for_go};
+
+static const struct sale_options options = {.shards = SHARDS, .ttl_ms = 300};
+
+int model_set_up(void **state) {
+    (void)state;
+    memset(&model, 0, sizeof model);
+    for (int i = 0; i < SHARDS; i++)
+        model.rows[i] = (struct stock_row){.shard = i, .first_unit = 1 + 10 * i, .available = 10};
+    return 0;
+}
+
+int model_tear_down(void **state) {
+    (void)state;
+    fiber_cleanup();
+    return 0;
+}
+
+static void run(void *arg) {
+    struct model_sale *sale = arg;
+
+    sale->outcome = sale->strategy->sell(&sale->sale);
+}
+
+static const struct strategy *find(const char *name) {
+    const struct strategy *const *at = strategies;
+
+    while (strcmp((*at)->name, name) != 0)
+        assert_non_null(*++at);
+    return *at;
+}
+
+void model_begin(struct model_sale *sale, const char *name, int first_shard) {
+    *sale = (struct model_sale){
+        .sale = {.ops = &ops, .options = &options},
+        .first_shard = first_shard,
+        .strategy = find(name),
+        .go = FIBER_EVENT_INIT,
+    };
+    assert_int_equal(fiber_start(run, sale), 0);
+}
+
+void model_go_on(struct model_sale *sale) {
+    fiber_event_set(&sale->go);
+}
+
+enum outcome model_sell(const char *name, int first_shard, struct model_sale *sale) {
+    model_begin(sale, name, first_shard);
+    fiber_event_set(&sale->go);
+    return sale->outcome;
+}

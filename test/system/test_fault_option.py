@@ -1,0 +1,144 @@
+"""loadgen --fault: servers are hit in mid-sale, are up again afterwards, and the run's history says so."""
+
+import json
+import shutil
+import signal
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import Ledger, SystemTest, wait_for
+
+
+class Faults(SystemTest):
+    shape = ("--with", "replica")
+
+    def setUp(self):
+        self.results = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+
+    def tearDown(self):
+        shutil.rmtree(self.results)
+        self.stack.script("start")
+
+    def fire(self, strategy, *args):
+        """One round with its results; its part of summary.json."""
+        run = self.stack.loadgen("--strategy", strategy, "-R", "200", "-d", "2s", "--stock", "300", "--work", "1ms",
+                                 "--timeout", "8s", "--results", str(self.results), *args, env={"LOADGEN_NO_RESULTS": "0"})
+        self.assertIn(run.returncode, [0, 1, 2], run.stderr)
+        self.summary = json.loads((self.results / "latest/summary.json").read_text())
+        return self.summary["strategies"][0]
+
+    def events(self):
+        """Of each fault that began: what it was, and when."""
+        lines = map(json.loads, (self.results / "latest/history.ndjson").read_text().splitlines())
+        return {f"{line['who']} {line['name']}": line for line in lines
+                if line["type"] == "event" and line["kind"] == "server"}
+
+    def assert_survived(self, told):
+        self.assertEqual(told["anomalies"], [])
+        self.assertNotEqual(told["verdict"], "VIOLATED")
+        self.assertFalse([reason for reason in told["inconclusive_because"] if "fault" in reason])
+        Ledger(self.stack, told["product_id"]).check(self)
+        self.assertEqual(set(self.stack.states().values()), {"ready"})
+
+    def test_a_killed_redis_is_started_at_its_moment(self):
+        told = self.fire("redis,ttl=1s", "--fault", "redis:kill@300ms,redis:start@700ms")
+        self.assert_survived(told)
+        self.assertEqual(self.summary["settings"]["faults"], ["redis:kill@300ms", "redis:start@700ms"])
+        kill, start = self.events()["redis kill"], self.events()["redis start"]
+        self.assertGreaterEqual(kill["at"], 300_000_000)
+        self.assertGreaterEqual(start["at"], 700_000_000)
+        self.assertEqual(kill["until"], start["until"])
+
+    def test_what_is_paused_goes_on_after_its_time(self):
+        told = self.fire("atomic", "--fault", "inventory-1:pause=400ms@300ms", "--fault", "postgres:restart@1s")
+        self.assert_survived(told)
+        pause = self.events()["inventory-1 pause"]
+        self.assertEqual(pause["detail"], "400 ms")
+        self.assertGreaterEqual(pause["until"] - pause["at"], 400_000_000)
+        self.assertGreaterEqual(self.events()["postgres restart"]["at"], 1_000_000_000)
+
+    def test_all_is_up_again_before_the_next_round(self):
+        self.fire("atomic,atomic,ttl=1s", "--fault", "inventory-2:kill@500ms", "--repeat", "2")
+        for told in self.summary["strategies"]:
+            self.assert_survived(told)
+        lines = map(json.loads, (self.results / "latest/history.ndjson").read_text().splitlines())
+        self.assertEqual(sum(line["type"] == "event" for line in lines), 4)
+
+    def test_after_a_failover_the_replica_is_the_primary_and_has_another(self):
+        before = (self.stack.run_dir / "replica.pid").read_text()
+        told = self.fire("redis,ttl=1s", "--fault", "redis:failover@500ms")
+        self.assertEqual((self.stack.run_dir / "redis.pid").read_text(), before)
+        self.assertEqual(set(self.stack.states().values()), {"ready"})
+        self.assertNotEqual(told["verdict"], "INCONCLUSIVE", told["inconclusive_because"])
+
+    def test_a_fault_that_fails_makes_the_round_inconclusive(self):
+        self.stack.kill("replica")
+        told = self.fire("atomic", "--fault", "redis:cut@500ms")
+        self.assertEqual(told["verdict"], "INCONCLUSIVE")
+        self.assertIn("the fault redis:cut@500ms failed: stack: there is no replica: up --with replica", told["inconclusive_because"])
+        check = self.stack.loadgen("check", str(self.results / "latest"))
+        self.assertIn("the same verdicts", check.stderr)
+
+    def test_an_interrupted_run_leaves_all_up(self):
+        run = self.stack.start_loadgen("--strategy", "atomic", "-R", "100", "-d", "60s", "--fault",
+                                       "order-svc:kill@100ms,redis:kill@59s", "--no-progress")
+        try:
+            wait_for("the fault", lambda: self.stack.states()["order-svc"] == "down")
+            run.send_signal(signal.SIGINT)
+            _, errors = run.communicate(timeout=60)
+        finally:
+            run.kill()
+            run.wait()
+        self.assertEqual(run.returncode, 130, errors)
+        self.assertEqual(set(self.stack.states().values()), {"ready"})
+
+    def test_a_run_that_is_killed_leaves_all_up(self):
+        run = self.stack.start_loadgen("--strategy", "atomic", "-R", "100", "-d", "60s", "--fault", "inventory-1:kill@100ms")
+        try:
+            wait_for("the fault", lambda: self.stack.states()["inventory-1"] == "down")
+        finally:
+            run.kill()
+            run.communicate()
+        wait_for("all ready", lambda: set(self.stack.states().values()) == {"ready"}, 60)
+
+    def test_what_cannot_be_done_is_told_before_anything_is_sold(self):
+        before = self.stack.value("inventory", "SELECT count(*) FROM product")
+        for args, code, text in [(["--fault", "redis:kill@1s", "-d", "1s"], 64, "the demand has ended"),
+                                 (["--fault", "lunch:kill@1ms"], 64, "there is no such server"),
+                                 (["--fault", "after-read:error", "--strategy", "atomic"], 64, "--lab")]:
+            run = self.stack.loadgen(*args)
+            self.assertEqual((run.returncode, text in run.stderr), (code, True), run.stderr)
+        run = self.stack.loadgen("--fault", "redis:kill@1ms", env={"LOADGEN_STACK": "/nowhere/stack"})
+        self.assertEqual((run.returncode, "/nowhere/stack" in run.stderr), (64, True), run.stderr)
+        self.assertLessEqual(self.stack.value("inventory", "SELECT count(*) FROM product"), before + 1)
+
+
+class Failpoints(SystemTest):
+    flags = {"INVENTORY_SVC_FLAGS": "--lab"}
+
+    def fire(self, *args):
+        run = self.stack.loadgen("--strategy", "atomic", "-R", "200", "-d", "1s", "--stock", "150", "--output-format", "json",
+                                 "--timeout", "8s", *args)
+        return json.loads(run.stdout)["strategies"][0]
+
+    def firings(self, name):
+        return [line for line in self.stack.log(name).splitlines() if " action=" in line and self.product in line]
+
+    def test_one_instance_fails_and_the_other_does_not(self):
+        told = self.fire("--fault", "inventory-1/before-write:error@5", "--fault", "after-write:delay=1ms@3")
+        self.product = told["product_id"]
+        self.assertEqual(told["spec"], "atomic,work=2ms,fail=inventory-1/before-write:error@5,fail=after-write:delay=1ms@3")
+        self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [2, 1])
+        self.assertEqual(told["anomalies"], [])
+
+    def test_an_instance_that_crashed_is_up_again_after_the_round(self):
+        told = self.fire("--fault", "inventory-2/before-write:crash@5")
+        self.product = told["product_id"]
+        self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [0, 1])
+        self.assertEqual(set(self.stack.states().values()), {"ready"})
+        Ledger(self.stack, self.product).check(self)
+
+
+if __name__ == "__main__":
+    unittest.main()
