@@ -32,9 +32,9 @@ CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
                     WHERE product_id = p.product_id AND reserved_at >= p.created_at - interval '1 minute') l
 WHERE p.product_id = :'product'::uuid;
 
-\echo 'Rows: the stock as it is kept, one row or one per shard.'
+\echo 'Rows: the stock as it is kept, one row or one per shard; what Redis holds unsold of one is in its count, too.'
 -- query: rows on inventory
-SELECT shard, first_unit, available FROM stock WHERE product_id = :'product'::uuid ORDER BY shard;
+SELECT shard, first_unit, available, loaded_into FROM stock WHERE product_id = :'product'::uuid ORDER BY shard;
 
 \echo 'Unbalanced: rows with units too many or too few, although the sums of all may be right.'
 -- query: unbalanced on inventory

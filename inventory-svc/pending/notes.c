@@ -88,9 +88,10 @@ enum outcome notes_read(struct redis *redis, const char *product_id, int64_t age
     static const char script[] =
         "local time, pending = redis.call('time'), KEYS[1] .. ':pending' "
         "local now = time[1] * 1000 + math.floor(time[2] / 1000) "
-        "if redis.call('hexists', KEYS[1], 'over') == 1 and redis.call('hget', KEYS[1], 'left') == "
-        "'0' and redis.call('llen', KEYS[1] .. ':segments') == 0 and redis.call('zcard', pending) "
-        "== 0 then redis.call('del', KEYS[1] .. ':orders') return {1} end "
+        "if redis.call('hexists', KEYS[1], 'over') == 1 and (redis.call('hget', KEYS[1], 'left') "
+        "or '0') == '0' and redis.call('llen', KEYS[1] .. ':segments') == 0 "
+        "and redis.call('zcard', pending) == 0 then "
+        "redis.call('del', KEYS[1] .. ':orders') return {1} end "
         "local answer = {0} "
         "for _, id in ipairs(redis.call('zrangebyscore', pending, '-inf', now - ARGV[1], 'limit', "
         "0, ARGV[2])) do "
@@ -145,15 +146,15 @@ enum outcome notes_forget(struct redis *redis, const char *product_id,
 }
 
 static int take_count(const redisReply *reply, void *data) {
-    struct pending_count *count = data;
+    struct notes_count *count = data;
 
     if (reply->elements != 2)
         return -1;
-    *count = (struct pending_count){reply->element[0]->integer, reply->element[1]->integer};
+    *count = (struct notes_count){reply->element[0]->integer, reply->element[1]->integer};
     return 0;
 }
 
-enum outcome notes_count(struct redis *redis, const char *product_id, struct pending_count *count,
+enum outcome notes_count(struct redis *redis, const char *product_id, struct notes_count *count,
                          char message[MESSAGE_BYTES]) {
     static const char script[] =
         "local left = tonumber(redis.call('hget', KEYS[1], 'left') or 0) "

@@ -3,12 +3,14 @@
 #ifndef INVENTORY_NOTES_INTERNAL_H
 #define INVENTORY_NOTES_INTERNAL_H
 
-#include "pending.h"
 #include "reservation.h"
 #include "segment_sql.h"
+#include "store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+struct redis;
 
 /* Notes of one product, made by one instance, of one row. */
 struct note {
@@ -31,7 +33,11 @@ enum outcome notes_read(struct redis *redis, const char *product_id, int64_t age
 enum outcome notes_forget(struct redis *redis, const char *product_id,
                           const struct segment_sale *sales, size_t count,
                           char message[MESSAGE_BYTES]);
-enum outcome notes_count(struct redis *redis, const char *product_id, struct pending_count *count,
+/* Units for sale, and notes. */
+struct notes_count {
+    int64_t unsold, noted;
+};
+enum outcome notes_count(struct redis *redis, const char *product_id, struct notes_count *count,
                          char message[MESSAGE_BYTES]);
 
 /* The products that may have notes; *products is an array of *count, to be freed. */

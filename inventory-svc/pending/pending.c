@@ -1,5 +1,7 @@
 /* The queue of sales to be written, the fiber that writes them, and the one that looks for those of
  * others. */
+#include "pending.h"
+
 #include "notes_internal.h"
 
 #include "clock.h"
@@ -316,7 +318,12 @@ enum outcome pending_announce(struct pending *pending, const char *product_id, i
 
 enum outcome pending_count(struct pending *pending, const char *product_id,
                            struct pending_count *count, char message[MESSAGE_BYTES]) {
-    return notes_count(pending->redis, product_id, count, message);
+    struct notes_count found;
+    enum outcome outcome = notes_count(pending->redis, product_id, &found, message);
+
+    if (outcome == OUTCOME_OK)
+        *count = (struct pending_count){.unsold = found.unsold, .pending = found.noted};
+    return outcome;
 }
 
 /* ---- opening and closing */

@@ -1,7 +1,11 @@
 """SIGKILL of an instance, of order-svc and of Redis during one sale out of Redis: nothing sold twice, nothing lost."""
 
 import json
+import os
+import subprocess
 import unittest
+import urllib.parse
+import uuid
 
 from harness import Ledger, SystemTest, wait_for
 
@@ -14,6 +18,11 @@ class Prewarm(SystemTest):
 
     def show(self, product):
         return self.stack.ask("GET", f"/products/{product}", to="inventory-2").json
+
+    def redis(self, *command):
+        url = urllib.parse.urlsplit(self.stack.settings["INVENTORY_SVC_REDIS"])
+        return subprocess.run(["redis-cli", "-h", url.hostname, "-p", str(url.port), *command], capture_output=True, text=True,
+                              env=os.environ | {"REDISCLI_AUTH": url.password}, check=True).stdout
 
     def newest(self):
         return self.stack.sql("inventory", "SELECT product_id FROM product ORDER BY created_at DESC LIMIT 1")[0][0]
@@ -62,6 +71,13 @@ class Prewarm(SystemTest):
         self.assertEqual(self.show(product)["available"], ledger.available, "Redis holds another count")
         self.assertEqual(self.stack.value("inventory", "SELECT count(*) FROM brought_unit WHERE product_id = :'id'",
                                           id=product), ledger.sold + ledger.returned)
+
+    def test_what_is_not_in_the_ledger_yet_is_no_ghost(self):
+        product = self.stack.product("prewarm", 100)
+        self.assertEqual(self.redis("ZADD", f"sale:{{{product}}}:stock:pending", "1e15", str(uuid.uuid4())), "1\n")
+        run = self.stack.loadgen("--product", product, "-R", "200", "--requests", "80", "--drain", "1s")
+        self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+        self.assertIn("1 sales of", run.stdout)
 
     def test_a_sale_acknowledged_by_redis_survives_the_death_of_each(self):
         self.survives("prewarm")

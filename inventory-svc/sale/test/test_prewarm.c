@@ -108,6 +108,7 @@ static void test_a_crowd_buys_each_unit_once_and_the_ledger_follows(void **state
         WAIT_FOR(&instance.loop, is_sold(id, stock));
         assert_int_equal(twins(id), 0);
         assert_int_equal(left(id), 0);
+        WAIT_FOR(&instance.loop, own_redis_do(&own, "SISMEMBER sale:prewarmed %s", id) == 0);
         assert_int_equal(ask("SELECT count(*) FROM reservation r JOIN stock s USING (product_id, "
                              "shard) WHERE product_id = '%s' AND unit - first_unit <> remaining",
                              id),
@@ -126,7 +127,6 @@ static void test_under_ack_ledger_the_ledger_has_it_before_the_answer(void **sta
     assert_int_equal(left(id), 19);
     assert_int_equal(ask("SELECT unit FROM reservation WHERE product_id = '%s'", id),
                      buyer.selling.sold.unit);
-    assert_string_equal(buyer.selling.sold.instance, "inventory-test");
 }
 
 /* Two rows at most are in Redis at a time: what was not handed out is safe from it. */
@@ -181,7 +181,6 @@ static void test_a_repeat_after_the_sell_out_gets_the_first_unit(void **state) {
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
     WAIT_FOR(&instance.loop, own_redis_do(&own, "EXISTS sale:{%s}:stock:orders", id) == 0);
-    WAIT_FOR(&instance.loop, own_redis_do(&own, "SISMEMBER sale:prewarmed %s", id) == 0);
     assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
     assert_int_equal(again.selling.sold.unit, first.selling.sold.unit);
     assert_int_equal(sold(id), 2);
@@ -261,9 +260,7 @@ static void test_a_note_that_two_bring_is_one_sale(void **state) {
 
     (void)state;
     make_product(id, "prewarm", 50);
-    for (size_t i = 0; i < 30; i++)
-        begin(&buyers[i], id, NULL);
-    finish(buyers, 30);
+    buy_all(id, 30);
     for (size_t i = 0; i < 4; i++) {
         doing[i] = (struct doing){.what = flush};
         assert_int_equal(fiber_start(run_doing, &doing[i]), 0);
@@ -323,10 +320,6 @@ static void test_an_order_id_of_another_product_gives_its_unit_back(void **state
     assert_int_equal(sell(&second, other, NULL), OUTCOME_SOLD_OUT);
 }
 
-static void close_client(struct redis *client) {
-    redis_close(client, on_closed, NULL);
-}
-
 static void test_without_redis_nothing_is_sold(void **state) {
     const struct redis_options nowhere = {.url = "redis://127.0.0.1:1"};
     struct redis *usual = instance.store.kv;
@@ -337,7 +330,7 @@ static void test_without_redis_nothing_is_sold(void **state) {
     make_product(id, "prewarm", 5);
     assert_int_equal(redis_open(&instance.store.kv, &instance.loop, &nowhere), 0);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
-    close_client(instance.store.kv);
+    redis_close(instance.store.kv, on_closed, NULL);
     instance.store.kv = usual;
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(buyer.selling.sold.unit, 1);
@@ -360,13 +353,13 @@ static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     begin(&buyer, id, NULL);
     WAIT_FOR(&instance.loop,
              own_redis_do(&own, "HEXISTS sale:{%s}:stock:orders %s", id, buyer.order_id) == 1);
-    fault_proxy_set(proxy, PROXY_PASSES | PROXY_REFUSES);
+    fault_proxy_cut(proxy);
     fault_proxy_set(proxy, PROXY_PASSES);
     finish(&buyer, 1);
     assert_int_equal(buyer.selling.outcome, OUTCOME_REPEATED);
     assert_int_equal(buyer.selling.sold.unit, 4);
     assert_int_equal(sold(id), 2);
-    close_client(instance.store.kv);
+    redis_close(instance.store.kv, on_closed, NULL);
     instance.store.kv = usual;
     fault_proxy_close(proxy);
 }
@@ -402,7 +395,6 @@ static void test_closing_writes_what_was_added(void **state) {
     WAIT_FOR(&instance.loop, is_stopped);
     assert_int_equal(sold(id), 25);
     store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
-    assert_non_null(store->pending);
 }
 
 /* Then it stays noted, and others bring it. */

@@ -39,45 +39,44 @@
 /* Order and instance. "sold <row> <first> <units before> <is it time to load>", "again ..." without
  * the last, "empty", or "over". */
 static const struct kv_script take_unit = {
-    .name = "take",
-    .text =
-        "local orders = KEYS[1] .. ':orders' "
-        "local known = redis.call('hget', orders, ARGV[1]) "
-        "if known then return 'again ' .. known end "
-        "local seen = redis.call('hmget', KEYS[1], 'shard', 'first', 'left', 'units', 'over') "
-        "local shard, first, left, units = seen[1], seen[2], tonumber(seen[3] or 0), seen[4] "
-        "if left == 0 then "
-        "local segment = redis.call('lpop', KEYS[1] .. ':segments') "
-        "if not segment then return seen[5] and 'over' or 'empty' end "
-        "shard, first, units = segment:match('(%d+) (%d+) (%d+)') left = tonumber(units) end "
-        "redis.call('hset', KEYS[1], 'shard', shard, 'first', first, 'left', left - 1, 'units', "
-        "units) "
-        "local time = redis.call('time') "
-        "redis.call('zadd', KEYS[1] .. ':pending', time[1] * 1000 + math.floor(time[2] / 1000), "
-        "ARGV[1]) "
-        "local note = shard .. ' ' .. first .. ' ' .. left "
-        "redis.call('hset', orders, ARGV[1], note .. ' ' .. ARGV[2]) "
-        "local is_last = not seen[5] and redis.call('llen', KEYS[1] .. ':segments') == 0 "
-        "return 'sold ' .. note .. (is_last and left - 1 == math.floor(units / 2) and ' 1' or "
-        "' 0')"};
+    "local orders = KEYS[1] .. ':orders' "
+    "local known = redis.call('hget', orders, ARGV[1]) "
+    "if known then return 'again ' .. known end "
+    "local seen = redis.call('hmget', KEYS[1], 'shard', 'first', 'left', 'units', 'over') "
+    "local shard, first, left, units = seen[1], seen[2], tonumber(seen[3] or 0), seen[4] "
+    "if left == 0 then "
+    "local segment = redis.call('lpop', KEYS[1] .. ':segments') "
+    "if not segment then return seen[5] and 'over' or 'empty' end "
+    "shard, first, units = segment:match('(%d+) (%d+) (%d+)') left = tonumber(units) end "
+    "redis.call('hset', KEYS[1], 'shard', shard, 'first', first, 'left', left - 1, 'units', "
+    "units) "
+    "local time = redis.call('time') "
+    "redis.call('zadd', KEYS[1] .. ':pending', time[1] * 1000 + math.floor(time[2] / 1000), "
+    "ARGV[1]) "
+    "local note = shard .. ' ' .. first .. ' ' .. left "
+    "redis.call('hset', orders, ARGV[1], note .. ' ' .. ARGV[2]) "
+    "local is_last = not seen[5] and redis.call('llen', KEYS[1] .. ':segments') == 0 "
+    "return 'sold ' .. note .. (is_last and left - 1 == math.floor(units / 2) and ' 1' or "
+    "' 0')",
+    "take"};
 
 /* A token, for a data set that has none. "<last row> <data set>". */
 static const struct kv_script open_data_set = {
-    .name = "open",
-    .text = "redis.call('hsetnx', KEYS[1], 'data_set', ARGV[1]) "
-            "redis.call('hsetnx', KEYS[1], 'last', -1) "
-            "return redis.call('hget', KEYS[1], 'last') .. ' ' .. redis.call('hget', KEYS[1], "
-            "'data_set')"};
+    "redis.call('hsetnx', KEYS[1], 'data_set', ARGV[1]) "
+    "redis.call('hsetnx', KEYS[1], 'last', -1) "
+    "return redis.call('hget', KEYS[1], 'last') .. ' ' .. redis.call('hget', KEYS[1], "
+    "'data_set')",
+    "open"};
 
 /* Data set, last row, and the next: its number, first unit, units; 0: there is none. */
 static const struct kv_script add_segment = {
-    .name = "load",
-    .text = "local is = redis.call('hmget', KEYS[1], 'data_set', 'last') "
-            "if is[1] ~= ARGV[1] or is[2] ~= ARGV[2] then return 0 end "
-            "if ARGV[5] == '0' then return redis.call('hset', KEYS[1], 'over', 1) end "
-            "redis.call('hset', KEYS[1], 'last', ARGV[3]) "
-            "return redis.call('rpush', KEYS[1] .. ':segments', ARGV[3] .. ' ' .. ARGV[4] .. ' ' "
-            ".. ARGV[5])"};
+    "local is = redis.call('hmget', KEYS[1], 'data_set', 'last') "
+    "if is[1] ~= ARGV[1] or is[2] ~= ARGV[2] then return 0 end "
+    "if ARGV[5] == '0' then return redis.call('hset', KEYS[1], 'over', 1) end "
+    "redis.call('hset', KEYS[1], 'last', ARGV[3]) "
+    "return redis.call('rpush', KEYS[1] .. ':segments', ARGV[3] .. ' ' .. ARGV[4] .. ' ' "
+    ".. ARGV[5])",
+    "load"};
 
 struct data_set {
     char token[TOKEN_TEXT];
