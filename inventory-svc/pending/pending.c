@@ -89,6 +89,24 @@ static void maybe_closed(struct pending *pending) {
 
 /* ---- what was added here */
 
+static void drop(struct pending *pending, struct entry *entry) {
+    TAILQ_REMOVE(&pending->queue, entry, others);
+    pending->queued--;
+    pending->awaited -= entry->waiting != NULL;
+    free(entry);
+}
+
+/* It is all noted in Redis, for whoever looks. */
+static void drop_unawaited(struct pending *pending) {
+    struct entry *at = TAILQ_FIRST(&pending->queue), *next;
+
+    for (; at != NULL; at = next) {
+        next = TAILQ_NEXT(at, others);
+        if (at->waiting == NULL)
+            drop(pending, at);
+    }
+}
+
 static void take_entry(struct pending *pending, struct entry *entry) {
     struct batch *batch = &pending->batch;
 
@@ -96,10 +114,7 @@ static void take_entry(struct pending *pending, struct entry *entry) {
     batch->waiting[batch->count++] = entry->waiting;
     if (entry->waiting != NULL && entry->waiting->deadline_ms < batch->deadline_ms)
         batch->deadline_ms = entry->waiting->deadline_ms;
-    TAILQ_REMOVE(&pending->queue, entry, others);
-    pending->queued--;
-    pending->awaited -= entry->waiting != NULL;
-    free(entry);
+    drop(pending, entry);
 }
 
 static void gather(struct pending *pending) {
@@ -117,7 +132,6 @@ static void gather(struct pending *pending) {
     }
 }
 
-/* What was not written is still noted in Redis. */
 static void tell(struct batch *batch, enum outcome outcome) {
     for (size_t i = 0; i < batch->count; i++) {
         struct waiting *waiting = batch->waiting[i];
@@ -156,10 +170,12 @@ static void write_batch(struct pending *pending) {
         segment_sql_write(pending->pool, batch->product_id, batch->shard, pending->instance,
                           batch->sales, batch->count, batch->deadline_ms, message);
 
-    if (outcome == OUTCOME_OK)
+    if (outcome == OUTCOME_OK) {
         end_batch(pending, batch);
-    else
+    } else {
+        drop_unawaited(pending);
         tell(batch, OUTCOME_UNKNOWN);
+    }
 }
 
 static void on_lingered(uv_timer_t *timer);
@@ -262,12 +278,14 @@ static enum outcome look_at(struct pending *pending, const char *product_id, int
     struct segment_sale *sales = calloc(SEGMENT_SALES_MAX, sizeof *sales);
     enum outcome outcome = notes != NULL && sales != NULL ? OUTCOME_OK : OUTCOME_BUSY;
 
-    while (outcome == OUTCOME_OK) {
-        outcome = notes_read(pending->redis, product_id, age_ms, notes, message);
-        if (outcome != OUTCOME_OK || notes->count == 0)
-            break;
-        outcome = bring(pending, product_id, notes, sales, message);
-    }
+    (void)snprintf(message, MESSAGE_BYTES, "out of memory");
+    if (outcome == OUTCOME_OK)
+        do {
+            outcome = notes_read(pending->redis, product_id, age_ms, notes, message);
+            if (outcome == OUTCOME_OK)
+                outcome = bring(pending, product_id, notes, sales, message);
+        } while (outcome == OUTCOME_OK && notes->count == SEGMENT_SALES_MAX &&
+                 !pending->is_closing);
     if (outcome == OUTCOME_OK && notes->is_finished)
         (void)notes_remove_product(pending->redis, product_id, message);
     free(notes);
@@ -281,7 +299,7 @@ static enum outcome look_at_all(struct pending *pending, int64_t age_ms,
     size_t count;
     enum outcome outcome = notes_products(pending->redis, &products, &count, message);
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !pending->is_closing; i++)
         if (look_at(pending, products[i], age_ms, message) != OUTCOME_OK)
             outcome = OUTCOME_BUSY;
     free(products);
@@ -346,23 +364,13 @@ struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool, struct redis
     return pending;
 }
 
-/* What is left in the queue for want of memory is noted in Redis. */
-static void drop_queue(struct pending *pending) {
-    struct entry *entry;
-
-    while ((entry = TAILQ_FIRST(&pending->queue)) != NULL) {
-        TAILQ_REMOVE(&pending->queue, entry, others);
-        free(entry);
-    }
-}
-
 void pending_close(struct pending *pending, void (*cb)(void *data), void *data) {
     assert(!pending->is_closing && pending->awaited == 0);
     pending->is_closing = true;
     pending->on_closed = cb;
     pending->data = data;
     on_lingered(&pending->linger);
-    if (!pending->is_writing)
-        drop_queue(pending);
+    if (!pending->is_writing) /* there is nothing to write, or no memory for it */
+        drop_unawaited(pending);
     maybe_closed(pending);
 }
