@@ -44,20 +44,23 @@ class Prewarm(SystemTest):
                        for name in ["order-svc", "inventory-1", "inventory-2", "redis"])
         return json.dumps(summary, indent=1, ensure_ascii=False) + "\n" + logs
 
-    def survives(self, strategy):
+    def disturb(self, strategy, disturbance, *more):
+        """Run loadgen and call disturbance(run, product) as soon as there is one. loadgen's summary, and the product."""
         before = self.newest()
-        run = self.stack.start_loadgen("--strategy", strategy, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK),
-                                       "--timeout", "8s", "--drain", "30s", "--output-format", "json")
+        run = self.stack.start_loadgen("--strategy", strategy, "--timeout", "8s", "--drain", "30s", "--output-format", "json", *more)
         try:
             wait_for("the product", lambda: self.newest() != before)
             product = self.newest()
-            self.kill_each(run, product)
+            disturbance(run, product)
             output, errors = run.communicate(timeout=120)
         finally:
             run.kill()
             run.wait()
         self.assertTrue(output, errors)
-        summary = json.loads(output)["strategies"][0]
+        return json.loads(output)["strategies"][0], product
+
+    def survives(self, strategy):
+        summary, product = self.disturb(strategy, self.kill_each, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK))
         try:
             self.judge(summary, product)
         except AssertionError as error:
@@ -78,6 +81,19 @@ class Prewarm(SystemTest):
         run = self.stack.loadgen("--product", product, "-R", "200", "--requests", "80", "--drain", "1s")
         self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
         self.assertIn("1 sales of", run.stdout)
+
+    def lose_all_keys(self, run, product):
+        wait_for("a part of the sales", lambda: self.sold(product) >= 200)
+        self.assertIsNone(run.poll(), "loadgen ended before the loss")
+        self.redis("FLUSHALL")
+
+    def test_a_redis_that_loses_its_data_sells_nothing_twice(self):
+        summary, product = self.disturb("prewarm,ack=ledger", self.lose_all_keys, "-R", "400", "-d", "4s", "--stock", "1000")
+        self.assertEqual([found["name"] for found in summary["anomalies"]], ["UNDERSELL"], self.evidence(summary))
+        ledger = Ledger(self.stack, product)
+        ledger.check(self)
+        self.assertGreater(ledger.available, 0, "what Redis had is not sold again")
+        self.assertEqual(self.show(product)["available"], 0)
 
     def test_a_sale_acknowledged_by_redis_survives_the_death_of_each(self):
         self.survives("prewarm")
