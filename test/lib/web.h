@@ -20,7 +20,7 @@ void web_close(struct web *web);
 struct web_call {
     const char *method, *target, *headers, *body; /* the last two may be NULL */
     int status;                                   /* 0: no reply */
-    char text[8000];
+    char text[32000];
     char timing[HTTP_CALL_HEADER_BYTES]; /* its Server-Timing header */
     const json_t *json; /* the web's until its next call; NULL when the reply is none */
     bool is_done;

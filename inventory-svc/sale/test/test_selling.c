@@ -326,116 +326,6 @@ static void test_unknown_products_and_bad_strategies_are_refused(void **state) {
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BAD_STRATEGY);
 }
 
-/* A page of the ledger in a fiber. */
-struct page {
-    struct reservation_place place;
-    struct reservation list[2];
-    size_t count;
-    char message[MESSAGE_BYTES];
-    enum outcome outcome;
-    int64_t overlap_ms, older_than_ms;
-    bool is_done;
-};
-
-static void run_list(void *arg) {
-    struct page *page = arg;
-
-    page->outcome =
-        reservation_sql_list(instance.store.pool, &page->place, page->overlap_ms,
-                             page->older_than_ms, 2, page->list, &page->count, page->message);
-    page->is_done = true;
-}
-
-static void next_page(struct page *page) {
-    page->is_done = false;
-    assert_int_equal(fiber_start(run_list, page), 0);
-    WAIT_FOR(&instance.loop, page->is_done);
-    assert_int_equal(page->outcome, OUTCOME_OK);
-}
-
-static void test_the_ledger_is_read_page_by_page_without_loss(void **state) {
-    struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"}};
-    struct page young = {.place = page.place, .older_than_ms = 3600000};
-    char id[UUID_TEXT];
-    size_t read = 0, all;
-
-    (void)state;
-    make_product(id, "atomic", 5);
-    buy_all(id, 5);
-    /* All of one moment: the order id decides. */
-    run_sql("UPDATE reservation SET reserved_at = '2026-01-01 00:00:00.123456+00'");
-    all = (size_t)ask("SELECT count(*) FROM reservation");
-    do {
-        next_page(&page);
-        read += page.count;
-        if (page.count == 2)
-            assert_true(strcmp(page.list[0].order_id, page.list[1].order_id) < 0);
-    } while (page.count > 0);
-    assert_int_equal(read, all);
-    buy_all(id, 1);
-    run_sql("UPDATE reservation SET reserved_at = clock_timestamp()");
-    next_page(&young);
-    assert_int_equal(young.count, 0);
-    assert_int_equal(young.place.reserved_us, 0);
-}
-
-/* Rows are read again for as long as a transaction runs that began before them, be it one of
- * another test in another database of the server. */
-static void read_to_the_end(struct page *page) {
-    const int64_t deadline_ms = clock_now_ms() + 20000;
-
-    do {
-        next_page(page);
-        assert_true(clock_now_ms() < deadline_ms);
-    } while (page->count > 0);
-}
-
-/* Its commit took longer than the others': it comes behind what was read meanwhile. */
-static void test_what_comes_behind_the_place_is_read_and_then_no_more(void **state) {
-    struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
-                        .overlap_ms = 60000};
-    char id[UUID_TEXT];
-
-    (void)state;
-    run_sql("DELETE FROM reservation");
-    make_product(id, "atomic", 5);
-    buy_all(id, 1);
-    run_sql("BEGIN; INSERT INTO reservation SELECT gen_random_uuid(), product_id, 0, 2, 1, 'slow', "
-            "0, reserved_at - interval '30 seconds' FROM reservation");
-    next_page(&page);
-    assert_int_equal(page.count, 1);
-    run_sql("COMMIT");
-    next_page(&page);
-    assert_true(page.count > 0);
-    assert_string_equal(page.list[0].instance, "slow");
-    read_to_the_end(&page);
-    buy_all(id, 1);
-    next_page(&page);
-    assert_true(page.count > 0);
-    read_to_the_end(&page);
-}
-
-/* What is more than a page is read on without an overlap. */
-static void test_pages_of_an_overlap_leave_nothing_out(void **state) {
-    struct page page = {.place = {.order_id = "00000000-0000-0000-0000-000000000000"},
-                        .overlap_ms = 60000};
-    char id[UUID_TEXT];
-    size_t read = 0;
-
-    (void)state;
-    run_sql("DELETE FROM reservation");
-    make_product(id, "atomic", 9);
-    buy_all(id, 9);
-    do {
-        next_page(&page);
-        page.overlap_ms = 0;
-        read += page.count;
-    } while (page.count > 0);
-    assert_int_equal(read, 9);
-    page.overlap_ms = 60000;
-    read_to_the_end(&page);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -453,9 +343,6 @@ int main(void) {
         TEST(test_a_unit_given_back_is_sold_again_once),
         TEST(test_units_given_back_go_to_as_many_of_a_crowd),
         TEST(test_unknown_products_and_bad_strategies_are_refused),
-        TEST(test_the_ledger_is_read_page_by_page_without_loss),
-        TEST(test_what_comes_behind_the_place_is_read_and_then_no_more),
-        TEST(test_pages_of_an_overlap_leave_nothing_out),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);
