@@ -282,7 +282,8 @@ enum outcome store_find_sale(struct sale *sale, bool *is_found);
 /* ---- Transactions: one at a time, begin to end. Others see what it wrote when it is committed,
  * all at once. A crash rolls it back, and so does the store by itself when nothing was asked of the
  * transaction for some seconds. After any outcome but OK and SOLD of a step nothing follows but its
- * end. Reads and writes of the stock, no lock and no key, are part of it. */
+ * end. Reads and writes of the stock are part of it; locks, keys and looks at the ledger are not,
+ * and store_take_stock() is not for transactions. */
 
 /* READ_COMMITTED: each read sees what is committed by then, and a write waits for the row and
  * overwrites what it finds. SERIALIZABLE: each sees the moment of the first read, and all is as if

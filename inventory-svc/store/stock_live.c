@@ -135,6 +135,7 @@ enum outcome live_take_stock(struct sale *sale, int shard) {
     struct reservation *sold = live_begin_sold(live, shard);
     int64_t due_ms = live_due_ms(live);
 
+    assert(!live->is_transaction);
     live->write_begun_ns = clock_now_ns();
     live->cost.postgres++;
     return live_end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message),

@@ -157,13 +157,14 @@ static void test_a_lock_in_a_table_is_taken_in_turn(void **state) {
 }
 
 static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
-    struct buyer holder, other;
+    struct buyer first, holder, other;
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "pg-table,wait=30ms,fail=after-lock:delay=300ms@1", 5);
+    make_product(id, "pg-table,wait=200ms,fail=after-lock:delay=900ms@2", 5);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     begin(&holder, id, NULL);
-    WAIT_FOR(&instance.loop, lock_fence(id) == 1);
+    WAIT_FOR(&instance.loop, lock_fence(id) == 2);
     assert_int_equal(sell(&other, id, NULL), OUTCOME_BUSY);
     finish(&holder, 1);
     assert_int_equal(holder.selling.outcome, OUTCOME_SOLD);
