@@ -41,7 +41,7 @@ void lab_close(struct lab *lab);
  * says so. */
 void lab_note(struct lab *lab, const struct lab_event *event);
 /* In a fiber: note one that is about to happen, and wait until the database has it. False when it
- * did not take it in a second; the log says why. */
+ * did not take it in two seconds; the log says why. */
 bool lab_tell(struct lab *lab, const struct lab_event *event);
 
 #endif

@@ -5,9 +5,9 @@
  *   lock;desc="redis", shard;desc="3"
  *
  * Durations are milliseconds. Left out is what does not apply: wait, hold, redis, retry and lock
- * without a lock, commit and shard without a sale. No part of a sale is reading the product, once
- * per instance; subscribing to a lock's release and renewing a long lease; and what follows the
- * answer: the confirmation of a release, cleaning up. */
+ * without a lock, commit and shard without a sale; hold, while a lock is shared. No part of a sale
+ * is reading the product, once per instance; subscribing to a lock's release and renewing a long
+ * lease; and what follows the answer: the confirmation of a release, cleaning up. */
 #ifndef INVENTORY_SALE_COST_H
 #define INVENTORY_SALE_COST_H
 

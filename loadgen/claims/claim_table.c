@@ -160,6 +160,15 @@ const struct claim claims[] = {
      "late. Twenty locks sell more than that even when it is slow. Counts are judged, no time.",
      {FAILURE(&two, "--strategy redis --threshold sold<=150 --threshold busy>=100" HELD),
       CURE(&two, "--strategy sharded,shards=20 --threshold sold>=200" HELD)}},
+    {"stranded",
+     MADE "5",
+     "Shards that do not borrow strand stock.",
+     "There are as many requests as units, dealt to ten rows at random. That each row gets just as "
+     "many as it has units happens once in a billion times; else one refuses customers while "
+     "another keeps units.",
+     {FAILURE(&two, "--strategy sharded,borrow=off,deal=random --expect "
+                    "sharded=UNDERSELL+EARLY-SOLD-OUT" EVEN),
+      CURE(&two, "--strategy sharded,borrow=on,deal=random" EVEN)}},
     {"database",
      PRACTICE "3.1",
      "The database alone is enough: its own row lock is right under every fault.",

@@ -147,6 +147,13 @@ static int64_t end_of(const struct verdict_case *judged, const struct ledger *le
     return end_us * 1000;
 }
 
+/* Where no ledger was read, nothing is known of failpoints. */
+static void arm(const struct verdict_case *judged, struct firings *firings) {
+    for (size_t i = 0; judged->armed != NULL && i < judged->armed->count; i++)
+        if (judged->armed->items[i].kind != EVENT_FAILPOINT || judged->ledgers != NULL)
+            firings->items[firings->count++] = judged->armed->items[i];
+}
+
 static int count_firings(const struct verdict_case *judged, struct firings *firings) {
     int64_t *ends_ns = calloc(judged->items + 1, sizeof *ends_ns);
 
@@ -236,8 +243,7 @@ static enum verdict_kind conclude(const struct verdict_case *judged,
 
 int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     memset(verdict, 0, sizeof *verdict);
-    if (judged->armed != NULL)
-        verdict->firings = *judged->armed;
+    arm(judged, &verdict->firings);
     if (judged->events != NULL && count_firings(judged, &verdict->firings) != 0)
         return -1;
     if (judged->is_interrupted)

@@ -160,6 +160,7 @@ json_t *chart_make(const struct round *round) {
     json_text_set(&json, "planned_us", json_integer(chart.planned_us));
     json_text_set(&json, "instances", json_incref(chart.instances));
     json_text_set(&json, "fail", failpoints(round));
+    json_text_set(&json, "event_count", json_integer((json_int_t)chart_event_count(&chart)));
     json_text_set(&json, "events", chart_events(&chart));
     json_text_set(&json, "faults", chart_faults(&chart));
     json_text_set(&json, "outcomes", outcomes(&chart, names));

@@ -7,8 +7,9 @@
  *     planned_us when the last request was due
  *     instances  [name]
  *     fail       the spec's failpoints, or null
- *     events     [[instance or server, from, to, words]]: what failed on purpose, a moment or a
- *                span in which it stood still
+ *     event_count, events [[instance or server, from, to, words]]
+ *                what failed on purpose, a moment or a span in which it stood still: how often, and
+ *                some of them
  *     faults     [[instance or -1 for all, from, to, requests that waited]]: silence that no event
  *                explains
  *     product    the place of the only product that `stock` is about, or null for all of them

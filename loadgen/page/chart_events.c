@@ -46,12 +46,24 @@ static json_t *event_json(const struct chart *chart, const struct event *event) 
     return json;
 }
 
+size_t chart_event_count(const struct chart *chart) {
+    const struct event_list *events = &chart->round->events;
+    size_t count = 0;
+
+    for (size_t i = 0; i < events->count; i++)
+        count += events->items[i].kind != EVENT_LOCK;
+    return count;
+}
+
+/* Of many, some of all times. */
 json_t *chart_events(const struct chart *chart) {
     const struct event_list *events = &chart->round->events;
+    const size_t step = chart_event_count(chart) / EVENTS + 1;
     json_t *json = json_array();
+    size_t place = 0;
 
-    for (size_t i = 0; i < events->count && json_array_size(json) < EVENTS; i++)
-        if (events->items[i].kind != EVENT_LOCK)
+    for (size_t i = 0; i < events->count; i++)
+        if (events->items[i].kind != EVENT_LOCK && place++ % step == 0)
             json_text_append(&json, event_json(chart, &events->items[i]));
     return json;
 }

@@ -31,13 +31,15 @@ const struct ledger_sale *chart_sale(const struct round *round, uint32_t item,
 /* The place of the instance of this name; added when it is new. -1 for "". */
 int chart_instance(struct chart *chart, const char *name);
 
+/* How often something failed on purpose. */
+size_t chart_event_count(const struct chart *chart);
 /* Whether an event explains why this instance, or with NULL all of them, said nothing. */
 bool chart_is_known(const struct chart *chart, const char *instance, int64_t from_us,
                     int64_t to_us);
 
 /* Each a new reference, or NULL without memory. */
 json_t *chart_faults(const struct chart *chart);
-json_t *chart_events(const struct chart *chart);
+json_t *chart_events(const struct chart *chart); /* what failed on purpose */
 json_t *chart_example_events(const struct chart *chart, const struct counterexample *example);
 json_t *chart_scatter(const struct chart *chart, json_t *names); /* of the outcomes */
 json_t *chart_latency(const struct chart *chart);

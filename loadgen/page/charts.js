@@ -42,7 +42,7 @@ function faultWords(chart) {
   const events = chart.events || [], faults = chart.faults || [];
   if (events.length)
     words.push(`Failed on purpose: ${events.slice(0, 4).map(([, from, to, what]) => `${what}, ${to > from ? `from ${moment(from, 3)} to ${moment(to, 3)}` : `at ${moment(from, 3)}`}`).join('; ')}` +
-      `${events.length > 4 ? `; and ${events.length - 4} more` : ''}.`);
+      `${chart.event_count > 4 ? `; and ${chart.event_count - 4} more` : ''}.`);
   if (faults.length)
     words.push(`Silent while requests waited: ${faults.slice(0, 4).map(([instance, from, to, waiting]) => `${silent(chart, instance)} from ` +
       `${moment(from, 2)} to ${moment(to, 2)} (${plural(waiting, 'request')})`).join(', ')}${faults.length > 4 ? `, and ${faults.length - 4} more spans` : ''}.`);

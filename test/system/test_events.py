@@ -19,13 +19,17 @@ class Events(SystemTest):
     def events(self, product):
         return self.stack.sql("inventory", "SELECT instance, name, detail, order_id FROM lab_event WHERE product_id = :'id'", id=product)
 
-    def test_a_pause_is_an_event_everywhere(self):
+    def run_in_folder(self, strategy, expected, *load):
+        """A run that is as expected: its results folder, and what it printed."""
         folder = Path(tempfile.mkdtemp(prefix="sale-events-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        done = self.stack.loadgen("--strategy", f"none,fail={FAILPOINT}", "--requests", "400", "--rate", "400", "--stock", "300", "--late", "9s",
-                                  "--expect", "none=VIOLATED", "--results", str(folder), "--no-progress", env={"LOADGEN_NO_RESULTS": "0"})
+        done = self.stack.loadgen("--strategy", strategy, *load, "--late", "9s", "--expect", expected, "--results", str(folder), "--no-progress",
+                                  env={"LOADGEN_NO_RESULTS": "0"})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        run = (folder / "latest").resolve()
+        return (folder / "latest").resolve(), done
+
+    def test_a_pause_is_an_event_everywhere(self):
+        run, done = self.run_in_folder(f"none,fail={FAILPOINT}", "none=VIOLATED", "--requests", "400", "--rate", "400", "--stock", "300")
         lines = [json.loads(line) for line in (run / "history.ndjson").read_text().splitlines()]
         events = [line for line in lines if line["type"] == "event"]
         summary = json.loads((run / "summary.json").read_text())["strategies"][0]
@@ -65,6 +69,21 @@ class Events(SystemTest):
         done = self.stack.loadgen("check", str(run), "--output-format", "json")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(json.loads(done.stdout)["strategies"][0]["firings"], summary["firings"])
+
+    def test_who_freed_whose_lock_is_told(self):
+        """Each sale holds its key for 550 ms of a TTL of 400: B takes it after that, A frees it while B is at work, C takes it."""
+        run, done = self.run_in_folder("redis-ttl,ttl=400ms,work=250ms,wait=9s,fail=before-delete:delay=300ms", "redis-ttl=TWIN+LEAK?+STALE?",
+                                       "--requests", "24", "--rate", "40", "--stock", "200")
+        lines = [json.loads(line) for line in (run / "history.ndjson").read_text().splitlines()]
+        results = [line for line in lines if line["type"] == "event" and line["kind"] == "lock"]
+        self.assertEqual({line["name"] for line in results}, {"SET NX", "DEL"})
+        self.assertEqual(len({line["key"] for line in results}), 1)
+        chain = next(proof for proof in json.loads((run / "summary.json").read_text())["strategies"][0]["counterexamples"] if proof["has_chain"])
+        self.assertEqual(len(chain["order_ids"]), 3, chain["lines"])
+        self.assertRegex(" ".join(chain["lines"]), r"A's lock expired by [\d.]+ s; B took it at [\d.]+ s, and A went on\. A freed the lock at [\d.]+ s "
+                                                   r"\(DEL\), which was B's by then\. C took it at [\d.]+ s, while B was at work\.")
+        self.assertEqual({event["order"] for event in chain["events"]}, {"A", "B", "C"})
+        self.assertIn("A freed the lock at", done.stdout.replace("\n      ", " "))
 
     def test_what_never_fired_is_told(self):
         done = self.stack.loadgen("--strategy", "atomic,fail=before-write:error@9999", "--requests", "50", "--stock", "50", "--no-progress")

@@ -297,18 +297,22 @@ static void test_without_redis_nothing_is_sold_and_nobody_waits_for_ever(void **
 }
 
 static void test_without_memory_for_the_lock_nothing_is_sold(void **state) {
-    struct buyer buyer;
-    char id[UUID_TEXT];
+    static const char *const specs[] = {"mutex", "reentrant", "rwlock", "spin", "mkdir", "flock"};
 
     (void)state;
-    make_product(id, "mutex", 5);
-    lay_out(id);
-    fault_memory(0, 1);
-    begin(&buyer, id, NULL);
-    assert_true(fault_memory_end());
-    finish(&buyer, 1);
-    assert_int_equal(buyer.selling.outcome, OUTCOME_FAILED);
-    assert_int_equal(left(id), 4);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        struct buyer buyer;
+        char id[UUID_TEXT];
+
+        make_product(id, specs[i], 5);
+        lay_out(id);
+        fault_memory(0, 1);
+        begin(&buyer, id, NULL);
+        assert_true(fault_memory_end());
+        finish(&buyer, 1);
+        assert_int_equal(buyer.selling.outcome, OUTCOME_FAILED);
+        assert_int_equal(left(id), 4);
+    }
 }
 
 static void sell_one(void *arg) {

@@ -39,8 +39,8 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
 }
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
-    static const char *const names[] = {"mutex", "redis",   "redis-fenced", "sharded",
-                                        "spin",  "segment", "mkdir",        "flock"};
+    static const char *const names[] = {"mutex",   "redis", "redis-fenced", "sharded", "spin",
+                                        "segment", "mkdir", "flock",        "pg-table"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct model_sale one, two;
@@ -77,15 +77,105 @@ static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
 }
 
 static void test_a_failed_read_is_the_outcome(void **state) {
-    static const char *const names[] = {"none",    "mutex",     "redis",  "redis-fenced",
-                                        "sharded", "reentrant", "rwlock", "stamped",
-                                        "spin",    "segment",   "mkdir",  "flock"};
+    static const char *const names[] = {
+        "none",      "mutex",           "redis",    "redis-fenced", "sharded",
+        "reentrant", "rwlock",          "stamped",  "spin",         "segment",
+        "mkdir",     "flock",           "pg-row",   "pg-nowait",    "pg-version",
+        "pg-value",  "pg-serializable", "pg-table", "early-unlock"};
     struct model_sale sale;
 
     (void)state;
     model.read_outcome = OUTCOME_BUSY;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_int_equal(model_sell(names[i], 0, &sale), OUTCOME_BUSY);
+}
+
+static void test_a_row_that_is_held_keeps_the_second_sale_out(void **state) {
+    static const char *const names[] = {"pg-row", "pg-nowait"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct model_sale one, two;
+
+        (void)model_set_up(state);
+        model_begin(&one, names[i], 0);
+        model_begin(&two, names[i], 0);
+        assert_int_equal(two.outcome, OUTCOME_BUSY);
+        model_go_on(&one);
+        assert_int_equal(one.outcome, OUTCOME_SOLD);
+        assert_int_equal(one.sale.unit, 10);
+        assert_int_equal(model_sell(names[i], 0, &two), OUTCOME_SOLD);
+        assert_int_equal(two.sale.unit, 9);
+    }
+}
+
+static void test_a_row_that_is_held_is_passed_over(void **state) {
+    struct model_sale one, two;
+
+    (void)state;
+    model_begin(&one, "sharded-skip", 0);
+    assert_int_equal(model_sell("sharded-skip", 0, &two), OUTCOME_SOLD);
+    assert_int_equal(two.sale.shard, 1);
+    model_go_on(&one);
+    assert_int_equal(one.outcome, OUTCOME_SOLD);
+    assert_int_equal(one.sale.shard, 0);
+}
+
+static void test_who_was_overtaken_begins_again_or_gives_up(void **state) {
+    static const char *const names[] = {"pg-version", "pg-value", "pg-serializable"};
+
+    for (size_t i = 0; i < 2 * sizeof names / sizeof names[0]; i++) {
+        struct model_sale one, two;
+
+        (void)model_set_up(state);
+        model.may_pause = i % 2 == 0;
+        model_begin(&one, names[i / 2], 0);
+        assert_int_equal(model_sell(names[i / 2], 0, &two), OUTCOME_SOLD);
+        model_go_on(&one); /* to the pause, or to its end */
+        if (model.may_pause) {
+            model_go_on(&one);
+            model_go_on(&one);
+            assert_int_equal(one.sale.unit, 9);
+        }
+        assert_int_equal(one.outcome, model.may_pause ? OUTCOME_SOLD : OUTCOME_BUSY);
+        assert_int_equal(model.rows[0].available, model.may_pause ? 8 : 9);
+    }
+}
+
+/* The count is what it was, and the version is not. */
+static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **state) {
+    struct model_sale one, two;
+
+    (void)state;
+    model_begin(&one, "pg-value", 0);
+    assert_int_equal(model_sell("pg-value", 0, &two), OUTCOME_SOLD);
+    model.rows[0].available++;
+    model.rows[0].version++;
+    model_go_on(&one);
+    assert_int_equal(one.outcome, OUTCOME_SOLD);
+    model_begin(&one, "pg-version", 0);
+    assert_int_equal(model_sell("pg-version", 0, &two), OUTCOME_SOLD);
+    model.rows[0].available++;
+    model.rows[0].version++;
+    model_go_on(&one);
+    assert_int_equal(one.outcome, OUTCOME_BUSY);
+}
+
+static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **state) {
+    struct model_sale one, two;
+
+    (void)state;
+    model.does_stop = true;
+    model.stop = FAIL_BEFORE_COMMIT;
+    model_begin(&one, "early-unlock", 0);
+    model_go_on(&one);
+    assert_false(model.is_locked[0]);
+    model_begin(&two, "early-unlock", 0);
+    model_go_on(&one);
+    model_go_on(&two);
+    model_go_on(&two);
+    assert_int_equal(one.outcome, OUTCOME_SOLD);
+    assert_int_equal(two.outcome, OUTCOME_SOLD);
+    assert_int_equal(one.sale.unit, two.sale.unit);
 }
 
 static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
@@ -130,6 +220,11 @@ int main(void) {
         TEST(test_a_lost_lease_stops_the_write),
         TEST(test_the_lock_learns_that_the_outcome_is_unknown),
         TEST(test_a_failed_read_is_the_outcome),
+        TEST(test_a_row_that_is_held_keeps_the_second_sale_out),
+        TEST(test_a_row_that_is_held_is_passed_over),
+        TEST(test_who_was_overtaken_begins_again_or_gives_up),
+        TEST(test_a_value_that_came_back_deceives_and_a_version_does_not),
+        TEST(test_a_lock_that_ends_before_the_commit_sells_one_unit_twice),
         TEST(test_shards_lend_to_each_other_until_all_are_empty),
     };
 

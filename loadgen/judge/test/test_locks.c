@@ -239,6 +239,20 @@ static void test_a_fault_of_a_server_is_armed_for_each_time(void **state) {
     assert_int_equal(verdict.firings.items[2].times, 0);
 }
 
+static void test_without_a_ledger_nothing_is_said_of_failpoints(void **state) {
+    struct firings armed = {.count = 0};
+
+    (void)state;
+    firings_arm_spec(&armed, "redis,fail=after-lock:crash@9");
+    firings_arm(&armed, EVENT_SERVER, "redis:kill@2s", strlen("redis:kill@2s"));
+    judged.armed = &armed;
+    judged.ledgers = NULL;
+    request(RECORD_SOLD);
+    judge();
+    assert_int_equal(verdict.firings.count, 1);
+    assert_int_equal(verdict.firings.items[0].kind, EVENT_SERVER);
+}
+
 /* Nothing was sold after it, for it stopped all sales. */
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     (void)state;
@@ -266,6 +280,7 @@ int main(void) {
         WITH_EVENTS(test_a_pause_beside_the_orders_is_woven_in),
         WITH_EVENTS(test_what_was_armed_is_counted),
         WITH_EVENTS(test_a_fault_of_a_server_is_armed_for_each_time),
+        WITH_EVENTS(test_without_a_ledger_nothing_is_said_of_failpoints),
         WITH_EVENTS(test_a_firing_is_in_time_while_units_are_left),
     };
 

@@ -237,12 +237,32 @@ static void test_what_failed_on_purpose_is_not_inferred(void **state) {
     assert_int_equal(json_array_size(json_object_get(chart, "faults")), 0);
     known = json_object_get(chart, "events");
     assert_int_equal(json_array_size(known), 3);
+    assert_int_equal(json_integer_value(json_object_get(chart, "event_count")), 3);
     assert_int_equal(number_in(known, 0, 1), 40000);
     assert_int_equal(number_in(known, 0, 2), 40000);
     assert_int_equal(number_in(known, 1, 2), 350000);
     assert_int_equal(number_in(known, 2, 2), json_integer_value(json_object_get(chart, "end_us")));
     assert_string_equal(json_string_value(json_array_get(json_array_get(known, 2), 3)),
                         "redis kill");
+    json_decref(chart);
+}
+
+static void test_of_many_events_some_of_all_times_are_drawn(void **state) {
+    struct event events[800];
+    const json_t *known;
+    json_t *chart;
+
+    (void)state;
+    sell(1);
+    json_decref(draw());
+    for (int i = 0; i < 800; i++)
+        events[i] = (struct event){.at_ns = i * MS, .kind = EVENT_FAILPOINT};
+    drawn.events = (struct event_list){800, events};
+    chart = chart_make(&drawn);
+    known = json_object_get(chart, "events");
+    assert_in_range(json_array_size(known), 20, 40);
+    assert_in_range(number_in(known, json_array_size(known) - 1, 1), 770000, 799000);
+    assert_int_equal(json_integer_value(json_object_get(chart, "event_count")), 800);
     json_decref(chart);
 }
 
@@ -404,6 +424,7 @@ int main(void) {
         JUDGED(test_failpoints_are_named),
         JUDGED(test_silent_instance_is_a_fault),
         JUDGED(test_what_failed_on_purpose_is_not_inferred),
+        JUDGED(test_of_many_events_some_of_all_times_are_drawn),
         JUDGED(test_fault_of_one_instance_is_not_told_of_all),
         JUDGED(test_rare_outcomes_and_outliers_are_kept),
         JUDGED(test_counterexample_is_drawn_with_its_neighbours),

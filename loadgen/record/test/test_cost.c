@@ -33,6 +33,8 @@ static const struct {
      {0, 1000, 0, -1, -1, -1, -1, -1}}, /* what is finer than a microsecond is dropped */
     {"wait;dur=2147483.647,hold;dur=2147483.648,pg;desc=32767,redis;desc=32768",
      {INT32_MAX, -1, -1, 32767, -1, -1, -1, -1}},
+    {"retry;desc=2147483647,lock;desc=spin", {-1, -1, -1, -1, -1, INT32_MAX, -1, RECORD_LOCK_SPIN}},
+    {"retry;desc=2147483648", NONE},
     {"wait;dur=99999999999999999999999999, pg;desc=\"99999999999999999999\"", NONE},
     {"wait;dur=-1,hold;dur=1e3,commit;dur=1.2.3,pg;desc=\"2.5\",redis;desc=\"\",retry;desc=+1,"
      "shard;desc=\"0x1\",lock;desc=\"zookeeper\"",

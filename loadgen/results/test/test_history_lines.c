@@ -140,7 +140,7 @@ static void test_lines_are_written_as_jansson_writes_them(void **state) {
     record.received_ns = 1;
     record.is_repeat = true;
     assert_as_dumped(line, history_print_request(line, &record));
-    record.cost = (struct record_cost){0, INT32_MAX, -1, INT16_MAX, 10, 99, -1, 0};
+    record.cost = (struct record_cost){0, INT32_MAX, -1, INT16_MAX, 10, INT32_MAX, -1, 0};
     assert_as_dumped(line, history_print_request(line, &record));
     sales[0].fence = INT64_MIN;
     snprintf(sales[0].instance, sizeof sales[0].instance, "a \"\\/\xc3\xa4 库存 \xf0\x9f\x98\x80");

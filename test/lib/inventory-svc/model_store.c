@@ -32,15 +32,37 @@ static int64_t fence_of(const struct store_lock *under) {
     return under != NULL ? ((const struct model_lock *)(const void *)under)->fence : 0;
 }
 
+static bool holds(const struct stock_row *row, const struct stock_row *seen, enum guard guard,
+                  const struct store_lock *under) {
+    switch (guard) {
+    case GUARD_ANY:
+        return true;
+    case GUARD_VERSION:
+        return row->version == seen->version;
+    case GUARD_VALUE:
+        return row->available == seen->available;
+    case GUARD_FENCE:
+        return row->fence == seen->fence && row->fence < fence_of(under);
+    }
+    return false;
+}
+
 static enum outcome write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                                 const struct store_lock *under) {
+    struct model_sale *own = (struct model_sale *)(void *)sale;
     struct stock_row *row = &model.rows[seen->shard];
 
     if (model.write_outcome != OUTCOME_OK)
         return model.write_outcome;
-    if (guard == GUARD_FENCE && (row->fence != seen->fence || row->fence >= fence_of(under)))
+    if (!holds(row, seen, guard, under))
         return OUTCOME_CONFLICT;
+    if (own->transaction.is_open) {
+        own->transaction.has_written = true;
+        own->transaction.row = *seen;
+        return OUTCOME_SOLD;
+    }
     row->available = seen->available - 1;
+    row->version++;
     if (fence_of(under) > row->fence)
         row->fence = fence_of(under);
     note_sold(sale, seen);
@@ -53,6 +75,65 @@ static enum outcome take_stock(struct sale *sale, int shard) {
     note_sold(sale, &model.rows[shard]);
     model.rows[shard].available--;
     return OUTCOME_SOLD;
+}
+
+/* ---- transactions: what was written is in the row when it is committed */
+
+static enum outcome begin(struct sale *sale, enum isolation isolation) {
+    struct model_sale *own = (struct model_sale *)(void *)sale;
+
+    assert_false(own->transaction.is_open);
+    memset(&own->transaction, 0, sizeof own->transaction);
+    own->transaction.is_open = true;
+    own->transaction.isolation = isolation;
+    return OUTCOME_OK;
+}
+
+static int find_row(int first, bool is_locked) {
+    for (int i = 0; i < SHARDS; i++) {
+        int shard = (first + i) % SHARDS;
+
+        if (model.rows[shard].available > 0 && (is_locked || !model.is_row_locked[shard]))
+            return shard;
+    }
+    return -1;
+}
+
+static enum outcome read_for_update(struct sale *sale, int shard, enum row_wait wait,
+                                    struct stock_row *row) {
+    struct model_sale *own = (struct model_sale *)(void *)sale;
+
+    assert_true(own->transaction.is_open);
+    if (shard == ANY_SHARD && find_row(0, true) < 0)
+        return OUTCOME_SOLD_OUT;
+    if (shard == ANY_SHARD)
+        shard = find_row(own->first_shard, wait != ROW_SKIP_LOCKED);
+    if (shard < 0 || model.is_row_locked[shard])
+        return OUTCOME_BUSY;
+    model.is_row_locked[shard] = own->transaction.has_row = true;
+    *row = own->transaction.row = model.rows[shard];
+    return model.read_outcome;
+}
+
+static void end(struct model_sale *own) {
+    assert_true(own->transaction.is_open);
+    own->transaction.is_open = false;
+    if (own->transaction.has_row)
+        model.is_row_locked[own->transaction.row.shard] = false;
+}
+
+static enum outcome commit(struct sale *sale) {
+    struct model_sale *own = (struct model_sale *)(void *)sale;
+    const struct stock_row seen = own->transaction.row;
+
+    assert_true(own->transaction.has_written);
+    end(own);
+    return write_stock(
+        sale, &seen, own->transaction.isolation == SERIALIZABLE ? GUARD_VERSION : GUARD_ANY, NULL);
+}
+
+static void rollback(struct sale *sale) {
+    end((struct model_sale *)(void *)sale);
 }
 
 static enum outcome lock(struct sale *sale, enum lock_kind kind, int shard,
@@ -204,6 +285,10 @@ static enum outcome pass(struct sale *sale, enum fail_point point) {
 }
 
 static const struct store_ops ops = {.read_stock = read_stock,
+                                     .read_for_update = read_for_update,
+                                     .begin = begin,
+                                     .commit = commit,
+                                     .rollback = rollback,
                                      .begin_write = begin_write,
                                      .end_write = end_write,
                                      .find_sale = find_sale,
@@ -222,7 +307,7 @@ static const struct store_ops ops = {.read_stock = read_stock,
                                      .pause = pause_before_retry,
                                      .work = wait_for_go};
 
-static const struct sale_options options = {.shards = SHARDS, .ttl_ms = 300};
+static const struct sale_options options = {.shards = SHARDS, .borrows = true, .ttl_ms = 300};
 
 int model_set_up(void **state) {
     (void)state;

@@ -24,7 +24,8 @@ struct model {
     int readers;                        /* who share the lock of row 0 */
     const struct sale *holders[SHARDS]; /* and how often they have it */
     int times[SHARDS];
-    uint64_t stamped; /* how often a lock was won */
+    uint64_t stamped;           /* how often a lock was won */
+    bool is_row_locked[SHARDS]; /* by a transaction; one that wants to wait is refused at once */
     int locks_taken;
     enum outcome read_outcome, write_outcome; /* OK, or what the next ones answer */
     enum outcome unlocked_with;
@@ -54,6 +55,11 @@ struct model_lock {
 struct model_sale {
     struct sale sale;
     struct model_lock lock;
+    struct {
+        bool is_open, has_row, has_written;
+        enum isolation isolation;
+        struct stock_row row; /* kept from others, with has_row; seen, with has_written */
+    } transaction;
     const struct strategy *strategy;
     int first_shard;
     struct fiber_event go;

@@ -1,6 +1,6 @@
 /* What store.h promises, as steps of a few sales in one fiber: each step ends before the next
  * begins, so that every order of steps is written down here and none is left to luck. */
-#include "seam_contract.h"
+#include "seam_contract_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,23 +9,20 @@
 #include <cmocka.h>
 #include <string.h>
 
-#define SALES 4
+struct sale *sales[SALES];
 
-/* The sales of a case. */
-static struct sale *sales[SALES];
-
-static void begin_sales(const struct seam_world *world, const char *spec, int stock) {
+void begin_sales(const struct seam_world *world, const char *spec, int stock) {
     world->make_product(spec, stock);
     for (int i = 0; i < SALES; i++)
         sales[i] = world->begin_sale(NULL);
 }
 
-static void end_sales(const struct seam_world *world) {
+void end_sales(const struct seam_world *world) {
     for (int i = 0; i < SALES; i++)
         world->end_sale(sales[i]);
 }
 
-static struct stock_row read_row(struct sale *sale, int shard) {
+struct stock_row read_row(struct sale *sale, int shard) {
     struct stock_row row;
 
     assert_int_equal(store_read_stock(sale, shard, &row), OUTCOME_OK);
@@ -33,7 +30,7 @@ static struct stock_row read_row(struct sale *sale, int shard) {
     return row;
 }
 
-static enum outcome write_row(struct sale *sale, struct stock_row seen, enum guard guard) {
+enum outcome write_row(struct sale *sale, struct stock_row seen, enum guard guard) {
     return store_write_stock(sale, &seen, guard, NULL);
 }
 
@@ -273,126 +270,6 @@ static void a_fence_grows_and_an_old_read_conflicts(const struct seam_world *wor
     check_fence(world, LOCK_TABLE);
 }
 
-/* ---- transactions */
-
-static void start(struct sale *sale, enum isolation isolation) {
-    assert_int_equal(store_begin(sale, isolation), OUTCOME_OK);
-}
-
-/* A transaction of its own that only tries to get the row, and gives it up again. */
-static enum outcome try_row(struct sale *sale, int shard, enum row_wait wait) {
-    struct stock_row row;
-
-    start(sale, READ_COMMITTED);
-    return store_end(sale, store_read_for_update(sale, shard, wait, &row) == OUTCOME_OK
-                               ? OUTCOME_CONFLICT
-                               : OUTCOME_BUSY);
-}
-
-static void a_transaction_is_seen_when_it_is_committed(const struct seam_world *world) {
-    struct stock_row seen;
-
-    begin_sales(world, "none", 5);
-    start(sales[0], READ_COMMITTED);
-    assert_int_equal(store_read_for_update(sales[0], 0, ROW_WAIT, &seen), OUTCOME_OK);
-    assert_int_equal(seen.available, 5);
-    assert_int_equal(write_row(sales[0], seen, GUARD_ANY), OUTCOME_SOLD);
-    assert_int_equal(sales[0]->unit, 0);
-    assert_int_equal(read_row(sales[0], 0).available, 4);
-    assert_int_equal(read_row(sales[1], 0).available, 5);
-    assert_int_equal(store_end(sales[0], OUTCOME_SOLD), OUTCOME_SOLD);
-    assert_int_equal(sales[0]->unit, 5);
-    assert_int_equal(read_row(sales[1], 0).available, 4);
-    end_sales(world);
-}
-
-static void what_is_rolled_back_was_not_sold(const struct seam_world *world) {
-    static const enum outcome ends[][2] = {{OUTCOME_BUSY, OUTCOME_BUSY},
-                                           {OUTCOME_UNKNOWN, OUTCOME_FAILED},
-                                           {OUTCOME_SOLD, OUTCOME_FAILED}};
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        bool is_found = true;
-
-        begin_sales(world, "none,fail=before-commit:error@1", 5);
-        start(sales[0], READ_COMMITTED);
-        assert_int_equal(write_row(sales[0], read_row(sales[0], 0), GUARD_ANY), OUTCOME_SOLD);
-        assert_int_equal(store_end(sales[0], ends[i][0]), ends[i][1]);
-        assert_int_equal(sales[0]->unit, 0);
-        assert_int_equal(read_row(sales[1], 0).available, 5);
-        assert_int_equal(store_find_sale(sales[0], &is_found), OUTCOME_OK);
-        assert_false(is_found);
-        end_sales(world);
-    }
-}
-
-static void a_row_for_update_is_kept_from_others(const struct seam_world *world) {
-    struct stock_row row;
-
-    begin_sales(world, "none,wait=50ms", 5);
-    start(sales[0], READ_COMMITTED);
-    assert_int_equal(store_read_for_update(sales[0], 0, ROW_NOWAIT, &row), OUTCOME_OK);
-    for (enum row_wait wait = ROW_WAIT; wait <= ROW_SKIP_LOCKED; wait++)
-        assert_int_equal(try_row(sales[1], 0, wait), OUTCOME_BUSY);
-    assert_int_equal(try_row(sales[1], ANY_SHARD, ROW_SKIP_LOCKED), OUTCOME_BUSY);
-    assert_int_equal(read_row(sales[1], 0).available, 5);
-    assert_int_equal(store_end(sales[0], OUTCOME_SOLD_OUT), OUTCOME_SOLD_OUT);
-    assert_int_equal(try_row(sales[2], 0, ROW_WAIT), OUTCOME_CONFLICT);
-    end_sales(world);
-}
-
-static void any_shard_is_one_that_nobody_holds(const struct seam_world *world) {
-    struct stock_row rows[3], none;
-    int64_t units = 0;
-
-    begin_sales(world, "sharded,shards=3", 3);
-    for (int i = 0; i < 3; i++) {
-        start(sales[i], READ_COMMITTED);
-        assert_int_equal(store_read_for_update(sales[i], ANY_SHARD, ROW_SKIP_LOCKED, &rows[i]),
-                         OUTCOME_OK);
-    }
-    assert_int_equal(try_row(sales[3], ANY_SHARD, ROW_SKIP_LOCKED), OUTCOME_BUSY);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(write_row(sales[i], rows[i], GUARD_ANY), OUTCOME_SOLD);
-        assert_int_equal(store_end(sales[i], OUTCOME_SOLD), OUTCOME_SOLD);
-        units += sales[i]->unit;
-    }
-    assert_int_equal(units, 1 + 2 + 3);
-    start(sales[3], READ_COMMITTED);
-    for (enum row_wait wait = ROW_WAIT; wait <= ROW_SKIP_LOCKED; wait++)
-        assert_int_equal(store_read_for_update(sales[3], ANY_SHARD, wait, &none), OUTCOME_SOLD_OUT);
-    assert_int_equal(store_end(sales[3], OUTCOME_SOLD_OUT), OUTCOME_SOLD_OUT);
-    end_sales(world);
-}
-
-static void a_serializable_sale_that_was_overtaken_conflicts(const struct seam_world *world) {
-    struct stock_row seen;
-
-    begin_sales(world, "none", 5);
-    start(sales[0], SERIALIZABLE);
-    seen = read_row(sales[0], 0);
-    assert_int_equal(store_take_stock(sales[1], 0), OUTCOME_SOLD);
-    assert_int_equal(read_row(sales[0], 0).available, 5);
-    assert_int_equal(write_row(sales[0], seen, GUARD_ANY), OUTCOME_CONFLICT);
-    assert_int_equal(store_end(sales[0], OUTCOME_CONFLICT), OUTCOME_CONFLICT);
-    assert_int_equal(read_row(sales[2], 0).available, 4);
-    end_sales(world);
-}
-
-static void an_order_is_sold_once_in_transactions_too(const struct seam_world *world) {
-    struct sale *again;
-
-    begin_sales(world, "none", 5);
-    assert_int_equal(store_take_stock(sales[0], 0), OUTCOME_SOLD);
-    again = world->begin_sale(sales[0]);
-    start(again, READ_COMMITTED);
-    assert_int_equal(write_row(again, read_row(again, 0), GUARD_ANY), OUTCOME_REPEATED);
-    assert_int_equal(store_end(again, OUTCOME_REPEATED), OUTCOME_REPEATED);
-    assert_int_equal(read_row(again, 0).available, 4);
-    world->end_sale(again);
-    end_sales(world);
-}
-
 /* ---- keys and values */
 
 static void a_key_is_set_once_until_it_is_deleted(const struct seam_world *world) {
@@ -498,9 +375,6 @@ static void a_write_that_failed_on_purpose_is_unknown(const struct seam_world *w
     end_sales(world);
 }
 
-#define CASE(function)                                                                             \
-    { #function, function }
-
 const struct seam_case seam_contract[] = {
     CASE(a_write_sells_the_last_unit_that_was_seen),
     CASE(an_unguarded_write_overwrites),
@@ -515,12 +389,6 @@ const struct seam_case seam_contract[] = {
     CASE(a_stamp_is_out_of_date_when_somebody_had_the_lock),
     CASE(a_lock_is_kept_after_an_unknown_outcome),
     CASE(a_fence_grows_and_an_old_read_conflicts),
-    CASE(a_transaction_is_seen_when_it_is_committed),
-    CASE(what_is_rolled_back_was_not_sold),
-    CASE(a_row_for_update_is_kept_from_others),
-    CASE(any_shard_is_one_that_nobody_holds),
-    CASE(a_serializable_sale_that_was_overtaken_conflicts),
-    CASE(an_order_is_sold_once_in_transactions_too),
     CASE(a_key_is_set_once_until_it_is_deleted),
     CASE(a_key_ends_with_its_ttl),
     CASE(a_deal_is_even_or_random),

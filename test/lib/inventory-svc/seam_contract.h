@@ -21,7 +21,7 @@ struct seam_case {
     void (*run)(const struct seam_world *world);
 };
 
-/* Ends with a NULL name. A case fails by cmocka's assertions. */
-extern const struct seam_case seam_contract[];
+/* Each ends with a NULL name. A case fails by cmocka's assertions. */
+extern const struct seam_case seam_contract[], seam_contract_transactions[];
 
 #endif
