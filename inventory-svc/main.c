@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "log.h"
 #include "metrics.h"
+#include "pending.h"
 #include "redis.h"
 #include "service.h"
 
@@ -147,7 +148,8 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     if (code != 0)
         return code;
     store.products = product_table_open(pool, name, set.is_lab, (unsigned)set.products);
-    if (store.products == NULL)
+    store.pending = pending_open(loop, pool, store.kv, name);
+    if (store.products == NULL || store.pending == NULL)
         return service_fail(EX_SOFTWARE, "out of memory");
     metric_register(&products);
     lock_metrics_register(store.local, store.redis);
@@ -158,7 +160,8 @@ static void on_closed(void *data) {
     (void)data;
 }
 
-static void close_all(void *data) {
+/* Once what Redis sold is written, or can wait for another instance. */
+static void close_rest(void *data) {
     (void)data;
     product_table_close(store.products);
     if (store.local != NULL)
@@ -170,6 +173,13 @@ static void close_all(void *data) {
     lab_close(store.lab);
     store.lab = NULL;
     service_close_pool();
+}
+
+static void close_all(void *data) {
+    if (store.pending != NULL)
+        pending_close(store.pending, close_rest, data);
+    else
+        close_rest(data);
 }
 
 int main(int argc, char **argv) {

@@ -35,9 +35,10 @@ CROSS JOIN LATERAL (SELECT count(*) AS sold, count(DISTINCT unit) AS units,
 WHERE p.product_id = :'product'::uuid;
 
 \echo 'Rows: the stock, one row or one per shard, without the units that came back to the count: those are returned.'
+\echo 'What Redis holds unsold of a row is in its count, too.'
 -- query: rows on inventory
 SELECT shard, first_unit, available - (SELECT count(*) FROM stock_place p WHERE p.product_id = s.product_id
-                                        AND p.shard = s.shard AND p.place < s.available) AS available, returns_to_count
+                                        AND p.shard = s.shard AND p.place < s.available) AS available, returns_to_count, loaded_into
 FROM stock s WHERE product_id = :'product'::uuid ORDER BY shard;
 
 \echo 'Unbalanced: rows with units too many or too few, although the sums of all may be right.'

@@ -22,9 +22,11 @@ CREATE TABLE IF NOT EXISTS stock (
     version    bigint NOT NULL DEFAULT 0,
     fence      bigint NOT NULL DEFAULT 0, -- the highest token that wrote; only redis-fenced refuses an older one
     returns_to_count boolean NOT NULL DEFAULT false, -- a unit that comes back raises the count: see stock_place
+    loaded_into text NOT NULL DEFAULT '', -- the data set in Redis that sells this row, for good; '' for none
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10); -- the hot rows: room for HOT updates in the page
 ALTER TABLE stock ADD COLUMN IF NOT EXISTS returns_to_count boolean NOT NULL DEFAULT false; -- to tables made before it
+ALTER TABLE stock ADD COLUMN IF NOT EXISTS loaded_into text NOT NULL DEFAULT '';
 
 -- With `return=count`, the unit in each place of the count that a unit came back to: place p, from 0, is the last one while
 -- p + 1 are available, and has unit first_unit + p but for those here. A place that was sold again stays until the next
@@ -73,6 +75,14 @@ CREATE TABLE IF NOT EXISTS returned_unit (
 );
 CREATE INDEX IF NOT EXISTS returned_unit_by_product ON returned_unit (product_id);
 
+-- Units that Redis sold and that were brought here, each once: whoever brings one again changes nothing, though its order
+-- was cancelled since, and a unit that Redis took twice is not written twice.
+CREATE TABLE IF NOT EXISTS brought_unit (
+    product_id uuid NOT NULL REFERENCES product,
+    unit       bigint NOT NULL,
+    order_id   uuid NOT NULL,
+    PRIMARY KEY (product_id, unit)
+);
 -- What instances under --lab did on purpose, or to a raw lock: each failpoint that fires, before it acts, and each result
 -- of a raw lock command. A time is that of the instance, set to the database's clock as well as a round trip allows.
 CREATE TABLE IF NOT EXISTS lab_event (
@@ -93,6 +103,7 @@ CREATE TABLE IF NOT EXISTS lab_event (
 CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (pages_per_range = 8);
 
 GRANT SELECT ON product TO inventory_svc;
+GRANT SELECT, INSERT ON brought_unit TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE ON stock, stock_place, stock_lock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE

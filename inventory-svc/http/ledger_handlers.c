@@ -4,6 +4,7 @@
 #include "handlers.h"
 
 #include "answer.h"
+#include "pending.h"
 #include "reservation_sql.h"
 #include "secret.h"
 #include "settings.h"
@@ -34,6 +35,21 @@ static int read_number(struct http_exchange *exchange, const char *name, int64_t
     return -1;
 }
 
+/* What Redis sold may not be in the ledger yet. */
+static enum outcome cancel(struct store *store, const char *order_id, bool *was_there,
+                           char product_id[UUID_TEXT], char message[MESSAGE_BYTES]) {
+    enum outcome outcome =
+        reservation_sql_cancel(store->pool, order_id, was_there, product_id, message);
+
+    if (outcome == OUTCOME_OK && !*was_there)
+        outcome = pending_flush(store->pending, message);
+    else
+        return outcome;
+    return outcome == OUTCOME_OK
+               ? reservation_sql_cancel(store->pool, order_id, was_there, product_id, message)
+               : outcome;
+}
+
 void on_cancel(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     char order_id[UUID_TEXT], product_id[UUID_TEXT], message[MESSAGE_BYTES];
@@ -46,7 +62,7 @@ void on_cancel(struct http_exchange *exchange, void *data) {
         http_reply_error(exchange, 400, "bad_request", "the order id in the path is no UUID");
         return;
     }
-    outcome = reservation_sql_cancel(store->pool, order_id, &was_there, product_id, message);
+    outcome = cancel(store, order_id, &was_there, product_id, message);
     if (outcome != OUTCOME_OK) {
         answer_refusal(exchange, outcome, message);
     } else if (!was_there) {

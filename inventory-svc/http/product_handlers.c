@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static json_t *product_json(const struct product *product, const struct stock_count *count,
+static json_t *product_json(const struct product *product, const struct stock_left *left,
                             const char *holder) {
     json_t *json = json_object();
     int failed = 0;
@@ -15,8 +15,10 @@ static json_t *product_json(const struct product *product, const struct stock_co
     failed |= json_object_set_new(json, "name", json_string(product->row.name));
     failed |= json_object_set_new(json, "price", json_string(product->row.price));
     failed |= json_object_set_new(json, "initial_stock", json_integer(product->row.initial_stock));
-    failed |= json_object_set_new(json, "available", json_integer(count->available));
-    failed |= json_object_set_new(json, "returned", json_integer(count->returned));
+    failed |= json_object_set_new(json, "available", json_integer(left->available));
+    failed |= json_object_set_new(json, "returned", json_integer(left->returned));
+    failed |= json_object_set_new(json, "in_redis", json_integer(left->in_redis));
+    failed |= json_object_set_new(json, "pending", json_integer(left->pending));
     failed |= json_object_set_new(json, "strategy", json_string(product->row.strategy));
     failed |= json_object_set_new(json, "shards", json_integer(product->spec.options.shards));
     failed |=
@@ -28,17 +30,19 @@ static json_t *product_json(const struct product *product, const struct stock_co
 }
 
 static void reply_product(struct http_exchange *exchange, struct store *store,
-                          const struct product *product) {
+                          struct product *product) {
     char message[MESSAGE_BYTES], holder[INSTANCE_BYTES];
-    struct stock_count count;
-    enum outcome outcome = product_sql_count(store->pool, product->id, &count, message);
+    struct stock_left left;
+    enum outcome outcome;
 
+    selling_prepare(store, product);
+    outcome = store_live_count(store, product, &left, message);
     if (outcome != OUTCOME_OK) {
         answer_refusal(exchange, outcome, message);
         return;
     }
     store_live_holder(store, product, holder);
-    http_reply_json(exchange, 200, product_json(product, &count, holder));
+    http_reply_json(exchange, 200, product_json(product, &left, holder));
 }
 
 void on_get_product(struct http_exchange *exchange, void *data) {

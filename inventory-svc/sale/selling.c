@@ -77,6 +77,15 @@ static enum outcome sell(struct selling *selling, struct store *store, struct pr
     return outcome;
 }
 
+void selling_prepare(struct store *store, struct product *product) {
+    struct live_sale live;
+
+    if (product->spec.strategy->prepare == NULL)
+        return;
+    live_sale_init(&live, store, product, "", clock_now_ms());
+    (void)product->spec.strategy->prepare(&live.sale);
+}
+
 void selling_run(struct selling *selling, struct store *store) {
     int64_t begun_ms = clock_now_ms();
     struct product *product;

@@ -18,6 +18,9 @@ struct selling {
     char timing[SALE_COST_TEXT]; /* what it cost, for Server-Timing; "" when no sale was begun */
 };
 
+/* In a fiber: what the product's strategy does before the first sale, if it can. */
+void selling_prepare(struct store *store, struct product *product);
+
 /* In a fiber: sell one unit, and fill in the answer. */
 void selling_run(struct selling *selling, struct store *store);
 

@@ -78,6 +78,21 @@ enum outcome store_take_stock(struct sale *sale, int shard) {
     return outcome == OUTCOME_OK ? after_write(sale, sale->ops->take_stock(sale, shard)) : outcome;
 }
 
+enum outcome store_hand_out(struct sale *sale, const char *data_set, int after,
+                            struct stock_row *row) {
+    return sale->ops->hand_out(sale, data_set, after, row);
+}
+
+enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited) {
+    enum outcome outcome;
+
+    assert(seen->available > 0);
+    if (sale->ops->pass(sale, FAIL_BEFORE_WRITE) != OUTCOME_OK)
+        return OUTCOME_UNKNOWN;
+    outcome = sale->ops->write_pending(sale, seen, is_awaited);
+    return outcome == OUTCOME_SOLD ? after_write(sale, outcome) : outcome;
+}
+
 enum outcome store_take_returned(struct sale *sale) {
     return after_write(sale, sale->ops->take_returned(sale));
 }

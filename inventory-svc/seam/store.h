@@ -166,7 +166,9 @@ struct store_ops;
 struct sale {
     const struct store_ops *ops;
     const struct sale_options *options;
-    unsigned pauses; /* that it made before trying again */
+    const char *order_id; /* the same again in a repeat, and else in no other sale */
+    const char *instance; /* that sells */
+    unsigned pauses;      /* that it made before trying again */
 
     /* What was sold, once the outcome is SOLD: set by the operation that sold it. */
     int shard;
@@ -196,6 +198,9 @@ struct store_ops {
     enum outcome (*take_stock)(struct sale *sale, int shard);
     enum outcome (*take_returned)(struct sale *sale);
     enum outcome (*find_sale)(struct sale *sale, bool *is_found);
+    enum outcome (*hand_out)(struct sale *sale, const char *data_set, int after,
+                             struct stock_row *row);
+    enum outcome (*write_pending)(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 
     enum outcome (*begin)(struct sale *sale, enum isolation isolation);
     enum outcome (*commit)(struct sale *sale);
@@ -247,6 +252,24 @@ enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, 
 /* Take a unit if there is one, and write the ledger row, in one statement. SOLD, SOLD_OUT,
  * REPEATED. Between before-write and after-write. */
 enum outcome store_take_stock(struct sale *sale, int shard);
+
+/* ---- Stock that is sold from keys and values, a row at a time */
+
+/* Hand the first row after row `after` (-1: any) that has units to `data_set`, a token that stands
+ * and falls with the keys: OK, and then `row`, the same one again as long as the data set asks for
+ * it; or SOLD_OUT, and then it will never get another. A row that was handed to another data set is
+ * left out: nobody knows what that one has sold of it. */
+enum outcome store_hand_out(struct sale *sale, const char *data_set, int after,
+                            struct stock_row *row);
+
+/* The last unit of `seen` was taken for this order, in one step with a note of it under the
+ * product's key "stock": bring it to the ledger and lower its row, in one statement, and then
+ * remove the note. Not awaited: SOLD; an instance does it in the background, and another one when
+ * that has died. Awaited: SOLD, it is in the ledger; REPEATED, the ledger has this order with
+ * another unit, and the one that was taken has come back; CONFLICT, the unit was brought there
+ * before, and is not this order's (any more); UNKNOWN, it may still come. Between before-write and
+ * after-write; as the unit is taken already, an error there is UNKNOWN. */
+enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 
 /* ---- What a sale does beside its strategy; strategy_sell() does it */
 

@@ -25,6 +25,8 @@ struct strategy {
     int default_shards;
     /* Sell one unit: SOLD, SOLD_OUT, BUSY, CONFLICT, REPEATED, UNKNOWN or FAILED. */
     enum outcome (*sell)(struct sale *sale);
+    /* Or NULL: what may be done before the first sale, when the product is first shown. */
+    enum outcome (*prepare)(struct sale *sale);
 };
 
 /* Sell one unit by it; and where it sold none, look whether the order, which may be a repeat, has

@@ -47,14 +47,17 @@ enum outcome product_sql_count(struct pg_pool *pool, const char *product_id,
                                struct stock_count *count, char message[MESSAGE_BYTES]) {
     static struct statement statement =
         STATEMENT("count_stock", 1,
-                  "SELECT (SELECT coalesce(sum(available), 0) FROM stock WHERE product_id = $1),"
-                  " (SELECT count(*) FROM returned_unit WHERE product_id = $1)");
+                  "SELECT coalesce(sum(available), 0),"
+                  " coalesce(sum(available) FILTER (WHERE loaded_into <> ''), 0),"
+                  " (SELECT count(*) FROM returned_unit WHERE product_id = $1)"
+                  " FROM stock WHERE product_id = $1");
     struct pg_query query = {.params = {product_id}};
     enum outcome outcome = statement_read(pool, &statement, &query, message);
 
     if (outcome == OUTCOME_OK) {
         count->available = pg_int(&query, 0, 0);
-        count->returned = pg_int(&query, 0, 1);
+        count->loaded = pg_int(&query, 0, 1);
+        count->returned = pg_int(&query, 0, 2);
     }
     pg_query_clear(&query);
     return outcome;

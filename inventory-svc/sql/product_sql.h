@@ -22,6 +22,7 @@ struct product_row {
 
 struct stock_count {
     int64_t available; /* sum of the rows */
+    int64_t loaded;    /* of that, in rows that were handed to Redis */
     int64_t returned;  /* units given back, for sale by number */
 };
 

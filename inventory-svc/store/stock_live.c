@@ -50,8 +50,7 @@ enum outcome live_find_sale(struct sale *sale, bool *is_found) {
                                 is_unknown ? ignored : sale->message);
 }
 
-/* The start of each way to sell: what will be written. */
-static struct reservation *begin_sold(struct live_sale *live, int shard) {
+struct reservation *live_begin_sold(struct live_sale *live, int shard) {
     struct reservation *sold = &live->sold;
 
     *sold = (struct reservation){.shard = shard};
@@ -73,8 +72,8 @@ enum outcome live_note_sold(struct live_sale *live) {
     return OUTCOME_SOLD;
 }
 
-/* The end of each. In a transaction nothing is sold yet. */
-static enum outcome end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+/* In a transaction nothing is sold yet. */
+enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
     if (live->is_transaction)
         return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
     if (outcome == OUTCOME_UNKNOWN)
@@ -106,7 +105,7 @@ enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct 
 enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                               const struct store_lock *under) {
     struct live_sale *live = live_of(sale);
-    struct reservation *sold = begin_sold(live, seen->shard);
+    struct reservation *sold = live_begin_sold(live, seen->shard);
     int64_t due_ms = live_due_ms(live);
     const struct stock_write write = {.on = live->conn,
                                       .guard = guard,
@@ -118,7 +117,8 @@ enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, e
     sold->remaining = seen->available - 1;
     sold->fence = live_fence(under);
     live->cost.postgres++;
-    return end_sold(live, stock_sql_write(live->store->pool, &write, sold, sale->message), due_ms);
+    return live_end_sold(live, stock_sql_write(live->store->pool, &write, sold, sale->message),
+                         due_ms);
 }
 
 void live_end_write(struct sale *sale) {
@@ -132,12 +132,13 @@ void live_end_write(struct sale *sale) {
 
 enum outcome live_take_stock(struct sale *sale, int shard) {
     struct live_sale *live = live_of(sale);
-    struct reservation *sold = begin_sold(live, shard);
+    struct reservation *sold = live_begin_sold(live, shard);
     int64_t due_ms = live_due_ms(live);
 
     live->write_begun_ns = clock_now_ns();
     live->cost.postgres++;
-    return end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message), due_ms);
+    return live_end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message),
+                         due_ms);
 }
 
 /* When there is none, this instance does not look again for 100 ms, because after the sell-out
@@ -152,11 +153,11 @@ enum outcome live_take_returned(struct sale *sale) {
 
     if (begun_ms < product->none_returned_until_ms)
         return OUTCOME_SOLD_OUT;
-    sold = begin_sold(live, 0);
+    sold = live_begin_sold(live, 0);
     live->write_begun_ns = clock_now_ns();
     live->cost.postgres++;
     outcome = stock_sql_take_returned(live->store->pool, sold, due_ms, sale->message);
     if (outcome == OUTCOME_SOLD_OUT)
         product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
-    return end_sold(live, outcome, due_ms);
+    return live_end_sold(live, outcome, due_ms);
 }

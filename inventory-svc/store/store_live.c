@@ -127,6 +127,8 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .begin = live_begin,
                                          .commit = live_commit,
                                          .rollback = live_rollback,
+                                         .hand_out = live_hand_out,
+                                         .write_pending = live_write_pending,
                                          .lock = live_lock,
                                          .lock_shared = live_lock_shared,
                                          .stamp = live_stamp,
@@ -142,7 +144,10 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
     const struct sale_options *options = &product->spec.options;
 
     *live = (struct live_sale){
-        .sale = {.ops = &ops, .options = options},
+        .sale = {.ops = &ops,
+                 .options = options,
+                 .order_id = order_id,
+                 .instance = store->instance},
         .store = store,
         .product = product,
         .order_id = order_id,

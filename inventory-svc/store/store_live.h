@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct pending;
 struct redis;
 
 /* What all sales of an instance share, and its handlers. Owned by whoever opened it (main.c). */
@@ -21,8 +22,9 @@ struct store {
     struct pg_pool *pool;
     lk_client *local;
     lk_client *redis;
-    struct redis *kv; /* for raw commands */
-    struct lab *lab;  /* what fails on purpose is told there; NULL without --lab */
+    struct redis *kv;        /* for raw commands */
+    struct pending *pending; /* sales that Redis made */
+    struct lab *lab;         /* what fails on purpose is told there; NULL without --lab */
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
@@ -80,6 +82,17 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
 /* Look for this order in the ledger, and confirm it: it cannot be cancelled any more. OK, and then
  * *is_found, and then `found`; BUSY, UNKNOWN, FAILED. */
 enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found);
+
+/* What is left of a product. Of one whose stock Redis sells: what that has unsold, too, and how
+ * many sales the ledger does not have yet. OK, BUSY, FAILED. */
+struct stock_left {
+    int64_t available; /* for sale */
+    int64_t returned;  /* given back, and for sale by number */
+    int64_t in_redis;  /* of `available` */
+    int64_t pending;
+};
+enum outcome store_live_count(struct store *store, const struct product *product,
+                              struct stock_left *left, char message[MESSAGE_BYTES]);
 
 /* Who holds the lock of the product's first row of stock: the name of the instance, or "" when
  * nobody does, no sale of it took one in Redis, or it could not be learned in half a second. */

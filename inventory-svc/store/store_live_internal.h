@@ -82,6 +82,15 @@ enum outcome live_read_for_update(struct sale *sale, int shard, enum row_wait wa
 enum outcome live_commit(struct sale *sale);
 void live_rollback(struct sale *sale);
 
+/* The start of each way to sell: what will be written; and its end. */
+struct reservation *live_begin_sold(struct live_sale *live, int shard);
+enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms);
+
+/* segment_live.c */
+enum outcome live_hand_out(struct sale *sale, const char *data_set, int after,
+                           struct stock_row *row);
+enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
+
 /* events_live.c: nothing without --lab. A failpoint is told before it acts, as one that crashes
  * cannot; one that could not be told acts all the same. */
 void live_tell_firing(const struct live_sale *live, enum fail_point point, enum fail_action action,

@@ -29,7 +29,8 @@
     X(mkdir)                                                                                       \
     X(flock)                                                                                       \
     X(sharded)                                                                                     \
-    X(sharded_skip)
+    X(sharded_skip)                                                                                \
+    X(prewarm)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)

@@ -229,16 +229,16 @@ static void tell_lock(struct capacity *capacity, const char *name, enum record_l
                    queue, capacity->turns, duration_ms(wait, capacity->wait_p99_ms), slow);
 }
 
-static void tell_row(struct capacity *capacity, const char *name) {
+static void tell_row(struct capacity *capacity, const char *name, bool is_in_redis) {
     char usual[DURATION_TEXT], worst[DURATION_TEXT];
 
     (void)snprintf(
         capacity->sentence, sizeof capacity->sentence,
-        "%s takes no lock: orders meet at the stock row; the statement that sold took %s "
-        "(p50), %s (p99), with its wait for a connection and for the row; sold %.0f/s while there "
-        "was stock",
-        name, duration_ms(usual, capacity->commit_p50_ms),
-        duration_ms(worst, capacity->commit_p99_ms), capacity->sold);
+        "%s takes no lock: orders meet %s took %s (p50), %s (p99)%s; sold %.0f/s while "
+        "there was stock",
+        name, is_in_redis ? "in Redis; what sold one" : "at the stock row; the statement that sold",
+        duration_ms(usual, capacity->commit_p50_ms), duration_ms(worst, capacity->commit_p99_ms),
+        is_in_redis ? "" : ", with its wait for a connection and for the row", capacity->sold);
 }
 
 void capacity_make(const struct result *result, const struct options *options,
@@ -260,6 +260,6 @@ void capacity_make(const struct result *result, const struct options *options,
         tell_lock(capacity, result->item->given, lock);
     } else if (lock == RECORD_LOCK_UNTOLD && total->commit.count > 0) {
         capacity->bound = CAPACITY_ROW;
-        tell_row(capacity, result->item->given);
+        tell_row(capacity, result->item->given, total->redis > 0);
     }
 }

@@ -15,6 +15,7 @@
 
 #define DEFAULT_WAIT_MS 5000 /* wait= of a strategy that does not say it */
 #define SLACK_MS        2000 /* for a sale's own work and statements after it has its lock */
+#define WRITTEN_MS      50   /* between two looks at what is not in the ledger yet */
 #define WATCH_MS        250  /* between two looks at the thresholds while a round is sent */
 
 /* Each repeat begins with the next strategy, so that none is always the first. */
@@ -148,6 +149,22 @@ static int64_t longest_wait_ms(const struct strategy_item *item) {
     return settings_parse_duration(text, &ns) == 0 ? ns / 1000000 : DEFAULT_WAIT_MS;
 }
 
+/* Wait until the ledger has what the target has sold: what is on its way there is no ghost. */
+static void wait_written(struct run *run, struct round *round, const struct product *product,
+                         int64_t deadline_ms) {
+    int64_t pending;
+
+    while ((pending = target_pending(&run->target, product->id)) > 0) {
+        if (clock_now_ms() >= deadline_ms || run->is_interrupted) {
+            snprintf(round->problem, sizeof round->problem,
+                     "%lld sales of %s were not in the ledger yet", (long long)pending,
+                     product->id);
+            return;
+        }
+        fiber_sleep(run->loop, WRITTEN_MS);
+    }
+}
+
 /* Read the ledger of each product when it has become quiet. False when one did not. */
 static bool read_ledgers(struct run *run, struct round *round) {
     const struct options *options = run->options;
@@ -167,6 +184,7 @@ static bool read_ledgers(struct run *run, struct round *round) {
         const struct product *product = &round->products[i];
         char why[AUDIT_WHY];
 
+        wait_written(run, round, product, deadline_ms);
         is_quiet = auditor_wait_quiet(&run->auditor, product, still_ms, deadline_ms,
                                       &run->is_interrupted) &&
                    is_quiet;

@@ -141,3 +141,15 @@ enum target_result target_meet_product(struct target *target, const char *produc
     snprintf(path, sizeof path, "/products/%s", product_id);
     return get(target, path, NULL, why, why_size);
 }
+
+int64_t target_pending(struct target *target, const char *product_id) {
+    char path[64], why[TARGET_WHY];
+    json_t *reply = NULL;
+    int64_t pending = 0;
+
+    snprintf(path, sizeof path, "/products/%s", product_id);
+    if (get(target, path, &reply, why, sizeof why) == TARGET_OK)
+        pending = json_integer_value(json_object_get(reply, "pending"));
+    json_decref(reply);
+    return pending;
+}

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 #define TARGET_WHY 512
@@ -39,5 +40,9 @@ __attribute__((warn_unused_result)) enum target_result target_meet_product(struc
                                                                            const char *product_id,
                                                                            char *why,
                                                                            size_t why_size);
+
+/* How many sales of this product the target has made that its ledger does not have yet, by its own
+ * word; 0 when it does not say. */
+int64_t target_pending(struct target *target, const char *product_id);
 
 #endif

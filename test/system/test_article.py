@@ -1,12 +1,12 @@
-"""The article's scenario: 800 orders in one second for fewer units, two instances, under the strategies that the demo runs; and
-the Redis ladder, which is right for as long as nothing fails."""
+"""The article's scenario: 800 orders in one second for fewer units, two instances, under the strategies that the demo runs and
+prewarm; and the Redis ladder, which is right for as long as nothing fails."""
 
 import json
 import unittest
 
 from harness import LOST_UPDATES, Ledger, SystemTest
 
-RIGHT = ["redis", "sharded", "atomic"]
+RIGHT = ["redis", "sharded", "atomic", "prewarm"]
 LADDER = ["redis-setnx", "redis-expire", "redis-ttl", "redis-get-del", "redis-owner", "redis-fenced"]
 DATABASE = ["pg-row", "pg-serializable", "pg-table", "sharded-skip"]  # who waits for his turn
 CONTENDED = ["pg-nowait", "pg-version", "pg-value"]  # who is overtaken is refused, or in the end

@@ -56,7 +56,7 @@ class UnderLoad(SystemTest):
         return done, summary, self.undone() - before
 
     def test_units_are_given_back_under_load_and_none_is_sold_twice(self):
-        for strategy in ["atomic", "redis", "sharded"]:
+        for strategy in ["atomic", "redis", "sharded", "prewarm"]:
             with self.subTest(strategy):
                 done, summary, undone = self.fire(strategy, "--stock", "2000")
                 self.assertEqual(summary["anomalies"], [], done.stdout + done.stderr)

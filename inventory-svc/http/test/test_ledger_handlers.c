@@ -168,6 +168,24 @@ static void test_a_bad_question_to_the_ledger_is_told(void **state) {
         expect_error(&e, get(&e, "GET", "/reservations", bad[i], ""), 400, "bad_request");
 }
 
+/* Redis sold it, and the ledger does not have it yet. */
+static void test_what_is_pending_can_be_cancelled_at_once(void **state) {
+    struct web_call e;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "prewarm", 3);
+    uuid_v7(order);
+    assert_int_equal(reserve(&e, id, order), 201);
+    assert_int_equal(get(&e, "DELETE", "/reservations/", order, ""), 204);
+    assert_int_equal(sold(id), 0);
+    expect_error(&e, get(&e, "DELETE", "/reservations/", order, ""), 404, "unknown_reservation");
+    assert_int_equal(get(&e, "GET", "/products/", id, ""), 200);
+    assert_int_equal(json_integer_value(json_object_get(e.json, "available")), 2);
+    assert_int_equal(json_integer_value(json_object_get(e.json, "returned")), 1);
+    assert_int_equal(json_integer_value(json_object_get(e.json, "pending")), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_web, tear_down_web)
@@ -177,6 +195,7 @@ int main(void) {
         TEST(test_a_repeat_confirms_the_reservation),
         TEST(test_what_cannot_be_confirmed_is_told),
         TEST(test_who_does_not_know_the_secret_is_refused),
+        TEST(test_what_is_pending_can_be_cancelled_at_once),
         TEST(test_a_bad_question_to_the_ledger_is_told),
     };
 

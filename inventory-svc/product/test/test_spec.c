@@ -59,6 +59,16 @@ static void test_several_failpoints_are_read(void **state) {
     assert_int_equal(spec.failpoints[3].action, FAIL_NOTHING);
 }
 
+static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
+    (void)state;
+    assert_int_equal(spec_parse("prewarm", &spec, why), 0);
+    assert_false(spec.options.acknowledges_late);
+    assert_int_equal(spec_parse("prewarm,ack=ledger", &spec, why), 0);
+    assert_true(spec.options.acknowledges_late);
+    assert_int_equal(spec_parse("prewarm,ack=never", &spec, why), -1);
+    assert_int_equal(spec_parse("atomic,ack=ledger", &spec, why), -1);
+}
+
 static void test_the_ends_of_the_ranges_are_inside(void **state) {
     (void)state;
     assert_int_equal(spec_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, why), 0);
@@ -143,6 +153,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_name_is_a_spec_with_the_defaults),
         cmocka_unit_test(test_options_are_read),
+        cmocka_unit_test(test_an_acknowledgement_is_an_option_of_prewarm),
         cmocka_unit_test(test_several_failpoints_are_read),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
         cmocka_unit_test(test_each_mistake_says_what_exists),

@@ -177,7 +177,11 @@ static void test_without_a_lock_only_the_row_is_told(void **state) {
     assert_true(is_near(capacity.sold, 800, 1e-6));
     assert_true(is_near(capacity.ceiling, 0, 1e-9));
     assert_non_null(strstr(capacity.sentence, "atomic takes no lock"));
+    assert_non_null(strstr(capacity.sentence, "orders meet at the stock row"));
     assert_non_null(strstr(capacity.sentence, "1.0 ms (p50)"));
+    total->redis = 800;
+    capacity_make(&result, &options, &capacity);
+    assert_non_null(strstr(capacity.sentence, "orders meet in Redis; what sold one took 1.0 ms"));
 }
 
 static void test_replies_that_told_nothing_explain_nothing(void **state) {

@@ -1,6 +1,7 @@
 /* An instance without HTTP, and its buyers. */
 #include "instance.h"
 
+#include "pending.h"
 #include "redis.h"
 
 #include "log.h"
@@ -52,6 +53,8 @@ int set_up(void **state) {
         lab_open(&store->lab, &instance.loop, instance.schema.conninfo, store->instance), 0);
     store->products = product_table_open(store->pool, store->instance, true, 100);
     assert_non_null(store->products);
+    store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
+    assert_non_null(store->pending);
     return 0;
 }
 
@@ -59,11 +62,18 @@ void on_closed(void *data) {
     (void)data;
 }
 
+static void on_pending_closed(void *data) {
+    *(bool *)data = true;
+}
+
 int tear_down(void **state) {
     struct store *store = &instance.store;
+    bool is_closed = false;
 
     (void)state;
     run_sql("ROLLBACK"); /* of a test that failed in the middle */
+    pending_close(store->pending, on_pending_closed, &is_closed);
+    WAIT_FOR(&instance.loop, is_closed);
     product_table_close(store->products);
     lk_client_close(store->local, on_closed, NULL);
     lk_client_close(store->redis, on_closed, NULL);

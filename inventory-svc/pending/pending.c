@@ -1,0 +1,376 @@
+/* The queue of sales to be written, the fiber that writes them, and the one that looks for those of
+ * others. */
+#include "pending.h"
+
+#include "notes_internal.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "metrics.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define QUEUE_MOST    16384 /* what is more waits in Redis */
+#define LINGER_MS     10    /* so that one statement brings many */
+#define LOOK_EVERY_MS 1000
+#define OLD_MS        2000 /* a note, by then its instance should have brought it */
+
+/* Who waits for a sale to be written; on the stack of its fiber. */
+struct waiting {
+    struct fiber_event written;
+    enum outcome outcome;
+    int64_t deadline_ms;
+};
+
+struct entry {
+    TAILQ_ENTRY(entry) others;
+    char product_id[UUID_TEXT];
+    int shard;
+    struct segment_sale sale;
+    struct waiting *waiting; /* or NULL */
+};
+TAILQ_HEAD(entries, entry);
+
+/* A batch: the first of the queue, and what follows of its row. */
+struct batch {
+    char product_id[UUID_TEXT];
+    int shard;
+    int64_t deadline_ms;
+    size_t count;
+    struct segment_sale sales[SEGMENT_SALES_MAX];
+    struct waiting *waiting[SEGMENT_SALES_MAX];
+};
+
+struct pending {
+    struct pg_pool *pool;
+    struct redis *redis;
+    const char *instance;
+    struct entries queue;
+    size_t queued, awaited; /* in the queue; by someone */
+    struct batch batch;     /* that is being written */
+    bool is_writing, is_looking, is_closing;
+    uv_timer_t linger, look;
+    unsigned open_timers;
+    void (*on_closed)(void *data);
+    void *data;
+};
+
+static struct metric written = {"inventory_pending_written_total",
+                                "Sales that Redis made, brought to the ledger by their instance",
+                                .type = METRIC_COUNTER};
+static struct metric taken_over = {"inventory_pending_taken_over_total",
+                                   "Sales that Redis made, brought to the ledger by whoever looked",
+                                   .type = METRIC_COUNTER};
+
+/* ---- closing */
+
+static void on_timer_closed(uv_handle_t *handle) {
+    struct pending *pending = handle->data;
+    void (*on_closed)(void *data) = pending->on_closed;
+    void *data = pending->data;
+
+    if (--pending->open_timers > 0)
+        return;
+    free(pending);
+    on_closed(data);
+}
+
+static void maybe_closed(struct pending *pending) {
+    if (!pending->is_closing || pending->is_writing || pending->is_looking ||
+        uv_is_closing((uv_handle_t *)&pending->look))
+        return;
+    uv_close((uv_handle_t *)&pending->linger, on_timer_closed);
+    uv_close((uv_handle_t *)&pending->look, on_timer_closed);
+}
+
+/* ---- what was added here */
+
+static void drop(struct pending *pending, struct entry *entry) {
+    TAILQ_REMOVE(&pending->queue, entry, others);
+    pending->queued--;
+    pending->awaited -= entry->waiting != NULL;
+    free(entry);
+}
+
+/* It is all noted in Redis, for whoever looks. */
+static void drop_unawaited(struct pending *pending) {
+    struct entry *at = TAILQ_FIRST(&pending->queue), *next;
+
+    for (; at != NULL; at = next) {
+        next = TAILQ_NEXT(at, others);
+        if (at->waiting == NULL)
+            drop(pending, at);
+    }
+}
+
+static void take_entry(struct pending *pending, struct entry *entry) {
+    struct batch *batch = &pending->batch;
+
+    batch->sales[batch->count] = entry->sale;
+    batch->waiting[batch->count++] = entry->waiting;
+    if (entry->waiting != NULL && entry->waiting->deadline_ms < batch->deadline_ms)
+        batch->deadline_ms = entry->waiting->deadline_ms;
+    drop(pending, entry);
+}
+
+static void gather(struct pending *pending) {
+    struct batch *batch = &pending->batch;
+    struct entry *at = TAILQ_FIRST(&pending->queue), *next;
+
+    memcpy(batch->product_id, at->product_id, UUID_TEXT);
+    batch->shard = at->shard;
+    batch->deadline_ms = statement_deadline_ms();
+    batch->count = 0;
+    for (; at != NULL && batch->count < SEGMENT_SALES_MAX; at = next) {
+        next = TAILQ_NEXT(at, others);
+        if (at->shard == batch->shard && strcmp(at->product_id, batch->product_id) == 0)
+            take_entry(pending, at);
+    }
+}
+
+static void tell(struct batch *batch, enum outcome outcome) {
+    for (size_t i = 0; i < batch->count; i++) {
+        struct waiting *waiting = batch->waiting[i];
+
+        if (waiting == NULL)
+            continue;
+        waiting->outcome = outcome == OUTCOME_OK ? batch->sales[i].outcome : outcome;
+        fiber_event_set(&waiting->written);
+    }
+}
+
+static bool is_all_sold(const struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->sales[i].outcome != OUTCOME_SOLD)
+            return false;
+    return true;
+}
+
+/* Who was told that it is not sold can ask again at once, and Redis must have forgotten it. */
+static void end_batch(struct pending *pending, struct batch *batch) {
+    const bool can_tell_first = is_all_sold(batch);
+    char message[MESSAGE_BYTES];
+
+    metric_add(&written, (double)batch->count);
+    if (can_tell_first)
+        tell(batch, OUTCOME_OK);
+    (void)notes_forget(pending->redis, batch->product_id, batch->sales, batch->count, message);
+    if (!can_tell_first)
+        tell(batch, OUTCOME_OK);
+}
+
+static void write_batch(struct pending *pending) {
+    struct batch *batch = &pending->batch;
+    char message[MESSAGE_BYTES];
+    enum outcome outcome =
+        segment_sql_write(pending->pool, batch->product_id, batch->shard, pending->instance,
+                          batch->sales, batch->count, batch->deadline_ms, message);
+
+    if (outcome == OUTCOME_OK) {
+        end_batch(pending, batch);
+    } else {
+        drop_unawaited(pending);
+        tell(batch, OUTCOME_UNKNOWN);
+    }
+}
+
+static void on_lingered(uv_timer_t *timer);
+
+static void write_queue(void *arg) {
+    struct pending *pending = arg;
+
+    do {
+        gather(pending);
+        write_batch(pending);
+    } while (pending->awaited > 0 || (pending->is_closing && !TAILQ_EMPTY(&pending->queue)));
+    pending->is_writing = false;
+    if (!TAILQ_EMPTY(&pending->queue))
+        (void)uv_timer_start(&pending->linger, on_lingered, LINGER_MS, 0);
+    maybe_closed(pending);
+}
+
+static void on_lingered(uv_timer_t *timer) {
+    struct pending *pending = timer->data;
+
+    if (pending->is_writing || TAILQ_EMPTY(&pending->queue))
+        return;
+    pending->is_writing = true;
+    if (fiber_start(write_queue, pending) == 0)
+        return;
+    pending->is_writing = false; /* no memory: once more */
+    (void)uv_timer_start(timer, on_lingered, LINGER_MS, 0);
+}
+
+static int add(struct pending *pending, const struct pending_sale *sale, struct waiting *waiting) {
+    struct entry *entry = pending->queued < QUEUE_MOST ? malloc(sizeof *entry) : NULL;
+    const uint64_t linger_ms = waiting != NULL ? 0 : LINGER_MS;
+
+    assert(!pending->is_closing);
+    if (entry == NULL)
+        return -1;
+    *entry = (struct entry){.shard = sale->shard, .sale.unit = sale->unit, .waiting = waiting};
+    (void)snprintf(entry->product_id, UUID_TEXT, "%s", sale->product_id);
+    (void)snprintf(entry->sale.order_id, UUID_TEXT, "%s", sale->order_id);
+    TAILQ_INSERT_TAIL(&pending->queue, entry, others);
+    pending->queued++;
+    pending->awaited += waiting != NULL;
+    if (!pending->is_writing && (waiting != NULL || !uv_is_active((uv_handle_t *)&pending->linger)))
+        (void)uv_timer_start(&pending->linger, on_lingered, linger_ms, 0);
+    return 0;
+}
+
+void pending_add(struct pending *pending, const struct pending_sale *sale) {
+    (void)add(pending, sale, NULL);
+}
+
+enum outcome pending_write(struct pending *pending, const struct pending_sale *sale,
+                           int64_t deadline_ms, char message[MESSAGE_BYTES]) {
+    struct waiting waiting = {
+        .written = FIBER_EVENT_INIT, .outcome = OUTCOME_UNKNOWN, .deadline_ms = deadline_ms};
+
+    if (add(pending, sale, &waiting) == 0)
+        fiber_event_wait(&waiting.written);
+    if (waiting.outcome == OUTCOME_UNKNOWN)
+        (void)snprintf(message, MESSAGE_BYTES,
+                       "the unit is taken, and the ledger could not be written yet");
+    return waiting.outcome;
+}
+
+/* ---- what is noted in Redis */
+
+/* How many of the first notes are of one row and one instance: those go together. */
+static size_t run_of(const struct note *notes, size_t count) {
+    size_t run = 1;
+
+    while (run < count && notes[run].shard == notes->shard &&
+           strcmp(notes[run].instance, notes->instance) == 0)
+        run++;
+    return run;
+}
+
+static enum outcome bring(struct pending *pending, const char *product_id, struct notes *notes,
+                          struct segment_sale *sales, char message[MESSAGE_BYTES]) {
+    enum outcome outcome = OUTCOME_OK;
+
+    for (size_t at = 0, run; at < notes->count && outcome == OUTCOME_OK; at += run) {
+        const struct note *first = &notes->notes[at];
+
+        run = run_of(first, notes->count - at);
+        for (size_t i = 0; i < run; i++)
+            sales[i] = first[i].sale;
+        outcome = segment_sql_write(pending->pool, product_id, first->shard, first->instance, sales,
+                                    run, statement_deadline_ms(), message);
+        if (outcome == OUTCOME_OK)
+            outcome = notes_forget(pending->redis, product_id, sales, run, message);
+        if (outcome == OUTCOME_OK)
+            metric_add(&taken_over, (double)run);
+    }
+    return outcome;
+}
+
+static enum outcome look_at(struct pending *pending, const char *product_id, int64_t age_ms,
+                            char message[MESSAGE_BYTES]) {
+    struct notes *notes = malloc(sizeof *notes);
+    struct segment_sale *sales = calloc(SEGMENT_SALES_MAX, sizeof *sales);
+    enum outcome outcome = notes != NULL && sales != NULL ? OUTCOME_OK : OUTCOME_BUSY;
+
+    (void)snprintf(message, MESSAGE_BYTES, "out of memory");
+    if (outcome == OUTCOME_OK)
+        do {
+            outcome = notes_read(pending->redis, product_id, age_ms, notes, message);
+            if (outcome == OUTCOME_OK)
+                outcome = bring(pending, product_id, notes, sales, message);
+        } while (outcome == OUTCOME_OK && notes->count == SEGMENT_SALES_MAX &&
+                 !pending->is_closing);
+    if (outcome == OUTCOME_OK && notes->is_finished)
+        (void)notes_remove_product(pending->redis, product_id, message);
+    free(notes);
+    free(sales);
+    return outcome;
+}
+
+static enum outcome look_at_all(struct pending *pending, int64_t age_ms,
+                                char message[MESSAGE_BYTES]) {
+    char(*products)[UUID_TEXT];
+    size_t count;
+    enum outcome outcome = notes_products(pending->redis, &products, &count, message);
+
+    for (size_t i = 0; i < count && !pending->is_closing; i++)
+        if (look_at(pending, products[i], age_ms, message) != OUTCOME_OK)
+            outcome = OUTCOME_BUSY;
+    free(products);
+    return outcome;
+}
+
+static void look(void *arg) {
+    struct pending *pending = arg;
+    char message[MESSAGE_BYTES];
+
+    (void)look_at_all(pending, OLD_MS, message);
+    pending->is_looking = false;
+    maybe_closed(pending);
+}
+
+static void on_time_to_look(uv_timer_t *timer) {
+    struct pending *pending = timer->data;
+
+    if (pending->is_looking)
+        return;
+    pending->is_looking = true;
+    if (fiber_start(look, pending) != 0)
+        pending->is_looking = false;
+}
+
+enum outcome pending_flush(struct pending *pending, char message[MESSAGE_BYTES]) {
+    return look_at_all(pending, 0, message);
+}
+
+enum outcome pending_announce(struct pending *pending, const char *product_id, int64_t deadline_ms,
+                              char message[MESSAGE_BYTES]) {
+    return notes_add_product(pending->redis, product_id, deadline_ms, message);
+}
+
+enum outcome pending_count(struct pending *pending, const char *product_id,
+                           struct pending_count *count, char message[MESSAGE_BYTES]) {
+    struct notes_count found;
+    enum outcome outcome = notes_count(pending->redis, product_id, &found, message);
+
+    if (outcome == OUTCOME_OK)
+        *count = (struct pending_count){.unsold = found.unsold, .pending = found.noted};
+    return outcome;
+}
+
+/* ---- opening and closing */
+
+struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool, struct redis *redis,
+                             const char *instance) {
+    struct pending *pending = calloc(1, sizeof *pending);
+
+    if (pending == NULL)
+        return NULL;
+    *pending =
+        (struct pending){.pool = pool, .redis = redis, .instance = instance, .open_timers = 2};
+    TAILQ_INIT(&pending->queue);
+    metric_register(&written);
+    metric_register(&taken_over);
+    (void)uv_timer_init(loop, &pending->linger); /* cannot fail */
+    (void)uv_timer_init(loop, &pending->look);
+    pending->linger.data = pending->look.data = pending;
+    (void)uv_timer_start(&pending->look, on_time_to_look, LOOK_EVERY_MS, LOOK_EVERY_MS);
+    return pending;
+}
+
+void pending_close(struct pending *pending, void (*cb)(void *data), void *data) {
+    assert(!pending->is_closing && pending->awaited == 0);
+    pending->is_closing = true;
+    pending->on_closed = cb;
+    pending->data = data;
+    on_lingered(&pending->linger);
+    if (!pending->is_writing) /* there is nothing to write, or no memory for it */
+        drop_unawaited(pending);
+    maybe_closed(pending);
+}

@@ -1,0 +1,64 @@
+/* Sales that Redis made and the ledger does not have yet: brought there in the background.
+ *
+ * Happy path: a sale took a unit in Redis, in one step with a note of it (see
+ * strategies/spread/prewarm.c), and adds it here. A fiber writes what was added in batches, one
+ * statement each, tells those who wait, and has Redis forget the notes.
+ *
+ * Failures: what cannot be written now, what does not fit, and what an instance had when it died is
+ * still noted in Redis. Every second each instance looks there for notes older than 2 s, and writes
+ * them, whoever made the sale. Two may bring one sale: the database takes the first and says what
+ * became of it (sql/segment_sql.h). Between the commit and the forgetting anything may die: then it
+ * is brought again, without effect.
+ *
+ * Which products may have notes is a set in Redis, "sale:prewarmed": a product is in it before its
+ * first segment can be sold from, until it is sold out and all of that is in the ledger. */
+#ifndef INVENTORY_PENDING_H
+#define INVENTORY_PENDING_H
+
+#include "pg.h"
+#include "store.h"
+#include "uuid.h"
+
+#include <uv.h>
+
+struct pending;
+struct redis;
+
+/* A unit that was taken for an order. */
+struct pending_sale {
+    const char *product_id, *order_id; /* copied */
+    int shard;
+    int64_t unit;
+};
+
+/* Open, and look for notes of others from now on. `instance` is not copied; it sells. NULL without
+ * memory. Pool and client must live until it is closed. */
+struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool, struct redis *redis,
+                             const char *instance);
+/* Write what was added, if that can be done now; then `cb` runs exactly once, later, on the loop.
+ * Nothing may be added any more. */
+void pending_close(struct pending *pending, void (*cb)(void *data), void *data);
+
+/* In a fiber, before a segment of this product can be sold from: OK; or BUSY, and it must not be.
+ */
+enum outcome pending_announce(struct pending *pending, const char *product_id, int64_t deadline_ms,
+                              char message[MESSAGE_BYTES]);
+
+/* Have it written some time soon. */
+void pending_add(struct pending *pending, const struct pending_sale *sale);
+/* In a fiber: have it written now. SOLD, REPEATED or CONFLICT, as store_write_pending() says; or
+ * UNKNOWN, soon after `deadline_ms` at the latest, and it is brought later. */
+enum outcome pending_write(struct pending *pending, const struct pending_sale *sale,
+                           int64_t deadline_ms, char message[MESSAGE_BYTES]);
+/* In a fiber: write all that is noted now, of every product: OK, or BUSY. */
+enum outcome pending_flush(struct pending *pending, char message[MESSAGE_BYTES]);
+
+struct pending_count {
+    int64_t unsold;  /* units that Redis holds for sale */
+    int64_t pending; /* sales that are noted */
+};
+/* In a fiber: what Redis has of a product: OK, or BUSY. */
+enum outcome pending_count(struct pending *pending, const char *product_id,
+                           struct pending_count *count, char message[MESSAGE_BYTES]);
+
+#endif

@@ -1,0 +1,116 @@
+"""SIGKILL of an instance, of order-svc and of Redis during one sale out of Redis: nothing sold twice, nothing lost."""
+
+import json
+import os
+import subprocess
+import unittest
+import urllib.parse
+import uuid
+
+from harness import Ledger, SystemTest, wait_for
+
+RATE, SECONDS, STOCK = 800, 10, 7500
+VICTIMS = ["inventory-1", "order-svc", "redis"]
+
+
+class Prewarm(SystemTest):
+    flags = {"ORDER_SVC_FLAGS": "--settle-after 4s --settle-every 200ms", "INVENTORY_SVC_FLAGS": "--lab"}
+
+    def show(self, product):
+        return self.stack.ask("GET", f"/products/{product}", to="inventory-2").json
+
+    def redis(self, *command):
+        url = urllib.parse.urlsplit(self.stack.settings["INVENTORY_SVC_REDIS"])
+        return subprocess.run(["redis-cli", "-h", url.hostname, "-p", str(url.port), *command], capture_output=True, text=True,
+                              env=os.environ | {"REDISCLI_AUTH": url.password}, check=True).stdout
+
+    def newest(self):
+        return self.stack.sql("inventory", "SELECT product_id FROM product ORDER BY created_at DESC LIMIT 1")[0][0]
+
+    def sold(self, product):
+        return self.stack.value("inventory", "SELECT count(*) FROM reservation WHERE product_id = :'id'", id=product)
+
+    def kill_each(self, run, product):
+        """One after the other, each when a good part was sold since the one before."""
+        for victim in VICTIMS:
+            least = self.sold(product) + RATE // 4
+            wait_for(f"sales before the death of {victim}", lambda least=least: self.sold(product) >= least)
+            self.assertIsNone(run.poll(), f"loadgen ended before the death of {victim}")
+            self.stack.kill(victim)
+            self.stack.restart(victim)
+
+    def evidence(self, summary):
+        logs = "".join(f"--- {name}\n" + "".join(self.stack.log(name).splitlines(True)[-30:])
+                       for name in ["order-svc", "inventory-1", "inventory-2", "redis"])
+        return json.dumps(summary, indent=1, ensure_ascii=False) + "\n" + logs
+
+    def disturb(self, strategy, disturbance, *more):
+        """Run loadgen and call disturbance(run, product) as soon as there is one. loadgen's summary, and the product."""
+        before = self.newest()
+        run = self.stack.start_loadgen("--strategy", strategy, "--timeout", "8s", "--drain", "30s", "--output-format", "json", *more)
+        try:
+            wait_for("the product", lambda: self.newest() != before)
+            product = self.newest()
+            disturbance(run, product)
+            output, errors = run.communicate(timeout=120)
+        finally:
+            run.kill()
+            run.wait()
+        self.assertTrue(output, errors)
+        return json.loads(output)["strategies"][0], product
+
+    def survives(self, strategy):
+        summary, product = self.disturb(strategy, self.kill_each, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK))
+        try:
+            self.judge(summary, product)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.evidence(summary)}") from None
+
+    def judge(self, summary, product):
+        self.assertEqual((summary["verdict"], summary["anomalies"]), ("VALID", []))
+        wait_for("all notes are written", lambda: self.show(product)["pending"] == 0)
+        ledger = Ledger(self.stack, product)
+        ledger.check(self)
+        self.assertEqual(self.show(product)["available"], ledger.available, "Redis holds another count")
+        self.assertEqual(self.stack.value("inventory", "SELECT count(*) FROM brought_unit WHERE product_id = :'id'",
+                                          id=product), ledger.sold + ledger.returned)
+
+    def test_what_is_not_in_the_ledger_yet_is_no_ghost(self):
+        product = self.stack.product("prewarm", 100)
+        self.assertEqual(self.redis("ZADD", f"sale:{{{product}}}:stock:pending", "1e15", str(uuid.uuid4())), "1\n")
+        run = self.stack.loadgen("--product", product, "-R", "200", "--requests", "80", "--drain", "1s")
+        self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+        self.assertIn("1 sales of", run.stdout)
+
+    def lose_all_keys(self, run, product):
+        wait_for("a part of the sales", lambda: self.sold(product) >= 200)
+        self.assertIsNone(run.poll(), "loadgen ended before the loss")
+        self.redis("FLUSHALL")
+
+    def test_a_redis_that_loses_its_data_sells_nothing_twice(self):
+        summary, product = self.disturb("prewarm,ack=ledger", self.lose_all_keys, "-R", "400", "-d", "4s", "--stock", "1000")
+        self.assertEqual([found["name"] for found in summary["anomalies"]], ["UNDERSELL"], self.evidence(summary))
+        ledger = Ledger(self.stack, product)
+        ledger.check(self)
+        self.assertGreater(ledger.available, 0, "what Redis had is not sold again")
+        self.assertEqual(self.show(product)["available"], 0)
+
+    def test_a_sale_acknowledged_by_redis_survives_the_death_of_each(self):
+        self.survives("prewarm")
+
+    def test_a_sale_acknowledged_by_the_ledger_survives_the_death_of_each(self):
+        self.survives("prewarm,ack=ledger")
+
+    def test_a_lone_sale_of_a_killed_instance_is_brought_by_the_other(self):
+        product = self.stack.product("prewarm,fail=before-write:crash@1", 10)
+        self.stack.order(product)
+        try:
+            wait_for("the other brings it", lambda: self.sold(product) == 1)
+        finally:
+            self.stack.script("up")
+        wait_for("its order is settled", lambda: Ledger(self.stack, product).orders == 1)
+        Ledger(self.stack, product).check(self)
+
+
+if __name__ == "__main__":
+    unittest.main()
