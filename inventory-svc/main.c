@@ -10,15 +10,18 @@
 #include "redis.h"
 #include "service.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #define READY_MS 1000
 
 static struct {
     struct service_settings service;
-    char *name, *redis, *secret;
+    char *name, *redis, *secret, *lock_dir;
     int64_t products;
     bool is_lab;
 } set;
@@ -36,12 +39,17 @@ static const struct setting settings[] = {
     {"secret", 0, SETTING_SECRET, &set.secret, NULL,
      "shared with order-svc: without it units are not given back, nor orders settled", NULL},
     {"name", 0, SETTING_TEXT, &set.name, "", "name in the ledger; default inventory-<port>", NULL},
+    {"lock-dir", 0, SETTING_TEXT, &set.lock_dir, "",
+     "for locks on this machine's disk, a private directory; default inventory-svc in "
+     "XDG_RUNTIME_DIR, or /tmp/inventory-svc-<uid>",
+     NULL},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
     {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints, and not refuse them", NULL},
     {.name = NULL}};
 
 static char name[INSTANCE_BYTES];
-static struct store store = {.instance = name};
+static char lock_dir[PATH_MAX];
+static struct store store = {.instance = name, .lock_dir = lock_dir};
 
 static int is_ready(void *data, char *why, size_t size) {
     struct redis_call ping = {
@@ -58,6 +66,21 @@ static int is_ready(void *data, char *why, size_t size) {
     return -1;
 }
 
+static int name_lock_dir(void) {
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    int length;
+
+    if (set.lock_dir[0] != '\0')
+        length = snprintf(lock_dir, sizeof lock_dir, "%s", set.lock_dir);
+    else if (runtime != NULL && runtime[0] == '/')
+        length = snprintf(lock_dir, sizeof lock_dir, "%s/inventory-svc", runtime);
+    else
+        length = snprintf(lock_dir, sizeof lock_dir, "/tmp/inventory-svc-%u", (unsigned)geteuid());
+    if (length < (int)sizeof lock_dir)
+        return 0;
+    return service_fail(EX_USAGE, "--lock-dir has at most %zu bytes", sizeof lock_dir - 1);
+}
+
 static int check(void) {
     if (set.service.db[0] == '\0' || set.redis[0] == '\0')
         return service_fail(EX_USAGE, "set INVENTORY_SVC_DB and INVENTORY_SVC_REDIS");
@@ -67,7 +90,7 @@ static int check(void) {
         strcpy(name, set.name);
     else
         (void)snprintf(name, sizeof name, "inventory-%d", (int)set.service.port);
-    return 0;
+    return name_lock_dir();
 }
 
 static int open_lock_client(lk_client **client, const char *url) {

@@ -61,11 +61,12 @@ is_stopped() {
     [[ $state == [TZ] ]]
 }
 
-children_of() {
-    local stat parent
-    for stat in /proc/[0-9]*; do
-        read -r _ parent _ < <(stat_of "${stat#/proc/}") || continue
-        [[ $parent != "$1" ]] || echo "${stat#/proc/}"
+children_of() { # children_of PID: without a process for each that is looked at, for a kill is not to take seconds
+    local stat line parent
+    for stat in /proc/[0-9]*/stat; do
+        { read -r line <"$stat"; } 2>/dev/null || continue
+        read -r _ parent _ <<<"${line##*) }"
+        [[ $parent != "$1" ]] || echo "${line%% *}"
     done
 }
 

@@ -4,7 +4,7 @@
 
 # As it is without options.
 shape_default() {
-    instances=2 has_replica='' redis_durability=${REDIS_DURABILITY:-always}
+    only_servers='' instances=2 has_replica='' redis_durability=${REDIS_DURABILITY:-always} lock_dirs=${LOCK_DIRS:-shared}
     kept_ORDER_SVC_FLAGS=${ORDER_SVC_FLAGS:-} kept_INVENTORY_SVC_FLAGS=${INVENTORY_SVC_FLAGS:-}
 }
 
@@ -19,7 +19,7 @@ shape_load() {
 
 shape_save() {
     local name
-    for name in instances has_replica redis_durability kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS; do
+    for name in only_servers instances has_replica redis_durability lock_dirs kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS; do
         printf '%s=%q\n' "$name" "${!name}"
     done >"$RUN_DIR/shape"
 }
@@ -28,6 +28,7 @@ shape_names() {
     local i
     servers=(postgres redis ${has_replica:+replica})
     services=()
+    [[ -z $only_servers ]] || return 0
     for ((i = 1; i <= instances; i++)); do services+=("inventory-$i"); done
     services+=(order-svc)
 }
@@ -48,6 +49,7 @@ shape_read() {
     always | everysec | none) ;;
     *) fail "REDIS_DURABILITY=$redis_durability is not always, everysec or none" ;;
     esac
+    [[ $lock_dirs == shared || $lock_dirs == own ]] || fail "LOCK_DIRS=$lock_dirs is not shared or own"
 }
 
 names_running() {

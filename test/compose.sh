@@ -18,7 +18,7 @@ if docker buildx version >/dev/null 2>&1; then plain=(--progress=plain); else pl
 on_exit() {
     trap '' INT TERM
     ((${#burners[@]} == 0)) || docker kill "${burners[@]}" >/dev/null 2>&1
-    "${compose[@]}" --profile report down -v >/dev/null 2>&1 </dev/null
+    "${compose[@]}" --profile report --profile lab down -v >/dev/null 2>&1 </dev/null
     docker rmi "$IMAGE" "$IMAGE-other" >/dev/null 2>&1
     rm -rf "$output" "$copy"
 }
@@ -159,6 +159,13 @@ is_kept() {
         grep -Eq '^redis +VALID' <<<"$judged" && grep -q 'the same verdicts and counts' <<<"$judged"
 }
 
+refuses_failpoints() {
+    local said code=0
+    said=$(loadgen --strategy atomic --fault after-read:error@1 2>&1) || code=$?
+    echo "$said"
+    ((code == 64)) && [[ $said == *'docker compose run --rm lab'* ]]
+}
+
 two_runs() {
     local first code=0
     loadgen --no-judge --path /readyz --rate 50 --late 1s &
@@ -198,4 +205,6 @@ for service in order-svc inventory-1 inventory-2; do check "$service runs unpriv
 check 'Postgres runs without the passwords of others' has_only postgres postgres
 check 'Redis runs without a password in its environment' has_only redis redis
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"
+check 'the lab has services that honour failpoints' "${compose[@]}" run --rm -T lab
+check 'the others refuse them' refuses_failpoints
 finish

@@ -50,7 +50,8 @@ void fiber_event_wait(struct fiber_event *event);
  */
 void fiber_event_set(struct fiber_event *event);
 
-/* Suspend this fiber for `ms` milliseconds. Only in a fiber. */
+/* Suspend this fiber for `ms` milliseconds; 0: for a turn of the loop, in which all others run.
+ * Only in a fiber. */
 void fiber_sleep(uv_loop_t *loop, uint64_t ms);
 
 #endif

@@ -21,6 +21,7 @@ struct product {
     unsigned next_shard;            /* where the next sale starts */
     int64_t none_returned_until_ms; /* see selling.c */
     bool is_locked_in_redis;        /* some sale of it asked for such a lock */
+    uint64_t stamped;               /* how often a stamped lock of it was won */
 
     /* The table's own. */
     struct product_table *table;

@@ -103,16 +103,38 @@ enum outcome store_end(struct sale *sale, enum outcome outcome) {
     return outcome == OUTCOME_UNKNOWN ? look_up(sale) : outcome;
 }
 
-enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
-                        struct store_lock **lock) {
-    enum outcome outcome = sale->ops->lock(sale, kind, shard, lock);
-
+static enum outcome after_lock(struct sale *sale, enum outcome outcome, struct store_lock *lock) {
     if (outcome != OUTCOME_OK)
         return outcome;
     outcome = sale->ops->pass(sale, FAIL_AFTER_LOCK);
     if (outcome != OUTCOME_OK)
-        store_unlock(sale, *lock, outcome);
+        store_unlock(sale, lock, outcome);
     return outcome;
+}
+
+enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
+                        struct store_lock **lock) {
+    enum outcome outcome = sale->ops->lock(sale, kind, shard, lock);
+
+    return after_lock(sale, outcome, *lock);
+}
+
+enum outcome store_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
+                               struct store_lock **lock) {
+    enum outcome outcome = sale->ops->lock_shared(sale, kind, shard, lock);
+
+    return after_lock(sale, outcome, *lock);
+}
+
+uint64_t store_stamp(struct sale *sale, int shard) {
+    return sale->ops->stamp(sale, shard);
+}
+
+enum outcome store_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
+                                struct store_lock **lock) {
+    enum outcome outcome = sale->ops->lock_stamped(sale, shard, stamp, lock);
+
+    return after_lock(sale, outcome, *lock);
 }
 
 void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {

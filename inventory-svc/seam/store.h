@@ -64,9 +64,15 @@ enum guard {
 
 /* The kinds of lock: its name, and the server that an attempt at it is a round trip to. */
 #define LOCK_KINDS(X)                                                                              \
-    X(LOCAL, "local", NOBODY)   /* in this process, first come first served */                     \
-    X(REDIS, "redis", REDIS)    /* across processes: a lease with a TTL, renewed while held */     \
-    X(KEY, "key", REDIS)        /* a key that store_kv_set_absent() made, until it is deleted */   \
+    X(LOCAL, "local", NOBODY) /* in this process, first come first served */                       \
+    X(REDIS, "redis", REDIS)  /* across processes: a lease with a TTL, renewed while held */       \
+    X(KEY, "key", REDIS)      /* a key that store_kv_set_absent() made, until it is deleted */     \
+    X(MKDIR, "mkdir", NOBODY) /* a directory on this machine's disk: a crash leaves it for ever */ \
+    X(FLOCK, "flock", NOBODY) /* flock(2) on a file there: the kernel frees it after a crash */    \
+    X(REENTRANT, "reentrant", NOBODY) /* in this process: who has it gets it again */              \
+    X(RWLOCK, "rwlock", NOBODY)       /* in this process: alone, or shared by those who look */    \
+    X(STAMPED, "stamped", NOBODY)     /* in this process: counts who had it, for a look without */ \
+    X(SPIN, "spin", NOBODY)     /* in this process: tried again and again, without a queue */      \
     X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */
 
 enum lock_kind {
@@ -197,6 +203,11 @@ struct store_ops {
 
     enum outcome (*lock)(struct sale *sale, enum lock_kind kind, int shard,
                          struct store_lock **lock);
+    enum outcome (*lock_shared)(struct sale *sale, enum lock_kind kind, int shard,
+                                struct store_lock **lock);
+    uint64_t (*stamp)(struct sale *sale, int shard);
+    enum outcome (*lock_stamped)(struct sale *sale, int shard, uint64_t stamp,
+                                 struct store_lock **lock);
     enum outcome (*check_lock)(struct sale *sale, const struct store_lock *lock);
     void (*unlock)(struct sale *sale, struct store_lock *lock, enum outcome outcome);
     enum outcome (*kv)(struct sale *sale, struct kv_call *call);
@@ -262,12 +273,24 @@ enum outcome store_begin(struct sale *sale, enum isolation isolation);
  * wait for the row. */
 enum outcome store_end(struct sale *sale, enum outcome outcome);
 
-/* ---- Locks: one at a time */
+/* ---- Locks: one at a time; but LOCK_REENTRANT may be taken again by the sale that has it, and is
+ * given back as often */
 
 /* Win the lock of this product's shard within options->wait_ms of the sale's start, or BUSY. Then
  * after-lock. */
 enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
                         struct store_lock **lock);
+/* The same, beside others who share it, while nobody has it by store_lock(). LOCK_RWLOCK alone. Who
+ * shares it and wants it alone has to give it back first: it would wait for itself. */
+enum outcome store_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
+                               struct store_lock **lock);
+/* LOCK_STAMPED: what tells this moment from any after somebody took the lock; 0 while somebody has
+ * it. Takes nothing. */
+uint64_t store_stamp(struct sale *sale, int shard);
+/* Win LOCK_STAMPED at once if nobody had it since `stamp`, so that what was read since then is as
+ * it was; else CONFLICT. Then after-lock. */
+enum outcome store_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
+                                struct store_lock **lock);
 /* Before-unlock, and give it back; or, when `outcome` is UNKNOWN, keep it from others for as long
  * as the write may still happen. */
 void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);

@@ -105,12 +105,17 @@ static bool is_release(enum kv_command command) {
     return command == KV_DELETE || command == KV_DELETE_IF_EQUAL;
 }
 
-/* However late a sale is, it may give back what it holds, and look whether it does: a key without a
- * TTL would stay for ever. */
+/* Or a look at who holds what is to be given back. */
+static bool is_at_end(enum kv_command command) {
+    return is_release(command) || command == KV_GET;
+}
+
+/* However late a sale is, it may give back what it holds: a key without a TTL would stay for ever.
+ */
 static int64_t due_ms(const struct live_sale *live, enum kv_command command) {
     int64_t ms = clock_now_ms() + KV_MS;
 
-    return is_release(command) || command == KV_GET ? ms : earlier(ms, live->deadline_ms);
+    return is_at_end(command) ? ms : earlier(ms, live->deadline_ms);
 }
 
 /* A key that is set and deleted is a lock, and counts as one. */
@@ -162,10 +167,11 @@ static enum outcome outcome_of(struct sale *sale, const struct kv_waiting *waiti
     if (log_limit_pass(&limit, clock_now_ms(), &left_out))
         log_warn("Redis command", "command=%s key=%s left_out=%u why=%s", waiting->redis.argv[0],
                  waiting->key, left_out, log_quote(quoted, sizeof quoted, waiting->redis.message));
-    (void)snprintf(sale->message, MESSAGE_BYTES, "Redis %s",
-                   status == REDIS_IS_UNKNOWN    ? "did not answer"
-                   : status == REDIS_IS_REJECTED ? "refused a command"
-                                                 : "cannot be reached");
+    if (!is_at_end(waiting->call->command)) /* what the sale said before is why */
+        (void)snprintf(sale->message, MESSAGE_BYTES, "Redis %s",
+                       status == REDIS_IS_UNKNOWN    ? "did not answer"
+                       : status == REDIS_IS_REJECTED ? "refused a command"
+                                                     : "cannot be reached");
     return status == REDIS_IS_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_BUSY;
 }
 

@@ -82,6 +82,11 @@ static int64_t fence(const struct store_lock *lock) {
     return (int64_t)lk_lease_fence(lock->grant);
 }
 
+/* Tokens that fell would be refused by this row from now on. */
+static void saw_fence(const struct store_lock *lock, int64_t seen) {
+    lk_lease_saw_fence(lock->grant, (uint64_t)seen);
+}
+
 const struct lock_ops local_lock_ops = {
     .acquire = acquire_local, .check = check_local, .release = release, .abandon = abandon};
 
@@ -89,7 +94,8 @@ const struct lock_ops redis_lock_ops = {.acquire = acquire_redis,
                                         .check = check_redis,
                                         .release = release,
                                         .abandon = abandon,
-                                        .fence = fence};
+                                        .fence = fence,
+                                        .saw_fence = saw_fence};
 
 void store_live_holder(struct store *store, const struct product *product,
                        char holder[INSTANCE_BYTES]) {

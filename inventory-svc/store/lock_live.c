@@ -2,15 +2,23 @@
 #include "store_live_internal.h"
 
 #include "clock.h"
+#include "fiber.h"
 #include "metrics.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* A kind without a row is not taken by store_lock(). */
 static const struct lock_ops *const kinds[] = {
     [LOCK_LOCAL] = &local_lock_ops,
     [LOCK_REDIS] = &redis_lock_ops,
     [LOCK_KEY] = NULL,
+    [LOCK_MKDIR] = &mkdir_lock_ops,
+    [LOCK_FLOCK] = &flock_lock_ops,
+    [LOCK_REENTRANT] = &reentrant_lock_ops,
+    [LOCK_RWLOCK] = &rw_lock_ops,
+    [LOCK_STAMPED] = &stamped_lock_ops,
+    [LOCK_SPIN] = &spin_lock_ops,
     [LOCK_TABLE] = &table_lock_ops,
 };
 
@@ -41,6 +49,13 @@ int64_t live_fence(const struct store_lock *lock) {
     return lock != NULL && kinds[lock->kind]->fence != NULL ? kinds[lock->kind]->fence(lock) : 0;
 }
 
+void live_saw_fence(const struct live_sale *live, int64_t fence) {
+    const struct store_lock *lock = &live->lock;
+
+    if (lock->grant != NULL && kinds[lock->kind]->saw_fence != NULL)
+        kinds[lock->kind]->saw_fence(lock, fence);
+}
+
 enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock) {
     const struct lock_ops *ops = kinds[lock->kind];
 
@@ -48,22 +63,62 @@ enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock) {
     return ops->check != NULL ? ops->check(live_of(sale)) : OUTCOME_OK;
 }
 
-enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out) {
-    struct live_sale *live = live_of(sale);
+static enum outcome lock(struct live_sale *live, int shard) {
+    struct store_lock *lock = &live->lock;
     int64_t begun_ns = clock_now_ns(), wait_ns;
     unsigned attempts = 0;
-    enum outcome outcome;
+    enum outcome outcome = kinds[lock->kind]->acquire(live, shard, &attempts);
 
-    assert(live->lock.grant == NULL && kinds[kind] != NULL);
-    live->lock.kind = kind;
-    outcome = kinds[kind]->acquire(live, shard, &attempts);
-    live->lock.acquired_ns = clock_now_ns();
-    wait_ns = live->lock.acquired_ns - begun_ns;
-    live_note_wait(kind, wait_ns);
-    sale_cost_lock(&live->cost, kind, wait_ns, attempts);
-    assert((outcome == OUTCOME_OK) == (live->lock.grant != NULL));
-    *out = &live->lock;
+    lock->acquired_ns = clock_now_ns();
+    wait_ns = lock->acquired_ns - begun_ns;
+    live_note_wait(lock->kind, wait_ns);
+    sale_cost_lock(&live->cost, lock->kind, wait_ns, attempts);
+    assert((outcome == OUTCOME_OK) == (lock->grant != NULL));
     return outcome;
+}
+
+/* The lock that it has already, at once and at no cost. */
+static enum outcome lock_again(struct live_sale *live, int shard) {
+    unsigned attempts;
+    enum outcome outcome = kinds[live->lock.kind]->acquire(live, shard, &attempts);
+
+    live->lock.times += outcome == OUTCOME_OK;
+    return outcome;
+}
+
+enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out) {
+    struct live_sale *live = live_of(sale);
+
+    assert(kinds[kind] != NULL);
+    *out = &live->lock;
+    if (live->lock.grant != NULL) {
+        assert(kind == LOCK_REENTRANT && live->lock.kind == kind);
+        return lock_again(live, shard);
+    }
+    live->lock = (struct store_lock){.kind = kind, .times = 1};
+    return lock(live, shard);
+}
+
+enum outcome live_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
+                              struct store_lock **out) {
+    struct live_sale *live = live_of(sale);
+
+    assert(kind == LOCK_RWLOCK && live->lock.grant == NULL);
+    *out = &live->lock;
+    live->lock = (struct store_lock){.kind = kind, .times = 1, .is_shared = true};
+    return lock(live, shard);
+}
+
+enum outcome live_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
+                               struct store_lock **out) {
+    struct live_sale *live = live_of(sale);
+
+    assert(live->lock.grant == NULL);
+    *out = &live->lock;
+    if (stamp == 0)
+        return OUTCOME_CONFLICT;
+    live->lock = (struct store_lock){.kind = LOCK_STAMPED, .times = 1, .stamp = stamp};
+    return lock(live, shard);
 }
 
 /* How long its lock stays taken when the sale is not sure what became of its write. */
@@ -73,17 +128,57 @@ static int64_t hold_ms(const struct live_sale *live) {
     return left_ms > 0 ? left_ms : 0;
 }
 
+/* Who shares a lock takes no turn of others, so that is no hold. */
+static void count_hold(struct live_sale *live, bool is_released) {
+    const struct store_lock *lock = &live->lock;
+    int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
+
+    if (lock->is_shared)
+        return;
+    live_note_hold(lock->kind, hold_ns);
+    sale_cost_unlock(&live->cost, lock->kind, hold_ns, is_released);
+}
+
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
     struct live_sale *live = live_of(sale);
     const bool is_abandoned = outcome == OUTCOME_UNKNOWN;
-    int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
 
-    assert(lock == &live->lock && lock->grant != NULL);
-    live_note_hold(lock->kind, hold_ns);
-    sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned);
+    assert(lock == &live->lock && lock->grant != NULL && lock->times > 0);
+    lock->times--;
+    if (lock->times == 0)
+        count_hold(live, !is_abandoned);
     if (is_abandoned)
         kinds[lock->kind]->abandon(live, hold_ms(live));
     else
         kinds[lock->kind]->release(live);
-    lock->grant = NULL;
+    if (lock->times == 0)
+        lock->grant = NULL;
+}
+
+/* On the heap: the sale ends before it. */
+struct held_on {
+    struct store *store;
+    void *grant;
+    int64_t hold_ms;
+    void (*release)(struct store *store, void *grant);
+};
+
+static void hold_on(void *arg) {
+    struct held_on *held = arg;
+
+    fiber_sleep(held->store->loop, (uint64_t)held->hold_ms);
+    held->release(held->store, held->grant);
+    free(held);
+}
+
+/* Without memory it is held for ever: nobody can say when it may be released. */
+void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
+                  void (*release)(struct store *store, void *grant)) {
+    struct held_on *held = malloc(sizeof *held);
+
+    if (held == NULL)
+        return;
+    *held = (struct held_on){store, grant, hold_ms, release};
+    if (fiber_start(hold_on, held) != 0)
+        free(held);
 }

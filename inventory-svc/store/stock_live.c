@@ -29,9 +29,11 @@ enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row
     live->cost.postgres++;
     outcome = stock_sql_read(live->store->pool, live->conn, live->product->id, shard, row,
                              &server_us, live_due_ms(live), sale->message);
-    if (outcome == OUTCOME_OK) /* of a moment before now: it may be ahead by more */
-        live->server_ahead_us = server_us - clock_now_ms() * 1000;
-    return outcome;
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */
+    live_saw_fence(live, row->fence);
+    return OUTCOME_OK;
 }
 
 /* What an unanswered write said of itself is kept: it says more. */

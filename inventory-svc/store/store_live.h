@@ -26,12 +26,16 @@ struct store {
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
+    const char *lock_dir; /* for locks on this machine's disk; need not be there */
     int port;             /* that it listens on: the article's replies name it */
 };
 
 struct store_lock {
     enum lock_kind kind;
-    void *grant; /* the kind's own (lock_ops); NULL while it is not held */
+    void *grant;    /* the kind's own (lock_ops); NULL while it is not held */
+    bool is_shared; /* it was asked for */
+    uint64_t stamp; /* it was asked for, if nobody had it since; or 0 */
+    unsigned times; /* it is held: more than once by a reentrant one alone */
     int64_t acquired_ns;
     struct {
         char token[TOKEN_TEXT];

@@ -20,8 +20,8 @@ int64_t live_due_ms(const struct live_sale *live);
 /* One kind of lock: what store_lock() and store_unlock() do, in a fiber, with live->lock. */
 struct lock_ops {
     /* Win the lock of this row of stock until live->lock_deadline_ms: OK, and live->lock.grant is
-     * set; or BUSY or FAILED, and it is NULL and the sale has a message. `attempts` that were made
-     * at the kind's server are set in all cases; they start at 0. */
+     * set; or BUSY or FAILED with a message, or CONFLICT, and it is left as it is. `attempts` are
+     * set in all cases, where the kind counts them; they start at 0. */
     enum outcome (*acquire)(struct live_sale *live, int shard, unsigned *attempts);
     /* Is it ours for long enough to write? OK, or BUSY with a message. NULL: as long as we live. */
     enum outcome (*check)(struct live_sale *live);
@@ -31,18 +31,34 @@ struct lock_ops {
     void (*abandon)(struct live_sale *live, int64_t hold_ms);
     /* The token that grew with this grant. NULL: there is none. */
     int64_t (*fence)(const struct store_lock *lock);
+    /* The row has this token: later grants get higher ones. NULL: they do anyway. */
+    void (*saw_fence)(const struct store_lock *lock, int64_t fence);
 };
 extern const struct lock_ops local_lock_ops, redis_lock_ops; /* lease_lock.c */
+extern const struct lock_ops mkdir_lock_ops, flock_lock_ops; /* machine_lock.c */
 extern const struct lock_ops table_lock_ops;                 /* table_lock.c */
+/* process_kinds.c */
+extern const struct lock_ops reentrant_lock_ops, rw_lock_ops, stamped_lock_ops, spin_lock_ops;
+
+/* For `abandon` without a server: release(store, grant) in a fiber of its own, in hold_ms. */
+void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
+                  void (*release)(struct store *store, void *grant));
 /* How much of a lease a write should have left. */
 int64_t live_need_ms(const struct live_sale *live);
 
 /* lock_live.c */
 enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out);
+enum outcome live_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
+                              struct store_lock **out);
+uint64_t live_stamp(struct sale *sale, int shard);
+enum outcome live_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
+                               struct store_lock **out);
 enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 /* The token that a write under this lock carries, 0 for none. `lock` may be NULL. */
 int64_t live_fence(const struct store_lock *lock);
+/* The row that the lock which is held guards has this token. */
+void live_saw_fence(const struct live_sale *live, int64_t fence);
 /* For the metrics: how long it was waited for until it was won or given up, and held. */
 void live_note_wait(enum lock_kind kind, int64_t wait_ns);
 void live_note_hold(enum lock_kind kind, int64_t hold_ns);

@@ -6,6 +6,11 @@
 #define STRATEGIES(X)                                                                              \
     X(none)                                                                                        \
     X(mutex)                                                                                       \
+    X(reentrant)                                                                                   \
+    X(rwlock)                                                                                      \
+    X(stamped)                                                                                     \
+    X(spin)                                                                                        \
+    X(segment)                                                                                     \
     X(redis_setnx)                                                                                 \
     X(redis_expire)                                                                                \
     X(redis_ttl)                                                                                   \
@@ -13,8 +18,6 @@
     X(redis_owner)                                                                                 \
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
-    X(sharded)                                                                                     \
-    X(sharded_skip)                                                                                \
     X(early_unlock)                                                                                \
     X(pg_row)                                                                                      \
     X(pg_nowait)                                                                                   \
@@ -22,7 +25,11 @@
     X(pg_value)                                                                                    \
     X(pg_serializable)                                                                             \
     X(pg_table)                                                                                    \
-    X(atomic)
+    X(atomic)                                                                                      \
+    X(mkdir)                                                                                       \
+    X(flock)                                                                                       \
+    X(sharded)                                                                                     \
+    X(sharded_skip)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)

@@ -168,6 +168,8 @@ int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
 void judge_units(struct judge *judge);
 /* Which of the twins held a lock together, after judge_units(): 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_locks(struct judge *judge);
+/* Whether the lock of the first had run out when the second took it. */
+bool judge_has_expired(const struct overlap *overlap);
 /* The overlap of a pair of sales, or NULL. */
 const struct overlap *judge_find_overlap(const struct judge *judge, const struct pair *pair);
 /* What clients were told against what the ledger says: GHOST, ORPHAN, DUPLICATE. */

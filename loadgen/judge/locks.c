@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define UNREAD_NS 100000000 /* for how long a reply may lie unread */
+#define EARLY_NS  50000000
 
 /* What is known of a key at some moment. */
 struct hold {
@@ -86,8 +87,22 @@ static bool is_told(const struct judge *judge, const char *order_id) {
     return ledger_find_sale(judge->ledger, order_id) != NULL || judge_find(judge, order_id) != NULL;
 }
 
-/* Keep an overlap that sold one unit twice: those in which a lock was freed by another stand first,
- * else the earlier ones. */
+/* When the second of the two, or of the three, took the lock that had been the first one's. */
+static int64_t handed_over_ns(const struct overlap *overlap) {
+    return overlap->freed != NULL ? overlap->held->at_ns : overlap->taken->at_ns;
+}
+
+/* The server ended the TTL a little before the moment that follows from the result. */
+bool judge_has_expired(const struct overlap *overlap) {
+    return overlap->expired_ns <= handed_over_ns(overlap) + EARLY_NS;
+}
+
+/* How much of the article's story it is. */
+static int rank(const struct overlap *overlap) {
+    return 2 * (overlap->freed != NULL) + judge_has_expired(overlap);
+}
+
+/* Keep an overlap that sold one unit twice: the best stories stand first, else the earlier ones. */
 static void keep(struct judge *judge, const struct overlap *overlap) {
     const struct ledger_sale *one = ledger_find_sale(judge->ledger, overlap->held->order_id);
     const struct ledger_sale *other = ledger_find_sale(judge->ledger, overlap->taken->order_id);
@@ -96,7 +111,7 @@ static void keep(struct judge *judge, const struct overlap *overlap) {
     if (one == NULL || other == NULL || one->unit != other->unit ||
         (overlap->freed != NULL && !is_told(judge, overlap->freed->order_id)))
         return;
-    while (place > 0 && overlap->freed != NULL && judge->overlaps[place - 1].freed == NULL)
+    while (place > 0 && rank(overlap) > rank(&judge->overlaps[place - 1]))
         place--;
     if (place == VERDICT_COUNTEREXAMPLES)
         return;

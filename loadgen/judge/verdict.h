@@ -50,7 +50,6 @@ struct verdict_case {
     const struct recorder *recorder;
     const struct event_list *events; /* of the round, sorted; NULL: none */
     const struct firings *armed;     /* what was armed, counted as never; NULL: nothing */
-    int64_t ledger_offset_us;        /* from a ledger's time to microseconds of the round's */
     const char *problem;
     const char *fault_problem; /* a fault that was asked for failed, or NULL */
     bool is_interrupted;

@@ -8,17 +8,9 @@
 #define EVENTS   40 /* at the most */
 #define SLACK_NS 250000000
 
-/* What stands still from its beginning to its end, as a band shows it: a server, or an instance
- * that a failpoint stops whole. */
-static bool is_standstill(const struct event *event) {
-    return event->until_ns > event->at_ns &&
-           (event->kind == EVENT_SERVER ||
-            (event->kind == EVENT_FAILPOINT && strncmp(event->detail, "pause", 5) == 0));
-}
-
 /* That of a server may silence any instance. */
 static bool explains(const struct event *event, const char *instance) {
-    return is_standstill(event) &&
+    return event_is_standstill(event) &&
            (event->kind == EVENT_SERVER || instance == NULL || strcmp(event->who, instance) == 0);
 }
 
@@ -37,7 +29,7 @@ bool chart_is_known(const struct chart *chart, const char *instance, int64_t fro
 }
 
 static int64_t end_of(const struct chart *chart, const struct event *event) {
-    if (!is_standstill(event))
+    if (!event_is_standstill(event))
         return event->at_ns / CHART_US;
     return event->until_ns == EVENT_OPEN ? chart->end_us : event->until_ns / CHART_US;
 }

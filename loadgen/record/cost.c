@@ -106,13 +106,14 @@ static void take_duration(struct record_cost *cost, struct piece name, struct pi
 
 static void take_description(struct record_cost *cost, struct piece name, struct piece value) {
     int16_t count = (int16_t)number(value, 0, INT16_MAX);
+    int32_t many = (int32_t)number(value, 0, INT32_MAX);
 
     if (is_word(name, "pg"))
         cost->postgres = count;
     else if (is_word(name, "redis"))
         cost->redis = count;
     else if (is_word(name, "retry"))
-        cost->retries = count;
+        cost->retries = many;
     else if (is_word(name, "shard"))
         cost->shard = count;
     else if (is_word(name, "lock"))

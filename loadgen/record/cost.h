@@ -16,6 +16,12 @@
     X(LOCAL, "local", true, "lock")                                                                \
     X(REDIS, "redis", false, "key")                                                                \
     X(KEY, "key", false, "key")                                                                    \
+    X(MKDIR, "mkdir", false, "lock")                                                               \
+    X(FLOCK, "flock", false, "lock")                                                               \
+    X(REENTRANT, "reentrant", true, "lock")                                                        \
+    X(RWLOCK, "rwlock", true, "lock")                                                              \
+    X(STAMPED, "stamped", true, "lock")                                                            \
+    X(SPIN, "spin", true, "lock")                                                                  \
     X(TABLE, "table", false, "row")
 
 enum record_lock {
@@ -39,7 +45,7 @@ struct record_cost {
     int32_t commit_us; /* of the statement that sold, with its wait for a connection and a row */
     int16_t postgres;  /* round trips to Postgres; a reply that tells anything tells these */
     int16_t redis;     /* and to Redis */
-    int16_t retries;   /* attempts beyond the first: of the lock, or of the sale */
+    int32_t retries;   /* attempts beyond the first: of the lock, or of the sale */
     int16_t shard;     /* the row of stock that it was sold from */
     int16_t lock;      /* enum record_lock that it asked for */
 };

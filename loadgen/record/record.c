@@ -164,7 +164,7 @@ static void add_time(struct histogram *histogram, int32_t us) {
         histogram_record(histogram, (int64_t)us * 1000);
 }
 
-static uint64_t count_of(int16_t value) {
+static uint64_t count_of(int32_t value) {
     return value > 0 ? (uint64_t)value : 0;
 }
 

@@ -105,6 +105,7 @@ static const char *begin_round(struct reader *reader, const json_t *json, struct
     if (round->strategy >= list->count || counts.requests > counts.planned)
         return "its strategy or requests are out of range";
     round->item = &list->items[round->strategy];
+    round->faults = &reader->history->options.fault_list;
     round->late_ns = reader->history->options.late_ns;
     round->stuck_ns = reader->history->options.stuck_ns;
     round->is_keyless = reader->history->options.is_keyless;

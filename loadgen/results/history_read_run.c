@@ -103,8 +103,10 @@ const char *history_read_run(const json_t *json, struct history *history,
         problem = read_strategies(strategies, options, wrong);
     if (problem == NULL)
         problem = read_shape(stages, options, wrong);
-    if (problem == NULL &&
-        threshold_parse(options->thresholds, &options->threshold_list, wrong, HISTORY_WRONG) != 0)
+    if (problem == NULL && (threshold_parse(options->thresholds, &options->threshold_list, wrong,
+                                            HISTORY_WRONG) != 0 ||
+                            fault_list_parse(options->faults, INT64_MAX, &options->fault_list,
+                                             wrong, HISTORY_WRONG) != 0))
         problem = wrong;
     return problem;
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 int round_judge(struct round *round) {
     struct firings armed = {.count = 0};
@@ -12,7 +13,6 @@ int round_judge(struct round *round) {
         .recorder = round->recorder,
         .events = &round->events,
         .armed = &armed,
-        .ledger_offset_us = round->ledger_skew_us - round->started_us,
         .problem = round->problem[0] != '\0' ? round->problem : NULL,
         .fault_problem = round->fault_problem[0] != '\0' ? round->fault_problem : NULL,
         .is_interrupted = round->is_interrupted,
@@ -28,6 +28,9 @@ int round_judge(struct round *round) {
     assert(round->recorder != NULL);
     if (round->item != NULL)
         firings_arm_spec(&armed, round->item->spec);
+    for (size_t i = 0; round->faults != NULL && i < round->faults->count; i++)
+        firings_arm(&armed, EVENT_SERVER, round->faults->items[i].text,
+                    strlen(round->faults->items[i].text));
     return verdict_judge(&judged, &round->verdict);
 }
 

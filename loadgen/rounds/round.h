@@ -16,11 +16,12 @@
 
 struct round {
     const struct strategy_item *item;
-    size_t strategy;  /* its place in --strategy */
-    size_t repeat;    /* 0 .. --repeat - 1 */
-    size_t items;     /* products */
-    int64_t late_ns;  /* --late */
-    int64_t stuck_ns; /* --stuck-after */
+    const struct fault_list *faults; /* that were asked for, or NULL */
+    size_t strategy;                 /* its place in --strategy */
+    size_t repeat;                   /* 0 .. --repeat - 1 */
+    size_t items;                    /* products */
+    int64_t late_ns;                 /* --late */
+    int64_t stuck_ns;                /* --stuck-after */
     struct product *products;
     struct recorder *recorder; /* its records only until round_forget() */
     struct ledger *ledgers;    /* one per product, until round_forget(); NULL when not read */

@@ -31,6 +31,7 @@ static int lay_out_rounds(struct run *run) {
             size_t strategy = (repeat + i) % list->count;
 
             run->rounds[place++] = (struct round){.item = &list->items[strategy],
+                                                  .faults = &run->options->fault_list,
                                                   .strategy = strategy,
                                                   .repeat = repeat,
                                                   .late_ns = run->options->late_ns,

@@ -4,7 +4,7 @@
  * target does not take stops the run while it has cost nothing. */
 #include "run.h"
 
-#include "table.h"
+#include "strategies_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,27 +16,6 @@ static int settle(enum target_result result, const char *why) {
     return run_fail(result == TARGET_REFUSED ? EXIT_USAGE : EXIT_UNREACHABLE, why);
 }
 
-static const char *text_of(const json_t *strategies, size_t i, const char *key) {
-    const char *text = json_string_value(json_object_get(json_array_get(strategies, i), key));
-
-    return text != NULL ? text : "?";
-}
-
-static bool is_known(const json_t *strategies, const char *name) {
-    for (size_t i = 0; i < json_array_size(strategies); i++)
-        if (strcmp(text_of(strategies, i, "name"), name) == 0)
-            return true;
-    return false;
-}
-
-static int refuse_strategy(const json_t *strategies, const char *name) {
-    fprintf(stderr, "loadgen: there is no strategy \"%s\"; the target knows:", name);
-    for (size_t i = 0; i < json_array_size(strategies); i++)
-        fprintf(stderr, " %s", text_of(strategies, i, "name"));
-    fprintf(stderr, "\n");
-    return EXIT_USAGE;
-}
-
 int prepare_check(struct run *run) {
     const struct strategy_list *list = &run->options->list;
     json_t *strategies = NULL;
@@ -44,8 +23,10 @@ int prepare_check(struct run *run) {
     int exit_code = settle(target_strategies(&run->target, &strategies, why, sizeof why), why);
 
     for (size_t i = 0; i < list->count && exit_code == 0; i++)
-        if (!is_known(strategies, list->items[i].name))
-            exit_code = refuse_strategy(strategies, list->items[i].name);
+        if (!strategies_have(strategies, list->items[i].name)) {
+            strategies_print_unknown(strategies, list->items[i].name, stderr);
+            exit_code = EXIT_USAGE;
+        }
     json_decref(strategies);
     return exit_code;
 }
@@ -109,25 +90,6 @@ static int finish(struct run *run) {
     return run_fail(EXIT_INTERNAL, "the output could not be written");
 }
 
-static void print_beside(const char *name, const char *label, const char *text, FILE *to) {
-    char line[1024]; /* a target that says more is cut */
-
-    snprintf(line, sizeof line, "%-16s%s%s", name, label, text);
-    table_print_indented(line, 0, 17, table_columns(to), to);
-}
-
-static void print_strategies(json_t *strategies, FILE *to) {
-    static const struct {
-        const char *label, *key;
-    } parts[] = {{" promises: ", "promise"}, {" broken by: ", "breaks"}, {" see: ", "source"}};
-
-    for (size_t i = 0; i < json_array_size(strategies); i++) {
-        print_beside(text_of(strategies, i, "name"), " ", text_of(strategies, i, "summary"), to);
-        for (size_t j = 0; j < sizeof parts / sizeof *parts; j++)
-            print_beside("", parts[j].label, text_of(strategies, i, parts[j].key), to);
-    }
-}
-
 int prepare_list(struct run *run) {
     json_t *strategies = NULL;
     char why[TARGET_WHY];
@@ -136,7 +98,7 @@ int prepare_list(struct run *run) {
     if (exit_code == 0 && strcmp(run->options->output_format, "json") == 0)
         (void)json_dumpf(strategies, run->to, JSON_INDENT(2));
     else if (exit_code == 0)
-        print_strategies(strategies, run->to);
+        strategies_print(strategies, run->to);
     json_decref(strategies);
     return exit_code == 0 ? finish(run) : exit_code;
 }

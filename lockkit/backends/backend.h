@@ -28,12 +28,14 @@ struct lk_command {
     enum lk_verb verb;
     const char *name, *owner;
     uint32_t ttl_ms, reply_ms;
+    uint64_t fence_above; /* of ACQUIRE: a token has been seen; a new one is to be above it */
     void (*on_answer)(struct lk_command *command);
     void *data;     /* the caller's */
     void *internal; /* ops->command_size bytes, aligned for anything, for the backend */
 
-    unsigned round_trips; /* commands sent to a server for it so far */
-    unsigned heard_by;    /* of RELEASE, when OK: the watchers it woke, ours among them */
+    unsigned round_trips;  /* commands sent to a server for it so far */
+    unsigned heard_by;     /* of RELEASE, when OK: the watchers it woke, ours among them */
+    uint64_t fence_before; /* of ACQUIRE, when OK: the token of the grant before; 0: not known */
     enum lk_status status;
     struct lk_holder holder; /* see above; its strings live until on_answer returns */
 };

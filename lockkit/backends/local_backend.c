@@ -76,6 +76,7 @@ static enum lk_status execute(struct local *local, struct lk_command *command) {
         if (!held)
             return LK_NOMEM;
         command->holder.fence = held->fence;
+        command->fence_before = held->fence - 1;
         return LK_OK;
     case LK_RENEW:
         return is_ours ? LK_OK : LK_LOST;

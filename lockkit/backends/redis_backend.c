@@ -11,6 +11,7 @@
 #include "redis_scripts.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,13 @@ static void take_holder(struct lk_command *command, const redisReply *reply, cha
     command->holder.remaining_ms = integer_at(reply, 2);
 }
 
+static void take_grant(struct lk_command *command, const redisReply *reply) {
+    const int64_t before = integer_at(reply, 2);
+
+    command->holder.fence = (uint64_t)integer_at(reply, 1);
+    command->fence_before = before > 0 ? (uint64_t)before : 0;
+}
+
 static enum lk_status take_reply(struct lk_command *command, const redisReply *reply,
                                  char held[HELD_SIZE]) {
     bool is_ok = integer_at(reply, 0) == 1;
@@ -80,7 +88,7 @@ static enum lk_status take_reply(struct lk_command *command, const redisReply *r
     switch (command->verb) {
     case LK_ACQUIRE:
         if (is_ok)
-            command->holder.fence = (uint64_t)integer_at(reply, 1);
+            take_grant(command, reply);
         else
             command->holder.remaining_ms = integer_at(reply, 1);
         return is_ok ? LK_OK : LK_BUSY;
@@ -142,16 +150,18 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
 static void issue(struct sent *sent, bool is_whole) {
     struct lk_command *command = sent->command;
     const struct redis_script *script = &redis_scripts[command->verb];
-    char lock[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], ttl[16];
+    char lock[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], ttl[16], above[24];
 
     (void)snprintf(lock, sizeof lock, "lk:{%s}", command->name);
     (void)snprintf(fence, sizeof fence, "lk:{%s}:fence", command->name);
     (void)snprintf(channel, sizeof channel, "lk:{%s}:free", command->name);
     (void)snprintf(ttl, sizeof ttl, "%u", command->ttl_ms);
+    (void)snprintf(above, sizeof above, "%" PRIu64, command->fence_above);
     sent->call = (struct redis_call){
-        .argc = 9,
+        .argc = 10,
         .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2", lock,
-                 fence, command->owner ? command->owner : "", ttl, sent->server->label, channel},
+                 fence, command->owner ? command->owner : "", ttl, sent->server->label, channel,
+                 above},
         .sends = &command->round_trips,
         .deadline_ms = sent->call.deadline_ms, /* the same when it is sent in full */
         .data = sent,

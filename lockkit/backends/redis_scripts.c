@@ -2,29 +2,36 @@
 #include "redis_scripts.h"
 
 const struct redis_script redis_scripts[] = {
-    /* {1, fence}, or {0, remaining ms}. Idempotent for its own token: after a lost reply it finds
-     * its grant again. A fencing token is minted only with a new grant, and before it, so that a
-     * counter that cannot be incremented grants nothing. A counter that is new, or was lost, begins
-     * at the server's clock in microseconds: above all that it gave before, as nobody locks a name
-     * a million times a second. Lua's own conversion of a large number would turn to 1e+15, hence
-     * the format. */
-    [LK_ACQUIRE] = {.text =
-                        "local held = redis.call('GET', KEYS[1])\n"
-                        "if held and string.sub(held, 1, 40) == ARGV[1] then\n"
-                        "  redis.call('PEXPIRE', KEYS[1], ARGV[2])\n"
-                        "  return {1, tonumber(string.match(held, '^%x+:(%d+):'))}\n"
-                        "end\n"
-                        "if held then return {0, redis.call('PTTL', KEYS[1])} end\n"
-                        "local fence = redis.call('INCR', KEYS[2])\n"
-                        "if fence == 1 then\n"
-                        "  local now = redis.call('TIME')\n"
-                        "  fence = now[1] * 1000000 + now[2]\n"
-                        "  redis.call('SET', KEYS[2], string.format('%.0f', fence))\n"
-                        "end\n"
-                        "redis.call('SET', KEYS[1],\n"
-                        "  string.format('%s:%.0f:%s', ARGV[1], fence, ARGV[3]), 'PX', ARGV[2])\n"
-                        "return {1, fence}\n",
-                    .sha1 = "ba63d665f319c76b013cdc1c13d20cbc319e8e9d"},
+    /* {1, fence, the grant's before}, or {0, remaining ms}. Idempotent for its own token: after a
+     * lost reply it finds its grant again, as {1, fence}. A fencing token is minted only with a new
+     * grant, and before it, so that a counter that cannot rise grants nothing.
+     *
+     * A token is the server's clock in microseconds, or one above the last, or one above what the
+     * client has seen, whichever is most: a hybrid clock (Kulkarni et al. 2014, Logical Physical
+     * Clocks). So a counter that was lost, or that lags on a replica which was promoted, is above
+     * all that was given before, as nobody locks a name a million times a second; and when the
+     * clock was set back as well, it is above what this client knows of. Lua's own conversion of a
+     * large number would turn to 1e+15, hence the formats; its numbers count exactly up to 2^53. */
+    [LK_ACQUIRE] =
+        {.text =
+             "local held = redis.call('GET', KEYS[1])\n"
+             "if held and string.sub(held, 1, 40) == ARGV[1] then\n"
+             "  redis.call('PEXPIRE', KEYS[1], ARGV[2])\n"
+             "  return {1, tonumber(string.match(held, '^%x+:(%d+):'))}\n"
+             "end\n"
+             "if held then return {0, redis.call('PTTL', KEYS[1])} end\n"
+             "local last = tonumber(redis.call('GET', KEYS[2]) or 0)\n"
+             "local now = redis.call('TIME')\n"
+             "local fence = last and math.max(last, now[1] * 1000000 + now[2] - 1, "
+             "tonumber(ARGV[5])) + 1\n"
+             "if not fence or fence > 9007199254740991 then\n"
+             "  return redis.error_reply('ERR the fencing counter is no number, or too large')\n"
+             "end\n"
+             "redis.call('SET', KEYS[2], string.format('%.0f', fence))\n"
+             "redis.call('SET', KEYS[1],\n"
+             "  string.format('%s:%.0f:%s', ARGV[1], fence, ARGV[3]), 'PX', ARGV[2])\n"
+             "return {1, fence, last}\n",
+         .sha1 = "c529cc49a34c7b82eb8e48d6ae4dfe1e340d46a7"},
     /* Extends what is still ours; never creates. */
     [LK_RENEW] = {.text = "local held = redis.call('GET', KEYS[1])\n"
                           "if not held or string.sub(held, 1, 40) ~= ARGV[1] then return {0} end\n"

@@ -77,7 +77,7 @@ enum lk_caps {
     LK_CAP_FAIR = 1 << 1,         /* waiters are served in the order they came */
     LK_CAP_EVENTS = 1 << 2,       /* a waiter is woken by an event, not only by a poll */
     LK_CAP_FENCE_LINEAR = 1 << 3, /* fencing tokens never repeat nor fall, whatever fails */
-    LK_CAP_FENCE_BEST = 1 << 4,   /* they may after a failover, or when a clock was set back */
+    LK_CAP_FENCE_BEST = 1 << 4,   /* they may, if keys are lost and a clock is set back */
     LK_CAP_CROSS_PROCESS = 1 << 5 /* excludes holders in other processes */
 };
 
@@ -209,6 +209,10 @@ int64_t lk_lease_remaining_ms(const lk_lease *lease);
 /* The fencing token: greater than that of every earlier grant of this name; 0 when the backend has
  * none. */
 uint64_t lk_lease_fence(const lk_lease *lease);
+/* The resource has seen this token: later grants of the name to this client are above it. For
+ * backends whose tokens may fall (LK_CAP_FENCE_BEST), so that what refuses lower tokens does not
+ * refuse all from then on: tell it each token that is read from the resource under the lease. */
+void lk_lease_saw_fence(const lk_lease *lease, uint64_t fence);
 /* 40 hex digits, for logs. */
 const char *lk_lease_owner(const lk_lease *lease);
 

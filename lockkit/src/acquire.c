@@ -66,7 +66,7 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
 static void granted(struct lk_lease *lease) {
     (void)uv_timer_stop(&lease->timer);
     lease_move(lease, LEASE_HELD);
-    queue_granted(lease->queue, &lease->waiter, lease->fence);
+    queue_granted(lease->queue, &lease->waiter, lease->fence, lease->command.fence_before);
     lease_hold(lease);
     set_outcome(lease, LK_OK);
 }

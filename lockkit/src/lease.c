@@ -88,6 +88,7 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
                                    .owner = lease->owner,
                                    .ttl_ms = lease->policy.ttl_ms,
                                    .reply_ms = reply_ms,
+                                   .fence_above = lease->queue->seen_fence,
                                    .on_answer = on_answer,
                                    .data = lease,
                                    .internal = internal};
@@ -140,6 +141,10 @@ enum lk_status lk_lease_check(const lk_lease *lease, uint32_t need_ms) {
 
 uint64_t lk_lease_fence(const lk_lease *lease) {
     return lease->fence;
+}
+
+void lk_lease_saw_fence(const lk_lease *lease, uint64_t fence) {
+    queue_saw_fence(lease->queue, fence);
 }
 
 const char *lk_lease_owner(const lk_lease *lease) {

@@ -225,17 +225,23 @@ void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter) {
         set_soon(queue, QUEUE_FRESH);
 }
 
-void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter, uint64_t fence) {
+void queue_saw_fence(struct lk_queue *queue, uint64_t fence) {
+    if (fence > queue->seen_fence)
+        queue->seen_fence = fence;
+}
+
+void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter, uint64_t fence,
+                   uint64_t before) {
     assert(TAILQ_FIRST(&queue->waiters) == waiter && queue->is_trying);
     queue->is_trying = false;
     queue->is_woken = false;
-    /* Each grant has the next token: one between was somebody else's. */
-    if (fence != queue->last_fence + 1) {
+    if (before != queue->last_fence) { /* somebody else had it between */
         queue->in_row = 0;
         queue->in_row_most = ROW_MOST;
     }
     queue->in_row++;
     queue->last_fence = fence;
+    queue_saw_fence(queue, fence);
     if (take_out(queue, waiter))
         wait_for_event(queue, -1);
 }

@@ -42,6 +42,7 @@ struct lk_queue {
     struct client_task task;
     char last_owner[OWNER_SIZE];  /* who of us gave it back last, or is about to */
     uint64_t last_fence;          /* of our last grant */
+    uint64_t seen_fence;          /* the highest known of, be it by a resource */
     unsigned in_row, in_row_most; /* our grants with nobody else's between */
     uint64_t stand_back_until_ms; /* by uv_now() */
     enum queue_reason reason;     /* of the attempt that is due */
@@ -58,8 +59,12 @@ void queue_discard(struct lk_queue *queue); /* one of client->idle_queues */
 void queue_join(struct lk_queue *queue, struct queue_waiter *waiter);
 /* It has given up, in any place. */
 void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter);
-/* The head has got the lock, with this fencing token, and leaves. */
-void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter, uint64_t fence);
+/* The head has got the lock, with this fencing token, and leaves. `before` is the token of the
+ * grant before it, 0 when that is not known. */
+void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter, uint64_t fence,
+                   uint64_t before);
+/* There is, or was, such a token. */
+void queue_saw_fence(struct lk_queue *queue, uint64_t fence);
 
 /* The head has been refused: it waits for an event, for its `poll_ms` at most, and no longer than
  * `remaining_ms` (negative: unknown). */

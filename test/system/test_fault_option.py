@@ -80,6 +80,12 @@ class Faults(SystemTest):
         check = self.stack.loadgen("check", str(self.results / "latest"))
         self.assertIn("the same verdicts", check.stderr)
 
+    def test_a_server_that_is_down_is_no_lock_that_nobody_gives_back(self):
+        told = self.fire("redis,wait=200ms", "--stock", "1000", "--fault", "redis:kill@800ms")
+        self.assertGreater(told["outcomes"]["busy"], 30)
+        self.assertNotIn("STUCK", [anomaly["name"] for anomaly in told["anomalies"]])
+        self.assertEqual([(firing["armed"], firing["times"]) for firing in told["firings"]], [("redis:kill@800ms", 1)])
+
     def test_an_interrupted_run_leaves_all_up(self):
         run = self.stack.start_loadgen("--strategy", "atomic", "-R", "100", "-d", "60s", "--fault",
                                        "order-svc:kill@100ms,redis:kill@59s", "--no-progress")
@@ -115,6 +121,7 @@ class Faults(SystemTest):
 
 
 class Failpoints(SystemTest):
+    shape = ("--with", "replica")
     flags = {"INVENTORY_SVC_FLAGS": "--lab"}
 
     def fire(self, *args):
@@ -131,6 +138,28 @@ class Failpoints(SystemTest):
         self.assertEqual(told["spec"], "atomic,work=2ms,fail=inventory-1/before-write:error@5,fail=after-write:delay=1ms@3")
         self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [2, 1])
         self.assertEqual(told["anomalies"], [])
+
+    def test_a_failover_that_lost_the_lock_sells_a_unit_twice(self):
+        """The lock is granted after the replication was cut; its holder stands just before its write meanwhile. What the
+        replica still had, another's lock, has ended by its TTL."""
+        told = self.fire("--strategy", "redis,ttl=700ms", "-d", "3s", "--stock", "1000",
+                         "--fault", "redis:cut@1ms,redis:failover@900ms",
+                         "--fault", "inventory-1/before-write:delay=2500ms@15", "--expect", "redis=TWIN+LEAK?+STALE?")
+        self.assertEqual(told["as_expected"], True, told["anomalies"])
+        self.product = told["product_id"]
+        self.assertEqual(len(self.firings("inventory-1")), 1)
+
+    def test_tokens_rise_after_a_failover_to_a_replica_that_lags(self):
+        product = self.stack.product("redis", 20)
+        for fault in [None, "cut", "failover"]:
+            if fault:
+                self.stack.script(fault)
+            for _ in range(3):
+                wait_for("a sale", lambda: self.stack.order(product).status == 201)
+        fences = [int(fence) for fence, in self.stack.sql(
+            "inventory", "SELECT fence FROM reservation WHERE product_id = :'id' ORDER BY reserved_at", id=product)]
+        self.assertEqual(fences, sorted(set(fences)))
+        self.stack.script("start")
 
     def test_an_instance_that_crashed_is_up_again_after_the_round(self):
         told = self.fire("--fault", "inventory-2/before-write:crash@5")

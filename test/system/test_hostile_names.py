@@ -29,11 +29,11 @@ class Target(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):  # noqa: N802
-        text = {key: HOSTILE for key in ["name", "summary", "promise"]}
+        text = {key: HOSTILE for key in ["name", "family", "summary", "promise", "breaks", "source"]}
         if self.server.is_broken:
             self.reply(500, {"error": HOSTILE, "message": HOSTILE})
         else:
-            self.reply(200, {"strategies": [text]})
+            self.reply(200, {"strategies": [dict(text, options=[HOSTILE])]})
 
     def do_POST(self):  # noqa: N802
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -83,10 +83,11 @@ class HostileNames(unittest.TestCase):
 
     def test_what_a_target_says(self):
         done = self.against_target("--list-strategies")
-        self.assertEqual(len(done.stdout.splitlines()), 2)
+        self.assertEqual(len(done.stdout.splitlines()), 7)
         self.assertIn(b"promises: ?[2J?]0;x? loadgen: VALID", done.stdout)
         done = self.against_target("--list-strategies", "--output", "list.txt")
         self.assert_tame((self.root / "list.txt").read_text(), "list.txt")
+        self.assertEqual(len(self.against_target("--strategy", "none").stderr.splitlines()), 1)
         self.server.is_broken = True
         done = self.against_target("--list-strategies")
         self.assertEqual(len(done.stderr.splitlines()), 1)

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -97,7 +98,10 @@ class Loadgen(SystemTest):
                 self.says(64, text, *args)
 
     def test_an_unknown_strategy_or_option_ends_with_64_and_names_those_that_exist(self):
-        self.says(64, ['no strategy "zookeper"', "none mutex redis sharded atomic"], "--strategy", "none,zookeper")
+        done = self.says(64, 'no strategy "zookeper"', "--strategy", "none,zookeper")
+        listed = json.loads(self.says(0, [], "--list-strategies", "--output-format", "json").stdout)
+        self.assertEqual(done.stderr.partition("knows:")[2].split(), [strategy["name"] for strategy in listed])
+        self.assertLessEqual(max(map(len, done.stderr.splitlines())), 80)
         self.says(64, ["colour", "wait"], "--strategy", "redis,colour=red")
 
     def test_a_failpoint_without_lab_ends_with_64_before_anything_is_sent(self):
@@ -211,8 +215,12 @@ class Loadgen(SystemTest):
     def test_strategies_are_listed_with_their_promises(self):
         done = self.says(0, [], "--list-strategies")
         listed = json.loads(self.says(0, [], "--list-strategies", "--output-format", "json").stdout)
+        families = list(dict.fromkeys(strategy["family"] for strategy in listed))
+        self.assertEqual([line for line in done.stdout.splitlines() if re.match("[^ :][^:]*$", line)], families)
+        self.assertEqual(done.stdout.splitlines()[-1], "options of all: work=0ms wait=5s ttl=10s fail=")
+        self.assertRegex(done.stdout, "options: shards=10")
         for strategy in listed:
-            self.assertRegex(done.stdout, rf"(?m)^{strategy['name']} +\S")
+            self.assertRegex(done.stdout, rf"(?m)^  {strategy['name']} +\S")
             self.assertTrue(strategy["breaks"] and strategy["source"] and strategy["options"])
         self.assertEqual(done.stdout.count("promises: "), len(listed))
         self.assertGreaterEqual(len(listed), 5)

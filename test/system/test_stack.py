@@ -166,6 +166,15 @@ class Shape(SystemTest):
         self.stack.script("start", "redis")
         self.assertEqual(self.stack.redis("get", "test"), "kept")
 
+    def test_start_is_for_a_stack_that_runs(self):
+        self.stack.script("down")
+        done = self.stack.script("start", check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, "stack: no stack runs here: make up\n"))
+        self.assertEqual(set(self.stack.states().values()), {"down"})
+        self.stack.script("up", "servers")
+        self.stack.script("start")
+        self.assert_all_ready("postgres", "redis")
+
     def test_flags_outlive_the_up_that_was_given_them(self):
         self.stack.env["INVENTORY_SVC_FLAGS"] = "--lab"
         self.stack.script("up", *self.shape)

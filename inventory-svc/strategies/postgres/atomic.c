@@ -13,7 +13,7 @@ const struct strategy strategy_atomic = {
     .summary = "one statement: UPDATE ... WHERE available > 0",
     .promise = "no unit sold twice, whatever is paused or killed",
     .breaks = "nothing that is known",
-    .source = "PostgreSQL, UPDATE and READ COMMITTED",
+    .source = "PostgreSQL, Read Committed Isolation Level",
     .default_shards = 1,
     .sell = sell,
 };

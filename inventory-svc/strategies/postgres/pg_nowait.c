@@ -13,7 +13,7 @@ const struct strategy strategy_pg_nowait = {
     .summary = "as pg-row, with NOWAIT: a row that is held is a 503 at once",
     .promise = "no unit sold twice; no sale waits for another",
     .breaks = "contention: customers are refused while units are left, and have to ask again",
-    .source = "PostgreSQL, SELECT ... FOR UPDATE NOWAIT",
+    .source = "Three distributed locks, 3; PostgreSQL, SELECT ... FOR UPDATE NOWAIT",
     .default_shards = 1,
     .sell = sell,
 };

@@ -13,7 +13,7 @@ const struct strategy strategy_pg_row = {
     .summary = "a transaction: SELECT ... FOR UPDATE, then UPDATE; others wait for the row",
     .promise = "no unit sold twice, whatever is paused or killed",
     .breaks = "nothing that is known; a holder that stands still blocks the others for up to 5 s",
-    .source = "the overview of locks, 3.1; PostgreSQL, row-level locks",
+    .source = "Locks in practice, 3.1; Three distributed locks, 3; PostgreSQL, Row-Level Locks",
     .default_shards = 1,
     .sell = sell,
 };

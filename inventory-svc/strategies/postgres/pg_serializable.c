@@ -30,7 +30,7 @@ const struct strategy strategy_pg_serializable = {
     .summary = "read, work and write in a SERIALIZABLE transaction, again when it is refused",
     .promise = "no unit sold twice, whatever is paused or killed",
     .breaks = "contention: most attempts are refused, and each holds a connection",
-    .source = "PostgreSQL, SERIALIZABLE; Ports and Grittner, 2012",
+    .source = "PostgreSQL, Serializable Isolation Level; Ports and Grittner, 2012",
     .default_shards = 1,
     .sell = sell,
 };

@@ -21,7 +21,7 @@ const struct strategy strategy_pg_table = {
     .summary = "a unique row is the lock: owner token, TTL by the database's clock, fencing token",
     .promise = "no unit sold twice, also after a pause past the TTL: the late write is refused",
     .breaks = "work longer than the TTL: there is no renewal, and nothing is sold",
-    .source = "the article, section 2; Kleppmann, How to do distributed locking, 2016",
+    .source = "How a distributed lock is made, 2; Three distributed locks, 3; Kleppmann, 2016",
     .default_shards = 1,
     .sell = sell,
 };

@@ -23,7 +23,7 @@ const struct strategy strategy_pg_value = {
     .summary = "optimistic: UPDATE ... WHERE available is the one that was read, or again",
     .promise = "no unit sold twice while the count only falls",
     .breaks = "ABA: a count that rises again (return=count); contention, as pg-version",
-    .source = "the overview of locks, 3.1",
+    .source = "Locks in practice, 3.1; An overview of locks, ABA",
     .takes = TAKES_RETURN,
     .default_shards = 1,
     .sell = sell,

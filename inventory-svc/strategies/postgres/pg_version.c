@@ -23,8 +23,7 @@ const struct strategy strategy_pg_version = {
     .promise = "no unit sold twice, whatever is paused or killed",
     .breaks =
         "contention: of those that read one version one sells, and the others work for nothing",
-    .source = "the overview of locks, 3.1; Kung and Robinson, On optimistic methods for "
-              "concurrency control, 1981",
+    .source = "An overview of locks, optimistic locks; Kung and Robinson, 1981",
     .takes = TAKES_RETURN,
     .default_shards = 1,
     .sell = sell,

@@ -20,7 +20,7 @@ const struct strategy strategy_mutex = {
     .summary = "a first-come-first-served lock in each process",
     .promise = "no unit sold twice by one instance",
     .breaks = "a second instance: it has a lock of its own",
-    .source = "the article, section 1",
+    .source = "How a distributed lock is made, 1",
     .default_shards = 1,
     .sell = sell,
 };

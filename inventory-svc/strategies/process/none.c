@@ -10,11 +10,11 @@ static enum outcome sell(struct sale *sale) {
 
 const struct strategy strategy_none = {
     .name = "none",
-    .family = "one process",
+    .family = "no guard",
     .summary = "no guard: read the stock, work, write it back",
     .promise = "nothing",
     .breaks = "any two sales at a time: both read one count, and sell one unit",
-    .source = "the article, section 1",
+    .source = "How a distributed lock is made, 1",
     .default_shards = 1,
     .sell = sell,
 };

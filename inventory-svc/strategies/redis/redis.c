@@ -22,7 +22,7 @@ const struct strategy strategy_redis = {
     .promise = "one holder across all instances: no unit sold twice",
     .breaks = "a holder paused past its TTL just before it writes; lost keys (FLUSHALL, eviction, "
               "failover)",
-    .source = "the article, section 3; lockkit.h",
+    .source = "How a distributed lock is made, 3.3 and 3.6; lockkit.h",
     .default_shards = 1,
     .sell = sell,
 };

@@ -25,7 +25,7 @@ const struct strategy strategy_redis_expire = {
     .summary = "SETNX, then EXPIRE: two commands, one after the other",
     .promise = "as redis-setnx, and a holder that dies later loses the lock after its TTL",
     .breaks = "a holder that dies between the two; work that outlives the TTL, as redis-ttl",
-    .source = "the article, 3.1 and 3.2",
+    .source = "How a distributed lock is made, 3.1 and 3.2",
     .default_shards = 1,
     .sell = sell,
 };

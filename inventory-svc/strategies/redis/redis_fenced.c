@@ -21,10 +21,8 @@ const struct strategy strategy_redis_fenced = {
     .family = "Redis",
     .summary = "as redis, and the stock row refuses a fencing token that is not the newest",
     .promise = "no unit sold twice, whoever is paused, and whatever Redis forgets",
-    .breaks =
-        "nothing that sells twice; tokens that fell (a failover, a clock set back) stop the sale "
-        "until they are above the row's again",
-    .source = "the article, 3.3; M. Kleppmann, How to do distributed locking; lockkit.h",
+    .breaks = "nothing that sells twice; a clock set back behind lost keys costs one refused sale",
+    .source = "Kleppmann, How to do distributed locking, 2016; lockkit.h",
     .default_shards = 1,
     .sell = sell,
 };

@@ -32,7 +32,7 @@ const struct strategy strategy_redis_get_del = {
     .summary = "SET NX PX with a random owner; GET, and DEL if it is ours",
     .promise = "as redis-ttl, and a late holder leaves another's key alone, nearly always",
     .breaks = "work that outlives the TTL; a pause between GET and DEL deletes another's key",
-    .source = "the article, 3.4",
+    .source = "How a distributed lock is made, 3.4",
     .default_shards = 1,
     .sell = sell,
 };

@@ -25,7 +25,7 @@ const struct strategy strategy_redis_owner = {
     .summary = "SET NX PX with a random owner; compare-and-delete in one script; no renewal",
     .promise = "as redis-ttl, and nobody gives back another's lock",
     .breaks = "work that outlives the TTL: two holders at a time",
-    .source = "the article, 3.3 and 3.4",
+    .source = "How a distributed lock is made, 3.3; An overview of locks, the script that unlocks",
     .default_shards = 1,
     .sell = sell,
 };

@@ -22,7 +22,7 @@ const struct strategy strategy_redis_setnx = {
     .summary = "a key in Redis: SETNX to win, DEL to give back; no TTL",
     .promise = "one holder across all instances, as long as each lives to give it back",
     .breaks = "a holder that dies: nobody ever deletes its key, and nothing is sold any more",
-    .source = "the article, 3 and 3.1",
+    .source = "How a distributed lock is made, 3 and 3.1",
     .default_shards = 1,
     .sell = sell,
 };

@@ -23,7 +23,7 @@ const struct strategy strategy_redis_ttl = {
     .summary = "SET NX PX: won and limited in one command; DEL, whoever has it by now",
     .promise = "one holder, as long as each is done within the TTL",
     .breaks = "work that outlives the TTL: B gets in, then A deletes B's key, and C gets in",
-    .source = "the article, 3.2 and 3.3",
+    .source = "How a distributed lock is made, 3.2 and 3.3",
     .default_shards = 1,
     .sell = sell,
 };

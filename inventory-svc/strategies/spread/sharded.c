@@ -40,7 +40,7 @@ const struct strategy strategy_sharded = {
     .summary = "several stock rows, a Redis lease each; borrows before it says sold out",
     .promise = "as redis, per row; never sold out while any row has a unit",
     .breaks = "as redis; with borrow=off units are stranded where nobody looks any more",
-    .source = "the article on performance, segment locks",
+    .source = "How a distributed lock is made, 5",
     .takes = TAKES_SHARDS | TAKES_BORROW | TAKES_DEAL,
     .default_shards = 10,
     .sell = sell,

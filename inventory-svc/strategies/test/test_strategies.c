@@ -1,5 +1,6 @@
 /* Strategies over a model store: what each lets two sales do to each other. */
 #include "model_store.h"
+#include "strategies.h"
 
 static void test_two_sales_without_a_guard_sell_the_same_unit(void **state) {
     struct model_sale one, two;
@@ -38,7 +39,8 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
 }
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
-    static const char *const names[] = {"mutex", "redis", "redis-fenced", "sharded"};
+    static const char *const names[] = {"mutex", "redis",   "redis-fenced", "sharded",
+                                        "spin",  "segment", "mkdir",        "flock"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct model_sale one, two;
@@ -75,7 +77,9 @@ static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
 }
 
 static void test_a_failed_read_is_the_outcome(void **state) {
-    static const char *const names[] = {"none", "mutex", "redis", "redis-fenced", "sharded"};
+    static const char *const names[] = {"none",    "mutex",     "redis",  "redis-fenced",
+                                        "sharded", "reentrant", "rwlock", "stamped",
+                                        "spin",    "segment",   "mkdir",  "flock"};
     struct model_sale sale;
 
     (void)state;
@@ -105,8 +109,18 @@ static void test_every_outcome_has_a_name_and_a_text(void **state) {
     assert_string_equal(outcome_name(OUTCOME_FAILED), "FAILED");
 }
 
+/* So that a list in the table's order is a list by family. */
+static void test_strategies_of_a_family_stand_together(void **state) {
+    (void)state;
+    for (size_t i = 1; strategies[i] != NULL; i++)
+        for (size_t j = 0; strcmp(strategies[i]->family, strategies[i - 1]->family) != 0 && j < i;
+             j++)
+            assert_string_not_equal(strategies[i]->family, strategies[j]->family);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strategies_of_a_family_stand_together),
         cmocka_unit_test(test_every_outcome_has_a_name_and_a_text),
 #define TEST(name) cmocka_unit_test_setup_teardown(name, model_set_up, model_tear_down)
         TEST(test_two_sales_without_a_guard_sell_the_same_unit),

@@ -332,7 +332,7 @@ static void test_an_order_that_is_not_its_key_names_the_key(void **state) {
 }
 
 static void test_a_shard_is_named_where_there_are_several(void **state) {
-    static struct ledger_row rows[2] = {{0, 1, 5, 5}, {1, 6, 5, 5}};
+    static struct ledger_row rows[2] = {{0, 1, 5, 5, false}, {1, 6, 5, 5, false}};
 
     (void)state;
     ledger.rows = rows;

@@ -53,7 +53,7 @@ static void test_a_leak_names_the_unit_that_is_gone_at_the_end(void **state) {
 
 /* Sums alone name no order. */
 static void test_a_leak_of_a_shard_says_which_and_what_it_has(void **state) {
-    static struct ledger_row rows[] = {{0, 1, 5, 5}, {1, 6, 5, 7}};
+    static struct ledger_row rows[] = {{0, 1, 5, 5, false}, {1, 6, 5, 7, false}};
 
     (void)state;
     ledger.rows = rows;

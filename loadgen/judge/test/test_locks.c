@@ -85,6 +85,29 @@ static void test_the_chain_of_three_is_told(void **state) {
     assert_int_equal(twin->event[4].letter, 'B');
 }
 
+/* Locks freed by others follow from each other; what it began with is told first. */
+static void test_a_chain_that_begins_with_an_end_of_ttl_comes_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const int64_t from_ms = 1000 * i, ttl_ms = i == 0 ? 9000 : 200;
+
+        sell(10 - 2 * i);
+        sell(9 - 2 * i);
+        sell(9 - 2 * i);
+        grant(3 * i, from_ms + 100, ttl_ms);
+        grant(3 * i + 1, from_ms + 301, ttl_ms);
+        (void)result_of(3 * i, from_ms + 400, "DEL", EVENT_YES);
+        grant(3 * i + 2, from_ms + 401, ttl_ms);
+        (void)result_of(3 * i + 1, from_ms + 450, "DEL", EVENT_YES);
+        (void)result_of(3 * i + 2, from_ms + 460, "DEL", EVENT_YES);
+    }
+    ledger.available = 6;
+    assert_string_equal(counterexample_of(ANOMALY_TWIN)->order_id[0], ids[3]);
+    assert_string_equal(verdict.counterexample[1].order_id[0], ids[0]);
+    assert_string_equal(verdict.counterexample[1].line[3],
+                        "B took the lock at 0.301000 s, and A had not given it back.");
+}
+
 /* The reply to A's DEL lay unread until C had been told that the lock is its. */
 static void test_a_chain_is_told_when_replies_arrive_in_another_order(void **state) {
     (void)state;
@@ -141,6 +164,13 @@ static void test_a_lock_that_its_server_lost_is_told(void **state) {
     assert_string_equal(twin->event[1].text, "restart");
 }
 
+static void fire(int order, int64_t at_ms, const char *detail, int64_t ms) {
+    struct event *event = add(EVENT_FAILPOINT, order, at_ms, "after-read");
+
+    snprintf(event->detail, sizeof event->detail, "%s", detail);
+    event->until_ns += ms * MS;
+}
+
 /* One that fired at another order concerns those of its instance when it stops them all. */
 static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
     (void)state;
@@ -149,10 +179,10 @@ static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
     ledger.available = 9;
     request(RECORD_BUSY);
     request(RECORD_BUSY);
-    strcpy(add(EVENT_FAILPOINT, 3, 2, "after-read")->detail, "pause 4000 ms");
-    strcpy(add(EVENT_FAILPOINT, 3, 2, "after-read")->detail, "delay 4000 ms");
-    strcpy(add(EVENT_FAILPOINT, 0, 2, "after-read")->detail, "delay 4000 ms");
-    strcpy(add(EVENT_FAILPOINT, 3, 20, "after-read")->detail, "pause 4000 ms");
+    fire(3, 2, "pause 4000 ms", 4000);
+    fire(3, 2, "delay 4000 ms", 4000);
+    fire(0, 2, "delay 4000 ms", 4000);
+    fire(3, 20, "pause 4000 ms", 4000);
     judge();
     assert_int_equal(verdict.counterexample[0].events, 2);
     assert_int_equal(verdict.counterexample[0].event[0].letter, '\0');
@@ -171,7 +201,7 @@ static void test_what_was_armed_is_counted(void **state) {
     ledger.initial = 1;
     ledger.available = 1;
     sell(1);
-    judged.ledger_offset_us = 3000 - ledger_time_us(sales[0].at);
+    judged.ledger_start_us = ledger_time_us(sales[0].at) - 3000;
     strcpy(add(EVENT_FAILPOINT, 0, 2, "after-read")->detail, "pause 4000 ms");
     strcpy(add(EVENT_FAILPOINT, 0, 4, "after-read")->detail, "pause 4000 ms");
     strcpy(add(EVENT_SERVER, 0, 5, "kill")->who, "redis");
@@ -188,11 +218,32 @@ static void test_what_was_armed_is_counted(void **state) {
     assert_int_equal(firing[3].in_time, 0);
 }
 
+static void test_a_fault_of_a_server_is_armed_for_each_time(void **state) {
+    static const char *const faults[] = {"redis:kill@1ms", "redis:kill@5ms", "redis:start@4ms"};
+    struct firings armed = {.count = 0};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        firings_arm(&armed, EVENT_SERVER, faults[i], strlen(faults[i]));
+    judged.armed = &armed;
+    sell(10);
+    strcpy(add(EVENT_SERVER, 0, 1, "kill")->who, "redis");
+    judge();
+    assert_int_equal(verdict.firings.count, 3);
+    assert_int_equal(verdict.firings.items[0].times, 1);
+    assert_int_equal(verdict.firings.items[1].times, 0);
+    strcpy(add(EVENT_SERVER, 0, 5, "kill")->who, "redis");
+    judge();
+    assert_int_equal(verdict.firings.count, 3);
+    assert_int_equal(verdict.firings.items[1].times, 1);
+    assert_int_equal(verdict.firings.items[2].times, 0);
+}
+
 /* Nothing was sold after it, for it stopped all sales. */
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     (void)state;
     sell(10);
-    judged.ledger_offset_us = 1000 - ledger_time_us(sales[0].at);
+    judged.ledger_start_us = ledger_time_us(sales[0].at) - 1000;
     request(RECORD_BUSY);
     at(&recorder->records[1], 6, 9);
     strcpy(add(EVENT_FAILPOINT, 1, 5, "after-lock")->detail, "crash");
@@ -207,12 +258,14 @@ static void test_a_firing_is_in_time_while_units_are_left(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_EVENTS(test_the_chain_of_three_is_told),
+        WITH_EVENTS(test_a_chain_that_begins_with_an_end_of_ttl_comes_first),
         WITH_EVENTS(test_a_chain_is_told_when_replies_arrive_in_another_order),
         WITH_EVENTS(test_one_after_the_other_is_no_chain),
         WITH_EVENTS(test_a_lock_that_expired_in_work_is_told),
         WITH_EVENTS(test_a_lock_that_its_server_lost_is_told),
         WITH_EVENTS(test_a_pause_beside_the_orders_is_woven_in),
         WITH_EVENTS(test_what_was_armed_is_counted),
+        WITH_EVENTS(test_a_fault_of_a_server_is_armed_for_each_time),
         WITH_EVENTS(test_a_firing_is_in_time_while_units_are_left),
     };
 

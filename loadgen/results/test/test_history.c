@@ -170,6 +170,17 @@ static void test_the_verdict_is_the_same_again(void **state) {
                         sizeof written.one.verdict);
 }
 
+static void test_the_faults_that_were_asked_for_are_read_back(void **state) {
+    static char faults[] = "redis:kill@1s\nafter-read:error";
+
+    (void)state;
+    written.options.faults = faults;
+    write_history(1);
+    assert_int_equal(load(), 0);
+    assert_int_equal(written.history.rounds[0].faults->count, 1);
+    assert_string_equal(written.history.rounds[0].faults->items[0].text, "redis:kill@1s");
+}
+
 static void test_late_is_judged_by_the_bound_that_was_said(void **state) {
     (void)state;
     written.options.late_ns = 100 * MS;
@@ -262,6 +273,7 @@ int main(void) {
         WRITTEN(test_units_below_zero_are_read_back),
         WRITTEN(test_the_settings_are_read_back),
         WRITTEN(test_the_verdict_is_the_same_again),
+        WRITTEN(test_the_faults_that_were_asked_for_are_read_back),
         WRITTEN(test_late_is_judged_by_the_bound_that_was_said),
         WRITTEN(test_stuck_is_judged_by_what_was_known_then),
         WRITTEN(test_a_round_without_ledgers_keeps_its_problem),

@@ -74,7 +74,7 @@ static void test_only_the_head_attempts(void **state) {
     assert_int_equal(first->attempts, 0); /* not inside the call */
     expect_attempts(env, first, 1);
     assert_int_equal(second->attempts, 0);
-    queue_granted(env->queue, &first->waiter, 1);
+    queue_granted(env->queue, &first->waiter, 1, 0);
     expect_attempts(env, second, 0);
     queue_given_back(env->queue, 0);
     expect_attempts(env, second, 1);
@@ -121,7 +121,8 @@ static void stand_back(struct env *env) {
     for (uint64_t fence = 1; fence <= 16; fence++) {
         join(env, 0);
         expect_attempts(env, &env->askers[0], (int)fence);
-        queue_granted(env->queue, &env->askers[0].waiter, fence);
+        queue_granted(env->queue, &env->askers[0].waiter, 10 * fence,
+                      fence > 1 ? 10 * (fence - 1) : 0);
     }
     queue_given_back(env->queue, 1);
 }

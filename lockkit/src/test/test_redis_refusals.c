@@ -36,8 +36,8 @@ static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
         const char *refuse[4], *allow[4];
         const char *word;
     } cases[] = {{{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}, "OOM"},
-                 {{"ACL", "SETUSER", "default", "-incr"},
-                  {"ACL", "SETUSER", "default", "+incr"},
+                 {{"ACL", "SETUSER", "default", "-time"},
+                  {"ACL", "SETUSER", "default", "+time"},
                   "can't run"},
                  {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}, "READONLY"}};
     struct caller caller;
@@ -122,6 +122,71 @@ static void test_fence_rises_when_all_keys_are_lost(void **state) {
     }
 }
 
+static uint64_t fence_of_a_grant(void) {
+    struct caller caller;
+    uint64_t fence;
+
+    assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
+    fence = lk_lease_fence(caller.lease);
+    assert_int_equal(give(&fixture, &caller), LK_OK);
+    return fence;
+}
+
+/* The counter of a replica that was promoted before it had received the last grants. */
+static void test_fence_rises_when_the_counter_lags(void **state) {
+    uint64_t last = 0, counter;
+
+    (void)state;
+    open_here();
+    counter = fence_of_a_grant();
+    for (int i = 0; i < 5; i++)
+        last = fence_of_a_grant();
+    assert_true(last > counter);
+    close_client(&fixture, fixture.client); /* whoever comes next has seen nothing */
+    own_redis_do(&own, "SET lk:{%s}:fence %llu", fixture.name, (unsigned long long)counter);
+    open_here();
+    assert_true(fence_of_a_grant() > last);
+}
+
+/* As if the clock had been an hour ahead, and were set back before the keys were lost. */
+static void test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too(void **state) {
+    struct caller caller;
+    uint64_t ahead, last;
+
+    (void)state;
+    open_here();
+    ahead = fence_of_a_grant() + 3600000000U;
+    own_redis_do(&own, "SET lk:{%s}:fence %llu", fixture.name, (unsigned long long)ahead);
+    last = fence_of_a_grant();
+    assert_true(last > ahead);
+    own_redis_do(&own, "FLUSHALL");
+    assert_true(fence_of_a_grant() > last);
+    /* Another client has not seen it, but the resource has, and tells. */
+    close_client(&fixture, fixture.client);
+    own_redis_do(&own, "FLUSHALL");
+    open_here();
+    assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
+    assert_true(lk_lease_fence(caller.lease) < last);
+    lk_lease_saw_fence(caller.lease, last);
+    assert_int_equal(give(&fixture, &caller), LK_OK);
+    assert_true(fence_of_a_grant() > last);
+}
+
+/* What would not count exactly, and what is none, grants nothing. */
+static void test_a_counter_that_cannot_rise_grants_nothing(void **state) {
+    static const char *const counters[] = {"9007199254740991", "9223372036854775807", "many", "-x"};
+    struct caller caller;
+
+    (void)state;
+    open_here();
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        own_redis_do(&own, "SET lk:{%s}:fence %s", fixture.name, counters[i]);
+        assert_int_equal(take(&fixture, &caller, fixture.lock, LK_TRY), LK_REFUSED);
+    }
+    own_redis_do(&own, "FLUSHALL");
+    assert_true(fence_of_a_grant() > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -130,6 +195,9 @@ int main(void) {
         TEST(test_without_the_right_to_subscribe_waiters_poll),
         TEST(test_a_server_that_may_evict_is_told_once),
         TEST(test_fence_rises_when_all_keys_are_lost),
+        TEST(test_fence_rises_when_the_counter_lags),
+        TEST(test_fence_rises_above_what_was_seen_when_the_clock_is_set_back_too),
+        TEST(test_a_counter_that_cannot_rise_grants_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

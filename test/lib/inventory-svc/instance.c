@@ -38,6 +38,9 @@ int set_up(void **state) {
     assert_int_equal(uv_loop_init(&instance.loop), 0);
     store->loop = &instance.loop;
     store->instance = "inventory-test";
+    strcpy(instance.lock_dir, "/tmp/inventory-test-XXXXXX");
+    assert_non_null(mkdtemp(instance.lock_dir));
+    store->lock_dir = instance.lock_dir;
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
     assert_int_equal(lk_client_open(&store->local, &instance.loop, "local:", NULL), LK_OK);
     assert_int_equal(lk_client_open(&store->redis, &instance.loop, getenv("TEST_REDIS"), &locks),
@@ -69,6 +72,7 @@ int tear_down(void **state) {
     pg_pool_close(store->pool, on_closed, NULL);
     (void)uv_run(&instance.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&instance.loop), 0);
+    assert_int_equal(rmdir(instance.lock_dir), 0); /* no lock was left */
     fiber_cleanup();
     return 0;
 }

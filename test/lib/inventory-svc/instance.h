@@ -23,6 +23,7 @@ struct instance {
     uv_loop_t loop;
     struct store store;
     struct pg_schema schema;
+    char lock_dir[40];
     char name[32]; /* of this process's connections, so that tests side by side tell them apart */
 };
 

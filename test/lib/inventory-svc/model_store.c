@@ -57,16 +57,42 @@ static enum outcome take_stock(struct sale *sale, int shard) {
 
 static enum outcome lock(struct sale *sale, enum lock_kind kind, int shard,
                          struct store_lock **out) {
+    const bool is_again = kind == LOCK_REENTRANT && model.holders[shard] == sale;
+    struct model_sale *own = (struct model_sale *)(void *)sale;
+
+    if ((model.is_locked[shard] && !is_again) || model.readers > 0)
+        return OUTCOME_BUSY;
+    model.is_locked[shard] = true;
+    model.holders[shard] = sale;
+    model.times[shard]++;
+    model.locks_taken++;
+    model.stamped++;
+    own->lock = (struct model_lock){shard, ++model.fence, false};
+    *out = (struct store_lock *)(void *)&own->lock;
+    return OUTCOME_OK;
+}
+
+static enum outcome lock_shared(struct sale *sale, enum lock_kind kind, int shard,
+                                struct store_lock **out) {
     struct model_sale *own = (struct model_sale *)(void *)sale;
 
     (void)kind;
     if (model.is_locked[shard])
         return OUTCOME_BUSY;
-    model.is_locked[shard] = true;
-    model.locks_taken++;
-    own->lock = (struct model_lock){shard, ++model.fence};
+    model.readers++;
+    own->lock = (struct model_lock){.shard = shard, .is_shared = true};
     *out = (struct store_lock *)(void *)&own->lock;
     return OUTCOME_OK;
+}
+
+static uint64_t stamp(struct sale *sale, int shard) {
+    (void)sale;
+    return model.is_locked[shard] ? 0 : model.stamped + 1;
+}
+
+static enum outcome lock_stamped(struct sale *sale, int shard, uint64_t given,
+                                 struct store_lock **out) {
+    return given == stamp(sale, shard) ? lock(sale, LOCK_STAMPED, shard, out) : OUTCOME_CONFLICT;
 }
 
 static enum outcome check_lock(struct sale *sale, const struct store_lock *given) {
@@ -76,9 +102,14 @@ static enum outcome check_lock(struct sale *sale, const struct store_lock *given
 }
 
 static void unlock(struct sale *sale, struct store_lock *given, enum outcome outcome) {
+    const struct model_lock *held = (const struct model_lock *)(const void *)given;
+
     (void)sale;
-    model.is_locked[((struct model_lock *)(void *)given)->shard] = false;
     model.unlocked_with = outcome;
+    if (held->is_shared)
+        model.readers--;
+    else
+        model.is_locked[held->shard] = --model.times[held->shard] > 0;
 }
 
 static void wait_for_go(struct sale *sale) {
@@ -181,6 +212,9 @@ static const struct store_ops ops = {.read_stock = read_stock,
                                      .write_stock = write_stock,
                                      .take_stock = take_stock,
                                      .lock = lock,
+                                     .lock_shared = lock_shared,
+                                     .stamp = stamp,
+                                     .lock_stamped = lock_stamped,
                                      .check_lock = check_lock,
                                      .unlock = unlock,
                                      .kv = kv,

@@ -21,6 +21,10 @@
 struct model {
     struct stock_row rows[SHARDS];
     bool is_locked[SHARDS];
+    int readers;                        /* who share the lock of row 0 */
+    const struct sale *holders[SHARDS]; /* and how often they have it */
+    int times[SHARDS];
+    uint64_t stamped; /* how often a lock was won */
     int locks_taken;
     enum outcome read_outcome, write_outcome; /* OK, or what the next ones answer */
     enum outcome unlocked_with;
@@ -43,6 +47,7 @@ extern struct model model;
 struct model_lock {
     int shard;
     int64_t fence;
+    bool is_shared;
 };
 
 /* A sale in a fiber that stops in store_work() until it is let on. */

@@ -169,7 +169,9 @@ static struct store_lock *win(struct sale *sale, enum lock_kind kind) {
 }
 
 static void a_lock_has_one_holder(const struct seam_world *world) {
-    static const enum lock_kind kinds[] = {LOCK_LOCAL, LOCK_REDIS, LOCK_TABLE};
+    static const enum lock_kind kinds[] = {LOCK_LOCAL,     LOCK_REDIS,  LOCK_MKDIR,
+                                           LOCK_FLOCK,     LOCK_RWLOCK, LOCK_STAMPED,
+                                           LOCK_REENTRANT, LOCK_SPIN,   LOCK_TABLE};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct store_lock *lock, *other;
@@ -183,6 +185,57 @@ static void a_lock_has_one_holder(const struct seam_world *world) {
         store_unlock(sales[0], win(sales[0], kinds[i]), OUTCOME_SOLD);
         end_sales(world);
     }
+}
+
+static void a_reentrant_lock_is_given_back_as_often_as_taken(const struct seam_world *world) {
+    struct store_lock *outer, *inner, *other;
+
+    begin_sales(world, "reentrant,wait=50ms", 5);
+    outer = win(sales[0], LOCK_REENTRANT);
+    inner = win(sales[0], LOCK_REENTRANT);
+    store_unlock(sales[0], inner, OUTCOME_SOLD);
+    assert_int_equal(store_lock(sales[1], LOCK_REENTRANT, 0, &other), OUTCOME_BUSY);
+    store_unlock(sales[0], outer, OUTCOME_SOLD);
+    sales[2] = (world->end_sale(sales[2]), world->begin_sale(NULL));
+    store_unlock(sales[2], win(sales[2], LOCK_REENTRANT), OUTCOME_SOLD);
+    end_sales(world);
+}
+
+static void a_lock_is_shared_or_had_alone(const struct seam_world *world) {
+    struct store_lock *shared[2], *lock;
+
+    begin_sales(world, "rwlock,wait=50ms", 5);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(store_lock_shared(sales[i], LOCK_RWLOCK, 0, &shared[i]), OUTCOME_OK);
+    assert_int_equal(store_lock(sales[2], LOCK_RWLOCK, 0, &lock), OUTCOME_BUSY);
+    for (int i = 0; i < 2; i++)
+        store_unlock(sales[i], shared[i], OUTCOME_OK);
+    sales[2] = (world->end_sale(sales[2]), world->begin_sale(NULL));
+    lock = win(sales[2], LOCK_RWLOCK);
+    assert_int_equal(store_lock_shared(sales[3], LOCK_RWLOCK, 0, &shared[0]), OUTCOME_BUSY);
+    store_unlock(sales[2], lock, OUTCOME_SOLD);
+    end_sales(world);
+}
+
+static void a_stamp_is_out_of_date_when_somebody_had_the_lock(const struct seam_world *world) {
+    struct store_lock *lock, *other;
+    uint64_t stamps[2];
+
+    begin_sales(world, "stamped", 5);
+    for (int i = 0; i < 2; i++)
+        stamps[i] = store_stamp(sales[i], 0);
+    assert_true(stamps[0] != 0);
+    assert_int_equal(store_lock_stamped(sales[0], 0, stamps[0], &lock), OUTCOME_OK);
+    assert_int_equal(store_stamp(sales[2], 0), 0);
+    assert_int_equal(store_lock_stamped(sales[2], 0, 0, &other), OUTCOME_CONFLICT);
+    assert_int_equal(store_lock_stamped(sales[1], 0, stamps[1], &other), OUTCOME_CONFLICT);
+    store_unlock(sales[0], lock, OUTCOME_SOLD);
+    assert_int_equal(store_lock_stamped(sales[1], 0, stamps[1], &other), OUTCOME_CONFLICT);
+    store_unlock(sales[2], win(sales[2], LOCK_STAMPED), OUTCOME_SOLD);
+    stamps[1] = store_stamp(sales[1], 0);
+    assert_int_equal(store_lock_stamped(sales[1], 0, stamps[1], &lock), OUTCOME_OK);
+    store_unlock(sales[1], lock, OUTCOME_SOLD);
+    end_sales(world);
 }
 
 /* Of a write that may still land. */
@@ -457,6 +510,9 @@ const struct seam_case seam_contract[] = {
     CASE(taking_ends_with_the_stock),
     CASE(shards_share_the_units_without_a_gap),
     CASE(a_lock_has_one_holder),
+    CASE(a_reentrant_lock_is_given_back_as_often_as_taken),
+    CASE(a_lock_is_shared_or_had_alone),
+    CASE(a_stamp_is_out_of_date_when_somebody_had_the_lock),
     CASE(a_lock_is_kept_after_an_unknown_outcome),
     CASE(a_fence_grows_and_an_old_read_conflicts),
     CASE(a_transaction_is_seen_when_it_is_committed),

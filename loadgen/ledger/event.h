@@ -84,6 +84,9 @@ struct event *event_add(struct event_list *list);
 void event_list_sort(struct event_list *list);
 void event_list_free(struct event_list *list);
 
+/* Whether a process stands still from its beginning to its end: a server that is down, or an
+ * instance that a failpoint stops whole. */
+bool event_is_standstill(const struct event *event);
 /* Whether it is the result of a command that takes a lock if it is free, gives it an end, or frees
  * it. */
 bool event_takes_lock(const struct event *event);

@@ -73,6 +73,12 @@ void event_list_free(struct event_list *list) {
     *list = (struct event_list){.items = NULL};
 }
 
+bool event_is_standstill(const struct event *event) {
+    return event->until_ns > event->at_ns &&
+           (event->kind == EVENT_SERVER ||
+            (event->kind == EVENT_FAILPOINT && strncmp(event->detail, "pause", 5) == 0));
+}
+
 /* By the names of inventory-svc's KV_COMMANDS: "SET NX", "PEXPIRE", "GET", "DEL", "DEL if own". */
 static bool is_command(const struct event *event, const char *name) {
     return event->kind == EVENT_LOCK && strncmp(event->name, name, strlen(name)) == 0;

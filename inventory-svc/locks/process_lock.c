@@ -1,0 +1,174 @@
+/* A tree of locks by name; each has the queue of those who wait. Whoever is next has the lock
+ * before it runs, so nobody overtakes it; it runs when its timer has closed. */
+#include "process_lock.h"
+
+#include "clock.h"
+#include "fiber.h"
+
+#include <assert.h>
+#include <search.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+struct process_lock {
+    const char *name;  /* the key; first, so that a search needs no whole lock */
+    unsigned holders;  /* or how often its one owner has it */
+    bool is_exclusive; /* while there are holders */
+    const void *owner; /* of an exclusive one, or NULL */
+    TAILQ_HEAD(waiters, waiter) waiters;
+    char name_copy[];
+};
+
+/* On the stack of a fiber. */
+struct waiter {
+    uv_timer_t timer;
+    struct fiber_event is_over;
+    struct process_lock *lock;
+    enum process_lock_mode mode;
+    const void *owner;
+    bool has_won;
+    TAILQ_ENTRY(waiter) others;
+};
+
+static void *locks; /* fibers belong to one thread, and so does this tree */
+
+static int compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct process_lock *find(const char *name) {
+    struct process_lock **found = tfind(&name, &locks, compare);
+
+    return found != NULL ? *found : NULL;
+}
+
+static struct process_lock *find_or_make(const char *name) {
+    size_t size = strlen(name) + 1;
+    struct process_lock *lock = find(name);
+
+    if (lock != NULL)
+        return lock;
+    lock = calloc(1, sizeof *lock + size);
+    if (lock == NULL)
+        return NULL;
+    memcpy(lock->name_copy, name, size);
+    lock->name = lock->name_copy;
+    TAILQ_INIT(&lock->waiters);
+    if (tsearch(lock, &locks, compare) != NULL)
+        return lock;
+    free(lock);
+    return NULL;
+}
+
+static bool is_open(const struct process_lock *lock, enum process_lock_mode mode) {
+    return lock->holders == 0 || (mode == PROCESS_LOCK_SHARED && !lock->is_exclusive);
+}
+
+static void take(struct process_lock *lock, enum process_lock_mode mode, const void *owner) {
+    lock->holders++;
+    lock->is_exclusive = mode == PROCESS_LOCK_EXCLUSIVE;
+    lock->owner = lock->is_exclusive ? owner : NULL;
+}
+
+static void on_timer_closed(uv_handle_t *timer) {
+    struct waiter *waiter = timer->data;
+
+    fiber_event_set(&waiter->is_over);
+}
+
+static void leave_queue(struct waiter *waiter) {
+    TAILQ_REMOVE(&waiter->lock->waiters, waiter, others);
+    uv_close((uv_handle_t *)&waiter->timer, on_timer_closed);
+}
+
+/* To those at the head of the queue for whom it is open; and it ends with its last user. */
+static void pass_on(struct process_lock *lock) {
+    struct waiter *next;
+
+    while ((next = TAILQ_FIRST(&lock->waiters)) != NULL && is_open(lock, next->mode)) {
+        take(lock, next->mode, next->owner);
+        next->has_won = true;
+        leave_queue(next);
+    }
+    if (lock->holders > 0)
+        return;
+    tdelete(lock, &locks, compare);
+    free(lock);
+}
+
+static void on_late(uv_timer_t *timer) {
+    struct waiter *waiter = timer->data;
+
+    leave_queue(waiter);
+    pass_on(waiter->lock); /* those behind it may share with who has it */
+}
+
+static bool wait_in_queue(uv_loop_t *loop, struct waiter *waiter, int64_t deadline_ms) {
+    int64_t left_ms = deadline_ms - clock_now_ms();
+
+    (void)uv_timer_init(loop, &waiter->timer); /* cannot fail */
+    waiter->timer.data = waiter;
+    uv_update_time(loop);
+    (void)uv_timer_start(&waiter->timer, on_late, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
+    TAILQ_INSERT_TAIL(&waiter->lock->waiters, waiter, others);
+    fiber_event_wait(&waiter->is_over);
+    return waiter->has_won;
+}
+
+int process_lock_acquire(uv_loop_t *loop, const char *name, enum process_lock_mode mode,
+                         const void *owner, int64_t deadline_ms, struct process_lock **out) {
+    struct process_lock *lock = find_or_make(name);
+    struct waiter waiter = {
+        .lock = lock, .mode = mode, .owner = owner, .is_over = FIBER_EVENT_INIT};
+
+    *out = NULL;
+    if (lock == NULL)
+        return UV_ENOMEM;
+    if (owner != NULL && lock->owner == owner)
+        lock->holders++;
+    else if (is_open(lock, mode) && TAILQ_EMPTY(&lock->waiters))
+        take(lock, mode, owner);
+    else if (!wait_in_queue(loop, &waiter, deadline_ms))
+        return UV_ETIMEDOUT;
+    *out = lock;
+    return 0;
+}
+
+int process_lock_try(const char *name, struct process_lock **out) {
+    struct process_lock *lock = find_or_make(name);
+
+    *out = NULL;
+    if (lock == NULL)
+        return UV_ENOMEM;
+    if (!is_open(lock, PROCESS_LOCK_EXCLUSIVE))
+        return UV_EBUSY;
+    take(lock, PROCESS_LOCK_EXCLUSIVE, NULL);
+    *out = lock;
+    return 0;
+}
+
+int process_lock_spin(uv_loop_t *loop, const char *name, int64_t deadline_ms,
+                      struct process_lock **lock, unsigned *attempts) {
+    int err;
+
+    for (*attempts = 1; (err = process_lock_try(name, lock)) == UV_EBUSY; ++*attempts) {
+        if (clock_now_ms() >= deadline_ms)
+            return UV_ETIMEDOUT;
+        fiber_sleep(loop, 0);
+    }
+    return err;
+}
+
+bool process_lock_is_free(const char *name) {
+    return find(name) == NULL;
+}
+
+void process_lock_release(struct process_lock *lock) {
+    assert(lock->holders > 0);
+    if (--lock->holders > 0)
+        return;
+    lock->owner = NULL;
+    pass_on(lock);
+}

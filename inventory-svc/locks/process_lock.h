@@ -1,0 +1,45 @@
+/* Locks among the fibers of this process, by name: exclusive or shared, in a queue or without one,
+ * and reentrant for whoever says who it is. Another process has locks of its own.
+ *
+ * A lock exists while somebody holds it or waits for it. All functions return 0 with *lock held, to
+ * be given to process_lock_release(); or UV_ENOMEM, or as they say, and then *lock is NULL. */
+#ifndef INVENTORY_PROCESS_LOCK_H
+#define INVENTORY_PROCESS_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct process_lock;
+
+enum process_lock_mode {
+    PROCESS_LOCK_EXCLUSIVE, /* one holder */
+    PROCESS_LOCK_SHARED,    /* any number, while nobody has it exclusively */
+};
+
+/* In a fiber: first come, first served; who wants to share waits behind who wants it alone. An
+ * `owner` that has it exclusively gets it again at once, and has to release it as often; NULL is
+ * nobody's. UV_ETIMEDOUT: not won by `deadline_ms`, of clock_now_ms(). */
+__attribute__((warn_unused_result)) int process_lock_acquire(uv_loop_t *loop, const char *name,
+                                                             enum process_lock_mode mode,
+                                                             const void *owner, int64_t deadline_ms,
+                                                             struct process_lock **lock);
+
+/* Exclusively, at once, whoever waits for it, or UV_EBUSY. */
+__attribute__((warn_unused_result)) int process_lock_try(const char *name,
+                                                         struct process_lock **lock);
+
+/* In a fiber: try again in each turn of the loop, which never sleeps meanwhile. There is no queue:
+ * who comes just when it is free gets it. UV_ETIMEDOUT. `attempts` are counted in all cases. */
+__attribute__((warn_unused_result)) int process_lock_spin(uv_loop_t *loop, const char *name,
+                                                          int64_t deadline_ms,
+                                                          struct process_lock **lock,
+                                                          unsigned *attempts);
+
+/* Nobody has it and nobody waits for it. */
+bool process_lock_is_free(const char *name);
+
+/* Those who are next run in the same turn of the loop, but not inside this call. */
+void process_lock_release(struct process_lock *lock);
+
+#endif

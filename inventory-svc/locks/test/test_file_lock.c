@@ -1,0 +1,274 @@
+/* Locks on the disk: one holder, whatever takes them; what each leaves behind. */
+#include "fiber.h"
+#include "file_lock.h"
+#include "log.h"
+#include "wait.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CONTENDERS 12
+#define TURNS      5
+#define PATIENCE_S 60
+
+static const enum file_lock_way ways[] = {FILE_MKDIR, FILE_FLOCK};
+#define WAYS (sizeof ways / sizeof *ways)
+
+static uv_loop_t loop;
+static char base[64], dir[80];
+
+static int set_up(void **state) {
+    (void)state;
+    (void)alarm(PATIENCE_S);
+    log_init("test", LOG_ERROR);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    strcpy(base, "/tmp/file-lock-XXXXXX");
+    assert_non_null(mkdtemp(base));
+    (void)snprintf(dir, sizeof dir, "%s/locks", base);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    (void)rmdir(dir);
+    assert_int_equal(rmdir(base), 0); /* nothing is left behind */
+    assert_int_equal(uv_loop_close(&loop), 0);
+    fiber_cleanup();
+    return 0;
+}
+
+/* A test's body in a fiber, on the loop. */
+static void in_fiber(fiber_fn body) {
+    assert_int_equal(fiber_start(body, NULL), 0);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+}
+
+static int try(enum file_lock_way way, struct file_lock **lock) {
+    return file_lock_try(&loop, dir, way, "name", lock);
+}
+
+static unsigned count_entries(void) {
+    DIR *entries = opendir(dir);
+    unsigned count = 0;
+
+    assert_non_null(entries);
+    for (const struct dirent *at; (at = readdir(entries)) != NULL;)
+        count += at->d_name[0] != '.';
+    (void)closedir(entries);
+    return count;
+}
+
+static void take_and_give_back(void *arg) {
+    struct file_lock *lock, *other;
+
+    (void)arg;
+    for (size_t i = 0; i < WAYS; i++) {
+        assert_int_equal(try(ways[i], &lock), 0);
+        assert_int_equal(try(ways[i], &other), UV_EBUSY);
+        assert_null(other);
+        assert_int_equal(count_entries(), 1);
+        file_lock_release(&loop, lock);
+        assert_int_equal(count_entries(), 0);
+        assert_int_equal(try(ways[i], &lock), 0);
+        file_lock_release(&loop, lock);
+    }
+}
+
+static void test_a_lock_has_one_holder_and_leaves_nothing(void **state) {
+    (void)state;
+    in_fiber(take_and_give_back);
+}
+
+static void leave(void *arg) {
+    struct file_lock *lock;
+    char path[100];
+
+    (void)arg;
+    assert_int_equal(try(FILE_FLOCK, &lock), 0);
+    file_lock_leave(lock);
+    assert_int_equal(try(FILE_FLOCK, &lock), 0);
+    file_lock_release(&loop, lock);
+    assert_int_equal(try(FILE_MKDIR, &lock), 0);
+    file_lock_leave(lock);
+    assert_int_equal(try(FILE_MKDIR, &lock), UV_EBUSY);
+    (void)snprintf(path, sizeof path, "%s/name", dir);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void test_a_directory_that_is_left_stays_and_a_file_is_free(void **state) {
+    (void)state;
+    in_fiber(leave);
+}
+
+/* ---- many at a time */
+
+static unsigned holders, most, turns;
+
+static void contend(void *arg) {
+    const enum file_lock_way way = *(const enum file_lock_way *)arg;
+
+    for (int i = 0; i < TURNS; i++) {
+        struct file_lock *lock;
+        int err;
+
+        while ((err = try(way, &lock)) == UV_EBUSY)
+            fiber_sleep(&loop, 1);
+        assert_int_equal(err, 0);
+        holders++;
+        most = holders > most ? holders : most;
+        fiber_sleep(&loop, 0);
+        holders--;
+        turns++;
+        file_lock_release(&loop, lock);
+    }
+}
+
+static void test_of_many_one_at_a_time_has_it(void **state) {
+    (void)state;
+    for (size_t i = 0; i < WAYS; i++) {
+        enum file_lock_way way = ways[i];
+
+        holders = most = turns = 0;
+        for (int j = 0; j < CONTENDERS; j++)
+            assert_int_equal(fiber_start(contend, &way), 0);
+        (void)uv_run(&loop, UV_RUN_DEFAULT);
+        assert_int_equal(turns, CONTENDERS * TURNS);
+        assert_int_equal(most, 1);
+    }
+}
+
+/* ---- another process */
+
+static void take_both(void *arg) {
+    struct file_lock *lock;
+
+    for (size_t i = 0; i < WAYS; i++)
+        if (file_lock_try(&loop, dir, ways[i], ways[i] == FILE_MKDIR ? "d" : "f", &lock) != 0)
+            _exit(1);
+    if (write(*(int *)arg, "!", 1) != 1)
+        _exit(1);
+    fiber_sleep(&loop, 1000ULL * PATIENCE_S);
+}
+
+static pid_t start_holder(void) {
+    int ends[2];
+    char said;
+    pid_t pid;
+
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (uv_loop_init(&loop) != 0 || fiber_start(take_both, &ends[1]) != 0)
+            _exit(1);
+        (void)uv_run(&loop, UV_RUN_DEFAULT);
+        _exit(1);
+    }
+    (void)close(ends[1]);
+    assert_int_equal(read(ends[0], &said, 1), 1);
+    (void)close(ends[0]);
+    return pid;
+}
+
+static void look_while_held(void *arg) {
+    struct file_lock *lock;
+
+    (void)arg;
+    assert_int_equal(file_lock_try(&loop, dir, FILE_MKDIR, "d", &lock), UV_EBUSY);
+    assert_int_equal(file_lock_try(&loop, dir, FILE_FLOCK, "f", &lock), UV_EBUSY);
+}
+
+static void look_after_the_kill(void *arg) {
+    struct file_lock *lock;
+    char path[100];
+
+    (void)arg;
+    assert_int_equal(file_lock_try(&loop, dir, FILE_MKDIR, "d", &lock), UV_EBUSY);
+    assert_int_equal(file_lock_try(&loop, dir, FILE_FLOCK, "f", &lock), 0);
+    file_lock_release(&loop, lock);
+    (void)snprintf(path, sizeof path, "%s/d", dir);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void test_a_killed_process_leaves_its_directory_and_no_file_lock(void **state) {
+    pid_t holder = start_holder();
+
+    (void)state;
+    in_fiber(look_while_held);
+    assert_int_equal(kill(holder, SIGKILL), 0);
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    in_fiber(look_after_the_kill);
+}
+
+/* ---- the directory */
+
+static void be_refused(void *arg) {
+    struct file_lock *lock;
+
+    for (size_t i = 0; i < WAYS; i++) {
+        int err = try(ways[i], &lock);
+
+        assert_true(err == *(int *)arg);
+        assert_null(lock);
+    }
+}
+
+static void test_the_directory_is_made_for_its_user_alone(void **state) {
+    struct stat stat_of_dir;
+
+    (void)state;
+    in_fiber(take_and_give_back);
+    assert_int_equal(stat(dir, &stat_of_dir), 0);
+    assert_int_equal(stat_of_dir.st_mode & 0777, 0700);
+}
+
+static void test_a_directory_that_others_may_write_in_is_refused(void **state) {
+    int err = UV_EPERM;
+
+    (void)state;
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(chmod(dir, 0777), 0);
+    assert_int_equal(fiber_start(be_refused, &err), 0);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+}
+
+static void test_a_link_is_no_directory(void **state) {
+    int err = UV_ENOTDIR;
+
+    (void)state;
+    assert_int_equal(symlink(base, dir), 0);
+    assert_int_equal(fiber_start(be_refused, &err), 0);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(unlink(dir), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_lock_has_one_holder_and_leaves_nothing, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_directory_that_is_left_stays_and_a_file_is_free,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_of_many_one_at_a_time_has_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_killed_process_leaves_its_directory_and_no_file_lock,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_directory_is_made_for_its_user_alone, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_directory_that_others_may_write_in_is_refused,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_link_is_no_directory, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* Locks among fibers: who gets one, in which order, and when it is given up. */
+#include "process_lock.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "wait.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#define MANY    20
+#define FOREVER (clock_now_ms() + 60000)
+
+static uv_loop_t loop;
+
+/* A fiber that wants the lock "a", and keeps it until it is told to go on. */
+struct user {
+    char name;
+    enum process_lock_mode mode;
+    const void *owner;
+    int64_t deadline_ms;
+    bool is_spinning;
+
+    struct process_lock *lock;
+    int err;
+    unsigned attempts;
+    bool has_answer;
+    struct fiber_event go;
+};
+
+static char order[64]; /* the names, as they won */
+
+static int set_up(void **state) {
+    (void)state;
+    order[0] = '\0';
+    return uv_loop_init(&loop);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_true(process_lock_is_free("a"));
+    assert_int_equal(uv_loop_close(&loop), 0);
+    fiber_cleanup();
+    return 0;
+}
+
+static void use(void *arg) {
+    struct user *user = arg;
+
+    if (user->is_spinning)
+        user->err = process_lock_spin(&loop, "a", user->deadline_ms, &user->lock, &user->attempts);
+    else
+        user->err = process_lock_acquire(&loop, "a", user->mode, user->owner, user->deadline_ms,
+                                         &user->lock);
+    user->has_answer = true;
+    assert_int_equal(user->err == 0, user->lock != NULL);
+    if (user->err != 0)
+        return;
+    strncat(order, &user->name, 1);
+    fiber_event_wait(&user->go);
+    process_lock_release(user->lock);
+    user->lock = NULL;
+}
+
+static void begin(struct user *user, struct user wanted) {
+    *user = wanted;
+    user->go = (struct fiber_event)FIBER_EVENT_INIT;
+    if (user->deadline_ms == 0)
+        user->deadline_ms = FOREVER;
+    assert_int_equal(fiber_start(use, user), 0);
+}
+
+static void end(struct user *user) {
+    WAIT_FOR(&loop, user->has_answer);
+    fiber_event_set(&user->go);
+}
+
+static void test_who_comes_first_is_served_first(void **state) {
+    struct user users[4];
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        begin(&users[i], (struct user){.name = "abcd"[i]});
+    assert_string_equal(order, "a");
+    assert_false(process_lock_is_free("a"));
+    for (size_t i = 0; i < 4; i++)
+        end(&users[i]);
+    assert_string_equal(order, "abcd");
+}
+
+static void test_who_shares_does_so_until_somebody_wants_it_alone(void **state) {
+    static const enum process_lock_mode alone = PROCESS_LOCK_EXCLUSIVE,
+                                        shared = PROCESS_LOCK_SHARED;
+    struct user users[6];
+    const enum process_lock_mode modes[] = {shared, shared, alone, shared, shared, alone};
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        begin(&users[i], (struct user){.name = "abCdeF"[i], .mode = modes[i]});
+    assert_string_equal(order, "ab");
+    end(&users[1]);
+    assert_false(users[2].has_answer);
+    end(&users[0]);
+    WAIT_FOR(&loop, users[2].has_answer);
+    assert_false(users[3].has_answer);
+    end(&users[2]);
+    WAIT_FOR(&loop, users[3].has_answer && users[4].has_answer);
+    assert_false(users[5].has_answer);
+    end(&users[4]);
+    end(&users[3]);
+    end(&users[5]);
+    assert_memory_equal(order, "abC", 3);
+    assert_int_equal(order[5], 'F');
+}
+
+static void test_an_owner_gets_it_again_and_gives_it_back_as_often(void **state) {
+    struct user me, again, other, nobody;
+    int i;
+
+    (void)state;
+    begin(&me, (struct user){.name = 'a', .owner = &i});
+    begin(&again, (struct user){.name = 'b', .owner = &i});
+    begin(&other, (struct user){.name = 'c', .owner = &me});
+    begin(&nobody, (struct user){.name = 'd'});
+    assert_string_equal(order, "ab");
+    end(&me);
+    assert_false(other.has_answer);
+    end(&again);
+    end(&other);
+    end(&nobody);
+    assert_string_equal(order, "abcd");
+}
+
+static void test_without_an_owner_it_is_not_reentrant(void **state) {
+    struct user me, again;
+
+    (void)state;
+    begin(&me, (struct user){.name = 'a'});
+    begin(&again, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
+    WAIT_FOR(&loop, again.has_answer);
+    assert_int_equal(again.err, UV_ETIMEDOUT);
+    end(&me);
+}
+
+static void test_who_shares_it_waits_for_itself_when_it_wants_it_alone(void **state) {
+    struct user reader, writer;
+
+    (void)state;
+    begin(&reader, (struct user){.name = 'a', .mode = PROCESS_LOCK_SHARED, .owner = &reader});
+    begin(&writer, (struct user){.name = 'b', .owner = &reader, .deadline_ms = clock_now_ms() + 5});
+    WAIT_FOR(&loop, writer.has_answer);
+    assert_int_equal(writer.err, UV_ETIMEDOUT);
+    end(&reader);
+}
+
+static void test_who_gives_up_lets_those_behind_it_on(void **state) {
+    struct user reader, writer, behind;
+
+    (void)state;
+    begin(&reader, (struct user){.name = 'a', .mode = PROCESS_LOCK_SHARED});
+    begin(&writer, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
+    begin(&behind, (struct user){.name = 'c', .mode = PROCESS_LOCK_SHARED});
+    assert_false(behind.has_answer);
+    WAIT_FOR(&loop, behind.has_answer);
+    assert_int_equal(writer.err, UV_ETIMEDOUT);
+    assert_string_equal(order, "ac");
+    end(&reader);
+    end(&behind);
+}
+
+static void test_trying_takes_it_only_when_nobody_has_it(void **state) {
+    struct process_lock *lock, *other;
+
+    (void)state;
+    assert_int_equal(process_lock_try("a", &lock), 0);
+    assert_int_equal(process_lock_try("a", &other), UV_EBUSY);
+    assert_null(other);
+    assert_int_equal(process_lock_try("b", &other), 0);
+    process_lock_release(other);
+    process_lock_release(lock);
+}
+
+/* ---- spinning */
+
+static uv_timer_t ticker;
+static unsigned ticks;
+
+static void on_tick(uv_timer_t *timer) {
+    (void)timer;
+    ticks++;
+}
+
+static void test_who_spins_leaves_the_loop_to_others(void **state) {
+    struct user holder, spinner;
+
+    (void)state;
+    ticks = 0;
+    assert_int_equal(uv_timer_init(&loop, &ticker), 0);
+    assert_int_equal(uv_timer_start(&ticker, on_tick, 1, 1), 0);
+    begin(&holder, (struct user){.name = 'a', .is_spinning = true});
+    begin(&spinner, (struct user){.name = 'b', .is_spinning = true});
+    WAIT_FOR(&loop, ticks >= 3);
+    assert_false(spinner.has_answer);
+    end(&holder);
+    end(&spinner);
+    assert_int_equal(holder.attempts, 1);
+    assert_true(spinner.attempts > 3);
+    uv_close((uv_handle_t *)&ticker, NULL);
+}
+
+/* The newcomer runs before those who spin have their turn. */
+static void test_a_newcomer_overtakes_who_spins(void **state) {
+    struct user holder, spinner, newcomer;
+
+    (void)state;
+    begin(&holder, (struct user){.name = 'a', .is_spinning = true});
+    begin(&spinner, (struct user){.name = 'b', .is_spinning = true});
+    fiber_event_set(&holder.go);
+    begin(&newcomer, (struct user){.name = 'c', .is_spinning = true});
+    assert_true(newcomer.has_answer);
+    end(&newcomer);
+    end(&spinner);
+    assert_string_equal(order, "acb");
+}
+
+static void test_who_spins_gives_up_in_time(void **state) {
+    struct user holder, spinner;
+
+    (void)state;
+    begin(&holder, (struct user){.name = 'a', .is_spinning = true});
+    begin(&spinner,
+          (struct user){.name = 'b', .is_spinning = true, .deadline_ms = clock_now_ms() + 5});
+    WAIT_FOR(&loop, spinner.has_answer);
+    assert_int_equal(spinner.err, UV_ETIMEDOUT);
+    assert_true(spinner.attempts > 1);
+    end(&holder);
+}
+
+static void test_many_who_spin_all_get_it(void **state) {
+    struct user users[MANY];
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        begin(&users[i], (struct user){.name = 'x', .is_spinning = true});
+    for (size_t won = 1; won <= MANY; won++) {
+        WAIT_FOR(&loop, strlen(order) == won);
+        for (size_t i = 0; i < MANY; i++)
+            if (users[i].lock != NULL)
+                fiber_event_set(&users[i].go);
+    }
+    assert_int_equal(strlen(order), MANY);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_who_comes_first_is_served_first),
+        TEST(test_who_shares_does_so_until_somebody_wants_it_alone),
+        TEST(test_an_owner_gets_it_again_and_gives_it_back_as_often),
+        TEST(test_without_an_owner_it_is_not_reentrant),
+        TEST(test_who_shares_it_waits_for_itself_when_it_wants_it_alone),
+        TEST(test_who_gives_up_lets_those_behind_it_on),
+        TEST(test_trying_takes_it_only_when_nobody_has_it),
+        TEST(test_who_spins_leaves_the_loop_to_others),
+        TEST(test_a_newcomer_overtakes_who_spins),
+        TEST(test_who_spins_gives_up_in_time),
+        TEST(test_many_who_spin_all_get_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,349 @@
+/* The live store's raw commands on real Redis: what each leaves there; and when Redis is dead,
+ * refuses, or its reply gets lost, a sale sells nothing that it does not know of. */
+#include "instance.h"
+
+#include "fault_proxy.h"
+#include "own_redis.h"
+#include "redis.h"
+
+static struct own_redis own;
+static char product_id[UUID_TEXT];
+
+static struct redis *usual, *diverted;
+static struct fault_proxy *proxy;
+
+/* From here on the instance's raw commands go to `url`. */
+static void divert_kv(const char *url) {
+    assert_null(diverted);
+    assert_int_equal(redis_open(&diverted, &instance.loop, &(struct redis_options){.url = url}), 0);
+    instance.store.kv = diverted;
+}
+
+static void regain_kv(void) {
+    if (proxy != NULL)
+        fault_proxy_close(proxy);
+    if (diverted != NULL)
+        redis_close(diverted, on_closed, NULL);
+    proxy = NULL;
+    diverted = NULL;
+    instance.store.kv = usual;
+}
+
+/* ---- A few commands of one sale, in a fiber */
+
+struct steps {
+    struct live_sale live;
+    int64_t ago_ms;
+    void (*run)(struct sale *sale);
+    bool is_done;
+};
+
+static void run_steps(void *arg) {
+    struct steps *steps = arg;
+    char order_id[UUID_TEXT], message[MESSAGE_BYTES];
+    struct product *product;
+
+    uuid_v7(order_id);
+    assert_int_equal(product_get(instance.store.products, product_id, &product, message),
+                     OUTCOME_OK);
+    live_sale_init(&steps->live, &instance.store, product, order_id,
+                   clock_now_ms() - steps->ago_ms);
+    steps->run(&steps->live.sale);
+    product_put(product);
+    steps->is_done = true;
+}
+
+/* As a sale that was asked for so long ago: how many round trips to Redis it took. */
+static unsigned run_since(void (*run)(struct sale *sale), int64_t ago_ms) {
+    struct steps steps = {.run = run, .ago_ms = ago_ms};
+
+    assert_int_equal(fiber_start(run_steps, &steps), 0);
+    WAIT_FOR(&instance.loop, steps.is_done);
+    return steps.live.cost.redis;
+}
+
+/* Of the lock's key, in milliseconds; -1: for ever, -2: it is not there. */
+static long long pttl(void) {
+    return own_redis_do(&own, "PTTL sale:{%s}:lock", product_id);
+}
+
+static void assert_key(const char *expected) {
+    redisReply *reply = redisCommand(own.admin, "GET sale:{%s}:lock", product_id);
+
+    assert_non_null(reply);
+    if (expected == NULL)
+        assert_int_equal(reply->type, REDIS_REPLY_NIL);
+    else
+        assert_string_equal(reply->str, expected);
+    freeReplyObject(reply);
+}
+
+static bool was_set;
+
+static void set_for_ever(struct sale *sale) {
+    assert_int_equal(store_kv_set_absent(sale, "lock", "me", 0, &was_set), OUTCOME_OK);
+}
+
+static void set_for_a_minute(struct sale *sale) {
+    assert_int_equal(store_kv_set_absent(sale, "lock", "me", 60000, &was_set), OUTCOME_OK);
+}
+
+static void expire(struct sale *sale) {
+    assert_int_equal(store_kv_expire(sale, "lock", 60000), OUTCOME_OK);
+}
+
+static void test_a_key_is_set_with_its_ttl_or_for_ever(void **state) {
+    (void)state;
+    (void)run_since(set_for_ever, 0);
+    assert_true(was_set);
+    assert_int_equal(pttl(), -1);
+    (void)run_since(set_for_a_minute, 0);
+    assert_false(was_set);
+    assert_int_equal(pttl(), -1); /* who did not win changes nothing */
+    (void)run_since(expire, 0);
+    assert_in_range(pttl(), 1, 60000);
+    own_redis_do(&own, "DEL sale:{%s}:lock", product_id);
+    (void)run_since(expire, 0);
+    assert_key(NULL);
+    (void)run_since(set_for_a_minute, 0);
+    assert_true(was_set);
+    assert_key("me");
+    assert_in_range(pttl(), 1, 60000);
+}
+
+static void delete_others(struct sale *sale) {
+    char value[KV_TEXT];
+
+    assert_int_equal(store_kv_delete_if_equal(sale, "lock", "me"), OUTCOME_OK);
+    assert_int_equal(store_kv_get(sale, "lock", value), OUTCOME_OK);
+    assert_string_equal(value, "other");
+    assert_int_equal(store_kv_delete(sale, "lock"), OUTCOME_OK);
+    assert_int_equal(store_kv_get(sale, "lock", value), OUTCOME_OK);
+    assert_string_equal(value, "");
+    assert_int_equal(store_kv_delete(sale, "lock"), OUTCOME_OK);
+}
+
+static void test_only_a_compared_delete_spares_anothers_key(void **state) {
+    (void)state;
+    own_redis_do(&own, "SET sale:{%s}:lock other", product_id);
+    assert_int_equal(run_since(delete_others, 0), 5);
+    assert_key(NULL);
+}
+
+static void run_scripts(struct sale *sale) {
+    static const struct kv_script sum = {"return ARGV[1] + ARGV[2] + ARGV[3]", "sum"},
+                                  name = {"return KEYS[1] .. ' is ' .. ARGV[1]", "name"},
+                                  none = {"return false", "none"}, bad = {"return nowhere", "bad"};
+    struct kv_call call = {.key = "lock", .script = &sum, .value = "40", .args = {"1", "1"}};
+
+    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
+    assert_int_equal(call.number, 42);
+    assert_string_equal(call.reply, "42");
+    assert_true(call.is_yes);
+    call = (struct kv_call){.key = "lock", .script = &name, .args = {"mine"}};
+    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
+    assert_non_null(strstr(call.reply, product_id));
+    call.script = &none;
+    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
+    assert_false(call.is_yes);
+    assert_string_equal(call.reply, "");
+    call.script = &bad;
+    assert_int_equal(store_kv_script(sale, &call), OUTCOME_BUSY);
+    assert_string_equal(sale->message, "Redis refused a command");
+}
+
+static void test_a_script_answers_a_number_or_a_text(void **state) {
+    (void)state;
+    (void)run_since(run_scripts, 0);
+}
+
+static void be_busy_everywhere(struct sale *sale) {
+    struct kv_call call = {.key = "lock", .script = &(struct kv_script){"return 1", "one"}};
+    char value[KV_TEXT] = "?";
+
+    assert_int_equal(store_kv_set_absent(sale, "lock", "me", 0, &was_set), OUTCOME_BUSY);
+    assert_false(was_set);
+    assert_true(strstr(sale->message, "Redis") == sale->message);
+    assert_int_equal(store_kv_expire(sale, "lock", 1000), OUTCOME_BUSY);
+    assert_int_equal(store_kv_script(sale, &call), OUTCOME_BUSY);
+    sale->message[0] = '\0';
+    assert_int_equal(store_kv_get(sale, "lock", value), OUTCOME_BUSY);
+    assert_string_equal(value, "");
+    assert_int_equal(store_kv_delete(sale, "lock"), OUTCOME_BUSY);
+    assert_int_equal(store_kv_delete_if_equal(sale, "lock", "me"), OUTCOME_BUSY);
+    assert_string_equal(sale->message, ""); /* of a release nobody but the log is told */
+}
+
+static const char *const rungs[] = {"redis-setnx", "redis-expire", "redis-ttl", "redis-get-del",
+                                    "redis-owner"};
+
+#define RUNGS (sizeof rungs / sizeof *rungs)
+
+static void assert_nothing_is_sold(const char *why) {
+    struct buyer buyers[RUNGS];
+    char ids[RUNGS][UUID_TEXT];
+
+    for (size_t i = 0; i < RUNGS; i++) {
+        make_product(ids[i], rungs[i], 5);
+        begin(&buyers[i], ids[i], NULL);
+    }
+    finish(buyers, RUNGS);
+    for (size_t i = 0; i < RUNGS; i++) {
+        assert_int_equal(buyers[i].selling.outcome, OUTCOME_BUSY);
+        assert_string_equal(buyers[i].selling.message, why);
+        assert_int_equal(left(ids[i]), 5);
+        assert_int_equal(sold(ids[i]), 0);
+    }
+}
+
+static void test_a_dead_server_is_busy_and_sells_nothing(void **state) {
+    (void)state;
+    divert_kv("redis://127.0.0.1:1");
+    assert_int_equal(run_since(be_busy_everywhere, 0), 0); /* none was sent */
+    assert_nothing_is_sold("Redis cannot be reached");
+}
+
+static void test_a_server_that_refuses_is_busy_and_sells_nothing(void **state) {
+    (void)state;
+    own_redis_do(&own, "ACL SETUSER default -@all +acl +hello +client +select +ping"); /* NOPERM */
+    (void)run_since(be_busy_everywhere, 0);
+    assert_nothing_is_sold("Redis refused a command");
+    own_redis_do(&own, "ACL SETUSER default +@all");
+}
+
+/* As a primary is that another has taken the place of. */
+static void test_a_replica_refuses_and_sells_nothing(void **state) {
+    (void)state;
+    own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
+    assert_nothing_is_sold("Redis refused a command");
+    own_redis_do(&own, "REPLICAOF NO ONE");
+}
+
+static void look(struct sale *sale) {
+    char value[KV_TEXT];
+
+    assert_int_equal(store_kv_get(sale, "lock", value), OUTCOME_OK);
+}
+
+static void divert_through_proxy(void) {
+    proxy = fault_proxy_open_url(&instance.loop, own.url);
+    fault_proxy_listen(proxy);
+    divert_kv(proxy->url);
+    (void)run_since(look, 0); /* so that it is connected */
+}
+
+/* The article's dead-lock without any crash: the key is set, and nobody knows that it is his. */
+static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state) {
+    struct buyer first, second;
+    unsigned clients;
+
+    (void)state;
+    divert_through_proxy();
+    make_product(product_id, "redis-ttl,ttl=2s", 5);
+    fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
+    assert_int_equal(sell(&first, product_id, NULL), OUTCOME_BUSY);
+    assert_string_equal(first.selling.message, "Redis did not answer");
+    assert_key("held");
+    clients = proxy->clients;
+    fault_proxy_cut(proxy);
+    fault_proxy_set(proxy, PROXY_PASSES);
+    WAIT_FOR(&instance.loop, proxy->clients > clients);
+    assert_int_equal(sell(&second, product_id, NULL), OUTCOME_SOLD);
+    assert_key(NULL);
+    make_product(product_id, "redis-setnx,wait=300ms", 5);
+    own_redis_do(&own, "SET sale:{%s}:lock held", product_id);
+    assert_int_equal(sell(&second, product_id, NULL), OUTCOME_BUSY);
+    regain_kv();
+}
+
+static uint64_t statements(void) {
+    struct pg_pool_stats stats;
+
+    pg_pool_stats(instance.store.pool, &stats);
+    return stats.queries;
+}
+
+/* From when a sale has read the stock, under the lock, Redis does not answer, or is not there. */
+static void sell_without_release(const char *strategy, unsigned faults, bool is_deleted) {
+    struct buyer buyer;
+    uint64_t before;
+
+    divert_through_proxy();
+    make_product(product_id, strategy, 5);
+    assert_int_equal(sell(&buyer, product_id, NULL), OUTCOME_SOLD);
+    before = statements();
+    begin(&buyer, product_id, NULL);
+    WAIT_FOR(&instance.loop, statements() > before);
+    assert_int_not_equal(pttl(), -2);
+    fault_proxy_set(proxy, faults);
+    if (faults == PROXY_REFUSES)
+        fault_proxy_cut(proxy);
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(pttl() == -2, is_deleted);
+    regain_kv();
+}
+
+static void test_a_release_that_fails_changes_no_answer(void **state) {
+    (void)state;
+    sell_without_release("redis-setnx,work=300ms", PROXY_REFUSES, false);
+    sell_without_release("redis-setnx,work=300ms", PROXY_HOLDS_REPLIES, true);
+    sell_without_release("redis-get-del,work=300ms", PROXY_HOLDS_REPLIES, false);
+    sell_without_release("redis-owner,work=300ms", PROXY_HOLDS_REPLIES, true);
+}
+
+static void set_and_delete_late(struct sale *sale) {
+    char value[KV_TEXT];
+
+    assert_int_equal(store_kv_set_absent(sale, "other", "me", 0, &was_set), OUTCOME_BUSY);
+    assert_int_equal(store_kv_get(sale, "lock", value), OUTCOME_OK);
+    assert_string_equal(value, "me");
+    assert_int_equal(store_kv_delete(sale, "lock"), OUTCOME_OK);
+}
+
+/* A key without a TTL would stay for ever. */
+static void test_a_sale_past_its_deadline_wins_nothing_and_gives_back(void **state) {
+    (void)state;
+    own_redis_do(&own, "SET sale:{%s}:lock me", product_id);
+    (void)run_since(set_and_delete_late, 60000);
+    assert_key(NULL);
+    assert_int_equal(own_redis_do(&own, "EXISTS sale:{%s}:other", product_id), 0);
+}
+
+static struct redis *kv_of_instance;
+
+static int set_up_kv(void **state) {
+    (void)set_up(state);
+    own_redis_start(&own);
+    kv_of_instance = instance.store.kv;
+    assert_int_equal(redis_open(&usual, &instance.loop, &(struct redis_options){.url = own.url}),
+                     0);
+    instance.store.kv = usual;
+    make_product(product_id, "none", 5);
+    return 0;
+}
+
+static int tear_down_kv(void **state) {
+    regain_kv();
+    redis_close(usual, on_closed, NULL);
+    instance.store.kv = kv_of_instance;
+    own_redis_stop(&own);
+    return tear_down(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_kv, tear_down_kv)
+        TEST(test_a_key_is_set_with_its_ttl_or_for_ever),
+        TEST(test_only_a_compared_delete_spares_anothers_key),
+        TEST(test_a_script_answers_a_number_or_a_text),
+        TEST(test_a_dead_server_is_busy_and_sells_nothing),
+        TEST(test_a_server_that_refuses_is_busy_and_sells_nothing),
+        TEST(test_a_replica_refuses_and_sells_nothing),
+        TEST(test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl),
+        TEST(test_a_release_that_fails_changes_no_answer),
+        TEST(test_a_sale_past_its_deadline_wins_nothing_and_gives_back),
+    };
+
+    return cmocka_run_group_tests(tests, make_schema, drop_schema);
+}

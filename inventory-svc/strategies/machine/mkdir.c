@@ -1,0 +1,27 @@
+/* A directory on the machine's disk, the article's first idea of a lock that several processes see:
+ * whoever makes it has the lock, and removes it to give it back. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_MKDIR, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+const struct strategy strategy_mkdir = {
+    .name = "mkdir",
+    .family = "one machine",
+    .summary = "a directory on the machine's disk: making it is winning, removing it giving back",
+    .promise = "no unit sold twice by the instances of one machine that share the directory",
+    .breaks =
+        "a second machine: it has a disk of its own; a killed holder: its directory stays for ever",
+    .source = "How a distributed lock is made, 2",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,38 @@
+/* A lock that whoever has it gets again, Java's ReentrantLock: a function that locks may call
+ * another one that does, and the lock is free when both have given it back. Under `mutex` the inner
+ * one would wait for its own caller. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell_one(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_REENTRANT, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+static enum outcome sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_REENTRANT, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = sell_one(sale);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+const struct strategy strategy_reentrant = {
+    .name = "reentrant",
+    .family = "one process",
+    .summary = "a lock in each process that its holder gets again; free when given back as often",
+    .promise = "no unit sold twice by one instance, and no sale waits for itself",
+    .breaks = "a second instance: it has a lock of its own",
+    .source = "Locks in practice, 2",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,37 @@
+/* Segment locks, as of Java's ConcurrentHashMap before version 8: the stock in several rows, a lock
+ * of this process each, so that as many sales run at a time. Who finds a row empty goes on to the
+ * next, and has one lock at a time, so nobody waits in a ring. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell_from(struct sale *sale, int shard) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_LOCAL, shard, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, shard, GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+static enum outcome sell(struct sale *sale) {
+    int shards = sale->options->shards, first = store_deal(sale);
+    enum outcome outcome = OUTCOME_SOLD_OUT;
+
+    for (int i = 0; i < shards && outcome == OUTCOME_SOLD_OUT; i++)
+        outcome = sell_from(sale, (first + i) % shards);
+    return outcome;
+}
+
+const struct strategy strategy_segment = {
+    .name = "segment",
+    .family = "one process",
+    .summary = "several stock rows, a lock of the process each; the next row when one is empty",
+    .promise = "as mutex, per row; never sold out while any row has a unit",
+    .breaks = "a second instance: it has locks of its own",
+    .source = "An overview of locks, segment locks",
+    .takes = TAKES_SHARDS,
+    .default_shards = 10,
+    .sell = sell,
+};

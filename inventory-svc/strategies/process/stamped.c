@@ -1,0 +1,47 @@
+/* An optimistic look, Java's StampedLock: read and work without a lock, and take it only to write,
+ * if by the stamp nobody had it since; else all of it again. */
+#include "strategy.h"
+
+static enum outcome sell_if_unchanged(struct sale *sale) {
+    uint64_t stamp = store_stamp(sale, 0);
+    struct stock_row seen;
+    struct store_lock *lock;
+    enum outcome outcome;
+
+    if (stamp == 0)
+        return OUTCOME_CONFLICT;
+    outcome = store_read_stock(sale, 0, &seen);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    if (seen.available <= 0)
+        return OUTCOME_SOLD_OUT;
+    store_work(sale);
+    outcome = store_lock_stamped(sale, 0, stamp, &lock);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = store_write_stock(sale, &seen, GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome;
+
+    while ((outcome = sell_if_unchanged(sale)) == OUTCOME_CONFLICT)
+        if (store_pause(sale) != OUTCOME_OK)
+            return OUTCOME_BUSY;
+    return outcome;
+}
+
+const struct strategy strategy_stamped = {
+    .name = "stamped",
+    .family = "one process",
+    .summary = "read and work without a lock, take it to write if nobody had it since, or retry",
+    .promise = "no unit sold twice by one instance; who only looks takes no lock",
+    .breaks =
+        "a second instance: it has a stamp of its own; contention: most of the work is thrown "
+        "away",
+    .source = "Locks in practice, 2",
+    .default_shards = 1,
+    .sell = sell,
+};
