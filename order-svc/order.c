@@ -226,10 +226,19 @@ static void tell_recording(struct placement *placement, int64_t ns) {
                  ", order;dur=%" PRId64 ".%03" PRId64, ns / 1000000, ns / 1000 % 1000);
 }
 
+/* Evenly: of 50 % every second, so that a run can be repeated. */
+static bool is_to_fail(struct order_svc *svc) {
+    svc->fail_due += svc->fail_record;
+    if (svc->fail_due < 1 - 1e-9)
+        return false;
+    svc->fail_due -= 1;
+    return true;
+}
+
 /* By --fail-record, or as the database has it. */
 static enum pg_status insert(struct order_svc *svc, const struct order *order, bool *is_repeat,
                              char why[PG_MESSAGE_BYTES]) {
-    if (svc->fail_record == 0 || arc4random_uniform(1000000) >= svc->fail_record * 1000000)
+    if (!is_to_fail(svc))
         return order_insert(svc->pool, order, clock_now_ms() + RECORD_MS, is_repeat, why);
     (void)snprintf(why, PG_MESSAGE_BYTES, "--fail-record");
     return PG_REJECTED;

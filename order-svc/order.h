@@ -11,6 +11,7 @@ struct order_svc {
     struct pg_pool *pool;
     int64_t inventory_timeout_ms;
     double fail_record; /* the part of the orders whose record is refused on purpose, 0..1 */
+    double fail_due;    /* of one of them; 0 at first */
 };
 
 #define ORDER_OUTCOMES(X)                                                                          \

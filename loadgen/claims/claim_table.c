@@ -17,7 +17,10 @@
 #define LAB      "INVENTORY_SVC_FLAGS=--lab"
 
 static const struct claim_stack two = {{LAB}, ""};
+static const struct claim_stack own_disks = {{LAB, "LOCK_DIRS=own"}, ""};
 static const struct claim_stack one = {{LAB}, "--instances 1"};
+static const struct claim_stack returning = {{LAB, "ORDER_SVC_FLAGS=--lab --fail-record 50%"},
+                                             "--instances 1"};
 static const struct claim_stack forgetful = {{LAB, "REDIS_DURABILITY=none"}, ""};
 static const struct claim_stack replica = {{LAB}, "--with replica"};
 
@@ -35,10 +38,16 @@ static const struct claim_stack replica = {{LAB}, "--with replica"};
 
 #define CROWD " --stock 200 --requests 400 -R 800 --work 5ms --wait 8s --timeout 20s" CALM
 /* Less requests than units. */
-#define PLENTY  " --stock 200 --requests 150 -R 150 --work 2ms --wait 8s --timeout 20s" CALM
-#define HELD    " --stock 400 --requests 400 -R 400 --work 20ms --wait 500ms" CALM
-#define EVEN    " --stock 200 --requests 200 -R 200 --work 2ms --wait 8s --timeout 20s" CALM
-#define RETURNS " --stock 400 --requests 400 -R 200 --work 20ms --wait 8s --timeout 20s --late 1h"
+#define PLENTY " --stock 200 --requests 150 -R 150 --work 2ms --wait 8s --timeout 20s" CALM
+#define HELD   " --stock 400 --requests 400 -R 400 --work 20ms --wait 500ms" CALM
+#define EVEN   " --stock 200 --requests 200 -R 200 --work 2ms --wait 8s --timeout 20s" CALM
+/* X, A and B, a third of a second apart, and the same again: of their three orders it is the second
+ * that cannot be recorded once at least, whichever it was before. Then more, so that many overlap.
+ */
+#define RETURNS                                                                                    \
+    " --keyless --arrival constant --stages 1s:3,1600ms:0,1s:3,1600ms:0,1s:150 --stock 400"        \
+    " --work 10ms --wait 8s --timeout 20s --late 1h --fault after-write:delay=1200ms@1,"           \
+    "after-read:delay=2s@2,after-write:delay=1300ms@4,after-read:delay=2100ms@5"
 /* A few requests in the first second, so that what is to happen before the fifth sale of
  * inventory-1 has happened. */
 #define SPAN     " --stages 500ms:2,2s:80 --stock 60 --work 2ms --wait 8s --timeout 20s" CALM
@@ -46,6 +55,9 @@ static const struct claim_stack replica = {{LAB}, "--with replica"};
 #define FAILOVER " --fault redis:cut@0s,inventory-1/before-write:delay=5s@5,redis:failover@1s" SPAN
 
 #define LOST     "TWIN+OVERSELL?+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
+
+/* And there were more requests than units. */
+#define SOLD_OUT "OVERSELL+TWIN+LEAK?+STALE?+UNDERSELL?+EARLY-SOLD-OUT?"
 
 #define FAILURE(stack, run)                                                                        \
     { "failure", stack, run, false }
@@ -64,8 +76,8 @@ const struct claim claims[] = {
      "between reading and writing, while inventory-2 sells the same units. As there are more "
      "requests than units, either the stock is sold down to 0, every unit at least once, or nobody "
      "is refused: the sale is oversold, too. With one instance the same lock is right.",
-     {FAILURE(&two, "--strategy mutex --expect mutex=OVERSELL+TWIN+LEAK?+STALE? "
-                    "--fault inventory-1/after-read:delay=1s@1" SALE),
+     {FAILURE(&two, "--strategy mutex --expect mutex=" SOLD_OUT
+                    " --fault inventory-1/after-read:delay=1s@1" SALE),
       CURE(&two, "--strategy redis --fault inventory-1/after-read:delay=1s@1" SALE),
       CONTROL("one instance", &one,
               "--strategy mutex --fault inventory-1/after-read:delay=1s@1" SALE)}},
@@ -183,6 +195,28 @@ const struct claim claims[] = {
               "inventory-2/before-commit:crash@5" SHORT),
       CONTROL("cure: killed after its write", &two,
               "--strategy atomic --fault inventory-1/after-write:crash@5" SHORT)}},
+    {"own-disk",
+     MADE "2",
+     "A lock on one machine's disk guards one machine.",
+     "Each instance makes its directory in a folder of its own, as on two machines: both hold the "
+     "lock, and while the first sale of inventory-1 stands still the other instance sells the same "
+     "units. In one folder, as on one machine, the same lock is right.",
+     {FAILURE(&own_disks, "--strategy mkdir --expect mkdir=" SOLD_OUT
+                          " --fault inventory-1/after-read:delay=1s@1" SALE),
+      CONTROL("cure: a shared service", &own_disks,
+              "--strategy redis --fault inventory-1/after-read:delay=1s@1" SALE),
+      CONTROL("one machine", &two,
+              "--strategy mkdir --fault inventory-1/after-read:delay=1s@1" SALE)}},
+    {"aba",
+     OVERVIEW "optimistic locks",
+     "Comparing the stock itself suffers ABA once units come back.",
+     "Every second order cannot be recorded, and its unit comes back. X sells the last unit and is "
+     "held; A reads the count and is held; B sells the unit that A has read and is recorded. Then "
+     "X "
+     "is not, and its unit comes back: the count is what A has read, but the last unit is another. "
+     "A writes, and sells B's unit again. A version only grows, and A begins again.",
+     {FAILURE(&returning, "--strategy pg-value,return=count --expect pg-value=" LOST RETURNS),
+      CURE(&returning, "--strategy pg-version,return=count" RETURNS)}},
     {"forgetful",
      THREE "4",
      "A Redis that may forget its last second forgets locks.",

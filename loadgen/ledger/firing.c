@@ -1,8 +1,11 @@
 /* Holds events against what was armed. */
 #include "firing.h"
 
+#include "settings.h"
+
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct firing *find(struct firings *firings, enum event_kind kind, const char *what) {
@@ -49,6 +52,18 @@ static void name_event(const struct event *event, char name[EVENT_TEXT]) {
                  event->detail);
 }
 
+/* "=4s@100" of what was armed, and "pause 4000 ms": one point may have several failpoints. */
+static bool is_as_long(const char *armed, const char *detail) {
+    const char *number = strchr(detail, ' ');
+    char text[32];
+    int64_t ns;
+
+    if (armed[0] != '=' || number == NULL)
+        return true;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(armed + 1, "@"), armed + 1);
+    return settings_parse_duration(text, &ns) != 0 || ns / 1000000 == strtoll(number, NULL, 10);
+}
+
 /* "inventory-1/after-read:crash" is armed at one instance. */
 static bool is_of(const struct firing *firing, const struct event *event, const char *name) {
     const char *rest = strchr(firing->what, '/');
@@ -59,7 +74,8 @@ static bool is_of(const struct firing *firing, const struct event *event, const 
         return false;
     rest = rest != NULL ? rest + 1 : firing->what;
     return firing->kind == event->kind && strncmp(rest, name, length) == 0 &&
-           strchr("=@", rest[length]) != NULL;
+           strchr("=@", rest[length]) != NULL &&
+           (event->kind == EVENT_SERVER || is_as_long(rest + length, event->detail));
 }
 
 /* A failpoint fires again and again, a fault of a server once: the second is the next of its name.
