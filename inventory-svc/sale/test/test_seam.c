@@ -68,7 +68,8 @@ static int set_up_case(void **state) {
 }
 
 int main(void) {
-    const struct seam_case *const parts[] = {seam_contract, seam_contract_transactions};
+    const struct seam_case *const parts[] = {seam_contract, seam_contract_transactions,
+                                             seam_contract_segments};
     struct CMUnitTest tests[64] = {{0}};
     size_t count = 0;
 

@@ -22,6 +22,7 @@ struct seam_case {
 };
 
 /* Each ends with a NULL name. A case fails by cmocka's assertions. */
-extern const struct seam_case seam_contract[], seam_contract_transactions[];
+extern const struct seam_case seam_contract[], seam_contract_transactions[],
+    seam_contract_segments[];
 
 #endif
