@@ -77,22 +77,28 @@ static long long in_time(const json_t *firing) {
     return (long long)json_integer_value(json_object_get(firing, "in_time"));
 }
 
-static void print_firings(const json_t *strategy, size_t indent, size_t width, FILE *to) {
-    const json_t *firings = json_object_get(strategy, "firings");
+/* "after-read:delay=1s@1 struck at 0.017 s: inventory-1" */
+static void print_firing(const json_t *firing, size_t indent, size_t width, FILE *to) {
+    const json_t *first = json_object_get(firing, "first");
+    const char *armed = summary_text(firing, "armed"), *who = summary_text(first, "who");
+    const double at_s = json_number_value(json_object_get(first, "at_ms")) / 1e3;
     char text[LINE];
 
-    for (size_t i = 0; i < json_array_size(firings); i++) {
-        const json_t *firing = json_array_get(firings, i),
-                     *first = json_object_get(firing, "first");
+    if (in_time(firing) == 0)
+        snprintf(text, sizeof text, "%s did not strike before the end of the sale", armed);
+    else if (in_time(firing) == 1)
+        snprintf(text, sizeof text, "%s struck at %.3f s: %s", armed, at_s, who);
+    else
+        snprintf(text, sizeof text, "%s struck %lld times, first at %.3f s: %s", armed,
+                 in_time(firing), at_s, who);
+    table_print_indented(text, indent, indent + 2, width, to);
+}
 
-        snprintf(text, sizeof text, "%s struck %lld time%s before the end of the sale",
-                 summary_text(firing, "armed"), in_time(firing), in_time(firing) == 1 ? "" : "s");
-        if (in_time(firing) > 0)
-            snprintf(text + strlen(text), sizeof text - strlen(text), ", first %s at %.3f s",
-                     summary_text(first, "who"),
-                     json_number_value(json_object_get(first, "at_ms")) / 1e3);
-        table_print_indented(text, indent, indent + 2, width, to);
-    }
+static void print_firings(const json_t *strategy, size_t indent, size_t width, FILE *to) {
+    const json_t *firings = json_object_get(strategy, "firings");
+
+    for (size_t i = 0; i < json_array_size(firings); i++)
+        print_firing(json_array_get(firings, i), indent, width, to);
 }
 
 void evidence_print(const json_t *summary, size_t indent, size_t width, FILE *to) {
