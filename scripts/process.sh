@@ -61,39 +61,35 @@ is_stopped() {
     [[ $state == [TZ] ]]
 }
 
-children_of() { # children_of PID: without a process for each that is looked at, for a kill is not to take seconds
-    local stat line parent
-    for stat in /proc/[0-9]*/stat; do
-        { read -r line <"$stat"; } 2>/dev/null || continue
-        read -r _ parent _ <<<"${line##*) }"
-        [[ $parent != "$1" ]] || echo "${line%% *}"
-    done
+children_of() { # children_of PID: into `children`; those that its first thread made
+    children=()
+    { read -ra children <"/proc/$1/task/$1/children"; } 2>/dev/null || true
 }
 
 freeze() { # freeze NAME: stop it and its children where they are
-    local pid family
+    local pid children
     pid=$(pid_of "$1") || return 1
     # It first, so that no child is born while we look for them.
     kill -STOP "$pid"
     wait_until 5 is_stopped "$pid" || true
-    mapfile -t family < <(children_of "$pid")
-    ((${#family[@]} == 0)) || kill -STOP "${family[@]}" 2>/dev/null || true
+    children_of "$pid"
+    ((${#children[@]} == 0)) || kill -STOP "${children[@]}" 2>/dev/null || true
 }
 
 thaw() { # thaw NAME: let them go on
-    local pid family
+    local pid children
     pid=$(pid_of "$1") || return 1
-    mapfile -t family < <(children_of "$pid"; echo "$pid")
-    kill -CONT "${family[@]}" 2>/dev/null || true
+    children_of "$pid"
+    kill -CONT "${children[@]}" "$pid" 2>/dev/null || true
 }
 
 slay() { # slay NAME: SIGKILL for it and its children, at once; returns when all are gone
-    local pid family
+    local pid children
     freeze "$1" || return 0
     pid=$(pid_of "$1")
-    mapfile -t family < <(echo "$pid"; children_of "$pid")
-    kill -KILL "${family[@]}" 2>/dev/null || true
-    wait_until 10 are_gone "${family[@]}"
+    children_of "$pid"
+    kill -KILL "$pid" "${children[@]}" 2>/dev/null || true
+    wait_until 10 are_gone "$pid" "${children[@]}"
     rm -f "$RUN_DIR/$1.pid"
 }
 
