@@ -31,10 +31,12 @@ class Killed(SystemTest):
         return in_flight
 
     def break_in_the_middle(self, strategy, fault):
-        """Run loadgen and call fault() in the middle. loadgen's summary, what was sold by then, and what fault() says."""
+        """Run loadgen and call fault() in the middle. loadgen's summary, what was sold by then, and what fault() says. It does
+        not know that a server is down, so it is not to ask whether a lock is STUCK."""
         before = self.sold_in_all()
         run = self.stack.start_loadgen("--strategy", strategy, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK),
-                                       "--work", "1ms", "--timeout", "8s", "--drain", "20s", "--output-format", "json")
+                                       "--work", "1ms", "--timeout", "8s", "--drain", "20s", "--stuck-after", "1m",
+                                       "--output-format", "json")
         try:
             wait_for("a good part of the sales", lambda: self.sold_in_all() >= before + RATE)
             sold_before = self.sold_in_all() - before
