@@ -47,7 +47,8 @@ class Prewarm(SystemTest):
     def disturb(self, strategy, disturbance, *more):
         """Run loadgen and call disturbance(run, product) as soon as there is one. loadgen's summary, and the product."""
         before = self.newest()
-        run = self.stack.start_loadgen("--strategy", strategy, "--timeout", "8s", "--drain", "30s", "--output-format", "json", *more)
+        run = self.stack.start_loadgen("--strategy", strategy, "--timeout", "8s", "--drain", "30s", "--stuck-after", "1m",
+                                       "--output-format", "json", *more)
         try:
             wait_for("the product", lambda: self.newest() != before)
             product = self.newest()
