@@ -9,7 +9,7 @@ import uuid
 
 from harness import Ledger, SystemTest, wait_for
 
-RATE, SECONDS, STOCK = 800, 10, 7500
+RATE, SECONDS, STOCK = 300, 25, 7000  # so long that a slow machine kills and restarts all three within it
 VICTIMS = ["inventory-1", "order-svc", "redis"]
 
 
@@ -89,7 +89,7 @@ class Prewarm(SystemTest):
         self.redis("FLUSHALL")
 
     def test_a_redis_that_loses_its_data_sells_nothing_twice(self):
-        summary, product = self.disturb("prewarm,ack=ledger", self.lose_all_keys, "-R", "400", "-d", "4s", "--stock", "1000")
+        summary, product = self.disturb("prewarm,ack=ledger", self.lose_all_keys, "-R", "200", "-d", "15s", "--stock", "2500")
         self.assertEqual([found["name"] for found in summary["anomalies"]], ["UNDERSELL"], self.evidence(summary))
         ledger = Ledger(self.stack, product)
         ledger.check(self)
