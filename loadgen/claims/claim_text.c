@@ -179,7 +179,8 @@ void claim_list_markdown(FILE *to) {
     table_print_indented(
         "`loadgen claims ID` runs the failure and its cure on a stack of its own, prints both "
         "verdicts and the evidence, and ends with 0 only when the failure appeared and the cure "
-        "held; `loadgen claims all` runs them all. What follows is the same by hand. This page is "
+        "held; `loadgen claims all` runs them all. What follows is the same by hand. What a run "
+        "catches without a failpoint is luck: [power.md](power.md) has how much. This page is "
         "printed by `loadgen claims --output-format markdown`.",
         0, 0, MARKDOWN_WIDTH, to);
     fputs("\n| claim | what it says | where it is said |\n|---|---|---|\n", to);
