@@ -336,6 +336,23 @@ static void test_without_redis_nothing_is_sold(void **state) {
     assert_int_equal(buyer.selling.sold.unit, 1);
 }
 
+/* The first call may have taken a unit that is in Redis alone. */
+static void test_a_repeat_without_redis_is_not_told_that_nothing_was_sold(void **state) {
+    const struct redis_options nowhere = {.url = "redis://127.0.0.1:1"};
+    struct redis *usual = instance.store.kv;
+    struct buyer buyer;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    uuid_v7(order);
+    make_product(id, "prewarm", 5);
+    assert_int_equal(redis_open(&instance.store.kv, &instance.loop, &nowhere), 0);
+    assert_int_equal(sell(&buyer, id, order), OUTCOME_UNKNOWN);
+    redis_close(instance.store.kv, on_closed, NULL);
+    instance.store.kv = usual;
+    assert_int_equal(sell(&buyer, id, order), OUTCOME_SOLD);
+}
+
 /* Redis took the unit, and its answer is lost with the connection. */
 static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     struct fault_proxy *proxy = fault_proxy_open_url(&instance.loop, own.url);
@@ -440,6 +457,7 @@ int main(void) {
         TEST(test_a_redis_that_lost_its_data_sells_only_what_it_never_had),
         TEST(test_an_order_id_of_another_product_gives_its_unit_back),
         TEST(test_without_redis_nothing_is_sold),
+        TEST(test_a_repeat_without_redis_is_not_told_that_nothing_was_sold),
         TEST(test_a_taking_that_was_not_answered_is_asked_again),
         TEST(test_a_script_that_redis_lost_is_brought_again),
         TEST(test_closing_writes_what_was_added),
