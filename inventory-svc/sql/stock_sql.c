@@ -148,7 +148,6 @@ enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int6
         " FROM taken RETURNING shard, unit, remaining");
     struct number shard = number_of(sold->shard);
     struct pg_query query = {
-
         .params = {sold->order_id, sold->product_id, shard.text, sold->instance},
         .deadline_ms = deadline_ms};
 
