@@ -24,7 +24,7 @@ static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, con
     char spec[100];
     uint64_t before;
 
-    (void)snprintf(spec, sizeof spec, "%s,wait=%s,fail=after-read:delay=300ms@2", all[which].name,
+    (void)snprintf(spec, sizeof spec, "%s,wait=%s,fail=after-read:delay=1s@2", all[which].name,
                    wait);
     make_product(id, spec, 6);
     assert_int_equal(sell(first, id, NULL), OUTCOME_SOLD);
@@ -246,7 +246,7 @@ static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "early-unlock,fail=before-commit:delay=300ms@1", 5);
+    make_product(id, "early-unlock,fail=before-commit:delay=1s@1", 5);
     begin(&first, id, NULL);
     WAIT_FOR(&instance.loop,
              ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh,"
