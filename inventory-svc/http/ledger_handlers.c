@@ -41,10 +41,9 @@ static enum outcome cancel(struct store *store, const char *order_id, bool *was_
     enum outcome outcome =
         reservation_sql_cancel(store->pool, order_id, was_there, product_id, message);
 
-    if (outcome == OUTCOME_OK && !*was_there)
-        outcome = pending_flush(store->pending, message);
-    else
+    if (outcome != OUTCOME_OK || *was_there)
         return outcome;
+    outcome = pending_bring(store->pending, order_id, message);
     return outcome == OUTCOME_OK
                ? reservation_sql_cancel(store->pool, order_id, was_there, product_id, message)
                : outcome;

@@ -110,6 +110,36 @@ enum outcome notes_read(struct redis *redis, const char *product_id, int64_t age
     return ask(redis, &asking, message);
 }
 
+struct one_note {
+    struct note *note;
+    const char *order_id;
+    bool is_found;
+};
+
+static int take_note(const redisReply *reply, void *data) {
+    struct one_note *one = data;
+
+    one->is_found = reply->type == REDIS_REPLY_STRING;
+    if (one->is_found)
+        read_note(one->note, one->order_id, reply->str);
+    return 0;
+}
+
+enum outcome notes_find(struct redis *redis, const char *product_id, const char *order_id,
+                        struct note *note, bool *is_found, char message[MESSAGE_BYTES]) {
+    static const char script[] = "return redis.call('hget', KEYS[1] .. ':orders', ARGV[1])";
+    struct one_note one = {.note = note, .order_id = order_id};
+    char key[KEY_BYTES];
+    struct asking asking = {
+        .call = {.argc = 5, .argv = {"EVAL", script, "1", key_of(key, product_id), order_id}},
+        .take = take_note,
+        .data = &one};
+    enum outcome outcome = ask(redis, &asking, message);
+
+    *is_found = one.is_found;
+    return outcome;
+}
+
 /* "<order> <order> ...", those to keep in front of a "/". */
 static char *list_orders(const struct segment_sale *sales, size_t count) {
     char *text = malloc(count * UUID_TEXT + 2), *at = text;

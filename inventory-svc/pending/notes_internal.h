@@ -28,6 +28,9 @@ struct notes {
 /* The oldest notes of a product that are `age_ms` old, or older. */
 enum outcome notes_read(struct redis *redis, const char *product_id, int64_t age_ms,
                         struct notes *notes, char message[MESSAGE_BYTES]);
+/* The note of this order, old or young, of a sale that may have been brought before. */
+enum outcome notes_find(struct redis *redis, const char *product_id, const char *order_id,
+                        struct note *note, bool *is_found, char message[MESSAGE_BYTES]);
 /* These have been brought to the ledger. Of an order that is not SOLD there nothing is kept, so
  * that it can buy again. */
 enum outcome notes_forget(struct redis *redis, const char *product_id,

@@ -252,36 +252,41 @@ static size_t run_of(const struct note *notes, size_t count) {
     return run;
 }
 
+static enum outcome bring_run(struct pending *pending, const char *product_id,
+                              const struct note *first, struct segment_sale *sales, size_t run,
+                              char message[MESSAGE_BYTES]) {
+    enum outcome outcome;
+
+    for (size_t i = 0; i < run; i++)
+        sales[i] = first[i].sale;
+    outcome = segment_sql_write(pending->pool, product_id, first->shard, first->instance, sales,
+                                run, statement_deadline_ms(), message);
+    if (outcome == OUTCOME_OK)
+        outcome = notes_forget(pending->redis, product_id, sales, run, message);
+    if (outcome == OUTCOME_OK)
+        metric_add(&taken_over, (double)run);
+    return outcome;
+}
+
 static enum outcome bring(struct pending *pending, const char *product_id, struct notes *notes,
                           struct segment_sale *sales, char message[MESSAGE_BYTES]) {
     enum outcome outcome = OUTCOME_OK;
 
     for (size_t at = 0, run; at < notes->count && outcome == OUTCOME_OK; at += run) {
-        const struct note *first = &notes->notes[at];
-
-        run = run_of(first, notes->count - at);
-        for (size_t i = 0; i < run; i++)
-            sales[i] = first[i].sale;
-        outcome = segment_sql_write(pending->pool, product_id, first->shard, first->instance, sales,
-                                    run, statement_deadline_ms(), message);
-        if (outcome == OUTCOME_OK)
-            outcome = notes_forget(pending->redis, product_id, sales, run, message);
-        if (outcome == OUTCOME_OK)
-            metric_add(&taken_over, (double)run);
+        run = run_of(&notes->notes[at], notes->count - at);
+        outcome = bring_run(pending, product_id, &notes->notes[at], sales, run, message);
     }
     return outcome;
 }
 
-static enum outcome look_at(struct pending *pending, const char *product_id, int64_t age_ms,
-                            char message[MESSAGE_BYTES]) {
+static void look_at(struct pending *pending, const char *product_id, char message[MESSAGE_BYTES]) {
     struct notes *notes = malloc(sizeof *notes);
     struct segment_sale *sales = calloc(SEGMENT_SALES_MAX, sizeof *sales);
     enum outcome outcome = notes != NULL && sales != NULL ? OUTCOME_OK : OUTCOME_BUSY;
 
-    (void)snprintf(message, MESSAGE_BYTES, "out of memory");
     if (outcome == OUTCOME_OK)
         do {
-            outcome = notes_read(pending->redis, product_id, age_ms, notes, message);
+            outcome = notes_read(pending->redis, product_id, OLD_MS, notes, message);
             if (outcome == OUTCOME_OK)
                 outcome = bring(pending, product_id, notes, sales, message);
         } while (outcome == OUTCOME_OK && notes->count == SEGMENT_SALES_MAX &&
@@ -290,27 +295,18 @@ static enum outcome look_at(struct pending *pending, const char *product_id, int
         (void)notes_remove_product(pending->redis, product_id, message);
     free(notes);
     free(sales);
-    return outcome;
-}
-
-static enum outcome look_at_all(struct pending *pending, int64_t age_ms,
-                                char message[MESSAGE_BYTES]) {
-    char(*products)[UUID_TEXT];
-    size_t count;
-    enum outcome outcome = notes_products(pending->redis, &products, &count, message);
-
-    for (size_t i = 0; i < count && !pending->is_closing; i++)
-        if (look_at(pending, products[i], age_ms, message) != OUTCOME_OK)
-            outcome = OUTCOME_BUSY;
-    free(products);
-    return outcome;
 }
 
 static void look(void *arg) {
     struct pending *pending = arg;
     char message[MESSAGE_BYTES];
+    char(*products)[UUID_TEXT];
+    size_t count;
 
-    (void)look_at_all(pending, OLD_MS, message);
+    (void)notes_products(pending->redis, &products, &count, message);
+    for (size_t i = 0; i < count && !pending->is_closing; i++)
+        look_at(pending, products[i], message);
+    free(products);
     pending->is_looking = false;
     maybe_closed(pending);
 }
@@ -325,8 +321,23 @@ static void on_time_to_look(uv_timer_t *timer) {
         pending->is_looking = false;
 }
 
-enum outcome pending_flush(struct pending *pending, char message[MESSAGE_BYTES]) {
-    return look_at_all(pending, 0, message);
+enum outcome pending_bring(struct pending *pending, const char *order_id,
+                           char message[MESSAGE_BYTES]) {
+    char(*products)[UUID_TEXT];
+    size_t count;
+    enum outcome outcome = notes_products(pending->redis, &products, &count, message);
+
+    for (size_t i = 0; i < count && outcome == OUTCOME_OK; i++) {
+        struct segment_sale sale;
+        struct note note;
+        bool is_found;
+
+        outcome = notes_find(pending->redis, products[i], order_id, &note, &is_found, message);
+        if (outcome == OUTCOME_OK && is_found)
+            outcome = bring_run(pending, products[i], &note, &sale, 1, message);
+    }
+    free(products);
+    return outcome;
 }
 
 enum outcome pending_announce(struct pending *pending, const char *product_id, int64_t deadline_ms,

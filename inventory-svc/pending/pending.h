@@ -50,8 +50,10 @@ void pending_add(struct pending *pending, const struct pending_sale *sale);
  * UNKNOWN, soon after `deadline_ms` at the latest, and it is brought later. */
 enum outcome pending_write(struct pending *pending, const struct pending_sale *sale,
                            int64_t deadline_ms, char message[MESSAGE_BYTES]);
-/* In a fiber: write all that is noted now, of every product: OK, or BUSY. */
-enum outcome pending_flush(struct pending *pending, char message[MESSAGE_BYTES]);
+/* In a fiber: if this order is noted, of whatever product, write it now: OK; BUSY, UNKNOWN, FAILED.
+ */
+enum outcome pending_bring(struct pending *pending, const char *order_id,
+                           char message[MESSAGE_BYTES]);
 
 struct pending_count {
     int64_t unsold;  /* units that Redis holds for sale */

@@ -153,7 +153,6 @@ static bool is_taken(const struct strategy *strategy, int which) {
 
 static int read_fail(struct reading *reading, const char *value) {
     struct strategy_spec *spec = reading->spec;
-
     size_t place = 0;
 
     while (place < SPEC_FAILPOINTS && spec->failpoints[place].action != FAIL_NOTHING)

@@ -58,6 +58,14 @@ static enum outcome find_first(struct selling *selling, struct live_sale *live) 
     return outcome;
 }
 
+/* What a step said that was tried again does not count. */
+static const char *why_not(enum outcome outcome, const char *message) {
+    const bool is_explained =
+        outcome == OUTCOME_BUSY || outcome == OUTCOME_UNKNOWN || outcome == OUTCOME_FAILED;
+
+    return is_explained && message[0] != '\0' ? message : outcome_text(outcome);
+}
+
 static enum outcome sell(struct selling *selling, struct store *store, struct product *product,
                          int64_t begun_ms) {
     struct live_sale live;
@@ -70,8 +78,7 @@ static enum outcome sell(struct selling *selling, struct store *store, struct pr
         selling->sold = live.sold;
     else if (outcome == OUTCOME_REPEATED)
         outcome = find_first(selling, &live);
-    (void)snprintf(selling->message, MESSAGE_BYTES, "%s",
-                   live.sale.message[0] != '\0' ? live.sale.message : outcome_text(outcome));
+    (void)snprintf(selling->message, MESSAGE_BYTES, "%s", why_not(outcome, live.sale.message));
     selling->is_reply_dropped = live.is_reply_dropped;
     (void)sale_cost_text(&live.cost, selling->timing);
     return outcome;

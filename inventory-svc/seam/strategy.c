@@ -2,9 +2,16 @@
 #include "strategy.h"
 
 #include <assert.h>
+#include <stddef.h>
+
+/* A repeat whose unit is not in the ledger may have one that the strategy sold ahead of it. */
+static bool is_in_doubt(const struct strategy *strategy, enum outcome outcome) {
+    return strategy->prepare != NULL && (outcome == OUTCOME_BUSY || outcome == OUTCOME_FAILED);
+}
 
 /* Nothing sold now. But a repeat may have its unit already, and a unit may have come back. */
-static enum outcome look_further(struct sale *sale, enum outcome outcome, bool may_be_repeat) {
+static enum outcome look_further(const struct strategy *strategy, struct sale *sale,
+                                 enum outcome outcome, bool may_be_repeat) {
     bool is_found = false;
 
     if (may_be_repeat && outcome != OUTCOME_REPEATED) {
@@ -12,7 +19,7 @@ static enum outcome look_further(struct sale *sale, enum outcome outcome, bool m
 
         if (is_found)
             return OUTCOME_REPEATED;
-        if (looked != OUTCOME_OK)
+        if (looked != OUTCOME_OK || is_in_doubt(strategy, outcome))
             return OUTCOME_UNKNOWN; /* it may have its unit */
     }
     return outcome == OUTCOME_SOLD_OUT ? store_take_returned(sale) : outcome;
@@ -22,5 +29,6 @@ enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale, b
     enum outcome outcome = strategy->sell(sale);
 
     assert(outcome != OUTCOME_OK);
-    return outcome == OUTCOME_SOLD ? outcome : look_further(sale, outcome, may_be_repeat);
+    return outcome == OUTCOME_SOLD ? outcome
+                                   : look_further(strategy, sale, outcome, may_be_repeat);
 }

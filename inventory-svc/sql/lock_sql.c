@@ -17,7 +17,7 @@ enum outcome lock_sql_take(struct pg_pool *pool, const struct table_lock *lock, 
     struct number shard = number_of(lock->shard), ttl = number_of(ttl_ms);
     struct pg_query query = {.params = {lock->product_id, shard.text, lock->token, ttl.text},
                              .deadline_ms = deadline_ms};
-    enum outcome outcome = statement_read(pool, &statement, &query, message);
+    enum outcome outcome = statement_write(pool, &statement, &query, message);
 
     if (outcome == OUTCOME_OK && query.affected == 0) {
         outcome = OUTCOME_BUSY;

@@ -16,8 +16,8 @@ struct table_lock {
 };
 
 /* Take it for `ttl_ms` from now, if it is free, has expired, or is this token's already: OK, and
- * then *fence, above all before; BUSY: it is held, or the database did not answer, and then it may
- * be this token's; FAILED. */
+ * then *fence, above all before; BUSY: it is held, or the database could not be asked; UNKNOWN: it
+ * may be this token's; FAILED. */
 enum outcome lock_sql_take(struct pg_pool *pool, const struct table_lock *lock, int64_t ttl_ms,
                            int64_t *fence, int64_t deadline_ms, char message[MESSAGE_BYTES]);
 

@@ -10,11 +10,19 @@
 #include "statement.h"
 #include "store.h"
 
-/* Read one row, and the server's clock, on a held connection or, NULL, on any: OK, BUSY, FAILED;
- * CONFLICT in a transaction whose isolation forbids it. */
-enum outcome stock_sql_read(struct pg_pool *pool, struct pg_conn *on, const char *product_id,
-                            int shard, struct stock_row *row, int64_t *server_us,
-                            int64_t deadline_ms, char message[MESSAGE_BYTES]);
+/* Which row to read, on a held connection or, NULL, on any. */
+struct stock_read {
+    struct pg_conn *on;
+    const char *product_id;
+    int shard;
+    bool returns_to_count; /* so that the next unit may be one that came back */
+    int64_t deadline_ms;
+};
+
+/* Read one row, and the server's clock: OK, BUSY, FAILED; CONFLICT in a transaction whose isolation
+ * forbids it. */
+enum outcome stock_sql_read(struct pg_pool *pool, const struct stock_read *read,
+                            struct stock_row *row, int64_t *server_us, char message[MESSAGE_BYTES]);
 
 /* Have the held connection `on` know the statement of stock_sql_write(): OK, BUSY, FAILED. */
 enum outcome stock_sql_prepare_write(struct pg_pool *pool, struct pg_conn *on, enum guard guard,

@@ -3,6 +3,7 @@
 #include "file_lock.h"
 #include "store_live_internal.h"
 
+#include "clock.h"
 #include "log.h"
 
 #include <errno.h>
@@ -12,10 +13,14 @@
 
 /* What the system says is for the log. */
 static enum outcome refuse(struct live_sale *live, int err) {
+    static struct log_limit limit;
     const bool may_pass =
         err == UV_ENOSPC || err == -EDQUOT || err == UV_EMFILE || err == UV_ENFILE;
+    unsigned left_out;
 
-    log_warn("lock directory", "dir=%s why=%s", live->store->lock_dir, uv_err_name(err));
+    if (log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("lock directory", "dir=%s left_out=%u why=%s", live->store->lock_dir, left_out,
+                 uv_err_name(err));
     (void)snprintf(live->sale.message, MESSAGE_BYTES, "the directory of locks cannot be used");
     return may_pass ? OUTCOME_BUSY : OUTCOME_FAILED;
 }

@@ -23,12 +23,16 @@
 
 enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
     struct live_sale *live = live_of(sale);
+    const struct stock_read read = {.on = live->conn,
+                                    .product_id = live->product->id,
+                                    .shard = shard,
+                                    .returns_to_count = sale->options->returns_to_count,
+                                    .deadline_ms = live_due_ms(live)};
     enum outcome outcome;
     int64_t server_us;
 
     live->cost.postgres++;
-    outcome = stock_sql_read(live->store->pool, live->conn, live->product->id, shard, row,
-                             &server_us, live_due_ms(live), sale->message);
+    outcome = stock_sql_read(live->store->pool, &read, row, &server_us, sale->message);
     if (outcome != OUTCOME_OK)
         return outcome;
     live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */

@@ -19,26 +19,44 @@ static struct table_lock row_of(const struct live_sale *live) {
     return (struct table_lock){live->product->id, live->lock.row.shard, live->lock.row.token};
 }
 
-static enum outcome attempt(struct live_sale *live) {
+static enum outcome attempt(struct live_sale *live, unsigned *attempts) {
     const int64_t ttl_ms = live->sale.options->ttl_ms;
     struct table_lock row = row_of(live);
 
+    ++*attempts;
     live->lock.row.ends_ms = clock_now_ms() + ttl_ms - ttl_ms / 100 - DRIFT_MS;
     return lock_sql_take(live->store->pool, &row, ttl_ms, &live->lock.row.fence, live_due_ms(live),
                          live->sale.message);
 }
 
+/* The customer waits for that; when it fails, the lock ends by itself. */
+static void give_back(struct live_sale *live) {
+    struct table_lock row = row_of(live);
+    char ignored[MESSAGE_BYTES];
+
+    (void)lock_sql_give_back(live->store->pool, &row, live_due_ms(live), ignored);
+}
+
+static bool is_to_try_again(enum outcome outcome) {
+    return outcome == OUTCOME_BUSY || outcome == OUTCOME_UNKNOWN;
+}
+
 /* One token for all attempts, because one that was not answered may have won. */
 static enum outcome poll(struct live_sale *live, unsigned *attempts) {
-    live->sale.ops->random_token(&live->sale, live->lock.row.token);
-    for (;;) {
-        enum outcome outcome = attempt(live);
-        uint64_t pause_ms = 1 + backoff_ms((*attempts)++, POLL_LEAST_MS, POLL_MOST_MS);
+    enum outcome outcome;
 
-        if (outcome != OUTCOME_BUSY || clock_now_ms() + (int64_t)pause_ms > live->lock_deadline_ms)
-            return outcome;
+    live->sale.ops->random_token(&live->sale, live->lock.row.token);
+    while (is_to_try_again(outcome = attempt(live, attempts))) {
+        uint64_t pause_ms = 1 + backoff_ms(*attempts - 1, POLL_LEAST_MS, POLL_MOST_MS);
+
+        if (clock_now_ms() + (int64_t)pause_ms > live->lock_deadline_ms)
+            break;
         fiber_sleep(live->store->loop, pause_ms);
     }
+    if (outcome != OUTCOME_UNKNOWN)
+        return outcome;
+    give_back(live);
+    return OUTCOME_BUSY;
 }
 
 static void leave_line(struct live_sale *live) {
@@ -67,12 +85,8 @@ static enum outcome check(struct live_sale *live) {
     return OUTCOME_BUSY;
 }
 
-/* The customer waits for that; when it fails, the lock ends by itself. */
 static void release(struct live_sale *live) {
-    struct table_lock row = row_of(live);
-    char ignored[MESSAGE_BYTES];
-
-    (void)lock_sql_give_back(live->store->pool, &row, live_due_ms(live), ignored);
+    give_back(live);
     leave_line(live);
 }
 

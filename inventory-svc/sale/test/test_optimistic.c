@@ -24,7 +24,7 @@ static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, con
     char spec[100];
     uint64_t before;
 
-    (void)snprintf(spec, sizeof spec, "%s,wait=%s,fail=after-read:delay=300ms@2", all[which].name,
+    (void)snprintf(spec, sizeof spec, "%s,wait=%s,fail=after-read:delay=1s@2", all[which].name,
                    wait);
     make_product(id, spec, 6);
     assert_int_equal(sell(first, id, NULL), OUTCOME_SOLD);
@@ -171,13 +171,31 @@ static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
     assert_int_equal(sell(&other, id, NULL), OUTCOME_SOLD);
 }
 
+/* Another holds it: a refused attempt leaves its mark on the row. */
+static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-table", 0);
+    run_sql("INSERT INTO stock_lock VALUES ('%s', 0, 'other', 1, 'infinity')", id);
+    begin(&buyer, id, NULL);
+    WAIT_FOR(
+        &instance.loop,
+        ask("SELECT count(*) FROM stock_lock WHERE product_id = '%s' AND xmax::text <> '0'", id));
+    run_sql("UPDATE stock_lock SET expires_at = '-infinity' WHERE product_id = '%s'", id);
+    finish(&buyer, 1);
+    assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD_OUT);
+    assert_string_equal(buyer.selling.message, outcome_text(OUTCOME_SOLD_OUT));
+}
+
 /* Its holder died. */
 static void test_a_lock_in_a_table_is_taken_over_when_it_has_expired(void **state) {
     struct buyer first, second;
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "pg-table,ttl=100ms,fail=before-unlock:error@1", 5);
+    make_product(id, "pg-table,ttl=1s,fail=before-unlock:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
     assert_int_equal(second.selling.sold.fence, 2);
@@ -190,7 +208,7 @@ static void test_a_write_behind_the_next_holder_is_refused(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "pg-table,fail=before-write:delay=100ms@1", 5);
+    make_product(id, "pg-table,fail=before-write:delay=1s@1", 5);
     begin(&late, id, NULL);
     WAIT_FOR(&instance.loop, lock_fence(id) == 1);
     run_sql("UPDATE stock_lock SET fence = 2, owner = '', expires_at = '-infinity'"
@@ -211,7 +229,7 @@ static void test_a_late_holder_gives_back_what_is_its_own_only(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "pg-table,ttl=2s,fail=before-unlock:delay=50ms@1", 5);
+    make_product(id, "pg-table,ttl=2s,fail=before-unlock:delay=1s@1", 5);
     begin(&late, id, NULL);
     WAIT_FOR(&instance.loop, sold(id) == 1);
     run_sql("UPDATE stock_lock SET owner = 'next', fence = 2 WHERE product_id = '%s'", id);
@@ -228,7 +246,7 @@ static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "early-unlock,fail=before-commit:delay=300ms@1", 5);
+    make_product(id, "early-unlock,fail=before-commit:delay=1s@1", 5);
     begin(&first, id, NULL);
     WAIT_FOR(&instance.loop,
              ask("SELECT count(*) FROM (SELECT pg_stat_clear_snapshot()) AS fresh,"
@@ -253,6 +271,7 @@ int main(void) {
         TEST(test_a_count_that_came_back_deceives_who_compares_it),
         TEST(test_a_lock_in_a_table_is_taken_in_turn),
         TEST(test_a_lock_in_a_table_that_is_held_is_busy),
+        TEST(test_who_waited_is_told_that_it_is_sold_out),
         TEST(test_a_lock_in_a_table_is_taken_over_when_it_has_expired),
         TEST(test_a_write_behind_the_next_holder_is_refused),
         TEST(test_a_late_holder_gives_back_what_is_its_own_only),

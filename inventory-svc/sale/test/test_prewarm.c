@@ -33,6 +33,7 @@ static bool is_sold(const char *id, long units) {
 struct doing {
     void (*what)(struct doing *doing);
     const char *id;
+    size_t buyers;
     struct stock_left left;
     enum outcome outcome;
     bool is_found, is_done;
@@ -77,10 +78,14 @@ static void cancel(struct doing *doing) {
                                             product_id, message);
 }
 
-static void flush(struct doing *doing) {
+/* Each order of the first `buyers`. */
+static void bring(struct doing *doing) {
     char message[MESSAGE_BYTES];
 
-    doing->outcome = pending_flush(instance.store.pending, message);
+    for (size_t i = 0; i < doing->buyers; i++) {
+        doing->outcome = pending_bring(instance.store.pending, buyers[i].order_id, message);
+        assert_int_equal(doing->outcome, OUTCOME_OK);
+    }
 }
 
 static void buy_all(const char *id, size_t count) {
@@ -262,7 +267,7 @@ static void test_a_note_that_two_bring_is_one_sale(void **state) {
     make_product(id, "prewarm", 50);
     buy_all(id, 30);
     for (size_t i = 0; i < 4; i++) {
-        doing[i] = (struct doing){.what = flush};
+        doing[i] = (struct doing){.what = bring, .buyers = 30};
         assert_int_equal(fiber_start(run_doing, &doing[i]), 0);
     }
     for (size_t i = 0; i < 4; i++)
@@ -270,6 +275,23 @@ static void test_a_note_that_two_bring_is_one_sale(void **state) {
     assert_int_equal(sold(id), 30);
     assert_int_equal(left(id), 20);
     assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id), 0);
+}
+
+/* Such as one whose database was made anew. */
+static void test_a_product_that_is_gone_holds_up_no_other(void **state) {
+    struct doing doing = {.what = bring, .buyers = 1};
+    char gone[UUID_TEXT], id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    uuid_v7(gone);
+    uuid_v7(order);
+    (void)own_redis_do(&own, "SADD sale:prewarmed %s", gone);
+    leave_note(gone, order, "0 1 5 other", 60000);
+    make_product(id, "prewarm", 5);
+    buy_all(id, 1);
+    do_in_fiber(&doing);
+    assert_int_equal(sold(id), 1);
+    (void)own_redis_do(&own, "SREM sale:prewarmed %s", gone);
 }
 
 /* Redis took a unit twice, as one that forgot its last second does. */
@@ -334,6 +356,23 @@ static void test_without_redis_nothing_is_sold(void **state) {
     instance.store.kv = usual;
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(buyer.selling.sold.unit, 1);
+}
+
+/* The first call may have taken a unit that is in Redis alone. */
+static void test_a_repeat_without_redis_is_not_told_that_nothing_was_sold(void **state) {
+    const struct redis_options nowhere = {.url = "redis://127.0.0.1:1"};
+    struct redis *usual = instance.store.kv;
+    struct buyer buyer;
+    char id[UUID_TEXT], order[UUID_TEXT];
+
+    (void)state;
+    uuid_v7(order);
+    make_product(id, "prewarm", 5);
+    assert_int_equal(redis_open(&instance.store.kv, &instance.loop, &nowhere), 0);
+    assert_int_equal(sell(&buyer, id, order), OUTCOME_UNKNOWN);
+    redis_close(instance.store.kv, on_closed, NULL);
+    instance.store.kv = usual;
+    assert_int_equal(sell(&buyer, id, order), OUTCOME_SOLD);
 }
 
 /* Redis took the unit, and its answer is lost with the connection. */
@@ -436,10 +475,12 @@ int main(void) {
         TEST(test_what_a_killed_instance_left_behind_is_brought),
         TEST(test_an_order_that_was_cancelled_does_not_come_back),
         TEST(test_a_note_that_two_bring_is_one_sale),
+        TEST(test_a_product_that_is_gone_holds_up_no_other),
         TEST(test_a_unit_that_redis_sells_twice_is_written_once),
         TEST(test_a_redis_that_lost_its_data_sells_only_what_it_never_had),
         TEST(test_an_order_id_of_another_product_gives_its_unit_back),
         TEST(test_without_redis_nothing_is_sold),
+        TEST(test_a_repeat_without_redis_is_not_told_that_nothing_was_sold),
         TEST(test_a_taking_that_was_not_answered_is_asked_again),
         TEST(test_a_script_that_redis_lost_is_brought_again),
         TEST(test_closing_writes_what_was_added),

@@ -151,7 +151,7 @@ static void test_a_transaction_cut_before_its_commit_sells_nothing(void **state)
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "pg-row,fail=before-commit:delay=100ms@1", 5);
+    make_product(id, "pg-row,fail=before-commit:delay=1s@1", 5);
     begin(&buyer, id, NULL);
     WAIT_FOR(&instance.loop, idle() == 1);
     fault_proxy_cut(to_postgres);
@@ -167,7 +167,7 @@ static void test_a_write_that_is_not_answered_in_a_transaction_sells_nothing(voi
     char id[UUID_TEXT];
 
     (void)state;
-    hold_replies(&buyer, id, "pg-row,fail=after-read:delay=100ms@2", 2);
+    hold_replies(&buyer, id, "pg-row,fail=after-read:delay=1s@2", 2);
     WAIT_FOR(&instance.loop, idle() == 1);
     fault_proxy_cut(to_postgres);
     fault_proxy_set(to_postgres, PROXY_PASSES);
@@ -181,7 +181,7 @@ static void test_a_commit_that_is_not_answered_is_looked_up(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    hold_replies(&buyer, id, "pg-row,fail=before-commit:delay=100ms@2", 3);
+    hold_replies(&buyer, id, "pg-row,fail=before-commit:delay=1s@2", 3);
     WAIT_FOR(&instance.loop, sold(id) == 2);
     fault_proxy_cut(to_postgres);
     fault_proxy_set(to_postgres, PROXY_PASSES);

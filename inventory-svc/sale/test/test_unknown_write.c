@@ -135,11 +135,30 @@ static void test_nothing_lies_between_the_check_and_the_write(void **state) {
     assert_int_equal(sold(id), 0);
 }
 
+/* The row was won, and nobody came to know. */
+static void test_a_lock_in_a_table_that_was_not_told_of_is_given_back(void **state) {
+    struct buyer first, second;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "pg-table,wait=0ms,ttl=1h", 5);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    fault_proxy_set(to_postgres, PROXY_HOLDS_REPLIES);
+    begin(&first, id, NULL);
+    WAIT_FOR(&instance.loop, ask("SELECT fence FROM stock_lock WHERE product_id = '%s'", id) == 2);
+    fault_proxy_cut(to_postgres);
+    fault_proxy_set(to_postgres, PROXY_PASSES);
+    finish(&first, 1);
+    assert_int_equal(first.selling.outcome, OUTCOME_BUSY);
+    assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, go_far, come_back)
         TEST(test_an_unknown_write_keeps_a_lock_without_ttl),
         TEST(test_an_unknown_write_keeps_a_lock_with_a_short_ttl),
+        TEST(test_a_lock_in_a_table_that_was_not_told_of_is_given_back),
         TEST(test_a_write_that_arrives_after_its_last_moment_writes_nothing),
         TEST(test_an_older_token_writes_and_lowers_nothing),
         TEST(test_nothing_lies_between_the_check_and_the_write),
