@@ -12,7 +12,7 @@ from harness import Ledger, SystemTest, wait_for
 
 class Faults(SystemTest):
     shape = ("--with", "replica")
-    flags = {"INVENTORY_SVC_FLAGS": "--lab"}
+    flags = {"INVENTORY_SVC_FLAGS": "--lab", "ORDER_SVC_FLAGS": "--settle-after 1s --settle-every 100ms"}
 
     def setUp(self):
         self.results = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
@@ -131,7 +131,7 @@ class Faults(SystemTest):
     def test_a_failover_that_lost_the_lock_sells_a_unit_twice(self):
         """The lock is granted after the replication was cut; its holder stands just before its write meanwhile. What the
         replica still had, another's lock, has ended by its TTL."""
-        told = self.fire("redis,ttl=700ms", "-d", "3s", "--stock", "1000", "--wait", "5s", "--timeout", "8s",
+        told = self.fire("redis,ttl=700ms", "-d", "2s", "--stock", "1000", "--wait", "2s", "--timeout", "4s",
                          "--fault", "redis:cut@1ms,redis:failover@900ms",
                          "--fault", "inventory-1/before-write:delay=2500ms@15", "--expect", "redis=TWIN+LEAK?+STALE?")
         self.assertEqual(told["as_expected"], True, told["anomalies"])
