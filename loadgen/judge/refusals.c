@@ -10,7 +10,7 @@
  *   the target does not answer, and that is no lock. A bad request wanted nothing;
  * - nobody was told yes or sold out from the span's beginning on: who was told so had his turn.
  *   A sale that was not answered counts by the ledger's clock, and without one as if it were late;
- * - units were in the stock rows, and there they had been all the time, since a count only falls;
+ * - units were in stock rows whose count only falls, and there they had been all the time;
  * - the demand lasted twice as long at least, since the last moment, too, at which a server was
  *   known to be down: a new start takes some time;
  * - the round was not stopped. Then the answers are cut off that would have shown another sale.
@@ -41,16 +41,23 @@ static int64_t find_refusals(struct judge *judge) {
     return count;
 }
 
-/* The count in a stock row only falls, so what is left at the end was there at every refusal. A
- * returned unit may have come back after the last refusal and proves nothing. So many of those who
- * were refused could have been served. */
+/* Where the count in a stock row only falls, what is left at the end was there at every refusal. A
+ * returned unit, beside the count or in it, may have come back after the last refusal and proves
+ * nothing. So many of those who were refused could have been served. */
 static void find_undersell(struct judge *judge, int64_t refusals) {
     int64_t left = 0;
 
-    for (size_t i = 0; i < judge->row_count; i++)
-        left += judge->rows[i].available > 0 ? judge->rows[i].available : 0;
+    judge->has_ended = true;
+    for (size_t i = 0; i < judge->row_count; i++) {
+        const struct ledger_row *row = &judge->rows[i];
+
+        if (row->available <= 0)
+            continue;
+        judge->has_ended = refusals > 0;
+        if (!row->returns_to_count || !judge->may_have_returned)
+            left += row->available;
+    }
     judge->left = left;
-    judge->has_ended = refusals > 0 || left == 0;
     if (refusals > 0 && left > 0)
         judge_found(judge, ANOMALY_UNDERSELL, refusals < left ? refusals : left,
                     "%" PRId64 " requests were told sold out, and %" PRId64 " units are left",

@@ -7,6 +7,7 @@
 
 #include "duration.h"
 #include "judge.h"
+#include "outage.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -52,22 +53,10 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
-/* Known from outside, or by requests that did not reach the target, of whatever product. */
-static int64_t find_down_until(const struct verdict_case *judged) {
-    const struct recorder *recorder = judged->recorder;
-    int64_t until_ns = judged->down_until_ns;
-
-    for (size_t i = 0; i < recorder->ended; i++)
-        if (recorder->records[i].outcome == RECORD_UNREACHED &&
-            recorder->records[i].planned_ns > until_ns)
-            until_ns = recorder->records[i].planned_ns;
-    return until_ns;
-}
-
 /* Product by product: its purchases are next to each other. */
 static int judge_products(const struct verdict_case *judged, const struct purchases *purchases,
                           struct counterexamples *examples, struct verdict *verdict) {
-    const int64_t down_until_ns = find_down_until(judged);
+    const int64_t down_until_ns = outage_end(judged->events, judged->recorder);
     size_t next = 0;
     int rc = 0;
 
@@ -130,7 +119,7 @@ static int judge_ledgers(const struct verdict_case *judged, struct verdict *verd
 /* ---- what was armed */
 
 /* Until when a failure matters: the product's last unit is sold, or, where some are left, the last
- * request is sent. */
+ * request is answered. */
 static int64_t end_of(const struct verdict_case *judged, const struct ledger *ledger) {
     int64_t end_us = 0;
 
@@ -142,15 +131,16 @@ static int64_t end_of(const struct verdict_case *judged, const struct ledger *le
     if (ledger->available + ledger->returned <= 0)
         return end_us * 1000;
     for (size_t i = 0; i < judged->recorder->ended; i++)
-        if (judged->recorder->records[i].sent_ns > end_us * 1000)
-            end_us = judged->recorder->records[i].sent_ns / 1000;
+        if (judged->recorder->records[i].received_ns > end_us * 1000)
+            end_us = judged->recorder->records[i].received_ns / 1000;
     return end_us * 1000;
 }
 
-/* Where no ledger was read, nothing is known of failpoints. */
+/* Without ledger or events nothing is known of failpoints. */
 static void arm(const struct verdict_case *judged, struct firings *firings) {
     for (size_t i = 0; judged->armed != NULL && i < judged->armed->count; i++)
-        if (judged->armed->items[i].kind != EVENT_FAILPOINT || judged->ledgers != NULL)
+        if (judged->armed->items[i].kind != EVENT_FAILPOINT ||
+            (judged->ledgers != NULL && !judged->are_events_lost))
             firings->items[firings->count++] = judged->armed->items[i];
 }
 

@@ -49,20 +49,17 @@ struct verdict_case {
     size_t items;
     const struct recorder *recorder;
     const struct event_list *events; /* of the round, sorted; NULL: none */
+    bool are_events_lost;            /* those of inventory-svc could not all be read */
     const struct firings *armed;     /* what was armed, counted as never; NULL: nothing */
     const char *problem;
     const char *fault_problem; /* a fault that was asked for failed, or NULL */
     bool is_interrupted;
     bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */
     bool is_restless; /* outcomes are unknown, and the ledger may still be changing */
-    int64_t pairs_wanted; /* overlapping pairs below which it is INCONCLUSIVE */
-    int64_t late_ns;      /* --late; 0: VERDICT_LATE_NS */
-    bool is_aborted;      /* by --abort-on-fail */
-    int64_t stuck_ns;     /* --stuck-after; 0: VERDICT_STUCK_NS */
-    /* Until when, on the round's clock, a server was known to be down without which nothing can be
-     * sold; after the round's end when it was still down then, 0 when none was. Requests that did
-     * not reach the target need not be told here: they are known to say so. */
-    int64_t down_until_ns;
+    int64_t pairs_wanted;    /* overlapping pairs below which it is INCONCLUSIVE */
+    int64_t late_ns;         /* --late; 0: VERDICT_LATE_NS */
+    bool is_aborted;         /* by --abort-on-fail */
+    int64_t stuck_ns;        /* --stuck-after; 0: VERDICT_STUCK_NS */
     int64_t ledger_start_us; /* when the round began, by the ledgers' clock; 0: not known */
 };
 

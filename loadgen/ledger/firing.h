@@ -12,7 +12,7 @@ struct firing {
     char what[FIRING_TEXT]; /* as it was armed: "after-read:pause=4s@100", "redis:kill@2s" */
     int64_t times;
     /* Of these, so many while there was something to sell: before the last unit was sold; or, where
-     * units are left, before the last request was sent. */
+     * units are left, before the last request was answered. */
     int64_t in_time;
     struct event first; /* when times > 0 */
 };

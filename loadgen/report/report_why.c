@@ -91,7 +91,7 @@ static void print_anomalies(const struct result *result, const struct options *o
         print_audit(options->program, product, to);
 }
 
-/* What was armed, and whether it fired while there was something to sell. */
+/* What was armed, and whether it fired in time. */
 static void print_firings(const struct firings *firings, FILE *to) {
     for (size_t i = 0; i < firings->count; i++) {
         const struct firing *firing = &firings->items[i];
@@ -105,7 +105,7 @@ static void print_firings(const struct firings *firings, FILE *to) {
         if (firing->times > 1)
             snprintf(times, sizeof times, ", the first of %" PRId64, firing->times);
         say(to, "fired: %s, %.3f s%s%s", first, (double)firing->first.at_ns / 1e9, times,
-            firing->in_time > 0 ? "" : "; when nothing was left to sell");
+            firing->in_time > 0 ? "" : "; too late, nothing was sold after it");
     }
 }
 

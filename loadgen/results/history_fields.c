@@ -51,7 +51,7 @@ const struct history_field history_round_end[] = {
     NUMBER(struct round, "ended_us", ended_us, -MOMENT_US, MOMENT_US),
     PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
     PLAIN(struct round, FLAG, "is_restless", is_restless),
-    USUALLY(struct round, "down_until", down_until_ns, 0, TIME_MAX_NS),
+    FIELD(struct round, FLAG, "are_events_lost", are_events_lost, 0, 0, true),
     PLAIN(struct round, STRING, "problem", problem),
     FIELD(struct round, STRING, "fault_problem", fault_problem, 0, 0, true),
     END,

@@ -213,7 +213,9 @@ static void tell_lock(struct capacity *capacity, const char *name, enum record_l
     if (capacity->lanes > 1)
         (void)snprintf(lanes, sizeof lanes, "each of its %u %ss", capacity->lanes, noun);
     if (capacity->is_overlapping)
-        (void)snprintf(limit, sizeof limit, ", but these holds overlapped, as of an expired lease");
+        (void)snprintf(
+            limit, sizeof limit,
+            ", but these holds overlapped, as of an expired lease or a lock of each machine");
     else
         (void)snprintf(limit, sizeof limit, " -> at most %.0f sales/s", capacity->ceiling);
     tell_queue(queue, sizeof queue, capacity);

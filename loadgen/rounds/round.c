@@ -17,12 +17,12 @@ int round_judge(struct round *round) {
         .fault_problem = round->fault_problem[0] != '\0' ? round->fault_problem : NULL,
         .is_interrupted = round->is_interrupted,
         .is_restless = round->is_restless,
+        .are_events_lost = round->are_events_lost,
         .is_keyless = round->is_keyless,
         .pairs_wanted = VERDICT_PAIRS,
         .late_ns = round->late_ns,
         .is_aborted = round->is_aborted,
         .stuck_ns = round->stuck_ns,
-        .down_until_ns = round->down_until_ns,
         .ledger_start_us = round->started_us > 0 ? round->started_us - round->ledger_skew_us : 0};
 
     assert(round->recorder != NULL);

@@ -35,8 +35,7 @@ struct round {
     bool is_aborted;    /* by --abort-on-fail */
     bool is_keyless;    /* sent without keys */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
-    bool is_interrupted, is_restless;
-    int64_t down_until_ns;
+    bool is_interrupted, is_restless, are_events_lost;
     char problem[AUDIT_WHY];       /* why the ledgers could not be read, or "" */
     char fault_problem[FAULT_WHY]; /* which fault failed, and why, or "" */
 };

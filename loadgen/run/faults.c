@@ -42,36 +42,6 @@ static int add_event(struct round *round, const struct injector_act *act) {
     return 0;
 }
 
-/* Without it nothing can be sold. An instance is one of several, unless no other was heard of. */
-static bool is_needed(const struct round *round, const char *server) {
-    if (strcmp(server, "replica") == 0)
-        return false;
-    return strncmp(server, "inventory-", strlen("inventory-")) != 0 ||
-           round->recorder->instance_count < 2;
-}
-
-static bool takes_down(enum fault_verb verb) {
-    switch (verb) {
-    case FAULT_KILL:
-    case FAULT_RESTART:
-    case FAULT_PAUSE:
-    case FAULT_FAILOVER:
-        return true;
-    case FAULT_START:
-    case FAULT_CUT:
-        break;
-    }
-    return false;
-}
-
-static void note_down(struct round *round, const struct injector_act *act) {
-    const int64_t until_ns = act->until_ns - round->recorder->start_ns;
-
-    if (takes_down(act->fault->verb) && is_needed(round, act->fault->server) &&
-        until_ns > round->down_until_ns)
-        round->down_until_ns = until_ns;
-}
-
 int faults_close(struct run *run, struct round *round) {
     struct injector *injector = &run->injector;
     int rc = 0;
@@ -83,10 +53,8 @@ int faults_close(struct run *run, struct round *round) {
     for (size_t i = 0; i < injector->act_count && rc == 0; i++) {
         const struct injector_act *act = &injector->acts[i];
 
-        if (act->began_ns == 0)
-            continue;
-        note_down(round, act);
-        rc = add_event(round, act);
+        if (act->began_ns != 0)
+            rc = add_event(round, act);
     }
     event_list_sort(&round->events);
     return rc;

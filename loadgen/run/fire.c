@@ -205,6 +205,7 @@ static void read_events(struct run *run, struct round *round) {
         rc = auditor_read_events(&run->auditor, &round->products[i], (uint32_t)i,
                                  round->ledger_skew_us - round->started_us, &round->events, why,
                                  sizeof why);
+    round->are_events_lost = rc != 0;
     if (rc != 0) {
         snprintf(told, sizeof told, "loadgen: %s\n", why);
         live_say(&run->live, told);

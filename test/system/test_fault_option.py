@@ -12,6 +12,7 @@ from harness import Ledger, SystemTest, wait_for
 
 class Faults(SystemTest):
     shape = ("--with", "replica")
+    flags = {"INVENTORY_SVC_FLAGS": "--lab", "ORDER_SVC_FLAGS": "--settle-after 1s --settle-every 100ms"}
 
     def setUp(self):
         self.results = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
@@ -21,9 +22,9 @@ class Faults(SystemTest):
         self.stack.script("start")
 
     def fire(self, strategy, *args):
-        """One round with its results; its part of summary.json."""
-        run = self.stack.loadgen("--strategy", strategy, "-R", "200", "-d", "2s", "--stock", "300", "--work", "1ms",
-                                 "--timeout", "8s", "--results", str(self.results), *args, env={"LOADGEN_NO_RESULTS": "0"})
+        """One round with its results; its part of summary.json. Who waits for long is waited for at the end, too."""
+        run = self.stack.loadgen("--strategy", strategy, "-R", "200", "-d", "1s", "--stock", "150", "--work", "1ms", "--wait", "200ms",
+                                 "--timeout", "2s", "--results", str(self.results), *args, env={"LOADGEN_NO_RESULTS": "0"})
         self.assertIn(run.returncode, [0, 1, 2], run.stderr)
         self.summary = json.loads((self.results / "latest/summary.json").read_text())
         return self.summary["strategies"][0]
@@ -51,19 +52,18 @@ class Faults(SystemTest):
         self.assertEqual(kill["until"], start["until"])
 
     def test_what_is_paused_goes_on_after_its_time(self):
-        told = self.fire("atomic", "--fault", "inventory-1:pause=400ms@300ms", "--fault", "postgres:restart@1s")
+        told = self.fire("atomic", "--fault", "inventory-1:pause=400ms@300ms", "--fault", "postgres:restart@900ms")
         self.assert_survived(told)
         pause = self.events()["inventory-1 pause"]
         self.assertEqual(pause["detail"], "400 ms")
         self.assertGreaterEqual(pause["until"] - pause["at"], 400_000_000)
-        self.assertGreaterEqual(self.events()["postgres restart"]["at"], 1_000_000_000)
+        self.assertGreaterEqual(self.events()["postgres restart"]["at"], 900_000_000)
 
     def test_all_is_up_again_before_the_next_round(self):
-        self.fire("atomic,atomic,ttl=1s", "--fault", "inventory-2:kill@500ms", "--repeat", "2")
-        for told in self.summary["strategies"]:
-            self.assert_survived(told)
+        told = self.fire("atomic", "--fault", "inventory-2:kill@500ms", "--repeat", "2")
+        self.assert_survived(told)
         lines = map(json.loads, (self.results / "latest/history.ndjson").read_text().splitlines())
-        self.assertEqual(sum(line["type"] == "event" for line in lines), 4)
+        self.assertEqual(sum(line["type"] == "event" for line in lines), 2)
 
     def test_after_a_failover_the_replica_is_the_primary_and_has_another(self):
         before = (self.stack.run_dir / "replica.pid").read_text()
@@ -81,7 +81,7 @@ class Faults(SystemTest):
         self.assertIn("the same verdicts", check.stderr)
 
     def test_a_server_that_is_down_is_no_lock_that_nobody_gives_back(self):
-        told = self.fire("redis,wait=200ms", "--stock", "1000", "--fault", "redis:kill@800ms")
+        told = self.fire("redis", "-d", "2s", "--stock", "1000", "--fault", "redis:kill@800ms")
         self.assertGreater(told["outcomes"]["busy"], 30)
         self.assertNotIn("STUCK", [anomaly["name"] for anomaly in told["anomalies"]])
         self.assertEqual([(firing["armed"], firing["times"]) for firing in told["firings"]], [("redis:kill@800ms", 1)])
@@ -111,38 +111,27 @@ class Faults(SystemTest):
     def test_what_cannot_be_done_is_told_before_anything_is_sold(self):
         before = self.stack.value("inventory", "SELECT count(*) FROM product")
         for args, code, text in [(["--fault", "redis:kill@1s", "-d", "1s"], 64, "the demand has ended"),
-                                 (["--fault", "lunch:kill@1ms"], 64, "there is no such server"),
-                                 (["--fault", "after-read:error", "--strategy", "atomic"], 64, "--lab")]:
+                                 (["--fault", "lunch:kill@1ms"], 64, "there is no such server")]:
             run = self.stack.loadgen(*args)
             self.assertEqual((run.returncode, text in run.stderr), (code, True), run.stderr)
         run = self.stack.loadgen("--fault", "redis:kill@1ms", env={"LOADGEN_STACK": "/nowhere/stack"})
         self.assertEqual((run.returncode, "/nowhere/stack" in run.stderr), (64, True), run.stderr)
         self.assertLessEqual(self.stack.value("inventory", "SELECT count(*) FROM product"), before + 1)
 
-
-class Failpoints(SystemTest):
-    shape = ("--with", "replica")
-    flags = {"INVENTORY_SVC_FLAGS": "--lab"}
-
-    def fire(self, *args):
-        run = self.stack.loadgen("--strategy", "atomic", "-R", "200", "-d", "1s", "--stock", "150", "--output-format", "json",
-                                 "--timeout", "8s", *args)
-        return json.loads(run.stdout)["strategies"][0]
-
     def firings(self, name):
         return [line for line in self.stack.log(name).splitlines() if " action=" in line and self.product in line]
 
     def test_one_instance_fails_and_the_other_does_not(self):
-        told = self.fire("--fault", "inventory-1/before-write:error@5", "--fault", "after-write:delay=1ms@3")
+        told = self.fire("atomic", "--fault", "inventory-1/before-write:error@5", "--fault", "after-write:delay=1ms@3")
         self.product = told["product_id"]
-        self.assertEqual(told["spec"], "atomic,work=2ms,fail=inventory-1/before-write:error@5,fail=after-write:delay=1ms@3")
+        self.assertEqual(told["spec"], "atomic,work=1ms,wait=200ms,fail=inventory-1/before-write:error@5,fail=after-write:delay=1ms@3")
         self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [2, 1])
         self.assertEqual(told["anomalies"], [])
 
     def test_a_failover_that_lost_the_lock_sells_a_unit_twice(self):
         """The lock is granted after the replication was cut; its holder stands just before its write meanwhile. What the
         replica still had, another's lock, has ended by its TTL."""
-        told = self.fire("--strategy", "redis,ttl=700ms", "-d", "3s", "--stock", "1000",
+        told = self.fire("redis,ttl=700ms", "-d", "2s", "--stock", "1000", "--wait", "2s", "--timeout", "4s",
                          "--fault", "redis:cut@1ms,redis:failover@900ms",
                          "--fault", "inventory-1/before-write:delay=2500ms@15", "--expect", "redis=TWIN+LEAK?+STALE?")
         self.assertEqual(told["as_expected"], True, told["anomalies"])
@@ -162,7 +151,7 @@ class Failpoints(SystemTest):
         self.stack.script("start")
 
     def test_an_instance_that_crashed_is_up_again_after_the_round(self):
-        told = self.fire("--fault", "inventory-2/before-write:crash@5")
+        told = self.fire("atomic", "--fault", "inventory-2/before-write:crash@5")
         self.product = told["product_id"]
         self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [0, 1])
         self.assertEqual(set(self.stack.states().values()), {"ready"})

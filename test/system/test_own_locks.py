@@ -10,10 +10,16 @@ from harness import LOST_UPDATES, Ledger, SystemTest
 PROCESS = ["mutex", "reentrant", "rwlock", "stamped", "spin", "segment"]
 MACHINE = ["mkdir", "flock"]
 # Longer work makes two at a time certain, also in ten rows of stock.
-LOAD = ["-R", "200", "-d", "1s", "--work", "5ms", "--stock", "150", "--wait", "8s", "--timeout", "15s"]
+LOAD = ["-R", "400", "-d", "250ms", "--work", "5ms", "--stock", "75", "--wait", "8s", "--timeout", "15s"]
 
 
 class OwnLocks(SystemTest):
+    flags = {"INVENTORY_SVC_FLAGS": "--lab"}
+
+    def up(self, *shape, dirs="shared"):
+        self.stack.env["LOCK_DIRS"] = dirs
+        self.stack.script("up", *shape)
+
     def fire(self, strategies, expect):
         done = self.stack.loadgen("--output-format", "json", "--strategy", ",".join(strategies), *LOAD,
                                   *(["--expect", ",".join(f"{name}={expect}" for name in strategies)] if expect else []))
@@ -25,28 +31,23 @@ class OwnLocks(SystemTest):
             with self.subTest(summary["strategy"]):
                 ledger = Ledger(self.stack, summary["product_id"])
                 ledger.check(self)
-                self.assertEqual((ledger.sold, ledger.available), (150, 0))
+                self.assertEqual((ledger.sold, ledger.available), (75, 0))
 
     def assert_wrong(self, strategies):
         for summary in self.fire(strategies, "OVERSELL?+UNDERSELL?+EARLY-SOLD-OUT?+" + LOST_UPDATES):
             with self.subTest(summary["strategy"]):
                 self.assertGreater(Ledger(self.stack, summary["product_id"]).twins, 0)
 
-
-class OneProcess(OwnLocks):
-    shape = ("--instances", "1")
-
     def test_each_lock_is_right_in_one_process(self):
+        self.up("--instances", "1")
         self.assert_right(PROCESS)
 
-
-class OneMachine(OwnLocks):
-    flags = {"INVENTORY_SVC_FLAGS": "--lab"}
-
     def test_a_lock_of_a_process_does_not_keep_out_another(self):
+        self.up()
         self.assert_wrong(PROCESS)
 
     def test_a_lock_on_the_disk_keeps_out_every_process(self):
+        self.up()
         self.assert_right(MACHINE)
 
     def die_with_the_lock(self, strategy):
@@ -59,6 +60,7 @@ class OneMachine(OwnLocks):
         return self.stack.ask("POST", f"/products/{product}/reservations", {"order_id": str(uuid.uuid4())}, to=instance).status
 
     def test_what_a_killed_holder_leaves(self):
+        self.up()
         for strategy, status in (("mkdir", 503), ("flock", 201)):
             with self.subTest(strategy):
                 product = self.die_with_the_lock(strategy)
@@ -67,17 +69,15 @@ class OneMachine(OwnLocks):
                 self.assertEqual(self.reserve(product, "inventory-2"), status)
 
     def test_a_directory_that_was_left_is_removed_by_hand(self):
+        self.up()
         product = self.die_with_the_lock("mkdir")
         self.stack.restart("inventory-1")
         self.assertEqual(self.reserve(product, "inventory-2"), 503)
         (self.stack.run_dir / "locks" / f"{product}-0.d").rmdir()
         self.assertEqual(self.reserve(product, "inventory-2"), 201)
 
-
-class TwoMachines(OwnLocks):
-    flags = {"LOCK_DIRS": "own"}
-
     def test_a_lock_on_the_disk_does_not_keep_out_another_machine(self):
+        self.up(dirs="own")
         self.assert_wrong(MACHINE)
 
 

@@ -15,16 +15,22 @@ ALL = ["postgres", "redis", "replica", "inventory-1", "inventory-2", "order-svc"
 class StackScript(unittest.TestCase):
     """With programs of its own, which it can build again."""
 
-    def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
-        shutil.copytree(ROOT / BUILD / "bin", self.folder / "bin")
-        self.stack = Stack()
-        self.stack.env["B"] = str(self.folder)
-        self.stack.up()
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        shutil.copytree(ROOT / BUILD / "bin", cls.folder / "bin")
+        cls.stack = Stack()
+        cls.stack.env["B"] = str(cls.folder)
+        cls.stack.up()
 
-    def tearDown(self):
-        self.stack.down()
-        shutil.rmtree(self.folder)
+    @classmethod
+    def tearDownClass(cls):
+        cls.stack.down()
+
+    def setUp(self):
+        self.stack.env.pop("INVENTORY_SVC_FLAGS", None)
+        self.stack.script("up")
 
     def pids(self):
         return {name: (self.stack.run_dir / f"{name}.pid").read_text() for name in SERVICES}

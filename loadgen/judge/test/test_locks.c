@@ -239,15 +239,21 @@ static void test_a_fault_of_a_server_is_armed_for_each_time(void **state) {
     assert_int_equal(verdict.firings.items[2].times, 0);
 }
 
-static void test_without_a_ledger_nothing_is_said_of_failpoints(void **state) {
+static void test_without_ledger_or_events_nothing_is_said_of_failpoints(void **state) {
     struct firings armed = {.count = 0};
 
     (void)state;
     firings_arm_spec(&armed, "redis,fail=after-lock:crash@9");
     firings_arm(&armed, EVENT_SERVER, "redis:kill@2s", strlen("redis:kill@2s"));
     judged.armed = &armed;
+    sell(10);
+    judge();
+    assert_int_equal(verdict.firings.count, 2);
+    judged.are_events_lost = true;
+    judge();
+    assert_int_equal(verdict.firings.count, 1);
+    judged.are_events_lost = false;
     judged.ledgers = NULL;
-    request(RECORD_SOLD);
     judge();
     assert_int_equal(verdict.firings.count, 1);
     assert_int_equal(verdict.firings.items[0].kind, EVENT_SERVER);
@@ -260,8 +266,8 @@ static void test_a_firing_is_in_time_while_units_are_left(void **state) {
     judged.ledger_start_us = ledger_time_us(sales[0].at) - 1000;
     request(RECORD_BUSY);
     at(&recorder->records[1], 6, 9);
-    strcpy(add(EVENT_FAILPOINT, 1, 5, "after-lock")->detail, "crash");
-    strcpy(add(EVENT_SERVER, 0, 7, "kill")->who, "redis");
+    strcpy(add(EVENT_FAILPOINT, 1, 8, "after-lock")->detail, "crash");
+    strcpy(add(EVENT_SERVER, 0, 9, "kill")->who, "redis");
     judge();
     assert_int_equal(verdict.firings.items[0].in_time, 1);
     assert_int_equal(verdict.firings.items[1].in_time, 0);
@@ -280,7 +286,7 @@ int main(void) {
         WITH_EVENTS(test_a_pause_beside_the_orders_is_woven_in),
         WITH_EVENTS(test_what_was_armed_is_counted),
         WITH_EVENTS(test_a_fault_of_a_server_is_armed_for_each_time),
-        WITH_EVENTS(test_without_a_ledger_nothing_is_said_of_failpoints),
+        WITH_EVENTS(test_without_ledger_or_events_nothing_is_said_of_failpoints),
         WITH_EVENTS(test_a_firing_is_in_time_while_units_are_left),
     };
 

@@ -162,6 +162,23 @@ static void test_a_unit_that_returned_to_the_count_leaves_any_number(void **stat
     assert_only(ANOMALY_TWIN, 1);
 }
 
+/* 10 to 1 are sold, one is told so, and 1 comes back. */
+static void test_a_unit_that_returned_to_the_count_was_not_withheld(void **state) {
+    static struct ledger_row row;
+
+    (void)state;
+    judged.is_keyless = true;
+    for (int64_t unit = 10; unit > 1; unit--)
+        sell(unit);
+    request(RECORD_BUSY);
+    request(RECORD_SOLD_OUT);
+    keep_count(&row, 1, true);
+    assert_kind(VERDICT_VALID);
+    assert_true(verdict.has_ended);
+    row.returns_to_count = false;
+    assert_only(ANOMALY_UNDERSELL, 1);
+}
+
 /* 10 to 7 are sold; 9 comes back, then 8, to its own place, and is sold once more: it left 7 both
  * times, the second time after 7 was sold. */
 static void test_a_unit_that_returned_to_its_own_place_is_not_stale(void **state) {
@@ -355,6 +372,7 @@ int main(void) {
         JUDGED(test_a_unit_passed_over_behind_wrong_sums_counts_once),
         JUDGED(test_a_unit_that_returned_to_the_count_leaves_any_number),
         JUDGED(test_a_unit_that_returned_to_its_own_place_is_not_stale),
+        JUDGED(test_a_unit_that_returned_to_the_count_was_not_withheld),
         JUDGED(test_a_unit_that_came_back_is_not_passed_over),
         JUDGED(test_a_unit_that_came_back_and_was_sold_again_is_not_passed_over),
         JUDGED(test_a_unit_and_a_count_that_contradict_each_other_are_a_leak),

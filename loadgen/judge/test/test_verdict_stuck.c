@@ -171,16 +171,56 @@ static void test_a_ledger_that_may_lack_sales_says_nothing(void **state) {
     assert_int_equal(stuck(), 0);
 }
 
+static struct event events[2];
+static const struct event_list event_list = {.count = 2, .items = events};
+
+static int64_t stuck_beside(struct event one, struct event other) {
+    events[0] = one;
+    events[1] = other;
+    judged.events = &event_list;
+    return stuck();
+}
+
+static struct event down(const char *who, int64_t until_ns) {
+    struct event event = {.kind = EVENT_SERVER, .at_ns = 1, .until_ns = until_ns};
+
+    snprintf(event.who, sizeof event.who, "%s", who);
+    return event;
+}
+
+static struct event crash(const char *who) {
+    struct event event = down(who, 1);
+
+    event.kind = EVENT_FAILPOINT;
+    snprintf(event.detail, sizeof event.detail, "crash");
+    return event;
+}
+
 /* Twice the bound since it was up again, as since the beginning. */
 static void test_the_time_of_a_server_that_is_down_does_not_count(void **state) {
     (void)state;
     get_stuck(SOLD, RECORD_BUSY);
-    judged.down_until_ns = FROM - AFTER;
-    assert_int_equal(stuck(), SPAN);
-    judged.down_until_ns = FROM - AFTER + 1;
-    assert_int_equal(stuck(), 0);
-    judged.down_until_ns = INT64_MAX;
-    assert_int_equal(stuck(), 0);
+    assert_int_equal(stuck_beside(down("redis", FROM - AFTER), down("replica", EVENT_OPEN)), SPAN);
+    assert_int_equal(stuck_beside(down("redis", FROM - AFTER + 1), down("redis", 2)), 0);
+    assert_int_equal(stuck_beside(down("postgres", EVENT_OPEN), down("redis", 2)), 0);
+}
+
+static void test_instances_are_no_lock_when_all_are_down(void **state) {
+    (void)state;
+    get_stuck(SOLD, RECORD_BUSY);
+    (void)recorder_instance(recorder, "inventory-1");
+    (void)recorder_instance(recorder, "inventory-2");
+    assert_int_equal(stuck_beside(down("inventory-1", EVENT_OPEN), crash("inventory-1")), SPAN);
+    assert_int_equal(stuck_beside(down("inventory-1", EVENT_OPEN), down("inventory-2", 9)), SPAN);
+    assert_int_equal(stuck_beside(down("inventory-1", EVENT_OPEN), crash("inventory-2")), 0);
+}
+
+static void test_an_instance_that_was_shot_may_have_been_the_only_one(void **state) {
+    (void)state;
+    get_stuck(0, RECORD_BUSY);
+    recorder->instance_count = 0;
+    assert_int_equal(stuck_beside(crash("inventory-1"), down("redis", 2)), SPAN);
+    assert_int_equal(stuck_beside(down("inventory-1", EVENT_OPEN), down("redis", 2)), 0);
 }
 
 static void test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down(void **state) {
@@ -349,6 +389,8 @@ int main(void) {
         JUDGED(test_a_round_that_was_stopped_is_not_stuck),
         JUDGED(test_a_ledger_that_may_lack_sales_says_nothing),
         JUDGED(test_the_time_of_a_server_that_is_down_does_not_count),
+        JUDGED(test_instances_are_no_lock_when_all_are_down),
+        JUDGED(test_an_instance_that_was_shot_may_have_been_the_only_one),
         JUDGED(test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down),
         JUDGED(test_a_target_that_answers_nobody_is_not_stuck),
         JUDGED(test_one_product_of_several_is_stuck),

@@ -38,9 +38,9 @@ static void test_what_fired_stands_below_the_verdict(void **state) {
                                              .order_id = "x"};
     assert_tells(
         "fired: after-read pause 4000 ms at inventory-1, order x, 0.412 s, the first of 3 ");
-    assert_silent_on("left to sell");
+    assert_silent_on("too late");
     firings->items[0].in_time = 0;
-    assert_tells("first of 3; when nothing was left to sell ");
+    assert_tells("first of 3; too late, nothing was sold after it ");
 }
 
 static void test_no_line_is_wider_than_a_terminal(void **state) {

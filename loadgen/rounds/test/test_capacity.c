@@ -244,7 +244,9 @@ static void test_no_ceiling_is_told_that_was_passed(void **state) {
     assert_true(capacity.is_overlapping);
     assert_true(capacity.ceiling >= capacity.turns);
     assert_null(strstr(capacity.sentence, "at most"));
-    assert_non_null(strstr(capacity.sentence, "its key 20 ms for a sale, but these holds over"));
+    assert_non_null(strstr(capacity.sentence,
+                           "its key 20 ms for a sale, but these holds overlapped, "
+                           "as of an expired lease or a lock of each machine;"));
     assert_non_null(strstr(capacity.sentence, "measured 100/s"));
 }
 

@@ -87,6 +87,17 @@ static void test_equal_cost_is_decided_by_the_p99(void **state) {
     assert_cheapest(SHARDED);
 }
 
+/* Of other locks the round trips are told. */
+static void test_a_poll_of_a_lock_on_the_disk_counts_as_a_round_trip(void **state) {
+    (void)state;
+    totals[ATOMIC]->retries = 500 * 250;
+    totals[ATOMIC]->locks[RECORD_LOCK_REDIS] = 800;
+    assert_cheapest(ATOMIC);
+    totals[ATOMIC]->locks[RECORD_LOCK_MKDIR] = 800;
+    assert_cheapest(REDIS);
+    assert_non_null(strstr(made.sentence, "next is sharded: 8.2,"));
+}
+
 static void test_p99_decides_where_a_cost_was_not_told(void **state) {
     (void)state;
     totals[REDIS]->costed = 0;
@@ -124,6 +135,7 @@ int main(void) {
         TEST(test_fewest_round_trips_per_unit_are_the_cheapest),
         TEST(test_cost_is_shared_by_what_was_sold),
         TEST(test_equal_cost_is_decided_by_the_p99),
+        TEST(test_a_poll_of_a_lock_on_the_disk_counts_as_a_round_trip),
         TEST(test_p99_decides_where_a_cost_was_not_told),
         TEST(test_only_valid_as_expected_and_within_thresholds_is_named),
         TEST(test_one_strategy_alone_is_no_choice),
