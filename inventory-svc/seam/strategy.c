@@ -29,6 +29,5 @@ enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale, b
     enum outcome outcome = strategy->sell(sale);
 
     assert(outcome != OUTCOME_OK);
-    return outcome == OUTCOME_SOLD ? outcome
-                                   : look_further(strategy, sale, outcome, may_be_repeat);
+    return outcome == OUTCOME_SOLD ? outcome : look_further(strategy, sale, outcome, may_be_repeat);
 }

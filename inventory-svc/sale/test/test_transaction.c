@@ -162,6 +162,25 @@ static void test_a_transaction_cut_before_its_commit_sells_nothing(void **state)
     assert_int_equal(sold(id), 1);
 }
 
+/* The whole process stood still before its commit, for longer than a transaction may. */
+static void test_a_transaction_that_the_server_ended_may_be_tried_again(void **state) {
+    const struct pg_pool_options hasty = {.conninfo = instance.schema.conninfo,
+                                          .name = instance.name,
+                                          .settings = "-c idle_in_transaction_session_timeout=50"};
+    struct pg_pool *usual = instance.store.pool;
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    assert_int_equal(pg_pool_open(&instance.store.pool, &instance.loop, &hasty), 0);
+    make_product(id, "pg-row,fail=before-commit:pause=1s@1", 5);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    pg_pool_close(instance.store.pool, on_closed, NULL);
+    instance.store.pool = usual;
+    assert_int_equal(left(id), 5);
+    assert_int_equal(sold(id), 0);
+}
+
 static void test_a_write_that_is_not_answered_in_a_transaction_sells_nothing(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];
@@ -230,6 +249,7 @@ int main(void) {
         TEST(test_more_sales_than_connections_wait_for_one_row_and_none_for_ever),
         TEST(test_a_failure_inside_a_transaction_sells_nothing),
         TEST(test_a_repeat_inside_a_transaction_sells_once),
+        TEST(test_a_transaction_that_the_server_ended_may_be_tried_again),
         FAR(test_a_transaction_cut_before_its_commit_sells_nothing),
         FAR(test_a_write_that_is_not_answered_in_a_transaction_sells_nothing),
         FAR(test_a_commit_that_is_not_answered_is_looked_up),
