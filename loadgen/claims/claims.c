@@ -112,16 +112,15 @@ static void stop_stack(struct lab *lab) {
 
 static json_t *run_step(struct lab *lab, const struct claim *claim, const struct claim_step *step,
                         int *exit_code) {
-    char why[SUMMARY_WHY], path[PATH_SIZE + 16], keep[PATH_SIZE] = "--no-results";
+    char why[SUMMARY_WHY], path[PATH_SIZE + 16], keep[64] = "--no-results";
     json_t *summary;
 
     snprintf(path, sizeof path, "%s/summary.json", lab->home);
     (void)unlink(path);
     if (lab->options->is_keeping)
-        snprintf(keep, sizeof keep, "--results %s --name %s-%td", lab->options->results, claim->id,
-                 step - claim->steps + 1);
-    *exit_code = run_script(lab, "loadgen", "%s --no-progress --output-format json --output %s %s",
-                            step->run, path, keep);
+        snprintf(keep, sizeof keep, "--name %s-%td", claim->id, step - claim->steps + 1);
+    *exit_code =
+        run_script(lab, "loadgen", "%s --no-progress --output-format json %s", step->run, keep);
     summary = summary_read(lab->home, why);
     if (summary == NULL && !lab->is_interrupted)
         print_log(lab);
@@ -258,9 +257,22 @@ static int find_scripts(struct lab *lab) {
     return mkdir(lab->home, 0755) == 0 || errno == EEXIST ? 0 : fail(lab->home);
 }
 
+/* What the programs are told by their environment: paths, which may have a space in them. */
+static int set_paths(const struct lab *lab) {
+    char output[PATH_SIZE + 16], base[16];
+
+    snprintf(output, sizeof output, "%s/summary.json", lab->home);
+    snprintf(base, sizeof base, "%lld", (long long)lab->options->port_base);
+    return setenv("RUN_DIR", lab->home, 1) == 0 && setenv("PORT_BASE", base, 1) == 0 &&
+                   setenv("LOADGEN_OUTPUT", output, 1) == 0 &&
+                   setenv("LOADGEN_RESULTS", lab->options->results, 1) == 0
+               ? 0
+               : -1;
+}
+
 /* It belongs to one `loadgen claims` at a time. */
 static int open_home(struct lab *lab) {
-    char path[PATH_SIZE + 16], base[16];
+    char path[PATH_SIZE + 16];
     int exit_code = find_scripts(lab);
 
     if (exit_code != 0)
@@ -270,10 +282,7 @@ static int open_home(struct lab *lab) {
     if (lab->log < 0 || flock(lab->log, LOCK_EX | LOCK_NB) != 0)
         return fail(path);
     (void)!ftruncate(lab->log, 0);
-    snprintf(base, sizeof base, "%lld", (long long)lab->options->port_base);
-    return setenv("RUN_DIR", lab->home, 1) == 0 && setenv("PORT_BASE", base, 1) == 0
-               ? 0
-               : fail("the environment");
+    return set_paths(lab) == 0 ? 0 : fail("the environment");
 }
 
 static int show(struct lab *lab) {
