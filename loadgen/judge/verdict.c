@@ -7,7 +7,6 @@
 
 #include "duration.h"
 #include "judge.h"
-#include "outage.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -53,10 +52,67 @@ static void add_counts(struct verdict *verdict, const struct judge *judge) {
     verdict->has_ended = verdict->has_ended || judge->has_ended;
 }
 
+/* ---- until when a server was down without which nothing can be sold */
+
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t down_of(const struct event *event) {
+    if (event->kind == EVENT_FAILPOINT && strcmp(event->detail, "crash") == 0)
+        return EVENT_OPEN;
+    return event_is_standstill(event) ? event->until_ns : 0;
+}
+
+static int64_t down_of_instance(const struct event_list *events, const char *name) {
+    int64_t end_ns = 0;
+
+    for (size_t i = 0; i < events->count; i++)
+        if (strcmp(events->items[i].who, name) == 0)
+            end_ns = later(end_ns, down_of(&events->items[i]));
+    return end_ns;
+}
+
+static int64_t down_of_instances(const struct event_list *events, const struct recorder *recorder) {
+    int64_t first_ns = recorder->instance_count > 0 ? EVENT_OPEN : 0;
+
+    for (size_t i = 0; i < recorder->instance_count; i++) {
+        const int64_t end_ns = down_of_instance(events, recorder->instances[i]);
+
+        first_ns = end_ns < first_ns ? end_ns : first_ns;
+    }
+    return first_ns;
+}
+
+/* Where no instance has sold, each may be the only one. */
+static bool is_needed(const struct event *event, const struct recorder *recorder) {
+    return event->kind == EVENT_SERVER && strcmp(event->who, "replica") != 0 &&
+           (recorder->instance_count == 0 || strncmp(event->who, "inventory-", 10) != 0);
+}
+
+static int64_t down_of_events(const struct event_list *events, const struct recorder *recorder) {
+    int64_t end_ns = down_of_instances(events, recorder);
+
+    for (size_t i = 0; i < events->count; i++)
+        if (is_needed(&events->items[i], recorder))
+            end_ns = later(end_ns, down_of(&events->items[i]));
+    return end_ns;
+}
+
+/* Of an instance only while each other that sold anything is down, too. EVENT_OPEN: at the end. */
+static int64_t find_down_until(const struct event_list *events, const struct recorder *recorder) {
+    int64_t end_ns = events != NULL ? down_of_events(events, recorder) : 0;
+
+    for (size_t i = 0; i < recorder->ended; i++)
+        if (recorder->records[i].outcome == RECORD_UNREACHED)
+            end_ns = later(end_ns, recorder->records[i].planned_ns);
+    return end_ns;
+}
+
 /* Product by product: its purchases are next to each other. */
 static int judge_products(const struct verdict_case *judged, const struct purchases *purchases,
                           struct counterexamples *examples, struct verdict *verdict) {
-    const int64_t down_until_ns = outage_end(judged->events, judged->recorder);
+    const int64_t down_until_ns = find_down_until(judged->events, judged->recorder);
     size_t next = 0;
     int rc = 0;
 

@@ -157,7 +157,7 @@ function drawLanes(chart, example, view, width) {
   const points = [], clip = (us) => Math.max(plot.left, Math.min(plot.right, plot.px(us)));
   for (const [, from, to, who, text] of events) {
     const place = places.get(chart.instances.indexOf(who)); // what stands still
-    if (place && /^\S+ pause/.test(text))
+    if (place && /^(\S+ )?(pause|kill|restart)\b/.test(text))
       plot.add('rect', { class: 'area-fault', x: clip(from), y: place.top, width: Math.max(2, clip(to) - clip(from)), height: place.height });
   }
   for (const op of [...inView].sort((a, b) => a[1] - b[1])) drawOp(chart, plot, op, places, database, clip, points);

@@ -8,7 +8,7 @@
 
 struct written written = {.folder = "/tmp/sale-history-XXXXXX",
                           .product = {.id = "01900000-0000-7000-8000-000000000001"},
-                          .row = {0, 1, 10, 8}};
+                          .row = {0, 1, 10, 8, false}};
 
 static void fill_options(void) {
     static char given[] = "none,redis,ttl=2s", name[] = "a \"name\" \xff",
