@@ -19,7 +19,7 @@
     X(DELAY, "delay", true)  /* this sale only */                                                  \
     X(CRASH, "crash", false) /* SIGKILL to itself */                                               \
     X(ERROR, "error", false) /* the step fails; after-write its outcome is UNKNOWN, before-unlock  \
-                                the lock is not given back */                                      \
+                                the lock is not given back, but for one that ends with its sale */ \
     X(DROP_REPLY, "drop-reply", false) /* the sale goes on, the connection is cut instead of       \
                                           answered */
 
