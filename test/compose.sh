@@ -163,7 +163,7 @@ refuses_failpoints() {
     local said code=0
     said=$(loadgen --strategy atomic --fault after-read:error@1 2>&1) || code=$?
     echo "$said"
-    ((code == 64)) && [[ $said == *'docker compose run --rm lab'* ]]
+    ((code == 64)) && [[ $said == *'docker compose --profile lab run --rm lab'* ]]
 }
 
 two_runs() {
@@ -205,6 +205,6 @@ for service in order-svc inventory-1 inventory-2; do check "$service runs unpriv
 check 'Postgres runs without the passwords of others' has_only postgres postgres
 check 'Redis runs without a password in its environment' has_only redis redis
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"
-check 'the lab has services that honour failpoints' "${compose[@]}" run --rm -T lab
+check 'the lab has services that honour failpoints' "${compose[@]}" --profile lab run --rm -T lab
 check 'the others refuse them' refuses_failpoints
 finish
