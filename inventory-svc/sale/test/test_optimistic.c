@@ -65,23 +65,6 @@ static void test_a_sale_that_is_always_overtaken_gives_up(void **state) {
     }
 }
 
-/* A cancel in a fiber. */
-struct cancel {
-    const char *order_id;
-    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
-    enum outcome outcome;
-    bool was_there, is_done;
-};
-
-static void run_cancel(void *arg) {
-    struct cancel *cancel = arg;
-
-    cancel->outcome =
-        reservation_sql_cancel(instance.store.pool, cancel->order_id, &cancel->was_there,
-                               cancel->product_id, cancel->message);
-    cancel->is_done = true;
-}
-
 static void give_back(const char *order_id) {
     struct cancel cancel = {.order_id = order_id};
 

@@ -243,25 +243,6 @@ static void test_an_order_id_of_another_product_is_refused(void **state) {
     assert_int_equal(sell(&second, empty, first.order_id), OUTCOME_KEY_REUSED);
 }
 
-/* A cancel in a fiber. */
-struct cancel {
-    const char *order_id;
-    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
-    enum outcome outcome;
-    bool was_there, is_done;
-};
-
-static void run_cancel(void *arg) {
-    struct cancel *cancel = arg;
-
-    cancel->outcome =
-        reservation_sql_cancel(instance.store.pool, cancel->order_id, &cancel->was_there,
-                               cancel->product_id, cancel->message);
-    if (cancel->was_there)
-        product_note_returned(instance.store.products, cancel->product_id);
-    cancel->is_done = true;
-}
-
 static bool cancel_order(const char *order_id) {
     struct cancel cancel = {.order_id = order_id};
 

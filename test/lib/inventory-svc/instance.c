@@ -3,6 +3,7 @@
 
 #include "pending.h"
 #include "redis.h"
+#include "reservation_sql.h"
 
 #include "log.h"
 
@@ -157,4 +158,15 @@ long sold(const char *product_id) {
 
 long left(const char *product_id) {
     return ask("SELECT sum(available) FROM stock WHERE product_id = '%s'", product_id);
+}
+
+void run_cancel(void *arg) {
+    struct cancel *cancel = arg;
+
+    cancel->outcome =
+        reservation_sql_cancel(instance.store.pool, cancel->order_id, &cancel->was_there,
+                               cancel->product_id, cancel->message);
+    if (cancel->was_there)
+        product_note_returned(instance.store.products, cancel->product_id);
+    cancel->is_done = true;
 }

@@ -69,4 +69,13 @@ long twins(const char *product_id);
 long sold(const char *product_id);
 long left(const char *product_id);
 
+/* A cancel, for a fiber that calls run_cancel(). */
+struct cancel {
+    const char *order_id;
+    char product_id[UUID_TEXT], message[MESSAGE_BYTES];
+    enum outcome outcome;
+    bool was_there, is_done;
+};
+void run_cancel(void *cancel);
+
 #endif
