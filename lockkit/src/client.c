@@ -179,6 +179,10 @@ void client_queue_gone(struct lk_client *client) {
     client_maybe_closed(client);
 }
 
+uv_loop_t *lk_client_loop(const lk_client *client) {
+    return client->loop;
+}
+
 unsigned lk_client_caps(const lk_client *client) {
     return client->caps;
 }
