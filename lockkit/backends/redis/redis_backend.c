@@ -25,11 +25,12 @@ static void send_renewals(struct redis_sent_list *list) {
         TAILQ_REMOVE(list, sent, entry);
         batch[count++] = sent;
     }
-    if (count > 0 && !redis_exchange_start(batch[0]->server, batch, count))
-        while (count > 0) {
-            TAILQ_INSERT_HEAD(list, batch[--count], entry);
-            batch[count]->is_failed = true;
-        }
+    if (count == 0 || redis_exchange_start(batch[0]->server, batch, count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        batch[i]->is_failed = true;
+        TAILQ_INSERT_TAIL(list, batch[i], entry);
+    }
 }
 
 static void on_turn(uv_prepare_t *turn) {
