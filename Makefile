@@ -149,6 +149,7 @@ $(B)/%.o: %.S Makefile
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
+$(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
 # What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no
 # git. Made again only when that has changed.
