@@ -21,7 +21,7 @@ PACKAGES := libuv hiredis libpq jansson zlib
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
-LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) -lm
+LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(if $(filter zookeeper,$(BACKENDS)),-lzookeeper_st) -lm
 
 # llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
 # they are.

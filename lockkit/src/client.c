@@ -6,6 +6,9 @@
 #include "redis_backend.h"
 #endif
 #include "validity.h"
+#ifdef LOCKKIT_WITH_zookeeper
+#include "zookeeper_backend.h"
+#endif
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,6 +26,11 @@ static const struct {
     {"redis://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_zookeeper
+    {"zookeeper://", &backend_zookeeper},
+#else
+    {"zookeeper://", NULL},
 #endif
 };
 
