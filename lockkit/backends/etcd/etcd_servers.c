@@ -1,10 +1,10 @@
 /* Questions to an etcd cluster.
  *
- * Happy path: one POST, one reply. A request that was not sent, or was refused for want of a leader,
- * goes to the next member, until each was asked or the time is over. One whose answer is missing is
- * UNKNOWN: it is asked of another member only when that does no harm, for which half of the time is
- * kept. With a user, the first request waits until a token was got, and so does one whose token is
- * not known any more. */
+ * Happy path: one POST, one reply. A request that was not sent, or was refused for want of a
+ * leader, goes to the next member, until each was asked or the time is over. One whose answer is
+ * missing is UNKNOWN: it is asked of another member only when that does no harm, for which half of
+ * the time is kept. With a user, the first request waits until a token was got, and so does one
+ * whose token is not known any more. */
 #include "etcd_servers.h"
 
 #include "clock.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STREAMS_MOST 256              /* at a time to one member; who finds none free polls */
+#define STREAMS_MOST 256                /* at a time to one member; who finds none free polls */
 #define REPLY_LIMIT  (16 * 1024 * 1024) /* the longest line of waiters that is read */
 #define QUEUE_MOST   65536
 #define ASK_LEADER   "Grpc-Metadata-hasleader: true\r\n"
@@ -280,8 +280,8 @@ static void authenticate(struct etcd_servers *servers, int64_t deadline_ms) {
     if (servers->is_authenticating)
         return;
     servers->is_authenticating = true;
-    servers->authentication = (struct etcd_ask){
-        .is_repeatable = true, .on_answer = on_authenticated, .data = servers};
+    servers->authentication =
+        (struct etcd_ask){.is_repeatable = true, .on_answer = on_authenticated, .data = servers};
     etcd_ask_start(
         servers, &servers->authentication, "/v3/auth/authenticate",
         json_pack("{s:s, s:s}", "name", servers->url.user, "password", servers->url.password),

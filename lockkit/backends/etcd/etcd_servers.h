@@ -1,8 +1,8 @@
-/* The members of an etcd cluster, and questions to them: through the JSON gateway, to the member that
- * answered last, and to the next one when that one cannot be reached or has no leader.
+/* The members of an etcd cluster, and questions to them: through the JSON gateway, to the member
+ * that answered last, and to the next one when that one cannot be reached or has no leader.
  *
- * Each request asks for a member that has a leader (a gRPC header that the gateway hands on), so that
- * one which was cut off from the others says so at once instead of keeping the request. */
+ * Each request asks for a member that has a leader (a gRPC header that the gateway hands on), so
+ * that one which was cut off from the others says so at once instead of keeping the request. */
 #ifndef LOCKKIT_ETCD_SERVERS_H
 #define LOCKKIT_ETCD_SERVERS_H
 

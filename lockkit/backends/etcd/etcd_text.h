@@ -1,5 +1,5 @@
-/* The texts that go to etcd and come from it: base64, and integers of 64 bits, which its JSON has as
- * strings. */
+/* The texts that go to etcd and come from it: base64, and integers of 64 bits, which its JSON has
+ * as strings. */
 #ifndef LOCKKIT_ETCD_TEXT_H
 #define LOCKKIT_ETCD_TEXT_H
 

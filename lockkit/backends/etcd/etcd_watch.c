@@ -14,7 +14,7 @@
 struct etcd_watch {
     struct http_client *client;
     struct http_call call;
-    char *body, *headers;
+    char *key, *body, *headers;
     struct buffer line; /* that has not ended */
     bool is_deleted;
     etcd_watch_cb cb; /* NULL: stopped */
@@ -39,8 +39,7 @@ static bool on_part(struct http_call *call, const char *bytes, size_t length) {
         const char *end = memchr(bytes, '\n', length);
         size_t taken = end ? (size_t)(end - bytes) + 1 : length;
 
-        if (watch->line.length + taken > LINE_MOST ||
-            !buffer_append(&watch->line, bytes, taken))
+        if (watch->line.length + taken > LINE_MOST || !buffer_append(&watch->line, bytes, taken))
             return false;
         bytes += taken;
         length -= taken;
@@ -52,6 +51,7 @@ static bool on_part(struct http_call *call, const char *bytes, size_t length) {
 
 static void free_watch(struct etcd_watch *watch) {
     buffer_free(&watch->line);
+    free(watch->key);
     free(watch->body);
     free(watch->headers);
     free(watch);
@@ -69,9 +69,9 @@ static void on_ended(struct http_call *call) {
 }
 
 static char *request(const char *key, const char *range_end, int64_t revision) {
-    json_t *root = json_pack("{s:{s:s, s:I, s:[s], s:s*}}", "create_request", "key", key,
-                             "start_revision", (json_int_t)revision, "filters", "NOPUT",
-                             "range_end", range_end);
+    json_t *root =
+        json_pack("{s:{s:s, s:I, s:[s], s:s*}}", "create_request", "key", key, "start_revision",
+                  (json_int_t)revision, "filters", "NOPUT", "range_end", range_end);
     char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
     json_decref(root);
@@ -85,9 +85,10 @@ struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *ke
 
     if (!watch)
         return NULL;
+    watch->key = strdup(key);
     watch->body = request(key, range_end, revision);
     watch->headers = etcd_servers_headers(servers);
-    if (!watch->body || !watch->headers) {
+    if (!watch->key || !watch->body || !watch->headers) {
         free_watch(watch);
         return NULL;
     }
@@ -104,6 +105,10 @@ struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *ke
                                      .data = watch};
     http_call_start(watch->client, &watch->call, on_ended);
     return watch;
+}
+
+bool etcd_watch_is_of(const struct etcd_watch *watch, const char *key) {
+    return strcmp(watch->key, key) == 0;
 }
 
 void etcd_watch_stop(struct etcd_watch *watch) {

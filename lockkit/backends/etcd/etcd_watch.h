@@ -1,5 +1,5 @@
-/* To be told once that a key was deleted: one stream of answers from etcd, for one key or a range of
- * them. */
+/* To be told once that a key was deleted: one stream of answers from etcd, for one key or a range
+ * of them. */
 #ifndef LOCKKIT_ETCD_WATCH_H
 #define LOCKKIT_ETCD_WATCH_H
 
@@ -16,6 +16,7 @@ typedef void (*etcd_watch_cb)(void *data, bool is_deleted);
 struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *key,
                                     const char *range_end, int64_t revision, etcd_watch_cb cb,
                                     void *data);
+bool etcd_watch_is_of(const struct etcd_watch *watch, const char *key);
 /* `cb` does not run any more. */
 void etcd_watch_stop(struct etcd_watch *watch);
 
