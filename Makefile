@@ -40,15 +40,23 @@ SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
-# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those.
+# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those. What each sees of uvkit, and of another.
 WITHOUT ?=
-BACKENDS := $(filter-out $(WITHOUT),$(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/)))))
+NEEDS_etcd := uvkit/http_client uvkit/input
+NEEDS_redis := uvkit/redis
+NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
+NEEDS_redis_wire := lockkit/backends/redis uvkit/redis
+NEEDS_redlock := uvkit/redis
+found := $(filter-out $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
+others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
+# Those that need another come first, as the linker wants it, and go with it.
+BACKENDS := $(foreach a,$(found),$(if $(call others,$a),$(if $(filter $(found),$(call others,$a)),$a)))
+BACKENDS += $(foreach a,$(found),$(if $(call others,$a),,$a))
 LOCKKIT_CORE := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
 LOCKKIT := lockkit/recipes $(LOCKKIT_CORE)
 SEES_lockkit/backends := lockkit/include uvkit
-$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit))
-$(foreach a,$(filter redis,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
-SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit
+$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := $(filter lockkit/%,$(NEEDS_$a)) lockkit/backends lockkit/include $(filter uvkit/%,$(NEEDS_$a)) uvkit))
+SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit/http_client uvkit/input uvkit
 SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include

@@ -1,6 +1,9 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
+#ifdef LOCKKIT_WITH_etcd
+#include "etcd.h"
+#endif
 #include "local.h"
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
@@ -22,6 +25,11 @@ static const struct {
     const struct lk_backend_ops *ops;
 } backends[] = {
     {"local:", &backend_local},
+#ifdef LOCKKIT_WITH_etcd
+    {"etcd://", &backend_etcd},
+#else
+    {"etcd://", NULL},
+#endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},
 #else
