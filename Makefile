@@ -45,11 +45,13 @@ SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
 # lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those.
 WITHOUT ?=
-BACKENDS := $(filter-out $(WITHOUT),$(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/)))))
+LEFT_OUT := $(WITHOUT) $(if $(filter redis,$(WITHOUT)),redis_wire)
+BACKENDS := $(filter-out $(LEFT_OUT),$(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/)))))
 LOCKKIT := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
 SEES_lockkit/backends := lockkit/include uvkit
 $(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit))
 $(foreach a,$(filter redis,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
+$(foreach a,$(filter redis_wire,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends/redis lockkit/backends lockkit/include uvkit/redis uvkit))
 SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include

@@ -5,6 +5,9 @@
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
+#ifdef LOCKKIT_WITH_redis_wire
+#include "redis_wire.h"
+#endif
 #include "validity.h"
 
 #include <assert.h>
@@ -20,9 +23,17 @@ static const struct {
 } backends[] = {
     {"local:", &backend_local},
 #ifdef LOCKKIT_WITH_redis
-    {"redis://", &backend_redis},
+    {"redis://", &backend_redis},      {"rediss://", &backend_redis},
+    {"redis+unix://", &backend_redis}, {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_wire
+    {"redis+string:", &backend_redis_string},
+    {"redis+redisson:", &backend_redis_redisson},
+#else
+    {"redis+string:", NULL},
+    {"redis+redisson:", NULL},
 #endif
 };
 

@@ -243,7 +243,7 @@ static enum lk_status open_redis(struct lk_backend **backend,
     error = redis_open(&server->redis, config->loop, &options);
     if (error) {
         free(server);
-        return error == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
+        return error == UV_ENOMEM ? LK_NOMEM : error == UV_ENOTSUP ? LK_UNSUPPORTED : LK_INVALID;
     }
     *backend = &server->base;
     return LK_OK;
