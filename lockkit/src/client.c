@@ -1,6 +1,9 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
+#ifdef LOCKKIT_WITH_etcd
+#include "etcd.h"
+#endif
 #include "local.h"
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
@@ -9,6 +12,9 @@
 #include "redis_wire.h"
 #endif
 #include "validity.h"
+#ifdef LOCKKIT_WITH_zookeeper
+#include "zookeeper_backend.h"
+#endif
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,9 +28,16 @@ static const struct {
     const struct lk_backend_ops *ops;
 } backends[] = {
     {"local:", &backend_local},
+#ifdef LOCKKIT_WITH_etcd
+    {"etcd://", &backend_etcd},
+#else
+    {"etcd://", NULL},
+#endif
 #ifdef LOCKKIT_WITH_redis
-    {"redis://", &backend_redis},      {"rediss://", &backend_redis},
-    {"redis+unix://", &backend_redis}, {"unix://", &backend_redis},
+    {"redis://", &backend_redis},
+    {"rediss://", &backend_redis},
+    {"redis+unix://", &backend_redis},
+    {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
 #endif
@@ -32,8 +45,12 @@ static const struct {
     {"redis+string:", &backend_redis_string},
     {"redis+redisson:", &backend_redis_redisson},
 #else
-    {"redis+string:", NULL},
-    {"redis+redisson:", NULL},
+    {"redis+string:", NULL},    {"redis+redisson:", NULL},
+#endif
+#ifdef LOCKKIT_WITH_zookeeper
+    {"zookeeper://", &backend_zookeeper},
+#else
+    {"zookeeper://", NULL},
 #endif
 };
 
@@ -188,6 +205,10 @@ void client_queue_gone(struct lk_client *client) {
     assert(client->queue_count > 0);
     client->queue_count--;
     client_maybe_closed(client);
+}
+
+uv_loop_t *lk_client_loop(const lk_client *client) {
+    return client->loop;
 }
 
 unsigned lk_client_caps(const lk_client *client) {

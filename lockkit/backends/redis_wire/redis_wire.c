@@ -188,6 +188,14 @@ static void on_up(void *data) {
     redis_eviction_check(&server->eviction, server->redis);
 }
 
+/* A parameter that is not the server's promises what is not done here. */
+static bool has_other_parameters(const char *url) {
+    for (const char *at = strchr(url, '?'); at && *at; at = strchr(at + 1, '&'))
+        if (strncmp(at + 1, "db=", 3) != 0)
+            return true;
+    return false;
+}
+
 /* redis+string://host is redis://host; redis+string:unix:///path is unix:///path. */
 static int connect_server(struct server *server, const char *url) {
     const char *rest = url + strlen(server->layout->scheme);
@@ -195,6 +203,8 @@ static int connect_server(struct server *server, const char *url) {
     char *whole = NULL;
     int status;
 
+    if (has_other_parameters(rest))
+        return UV_EINVAL;
     if (strncmp(rest, "//", 2) == 0 && asprintf(&whole, "redis:%s", rest) < 0)
         return UV_ENOMEM;
     options.url = whole ? whole : rest;

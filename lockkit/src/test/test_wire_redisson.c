@@ -232,6 +232,32 @@ static void test_without_the_right_to_a_ttl_there_is_no_lock(void **state) {
     assert_int_equal(ask("EXISTS", ""), 0);
 }
 
+static void test_a_parameter_that_would_not_be_kept_is_refused(void **state) {
+    static const char *const urls[] = {"redis+redisson://h?wait=1",
+                                       "redis+string://h/0?db=1&wait=1", "redis+string:h",
+                                       "redis+string:"};
+    lk_client *client;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
+        assert_int_equal(lk_client_open(&client, &t.fixture.loop, urls[i], NULL), LK_INVALID);
+}
+
+/* Whatever leads to a server stands behind the layout. */
+static void test_a_socket_leads_to_the_same_lock(void **state) {
+    struct caller caller, other;
+    lk_client *client;
+    char url[128];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "redis+redisson:unix://%s?db=0", t.own.socket);
+    client = open_client(&t.fixture, url);
+    assert_int_equal(take(&t.fixture, &caller, open_lock(&t.fixture, client, 5000), LK_TRY), LK_OK);
+    assert_int_equal(take(&t.fixture, &other, t.fixture.lock, LK_TRY), LK_BUSY);
+    assert_int_equal(give(&t.fixture, &caller), LK_OK);
+    close_client(&t.fixture, client);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -243,6 +269,8 @@ int main(void) {
         TEST(test_what_we_have_lost_stays_theirs),
         TEST(test_theirs_is_shown_and_broken),
         TEST(test_a_key_of_another_kind_is_left_alone),
+        TEST(test_a_parameter_that_would_not_be_kept_is_refused),
+        TEST(test_a_socket_leads_to_the_same_lock),
         TEST(test_without_the_right_to_a_ttl_there_is_no_lock),
     };
 
