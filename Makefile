@@ -17,7 +17,10 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Ws
     -Wimplicit-fallthrough -Werror
 OPTIMISE := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2)
 HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
-PACKAGES := libuv hiredis libpq jansson zlib
+# rediss:// needs hiredis 1.0 or later, built with TLS.
+TLS_PACKAGES := $(shell pkg-config --exists hiredis_ssl libssl 2>/dev/null && echo hiredis_ssl libssl libcrypto)
+PACKAGES := libuv hiredis $(TLS_PACKAGES) libpq jansson zlib
+FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
