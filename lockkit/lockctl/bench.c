@@ -175,9 +175,7 @@ static int measure(struct bench *bench, const char *url) {
         else if (bench->users[i].client)
             lk_client_close(bench->users[i].client, NULL, NULL);
     }
-    if (code == 0)
-        (void)uv_run(&bench->session.loop, UV_RUN_DEFAULT);
-    session_close(&bench->session);
+    (code == 0 ? session_end : session_close)(&bench->session);
     return code == 0 ? report(bench) : code;
 }
 
@@ -206,7 +204,7 @@ int bench_main(int argc, char **argv) {
     static const char about[] =
         "lockctl bench: how fast locks are acquired and released. --clients of them, each\n"
         "on a connection of its own, take and give back --names locks, named\n"
-        "lockctl-bench:0 and so on, in turns. With as many names as clients nobody waits.\n"
+        "lockctl-bench:0 and so on, in turns. With a name for each client nobody waits.\n"
         "A backend may keep a small record of each name, for its fencing tokens.\n"
         "Exit codes: 0; 64 bad usage, 69 the server cannot be reached or refuses, 70\n"
         "internal, 75 not acquired within a minute.";

@@ -37,7 +37,7 @@ static int ask(const char *url, enum lk_status (*start)(void)) {
     status = start();
     if (status != LK_OK)
         finish(fail_status(asked.name, status));
-    session_close(&asked.session);
+    session_end(&asked.session);
     return asked.code;
 }
 
@@ -63,11 +63,11 @@ static enum lk_status start_inspect(void) {
 
 int holders_main(int argc, char **argv) {
     static const char about[] =
-        "lockctl holders: who holds a lock, and, where the backend knows it, who waits for\n"
-        "it, in the order of the line. As JSON: name, holders and waiters, each with owner,\n"
-        "label, fence, remaining_ms, mode and permits; null: not known.\n"
-        "Exit codes: 0 it is known, also when nobody holds it; 64 bad usage, 69 the server\n"
-        "cannot be reached or refuses, 70 internal.";
+        "lockctl holders: who holds a lock, and, where the backend knows it, who waits\n"
+        "for it, in the order of the line. As JSON: name, holders and waiters, each with\n"
+        "owner, label, fence, remaining_ms, mode and permits; null: not known.\n"
+        "Exit codes: 0 it is known, also when nobody holds it; 64 bad usage, 69 the\n"
+        "server cannot be reached or refuses, 70 internal.";
     static const struct setting table[] = {JSON_SETTING(set.is_json),
                                            REPLY_SETTING(set.reply_ns),
                                            VERBOSE_SETTING(set.is_verbose),
@@ -99,9 +99,9 @@ static enum lk_status start_break(void) {
 
 int break_main(int argc, char **argv) {
     static const char about[] =
-        "lockctl break: take a lock from its holder, or only from OWNER, as lockctl holders\n"
-        "prints it, when the holder is known to be dead or stuck. It may still write: only\n"
-        "its fencing token, when the resource checks that, stops it then.\n"
+        "lockctl break: take a lock from its holder, or only from OWNER, as lockctl\n"
+        "holders prints it, when the holder is known to be dead or stuck. It may still\n"
+        "write: only its fencing token, when the resource checks that, stops it then.\n"
         "Exit codes: 0 taken, 1 nobody such holds it; 64 bad usage, or a backend that\n"
         "cannot do it; 69 the server cannot be reached or refuses, 70 internal.";
     static const struct setting table[] = {

@@ -67,6 +67,9 @@ struct session {
  * nothing to undo. */
 int session_open(struct session *session, const char *url, const char *name,
                  const struct lk_client_options *client, const struct lk_lock_options *lock);
+/* Run the loop until nothing is left on it, the client neither: somebody closes that meanwhile, and
+ * sets it NULL. */
+void session_end(struct session *session);
 /* Close the client and run the loop until nothing is left on it: close handles of your own first.*/
 void session_close(struct session *session);
 

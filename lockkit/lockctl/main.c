@@ -15,10 +15,10 @@ static const char help[] =
     "  lockctl watch URL NAME              print each change of holder\n"
     "  lockctl bench URL                   how fast locks are acquired and released\n"
     "  lockctl COMMAND --help              settings and exit codes of a command\n"
-    "  lockctl --version                   version, and what it can connect to\n"
+    "  lockctl --version                   of lockctl and of lockkit\n"
     "\n"
-    "URL names a backend, such as redis://127.0.0.1:6379. Arguments show in the list of\n"
-    "processes: with a password in it, set LOCKCTL_URL, and - as the URL stands for that.\n";
+    "URL names a backend, such as redis://127.0.0.1:6379. Arguments show in the list\n"
+    "of processes: with a password in it, set LOCKCTL_URL, and - stands for that.\n";
 
 static const struct {
     const char *name;

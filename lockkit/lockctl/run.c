@@ -19,16 +19,16 @@
 
 static const char about[] =
     "lockctl run: run a command while a lock is held.\n"
-    "The lock is renewed while the command runs, and given back when every process of\n"
-    "its process group has ended. The command finds the fencing token in LOCKCTL_FENCE\n"
-    "and the lock's name in LOCKCTL_NAME. When the lock is in danger, as the server no\n"
-    "longer confirms it, the group gets --signal, and --suspect later, still before\n"
-    "anyone else can have the lock, SIGKILL. HUP, INT, QUIT, TERM, USR1 and USR2 are\n"
-    "passed on to the group.\n"
-    "Exit codes: the command's own, 128+N when signal N ended it; 64 bad usage, 69 the\n"
-    "server cannot be reached or refuses, 70 internal, 75 not acquired within --wait,\n"
-    "79 the lock was lost while the command ran, whatever that made of it, 126 the\n"
-    "command cannot be run, 127 it is not found.";
+    "The lock is renewed while the command runs, and given back when every process\n"
+    "of its process group has ended. The command finds the fencing token in\n"
+    "LOCKCTL_FENCE and the lock's name in LOCKCTL_NAME. When the lock is in danger,\n"
+    "as the server no longer confirms it, the group gets --signal, and --suspect\n"
+    "later, still before anyone else can have the lock, SIGKILL. HUP, INT, QUIT,\n"
+    "TERM, USR1 and USR2 are passed on to the group.\n"
+    "Exit codes: the command's own, 128+N when signal N ended it; 64 bad usage, 69\n"
+    "the server cannot be reached or refuses, 70 internal, 75 not acquired within\n"
+    "--wait, 79 the lock was lost while the command ran, whatever that made of it,\n"
+    "126 the command cannot be run, 127 it is not found.";
 
 static struct {
     int64_t ttl_ns, suspect_ns, reply_ns, limit, permits;
@@ -285,7 +285,7 @@ static int hold(struct run *run, const char *url, uint32_t wait_ms) {
     status = lk_acquire(run->session.lock, wait_ms, on_acquired, run, &run->request);
     if (status != LK_OK)
         finish(run, fail_status(run->name, status));
-    session_close(&run->session);
+    session_end(&run->session);
     return run->code;
 }
 

@@ -146,13 +146,17 @@ int session_open(struct session *session, const char *url, const char *name,
     return code;
 }
 
-void session_close(struct session *session) {
+void session_end(struct session *session) {
     int rc;
 
-    if (session->client)
-        lk_client_close(session->client, NULL, NULL);
     (void)uv_run(&session->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&session->loop);
     assert(rc == 0);
     (void)rc;
+}
+
+void session_close(struct session *session) {
+    if (session->client)
+        lk_client_close(session->client, NULL, NULL);
+    session_end(session);
 }

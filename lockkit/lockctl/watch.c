@@ -156,19 +156,19 @@ static int run(const char *url) {
         (void)uv_signal_init(&watch.session.loop, &watch.signals[i]);
         (void)uv_signal_start(&watch.signals[i], on_signal, numbers[i]);
     }
-    (void)uv_run(&watch.session.loop, UV_RUN_DEFAULT);
-    session_close(&watch.session);
+    session_end(&watch.session);
     free(watch.seen);
     return watch.code;
 }
 
 int watch_main(int argc, char **argv) {
     static const char about[] =
-        "lockctl watch: print who holds a lock, and again at each change, a line: the time,\n"
-        "the owner, the fencing token and the label; or \"free\". With --json, each line is\n"
-        "an object as of lockctl holders, and its time. Two changes within --every are one.\n"
-        "Exit codes: 64 bad usage, 70 internal, 130 and 143 interrupted. While the server\n"
-        "cannot be reached it says so once, and goes on.";
+        "lockctl watch: print who holds a lock, and again at each change, a line: the\n"
+        "time, the owner, the fencing token and the label; or \"free\". With --json, each\n"
+        "line is an object as of lockctl holders, with its time. Two changes within\n"
+        "--every are one. While the server cannot be reached it says so once, and goes\n"
+        "on.\n"
+        "Exit codes: 64 bad usage, 70 internal, 130 and 143 interrupted.";
     static const struct setting table[] = {
         {"every", 0, SETTING_DURATION, &set.every_ns, "500ms", "how often to ask", "10ms..1h"},
         JSON_SETTING(set.is_json),
