@@ -6,7 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#define WAIT_MS 10000
 
 static struct {
     int64_t clients, names, duration_ns, ttl_ns, reply_ns;
@@ -88,7 +89,7 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 }
 
 static void acquire(struct user *user) {
-    enum lk_status status = lk_acquire(user->lock, 60000, on_acquired, user, NULL);
+    enum lk_status status = lk_acquire(user->lock, WAIT_MS, on_acquired, user, NULL);
 
     if (status != LK_OK)
         stop_for(user, status);
@@ -207,7 +208,7 @@ int bench_main(int argc, char **argv) {
         "lockctl-bench:0 and so on, in turns. With a name for each client nobody waits.\n"
         "A backend may keep a small record of each name, for its fencing tokens.\n"
         "Exit codes: 0; 64 bad usage, 69 the server cannot be reached or refuses, 70\n"
-        "internal, 75 not acquired within a minute.";
+        "internal, 75 not acquired within 10 s.";
     static const struct setting table[] = {
         {"clients", 'c', SETTING_INT, &set.clients, "8", "how many at a time", "1..1000"},
         {"names", 0, SETTING_INT, &set.names, "8", "of how many locks", "1..1000000"},
