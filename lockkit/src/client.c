@@ -2,6 +2,9 @@
 #include "client.h"
 #include "clock.h"
 #include "local.h"
+#ifdef LOCKKIT_WITH_postgres
+#include "postgres_backend.h"
+#endif
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
@@ -23,6 +26,13 @@ static const struct {
     {"redis://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_postgres
+    {"postgres://", &backend_postgres},
+    {"postgresql://", &backend_postgres},
+#else
+    {"postgres://", NULL},
+    {"postgresql://", NULL},
 #endif
 };
 

@@ -125,7 +125,9 @@ void pg_answer(struct pg_sent *sent, enum lk_status status) {
 }
 
 void pg_refuse(struct pg_sent *sent, const char *why) {
-    tell_refused(sent->backend, why);
+    pg_link_why(sent->why, why);
+    sent->command->why = sent->why;
+    tell_refused(sent->backend, sent->why);
     pg_answer(sent, LK_REFUSED);
 }
 
