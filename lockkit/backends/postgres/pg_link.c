@@ -134,8 +134,9 @@ static void end_broken(struct pg_link *link) {
 
 static void on_soon(uv_timer_t *timer) {
     struct pg_link *link = timer->data;
+    const char *why = PQerrorMessage(link->pg); /* of NULL, too */
 
-    end(link, PG_LINK_CUT, link->pg ? PQerrorMessage(link->pg) : "out of memory");
+    end(link, PG_LINK_CUT, *why ? why : "no memory, or no file for its socket");
 }
 
 static void on_late(uv_timer_t *timer) {
