@@ -30,7 +30,8 @@ static void make(void) {
     if (base == NULL)
         fail_msg("set TEST_PG to a conninfo of a scratch database (test/run does)");
     (void)snprintf(schema, sizeof schema, "lockkit_%ld", (long)getpid());
-    (void)snprintf(text, sizeof text, "%s options='-c search_path=%s -c client_min_messages=error'", base, schema);
+    (void)snprintf(text, sizeof text, "%s options='-c search_path=%s -c client_min_messages=error'",
+                   base, schema);
     admin = PQconnectdb(text);
     if (PQstatus(admin) != CONNECTION_OK)
         fail_msg("TEST_PG: %s", PQerrorMessage(admin));
