@@ -204,10 +204,6 @@ void pg_link_run(struct pg_link *link, const char *sql, int count, const char *c
     send_sql(link, RUNNING, sql, count, params);
 }
 
-bool pg_link_is_idle(const struct pg_link *link) {
-    return link->state == IDLE;
-}
-
 bool pg_link_is_direct(const struct pg_link *link) {
     return link->is_direct;
 }

@@ -46,7 +46,6 @@ struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events
 /* Of one that is open and runs nothing. `sql` with $1 ..., in text; several statements only when
  * there are no `params`. */
 void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params);
-bool pg_link_is_idle(const struct pg_link *link);
 /* Once open. False: a pooler stands between, and each statement may find another session. */
 bool pg_link_is_direct(const struct pg_link *link);
 int pg_link_pid(const struct pg_link *link);

@@ -97,7 +97,7 @@ static void encode(char *base64, const char *owner) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned bits = 0, count = 0;
 
-    for (size_t i = 0; owner[i] && i < OWNER_SIZE - 1; i++) {
+    for (size_t i = 0; i < OWNER_SIZE - 1 && owner[i]; i++) {
         bits = (bits << 4 | (hex_digit(owner[i]) & 15)) & 0xffff;
         count += 4;
         if (count >= 6) {

@@ -1,11 +1,23 @@
-/* What the tests of the postgres backend share: a client that talks to the server directly, one
- * that goes through a proxy, and a trace of what a lease was told. */
+/* What the tests of the postgres backend share: a schema on the server, a client that talks to the
+ * server directly, one that goes through a proxy, and a trace of what a lease was told. */
 #ifndef LOCKKIT_TEST_POSTGRES_FIXTURE_H
 #define LOCKKIT_TEST_POSTGRES_FIXTURE_H
 
 #include "fault_proxy.h"
 #include "fixture.h"
-#include "postgres_env.h"
+
+#include <libpq-fe.h>
+
+/* Of the scratch database TEST_PG, in a schema of this process's own, made at the first call and
+ * dropped at exit; `mode` and more parameters. Static, until the next call. */
+const char *postgres_url(const char *parameters);
+/* The same at another address, such as a proxy's. */
+const char *postgres_url_at(int port, const char *parameters);
+/* A connection that blocks, to look into that schema. */
+PGconn *postgres_admin(void);
+/* Run SQL there, which must succeed; the first field of what it answers, "" without one. Static,
+ * until the next call. */
+const char *postgres_ask(const char *sql);
 
 struct postgres_fixture {
     struct fixture fixture; /* its client talks to the server directly */

@@ -125,7 +125,7 @@ static void test_missing_rights_are_refused(void **state) {
     lk_client *client;
     char url[300];
 
-    (void)postgres_ask("CREATE SCHEMA lockkit_bare;"
+    (void)postgres_ask("DROP SCHEMA IF EXISTS lockkit_bare; CREATE SCHEMA lockkit_bare;"
                        " DO $$ BEGIN CREATE ROLE lockkit_bare LOGIN PASSWORD 'bare';"
                        " EXCEPTION WHEN duplicate_object THEN END $$;"
                        "GRANT CONNECT ON DATABASE scratch TO lockkit_bare");
