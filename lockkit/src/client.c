@@ -1,6 +1,9 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
+#ifdef LOCKKIT_WITH_etcd
+#include "etcd.h"
+#endif
 #include "local.h"
 #ifdef LOCKKIT_WITH_postgres
 #include "postgres_backend.h"
@@ -8,7 +11,13 @@
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
+#ifdef LOCKKIT_WITH_redis_wire
+#include "redis_wire.h"
+#endif
 #include "validity.h"
+#ifdef LOCKKIT_WITH_zookeeper
+#include "zookeeper_backend.h"
+#endif
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,8 +31,16 @@ static const struct {
     const struct lk_backend_ops *ops;
 } backends[] = {
     {"local:", &backend_local},
+#ifdef LOCKKIT_WITH_etcd
+    {"etcd://", &backend_etcd},
+#else
+    {"etcd://", NULL},
+#endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},
+    {"rediss://", &backend_redis},
+    {"redis+unix://", &backend_redis},
+    {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
 #endif
@@ -31,8 +48,18 @@ static const struct {
     {"postgres://", &backend_postgres},
     {"postgresql://", &backend_postgres},
 #else
-    {"postgres://", NULL},
-    {"postgresql://", NULL},
+    {"postgres://", NULL},      {"postgresql://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_wire
+    {"redis+string:", &backend_redis_string},
+    {"redis+redisson:", &backend_redis_redisson},
+#else
+    {"redis+string:", NULL},    {"redis+redisson:", NULL},
+#endif
+#ifdef LOCKKIT_WITH_zookeeper
+    {"zookeeper://", &backend_zookeeper},
+#else
+    {"zookeeper://", NULL},
 #endif
 };
 
@@ -187,6 +214,10 @@ void client_queue_gone(struct lk_client *client) {
     assert(client->queue_count > 0);
     client->queue_count--;
     client_maybe_closed(client);
+}
+
+uv_loop_t *lk_client_loop(const lk_client *client) {
+    return client->loop;
 }
 
 unsigned lk_client_caps(const lk_client *client) {

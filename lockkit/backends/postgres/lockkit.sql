@@ -6,7 +6,6 @@ CREATE TABLE IF NOT EXISTS lockkit_lock (
     fence bigint NOT NULL,                          -- of the last grant
     owner text,                                     -- of the last exclusive grant; of mode=table NULL when free
     label text NOT NULL DEFAULT '',                 -- who that is, for people
-    ttl_ms integer NOT NULL DEFAULT 0,              -- of that grant
     until timestamptz NOT NULL DEFAULT '-infinity', -- mode=table: when it ends, by this server's clock
     key bigint UNIQUE                               -- mode=session: of the advisory lock, of this name alone
 ) WITH (fillfactor = 50);

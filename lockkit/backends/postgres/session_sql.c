@@ -17,12 +17,12 @@
     " SELECT set_config('idle_session_timeout', $5, false),"                                       \
     "  set_config('application_name', $6, false), " is_granted " AS ok),"                          \
     "minted AS ("                                                                                  \
-    " INSERT INTO lockkit_lock AS l (key, name, owner, label, ttl_ms, fence)"                      \
-    " SELECT $1::bigint, $2, $3, $4, $5::int,"                                                     \
+    " INSERT INTO lockkit_lock AS l (key, name, owner, label, fence)"                              \
+    " SELECT $1::bigint, $2, $3, $4,"                                                              \
     "  greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $7::bigint + 1)"        \
     " FROM got WHERE ok"                                                                           \
     " ON CONFLICT (name) DO UPDATE SET key = excluded.key, owner = excluded.owner,"                \
-    "  label = excluded.label, ttl_ms = excluded.ttl_ms,"                                          \
+    "  label = excluded.label,"                                                                    \
     "  fence = greatest(l.fence + 1, excluded.fence)"                                              \
     " RETURNING fence)"                                                                            \
     "SELECT ok, (SELECT fence FROM minted) FROM got"
@@ -72,11 +72,9 @@ const char session_inspect_sql[] =
     "SELECT NOT k.granted, coalesce(a.owner, 'pid ' || k.pid),"
     " CASE WHEN l.owner = a.owner THEN l.label ELSE coalesce(a.label, '') END,"
     " CASE WHEN l.owner = a.owner AND k.granted THEN l.fence ELSE 0 END,"
-    " CASE WHEN l.owner = a.owner AND k.granted THEN greatest(0, l.ttl_ms -"
-    "  extract(epoch FROM clock_timestamp() - a.state_change) * 1000)::bigint ELSE -1 END,"
-    " k.mode = 'ShareLock' "
+    " -1, k.mode = 'ShareLock' "
     "FROM pg_locks k"
-    " LEFT JOIN (SELECT pid, state_change, substr(application_name, 37) AS label,"
+    " LEFT JOIN (SELECT pid, substr(application_name, 37) AS label,"
     "   encode(decode(substr(application_name, 9, 27) || '=', 'base64'), 'hex') AS owner"
     "  FROM pg_stat_activity WHERE application_name ~ '^lockkit:[A-Za-z0-9+/]{27}:') a USING (pid)"
     " LEFT JOIN lockkit_lock l ON l.name = $2 "

@@ -31,14 +31,14 @@ struct table {
  * lagged). */
 static const char acquire_sql[] =
     "WITH got AS ("
-    " INSERT INTO lockkit_lock AS l (name, owner, label, ttl_ms, fence, until)"
-    " SELECT $1, $2, $3, $4::int,"
+    " INSERT INTO lockkit_lock AS l (name, owner, label, fence, until)"
+    " SELECT $1, $2, $3,"
     "  greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $5::bigint + 1),"
     "  clock_timestamp() + $4::int * interval '1 ms'"
     " WHERE NOT EXISTS (SELECT FROM lockkit_lock WHERE name = $1 AND owner <> $2"
     "  AND until > clock_timestamp())"
     " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, label = excluded.label,"
-    "  ttl_ms = excluded.ttl_ms, until = clock_timestamp() + $4::int * interval '1 ms',"
+    "  until = clock_timestamp() + $4::int * interval '1 ms',"
     "  fence = CASE WHEN l.owner = excluded.owner THEN l.fence"
     "   ELSE greatest(l.fence + 1, excluded.fence) END"
     " WHERE l.owner IS NULL OR l.until <= clock_timestamp() OR l.owner = excluded.owner"
