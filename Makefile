@@ -165,6 +165,7 @@ $(B)/%.o: %.S Makefile
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
+$(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
