@@ -1,4 +1,4 @@
-/* lockkit's own counts as metrics: each of both kinds of lock. */
+/* lockkit's own counts as metrics: each of every server of locks. */
 #include "lock_metrics.h"
 
 #include "metrics.h"
@@ -23,31 +23,45 @@
     X(polls, "Attempts of waiters by the poll timer")                                              \
     X(wakeups, "Attempts of waiters by an event")
 
+/* 0 while no lock there was wanted. */
 #define X(field, text)                                                                             \
-    static double read_##field(void *client) {                                                     \
-        struct lk_counters counters;                                                               \
+    static double read_##field(void *data) {                                                       \
+        lk_client *const *client = data;                                                           \
+        struct lk_counters counters = {.size = sizeof counters};                                   \
                                                                                                    \
-        lk_client_counters(client, &counters);                                                     \
+        if (*client != NULL)                                                                       \
+            lk_client_counters(*client, &counters);                                                \
         return (double)counters.field;                                                             \
     }
 COUNTERS(X)
 #undef X
 
-#define COUNTER(field, text, labels)                                                               \
-    { "inventory_lock_" #field "_total", text, METRIC_COUNTER, labels, .read = read_##field }
-
-static struct metric metrics[][2] = {
-#define X(field, text)                                                                             \
-    {COUNTER(field, text, "backend=\"local\""), COUNTER(field, text, "backend=\"redis\"")},
+static const struct {
+    const char *name, *help;
+    double (*read)(void *data);
+} counters[] = {
+#define X(field, text) {"inventory_lock_" #field "_total", text, read_##field},
     COUNTERS(X)
 #undef X
 };
 
-void lock_metrics_register(lk_client *local, lk_client *redis) {
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        metrics[i][0].data = local;
-        metrics[i][1].data = redis;
-        metric_register(&metrics[i][0]);
-        metric_register(&metrics[i][1]);
-    }
+#define COUNTER_COUNT (sizeof counters / sizeof *counters)
+
+static const char *const labels[LOCK_SERVER_COUNT] = {
+#define X(name, text) "backend=\"" text "\"",
+    LOCK_SERVERS(X)
+#undef X
+};
+
+void lock_metrics_register(struct lock_servers *servers) {
+    static struct metric metrics[COUNTER_COUNT][LOCK_SERVER_COUNT];
+
+    for (size_t i = 0; i < COUNTER_COUNT; i++)
+        for (size_t j = 0; j < LOCK_SERVER_COUNT; j++) {
+            metrics[i][j] = (struct metric){counters[i].name,         counters[i].help,
+                                            METRIC_COUNTER,           labels[j],
+                                            .read = counters[i].read, .data = &servers->clients[j]};
+            if (servers->urls[j] != NULL)
+                metric_register(&metrics[i][j]);
+        }
 }

@@ -22,12 +22,12 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     fiber_event_set(&acquiring->done);
 }
 
-enum lk_status lock_acquire_await(lk_client *client, const char *name, uint32_t ttl_ms,
-                                  uint32_t wait_ms, lk_lease **lease, unsigned *attempts) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
+enum lk_status lock_acquire_await(lk_client *client, const char *name,
+                                  const struct lk_lock_options *options, uint32_t wait_ms,
+                                  lk_lease **lease, unsigned *attempts) {
     struct acquiring acquiring = {.done = FIBER_EVENT_INIT, .lease = lease, .attempts = attempts};
     lk_lock *lock;
-    enum lk_status status = lk_lock_open(&lock, client, name, &options);
+    enum lk_status status = lk_lock_open(&lock, client, name, options);
 
     *lease = NULL;
     *attempts = 0;
@@ -48,14 +48,12 @@ struct inspecting {
     size_t size;
 };
 
-static void on_inspected(enum lk_status status, const struct lk_holder *holder, unsigned waiters,
+static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
                          void *data) {
     struct inspecting *inspecting = data;
 
-    (void)status;
-    (void)waiters;
-    if (holder != NULL)
-        (void)snprintf(inspecting->label, inspecting->size, "%s", holder->label);
+    if (status == LK_OK && inspection->holder_count > 0)
+        (void)snprintf(inspecting->label, inspecting->size, "%s", inspection->holders[0].label);
     fiber_event_set(&inspecting->done);
 }
 

@@ -110,9 +110,9 @@ static uint64_t answered(void) {
 }
 
 static uint64_t lost(void) {
-    struct lk_counters counters;
+    struct lk_counters counters = {.size = sizeof counters};
 
-    lk_client_counters(instance.store.redis, &counters);
+    lk_client_counters(instance.store.locks.clients[LOCK_AT_REDIS], &counters);
     return counters.lost;
 }
 
