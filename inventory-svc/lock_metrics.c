@@ -23,24 +23,12 @@
     X(polls, "Attempts of waiters by the poll timer")                                              \
     X(wakeups, "Attempts of waiters by an event")
 
-/* 0 while no lock there was wanted. */
-#define X(field, text)                                                                             \
-    static double read_##field(void *data) {                                                       \
-        lk_client *const *client = data;                                                           \
-        struct lk_counters counters = {.size = sizeof counters};                                   \
-                                                                                                   \
-        if (*client != NULL)                                                                       \
-            lk_client_counters(*client, &counters);                                                \
-        return (double)counters.field;                                                             \
-    }
-COUNTERS(X)
-#undef X
-
 static const struct {
     const char *name, *help;
-    double (*read)(void *data);
+    size_t offset;
 } counters[] = {
-#define X(field, text) {"inventory_lock_" #field "_total", text, read_##field},
+#define X(field, text)                                                                             \
+    {"inventory_lock_" #field "_total", text, offsetof(struct lk_counters, field)},
     COUNTERS(X)
 #undef X
 };
@@ -53,15 +41,30 @@ static const char *const labels[LOCK_SERVER_COUNT] = {
 #undef X
 };
 
-void lock_metrics_register(struct lock_servers *servers) {
-    static struct metric metrics[COUNTER_COUNT][LOCK_SERVER_COUNT];
+static struct one_count {
+    struct metric metric;
+    const struct lock_servers *servers;
+    enum lock_server server;
+    size_t offset;
+} counts[COUNTER_COUNT][LOCK_SERVER_COUNT];
 
+static double read_count(void *data) {
+    const struct one_count *count = data;
+
+    return lock_servers_count(count->servers, count->server, count->offset);
+}
+
+void lock_metrics_register(const struct lock_servers *servers) {
     for (size_t i = 0; i < COUNTER_COUNT; i++)
-        for (size_t j = 0; j < LOCK_SERVER_COUNT; j++) {
-            metrics[i][j] = (struct metric){counters[i].name,         counters[i].help,
-                                            METRIC_COUNTER,           labels[j],
-                                            .read = counters[i].read, .data = &servers->clients[j]};
+        for (int j = 0; j < LOCK_SERVER_COUNT; j++) {
+            struct one_count *count = &counts[i][j];
+
+            *count = (struct one_count){{counters[i].name, counters[i].help, METRIC_COUNTER,
+                                         labels[j], .read = read_count, .data = count},
+                                        servers,
+                                        (enum lock_server)j,
+                                        counters[i].offset};
             if (servers->urls[j] != NULL)
-                metric_register(&metrics[i][j]);
+                metric_register(&count->metric);
         }
 }

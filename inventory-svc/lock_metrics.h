@@ -5,6 +5,6 @@
 #include "lock_servers.h"
 
 /* Of each that has a URL. They must live as long as metrics may be printed. */
-void lock_metrics_register(struct lock_servers *servers);
+void lock_metrics_register(const struct lock_servers *servers);
 
 #endif

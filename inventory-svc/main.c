@@ -56,7 +56,6 @@ static const struct setting settings[] = {
 
 static char name[INSTANCE_BYTES];
 static char lock_dir[PATH_MAX];
-static unsigned lock_servers; /* bits of enum strategy_server */
 static struct store store = {.instance = name, .lock_dir = lock_dir};
 
 static int is_ready(void *data, char *why, size_t size) {
@@ -101,44 +100,27 @@ static int check(void) {
     return name_lock_dir();
 }
 
-/* Which server has which URL, and what its strategies need. */
-static int name_lock_servers(void) {
-    const struct {
-        enum lock_server which;
-        const char *url, *query;
-        enum strategy_server needs;
-    } rows[] = {
-        {LOCK_AT_LOCAL, "local:", "", NEEDS_NONE},
-        {LOCK_AT_REDIS, set.redis, "", NEEDS_NONE},
-        {LOCK_AT_REDIS_WAIT_1, set.redis, "wait=1", NEEDS_NONE},
-        {LOCK_AT_REDIS_WAIT_2, set.redis, "wait=2", NEEDS_NONE},
-        {LOCK_AT_REDLOCK, set.redlock, "", NEEDS_REDLOCK},
-        {LOCK_AT_ZOOKEEPER, set.zookeeper, "", NEEDS_ZOOKEEPER},
-        {LOCK_AT_ZOOKEEPER_UNFAIR, set.zookeeper, "unfair=1", NEEDS_ZOOKEEPER},
-        {LOCK_AT_ETCD, set.etcd, "", NEEDS_ETCD},
-    };
-
-    store.locks = (struct lock_servers){.loop = store.loop, .label = name};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (lock_servers_set(&store.locks, rows[i].which, rows[i].url, rows[i].query) != 0)
-            return service_fail(EX_SOFTWARE, "out of memory");
-        if (rows[i].url[0] != '\0')
-            lock_servers |= 1U << rows[i].needs;
-    }
-    return 0;
+static const char *url_or_null(const char *url) {
+    return url[0] != '\0' ? url : NULL;
 }
 
 /* Those that every instance has are opened now, so that a URL that cannot be read is told. */
 static int open_locks(void) {
     lk_client *client;
     enum lk_status status;
-    int code = name_lock_servers();
 
-    if (code != 0)
-        return code;
-    status = lock_servers_client(&store.locks, LOCK_AT_LOCAL, &client);
+    store.locks = (struct lock_servers){.loop = store.loop,
+                                        .label = name,
+                                        .urls = {
+                                            [LOCK_AT_LOCAL] = "local:",
+                                            [LOCK_AT_REDIS] = set.redis,
+                                            [LOCK_AT_REDLOCK] = url_or_null(set.redlock),
+                                            [LOCK_AT_ZOOKEEPER] = url_or_null(set.zookeeper),
+                                            [LOCK_AT_ETCD] = url_or_null(set.etcd),
+                                        }};
+    status = lock_servers_client(&store.locks, LOCK_AT_LOCAL, "", &client);
     if (status == LK_OK)
-        status = lock_servers_client(&store.locks, LOCK_AT_REDIS, &client);
+        status = lock_servers_client(&store.locks, LOCK_AT_REDIS, "", &client);
     if (status == LK_OK)
         return 0;
     return service_fail(status == LK_NOMEM ? EX_SOFTWARE : EX_USAGE, "locks cannot be opened: %s",
@@ -191,7 +173,9 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     if (store.products == NULL || store.pending == NULL)
         return service_fail(EX_SOFTWARE, "out of memory");
     metric_register(&products);
-    product_table_has(store.products, lock_servers);
+    product_table_has(store.products, (unsigned)(set.redlock[0] != '\0') << NEEDS_REDLOCK |
+                                          (unsigned)(set.zookeeper[0] != '\0') << NEEDS_ZOOKEEPER |
+                                          (unsigned)(set.etcd[0] != '\0') << NEEDS_ETCD);
     lock_metrics_register(&store.locks);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* The servers of locks: a client of lockkit for each, opened when the first lock there is wanted.
- */
+/* The servers of locks, and a client of lockkit for each way in which a server is used, opened when
+ * the first lock is wanted that way. */
 #ifndef INVENTORY_LOCK_SERVERS_H
 #define INVENTORY_LOCK_SERVERS_H
 
@@ -8,11 +8,8 @@
 #define LOCK_SERVERS(X)                                                                            \
     X(LOCAL, "local")                                                                              \
     X(REDIS, "redis")                                                                              \
-    X(REDIS_WAIT_1, "redis-wait-1") /* the same, with so many replicas */                          \
-    X(REDIS_WAIT_2, "redis-wait-2")                                                                \
     X(REDLOCK, "redlock")                                                                          \
     X(ZOOKEEPER, "zookeeper")                                                                      \
-    X(ZOOKEEPER_UNFAIR, "zookeeper-unfair") /* the same, without a line */                         \
     X(ETCD, "etcd")
 
 enum lock_server {
@@ -22,23 +19,32 @@ enum lock_server {
         LOCK_SERVER_COUNT
 };
 
+#define LOCK_CLIENTS_MOST 16
+#define LOCK_QUERY_BYTES  40
+
 struct lock_servers {
     uv_loop_t *loop;
-    const char *label; /* who holds; lives as long as this */
-    char *urls[LOCK_SERVER_COUNT];
-    lk_client *clients[LOCK_SERVER_COUNT];
+    const char *label;                   /* who holds */
+    const char *urls[LOCK_SERVER_COUNT]; /* or NULL; all of this lives as long as it does */
+
+    struct {
+        enum lock_server server;
+        char query[LOCK_QUERY_BYTES];
+        lk_client *client;
+    } clients[LOCK_CLIENTS_MOST];
+    unsigned client_count;
 };
 
-/* Where it is: `query` is added to the URL, such as "wait=1", "" for none. Both are copied; an
- * empty URL is none. 0, or -1 without memory. */
-__attribute__((warn_unused_result)) int lock_servers_set(struct lock_servers *servers,
-                                                         enum lock_server which, const char *url,
-                                                         const char *query);
+/* The client of a server that uses it in this way: `query` is added to its URL, such as "wait=1",
+ * "" for nothing. LK_UNSUPPORTED for a server without a URL, or that this build has no client of;
+ * LK_INVALID for a URL that cannot be read; LK_NOMEM, also for too many ways; and then *client is
+ * NULL. */
+LK_CHECK enum lk_status lock_servers_client(struct lock_servers *servers, enum lock_server server,
+                                            const char *query, lk_client **client);
 
-/* The client of a server. LK_UNSUPPORTED for one without a URL, or that this build has no client
- * of; LK_INVALID for a URL that cannot be read; LK_NOMEM; and then *client is NULL. */
-LK_CHECK enum lk_status lock_servers_client(struct lock_servers *servers, enum lock_server which,
-                                            lk_client **client);
+/* What all clients of a server have counted, which is at `offset` of struct lk_counters. */
+double lock_servers_count(const struct lock_servers *servers, enum lock_server server,
+                          size_t offset);
 
 /* Close all; the loop has to run until they are. */
 void lock_servers_close(struct lock_servers *servers);

@@ -76,12 +76,12 @@ enum guard {
     X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */              \
     X(REDIS_FAIR, "redis-fair",                                                                    \
       REDIS) /* as redis; whoever came first, from any instance, is next */                        \
-    X(REDIS_WAIT, "redis-wait", REDIS) /* as redis, once options->replicas have it, too */         \
-    X(REDIS_RW, "rw", REDIS)           /* as redis: alone, or shared by those who look */          \
-    X(REDLOCK, "redlock", REDIS)       /* a majority of several Redis */                           \
-    X(ZOOKEEPER, "zookeeper", NOBODY)  /* the first of the nodes of sessions that live */          \
-    X(ZOOKEEPER_UNFAIR, "zookeeper-unfair", NOBODY) /* one node: who makes it first has it */      \
-    X(ETCD, "etcd", NOBODY)                         /* a key that lives as long as its lease */
+    X(REDIS_WAIT, "redis-wait", REDIS)     /* as redis, once options->replicas have it, too */     \
+    X(REDIS_RW, "rw", REDIS)               /* as redis: alone, or shared by those who look */      \
+    X(REDLOCK, "redlock", REDIS)           /* a majority of several Redis */                       \
+    X(ZOOKEEPER, "zookeeper", COORDINATOR) /* the first of the nodes of sessions that live */      \
+    X(ZOOKEEPER_UNFAIR, "zookeeper-unfair", COORDINATOR) /* one node: who makes it first has it */ \
+    X(ETCD, "etcd", COORDINATOR)                         /* a key that lives as long as its lease */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,

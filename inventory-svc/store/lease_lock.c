@@ -6,6 +6,7 @@
 #include "statement.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #define NEED_MS         (SERVER_MS + 300)
@@ -25,26 +26,34 @@ static enum outcome not_acquired(struct live_sale *live, enum lk_status status) 
 }
 
 /* Where the leases of a kind are, and how it asks for them. */
-static const struct lease_kind {
+static const struct {
     enum lock_server server;
     int is_fair;
 } leases[] = {
-    [LOCK_LOCAL] = {LOCK_AT_LOCAL, 0},
-    [LOCK_REDIS] = {LOCK_AT_REDIS, 0},
-    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, 1},
-    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS_WAIT_1, 0}, /* and those behind it for more replicas */
-    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, 0},
-    [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, 0},
-    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, 1},
-    [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER_UNFAIR, 0},
+    [LOCK_LOCAL] = {LOCK_AT_LOCAL, 0},         [LOCK_REDIS] = {LOCK_AT_REDIS, 0},
+    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, 1},    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, 0},
+    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, 0},      [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, 0},
+    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, 1}, [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, 0},
     [LOCK_ETCD] = {LOCK_AT_ETCD, 1},
 };
 
+/* ZooKeeper's leases last as long as the session of their client. */
+static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
+                        const struct sale_options *options) {
+    query[0] = '\0';
+    if (kind == LOCK_REDIS_WAIT)
+        (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
+    else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
+        (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, leases[kind].is_fair,
+                       options->ttl_ms);
+}
+
 static enum lk_status open_client(struct store *store, enum lock_kind kind,
                                   const struct sale_options *options, lk_client **client) {
-    int more = kind == LOCK_REDIS_WAIT ? options->replicas - 1 : 0;
+    char query[LOCK_QUERY_BYTES];
 
-    return lock_servers_client(&store->locks, leases[kind].server + (unsigned)more, client);
+    write_query(query, kind, options);
+    return lock_servers_client(&store->locks, leases[kind].server, query, client);
 }
 
 static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempts) {

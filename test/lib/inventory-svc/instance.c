@@ -31,6 +31,7 @@ int drop_schema(void **state) {
 
 int set_up(void **state) {
     struct store *store = &instance.store;
+    lk_client *redis;
     struct pg_pool_options db = {
         .conninfo = instance.schema.conninfo, .name = instance.name, .settings = STATEMENT_SESSION};
 
@@ -44,8 +45,9 @@ int set_up(void **state) {
     store->lock_dir = instance.lock_dir;
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
     store->locks = (struct lock_servers){.loop = &instance.loop, .label = "inventory-test"};
-    assert_int_equal(lock_servers_set(&store->locks, LOCK_AT_LOCAL, "local:", ""), 0);
-    assert_int_equal(lock_servers_set(&store->locks, LOCK_AT_REDIS, getenv("TEST_REDIS"), ""), 0);
+    store->locks.urls[LOCK_AT_LOCAL] = "local:";
+    store->locks.urls[LOCK_AT_REDIS] = getenv("TEST_REDIS");
+    assert_int_equal(lock_servers_client(&store->locks, LOCK_AT_REDIS, "", &redis), LK_OK);
     assert_int_equal(redis_open(&store->kv, &instance.loop,
                                 &(struct redis_options){.url = getenv("TEST_REDIS")}),
                      0);
@@ -86,9 +88,14 @@ int tear_down(void **state) {
     return 0;
 }
 
+lk_client **redis_locks(void) {
+    assert_int_equal(instance.store.locks.clients[0].server, LOCK_AT_REDIS);
+    return &instance.store.locks.clients[0].client;
+}
+
 lk_client *lose_redis(void) {
     struct lk_client_options options = {.size = sizeof options, .cleanup_ms = 1};
-    lk_client **client = &instance.store.locks.clients[LOCK_AT_REDIS], *usual = *client;
+    lk_client **client = redis_locks(), *usual = *client;
 
     assert_int_equal(lk_client_open(client, &instance.loop, "redis://127.0.0.1:1", &options),
                      LK_OK);
@@ -96,7 +103,7 @@ lk_client *lose_redis(void) {
 }
 
 void regain_redis(lk_client *usual) {
-    lk_client **client = &instance.store.locks.clients[LOCK_AT_REDIS];
+    lk_client **client = redis_locks();
 
     lk_client_close(*client, on_closed, NULL);
     *client = usual;
