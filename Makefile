@@ -69,7 +69,7 @@ FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
 SEES_lockkit/lockctl := lockkit/include $(UVKIT)
 SEES_order-svc := $(UVKIT)
-FAMILIES := $(addprefix inventory-svc/strategies/,process redis postgres machine spread)
+FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination postgres machine spread)
 SEES_inventory-svc/seam :=
 $(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
 SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
@@ -77,7 +77,7 @@ SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
 SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/pg uvkit/redis uvkit
 SEES_inventory-svc/product := inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
-SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending inventory-svc/product $(SEES_inventory-svc/product) lockkit/include
+SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
