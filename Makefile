@@ -109,8 +109,8 @@ includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquot
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
 # own only those below it.
-archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(filter-out $(firstword $1),$(LOCKKIT))),$1) \
-    $(if $(filter lockkit/recipes lockkit/include,$(firstword $1)),$(UVKIT))) $(B)/llhttp.a
+is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
+archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
@@ -129,10 +129,10 @@ $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
 $(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 $(PROGRAMS) $(B)/bin/hold:
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 
 .SECONDEXPANSION:
 $(B)/llhttp.a: $(LLHTTP_OBJECTS)
@@ -145,7 +145,7 @@ $(B)/%.a:
 # All of a room, and what it calls: in itself or in the rooms below it.
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
-	    -Wl,--no-whole-archive $(wordlist 2,99,$^) $(LIBS)
+	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
@@ -176,7 +176,7 @@ $(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit; that of a backend all of lockkit.
 test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
-	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $^ $(LIBS) -lcmocka
+	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
 
 deps: ## install what is missing
