@@ -9,6 +9,7 @@
 #include "lease.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* A lease that is given is the caller's, who may end it at once: not ours to touch any more. */
 static void tell_outcome(void *data) {
@@ -46,10 +47,30 @@ static void count(struct lk_counters *counters, enum lk_status status) {
     counters->refused += status == LK_REFUSED;
 }
 
+/* The place in the server's line is the client's, as clients take turns: the next of its waiters
+ * takes it over from one that gives up, with the owner token that stands there. */
+static void pass_place_on(struct lk_lease *lease) {
+    const struct queue_waiter *waiter = TAILQ_NEXT(&lease->waiter, entry);
+    struct lk_lease *next = waiter ? waiter->data : NULL;
+    char owner[OWNER_SIZE];
+
+    if (!next || lease->phase != LEASE_QUEUED || !lease->is_in_line || lease->is_doubtful ||
+        next->policy.mode != lease->policy.mode || next->policy.limit != lease->policy.limit ||
+        next->policy.permits != lease->policy.permits)
+        return;
+    assert(next->phase == LEASE_QUEUED && !next->is_in_line && !next->is_doubtful);
+    memcpy(owner, next->owner, sizeof owner);
+    memcpy(next->owner, lease->owner, sizeof owner);
+    memcpy(lease->owner, owner, sizeof owner);
+    next->is_in_line = true;
+    lease->is_in_line = false;
+}
+
 void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     assert(lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING);
     assert(status != LK_OK);
     (void)uv_timer_stop(&lease->timer);
+    pass_place_on(lease);
     queue_leave(lease->queue, &lease->waiter);
     count(&lease->client->counters, status);
     set_outcome(lease, status);
