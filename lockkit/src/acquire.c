@@ -114,7 +114,7 @@ static void refused(struct lk_lease *lease, enum lk_status status, int64_t remai
     }
     lease->last = status == LK_BUSY ? LK_TIMEOUT : status;
     lease_move(lease, LEASE_QUEUED);
-    queue_refused(lease->queue, remaining_ms);
+    queue_refused(lease->queue, remaining_ms, lease->is_in_line);
 }
 
 static void on_attempt_answered(struct lk_command *command) {
