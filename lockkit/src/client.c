@@ -63,6 +63,10 @@ static const struct {
 #endif
 };
 
+const char *lk_version(void) {
+    return LK_VERSION;
+}
+
 const char *lk_status_text(enum lk_status status) {
     static const char *const texts[] = {
 #define X(name, text) text,
