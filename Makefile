@@ -40,9 +40,15 @@ SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
-LOCKKIT := lockkit/src lockkit/backends
-SEES_lockkit/backends := lockkit/include uvkit/redis uvkit
-SEES_lockkit/src := lockkit/backends $(SEES_lockkit/backends)
+# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those.
+WITHOUT ?=
+BACKENDS := $(filter-out $(WITHOUT),$(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/)))))
+LOCKKIT := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
+SEES_lockkit/backends := lockkit/include uvkit
+$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit))
+$(foreach a,$(filter redis,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
+SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit
+FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
 SEES_order-svc := $(UVKIT)
 FAMILIES := $(addprefix inventory-svc/strategies/,process redis postgres machine spread)
@@ -93,7 +99,7 @@ objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT),$(firstword $1)),,$(LOCKKIT)),$1)) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
-TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c))
+TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
 # Tests fail our allocations one by one (test/lib/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
 

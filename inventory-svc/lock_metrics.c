@@ -25,7 +25,7 @@
 
 #define X(field, text)                                                                             \
     static double read_##field(void *client) {                                                     \
-        struct lk_counters counters;                                                               \
+        struct lk_counters counters = {.size = sizeof counters};                                   \
                                                                                                    \
         lk_client_counters(client, &counters);                                                     \
         return (double)counters.field;                                                             \

@@ -48,14 +48,12 @@ struct inspecting {
     size_t size;
 };
 
-static void on_inspected(enum lk_status status, const struct lk_holder *holder, unsigned waiters,
+static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
                          void *data) {
     struct inspecting *inspecting = data;
 
-    (void)status;
-    (void)waiters;
-    if (holder != NULL)
-        (void)snprintf(inspecting->label, inspecting->size, "%s", holder->label);
+    if (status == LK_OK && inspection->holder_count > 0)
+        (void)snprintf(inspecting->label, inspecting->size, "%s", inspection->holders[0].label);
     fiber_event_set(&inspecting->done);
 }
 

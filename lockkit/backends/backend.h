@@ -1,8 +1,10 @@
-/* What a backend must do: answer four commands, and tell when a lock may have become free.
+/* What a backend must do: answer commands, and say by itself what nobody asked: that a lock may
+ * have become free, that a lease is in doubt, that it is lost.
  *
- * Backends see nothing of the core, which waits, holds and calls back: they answer one command at a
- * time, later, on the loop, exactly once, within `reply_ms`. Commands of one client take effect in
- * the order they were started, as far as the connection lives. */
+ * Backends see nothing of the core, which waits, holds and calls back. They answer one command at a
+ * time, later, on the loop, exactly once, within `reply_ms`. An owner token stands for one
+ * acquisition: it waits, holds, is renewed and goes under that token. The core has at most one
+ * ACQUIRE or RELEASE of an owner under way, and at most one RENEW beside it. */
 #ifndef LOCKKIT_BACKEND_H
 #define LOCKKIT_BACKEND_H
 
@@ -15,61 +17,76 @@
 #define LABEL_MAX_BYTES 255
 
 /*            answers
- *   ACQUIRE  OK (fence), also when `owner` holds it already (TTL renewed, same fence);
- *            BUSY (remaining_ms)
- *   RENEW    OK, LOST (not held by `owner`)
- *   RELEASE  OK, LOST (not held by `owner`)
- *   INSPECT  OK (owner NULL when free)
- *   all      UNKNOWN (may have taken effect); UNAVAILABLE, REFUSED, NOMEM (has not) */
-enum lk_verb { LK_ACQUIRE, LK_RENEW, LK_RELEASE, LK_INSPECT };
+ *   ACQUIRE  OK (fence, granted_ms), also when `owner` holds it already (TTL renewed, same fence);
+ *            BUSY (remaining_ms, is_queued)
+ *   RENEW    OK (granted_ms), LOST (not held by `owner`). Extends, never creates.
+ *   RELEASE  OK (held by `owner` until now), LOST (it was not). Either way `owner` neither holds
+ * nor waits from then on: this also withdraws one who has stood in line and gives up. INSPECT  OK
+ * (holders and waiters) BREAK    OK (whoever held it holds it no more: `owner`, or everyone when
+ * that is NULL), LOST (nobody such held it) all      UNKNOWN (may have taken effect, or may still);
+ *            UNAVAILABLE, REFUSED, NOMEM, UNSUPPORTED (has not) */
+enum lk_verb { LK_ACQUIRE, LK_RENEW, LK_RELEASE, LK_INSPECT, LK_BREAK };
 
 /* One command. The caller owns it and its strings until on_answer, and zeroes it first. */
 struct lk_command {
     enum lk_verb verb;
-    const char *name, *owner;
+    enum lk_mode mode;        /* of ACQUIRE, RENEW and RELEASE, the same for one owner: */
+    uint32_t permits, limit;  /*   see struct lk_lock_options; of LK_EXCLUSIVE 1 and 0 */
+    const char *name, *owner; /* of INSPECT no owner */
     uint32_t ttl_ms, reply_ms;
+    /* Of ACQUIRE. 0: it does not wait. Else it does, and asks again within this time, or else is
+     * gone: a backend with a line of waiters keeps it there for that long. */
+    uint32_t patience_ms;
     uint64_t fence_above; /* of ACQUIRE: a token has been seen; a new one is to be above it */
     void (*on_answer)(struct lk_command *command);
     void *data;     /* the caller's */
-    void *internal; /* ops->command_size bytes, aligned for anything, for the backend */
+    void *internal; /* ops->command_size bytes, zeroed, aligned for anything, for the backend */
 
-    unsigned round_trips;  /* commands sent to a server for it so far */
-    unsigned heard_by;     /* of RELEASE, when OK: the watchers it woke, ours among them */
-    uint64_t fence_before; /* of ACQUIRE, when OK: the token of the grant before; 0: not known */
+    unsigned round_trips; /* requests sent to a server for it so far */
     enum lk_status status;
-    struct lk_holder holder; /* see above; its strings live until on_answer returns */
+    uint64_t fence;
+    uint32_t granted_ms;  /* the TTL that was really granted, from no earlier than the sending; 0:
+                             `ttl_ms` */
+    int64_t remaining_ms; /* until whoever is in the way ends by itself; -1: not known */
+    bool is_queued;       /* it stands in line, and is to be withdrawn when it gives up */
+    /* What the server said, when it refused; or NULL. It, and what INSPECT found, live until
+     * on_answer returns. */
+    const char *why;
+    const struct lk_holder *holders, *waiters; /* the waiters in the order of the line */
+    size_t holder_count, waiter_count;
 };
 
 struct lk_backend {
     const struct lk_backend_ops *ops;
 };
 
+enum lk_push {
+    LK_PUSH_FREE,    /* the lock may have become free for `owner`, or for any waiter of ours */
+    LK_PUSH_SUSPECT, /* the lease of `owner` is in doubt until its next renewal is confirmed */
+    LK_PUSH_LOST,    /* the lease of `owner` has ended: its session did, or somebody broke it */
+};
+
 struct lk_backend_config {
     uv_loop_t *loop;
     const char *url;
     const char *label; /* lives as long as the backend */
+    /* Tell the core: on the loop, but never inside a call of the backend's. Where `name` or `owner`
+     * is NULL it is so for all names and owners; FREE with an owner needs the name. `why` (NULL
+     * with FREE) is a static text. */
+    void (*push)(void *data, enum lk_push what, const char *name, const char *owner,
+                 const char *why);
+    void *data;
 };
-
-struct lk_watch;
-typedef void (*lk_event_cb)(void *data, const char *owner);
 
 struct lk_backend_ops {
     const char *scheme; /* what its URLs begin with */
-    unsigned caps;
+    unsigned caps;      /* of every client; what depends on the URL: `caps_of` */
     size_t command_size;
     enum lk_status (*open)(struct lk_backend **backend, const struct lk_backend_config *config);
-    /* With no command under way and no watch left. `cb` runs later, with the backend freed. */
+    /* With no command under way. `cb` runs later, with the backend freed. */
     void (*close)(struct lk_backend *backend, lk_close_cb cb, void *data);
     void (*run)(struct lk_backend *backend, struct lk_command *command);
-    /* Call `on_event` whenever `name` may have become free, with the owner that gave it back, or
-     * NULL where that is not known. NULL without memory. Both are NULL where only this client can
-     * free a lock. */
-    struct lk_watch *(*watch)(struct lk_backend *backend, const char *name, lk_event_cb on_event,
-                              void *data);
-    void (*unwatch)(struct lk_backend *backend, struct lk_watch *watch);
+    unsigned (*caps_of)(const struct lk_backend *backend); /* or NULL: `caps` */
 };
-
-/* Each has its row in the table of client.c. */
-extern const struct lk_backend_ops backend_local, backend_redis;
 
 #endif

@@ -2,8 +2,7 @@
  * program.
  *
  * Four kinds of object:
- *   lk_client    a backend, opened by URL: "local:" (among the users of this one client), or
- *                "redis://[:password@]host[:port][/db]"
+ *   lk_client    a backend, opened by URL (README.md lists them, each with its guarantees)
  *   lk_lock      a name in it, and a policy; cheap, but keep it while you use the name often
  *   lk_lease     one acquisition, which is the ownership: owner token, fencing token, validity
  *   lk_request   one acquire under way, which can be cancelled
@@ -73,13 +72,30 @@ const char *lk_status_text(enum lk_status status);
 
 /* What a backend can do and what its fencing tokens are worth (lk_client_caps). */
 enum lk_caps {
-    LK_CAP_TTL = 1 << 0,          /* a dead holder's lock frees itself after its TTL */
-    LK_CAP_FAIR = 1 << 1,         /* waiters are served in the order they came */
-    LK_CAP_EVENTS = 1 << 2,       /* a waiter is woken by an event, not only by a poll */
-    LK_CAP_FENCE_LINEAR = 1 << 3, /* fencing tokens never repeat nor fall, whatever fails */
-    LK_CAP_FENCE_BEST = 1 << 4,   /* they may, if keys are lost and a clock is set back */
-    LK_CAP_CROSS_PROCESS = 1 << 5 /* excludes holders in other processes */
+    LK_CAP_TTL = 1 << 0,           /* a dead holder's lock frees itself after its TTL */
+    LK_CAP_FAIR = 1 << 1,          /* can serve all waiters in the order they came (is_fair) */
+    LK_CAP_EVENTS = 1 << 2,        /* a waiter is woken by an event, not only by a poll */
+    LK_CAP_FENCE_LINEAR = 1 << 3,  /* fencing tokens never repeat nor fall, whatever fails */
+    LK_CAP_FENCE_BEST = 1 << 4,    /* they may, if keys are lost and a clock is set back */
+    LK_CAP_CROSS_PROCESS = 1 << 5, /* excludes holders in other processes */
+    LK_CAP_SHARED = 1 << 6,        /* LK_SHARED */
+    LK_CAP_PERMITS = 1 << 7,       /* `limit` and `permits`: a semaphore */
+    LK_CAP_BREAK = 1 << 8,         /* lk_break() */
+    LK_CAP_WAITERS = 1 << 9,       /* lk_inspect() lists those who wait, too */
+    /* A lease lasts as long as a session of the client with the server, which may grant another TTL
+     * than was asked for; leases of one session end together. */
+    LK_CAP_SESSION = 1 << 10
 };
+
+/* Told what a person who runs the program should know: a server that cannot be reached or refuses,
+ * in its own words, one that may lose locks, and when that is over. `message` is for people;
+ * `pairs` is key=value pairs of it in logfmt. Without it lockkit writes nothing anywhere. For the
+ * whole process; set it before the first client is opened: it may run in any thread that uses
+ * lockkit. */
+enum lk_log_level { LK_LOG_DEBUG, LK_LOG_INFO, LK_LOG_WARN, LK_LOG_ERROR };
+typedef void (*lk_log_cb)(enum lk_log_level level, const char *message, const char *pairs,
+                          void *data);
+void lk_set_log(lk_log_cb cb, void *data);
 
 typedef struct lk_client lk_client;
 typedef struct lk_lock lk_lock;
@@ -115,7 +131,9 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data);
 /* LK_CAP_* bits. */
 unsigned lk_client_caps(const lk_client *client);
 
+/* Set `size` to sizeof(struct lk_counters) before the call: only so much is filled in. */
 struct lk_counters {
+    size_t size;
     uint64_t acquired, busy, timed_out, canceled, unknown, unavailable, refused;
     uint64_t released, release_lost; /* release_lost: not ours any more when we released it */
     uint64_t renewed, renew_failed;
@@ -128,20 +146,34 @@ void lk_client_counters(const lk_client *client, struct lk_counters *counters);
 
 /* ---- Lock */
 
-/* Zero means the default in brackets. */
+enum lk_mode {
+    LK_EXCLUSIVE, /* alone */
+    LK_SHARED     /* beside other LK_SHARED ones, never beside an LK_EXCLUSIVE one */
+};
+
+/* Zero means the default in brackets. What the backend cannot do (lk_client_caps) is refused with
+ * LK_UNSUPPORTED, never left out. */
 struct lk_lock_options {
     size_t size;     /* sizeof(struct lk_lock_options) */
-    uint32_t ttl_ms; /* how long a grant lasts without renewal, 10..86,400,000 [10,000]; the local
-                        backend ignores it: a process lock has no TTL */
+    uint32_t ttl_ms; /* how long a grant lasts without renewal, 10..86,400,000 [10,000]; a backend
+                        without LK_CAP_TTL ignores it, one of sessions may grant less or more */
     /* How long before the end of its validity a lease becomes SUSPECT; less than the TTL. */
     uint32_t suspect_ms; /* [ttl / 4] */
     /* The longest time between two attempts of a waiter; each is jittered down to half. */
     uint32_t poll_ms; /* [250] */
     int no_renew;     /* 1: do not renew by itself (renewal runs every ttl / 3) */
+    /* 1: first come, first served among the waiters of all processes, each of whom then asks the
+     * server. Else that order holds within a client, and clients take turns where the backend has
+     * LK_CAP_FAIR: none gets the lock more than twice in a row while another waits. */
+    int is_fair;
+    enum lk_mode mode; /* [LK_EXCLUSIVE] */
+    /* A semaphore, with LK_SHARED: how many permits there are [no limit], and how many of them one
+     * grant takes [1]. All users of a name give the same limit. */
+    uint32_t limit, permits;
 };
 
-/* Name a lock: 1..512 bytes, copied. LK_INVALID, LK_NOMEM. Cheap: no round trip. `options` may be
- * NULL. */
+/* Name a lock: 1..512 bytes, copied. LK_INVALID, LK_UNSUPPORTED, LK_NOMEM. Cheap: no round trip.
+ * `options` may be NULL. */
 LK_CHECK enum lk_status lk_lock_open(lk_lock **lock, lk_client *client, const char *name,
                                      const struct lk_lock_options *options);
 /* Forget the name. Its leases and requests may go on: the lock is freed when the last has ended.
@@ -187,9 +219,9 @@ void lk_release(lk_lease *lease, lk_release_cb cb, void *data);
 /* For a holder whose last write may still take effect: the lock is not given back, and nobody gets
  * it for `hold_ms` more, nor before the TTL of its last renewal has ended. A TTL that ends earlier
  * is extended, by a command that is repeated until the server confirms it; so the only end before
- * `hold_ms` is one that the server does not hear us in time to prevent. On a backend without TTL
- * the client keeps the lock for `hold_ms`, or until it is closed. The lease must not be used after
- * this call. */
+ * `hold_ms` is one that the server does not hear us in time to prevent. On a backend without TTL,
+ * or of sessions, the client keeps the lock for `hold_ms`, and lk_client_close() waits for that.
+ * The lease must not be used after this call. */
 void lk_abandon(lk_lease *lease, uint32_t hold_ms);
 
 /* ---- Lease */
@@ -226,16 +258,32 @@ void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);
 
 /* ---- Who holds, who waits */
 
+/* One who holds, or waits. */
 struct lk_holder {
-    const char *owner; /* owner token */
-    const char *label;
-    uint64_t fence;
-    int64_t remaining_ms; /* until its TTL ends, -1 when it has none */
+    const char *owner; /* owner token, or what another program wrote there */
+    const char *label; /* "" when not known */
+    uint64_t fence;    /* 0: none, or not known, as for one who waits */
+    /* Until its TTL ends; for one who waits, until it is skipped if not heard of. -1: it has none,
+     * or it is not known. */
+    int64_t remaining_ms;
+    enum lk_mode mode;
+    uint32_t permits;
 };
-/* `holder` is NULL when nobody holds the lock. `waiters` counts those of this client only. */
-typedef void (*lk_inspect_cb)(enum lk_status status, const struct lk_holder *holder,
-                              unsigned waiters, void *data);
+/* At one moment, by the server; valid until the callback returns. */
+struct lk_inspection {
+    const struct lk_holder *holders, *waiters; /* the waiters in the order of the line */
+    size_t holder_count, waiter_count;         /* no waiters without LK_CAP_WAITERS */
+    unsigned waiters_here;                     /* those of this client, whoever of them asks */
+};
+/* `inspection` is NULL unless `status` is LK_OK. */
+typedef void (*lk_inspect_cb)(enum lk_status status, const struct lk_inspection *inspection,
+                              void *data);
 LK_CHECK enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data);
+
+/* For people, when a holder is known to be dead or stuck: take the lock from `owner`, or from
+ * everyone who holds it when that is NULL. It may still write: only its fencing token stops it
+ * then. LK_OK; LK_LOST when nobody such held it; LK_UNSUPPORTED. `cb` may be NULL. */
+LK_CHECK enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void *data);
 
 /* ---- Blocking facade */
 

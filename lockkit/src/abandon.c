@@ -2,13 +2,15 @@
  * effect, and the lock stays taken until it cannot any more.
  *
  * Where a TTL frees the lock, nothing is to be done if it ends late enough; else one renewal with
- * the time that is missing, repeated until the server answers it. Where there is none, the lease
- * itself waits for the time to pass, and is released. */
+ * the time that is missing, repeated until the server answers it. Where there is none, or a session
+ * that outlives the lease, the lease itself waits for the time to pass, renewed where it needs to
+ * be, and is released. */
 #include "lease.h"
 
 #include <assert.h>
 
-#define RETRY_MS 50 /* at most between two attempts to extend */
+#define RETRY_MS   50 /* at most between two attempts to extend */
+#define RENEW_PART 3
 
 static void on_time(uv_timer_t *timer) {
     lease_stay_abandoned(timer->data);
@@ -27,26 +29,37 @@ static void on_extended(struct lk_command *command) {
         lease_maybe_free(lease);
         return;
     }
-    if (command->status == LK_OK || command->status == LK_LOST) {
+    if (command->status == LK_LOST || (command->status == LK_OK && !lease->policy.is_session)) {
         lease_end(lease);
+        return;
+    }
+    if (command->status == LK_OK) {
+        wait_ms(lease, client_jitter_ms(lease->client, lease->policy.ttl_ms / RENEW_PART));
         return;
     }
     lease->client->counters.renew_failed++;
     wait_ms(lease, client_jitter_ms(lease->client, RETRY_MS));
 }
 
+static bool is_long_enough(const struct lk_lease *lease) {
+    return lease->policy.has_ttl && !lease->policy.is_session &&
+           atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns;
+}
+
 void lease_stay_abandoned(struct lk_lease *lease) {
     int64_t left_ms = validity_left_ms(lease->hold_until_ns, client_now_ns(lease->client));
+    bool is_freed_by_us = !lease->policy.has_ttl || lease->policy.is_session;
 
     assert(lease->phase == LEASE_ABANDONED);
-    if (!lease->policy.has_ttl && left_ms > 0) {
-        wait_ms(lease, (uint64_t)left_ms + 1);
-    } else if (!lease->policy.has_ttl) {
-        lease_release(lease);
-    } else if (left_ms == 0 || atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns) {
+    if (is_long_enough(lease) || (left_ms == 0 && !is_freed_by_us)) {
         lease_end(lease);
+    } else if (left_ms == 0) {
+        lease_release(lease);
+    } else if (!lease->policy.has_ttl) {
+        wait_ms(lease, (uint64_t)left_ms + 1);
     } else if (lease->in_flight == 0) {
-        lease->policy.ttl_ms = (uint32_t)left_ms + 1;
+        if (!lease->policy.is_session)
+            lease->policy.ttl_ms = (uint32_t)left_ms + 1;
         lease_run(lease, &lease->renewal, LK_RENEW, lease->client->reply_ms, on_extended);
     }
 }

@@ -3,8 +3,9 @@
  * Happy path: the lease joins the queue, becomes its head, attempts and is granted; its callback
  * runs in the next turn of the loop. A refused one stays the head and attempts again. One that was
  * not answered does the same, but is doubtful from then on: when its wait ends it is released, as
- * it may own the lock. When the wait ends during an attempt, the lease is an orphan, and what the
- * attempt still gets is given back. */
+ * it may own the lock; and so is one that stands in line at the server, as it gives up its place.
+ * When the wait ends during an attempt, the lease is an orphan, and what the attempt still gets is
+ * given back. */
 #include "lease.h"
 
 #include <assert.h>
@@ -56,7 +57,7 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     if (lease->phase == LEASE_TRYING && lease->in_flight > 0) {
         lease->round_trips += lease->command.round_trips;
         lease_move(lease, LEASE_ORPHANED);
-    } else if (lease->is_doubtful) {
+    } else if (lease->is_doubtful || lease->is_in_line) {
         lease_release(lease);
     } else {
         lease_end(lease);
@@ -66,22 +67,20 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
 static void granted(struct lk_lease *lease) {
     (void)uv_timer_stop(&lease->timer);
     lease_move(lease, LEASE_HELD);
-    queue_granted(lease->queue, &lease->waiter, lease->fence, lease->command.fence_before);
+    queue_granted(lease->queue, &lease->waiter);
+    lk_lease_saw_fence(lease, lease->fence);
     lease_hold(lease);
     set_outcome(lease, LK_OK);
 }
 
 static bool is_still_valid(struct lk_lease *lease) {
-    int64_t until_ns = lease->policy.has_ttl ? validity_until(lease->sent_ns, lease->policy.ttl_ms)
-                                             : VALIDITY_FOREVER;
-
-    atomic_store(&lease->valid_until_ns, until_ns);
-    return until_ns > client_now_ns(lease->client);
+    lease_set_validity(lease, &lease->command, lease->sent_ns);
+    return lk_lease_state(lease) != LK_LOST_STATE;
 }
 
 static void orphan_answered(struct lk_lease *lease, enum lk_status status) {
     lease->client->counters.late_grants += status == LK_OK;
-    if (status == LK_OK || lease->is_doubtful)
+    if (status == LK_OK || lease->is_doubtful || lease->is_in_line)
         lease_release(lease);
     else
         lease_end(lease);
@@ -104,7 +103,7 @@ static void on_attempt_answered(struct lk_command *command) {
     assert(lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED);
     assert(status != LK_LOST && status != LK_INVALID);
     lease_answered(lease, command);
-    lease->fence = command->holder.fence;
+    lease->fence = command->fence;
     if (lease->phase == LEASE_TRYING)
         lease->round_trips += command->round_trips;
     /* A grant whose validity is over before we heard of it is as good as no answer: the next
@@ -113,12 +112,14 @@ static void on_attempt_answered(struct lk_command *command) {
         status = LK_UNKNOWN;
     if (status == LK_UNKNOWN)
         lease->is_doubtful = true;
+    if (status == LK_BUSY)
+        lease->is_in_line = command->is_queued;
     if (lease->phase == LEASE_ORPHANED)
         orphan_answered(lease, status);
     else if (status == LK_OK)
         granted(lease);
     else
-        refused(lease, status, status == LK_BUSY ? command->holder.remaining_ms : -1);
+        refused(lease, status, status == LK_BUSY ? command->remaining_ms : -1);
 }
 
 static void attempt(void *data) {
@@ -145,6 +146,7 @@ static void start(struct lk_lease *lease, uint32_t wait_ms) {
     uv_loop_t *loop = lease->client->loop;
 
     lease->waiter = (struct queue_waiter){.is_try = wait_ms == LK_TRY,
+                                          .is_shared = lease->policy.mode == LK_SHARED,
                                           .poll_ms = lease->policy.poll_ms,
                                           .until_ms = UINT64_MAX,
                                           .attempt = attempt,

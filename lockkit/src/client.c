@@ -1,6 +1,10 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
+#include "local.h"
+#ifdef LOCKKIT_WITH_redis
+#include "redis_backend.h"
+#endif
 #include "validity.h"
 
 #include <assert.h>
@@ -9,7 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct lk_backend_ops *const backends[] = {&backend_local, &backend_redis};
+/* Every backend, with what this build has of it: NULL for one that was left out. */
+static const struct {
+    const char *scheme;
+    const struct lk_backend_ops *ops;
+} backends[] = {
+    {"local:", &backend_local},
+#ifdef LOCKKIT_WITH_redis
+    {"redis://", &backend_redis},
+#else
+    {"redis://", NULL},
+#endif
+};
 
 const char *lk_status_text(enum lk_status status) {
     static const char *const texts[] = {
@@ -82,40 +97,45 @@ static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_clien
     client->clock_data = options.clock_data;
     TAILQ_INIT(&client->attempts);
     TAILQ_INIT(&client->outcomes);
-    TAILQ_INIT(&client->idle_queues);
     TAILQ_INIT(&client->locks);
     TAILQ_INIT(&client->leases);
     return 0;
 }
 
-/* By the URL's scheme, or NULL. */
-static const struct lk_backend_ops *find_backend(const char *url) {
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
-        if (strncmp(url, backends[i]->scheme, strlen(backends[i]->scheme)) == 0)
-            return backends[i];
-    return NULL;
+/* By the URL's scheme. */
+static enum lk_status find_backend(const struct lk_backend_ops **ops, const char *url) {
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        if (strncmp(url, backends[i].scheme, strlen(backends[i].scheme)) == 0) {
+            *ops = backends[i].ops;
+            return *ops ? LK_OK : LK_UNSUPPORTED;
+        }
+    }
+    return LK_INVALID;
 }
 
 enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
                               const struct lk_client_options *options) {
-    const struct lk_backend_ops *ops = find_backend(url);
-    struct lk_backend_config config = {.loop = loop, .url = url};
+    struct lk_backend_config config = {.loop = loop, .url = url, .push = client_push};
+    const struct lk_backend_ops *ops;
     struct lk_client *client;
-    enum lk_status status = LK_INVALID;
+    enum lk_status status = find_backend(&ops, url);
 
     *out = NULL;
-    if (!ops)
-        return LK_INVALID;
+    if (status != LK_OK)
+        return status;
     client = calloc(1, sizeof *client);
     if (!client)
         return LK_NOMEM;
+    status = LK_INVALID;
     if (init(client, loop, options) != 0)
         goto err_after_client;
     config.label = client->label;
+    config.data = client;
     status = ops->open(&client->backend, &config);
     if (status != LK_OK)
         goto err_after_client;
     assert(client->backend->ops == ops);
+    client->caps = ops->caps_of ? ops->caps_of(client->backend) : ops->caps;
     (void)uv_idle_init(loop, &client->idle);
     client->idle.data = client;
     *out = client;
@@ -160,9 +180,13 @@ void client_queue_gone(struct lk_client *client) {
 }
 
 unsigned lk_client_caps(const lk_client *client) {
-    return client->backend->ops->caps;
+    return client->caps;
 }
 
 void lk_client_counters(const lk_client *client, struct lk_counters *counters) {
-    *counters = client->counters;
+    const size_t size = counters->size;
+
+    assert(size >= sizeof size && size <= sizeof client->counters);
+    memcpy(counters, &client->counters, size);
+    counters->size = size;
 }

@@ -19,10 +19,12 @@ TAILQ_HEAD(task_list, client_task);
 struct lk_client {
     uv_loop_t *loop;
     struct lk_backend *backend;
+    unsigned caps;
     char label[LABEL_MAX_BYTES + 1];
     uint32_t reply_ms, cleanup_ms;
     uint64_t (*clock_ns)(void *data);
     void *clock_data;
+    uint64_t seen_fence; /* the highest token known of, for any name, be it by a resource */
     struct lk_counters counters;
     unsigned short random[3]; /* state of the jitter, not for tokens */
 
@@ -31,8 +33,7 @@ struct lk_client {
      * as a callback may take its time, and a free lock should not have to wait for it. */
     struct task_list attempts, outcomes;
 
-    void *queues; /* tree of struct lk_queue, by name */
-    TAILQ_HEAD(, lk_queue) idle_queues;
+    void *queues; /* tree of struct lk_queue */
     TAILQ_HEAD(, lk_lock) locks;
     TAILQ_HEAD(, lk_lease) leases;
     unsigned queue_count; /* that still exist: each as long as a lease or inspection refers to it */
@@ -50,6 +51,10 @@ int64_t client_moment_ns(const struct lk_client *client, uint32_t ms);
 
 /* Between half and all of `ms`, at least 1. */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
+
+/* What the backend says by itself (struct lk_backend_config); push.c. */
+void client_push(void *client, enum lk_push what, const char *name, const char *owner,
+                 const char *why);
 
 /* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task);

@@ -17,11 +17,11 @@ static void close_lease(struct lk_lease *lease) {
         lease->on_state = NULL;
         lease_release(lease);
         break;
-    case LEASE_ABANDONED: /* where a TTL frees it, it stays taken */
-        if (lease->policy.has_ttl)
+    case LEASE_ABANDONED: /* stays taken for its time, by its TTL or as we wait for it */
+        if (lease->policy.has_ttl && !lease->policy.is_session)
             lease_end(lease);
-        else
-            lease_release(lease);
+        else if (!(lease->client->caps & LK_CAP_CROSS_PROCESS))
+            lease_release(lease); /* nobody is left whom it could keep out */
         break;
     case LEASE_RELEASING:
         lease_hurry_release(lease);
@@ -35,7 +35,6 @@ static void close_lease(struct lk_lease *lease) {
 void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
     struct lk_lock *lock;
     struct lk_lease *lease;
-    struct lk_queue *queue;
 
     if (client->is_closing)
         return;
@@ -46,7 +45,5 @@ void lk_client_close(lk_client *client, lk_close_cb cb, void *data) {
         close_lease(lease);
     while ((lock = TAILQ_FIRST(&client->locks)))
         lk_lock_close(lock);
-    while ((queue = TAILQ_FIRST(&client->idle_queues)))
-        queue_discard(queue);
     client_maybe_closed(client);
 }

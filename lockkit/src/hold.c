@@ -35,7 +35,9 @@ static void arm(struct lk_lease *lease) {
     /* Rounded up: at the moment or after it, so that it need not be armed again for a fraction. */
     uint64_t left_ms = left_ns > 0 ? ((uint64_t)left_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
 
-    assert(lease->phase == LEASE_HELD && lease->policy.has_ttl);
+    assert(lease->phase == LEASE_HELD);
+    if (!lease->policy.has_ttl)
+        return;
     uv_update_time(lease->client->loop);
     (void)uv_timer_start(&lease->timer, on_moment, left_ms, 0);
 }
@@ -68,13 +70,27 @@ static void tell_state(struct lk_lease *lease, const char *why) {
         lease->on_state(lease, state, why, lease->state_data);
 }
 
+void lease_set_validity(struct lk_lease *lease, const struct lk_command *command, int64_t sent_ns) {
+    struct lk_policy *policy = &lease->policy;
+
+    if (!policy->has_ttl) {
+        atomic_store(&lease->valid_until_ns, VALIDITY_FOREVER);
+        return;
+    }
+    if (command->granted_ms > 0)
+        policy->ttl_ms = command->granted_ms;
+    if (policy->suspect_ms >= policy->ttl_ms)
+        policy->suspect_ms = policy->ttl_ms / 4;
+    atomic_store(&lease->valid_until_ns, validity_until(sent_ns, policy->ttl_ms));
+}
+
 /* LOST is final: an extension that is heard of too late does not bring the lease back. */
 static void extend(struct lk_lease *lease) {
     lease->client->counters.renewed++;
     if (lk_lease_state(lease) == LK_LOST_STATE)
         return;
-    atomic_store(&lease->valid_until_ns,
-                 validity_until(lease->renewal_sent_ns, lease->policy.ttl_ms));
+    lease_set_validity(lease, &lease->renewal, lease->renewal_sent_ns);
+    atomic_store(&lease->is_suspended, false);
     lease->renew_at_ns = lease->renewal_sent_ns + part_ns(lease, RENEW_PART);
 }
 
@@ -143,10 +159,19 @@ void lease_hold(struct lk_lease *lease) {
     counters->acquired++;
     counters->wait_ns += (uint64_t)(lease->granted_ns - lease->joined_ns);
     lease->told = LK_HELD;
-    if (!lease->policy.has_ttl)
-        return;
     lease->renew_at_ns = lease->sent_ns + part_ns(lease, RENEW_PART);
     arm(lease);
+}
+
+void lease_doubt(struct lk_lease *lease, enum lk_state state, const char *why) {
+    assert(lease->phase == LEASE_HELD && state != LK_HELD);
+    if (lease->told == LK_LOST_STATE)
+        return;
+    if (state == LK_LOST_STATE)
+        atomic_store(&lease->valid_until_ns, VALIDITY_NONE);
+    else
+        atomic_store(&lease->is_suspended, true);
+    tell_state(lease, why);
 }
 
 void lease_stop_holding(struct lk_lease *lease) {

@@ -22,40 +22,51 @@ static int make_owner(char owner[OWNER_SIZE]) {
     return 0;
 }
 
-static void adopt(struct lk_lease *lease, struct lk_lock *lock) {
-    struct lk_client *client = lock->queue->client;
+/* The queue is referred to already. */
+static void adopt(struct lk_lease *lease, struct lk_lock *lock, struct lk_queue *queue) {
+    struct lk_client *client = queue->client;
 
     assert(lock->policy.suspect_ms < lock->policy.ttl_ms && lock->policy.poll_ms > 0);
     lease->client = client;
-    lease->queue = lock->queue;
-    lease->queue->refs++;
+    lease->queue = queue;
     lease->policy = lock->policy;
     lease->phase = LEASE_QUEUED;
     lease->last = LK_TIMEOUT;
     lease->request.lease = lease;
     lease->joined_ns = client_now_ns(client);
     atomic_init(&lease->valid_until_ns, VALIDITY_NONE);
+    atomic_init(&lease->is_suspended, false);
     (void)uv_timer_init(client->loop, &lease->timer);
     lease->timer.data = lease;
     TAILQ_INSERT_TAIL(&client->leases, lease, entry);
 }
 
 enum lk_status lease_new(struct lk_lease **out, struct lk_lock *lock) {
+    struct lk_client *client = lock->queue->client;
     size_t unit = sizeof(max_align_t);
-    size_t units = (lock->queue->client->backend->ops->command_size + unit - 1) / unit;
+    size_t units = (client->backend->ops->command_size + unit - 1) / unit;
     struct lk_lease *lease = calloc(1, sizeof *lease + 2 * units * unit);
+    enum lk_status status = LK_NOMEM;
+    struct lk_queue *queue;
 
     if (!lease)
         return LK_NOMEM;
     if (make_owner(lease->owner) != 0) {
-        free(lease);
-        return LK_UNSUPPORTED;
+        status = LK_UNSUPPORTED;
+        goto err_after_lease;
     }
+    queue = queue_ref(client, lock->queue->name, lock->policy.is_fair ? lease->owner : NULL);
+    if (!queue)
+        goto err_after_lease;
     lease->command.internal = lease->internal;
     lease->renewal.internal = lease->internal + units;
-    adopt(lease, lock);
+    adopt(lease, lock, queue);
     *out = lease;
     return LK_OK;
+
+err_after_lease:
+    free(lease);
+    return status;
 }
 
 void lease_move(struct lk_lease *lease, enum lease_phase phase) {
@@ -76,6 +87,11 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
     lease->phase = phase;
 }
 
+/* Two polls may be lost, and the second's answer may take its time. */
+static uint32_t patience_ms(const struct lk_lease *lease) {
+    return lease->waiter.is_try ? 0 : 2 * lease->policy.poll_ms + lease->client->reply_ms;
+}
+
 void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb verb,
                uint32_t reply_ms, void (*on_answer)(struct lk_command *command)) {
     void *internal = command->internal;
@@ -86,9 +102,13 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
     *command = (struct lk_command){.verb = verb,
                                    .name = lease->queue->name,
                                    .owner = lease->owner,
+                                   .mode = lease->policy.mode,
+                                   .permits = lease->policy.permits,
+                                   .limit = lease->policy.limit,
                                    .ttl_ms = lease->policy.ttl_ms,
                                    .reply_ms = reply_ms,
-                                   .fence_above = lease->queue->seen_fence,
+                                   .patience_ms = patience_ms(lease),
+                                   .fence_above = lease->client->seen_fence,
                                    .on_answer = on_answer,
                                    .data = lease,
                                    .internal = internal};
@@ -124,8 +144,10 @@ void lease_end(struct lk_lease *lease) {
 }
 
 enum lk_state lk_lease_state(const lk_lease *lease) {
-    return validity_state(atomic_load(&lease->valid_until_ns), lease->policy.suspect_ms,
-                          client_now_ns(lease->client));
+    enum lk_state state = validity_state(atomic_load(&lease->valid_until_ns),
+                                         lease->policy.suspect_ms, client_now_ns(lease->client));
+
+    return state == LK_HELD && atomic_load(&lease->is_suspended) ? LK_SUSPECT : state;
 }
 
 int64_t lk_lease_remaining_ms(const lk_lease *lease) {
@@ -144,7 +166,8 @@ uint64_t lk_lease_fence(const lk_lease *lease) {
 }
 
 void lk_lease_saw_fence(const lk_lease *lease, uint64_t fence) {
-    queue_saw_fence(lease->queue, fence);
+    if (fence > lease->client->seen_fence)
+        lease->client->seen_fence = fence;
 }
 
 const char *lk_lease_owner(const lk_lease *lease) {

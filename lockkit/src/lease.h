@@ -14,13 +14,14 @@
  *      │          cancelled ▼          granted, no answer      │             │
  *      │                ORPHANED ──────────────────────────────┤             │
  *      │                    └─ refused, not sent ──────────────┼─────────────┤
- *      │ wait over or cancelled:  an attempt was unanswered    │             │
+ *      │ wait over or cancelled: unanswered once, or in line   │             │
  *      └───────────────────────────────────────────────────────┘             │
- *      └────────────────────────  none was ──────────────────────────────────┘
+ *      └────────────────────────  neither ───────────────────────────────────┘
  *
  * RELEASING repeats the release until it is confirmed or the clean-up time has passed. ABANDONED
- * lasts until the TTL is long enough, or, without one, until the time has passed, and is released
- * then. After ENDED the memory goes as soon as the callback has run and no command is under way. */
+ * lasts until the TTL is long enough, or, without one or in a session, until the time has passed,
+ * and is released then. After ENDED the memory goes as soon as the callback has run and no command
+ * is under way. */
 #ifndef LOCKKIT_LEASE_H
 #define LOCKKIT_LEASE_H
 
@@ -41,8 +42,10 @@ enum lease_phase {
 
 /* The options of the lock, with defaults filled in: a lease may outlive its lk_lock. */
 struct lk_policy {
-    uint32_t ttl_ms, suspect_ms, poll_ms;
-    bool has_ttl, is_renewed;
+    uint32_t ttl_ms, suspect_ms, poll_ms; /* the TTL as asked for, then as granted */
+    uint32_t permits, limit;
+    enum lk_mode mode;
+    bool has_ttl, is_session, is_renewed, is_fair;
 };
 
 struct lk_lock {
@@ -72,6 +75,7 @@ struct lk_lease {
     int64_t joined_ns;
     unsigned round_trips; /* of the attempts until the outcome */
     bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
+    bool is_in_line;      /* at the server, which is to be told if it gives up */
 
     struct lk_request request;
     lk_acquire_cb on_acquired;
@@ -82,6 +86,7 @@ struct lk_lease {
     struct client_task tell_outcome;
 
     _Atomic int64_t valid_until_ns; /* read from other threads by the blocking facade */
+    _Atomic bool is_suspended;      /* the backend doubts it, until the next renewal */
     int64_t renew_at_ns, granted_ns;
     uint64_t fence;
     enum lk_state told;
@@ -125,6 +130,10 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status);
 
 /* hold.c */
 void lease_hold(struct lk_lease *lease);
+/* Its TTL counts from `sent_ns`, for as long as `command` was granted. */
+void lease_set_validity(struct lk_lease *lease, const struct lk_command *command, int64_t sent_ns);
+/* The backend says SUSPECT or LOST, of one that is HELD. The callback may release it. */
+void lease_doubt(struct lk_lease *lease, enum lk_state state, const char *why);
 /* Stop timer and renewal, and count the time. */
 void lease_stop_holding(struct lk_lease *lease);
 

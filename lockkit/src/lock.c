@@ -1,4 +1,4 @@
-/* A lock: a name and a policy; and who holds it. */
+/* A lock: a name and a policy. */
 #include "lease.h"
 
 #include <assert.h>
@@ -8,37 +8,62 @@
 #define TTL_MIN_MS 10
 #define TTL_MAX_MS 86400000
 
-/* False for options that are out of range, or of a size that was never ours. */
-static bool fill_policy(struct lk_policy *policy, unsigned caps,
-                        const struct lk_lock_options *given) {
+/* What the backend must be able to do for it. */
+static unsigned needed_caps(const struct lk_policy *policy) {
+    return (policy->is_fair ? LK_CAP_FAIR : 0U) | (policy->mode == LK_SHARED ? LK_CAP_SHARED : 0U) |
+           (policy->limit > 0 ? LK_CAP_PERMITS : 0U);
+}
+
+static bool is_in_range(const struct lk_policy *policy) {
+    return policy->ttl_ms >= TTL_MIN_MS && policy->ttl_ms <= TTL_MAX_MS &&
+           policy->suspect_ms < policy->ttl_ms && policy->poll_ms <= TTL_MAX_MS &&
+           (policy->mode == LK_SHARED ? policy->limit == 0 || policy->permits <= policy->limit
+                                      : policy->limit == 0 && policy->permits == 1);
+}
+
+/* LK_INVALID for options that are out of range, or of a size that was never ours. */
+static enum lk_status fill_policy(struct lk_policy *policy, unsigned caps,
+                                  const struct lk_lock_options *given) {
     struct lk_lock_options options = {0};
 
     if (given && (given->size < sizeof given->size || given->size > sizeof options))
-        return false;
+        return LK_INVALID;
     if (given)
         memcpy(&options, given, given->size);
+    policy->mode = options.mode;
+    policy->limit = options.limit;
+    policy->permits = options.permits ? options.permits : 1;
+    policy->is_session = (caps & LK_CAP_SESSION) != 0;
+    policy->is_fair = options.is_fair != 0;
     policy->has_ttl = (caps & LK_CAP_TTL) != 0;
     policy->ttl_ms = options.ttl_ms ? options.ttl_ms : 10000;
     policy->suspect_ms = options.suspect_ms ? options.suspect_ms : policy->ttl_ms / 4;
     policy->poll_ms = options.poll_ms ? options.poll_ms : 250;
     policy->is_renewed = policy->has_ttl && !options.no_renew;
-    return policy->ttl_ms >= TTL_MIN_MS && policy->ttl_ms <= TTL_MAX_MS &&
-           policy->suspect_ms < policy->ttl_ms;
+    if (!is_in_range(policy))
+        return LK_INVALID;
+    if (needed_caps(policy) & ~caps)
+        return LK_UNSUPPORTED;
+    /* Where all waiters are ours, they are in order as it is. */
+    policy->is_fair = policy->is_fair && (caps & LK_CAP_CROSS_PROCESS);
+    return LK_OK;
 }
 
 enum lk_status lk_lock_open(lk_lock **out, lk_client *client, const char *name,
                             const struct lk_lock_options *options) {
     struct lk_policy policy;
     struct lk_lock *lock;
+    enum lk_status status = fill_policy(&policy, client->caps, options);
 
     *out = NULL;
-    if (*name == '\0' || strlen(name) > NAME_MAX_BYTES ||
-        !fill_policy(&policy, client->backend->ops->caps, options))
+    if (*name == '\0' || strlen(name) > NAME_MAX_BYTES)
         return LK_INVALID;
+    if (status != LK_OK)
+        return status;
     lock = calloc(1, sizeof *lock);
     if (!lock)
         return LK_NOMEM;
-    lock->queue = queue_ref(client, name);
+    lock->queue = queue_ref(client, name, NULL);
     if (!lock->queue) {
         free(lock);
         return LK_NOMEM;
@@ -55,45 +80,4 @@ void lk_lock_close(lk_lock *lock) {
     TAILQ_REMOVE(&lock->queue->client->locks, lock, entry);
     queue_unref(lock->queue);
     free(lock);
-}
-
-struct inspection {
-    struct lk_command command;
-    struct lk_queue *queue;
-    lk_inspect_cb on_inspected;
-    void *data;
-    max_align_t internal[];
-};
-
-static void on_inspect_answered(struct lk_command *command) {
-    struct inspection *inspection = command->data;
-    struct lk_queue *queue = inspection->queue;
-    const struct lk_holder *holder =
-        command->status == LK_OK && command->holder.owner ? &command->holder : NULL;
-
-    assert(command == &inspection->command && command->verb == LK_INSPECT);
-    inspection->on_inspected(command->status, holder, queue->length, inspection->data);
-    queue_unref(queue);
-    free(inspection);
-}
-
-enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data) {
-    struct lk_client *client = lock->queue->client;
-    struct lk_backend *backend = client->backend;
-    struct inspection *inspection = calloc(1, sizeof *inspection + backend->ops->command_size);
-
-    if (!inspection)
-        return LK_NOMEM;
-    inspection->queue = lock->queue;
-    inspection->on_inspected = cb;
-    inspection->data = data;
-    inspection->command = (struct lk_command){.verb = LK_INSPECT,
-                                              .name = lock->queue->name,
-                                              .reply_ms = client->reply_ms,
-                                              .on_answer = on_inspect_answered,
-                                              .data = inspection,
-                                              .internal = inspection->internal};
-    lock->queue->refs++;
-    backend->ops->run(backend, &inspection->command);
-    return LK_OK;
 }

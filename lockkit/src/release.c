@@ -9,7 +9,6 @@
 #include "lease.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define PAUSE_MOST_MS 2000 /* between two releases, at most twice this */
 
@@ -55,7 +54,7 @@ static void on_release_answered(struct lk_command *command) {
     lease_answered(lease, command);
     if (status != LK_OK && status != LK_LOST)
         status = LK_UNKNOWN;
-    queue_given_back(lease->queue, command->heard_by);
+    queue_given_back(lease->queue);
     if (is_final(lease, status))
         lease_end(lease);
     else
@@ -65,8 +64,6 @@ static void on_release_answered(struct lk_command *command) {
 
 static void give_back(struct lk_lease *lease) {
     assert(lease->phase == LEASE_RELEASING);
-    /* Before the event that it causes can come, so that the queue knows it for our own. */
-    memcpy(lease->queue->last_owner, lease->owner, sizeof lease->owner);
     lease_run(lease, &lease->command, LK_RELEASE, lease->client->reply_ms, on_release_answered);
 }
 

@@ -27,7 +27,7 @@ static int set_up(void **state) {
     assert_non_null(env);
     fixture_init(&env->fixture);
     env->fixture.client = open_client(&env->fixture, "local:");
-    env->queue = queue_ref(env->fixture.client, "name");
+    env->queue = queue_ref(env->fixture.client, "name", NULL);
     for (int i = 0; i < 2; i++)
         env->askers[i].waiter = (struct queue_waiter){.poll_ms = LONG_MS,
                                                       .until_ms = UINT64_MAX,
@@ -61,7 +61,7 @@ static void expect_attempts(struct env *env, const struct asker *asker, int coun
 }
 
 static struct lk_counters counted(struct env *env) {
-    struct lk_counters counters;
+    struct lk_counters counters = {.size = sizeof counters};
 
     lk_client_counters(env->fixture.client, &counters);
     return counters;
@@ -74,9 +74,9 @@ static void test_only_the_head_attempts(void **state) {
     assert_int_equal(first->attempts, 0); /* not inside the call */
     expect_attempts(env, first, 1);
     assert_int_equal(second->attempts, 0);
-    queue_granted(env->queue, &first->waiter, 1, 0);
+    queue_granted(env->queue, &first->waiter);
     expect_attempts(env, second, 0);
-    queue_given_back(env->queue, 0);
+    queue_given_back(env->queue);
     expect_attempts(env, second, 1);
     assert_int_equal(counted(env).wakeups, 1);
     queue_leave(env->queue, &second->waiter);
@@ -87,8 +87,8 @@ static void test_event_during_an_attempt_brings_another(void **state) {
     struct asker *asker = join(env, 0);
 
     expect_attempts(env, asker, 1);
-    queue_given_back(env->queue, 0);
-    queue_given_back(env->queue, 0);
+    queue_given_back(env->queue);
+    queue_given_back(env->queue);
     expect_attempts(env, asker, 1);
     queue_refused(env->queue, -1);
     expect_attempts(env, asker, 2); /* one for both events */
@@ -116,34 +116,47 @@ static void test_head_that_leaves_during_its_attempt_lets_the_next_attempt(void 
     queue_leave(env->queue, &second->waiter);
 }
 
-/* Sixteen grants in a row, and others heard of the last release. */
-static void stand_back(struct env *env) {
-    for (uint64_t fence = 1; fence <= 16; fence++) {
-        join(env, 0);
-        expect_attempts(env, &env->askers[0], (int)fence);
-        queue_granted(env->queue, &env->askers[0].waiter, 10 * fence,
-                      fence > 1 ? 10 * (fence - 1) : 0);
-    }
-    queue_given_back(env->queue, 1);
+static void test_new_head_asks_at_once_as_the_old_ones_place_is_gone(void **state) {
+    struct env *env = *state;
+    struct asker *first = join(env, 0), *second = join(env, 1);
+
+    expect_attempts(env, first, 1);
+    queue_refused(env->queue, -1);
+    queue_leave(env->queue, &first->waiter);
+    expect_attempts(env, second, 1);
+    queue_leave(env->queue, &second->waiter);
 }
 
-static void test_head_stands_back_after_a_row_of_grants(void **state) {
+static void test_next_who_shares_asks_at_once_after_a_shared_grant(void **state) {
     struct env *env = *state;
 
-    stand_back(env);
-    expect_attempts(env, join(env, 1), 1);
-    assert_int_equal(counted(env).polls, 1); /* when the pause was over */
+    env->askers[0].waiter.is_shared = env->askers[1].waiter.is_shared = true;
+    expect_attempts(env, join(env, 0), 1);
+    join(env, 1);
+    queue_granted(env->queue, &env->askers[0].waiter);
+    expect_attempts(env, &env->askers[1], 1);
     queue_leave(env->queue, &env->askers[1].waiter);
 }
 
-static void test_head_without_the_time_for_it_does_not_stand_back(void **state) {
+/* By its name, as one of all names, and by an owner who has no queue of its own. */
+static void test_push_wakes_the_queues_that_it_is_for(void **state) {
     struct env *env = *state;
+    lk_client *client = env->fixture.client;
+    struct asker *asker = join(env, 0);
 
-    stand_back(env);
-    env->askers[1].waiter.until_ms = uv_now(&env->fixture.loop) + 100;
-    expect_attempts(env, join(env, 1), 1);
-    assert_int_equal(counted(env).polls, 0);
-    queue_leave(env->queue, &env->askers[1].waiter);
+    expect_attempts(env, asker, 1);
+    queue_refused(env->queue, -1);
+    client_push(client, LK_PUSH_FREE, "other", NULL, NULL);
+    expect_attempts(env, asker, 1);
+    client_push(client, LK_PUSH_FREE, "name", NULL, NULL);
+    expect_attempts(env, asker, 2);
+    queue_refused(env->queue, -1);
+    client_push(client, LK_PUSH_FREE, NULL, NULL, NULL);
+    expect_attempts(env, asker, 3);
+    queue_refused(env->queue, -1);
+    client_push(client, LK_PUSH_FREE, "name", "somebody", NULL);
+    expect_attempts(env, asker, 4);
+    queue_leave(env->queue, &asker->waiter);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -154,8 +167,9 @@ int main(void) {
         TEST(test_event_during_an_attempt_brings_another),
         TEST(test_refused_head_attempts_when_the_holders_ttl_ends),
         TEST(test_head_that_leaves_during_its_attempt_lets_the_next_attempt),
-        TEST(test_head_stands_back_after_a_row_of_grants),
-        TEST(test_head_without_the_time_for_it_does_not_stand_back),
+        TEST(test_new_head_asks_at_once_as_the_old_ones_place_is_gone),
+        TEST(test_next_who_shares_asks_at_once_after_a_shared_grant),
+        TEST(test_push_wakes_the_queues_that_it_is_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,46 +161,6 @@ static void test_two_greedy_clients_both_get_on(void **state) {
     WAIT_FOR(&env->fixture.loop, greedy[0].under_way == 0 && greedy[1].under_way == 0);
 }
 
-/* From one caller of a client to the next, which was refused by its forerunner before. */
-static void hand_over(struct env *env, struct caller *from, struct caller *to, lk_lock *lock,
-                      int64_t listeners) {
-    start(to, lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop,
-             lk_request_round_trips(to->request) > 0 && subscribers(env) == listeners);
-    assert_int_equal(give(&env->fixture, from), LK_OK);
-    WAIT_FOR(&env->fixture.loop, to->calls == 1);
-}
-
-/* Returns how often the direct client, which has the lock so often in a row, stood back. */
-static uint64_t stood_back(struct env *env, int grants, int64_t listeners) {
-    lk_lock *lock = open_unpolled(env, env->fixture.client);
-    struct caller callers[2];
-
-    assert_int_equal(take(&env->fixture, &callers[1], lock, LK_FOREVER), LK_OK);
-    for (int i = 2; i <= grants; i++)
-        hand_over(env, &callers[(i - 1) % 2], &callers[i % 2], lock, listeners);
-    assert_int_equal(give(&env->fixture, &callers[grants % 2]), LK_OK);
-    return counters(env->fixture.client).polls; /* there are no others */
-}
-
-static void test_client_stands_back_after_many_grants_while_others_listen(void **state) {
-    struct env *env = *state;
-    lk_lock *far = open_unpolled(env, env->far);
-    struct caller holder, listener;
-
-    assert_int_equal(take(&env->fixture, &holder, far, LK_FOREVER), LK_OK);
-    start(&listener, far, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, subscribers(env) == 1);
-    lk_cancel(listener.request);
-    WAIT_FOR(&env->fixture.loop, listener.calls == 1);
-    assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    assert_int_equal(stood_back(env, 17, 2), 1);
-}
-
-static void test_client_alone_never_stands_back(void **state) {
-    assert_int_equal(stood_back(*state, 40, 1), 0);
-}
-
 static void test_subscription_stays_when_nobody_waits_for_a_moment(void **state) {
     struct env *env = *state;
     lk_client *client = open_client(&env->fixture, redis_url());
@@ -270,8 +230,6 @@ int main(void) {
         REDIS_TEST(test_event_missed_while_disconnected_is_made_up_for),
         REDIS_TEST(test_many_waiters_share_one_subscription),
         REDIS_TEST(test_two_greedy_clients_both_get_on),
-        REDIS_TEST(test_client_stands_back_after_many_grants_while_others_listen),
-        REDIS_TEST(test_client_alone_never_stands_back),
         REDIS_TEST(test_subscription_stays_when_nobody_waits_for_a_moment),
         REDIS_TEST(test_absent_server_is_unavailable),
         REDIS_TEST(test_attempt_that_was_never_sent_is_no_round_trip),

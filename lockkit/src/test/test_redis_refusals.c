@@ -65,7 +65,7 @@ static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
 /* The channel is denied, and waiters poll. */
 static void test_without_the_right_to_subscribe_waiters_poll(void **state) {
     struct caller holder, waiter;
-    struct lk_counters counters;
+    struct lk_counters counters = {.size = sizeof counters};
     lk_client *other;
 
     (void)state;

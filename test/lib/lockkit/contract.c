@@ -1,15 +1,14 @@
-/* The list of backends, and a fixture on each. */
+/* A fixture on the backend under test. */
 #include "contract.h"
-#include "redis_admin.h"
 
-const char *url;
+const struct contract *contract;
 
 int contract_set_up(void **state) {
     struct fixture *fixture = malloc(sizeof *fixture);
 
     assert_non_null(fixture);
     fixture_init(fixture);
-    fixture->client = open_client(fixture, url);
+    fixture->client = open_client(fixture, contract->url);
     fixture->lock = open_lock(fixture, fixture->client, 2000);
     *state = fixture;
     return 0;
@@ -37,15 +36,8 @@ void turn(struct fixture *fixture, int times) {
         (void)uv_run(&fixture->loop, UV_RUN_ONCE);
 }
 
-int run_contract(const struct CMUnitTest *tests, size_t count) {
-    const struct {
-        const char *name, *url;
-    } backends[] = {{"local", "local:"}, {"redis", redis_url()}};
-    int failed = 0;
-
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        url = backends[i].url;
-        failed += _cmocka_run_group_tests(backends[i].name, tests, count, NULL, NULL);
-    }
-    return failed;
+int run_contract(const struct contract *on) {
+    contract = on;
+    return _cmocka_run_group_tests(on->name, contract_basics, contract_basics_count, NULL, NULL) +
+           _cmocka_run_group_tests(on->name, contract_moments, contract_moments_count, NULL, NULL);
 }

@@ -1,10 +1,16 @@
-/* What the contract's tests share: they run once over each backend. */
+/* The contract of lockkit.h, held by every backend: the same cases run over each, as far as its
+ * caps promise them. */
 #ifndef LOCKKIT_TEST_CONTRACT_H
 #define LOCKKIT_TEST_CONTRACT_H
 
 #include "fixture.h"
 
-extern const char *url; /* of the backend under test */
+/* What is under test. */
+struct contract {
+    const char *name, *url;
+    int crowd; /* how many contend at once [200] */
+};
+extern const struct contract *contract;
 
 int contract_set_up(void **state);
 int contract_tear_down(void **state);
@@ -15,7 +21,10 @@ void turn(struct fixture *fixture, int times); /* of the loop */
 
 #define CONTRACT(test) cmocka_unit_test_setup_teardown(test, contract_set_up, contract_tear_down)
 
-/* Run `count` tests over every backend, named in the output. Returns how many failed. */
-int run_contract(const struct CMUnitTest *tests, size_t count);
+extern const struct CMUnitTest contract_basics[], contract_moments[];
+extern const size_t contract_basics_count, contract_moments_count;
+
+/* Run all cases on its servers. Returns how many failed. */
+int run_contract(const struct contract *on);
 
 #endif

@@ -63,7 +63,7 @@ void assert_owner(struct env *env, const lk_lease *lease) {
 }
 
 struct lk_counters counters(const lk_client *client) {
-    struct lk_counters counted;
+    struct lk_counters counted = {.size = sizeof counted};
 
     lk_client_counters(client, &counted);
     return counted;

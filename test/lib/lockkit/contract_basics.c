@@ -4,7 +4,7 @@
 static void test_lock_is_granted_and_given_back(void **state) {
     struct fixture *fixture = *state;
     struct caller caller;
-    struct lk_counters counters;
+    struct lk_counters counters = {.size = sizeof counters};
 
     assert_int_equal(take(fixture, &caller, fixture->lock, LK_TRY), LK_OK);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
@@ -111,7 +111,7 @@ static void test_fence_rises_across_clients_and_restarts(void **state) {
     lk_client *client;
 
     for (int i = 0; i < 10; i++) {
-        client = open_client(fixture, url);
+        client = open_client(fixture, contract->url);
         assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 2000), LK_FOREVER),
                          LK_OK);
         assert_true(lk_lease_fence(caller.lease) > last);
@@ -154,16 +154,23 @@ struct seen {
     unsigned waiters;
 };
 
-static void on_inspected(enum lk_status status, const struct lk_holder *holder, unsigned waiters,
+static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
                          void *data) {
     struct seen *seen = data;
+    const struct lk_holder *holder;
 
     seen->calls++;
     seen->status = status;
-    seen->is_held = holder != NULL;
-    seen->waiters = waiters;
-    if (!holder)
+    assert_int_equal(inspection != NULL, status == LK_OK);
+    if (!inspection)
         return;
+    seen->is_held = inspection->holder_count > 0;
+    seen->waiters = inspection->waiters_here;
+    if (!seen->is_held)
+        return;
+    assert_int_equal(inspection->holder_count, 1);
+    holder = &inspection->holders[0];
+    assert_int_equal(holder->mode, LK_EXCLUSIVE);
     (void)snprintf(seen->owner, sizeof seen->owner, "%s", holder->owner);
     (void)snprintf(seen->label, sizeof seen->label, "%s", holder->label);
     seen->fence = holder->fence;
@@ -237,7 +244,7 @@ static void test_bad_arguments_start_nothing(void **state) {
     lk_lock *lock;
 
     assert_int_equal(lk_client_open(&client, &fixture->loop, "ftp://x", NULL), LK_INVALID);
-    assert_int_equal(lk_client_open(&client, &fixture->loop, url, &options), LK_INVALID);
+    assert_int_equal(lk_client_open(&client, &fixture->loop, contract->url, &options), LK_INVALID);
     assert_null(client);
     assert_int_equal(lk_lock_open(&lock, fixture->client, "", NULL), LK_INVALID);
     assert_int_equal(lk_lock_open(&lock, fixture->client, "x", &policy), LK_INVALID);
@@ -252,21 +259,18 @@ static void test_bad_arguments_start_nothing(void **state) {
     assert_free(fixture, lock);
 }
 
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        CONTRACT(test_lock_is_granted_and_given_back),
-        CONTRACT(test_try_of_a_held_lock_is_busy),
-        CONTRACT(test_try_does_not_overtake_a_waiter),
-        CONTRACT(test_wait_that_is_over_is_a_timeout),
-        CONTRACT(test_owner_token_is_new_for_each_acquisition),
-        CONTRACT(test_waiters_can_be_cancelled_in_any_place),
-        CONTRACT(test_lock_may_be_closed_while_its_lease_is_held),
-        CONTRACT(test_fence_rises_across_clients_and_restarts),
-        CONTRACT(test_abandoned_lock_stays_held_for_the_time_given),
-        CONTRACT(test_inspect_shows_holder_and_waiters),
-        CONTRACT(test_callbacks_may_release_and_acquire),
-        CONTRACT(test_bad_arguments_start_nothing),
-    };
-
-    return run_contract(tests, sizeof tests / sizeof *tests);
-}
+const struct CMUnitTest contract_basics[] = {
+    CONTRACT(test_lock_is_granted_and_given_back),
+    CONTRACT(test_try_of_a_held_lock_is_busy),
+    CONTRACT(test_try_does_not_overtake_a_waiter),
+    CONTRACT(test_wait_that_is_over_is_a_timeout),
+    CONTRACT(test_owner_token_is_new_for_each_acquisition),
+    CONTRACT(test_waiters_can_be_cancelled_in_any_place),
+    CONTRACT(test_lock_may_be_closed_while_its_lease_is_held),
+    CONTRACT(test_fence_rises_across_clients_and_restarts),
+    CONTRACT(test_abandoned_lock_stays_held_for_the_time_given),
+    CONTRACT(test_inspect_shows_holder_and_waiters),
+    CONTRACT(test_callbacks_may_release_and_acquire),
+    CONTRACT(test_bad_arguments_start_nothing),
+};
+const size_t contract_basics_count = sizeof contract_basics / sizeof *contract_basics;

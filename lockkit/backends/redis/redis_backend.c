@@ -3,7 +3,7 @@
  *
  * A command is one script by EVALSHA. A server that does not know the script has done nothing, so
  * it is sent again in full. Nothing else is ever sent twice here. */
-#include "backend.h"
+#include "redis_backend.h"
 #include "clock.h"
 #include "log.h"
 #include "redis.h"
@@ -22,7 +22,8 @@
 struct server {
     struct lk_backend base;
     struct redis *redis;
-    const char *label;
+    struct lk_backend_config config;
+    LIST_HEAD(, watch) watches;
     struct redis_eviction eviction;
     struct log_limit refusals;
     lk_close_cb on_closed;
@@ -36,11 +37,13 @@ struct sent {
     struct redis_call call;
 };
 
-struct lk_watch {
+/* A subscription to what is said of a name, from the first who had to wait for it. */
+struct watch {
     struct redis_subscription subscription;
-    lk_event_cb on_event;
-    void *data;
-    char channel[];
+    struct server *server;
+    LIST_ENTRY(watch) entry;
+    char channel[KEY_SIZE];
+    char name[];
 };
 
 static int64_t integer_at(const redisReply *reply, size_t index) {
@@ -65,41 +68,43 @@ static void parse_held(char *held, struct lk_holder *holder) {
     holder->label = label;
 }
 
-/* The strings of the holder are in `held`. */
-static void take_holder(struct lk_command *command, const redisReply *reply, char held[HELD_SIZE]) {
+/* What the only holder is told from. */
+struct holding {
+    struct lk_holder holder;
+    char text[HELD_SIZE];
+};
+
+static void take_holder(struct lk_command *command, const redisReply *reply,
+                        struct holding *holding) {
     if (reply->elements != 3 || reply->element[1]->type != REDIS_REPLY_STRING)
         return;
-    (void)snprintf(held, HELD_SIZE, "%s", reply->element[1]->str);
-    parse_held(held, &command->holder);
-    command->holder.remaining_ms = integer_at(reply, 2);
-}
-
-static void take_grant(struct lk_command *command, const redisReply *reply) {
-    const int64_t before = integer_at(reply, 2);
-
-    command->holder.fence = (uint64_t)integer_at(reply, 1);
-    command->fence_before = before > 0 ? (uint64_t)before : 0;
+    (void)snprintf(holding->text, HELD_SIZE, "%s", reply->element[1]->str);
+    holding->holder = (struct lk_holder){
+        .permits = 1, .mode = LK_EXCLUSIVE, .remaining_ms = integer_at(reply, 2)};
+    parse_held(holding->text, &holding->holder);
+    command->holders = &holding->holder;
+    command->holder_count = 1;
 }
 
 static enum lk_status take_reply(struct lk_command *command, const redisReply *reply,
-                                 char held[HELD_SIZE]) {
+                                 struct holding *holding) {
     bool is_ok = integer_at(reply, 0) == 1;
 
     switch (command->verb) {
     case LK_ACQUIRE:
         if (is_ok)
-            take_grant(command, reply);
+            command->fence = (uint64_t)integer_at(reply, 1);
         else
-            command->holder.remaining_ms = integer_at(reply, 1);
+            command->remaining_ms = integer_at(reply, 1);
         return is_ok ? LK_OK : LK_BUSY;
     case LK_RENEW:
     case LK_RELEASE:
-        if (reply->elements > 1)
-            command->heard_by = (unsigned)integer_at(reply, 1);
         return is_ok ? LK_OK : LK_LOST;
     case LK_INSPECT:
-        take_holder(command, reply, held);
+        take_holder(command, reply, holding);
         return LK_OK;
+    case LK_BREAK:
+        break;
     }
     return LK_UNSUPPORTED;
 }
@@ -115,12 +120,13 @@ static void tell_refused(struct server *server, const char *why) {
 }
 
 static void issue(struct sent *sent, bool is_whole);
+static void watch(struct server *server, const char *name);
 
 static void on_reply(struct redis_call *call, const redisReply *reply) {
     struct sent *sent = call->data;
     struct lk_command *command = sent->command;
     bool is_rejected = call->status == REDIS_IS_REJECTED;
-    char held[HELD_SIZE]; /* until on_answer() has returned */
+    struct holding holding; /* until on_answer() has returned */
 
     assert(call == &sent->call && sent == command->internal);
     if (is_rejected && strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0) {
@@ -131,7 +137,7 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
         tell_refused(sent->server, call->message);
     switch (call->status) {
     case REDIS_IS_OK:
-        command->status = take_reply(command, reply, held);
+        command->status = take_reply(command, reply, &holding);
         break;
     case REDIS_IS_REJECTED:
         command->status = LK_REFUSED;
@@ -143,6 +149,9 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
         command->status = LK_UNKNOWN;
         break;
     }
+    if (command->status == LK_BUSY && command->patience_ms > 0)
+        watch(sent->server, command->name);
+    command->why = call->status == REDIS_IS_OK ? NULL : call->message;
     command->on_answer(command);
 }
 
@@ -160,8 +169,8 @@ static void issue(struct sent *sent, bool is_whole) {
     sent->call = (struct redis_call){
         .argc = 10,
         .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2", lock,
-                 fence, command->owner ? command->owner : "", ttl, sent->server->label, channel,
-                 above},
+                 fence, command->owner ? command->owner : "", ttl, sent->server->config.label,
+                 channel, above},
         .sends = &command->round_trips,
         .deadline_ms = sent->call.deadline_ms, /* the same when it is sent in full */
         .data = sent,
@@ -173,44 +182,44 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     struct sent *sent = command->internal;
 
     assert(command->on_answer && (command->owner || command->verb == LK_INSPECT));
+    assert(command->verb != LK_BREAK);
     assert(strlen(command->name) <= NAME_MAX_BYTES); /* KEY_SIZE has room for it */
-    command->holder = (struct lk_holder){.remaining_ms = -1};
+    command->remaining_ms = -1;
     sent->command = command;
     sent->server = (struct server *)backend;
     sent->call.deadline_ms = clock_now_ms() + command->reply_ms;
     issue(sent, false);
 }
 
+/* NULL, newly effective, is an event as well: the lock may have become free before. */
 static void on_message(struct redis_subscription *subscription, const char *message) {
-    struct lk_watch *watch = subscription->data;
+    struct watch *watch = subscription->data;
+    const struct lk_backend_config *config = &watch->server->config;
 
-    /* NULL, newly effective, is an event as well: the lock may have become free before. */
-    watch->on_event(watch->data, message);
+    (void)message;
+    config->push(config->data, LK_PUSH_FREE, watch->name, NULL, NULL);
 }
 
-static struct lk_watch *watch(struct lk_backend *backend, const char *name, lk_event_cb on_event,
-                              void *data) {
-    struct server *server = (struct server *)backend;
-    struct lk_watch *watch = calloc(1, sizeof *watch + KEY_SIZE);
+/* Without memory for it the poll goes on alone, and the next refusal tries again. */
+static void watch(struct server *server, const char *name) {
+    struct watch *watch;
 
+    LIST_FOREACH (watch, &server->watches, entry)
+        if (strcmp(watch->name, name) == 0)
+            return;
+    watch = calloc(1, sizeof *watch + strlen(name) + 1);
     if (!watch)
-        return NULL;
+        return;
+    strcpy(watch->name, name);
     (void)snprintf(watch->channel, KEY_SIZE, "lk:{%s}:free", name);
+    watch->server = server;
     watch->subscription.channel = watch->channel;
     watch->subscription.on_message = on_message;
     watch->subscription.data = watch;
-    watch->on_event = on_event;
-    watch->data = data;
-    if (redis_subscribe(server->redis, &watch->subscription) != 0) {
+    if (redis_subscribe(server->redis, &watch->subscription) != 0)
         free(watch);
-        return NULL;
-    }
-    return watch;
-}
-
-static void unwatch(struct lk_backend *backend, struct lk_watch *watch) {
-    redis_unsubscribe(((struct server *)backend)->redis, &watch->subscription);
-    free(watch);
+    else
+        LIST_INSERT_HEAD(&server->watches, watch, entry);
 }
 
 static void on_up(void *data) {
@@ -229,7 +238,8 @@ static enum lk_status open_redis(struct lk_backend **backend,
         return LK_NOMEM;
     options.data = server;
     server->base.ops = &backend_redis;
-    server->label = config->label;
+    server->config = *config;
+    LIST_INIT(&server->watches);
     error = redis_open(&server->redis, config->loop, &options);
     if (error) {
         free(server);
@@ -251,8 +261,15 @@ static void on_closed(void *data) {
 static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) {
     struct server *server = (struct server *)backend;
 
+    struct watch *watch;
+
     server->on_closed = cb;
     server->data = data;
+    while ((watch = LIST_FIRST(&server->watches))) {
+        LIST_REMOVE(watch, entry);
+        redis_unsubscribe(server->redis, &watch->subscription);
+        free(watch);
+    }
     redis_close(server->redis, on_closed, server);
 }
 
@@ -263,6 +280,4 @@ const struct lk_backend_ops backend_redis = {
     .open = open_redis,
     .close = close_redis,
     .run = run,
-    .watch = watch,
-    .unwatch = unwatch,
 };

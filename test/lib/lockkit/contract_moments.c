@@ -2,7 +2,11 @@
 #include "contract.h"
 #include "fault.h"
 
-#define CONTENDERS 200
+#define CONTENDERS_MOST 200
+
+static int contenders(void) {
+    return contract->crowd ? contract->crowd : CONTENDERS_MOST;
+}
 
 /* Many callers of one lock, and what they saw. */
 struct crowd {
@@ -12,7 +16,7 @@ struct crowd {
         struct crowd *crowd;
         uv_timer_t work;
         lk_lease *lease;
-    } members[CONTENDERS];
+    } members[CONTENDERS_MOST];
     int inside, overlaps, served, gone, order_errors;
     uint64_t fence;
     struct member *last;
@@ -58,7 +62,7 @@ static struct crowd *crowd_start(struct fixture *fixture, lk_lock *one, lk_lock 
     crowd->fixture = fixture;
     crowd->locks[0] = one;
     crowd->locks[1] = other;
-    for (int i = 0; i < CONTENDERS; i++) {
+    for (int i = 0; i < contenders(); i++) {
         crowd->members[i].crowd = crowd;
         assert_int_equal(lk_acquire(crowd->locks[i % 2], LK_FOREVER, on_member_granted,
                                     &crowd->members[i], NULL),
@@ -71,7 +75,7 @@ static void test_waiters_of_a_client_are_served_in_order(void **state) {
     struct fixture *fixture = *state;
     struct crowd *crowd = crowd_start(fixture, fixture->lock, fixture->lock);
 
-    WAIT_FOR(&fixture->loop, crowd->gone == CONTENDERS);
+    WAIT_FOR(&fixture->loop, crowd->gone == contenders());
     assert_int_equal(crowd->overlaps, 0);
     assert_int_equal(crowd->order_errors, 0);
     free(crowd);
@@ -84,9 +88,9 @@ static void test_holders_of_two_clients_never_overlap(void **state) {
 
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return;
-    client = open_client(fixture, url);
+    client = open_client(fixture, contract->url);
     crowd = crowd_start(fixture, fixture->lock, open_lock(fixture, client, 2000));
-    WAIT_FOR(&fixture->loop, crowd->gone == CONTENDERS);
+    WAIT_FOR(&fixture->loop, crowd->gone == contenders());
     assert_int_equal(crowd->overlaps, 0);
     close_client(fixture, client);
     free(crowd);
@@ -123,7 +127,7 @@ static void test_close_at_each_moment_gives_everything_back(void **state) {
 
     for (int moment = 0; moment < MOMENTS; moment++) {
         is_closed = false;
-        client = open_client(fixture, url);
+        client = open_client(fixture, contract->url);
         start(&holder, open_lock(fixture, client, 2000), LK_FOREVER);
         start(&waiter, open_lock(fixture, client, 2000), LK_FOREVER);
         start(&releaser, open_lock(fixture, client, 2000), LK_FOREVER);
@@ -143,11 +147,9 @@ static void test_close_at_each_moment_gives_everything_back(void **state) {
     }
 }
 
-static void on_inspected_without_memory(enum lk_status status, const struct lk_holder *holder,
-                                        unsigned waiters, void *data) {
-    (void)status;
-    (void)holder;
-    (void)waiters;
+static void on_inspected_without_memory(enum lk_status status,
+                                        const struct lk_inspection *inspection, void *data) {
+    assert_int_equal(inspection != NULL, status == LK_OK);
     ++*(int *)data;
 }
 
@@ -171,7 +173,7 @@ static void live_without_memory(void *arg) {
     struct lk_client_options options = {.size = sizeof options, .reply_ms = 200, .cleanup_ms = 300};
     lk_client *client;
 
-    if (lk_client_open(&client, &fixture->loop, url, &options) != LK_OK)
+    if (lk_client_open(&client, &fixture->loop, contract->url, &options) != LK_OK)
         return;
     use_client(fixture, client);
     close_client(fixture, client);
@@ -181,14 +183,11 @@ static void test_each_allocation_may_fail(void **state) {
     fault_each_allocation(live_without_memory, *state);
 }
 
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        CONTRACT(test_waiters_of_a_client_are_served_in_order),
-        CONTRACT(test_holders_of_two_clients_never_overlap),
-        CONTRACT(test_cancel_at_each_moment_leaves_nothing_held),
-        CONTRACT(test_close_at_each_moment_gives_everything_back),
-        CONTRACT(test_each_allocation_may_fail),
-    };
-
-    return run_contract(tests, sizeof tests / sizeof *tests);
-}
+const struct CMUnitTest contract_moments[] = {
+    CONTRACT(test_waiters_of_a_client_are_served_in_order),
+    CONTRACT(test_holders_of_two_clients_never_overlap),
+    CONTRACT(test_cancel_at_each_moment_leaves_nothing_held),
+    CONTRACT(test_close_at_each_moment_gives_everything_back),
+    CONTRACT(test_each_allocation_may_fail),
+};
+const size_t contract_moments_count = sizeof contract_moments / sizeof *contract_moments;

@@ -1,0 +1,303 @@
+/* Locks inside one client: no TTL, no server, nothing survives the client but the fence.
+ *
+ * A command takes effect when it is started and is answered in the next turn of the loop. Only the
+ * head of a queue asks, so that a writer is not overtaken by readers who came after it. */
+#include "local.h"
+
+#include <assert.h>
+#include <search.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+struct held {
+    struct lk_holder holder;
+    char owner[OWNER_SIZE];
+    LIST_ENTRY(held) entry;
+};
+
+/* A name that is held, by one alone or by several who share it. */
+struct name {
+    const char *text; /* the key; first, so that a search needs no whole `struct name` */
+    LIST_HEAD(held_list, held) held;
+    char copy[];
+};
+
+struct answer {
+    struct lk_command *command;
+    STAILQ_ENTRY(answer) entry;
+};
+
+struct local {
+    struct lk_backend base;
+    struct lk_backend_config config;
+    void *names;             /* tree of struct name */
+    struct held_list broken; /* whose leases are still to be told */
+    uv_idle_t idle;
+    STAILQ_HEAD(, answer) answers;
+    lk_close_cb on_closed;
+    void *data;
+};
+
+/* One counter for all names and clients: it rises across the life of a client, too. */
+static atomic_uint_fast64_t last_fence;
+
+static int compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct name *find(struct local *local, const char *text) {
+    struct name **found = tfind(&text, &local->names, compare);
+
+    return found ? *found : NULL;
+}
+
+static struct name *add_name(struct local *local, const char *text) {
+    size_t size = strlen(text) + 1;
+    struct name *name = malloc(sizeof *name + size);
+
+    if (!name)
+        return NULL;
+    memcpy(name->copy, text, size);
+    name->text = name->copy;
+    LIST_INIT(&name->held);
+    if (tsearch(name, &local->names, compare))
+        return name;
+    free(name);
+    return NULL;
+}
+
+static struct held *find_held(struct name *name, const char *owner) {
+    struct held *held = NULL;
+
+    if (!name || !owner)
+        return NULL;
+    LIST_FOREACH (held, &name->held, entry)
+        if (strcmp(held->owner, owner) == 0)
+            break;
+    return held;
+}
+
+static void drop_name_if_free(struct local *local, struct name *name) {
+    if (!LIST_EMPTY(&name->held))
+        return;
+    (void)tdelete(name, &local->names, compare);
+    free(name);
+}
+
+/* Whether `command` fits beside those who hold it. */
+static bool fits(const struct name *name, const struct lk_command *command) {
+    const struct held *held;
+    uint64_t taken = 0;
+
+    LIST_FOREACH (held, &name->held, entry) {
+        if (held->holder.mode == LK_EXCLUSIVE || command->mode == LK_EXCLUSIVE)
+            return false;
+        taken += held->holder.permits;
+    }
+    return command->limit == 0 || taken + command->permits <= command->limit;
+}
+
+static enum lk_status grant(struct local *local, struct name *name, struct lk_command *command) {
+    struct held *held = calloc(1, sizeof *held);
+
+    if (!held)
+        return LK_NOMEM;
+    assert(strlen(command->owner) == OWNER_SIZE - 1);
+    memcpy(held->owner, command->owner, OWNER_SIZE);
+    held->holder = (struct lk_holder){.owner = held->owner,
+                                      .label = local->config.label,
+                                      .fence = atomic_fetch_add(&last_fence, 1) + 1,
+                                      .remaining_ms = -1,
+                                      .mode = command->mode,
+                                      .permits = command->permits};
+    LIST_INSERT_HEAD(&name->held, held, entry);
+    command->fence = held->holder.fence;
+    return LK_OK;
+}
+
+static enum lk_status acquire(struct local *local, struct lk_command *command) {
+    struct name *name = find(local, command->name);
+    const struct held *held = find_held(name, command->owner);
+    enum lk_status status;
+
+    if (held) {
+        command->fence = held->holder.fence;
+        return LK_OK;
+    }
+    if (!name)
+        name = add_name(local, command->name);
+    if (!name)
+        return LK_NOMEM;
+    status = fits(name, command) ? grant(local, name, command) : LK_BUSY;
+    drop_name_if_free(local, name);
+    return status;
+}
+
+static enum lk_status release(struct local *local, const struct lk_command *command) {
+    struct name *name = find(local, command->name);
+    struct held *held = find_held(name, command->owner);
+
+    if (!held)
+        return LK_LOST;
+    LIST_REMOVE(held, entry);
+    free(held);
+    drop_name_if_free(local, name);
+    return LK_OK;
+}
+
+static enum lk_status take_away(struct local *local, const struct lk_command *command) {
+    struct name *name = find(local, command->name);
+    struct held *held = name ? LIST_FIRST(&name->held) : NULL, *next;
+    enum lk_status status = LK_LOST;
+
+    for (; held; held = next) {
+        next = LIST_NEXT(held, entry);
+        if (command->owner && strcmp(held->owner, command->owner) != 0)
+            continue;
+        LIST_REMOVE(held, entry);
+        LIST_INSERT_HEAD(&local->broken, held, entry);
+        status = LK_OK;
+    }
+    if (name)
+        drop_name_if_free(local, name);
+    return status;
+}
+
+static enum lk_status execute(struct local *local, struct lk_command *command) {
+    switch (command->verb) {
+    case LK_ACQUIRE:
+        return acquire(local, command);
+    case LK_RENEW:
+        return find_held(find(local, command->name), command->owner) ? LK_OK : LK_LOST;
+    case LK_RELEASE:
+        return release(local, command);
+    case LK_BREAK:
+        return take_away(local, command);
+    case LK_INSPECT: /* looked up when it is answered, so that the strings are still there */
+        return LK_OK;
+    }
+    return LK_UNSUPPORTED;
+}
+
+static void answer_inspection(struct local *local, struct lk_command *command) {
+    struct name *name = find(local, command->name);
+    struct lk_holder *holders;
+    const struct held *held;
+    size_t count = 0;
+
+    if (name)
+        LIST_FOREACH (held, &name->held, entry)
+            count++;
+    holders = calloc(count + 1, sizeof *holders);
+    if (!holders)
+        command->status = LK_NOMEM;
+    count = 0;
+    if (name && holders)
+        LIST_FOREACH (held, &name->held, entry)
+            holders[count++] = held->holder;
+    command->holders = holders;
+    command->holder_count = count;
+    command->on_answer(command);
+    free(holders);
+}
+
+static void tell_broken(struct local *local) {
+    struct held *held;
+
+    while ((held = LIST_FIRST(&local->broken))) {
+        LIST_REMOVE(held, entry);
+        local->config.push(local->config.data, LK_PUSH_LOST, NULL, held->owner, "it was broken");
+        free(held);
+    }
+}
+
+static void on_idle(uv_idle_t *idle) {
+    struct local *local = idle->data;
+    STAILQ_HEAD(, answer) answers = STAILQ_HEAD_INITIALIZER(answers);
+    struct answer *answer;
+
+    (void)uv_idle_stop(idle);
+    STAILQ_CONCAT(&answers, &local->answers);
+    tell_broken(local); /* before anyone is told that he has it now */
+    while ((answer = STAILQ_FIRST(&answers))) {
+        STAILQ_REMOVE_HEAD(&answers, entry);
+        if (answer->command->verb == LK_INSPECT)
+            answer_inspection(local, answer->command);
+        else
+            answer->command->on_answer(answer->command);
+    }
+}
+
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct local *local = (struct local *)backend;
+    struct answer *answer = command->internal;
+
+    assert(command->on_answer);
+    assert(command->owner || command->verb == LK_INSPECT || command->verb == LK_BREAK);
+    command->remaining_ms = -1;
+    command->status = execute(local, command);
+    answer->command = command;
+    STAILQ_INSERT_TAIL(&local->answers, answer, entry);
+    (void)uv_idle_start(&local->idle, on_idle);
+}
+
+static enum lk_status open_local(struct lk_backend **backend,
+                                 const struct lk_backend_config *config) {
+    struct local *local;
+
+    if (strcmp(config->url, backend_local.scheme) != 0)
+        return LK_INVALID;
+    local = calloc(1, sizeof *local);
+    if (!local)
+        return LK_NOMEM;
+    local->base.ops = &backend_local;
+    local->config = *config;
+    LIST_INIT(&local->broken);
+    STAILQ_INIT(&local->answers);
+    (void)uv_idle_init(config->loop, &local->idle);
+    local->idle.data = local;
+    *backend = &local->base;
+    return LK_OK;
+}
+
+static void free_name(void *arg) {
+    struct name *name = arg;
+    struct held *held;
+
+    while ((held = LIST_FIRST(&name->held))) {
+        LIST_REMOVE(held, entry);
+        free(held);
+    }
+    free(name);
+}
+
+static void on_closed(uv_handle_t *handle) {
+    struct local *local = handle->data;
+    lk_close_cb cb = local->on_closed;
+    void *data = local->data;
+
+    tdestroy(local->names, free_name);
+    free(local);
+    cb(data);
+}
+
+static void close_local(struct lk_backend *backend, lk_close_cb cb, void *data) {
+    struct local *local = (struct local *)backend;
+
+    assert(STAILQ_EMPTY(&local->answers) && LIST_EMPTY(&local->broken));
+    local->on_closed = cb;
+    local->data = data;
+    uv_close((uv_handle_t *)&local->idle, on_closed);
+}
+
+const struct lk_backend_ops backend_local = {
+    .scheme = "local:",
+    .caps = LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_SHARED | LK_CAP_PERMITS |
+            LK_CAP_BREAK,
+    .command_size = sizeof(struct answer),
+    .open = open_local,
+    .close = close_local,
+    .run = run,
+};

@@ -1,0 +1,6 @@
+/* The contract on the local backend. */
+#include "contract.h"
+
+int main(void) {
+    return run_contract(&(struct contract){.name = "local", .url = "local:"});
+}
