@@ -46,7 +46,7 @@ BACKENDS := $(filter-out $(WITHOUT),$(filter-out test,$(notdir $(patsubst %/,%,$
 LOCKKIT := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
 SEES_lockkit/backends := lockkit/include uvkit
 $(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit))
-$(foreach a,$(filter redis,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
+$(foreach a,$(filter redis redlock,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
 SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include

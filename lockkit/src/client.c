@@ -5,6 +5,9 @@
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
+#ifdef LOCKKIT_WITH_redlock
+#include "redlock.h"
+#endif
 #include "validity.h"
 
 #include <assert.h>
@@ -23,6 +26,11 @@ static const struct {
     {"redis://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redlock
+    {"redlock:", &backend_redlock},
+#else
+    {"redlock:", NULL},
 #endif
 };
 
