@@ -18,7 +18,7 @@ static enum lk_status not_reached(const struct redlock_count *count) {
  * fewer one cannot say whether the lock is held. */
 bool redlock_count_acquire(const struct redlock_count *count, enum lk_status *status) {
     const unsigned quorum = redlock_quorum(count->nodes);
-    const unsigned maybe_ours = count->yes + count->unknown + count->pending;
+    const unsigned maybe_ours = count->yes + count->unknown + count->hopeful;
 
     if (count->yes >= quorum)
         *status = LK_OK;

@@ -12,7 +12,7 @@ struct redlock_count {
     unsigned no;  /* held by another; not held by the owner */
     unsigned refused; /* with an error, without effect */
     unsigned unsent;
-    unsigned unknown; /* no answer: it may have taken effect */
+    unsigned unknown; /* no answer: it may have taken effect, with a vote where one is needed */
     unsigned pending; /* not answered yet */
     unsigned hopeful; /* of these, whose yes might still count */
 };

@@ -12,14 +12,15 @@ static struct redlock_count count(const struct redlock_ballot *ballot, bool is_v
     for (unsigned i = 0; i < count.nodes; i++) {
         const struct redlock_slot *slot = &ballot->slots[i];
         bool counts = !is_vote_needed || slot->has_vote;
+        bool may_count = !is_vote_needed || redlock_node_may_vote(slot->node);
 
         count.yes += slot->answer == YES && counts;
         count.no += slot->answer == NO;
         count.refused += slot->answer == REFUSED;
         count.unsent += slot->answer == UNSENT;
-        count.unknown += slot->answer == UNKNOWN;
+        count.unknown += slot->answer == UNKNOWN && may_count;
         count.pending += slot->answer == PENDING;
-        count.hopeful += slot->answer == PENDING && redlock_node_may_vote(slot->node);
+        count.hopeful += slot->answer == PENDING && may_count;
     }
     return count;
 }

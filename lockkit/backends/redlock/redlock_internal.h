@@ -6,6 +6,7 @@
 #include "redis.h"
 #include "redlock.h"
 #include "redlock_count.h"
+#include "redlock_scripts.h"
 
 #include <sys/queue.h>
 
@@ -37,12 +38,12 @@ struct redlock_node {
     bool has_been_up;      /* since it was opened */
     bool is_known;         /* it has told its age on this connection */
     bool is_twin;          /* it is the same server as another node of ours */
-    bool is_asked;         /* `info` is under way */
-    bool is_asked_again;   /* ask again when it has ended */
+    unsigned asking;       /* greetings under way */
+    bool is_asked_again;   /* greet again when they have ended */
     int64_t votes_from_ms; /* the end of its quarantine, once known */
     int64_t heard_ms;      /* its last answer */
     char run_id[41];
-    struct redis_call info;
+    struct redis_call loads[REDLOCK_SCRIPTS], info; /* the greetings */
     int64_t opened_ms;
     unsigned tidying; /* commands for whose answer nobody waits */
     struct log_limit refusals;

@@ -69,42 +69,59 @@ static void take_age(struct redlock_node *node, const char *info) {
                  node->place, (long long)(node->votes_from_ms - now_ms));
 }
 
-static void ask(struct redlock_node *node);
+static void greet(struct redlock_node *node);
+
+static void on_greeted(struct redlock_node *node) {
+    if (--node->asking == 0 && node->is_asked_again)
+        greet(node);
+}
+
+static void on_loaded(struct redis_call *call, const redisReply *reply) {
+    (void)reply; /* without it the first of each kind brings its script with it */
+    on_greeted(call->data);
+}
 
 static void on_info(struct redis_call *call, const redisReply *reply) {
     struct redlock_node *node = call->data;
     char why[2 * sizeof call->message];
 
-    node->is_asked = false;
-    if (node->is_asked_again)
-        ask(node);
-    else if (reply && reply->type == REDIS_REPLY_STRING)
+    if (reply && reply->type == REDIS_REPLY_STRING && !node->is_asked_again)
         take_age(node, reply->str);
     else if (call->status == REDIS_IS_REJECTED)
         log_warn("redlock node does not tell its age, and has no vote", "node=%s why=%s",
                  node->place, log_quote(why, sizeof why, call->message));
+    on_greeted(node);
 }
 
-/* It waits for the connection if need be, and is then the first that is sent. */
-static void ask(struct redlock_node *node) {
-    node->is_asked_again = node->is_asked;
-    if (node->is_asked)
+/* It waits for the connection if need be, and is then the first that is sent. The scripts are
+ * loaded because a command that must be sent again, with its script, has lost its place in the
+ * order. */
+static void greet(struct redlock_node *node) {
+    node->is_asked_again = node->asking > 0;
+    if (node->is_asked_again)
         return;
-    node->is_asked = true;
+    node->asking = REDLOCK_SCRIPTS + 1;
+    for (int i = 0; i < REDLOCK_SCRIPTS; i++) {
+        node->loads[i] = (struct redis_call){.argc = 3,
+                                             .argv = {"SCRIPT", "LOAD", redlock_scripts[i].text},
+                                             .deadline_ms = INT64_MAX,
+                                             .data = node};
+        redis_call_start(node->redis, &node->loads[i], on_loaded);
+    }
     node->info = (struct redis_call){
         .argc = 2, .argv = {"INFO", "server"}, .deadline_ms = INT64_MAX, .data = node};
     redis_call_start(node->redis, &node->info, on_info);
 }
 
-/* What waited for this connection has been sent by now: at the first one INFO was before it, later
- * it was not. */
+/* What waited for this connection has been sent by now: at the first one the greeting was before
+ * it, later it was not. */
 static void on_up(void *data) {
     struct redlock_node *node = data;
 
     if (node->has_been_up) {
         node->connection++;
         node->is_known = false;
-        ask(node);
+        greet(node);
     }
     node->has_been_up = true;
 }
@@ -121,13 +138,13 @@ int redlock_node_open(struct redlock_node *node, uv_loop_t *loop, const char *ur
     node->opened_ms = clock_now_ms();
     status = redis_open(&node->redis, loop, &options);
     if (status == 0)
-        ask(node);
+        greet(node);
     return status;
 }
 
 void redlock_node_check(struct redlock_node *node) {
-    if (!node->is_known && !node->is_asked)
-        ask(node);
+    if (!node->is_known && node->asking == 0)
+        greet(node);
 }
 
 bool redlock_node_is_new(const struct redlock_node *node) {

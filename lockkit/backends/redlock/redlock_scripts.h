@@ -8,7 +8,13 @@
 #define REDLOCK_FENCE   "lk:{%s}:vote:fence"
 #define REDLOCK_CHANNEL "lk:{%s}:vote:free"
 
-enum redlock_script_id { REDLOCK_VOTES, REDLOCK_RENEWS, REDLOCK_RELEASES, REDLOCK_INSPECTS };
+enum redlock_script_id {
+    REDLOCK_VOTES,
+    REDLOCK_RENEWS,
+    REDLOCK_RELEASES,
+    REDLOCK_INSPECTS,
+    REDLOCK_SCRIPTS
+};
 
 /* All take the same arguments, used or not:
  *   KEYS  1 vote, 2 fence counter
