@@ -25,7 +25,7 @@ PACKAGES := libuv hiredis libpq jansson zlib
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
-LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) -lm
+LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(if $(filter zookeeper,$(BACKENDS)),-lzookeeper_st) -lm
 
 # llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
 # they are.
@@ -44,16 +44,26 @@ SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
-# lockkit's backends, a room each.
-BACKENDS := $(filter-out $(WITHOUT),$(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/)))))
-LOCKKIT := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
+# lockkit's backends, a room each. What each sees of uvkit, and of another.
+NEEDS_etcd := uvkit/http_client uvkit/input
+NEEDS_redis := uvkit/redis
+NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
+NEEDS_redis_wire := lockkit/backends/redis uvkit/redis
+NEEDS_redlock := uvkit/redis
+found := $(filter-out $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
+others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
+# Those that need another come first, as the linker wants it, and go with it.
+BACKENDS := $(foreach a,$(found),$(if $(call others,$a),$(if $(filter $(found),$(call others,$a)),$a)))
+BACKENDS += $(foreach a,$(found),$(if $(call others,$a),,$a))
+LOCKKIT_CORE := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
+LOCKKIT := lockkit/recipes $(LOCKKIT_CORE)
 SEES_lockkit/backends := lockkit/include uvkit
-$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit))
-$(foreach a,$(filter redis,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
-SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit
+$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := $(filter lockkit/%,$(NEEDS_$a)) lockkit/backends lockkit/include $(filter uvkit/%,$(NEEDS_$a)) uvkit))
+SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include $(filter $(foreach a,$(BACKENDS),$(NEEDS_$a)),$(UVKIT)) uvkit
+SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
-SEES_lockkit/lockctl := lockkit/include $(UVKIT)
+SEES_lockkit/lockctl := lockkit/include $(filter $(SEES_lockkit/src) uvkit/settings,$(UVKIT))
 SEES_order-svc := $(UVKIT)
 FAMILIES := $(addprefix inventory-svc/strategies/,process redis postgres machine spread)
 SEES_inventory-svc/seam :=
@@ -63,7 +73,7 @@ SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
 SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/pg uvkit/redis uvkit
 SEES_inventory-svc/product := inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
-SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending inventory-svc/product $(SEES_inventory-svc/product) lockkit/include
+SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
@@ -100,7 +110,10 @@ includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquot
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
 # own only those below it.
-archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT),$(firstword $1)),,$(LOCKKIT)),$1)) $(B)/llhttp.a
+archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(filter-out $(firstword $1),$(LOCKKIT))),$1) \
+    $(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(if $(filter lockkit/recipes lockkit/include,$1),$(filter $(SEES_lockkit/src),$(UVKIT))))) $(B)/llhttp.a
+# The same for lockkit alone: no more than what its backends need.
+alone = $(patsubst %,$(B)/%.a,$1) $(if $(filter etcd,$(BACKENDS)),$(B)/llhttp.a)
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lockctl)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
@@ -116,12 +129,12 @@ all: $(PROGRAMS) ## build the programs
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
-$(B)/bin/lockctl: $(call archives,lockkit/lockctl $(SEES_lockkit/lockctl))
-$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example) uvkit/redis uvkit)
+$(B)/bin/lockctl: $(call alone,lockkit/lockctl $(LOCKKIT) $(filter $(SEES_lockkit/lockctl),$(UVKIT)))
+$(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(PROGRAMS) $(B)/bin/hold:
+$(PROGRAMS) $(B)/bin/hold $(B)/bin/async:
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -136,7 +149,7 @@ $(B)/%.a:
 # All of a room, and what it calls: in itself or in the rooms below it.
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
-	    -Wl,--no-whole-archive $(wordlist 2,99,$^) $(LIBS)
+	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
@@ -151,6 +164,7 @@ $(B)/%.o: %.S Makefile
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
+$(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
 # What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no
 # git. Made again only when that has changed.
@@ -174,18 +188,23 @@ LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/in
 SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
 LIBRARY := $(addprefix $(B)/lib/,liblockkit.a liblockkit.so.$(LK_VERSION) lockkit.pc)
 # What each backend needs besides libuv: packages of pkg-config whose private parts are at hand, and libraries.
-REQUIRES_redis := hiredis
+REQUIRES_etcd := jansson
+$(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis))
+LIBS_etcd := $(LLHTTP_LIBS)
+LIBS_postgres := -lpq
+LIBS_zookeeper := -lzookeeper_st
 LIBRARY_REQUIRES = $(sort $(foreach a,$(BACKENDS),$(REQUIRES_$a)))
 LIBRARY_LIBS = $(sort $(foreach a,$(BACKENDS),$(LIBS_$a)))
+$(B)/bin/lockctl: LIBS = $(shell pkg-config --libs libuv jansson $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
 
-$(B)/lib/lockkit.o: $(call archives,$(LOCKKIT)) $(call archives,$(filter $(foreach a,$(LOCKKIT),$(SEES_$a)),$(UVKIT)))
+$(B)/lib/lockkit.o: $(call alone,$(LOCKKIT) $(filter $(SEES_lockkit/src),$(UVKIT)))
 	@mkdir -p $(@D)
 	$(call run,LD)ld -r -o $@ --whole-archive $(filter $(LOCKKIT:%=$(B)/%.a),$^) --no-whole-archive $(filter-out $(LOCKKIT:%=$(B)/%.a),$^) && \
 	    objcopy --wildcard --keep-global-symbol='lk_*' $@
 $(B)/lib/liblockkit.a: $(B)/lib/lockkit.o
 $(B)/lib/liblockkit.so.$(LK_VERSION): $(B)/lib/lockkit.o
 	$(call run,LINK)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -o $@ $< \
-	    $(shell pkg-config --libs libuv $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) $(LLHTTP_LIBS) -lm
+	    $(shell pkg-config --libs libuv $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
 $(B)/lib/lockkit.pc: lockkit/lockkit.pc.in lockkit/include/lockkit.h Makefile
 	@mkdir -p $(@D)
 	@sed -e 's|@VERSION@|$(LK_VERSION)|' -e 's|@REQUIRES@|$(LIBRARY_REQUIRES)|' -e 's|@LIBS@|$(LIBRARY_LIBS)|' $< >$@

@@ -1,11 +1,17 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
+#ifdef LOCKKIT_WITH_etcd
+#include "etcd.h"
+#endif
 #include "local.h"
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
 #include "validity.h"
+#ifdef LOCKKIT_WITH_zookeeper
+#include "zookeeper_backend.h"
+#endif
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,10 +25,20 @@ static const struct {
     const struct lk_backend_ops *ops;
 } backends[] = {
     {"local:", &backend_local},
+#ifdef LOCKKIT_WITH_etcd
+    {"etcd://", &backend_etcd},
+#else
+    {"etcd://", NULL},
+#endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_zookeeper
+    {"zookeeper://", &backend_zookeeper},
+#else
+    {"zookeeper://", NULL},
 #endif
 };
 
@@ -181,6 +197,10 @@ void client_queue_gone(struct lk_client *client) {
     assert(client->queue_count > 0);
     client->queue_count--;
     client_maybe_closed(client);
+}
+
+uv_loop_t *lk_client_loop(const lk_client *client) {
+    return client->loop;
 }
 
 unsigned lk_client_caps(const lk_client *client) {
