@@ -21,7 +21,10 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Ws
     -Wimplicit-fallthrough -Werror
 OPTIMISE := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2)
 HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIC -fno-semantic-interposition
-PACKAGES := libuv hiredis libpq jansson zlib
+# rediss:// needs hiredis 1.0 or later, built with TLS.
+TLS_PACKAGES := $(shell pkg-config --exists hiredis_ssl libssl 2>/dev/null && echo hiredis_ssl libssl libcrypto)
+PACKAGES := libuv hiredis $(TLS_PACKAGES) libpq jansson zlib
+FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
@@ -73,7 +76,7 @@ SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
 SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/pg uvkit/redis uvkit
 SEES_inventory-svc/product := inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
-SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
+SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending inventory-svc/product $(SEES_inventory-svc/product) lockkit/include
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
@@ -110,8 +113,8 @@ includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquot
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
 # own only those below it.
-archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(filter-out $(firstword $1),$(LOCKKIT))),$1) \
-    $(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(if $(filter lockkit/recipes lockkit/include,$1),$(filter $(SEES_lockkit/src),$(UVKIT))))) $(B)/llhttp.a
+is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
+archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
 # The same for lockkit alone: no more than what its backends need.
 alone = $(patsubst %,$(B)/%.a,$1) $(if $(filter etcd,$(BACKENDS)),$(B)/llhttp.a)
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lockctl)
@@ -133,10 +136,10 @@ $(B)/bin/lockctl: $(call alone,lockkit/lockctl $(LOCKKIT) $(filter $(SEES_lockki
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 $(PROGRAMS) $(B)/bin/hold $(B)/bin/async:
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 
 .SECONDEXPANSION:
 $(B)/llhttp.a: $(LLHTTP_OBJECTS)
@@ -180,7 +183,7 @@ $(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit.
 test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
-	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $^ $(LIBS) -lcmocka
+	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
 
 # ---- lockkit alone: it and what it uses of uvkit become one object, of which only lk_ is seen from outside.
@@ -189,7 +192,7 @@ SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
 LIBRARY := $(addprefix $(B)/lib/,liblockkit.a liblockkit.so.$(LK_VERSION) lockkit.pc)
 # What each backend needs besides libuv: packages of pkg-config whose private parts are at hand, and libraries.
 REQUIRES_etcd := jansson
-$(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis))
+$(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis $(TLS_PACKAGES)))
 LIBS_etcd := $(LLHTTP_LIBS)
 LIBS_postgres := -lpq
 LIBS_zookeeper := -lzookeeper_st
@@ -199,7 +202,8 @@ $(B)/bin/lockctl: LIBS = $(shell pkg-config --libs libuv jansson $(LIBRARY_REQUI
 
 $(B)/lib/lockkit.o: $(call alone,$(LOCKKIT) $(filter $(SEES_lockkit/src),$(UVKIT)))
 	@mkdir -p $(@D)
-	$(call run,LD)ld -r -o $@ --whole-archive $(filter $(LOCKKIT:%=$(B)/%.a),$^) --no-whole-archive $(filter-out $(LOCKKIT:%=$(B)/%.a),$^) && \
+	$(call run,LD)ld -r -o $@ --whole-archive $(filter $(LOCKKIT:%=$(B)/%.a),$^) --no-whole-archive \
+	    --start-group $(filter-out $(LOCKKIT:%=$(B)/%.a),$^) --end-group && \
 	    objcopy --wildcard --keep-global-symbol='lk_*' $@
 $(B)/lib/liblockkit.a: $(B)/lib/lockkit.o
 $(B)/lib/liblockkit.so.$(LK_VERSION): $(B)/lib/lockkit.o

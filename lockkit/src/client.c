@@ -8,6 +8,9 @@
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
+#ifdef LOCKKIT_WITH_redis_wire
+#include "redis_wire.h"
+#endif
 #include "validity.h"
 #ifdef LOCKKIT_WITH_zookeeper
 #include "zookeeper_backend.h"
@@ -32,8 +35,17 @@ static const struct {
 #endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},
+    {"rediss://", &backend_redis},
+    {"redis+unix://", &backend_redis},
+    {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_wire
+    {"redis+string:", &backend_redis_string},
+    {"redis+redisson:", &backend_redis_redisson},
+#else
+    {"redis+string:", NULL},    {"redis+redisson:", NULL},
 #endif
 #ifdef LOCKKIT_WITH_zookeeper
     {"zookeeper://", &backend_zookeeper},
