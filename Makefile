@@ -28,7 +28,7 @@ FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
-LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(if $(filter zookeeper,$(BACKENDS)),-lzookeeper_st) -lm
+LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) -lm
 
 # llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
 # they are.
@@ -68,7 +68,7 @@ FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
 SEES_lockkit/lockctl := lockkit/include $(filter $(SEES_lockkit/src) uvkit/settings,$(UVKIT))
 SEES_order-svc := $(UVKIT)
-FAMILIES := $(addprefix inventory-svc/strategies/,process redis postgres machine spread)
+FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination postgres machine spread)
 SEES_inventory-svc/seam :=
 $(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
 SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
@@ -76,7 +76,7 @@ SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
 SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/pg uvkit/redis uvkit
 SEES_inventory-svc/product := inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
-SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending inventory-svc/product $(SEES_inventory-svc/product) lockkit/include
+SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
@@ -166,6 +166,7 @@ $(B)/%.o: %.S Makefile
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
+$(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css

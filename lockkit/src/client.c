@@ -5,6 +5,9 @@
 #include "etcd.h"
 #endif
 #include "local.h"
+#ifdef LOCKKIT_WITH_postgres
+#include "postgres_backend.h"
+#endif
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
@@ -40,6 +43,12 @@ static const struct {
     {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_postgres
+    {"postgres://", &backend_postgres},
+    {"postgresql://", &backend_postgres},
+#else
+    {"postgres://", NULL},      {"postgresql://", NULL},
 #endif
 #ifdef LOCKKIT_WITH_redis_wire
     {"redis+string:", &backend_redis_string},
