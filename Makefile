@@ -66,7 +66,7 @@ SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/in
 SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
-SEES_lockkit/lockctl := lockkit/include $(filter $(SEES_lockkit/src) uvkit/settings,$(UVKIT))
+SEES_lockkit/lockctl := lockkit/include uvkit/settings uvkit
 SEES_order-svc := $(UVKIT)
 FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination postgres machine spread)
 SEES_inventory-svc/seam :=
@@ -115,8 +115,6 @@ objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # own only those below it.
 is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
 archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
-# The same for lockkit alone: no more than what its backends need.
-alone = $(patsubst %,$(B)/%.a,$1) $(if $(filter etcd,$(BACKENDS)),$(B)/llhttp.a)
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lockctl)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
@@ -132,7 +130,8 @@ all: $(PROGRAMS) ## build the programs
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
-$(B)/bin/lockctl: $(call alone,lockkit/lockctl $(LOCKKIT) $(filter $(SEES_lockkit/lockctl),$(UVKIT)))
+# It has nothing of lockkit but what a library shows.
+$(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/settings uvkit) $(B)/lib/lockkit.o
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
@@ -153,7 +152,7 @@ $(B)/%.a:
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
 	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
-rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
+rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
 	@mkdir -p $(@D)
@@ -201,7 +200,7 @@ LIBRARY_REQUIRES = $(sort $(foreach a,$(BACKENDS),$(REQUIRES_$a)))
 LIBRARY_LIBS = $(sort $(foreach a,$(BACKENDS),$(LIBS_$a)))
 $(B)/bin/lockctl: LIBS = $(shell pkg-config --libs libuv jansson $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
 
-$(B)/lib/lockkit.o: $(call alone,$(LOCKKIT) $(filter $(SEES_lockkit/src),$(UVKIT)))
+$(B)/lib/lockkit.o: $(patsubst %,$(B)/%.a,$(LOCKKIT) $(filter $(SEES_lockkit/src),$(UVKIT))) $(if $(filter etcd,$(BACKENDS)),$(B)/llhttp.a)
 	@mkdir -p $(@D)
 	$(call run,LD)ld -r -o $@ --whole-archive $(filter $(LOCKKIT:%=$(B)/%.a),$^) --no-whole-archive \
 	    --start-group $(filter-out $(LOCKKIT:%=$(B)/%.a),$^) --end-group && \
