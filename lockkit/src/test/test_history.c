@@ -3,6 +3,7 @@
  * no two are valid holders at a time, fencing tokens rise with each grant, each callback runs once,
  * and everything ends. */
 #include "history.h"
+#include "own_zookeeper.h"
 #include "redis_env.h"
 
 #include <signal.h>
@@ -235,8 +236,8 @@ struct victim {
     bool is_stopped, is_gone;
 };
 
-static void open_proxy(struct victim *victim, uv_loop_t *loop) {
-    victim->proxy = fault_proxy_open_url(loop, redis_url());
+static void open_proxy(struct victim *victim, uv_loop_t *loop, const char *url) {
+    victim->proxy = fault_proxy_open_url(loop, url);
     fault_proxy_listen(victim->proxy);
 }
 
@@ -301,13 +302,13 @@ static bool are_gone(struct victim *victims) {
     return are_gone;
 }
 
-static void run_history(struct env *env, struct history *history, uint32_t seed) {
+static void run_history(struct env *env, const char *url, struct history *history, uint32_t seed) {
     struct victim victims[PROCESSES] = {0};
     int64_t end_ms = clock_now_ms() + DURATION_MS;
     uint32_t random = seed;
 
     for (int i = 0; i < PROCESSES; i++)
-        open_proxy(&victims[i], &env->fixture.loop);
+        open_proxy(&victims[i], &env->fixture.loop, url);
     for (int i = 0; i < PROCESSES; i++) {
         victims[i].pid = fork();
         assert_true(victims[i].pid >= 0);
@@ -328,21 +329,36 @@ static void run_history(struct env *env, struct history *history, uint32_t seed)
     (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
 }
 
-static void test_random_histories_keep_the_promises(void **state) {
+static void run_histories(struct env *env, const char *url) {
     static const uint32_t seeds[] = {2463534242, 88172645, 521288629, 7};
-    struct env *env = *state;
 
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         struct history *history = history_open();
         const char *wrong;
 
-        run_history(env, history, seeds[i]);
+        run_history(env, url, history, seeds[i]);
         wrong = history_check(history);
         if (wrong)
             fail_msg("seed %u, %u grants: %s", seeds[i], history->count, wrong);
         assert_true(history->count > 20);
         history_close(history);
     }
+}
+
+static void test_random_histories_on_redis_keep_the_promises(void **state) {
+    run_histories(*state, redis_url());
+}
+
+static void test_random_histories_on_zookeeper_keep_the_promises(void **state) {
+    struct own_zookeeper own;
+    char url[240];
+
+    own_zookeeper_start(&own, 1);
+    (void)snprintf(url, sizeof url, "%s/line?session=300", own.url);
+    run_histories(*state, url);
+    (void)snprintf(url, sizeof url, "%s/single?session=300&fair=0", own.url);
+    run_histories(*state, url);
+    own_zookeeper_stop(&own);
 }
 
 static void test_checker_sees_overlaps_and_falling_tokens(void **state) {
@@ -364,7 +380,8 @@ static void test_checker_sees_overlaps_and_falling_tokens(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checker_sees_overlaps_and_falling_tokens),
-        REDIS_TEST(test_random_histories_keep_the_promises),
+        REDIS_TEST(test_random_histories_on_redis_keep_the_promises),
+        REDIS_TEST(test_random_histories_on_zookeeper_keep_the_promises),
     };
 
     (void)redis_url();
