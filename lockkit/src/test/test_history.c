@@ -126,13 +126,24 @@ static void record(struct actor *actor) {
         history_add(actor->process->history, &actor->grant);
 }
 
+/* It stays taken until its TTL has ended, or, with a session, for as long as is asked for. */
+static void abandon(struct actor *actor) {
+    struct process *process = actor->process;
+    uint32_t hold_ms = dice(&process->random, 2) ? 0 : TTL_MS;
+    int64_t held_ns = now_ns() + (int64_t)hold_ms * 1000000;
+
+    observe(actor);
+    if ((lk_client_caps(process->client) & LK_CAP_SESSION) && actor->grant.until_ns > held_ns)
+        actor->grant.until_ns = held_ns;
+    if (actor->grant.from_ns > 0)
+        history_add(process->history, &actor->grant);
+    actor->state = IDLE;
+    lk_abandon(actor->lease, hold_ms);
+}
+
 static void let_go(struct actor *actor) {
     if (dice(&actor->process->random, 32) == 0) {
-        observe(actor);
-        if (actor->grant.from_ns > 0)
-            history_add(actor->process->history, &actor->grant);
-        actor->state = IDLE;
-        lk_abandon(actor->lease, dice(&actor->process->random, 2) ? 0 : TTL_MS);
+        abandon(actor);
         return;
     }
     record(actor);
