@@ -17,7 +17,10 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Ws
     -Wimplicit-fallthrough -Werror
 OPTIMISE := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2)
 HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
-PACKAGES := libuv hiredis libpq jansson zlib
+# rediss:// needs hiredis 1.0 or later, built with TLS.
+TLS_PACKAGES := $(shell pkg-config --exists hiredis_ssl libssl 2>/dev/null && echo hiredis_ssl libssl libcrypto)
+PACKAGES := libuv hiredis $(TLS_PACKAGES) libpq jansson zlib
+FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
@@ -40,15 +43,23 @@ SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
-# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those.
+# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those. What each sees of uvkit, and of another.
 WITHOUT ?=
-BACKENDS := $(filter-out $(WITHOUT),$(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/)))))
+NEEDS_etcd := uvkit/http_client uvkit/input
+NEEDS_redis := uvkit/redis
+NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
+NEEDS_redis_wire := lockkit/backends/redis uvkit/redis
+NEEDS_redlock := uvkit/redis
+found := $(filter-out $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
+others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
+# Those that need another come first, as the linker wants it, and go with it.
+BACKENDS := $(foreach a,$(found),$(if $(call others,$a),$(if $(filter $(found),$(call others,$a)),$a)))
+BACKENDS += $(foreach a,$(found),$(if $(call others,$a),,$a))
 LOCKKIT_CORE := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
 LOCKKIT := lockkit/recipes $(LOCKKIT_CORE)
 SEES_lockkit/backends := lockkit/include uvkit
-$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit))
-$(foreach a,$(filter redis,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
-SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit
+$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := $(filter lockkit/%,$(NEEDS_$a)) lockkit/backends lockkit/include $(filter uvkit/%,$(NEEDS_$a)) uvkit))
+SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit/http_client uvkit/input uvkit
 SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
@@ -98,8 +109,8 @@ includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquot
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
 # own only those below it.
-archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(filter-out $(firstword $1),$(LOCKKIT))),$1) \
-    $(if $(filter lockkit/recipes lockkit/include,$(firstword $1)),$(UVKIT))) $(B)/llhttp.a
+is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
+archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
@@ -118,10 +129,10 @@ $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
 $(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 $(PROGRAMS) $(B)/bin/hold:
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 
 .SECONDEXPANSION:
 $(B)/llhttp.a: $(LLHTTP_OBJECTS)
@@ -134,7 +145,7 @@ $(B)/%.a:
 # All of a room, and what it calls: in itself or in the rooms below it.
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
-	    -Wl,--no-whole-archive $(wordlist 2,99,$^) $(LIBS)
+	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
@@ -165,7 +176,7 @@ $(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit.
 test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
-	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $^ $(LIBS) -lcmocka
+	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
 
 deps: ## install what is missing

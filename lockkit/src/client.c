@@ -1,9 +1,15 @@
 /* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
+#ifdef LOCKKIT_WITH_etcd
+#include "etcd.h"
+#endif
 #include "local.h"
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
+#endif
+#ifdef LOCKKIT_WITH_redis_wire
+#include "redis_wire.h"
 #endif
 #include "validity.h"
 #ifdef LOCKKIT_WITH_zookeeper
@@ -22,10 +28,24 @@ static const struct {
     const struct lk_backend_ops *ops;
 } backends[] = {
     {"local:", &backend_local},
+#ifdef LOCKKIT_WITH_etcd
+    {"etcd://", &backend_etcd},
+#else
+    {"etcd://", NULL},
+#endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},
+    {"rediss://", &backend_redis},
+    {"redis+unix://", &backend_redis},
+    {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_wire
+    {"redis+string:", &backend_redis_string},
+    {"redis+redisson:", &backend_redis_redisson},
+#else
+    {"redis+string:", NULL},    {"redis+redisson:", NULL},
 #endif
 #ifdef LOCKKIT_WITH_zookeeper
     {"zookeeper://", &backend_zookeeper},

@@ -9,6 +9,7 @@ struct own_redis {
     pid_t pid;
     int port; /* of 127.0.0.1 */
     char url[64];
+    char socket[64];     /* the path of another way to it */
     redisContext *admin; /* that blocks */
 };
 

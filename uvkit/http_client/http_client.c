@@ -186,17 +186,29 @@ void http_client_dispatch(struct http_client *client) {
     }
 }
 
-static void end_late(struct http_client *client, struct http_call *call) {
+/* A late reply would be taken for that to the next call, so its connection goes with it. */
+static void end_early(struct http_client *client, struct http_call *call, const char *queued,
+                      const char *sent, const char *answering) {
     struct http_connection *connection = call->internal.connection;
 
-    if (connection == NULL) {
-        end_queued(client, call, too_late);
-    } else {
-        /* A late reply would be taken for that to the next call. */
-        http_connection_close(connection, connection->reply.has_input
-                                              ? "the deadline passed in the middle of the reply"
-                                              : "the deadline passed before the reply");
-    }
+    if (connection == NULL)
+        end_queued(client, call, queued);
+    else
+        http_connection_close(connection, connection->reply.has_input ? answering : sent);
+}
+
+static void end_late(struct http_client *client, struct http_call *call) {
+    end_early(client, call, too_late, "the deadline passed before the reply",
+              "the deadline passed in the middle of the reply");
+}
+
+void http_call_cancel(struct http_client *client, struct http_call *call) {
+    static const char why[] = "broken off";
+
+    if (!call->internal.is_running)
+        return;
+    end_early(client, call, why, why, why);
+    http_client_dispatch(client);
 }
 
 void http_client_expire(struct http_client *client) {

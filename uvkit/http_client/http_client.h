@@ -17,7 +17,7 @@ enum http_call_outcome {
     HTTP_CALL_NOT_SENT, /* no byte of it was sent: no connection, queue full, or the deadline passed
                            first */
     HTTP_CALL_UNKNOWN,  /* sent, and no complete reply arrived: the connection broke, the reply was
-                           malformed or too large, or the deadline passed */
+                           malformed or too large, the deadline passed, or it was broken off */
 };
 
 struct fiber_event;
@@ -37,8 +37,11 @@ struct http_call {
     const char *headers; /* extra header lines, each ending in \r\n, or NULL */
     const char *body;    /* or NULL */
     size_t body_length;
-    int64_t deadline_ms; /* a moment, clock_now_ms() */
+    int64_t deadline_ms; /* a moment, clock_now_ms(); INT64_MAX: none */
     void *data;          /* the caller's */
+    /* Or NULL: is given the body piece by piece, for a reply that goes on for long; then none of it
+     * is kept, and it may be of any length. False breaks the call off. Must not call the client. */
+    bool (*on_part)(struct http_call *call, const char *bytes, size_t length);
     /* The name of a reply header to keep, in any case, or NULL. */
     const char *want_header;
 
@@ -107,6 +110,10 @@ void http_call_start(struct http_client *client, struct http_call *call, http_ca
  * http_call_done(). */
 enum http_call_outcome http_call_await(struct http_client *client, struct http_call *call);
 void http_call_done(struct http_call *call);
+
+/* Break off a call that was started and may have ended: if not, its callback runs soon. Not in its
+ * on_part. */
+void http_call_cancel(struct http_client *client, struct http_call *call);
 
 /* Open connections, until there are `count` or the most to keep, so that calls find them idle. */
 void http_client_warm(struct http_client *client, unsigned count);

@@ -71,14 +71,18 @@ static int on_headers_complete(llhttp_t *parser) {
         return stop(connection, "the server switched protocols unasked");
     if (is_without_body(parser->status_code, connection->call->method))
         return 1; /* llhttp: there is none, whatever the headers say */
-    if (parser->content_length > connection->client->options.reply_limit)
+    if (connection->call->on_part == NULL &&
+        parser->content_length > connection->client->options.reply_limit)
         return stop(connection, "the reply is too large");
     return 0;
 }
 
 static int on_body(llhttp_t *parser, const char *bytes, size_t length) {
     struct http_connection *connection = parser->data;
+    struct http_call *call = connection->call;
 
+    if (call->on_part != NULL)
+        return call->on_part(call, bytes, length) ? 0 : stop(connection, "broken off");
     if (length > connection->client->options.reply_limit - connection->body.length)
         return stop(connection, "the reply is too large");
     if (!buffer_append(&connection->body, bytes, length) ||

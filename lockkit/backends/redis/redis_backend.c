@@ -87,7 +87,7 @@ static enum lk_status connect_to(struct redis_server *server) {
     free(url);
     server->config.url = NULL;
     if (error)
-        return error == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
+        return error == UV_ENOMEM ? LK_NOMEM : error == UV_ENOTSUP ? LK_UNSUPPORTED : LK_INVALID;
     return LK_OK;
 }
 

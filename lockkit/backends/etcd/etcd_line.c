@@ -1,0 +1,205 @@
+/* Keys, transactions, and who stands where. */
+#include "etcd_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOO_MANY_HANDLES 100 /* operations of a transaction: etcd allows 128 */
+
+/* A slash would begin the line of another name, and a percent sign tells a slash. */
+static size_t append_name(char *key, size_t length, const char *name) {
+    for (; *name; name++) {
+        if (*name == '/' || *name == '%')
+            length += (size_t)sprintf(key + length, "%%%02X", (unsigned)(unsigned char)*name);
+        else
+            key[length++] = *name;
+    }
+    return length;
+}
+
+void etcd_keys_make(struct etcd_keys *keys, const char *prefix, const char *name,
+                    const char *owner) {
+    char key[ETCD_KEY_SIZE];
+    size_t length = strlen(prefix);
+
+    memcpy(key, prefix, length);
+    length = append_name(key, length, name);
+    key[length++] = '/';
+    keys->prefix_length = length;
+    base64_encode(keys->first, key, length);
+    key[length - 1] = '/' + 1;
+    base64_encode(keys->end, key, length);
+    key[length - 1] = '/';
+    if (owner)
+        memcpy(key + length, owner, strlen(owner));
+    base64_encode(keys->own, key, length + (owner ? strlen(owner) : 0));
+}
+
+static json_t *created(const char *key, int64_t revision) {
+    return json_pack("{s:s, s:s, s:s, s:I}", "target", "CREATE", "result", "EQUAL", "key", key,
+                     "create_revision", (json_int_t)revision);
+}
+
+static json_t *get_own(const struct etcd_keys *keys) {
+    return json_pack("{s:{s:s, s:b}}", "request_range", "key", keys->own, "keys_only", 1);
+}
+
+static json_t *put(const struct etcd_keys *keys, const struct lk_command *command,
+                   const char *label, int64_t lease) {
+    char value[ETCD_VALUE_SIZE], text[BASE64_SIZE(ETCD_VALUE_SIZE)];
+
+    if (command->mode == LK_SHARED)
+        (void)snprintf(value, sizeof value, "s%u %s", command->permits, label);
+    else
+        (void)snprintf(value, sizeof value, "x %s", label);
+    base64_encode(text, value, strlen(value));
+    return json_pack("{s:{s:s, s:s, s:I}}", "request_put", "key", keys->own, "value", text, "lease",
+                     (json_int_t)lease);
+}
+
+const char *etcd_line_parse(char *value, enum lk_mode *mode, uint32_t *permits) {
+    char *end = value;
+    unsigned long number = value[0] == 's' ? strtoul(value + 1, &end, 10) : 1;
+
+    *mode = LK_EXCLUSIVE;
+    *permits = 1;
+    if (value[0] == 'x' && value[1] == ' ')
+        return value + 2;
+    if (end <= value + 1 || *end != ' ' || number == 0 || number > UINT32_MAX)
+        return value; /* of another program */
+    *mode = LK_SHARED;
+    *permits = (uint32_t)number;
+    return end + 1;
+}
+
+/* Of a line without sharers the last two are enough: the key that was just put, and the one before
+ * it. `before`: of keys created before it only; 0: of all. */
+static json_t *get_line(const struct etcd_keys *keys, const struct lk_command *command,
+                        int64_t before) {
+    bool is_alone = command->mode == LK_EXCLUSIVE;
+
+    return json_pack("{s:{s:s, s:s, s:s, s:s, s:i, s:b, s:I}}", "request_range", "key", keys->first,
+                     "range_end", keys->end, "sort_target", "CREATE", "sort_order",
+                     is_alone ? "DESCEND" : "ASCEND", "limit", is_alone ? 2 : ETCD_LINE_MOST,
+                     "keys_only", is_alone, "max_create_revision",
+                     (json_int_t)(before > 0 ? before - 1 : 0));
+}
+
+static json_t *transaction(json_t *compare, json_t *success, json_t *failure) {
+    return json_pack("{s:o, s:o, s:o}", "compare", compare, "success", success, "failure", failure);
+}
+
+json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *command,
+                        const char *label, int64_t lease) {
+    json_t *compare = created(keys->own, 0);
+
+    if (command->patience_ms > 0 || command->mode == LK_SHARED)
+        return transaction(
+            json_pack("[o]", compare),
+            json_pack("[o, o]", put(keys, command, label, lease), get_line(keys, command, 0)),
+            json_pack("[o]", get_own(keys)));
+    json_decref(compare);
+    compare = created(keys->first, 0);
+    if (compare)
+        (void)json_object_set_new(compare, "range_end", json_string(keys->end));
+    return transaction(json_pack("[o]", compare),
+                       json_pack("[o]", put(keys, command, label, lease)),
+                       json_pack("[o]", get_own(keys)));
+}
+
+json_t *etcd_line_look(const struct etcd_keys *keys, const struct lk_command *command,
+                       int64_t revision) {
+    return transaction(json_pack("[o]", created(keys->own, revision)),
+                       json_pack("[o]", get_line(keys, command, revision)), json_array());
+}
+
+json_t *etcd_line_move(const struct etcd_keys *keys, const struct lk_command *command,
+                       const char *label, int64_t revision, int64_t lease) {
+    return transaction(json_pack("[o]", created(keys->own, revision)),
+                       json_pack("[o]", put(keys, command, label, lease)), json_array());
+}
+
+json_t *etcd_line_leave(const struct etcd_keys *keys) {
+    json_t *first = json_pack("{s:{s:s, s:s, s:s, s:s, s:i, s:b}}", "request_range", "key",
+                              keys->first, "range_end", keys->end, "sort_target", "CREATE",
+                              "sort_order", "ASCEND", "limit", 1, "keys_only", 1);
+    json_t *delete = json_pack("{s:{s:s}}", "request_delete_range", "key", keys->own);
+
+    return transaction(json_array(), json_pack("[o, o, o]", get_own(keys), first, delete),
+                       json_array());
+}
+
+json_t *etcd_line_delete(const json_t *handles) {
+    json_t *deletes = json_array();
+    const json_t *handle;
+    size_t i;
+
+    json_array_foreach (handles, i, handle)
+        if (i < TOO_MANY_HANDLES)
+            (void)json_array_append_new(deletes, json_pack("{s:{s:s}}", "request_delete_range",
+                                                           "key", json_string_value(handle)));
+    return transaction(json_array(), deletes, json_array());
+}
+
+int64_t etcd_line_deleted(const json_t *reply) {
+    const json_t *responses = json_object_get(reply, "responses"), *response;
+    int64_t count = 0;
+    size_t i;
+
+    json_array_foreach (responses, i, response)
+        count += json_integer_of(json_object_get(response, "response_delete_range"), "deleted");
+    return count;
+}
+
+json_t *etcd_line_own(const struct etcd_keys *keys) {
+    return json_pack("{s:s, s:b}", "key", keys->own, "keys_only", 1);
+}
+
+json_t *etcd_line_all(const struct etcd_keys *keys) {
+    return json_pack("{s:s, s:s, s:s, s:s, s:i}", "key", keys->first, "range_end", keys->end,
+                     "sort_target", "CREATE", "sort_order", "ASCEND", "limit", ETCD_LINE_MOST);
+}
+
+const json_t *etcd_line_found(const json_t *reply, size_t index) {
+    const json_t *responses = json_object_get(reply, "responses");
+    const json_t *range = json_object_get(json_array_get(responses, index), "response_range");
+
+    return json_object_get(range, "kvs");
+}
+
+/* Of sharers, the last one alone that stands before, if there is one, and how many permits are
+ * taken. */
+struct etcd_place etcd_line_place(const json_t *found, int64_t revision,
+                                  const struct lk_command *command) {
+    const char *last = NULL, *last_alone = NULL;
+    int64_t last_revision = 0, last_alone_revision = 0;
+    uint64_t taken = command->permits;
+    const json_t *kv;
+    size_t i;
+
+    json_array_foreach (found, i, kv) {
+        int64_t created_at = json_integer_of(kv, "create_revision");
+        char value[ETCD_VALUE_SIZE];
+        enum lk_mode mode = LK_EXCLUSIVE;
+        uint32_t permits = 1;
+
+        if (created_at >= revision)
+            continue;
+        if (json_bytes_of(kv, "value", value, sizeof value))
+            (void)etcd_line_parse(value, &mode, &permits);
+        taken += permits;
+        if (created_at > last_revision) {
+            last_revision = created_at;
+            last = json_string_value(json_object_get(kv, "key"));
+        }
+        if (mode == LK_EXCLUSIVE && created_at > last_alone_revision) {
+            last_alone_revision = created_at;
+            last_alone = json_string_value(json_object_get(kv, "key"));
+        }
+    }
+    if (command->mode == LK_EXCLUSIVE || last_alone)
+        return (struct etcd_place){last == NULL, command->mode == LK_EXCLUSIVE ? last : last_alone};
+    return (struct etcd_place){
+        (command->limit == 0 || taken <= command->limit) && i < ETCD_LINE_MOST, NULL};
+}

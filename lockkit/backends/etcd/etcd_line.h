@@ -1,0 +1,67 @@
+/* The line of a name: its keys `<prefix><name>/<owner>`, in the order of their creation.
+ *
+ * The revision at which a key was created is its place in the line, and the fencing token. Who has
+ * nobody before him holds the lock; of those that share it, each who has only such before him, as
+ * far as there are permits. That is the layout of `etcdctl lock`, whose keys end in a lease instead
+ * of an owner token: its locks exclude ours. Slashes in names are percent-encoded, as the keys of
+ * `a/b` would otherwise stand in the line of `a`. */
+#ifndef LOCKKIT_ETCD_LINE_H
+#define LOCKKIT_ETCD_LINE_H
+
+#include "backend.h"
+#include "etcd_text.h"
+#include "etcd_url.h"
+
+#define ETCD_KEY_SIZE  (ETCD_PREFIX_SIZE + 3 * NAME_MAX_BYTES + sizeof "/" + LABEL_MAX_BYTES)
+#define ETCD_LINE_MOST 4096 /* of a line with sharers so many are read, and who comes later waits  \
+                             */
+#define ETCD_VALUE_SIZE (LABEL_MAX_BYTES + sizeof "s4294967295 ")
+
+/* In base64. */
+struct etcd_keys {
+    char own[BASE64_SIZE(ETCD_KEY_SIZE)];
+    char first[BASE64_SIZE(ETCD_KEY_SIZE)], end[BASE64_SIZE(ETCD_KEY_SIZE)]; /* of the whole line */
+    size_t prefix_length; /* bytes of a key before the owner */
+};
+
+/* `owner` may be NULL. */
+void etcd_keys_make(struct etcd_keys *keys, const char *prefix, const char *name,
+                    const char *owner);
+
+/* Transactions, to POST to /v3/kv/txn; NULL without memory. */
+
+/* Enter the line at its end, unless `command`'s owner stands in it already; one that only tries,
+ * and alone, enters an empty line only. */
+json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *command,
+                        const char *label, int64_t lease);
+/* Who stands before it, if its key is still the one of this revision. */
+json_t *etcd_line_look(const struct etcd_keys *keys, const struct lk_command *command,
+                       int64_t revision);
+/* The same key on another lease. */
+json_t *etcd_line_move(const struct etcd_keys *keys, const struct lk_command *command,
+                       const char *label, int64_t revision, int64_t lease);
+json_t *etcd_line_leave(const struct etcd_keys *keys);
+/* Delete the keys in `handles`, of which each is still there; and their number, of the reply. */
+json_t *etcd_line_delete(const json_t *handles);
+int64_t etcd_line_deleted(const json_t *reply);
+/* To POST to /v3/kv/range: its own key, or all of the line. */
+json_t *etcd_line_own(const struct etcd_keys *keys);
+json_t *etcd_line_all(const struct etcd_keys *keys);
+
+/* What a reply says: NULL, or the array of the keys that the operation at `index` found. */
+const json_t *etcd_line_found(const json_t *reply, size_t index);
+
+/* Where an owner stands. */
+struct etcd_place {
+    bool is_held;
+    const char *blocker; /* the key whose end may change that; NULL: any of the line */
+};
+
+/* `found`: those before `revision`, and maybe others. */
+struct etcd_place etcd_line_place(const json_t *found, int64_t revision,
+                                  const struct lk_command *command);
+
+/* The mode and permits that the value of a key tells; returns its label, which is in `value`. */
+const char *etcd_line_parse(char *value, enum lk_mode *mode, uint32_t *permits);
+
+#endif

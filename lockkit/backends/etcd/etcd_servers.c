@@ -1,0 +1,372 @@
+/* Questions to an etcd cluster.
+ *
+ * Happy path: one POST, one reply. A request that was not sent, or was refused for want of a
+ * leader, goes to the next member, until each was asked or the time is over. One whose answer is
+ * missing is UNKNOWN: it is asked of another member only when that does no harm, for which half of
+ * the time is kept. With a user, the first request waits until a token was got, and so does one
+ * whose token is not known any more. */
+#include "etcd_servers.h"
+
+#include "clock.h"
+#include "etcd_text.h"
+#include "json_read.h"
+#include "log.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAMS_MOST 256                /* at a time to one member; who finds none free polls */
+#define REPLY_LIMIT  (16 * 1024 * 1024) /* the longest line of waiters that is read */
+#define QUEUE_MOST   65536
+#define ASK_LEADER   "Grpc-Metadata-hasleader: true\r\n"
+
+enum {
+    CODE_INVALID = 3,
+    CODE_OUT_OF_RANGE = 11,
+    CODE_UNIMPLEMENTED = 12,
+    CODE_DATA_LOSS = 15,
+    CODE_UNAUTHENTICATED = 16
+};
+
+struct endpoint {
+    struct http_client *questions, *streams;
+    const struct etcd_endpoint_url *url;
+};
+
+struct etcd_servers {
+    struct etcd_url url;
+    struct endpoint endpoints[ETCD_ENDPOINTS_MOST];
+    unsigned current;
+    struct log_limit unreachable;
+    char *token; /* NULL: not got yet, or not valid any more */
+    struct etcd_ask authentication;
+    bool is_authenticating;
+    TAILQ_HEAD(, etcd_ask) waiting; /* for the token */
+    unsigned open_clients;
+    void (*on_closed)(void *data);
+    void *data;
+};
+
+static void authenticate(struct etcd_servers *servers, int64_t deadline_ms);
+static void send_ask(struct etcd_ask *ask);
+
+static bool needs_token(const struct etcd_servers *servers) {
+    return servers->url.user[0] != '\0';
+}
+
+char *etcd_servers_headers(const struct etcd_servers *servers) {
+    char *headers = NULL;
+    int length;
+
+    if (servers->token)
+        length = asprintf(&headers, ASK_LEADER "Authorization: %s\r\n", servers->token);
+    else
+        length = asprintf(&headers, ASK_LEADER);
+    return length < 0 ? NULL : headers;
+}
+
+struct http_client *etcd_servers_streams(struct etcd_servers *servers) {
+    return servers->endpoints[servers->current].streams;
+}
+
+static void finish(struct etcd_ask *ask, enum lk_status status) {
+    if (ask->was_unknown && status != LK_OK)
+        status = LK_UNKNOWN;
+    free(ask->internal.body);
+    free(ask->internal.headers);
+    ask->internal.body = ask->internal.headers = NULL;
+    ask->status = status;
+    ask->on_answer(ask);
+}
+
+/* The member did not answer, or has no leader: others are asked before it. */
+static void avoid(struct etcd_ask *ask, const char *why) {
+    struct etcd_servers *servers = ask->internal.servers;
+    const struct etcd_endpoint_url *url = servers->endpoints[ask->internal.endpoint].url;
+    char quoted[128];
+    unsigned left_out;
+
+    if (servers->current == ask->internal.endpoint)
+        servers->current = (servers->current + 1) % servers->url.count;
+    if (log_limit_pass(&servers->unreachable, clock_now_ms(), &left_out))
+        log_warn("etcd does not answer", "endpoint=%s:%d left_out=%u why=%s", url->host, url->port,
+                 left_out, log_quote(quoted, sizeof quoted, why));
+}
+
+static bool may_ask_another(const struct etcd_ask *ask) {
+    return ask->internal.tries < ask->internal.servers->url.count &&
+           clock_now_ms() < ask->internal.deadline_ms;
+}
+
+static void not_effective(struct etcd_ask *ask, const char *why) {
+    avoid(ask, why);
+    if (may_ask_another(ask))
+        send_ask(ask);
+    else
+        finish(ask, LK_UNAVAILABLE);
+}
+
+static void unanswered(struct etcd_ask *ask, const char *why) {
+    ask->was_unknown = true;
+    avoid(ask, why);
+    if (ask->is_repeatable && may_ask_another(ask))
+        send_ask(ask);
+    else
+        finish(ask, LK_UNKNOWN);
+}
+
+static bool is_about_token(int code, const char *why) {
+    return code == CODE_UNAUTHENTICATED ||
+           (code == CODE_INVALID &&
+            (strstr(why, "auth store is old") || strstr(why, "user name is empty")));
+}
+
+/* The token is of no use any more: it has ended, or the rights have changed. */
+static void reauthenticate(struct etcd_ask *ask) {
+    struct etcd_servers *servers = ask->internal.servers;
+
+    ask->internal.is_reauthenticated = true;
+    ask->internal.tries = 0;
+    free(servers->token);
+    servers->token = NULL;
+    send_ask(ask);
+}
+
+/* Whether nothing was done. The other codes leave that open. */
+static bool is_refusal(int code) {
+    return code == CODE_INVALID || (code >= ETCD_NOT_FOUND && code <= ETCD_FAILED_PRECONDITION) ||
+           code == CODE_OUT_OF_RANGE || code == CODE_UNIMPLEMENTED || code >= CODE_DATA_LOSS;
+}
+
+static void refused(struct etcd_ask *ask, const json_t *error) {
+    const char *why = json_string_value(json_object_get(error, "message"));
+    int code = (int)json_integer_of(error, "code");
+
+    why = why ? why : "an answer that is not understood";
+    if (code == 0)
+        code = (int)json_integer_of(error, "grpc_code");
+    ask->code = code;
+    ask->why = why;
+    if (strstr(why, "no leader") || strstr(why, "not leader"))
+        not_effective(ask, why);
+    else if (needs_token(ask->internal.servers) && !ask->internal.is_reauthenticated &&
+             is_about_token(code, why))
+        reauthenticate(ask);
+    else if (is_refusal(code))
+        finish(ask, LK_REFUSED);
+    else
+        unanswered(ask, why);
+}
+
+static void take_reply(struct etcd_ask *ask, const json_t *root) {
+    const json_t *result = json_object_get(root, "result"); /* of a stream */
+    const json_t *error = json_object_get(root, "error"), *header;
+
+    if (error) {
+        refused(ask, json_is_object(error) ? error : root);
+        return;
+    }
+    ask->reply = result ? result : root;
+    header = json_object_get(ask->reply, "header");
+    ask->raft_term = json_integer_of(header, "raft_term");
+    ask->revision = json_integer_of(header, "revision");
+    finish(ask, LK_OK);
+}
+
+static void answered(struct etcd_ask *ask, const struct http_call *call) {
+    json_t *root = json_read_as_is(call->reply, call->reply_length, NULL);
+
+    if (json_is_object(root))
+        take_reply(ask, root);
+    else
+        unanswered(ask, "the reply is not JSON");
+    json_decref(root);
+}
+
+static void on_call_ended(struct http_call *call) {
+    struct etcd_ask *ask = call->data;
+
+    switch (call->outcome) {
+    case HTTP_CALL_ANSWERED:
+        answered(ask, call);
+        break;
+    case HTTP_CALL_NOT_SENT:
+        if (ask->internal.is_out_of_memory)
+            finish(ask, LK_NOMEM);
+        else
+            not_effective(ask, call->error);
+        break;
+    case HTTP_CALL_UNKNOWN:
+        unanswered(ask, call->error);
+        break;
+    }
+}
+
+/* Time for the others, when this one does not answer. */
+static int64_t deadline_of(const struct etcd_ask *ask) {
+    int64_t now_ms = clock_now_ms(), left_ms = ask->internal.deadline_ms - now_ms;
+    bool is_last = ask->internal.tries + 1 >= ask->internal.servers->url.count;
+
+    return ask->is_repeatable && !is_last ? now_ms + left_ms / 2 : ask->internal.deadline_ms;
+}
+
+static void send_now(struct etcd_ask *ask) {
+    struct etcd_servers *servers = ask->internal.servers;
+
+    free(ask->internal.headers);
+    ask->internal.headers = etcd_servers_headers(servers);
+    ask->internal.is_out_of_memory = !ask->internal.body || !ask->internal.headers;
+    ask->internal.endpoint = servers->current;
+    ask->internal.call = (struct http_call){
+        .method = "POST",
+        .target = ask->internal.path,
+        .headers = ask->internal.headers,
+        .body = ask->internal.body,
+        .body_length = ask->internal.body ? strlen(ask->internal.body) : 0,
+        /* Without memory: not at all, but answered later. */
+        .deadline_ms = ask->internal.is_out_of_memory ? 0 : deadline_of(ask),
+        .data = ask,
+    };
+    ask->internal.tries++;
+    if (ask->round_trips && !ask->internal.is_out_of_memory)
+        (*ask->round_trips)++;
+    http_call_start(servers->endpoints[servers->current].questions, &ask->internal.call,
+                    on_call_ended);
+}
+
+static void send_ask(struct etcd_ask *ask) {
+    struct etcd_servers *servers = ask->internal.servers;
+
+    if (!needs_token(servers) || servers->token || ask == &servers->authentication) {
+        send_now(ask);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&servers->waiting, ask, internal.entry);
+    authenticate(servers, ask->internal.deadline_ms);
+}
+
+/* Those that wait for a token: with it they are sent, without they end as the getting of it did. */
+static void end_waiting(struct etcd_servers *servers, enum lk_status status, const char *why) {
+    TAILQ_HEAD(, etcd_ask) waiting = TAILQ_HEAD_INITIALIZER(waiting);
+    struct etcd_ask *ask;
+
+    TAILQ_CONCAT(&waiting, &servers->waiting, internal.entry);
+    while ((ask = TAILQ_FIRST(&waiting))) {
+        TAILQ_REMOVE(&waiting, ask, internal.entry);
+        ask->why = why;
+        if (status == LK_OK)
+            send_ask(ask);
+        else
+            finish(ask, status == LK_UNKNOWN ? LK_UNAVAILABLE : status);
+    }
+}
+
+static void on_authenticated(struct etcd_ask *ask) {
+    struct etcd_servers *servers = ask->data;
+    const char *token = json_string_value(json_object_get(ask->reply, "token"));
+    enum lk_status status = ask->status;
+
+    servers->is_authenticating = false;
+    if (status == LK_OK) {
+        servers->token = token ? strdup(token) : NULL;
+        status = servers->token ? LK_OK : LK_NOMEM;
+    }
+    end_waiting(servers, status, ask->why);
+}
+
+static void authenticate(struct etcd_servers *servers, int64_t deadline_ms) {
+    if (servers->is_authenticating)
+        return;
+    servers->is_authenticating = true;
+    servers->authentication =
+        (struct etcd_ask){.is_repeatable = true, .on_answer = on_authenticated, .data = servers};
+    etcd_ask_start(
+        servers, &servers->authentication, "/v3/auth/authenticate",
+        json_pack("{s:s, s:s}", "name", servers->url.user, "password", servers->url.password),
+        deadline_ms);
+}
+
+void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const char *path,
+                    json_t *body, int64_t deadline_ms) {
+    memset(&ask->internal, 0, sizeof ask->internal);
+    ask->was_unknown = false;
+    ask->code = 0;
+    ask->why = NULL;
+    ask->reply = NULL;
+    ask->internal.servers = servers;
+    ask->internal.path = path;
+    ask->internal.body = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    ask->internal.deadline_ms = deadline_ms;
+    json_decref(body);
+    send_ask(ask);
+}
+
+static void on_client_closed(void *data) {
+    struct etcd_servers *servers = data;
+    void (*cb)(void *) = servers->on_closed;
+    void *cb_data = servers->data;
+
+    assert(servers->open_clients > 0);
+    if (--servers->open_clients > 0)
+        return;
+    free(servers->token);
+    explicit_bzero(&servers->url, sizeof servers->url);
+    free(servers);
+    if (cb)
+        cb(cb_data);
+}
+
+void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), void *data) {
+    unsigned count = servers->url.count;
+
+    servers->on_closed = cb;
+    servers->data = data;
+    for (unsigned i = 0; i < count; i++) {
+        struct endpoint endpoint = servers->endpoints[i];
+
+        if (endpoint.questions)
+            http_client_close(endpoint.questions, on_client_closed, servers);
+        if (endpoint.streams)
+            http_client_close(endpoint.streams, on_client_closed, servers);
+    }
+}
+
+static int open_endpoint(struct etcd_servers *servers, uv_loop_t *loop, struct endpoint *endpoint) {
+    struct http_client_options options = {.host = endpoint->url->host,
+                                          .port = endpoint->url->port,
+                                          .queue = QUEUE_MOST,
+                                          .reply_limit = REPLY_LIMIT};
+    int rc = http_client_open(&endpoint->questions, loop, &options);
+
+    if (rc != 0)
+        return rc;
+    servers->open_clients++;
+    options.connections = STREAMS_MOST;
+    rc = http_client_open(&endpoint->streams, loop, &options);
+    servers->open_clients += rc == 0;
+    return rc;
+}
+
+enum lk_status etcd_servers_open(struct etcd_servers **servers, uv_loop_t *loop,
+                                 const struct etcd_url *url) {
+    struct etcd_servers *made = calloc(1, sizeof *made);
+    int rc = made ? 0 : UV_ENOMEM;
+
+    for (unsigned i = 0; rc == 0 && i < url->count; i++) {
+        made->url = *url;
+        made->endpoints[i].url = &made->url.endpoints[i];
+        rc = open_endpoint(made, loop, &made->endpoints[i]);
+    }
+    if (rc == 0) {
+        TAILQ_INIT(&made->waiting);
+        *servers = made;
+        return LK_OK;
+    }
+    if (made && made->open_clients > 0)
+        etcd_servers_close(made, NULL, NULL);
+    else
+        free(made);
+    return rc == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
+}

@@ -1,0 +1,62 @@
+/* The members of an etcd cluster, and questions to them: through the JSON gateway, to the member
+ * that answered last, and to the next one when that one cannot be reached or has no leader.
+ *
+ * Each request asks for a member that has a leader (a gRPC header that the gateway hands on), so
+ * that one which was cut off from the others says so at once instead of keeping the request. */
+#ifndef LOCKKIT_ETCD_SERVERS_H
+#define LOCKKIT_ETCD_SERVERS_H
+
+#include "backend.h"
+#include "etcd_url.h"
+#include "http_client.h"
+
+#include <jansson.h>
+
+enum etcd_code { ETCD_NOT_FOUND = 5, ETCD_FAILED_PRECONDITION = 9 }; /* of gRPC */
+
+struct etcd_servers;
+
+/* One request and its answer. The caller owns it, and zeroes it first; it may go, or ask again, in
+ * the callback. */
+struct etcd_ask {
+    bool is_repeatable;    /* to ask twice is as good as once: another member may be asked, too */
+    unsigned *round_trips; /* counted up each time it is sent */
+    void (*on_answer)(struct etcd_ask *ask);
+    void *data;
+
+    /* Filled in before the callback. */
+    enum lk_status status; /* OK, UNKNOWN, UNAVAILABLE, REFUSED, NOMEM */
+    bool was_unknown;      /* some attempt may have taken effect, or may still, whatever `status` */
+    int code;              /* of gRPC, when REFUSED */
+    const char *why;       /* when REFUSED; like `reply`, until the callback returns */
+    const json_t *reply;   /* when OK */
+    int64_t raft_term, revision; /* of the reply */
+
+    struct {
+        struct http_call call;
+        struct etcd_servers *servers;
+        const char *path;
+        char *body, *headers;
+        int64_t deadline_ms;
+        unsigned endpoint, tries;
+        bool is_out_of_memory, is_reauthenticated;
+        TAILQ_ENTRY(etcd_ask) entry; /* while it waits for a token */
+    } internal;
+};
+
+enum lk_status etcd_servers_open(struct etcd_servers **servers, uv_loop_t *loop,
+                                 const struct etcd_url *url);
+/* With nothing being asked; watches end. `cb` runs later. */
+void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), void *data);
+
+/* `body` is taken, also when it is NULL: then there was no memory for it. `path` is static. The
+ * callback runs once, later. */
+void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const char *path,
+                    json_t *body, int64_t deadline_ms);
+
+/* What a stream of answers needs: a client for it at the member that is asked now, and the header
+ * lines, to be freed; NULL without memory. */
+struct http_client *etcd_servers_streams(struct etcd_servers *servers);
+char *etcd_servers_headers(const struct etcd_servers *servers);
+
+#endif

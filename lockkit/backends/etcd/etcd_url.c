@@ -1,0 +1,93 @@
+/* The URL of an etcd cluster, taken apart. */
+#include "etcd_url.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEME         "etcd://"
+#define DEFAULT_PORT   2379
+#define DEFAULT_PREFIX "lk/"
+
+/* The part from `at` to `end`, decoded. False for a broken escape, a NUL, and what does not fit. */
+static bool decode(char *to, size_t size, const char *at, const char *end) {
+    for (; at < end; at++, to++, size--) {
+        if (size < 2)
+            return false;
+        *to = *at;
+        if (*at != '%')
+            continue;
+        if (end - at < 3 || !isxdigit((unsigned char)at[1]) || !isxdigit((unsigned char)at[2]))
+            return false;
+        *to = (char)strtol((char[]){at[1], at[2], '\0'}, NULL, 16);
+        if (*to == '\0')
+            return false;
+        at += 2;
+    }
+    *to = '\0';
+    return true;
+}
+
+static bool parse_port(const char *at, const char *end, int *port) {
+    size_t length = strspn(at, "0123456789");
+
+    if (length == 0 || length > 5 || at + length != end)
+        return false;
+    *port = atoi(at);
+    return *port >= 1 && *port <= 65535;
+}
+
+static bool parse_endpoint(struct etcd_endpoint_url *endpoint, const char *at, const char *end) {
+    bool is_bracketed = *at == '[';
+    const char *host = at + is_bracketed;
+    size_t length = strcspn(host, is_bracketed ? "]/" : ":,/");
+    const char *rest = host + length + is_bracketed;
+
+    if (length == 0 || length >= sizeof endpoint->host || (is_bracketed && host[length] != ']') ||
+        rest > end || (rest != end && *rest != ':'))
+        return false;
+    (void)snprintf(endpoint->host, sizeof endpoint->host, "%.*s", (int)length, host);
+    endpoint->port = DEFAULT_PORT;
+    return rest == end || parse_port(rest + 1, end, &endpoint->port);
+}
+
+static bool parse_endpoints(struct etcd_url *url, const char *at, const char *end) {
+    for (;;) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+
+        if (url->count == ETCD_ENDPOINTS_MOST ||
+            !parse_endpoint(&url->endpoints[url->count++], at, comma ? comma : end))
+            return false;
+        if (!comma)
+            return true;
+        at = comma + 1;
+    }
+}
+
+static bool parse_user(struct etcd_url *url, const char *at, const char *end) {
+    const char *colon = memchr(at, ':', (size_t)(end - at));
+
+    return colon && colon > at && decode(url->user, sizeof url->user, at, colon) &&
+           decode(url->password, sizeof url->password, colon + 1, end);
+}
+
+bool etcd_url_parse(struct etcd_url *url, const char *text) {
+    const char *at = text + strlen(SCHEME), *end, *sign, *path;
+
+    memset(url, 0, sizeof *url);
+    if (strncmp(text, SCHEME, strlen(SCHEME)) != 0 || strchr(text, '?') || strchr(text, '#'))
+        return false;
+    end = at + strcspn(at, "/");
+    sign = memrchr(at, '@', (size_t)(end - at));
+    if (sign && !parse_user(url, at, sign))
+        return false;
+    if (!parse_endpoints(url, sign ? sign + 1 : at, end))
+        return false;
+    path = *end == '/' && end[1] != '\0' ? end + 1 : DEFAULT_PREFIX;
+    if (!decode(url->prefix, sizeof url->prefix - 1, path, path + strlen(path)))
+        return false;
+    if (url->prefix[strlen(url->prefix) - 1] != '/')
+        (void)strcat(url->prefix, "/");
+    return true;
+}
