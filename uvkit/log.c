@@ -70,7 +70,8 @@ static void add_escaped(struct line *line, const char *text, bool is_quoted) {
     }
 }
 
-static void add_formatted(struct line *line, const char *pairs, va_list args) {
+__attribute__((format(printf, 2, 0))) static void add_formatted(struct line *line,
+                                                                const char *pairs, va_list args) {
     char formatted[LINE_BYTES];
 
     (void)vsnprintf(formatted, sizeof formatted, pairs, args);
@@ -126,23 +127,27 @@ int log_level_parse(const char *text, enum log_level *level) {
     return -1;
 }
 
-static void write_line(enum log_level level, const char *message, const char *pairs, va_list args) {
+__attribute__((format(printf, 3, 0))) static void write_line(enum log_level level,
+                                                             const char *message, const char *pairs,
+                                                             va_list args) {
     struct line line = {.length = 0};
 
     add_head(&line, level);
     add_escaped(&line, message, true);
     add(&line, "\"", 1);
-    if (pairs[0] != '\0') {
+    if (pairs && pairs[0] != '\0') {
         add(&line, " ", 1);
         add_formatted(&line, pairs, args);
     }
     emit(&line);
 }
 
-static void pass_on(enum log_level level, const char *message, const char *pairs, va_list args) {
+__attribute__((format(printf, 3, 0))) static void pass_on(enum log_level level, const char *message,
+                                                          const char *pairs, va_list args) {
     struct line line = {.length = 0};
 
-    add_formatted(&line, pairs, args);
+    if (pairs)
+        add_formatted(&line, pairs, args);
     add_dots(&line);
     line.text[line.length] = '\0';
     config.sink(level, message, line.text, config.data);
@@ -154,9 +159,9 @@ void log_write(enum log_level level, const char *message, const char *pairs, ...
 
     va_start(args, pairs);
     if (config.sink)
-        pass_on(level, message, pairs ? pairs : "", args);
+        pass_on(level, message, pairs, args);
     else if (config.service && level >= config.least)
-        write_line(level, message, pairs ? pairs : "", args);
+        write_line(level, message, pairs, args);
     va_end(args);
     errno = saved_errno;
 }
