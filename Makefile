@@ -21,7 +21,7 @@ PACKAGES := libuv hiredis libpq jansson zlib
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
-LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) -lm
+LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(if $(filter zookeeper,$(BACKENDS)),-lzookeeper_st) -lm
 
 # llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
 # they are.
@@ -40,15 +40,24 @@ SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
-# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those.
+# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those. What each sees of uvkit, and of another.
 WITHOUT ?=
-BACKENDS := $(filter-out $(WITHOUT),$(filter-out test,$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/)))))
-LOCKKIT := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
+NEEDS_etcd := uvkit/http_client uvkit/input
+NEEDS_redis := uvkit/redis
+NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
+NEEDS_redis_wire := lockkit/backends/redis uvkit/redis
+NEEDS_redlock := uvkit/redis
+found := $(filter-out $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
+others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
+# Those that need another come first, as the linker wants it, and go with it.
+BACKENDS := $(foreach a,$(found),$(if $(call others,$a),$(if $(filter $(found),$(call others,$a)),$a)))
+BACKENDS += $(foreach a,$(found),$(if $(call others,$a),,$a))
+LOCKKIT_CORE := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
+LOCKKIT := lockkit/recipes $(LOCKKIT_CORE)
 SEES_lockkit/backends := lockkit/include uvkit
-$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit))
-$(foreach a,$(filter etcd,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/http_client uvkit/input uvkit))
-$(foreach a,$(filter redis,$(BACKENDS)),$(eval SEES_lockkit/backends/$a := lockkit/backends lockkit/include uvkit/redis uvkit))
+$(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := $(filter lockkit/%,$(NEEDS_$a)) lockkit/backends lockkit/include $(filter uvkit/%,$(NEEDS_$a)) uvkit))
 SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit/http_client uvkit/input uvkit
+SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
 SEES_order-svc := $(UVKIT)
@@ -97,7 +106,8 @@ includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquot
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
 # own only those below it.
-archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT),$(firstword $1)),,$(LOCKKIT)),$1)) $(B)/llhttp.a
+archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(filter-out $(firstword $1),$(LOCKKIT))),$1) \
+    $(if $(filter lockkit/recipes lockkit/include,$(firstword $1)),$(UVKIT))) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
@@ -113,7 +123,7 @@ all: $(PROGRAMS) ## build the programs
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
-$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example) uvkit/redis uvkit)
+$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -147,6 +157,7 @@ $(B)/%.o: %.S Makefile
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
+$(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
 # What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no
 # git. Made again only when that has changed.

@@ -179,6 +179,9 @@ LK_CHECK enum lk_status lk_lock_open(lk_lock **lock, lk_client *client, const ch
 /* Forget the name. Its leases and requests may go on: the lock is freed when the last has ended.
  * NULL is fine. */
 void lk_lock_close(lk_lock *lock);
+const char *lk_lock_name(const lk_lock *lock);
+lk_client *lk_lock_client(const lk_lock *lock);
+uv_loop_t *lk_client_loop(const lk_client *client);
 
 /* ---- Acquire and release */
 
@@ -284,6 +287,75 @@ LK_CHECK enum lk_status lk_inspect(lk_lock *lock, lk_inspect_cb cb, void *data);
  * everyone who holds it when that is NULL. It may still write: only its fencing token stops it
  * then. LK_OK; LK_LOST when nobody such held it; LK_UNSUPPORTED. `cb` may be NULL. */
 LK_CHECK enum lk_status lk_break(lk_lock *lock, const char *owner, lk_release_cb cb, void *data);
+
+/* ---- Several locks at once
+ *
+ * This and the next two are made of the calls above and nothing else. They must have ended before
+ * their client is closed. */
+
+typedef struct lk_set lk_set;
+/* LK_OK: all are held, and `set` is the caller's until lk_set_release(). Else none is, `set` is
+ * NULL, and `status` is that of the lock that could not be had; LK_LOST when one that it had
+ * already ended while it waited for another. */
+typedef void (*lk_set_cb)(enum lk_status status, lk_set *set, void *data);
+
+/* Acquire all of `locks`, 1..64, or none, within `wait_ms` together (LK_TRY: each at once). They
+ * may be of several clients, on one loop. They are taken one by one in the order of their names,
+ * and among equal names in the order given, which must then be the same for everyone: so those who
+ * want some of the same locks never wait for each other in a circle. LK_INVALID when a name is
+ * there twice on one client; LK_NOMEM. *set (or NULL) can be cancelled until the callback. */
+LK_CHECK enum lk_status lk_acquire_all(lk_lock *const *locks, size_t count, uint32_t wait_ms,
+                                       lk_set_cb cb, void *data, lk_set **set);
+void lk_set_cancel(lk_set *set);
+/* The lease of the lock that was `locks[index]`; not to be released by itself. */
+lk_lease *lk_set_lease(const lk_set *set, size_t index);
+/* LK_OK when all are valid for `need_ms` more. */
+LK_CHECK enum lk_status lk_set_check(const lk_set *set, uint32_t need_ms);
+/* `cb` (or NULL) is told the worst of the outcomes: LK_OK, LK_LOST, LK_UNKNOWN. */
+void lk_set_release(lk_set *set, lk_release_cb cb, void *data);
+
+/* ---- Taking one's own lock again */
+
+/* One owner of a lock, who may acquire it again while he has it; whoever has this object is that
+ * owner. Only the first acquisition goes to the server, and only the last release. */
+typedef struct lk_reentrant lk_reentrant;
+
+/* The lock must live as long. LK_NOMEM. */
+LK_CHECK enum lk_status lk_reentrant_open(lk_reentrant **owner, lk_lock *lock);
+/* With nothing acquired or under way. NULL is fine. */
+void lk_reentrant_close(lk_reentrant *owner);
+/* As lk_acquire(), with `request` NULL in the callback of all but the first. The lease is the same
+ * for all; it is not to be released by itself. One that has ended cannot be taken again: LK_LOST,
+ * until all have released it. LK_BUSY, and no callback, while the first is still under way. */
+LK_CHECK enum lk_status lk_reentrant_acquire(lk_reentrant *owner, uint32_t wait_ms,
+                                             lk_acquire_cb cb, void *data);
+/* As lk_release(), once for each acquisition; LK_OK at once for all but the last. */
+void lk_reentrant_release(lk_reentrant *owner, lk_release_cb cb, void *data);
+unsigned lk_reentrant_depth(const lk_reentrant *owner);
+
+/* ---- Leader election */
+
+enum lk_role {
+    LK_FOLLOWER, /* somebody else leads, or nobody */
+    LK_LEADER,   /* as long as lk_election_role() says so: a deposed leader may not know yet */
+    LK_LEADER_IN_DOUBT /* still, but its lease is SUSPECT: begin nothing new */
+};
+typedef struct lk_election lk_election;
+/* Told of each change of the own role. `term` is the fencing token of the leadership, 0 without
+ * one; `why` a static text. */
+typedef void (*lk_election_cb)(lk_election *election, enum lk_role role, uint64_t term,
+                               const char *why, void *data);
+
+/* Stand for election, again and again, until it is closed: the leader is who holds the lock, which
+ * must live as long. LK_NOMEM. */
+LK_CHECK enum lk_status lk_election_open(lk_election **election, lk_lock *lock, lk_election_cb cb,
+                                         void *data);
+/* By the clock as it is now, no round trip. */
+enum lk_role lk_election_role(const lk_election *election);
+/* The leader steps down, and stands again behind those who wait. Nothing for a follower. */
+void lk_election_resign(lk_election *election);
+/* Stand no more. No callback but `cb` (or NULL), later, when the lock has been given back. */
+void lk_election_close(lk_election *election, lk_close_cb cb, void *data);
 
 /* ---- Blocking facade */
 

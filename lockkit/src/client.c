@@ -9,6 +9,9 @@
 #include "redis_backend.h"
 #endif
 #include "validity.h"
+#ifdef LOCKKIT_WITH_zookeeper
+#include "zookeeper_backend.h"
+#endif
 
 #include <assert.h>
 #include <stdio.h>
@@ -31,6 +34,11 @@ static const struct {
     {"redis://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_zookeeper
+    {"zookeeper://", &backend_zookeeper},
+#else
+    {"zookeeper://", NULL},
 #endif
 };
 
@@ -185,6 +193,10 @@ void client_queue_gone(struct lk_client *client) {
     assert(client->queue_count > 0);
     client->queue_count--;
     client_maybe_closed(client);
+}
+
+uv_loop_t *lk_client_loop(const lk_client *client) {
+    return client->loop;
 }
 
 unsigned lk_client_caps(const lk_client *client) {

@@ -74,6 +74,14 @@ enum lk_status lk_lock_open(lk_lock **out, lk_client *client, const char *name,
     return LK_OK;
 }
 
+const char *lk_lock_name(const lk_lock *lock) {
+    return lock->queue->name;
+}
+
+lk_client *lk_lock_client(const lk_lock *lock) {
+    return lock->queue->client;
+}
+
 void lk_lock_close(lk_lock *lock) {
     if (!lock)
         return;

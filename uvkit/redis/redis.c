@@ -339,13 +339,14 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
 
     if (redis->is_closing)
         return "closing";
-    if (call->argc < 1 || call->argc > REDIS_ARGS_MAX)
+    if (call->argc < 1 || (call->argc > REDIS_ARGS_MAX && !call->args))
         return "no command, or too many arguments";
     if (call->deadline_ms <= clock_now_ms())
         return "the deadline had passed";
     if (redis->tail - redis->head >= redis->capacity)
         return "too many commands unanswered";
-    length = redisFormatCommandArgv(&place->text, call->argc, call->argv, NULL);
+    length = redisFormatCommandArgv(&place->text, call->argc, call->args ? call->args : call->argv,
+                                    NULL);
     if (length < 0) {
         place->text = NULL;
         return "out of memory";

@@ -42,6 +42,7 @@ typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
 struct redis_call {
     int argc;
     const char *argv[REDIS_ARGS_MAX];
+    const char **args;   /* instead of argv, and any number of them; or NULL */
     unsigned *sends;     /* counted up when it is sent; or NULL */
     int64_t deadline_ms; /* a moment, clock_now_ms() */
     void *data;          /* the caller's */

@@ -1,17 +1,56 @@
-/* The four commands as Lua scripts, each atomic on the server. */
+/* The commands as Lua scripts, each atomic on the server. */
 #ifndef LOCKKIT_REDIS_SCRIPTS_H
 #define LOCKKIT_REDIS_SCRIPTS_H
 
-#include "backend.h"
+/* Of a lock `x`, what starts with `lk:{x}`:
+ *   ""      string `owner:fence:label`, with a TTL: who has it alone
+ *   :fence  string, the last fencing token; without a TTL, so that it outlives the lock
+ *   :queue  sorted set of owners by arrival: who waits
+ *   :shared sorted set of owners by the end of their TTL (ms of the server's clock): who shares it
+ *   :info   hash by owner: of one who waits `alive:bound:permits:limit:above:client:label`
+ *           (alive: until when it counts as waiting), of one who shares `fence:permits:label`; and
+ *           the permits taken, under `used`
+ *
+ * All but the counter expire by themselves. Permits are 0 for LK_EXCLUSIVE.
+ *
+ * Whoever makes room hands over: the first in line that is alive is granted the lock at once, and
+ * told by a message to its client's channel `lk:client:<client>`: its owner token, then the name.
+ * That grant is for a bound of time, its patience, or its TTL when that is less; it answers with
+ * ACQUIRE, which makes that the whole TTL. One that does not is passed over, by the next who asks.
+ * Nobody overtakes: neither a newcomer one who waits, nor one who would fit the first in line that
+ * does not. */
+enum redis_script_id {
+    /* KEYS lock, fence, queue, shared, info
+     * ARGV owner, client, TTL in ms, highest fencing token seen, patience in ms or 0, label; and
+     *      with LK_SHARED permits, limit
+     * {1, fence, owners}, or {0, remaining ms or -1, 1 when it stands in line, owners}; owners:
+     * those of the same client that it was handed over to, who get no message; may be left out */
+    REDIS_ACQUIRE,
+    /* KEYS locks
+     * ARGV of each lock the owner and the TTL in ms
+     * of each lock 1 or 0 */
+    REDIS_RENEW,
+    /* KEYS as REDIS_ACQUIRE
+     * ARGV owner, client, TTL in ms
+     * {1} or {0} */
+    REDIS_RENEW_SHARED,
+    /* KEYS as REDIS_ACQUIRE
+     * ARGV owner, client
+     * {1, owners} or {0, owners}, as REDIS_ACQUIRE */
+    REDIS_RELEASE,
+    /* KEYS as REDIS_ACQUIRE
+     * two lists, holders and waiters, of each: owner, ms left, fence, permits, label */
+    REDIS_INSPECT,
+    /* KEYS as REDIS_ACQUIRE
+     * ARGV owner, or "" for all; client
+     * {1, owners} or {0, owners}, as REDIS_ACQUIRE */
+    REDIS_BREAK,
+    REDIS_SCRIPTS
+};
 
-/* All take the same arguments, used or not:
- *   KEYS  1 lock, 2 fence counter
- *   ARGV  1 owner token, 2 TTL in ms, 3 label, 4 channel, 5 the highest fencing token seen
- * and answer {1, ...} for OK, {0, ...} for BUSY or LOST. The lock's value is `owner:fence:label`;
- * the counter has no TTL, so that it outlives the lock. */
 extern const struct redis_script {
     const char *text;
     const char *sha1; /* of the text, for EVALSHA; the tests hold it against the server's */
-} redis_scripts[];    /* by enum lk_verb */
+} redis_scripts[REDIS_SCRIPTS];
 
 #endif

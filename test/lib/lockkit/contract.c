@@ -39,5 +39,6 @@ void turn(struct fixture *fixture, int times) {
 int run_contract(const struct contract *on) {
     contract = on;
     return _cmocka_run_group_tests(on->name, contract_basics, contract_basics_count, NULL, NULL) +
+           _cmocka_run_group_tests(on->name, contract_modes, contract_modes_count, NULL, NULL) +
            _cmocka_run_group_tests(on->name, contract_moments, contract_moments_count, NULL, NULL);
 }

@@ -21,8 +21,8 @@ void turn(struct fixture *fixture, int times); /* of the loop */
 
 #define CONTRACT(test) cmocka_unit_test_setup_teardown(test, contract_set_up, contract_tear_down)
 
-extern const struct CMUnitTest contract_basics[], contract_moments[];
-extern const size_t contract_basics_count, contract_moments_count;
+extern const struct CMUnitTest contract_basics[], contract_modes[], contract_moments[];
+extern const size_t contract_basics_count, contract_modes_count, contract_moments_count;
 
 /* Run all cases on its servers. Returns how many failed. */
 int run_contract(const struct contract *on);

@@ -46,6 +46,8 @@ void fixture_init(struct fixture *fixture) {
 void fixture_end(struct fixture *fixture) {
     if (fixture->client)
         close_client(fixture, fixture->client);
+    if (fixture->other)
+        close_client(fixture, fixture->other);
     uv_close((uv_handle_t *)&fixture->tick, NULL);
     (void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&fixture->loop), 0);

@@ -19,8 +19,8 @@
 
 struct fixture {
     uv_loop_t loop;
-    uv_timer_t tick; /* keeps UV_RUN_ONCE from sleeping for long */
-    lk_client *client;
+    uv_timer_t tick;           /* keeps UV_RUN_ONCE from sleeping for long */
+    lk_client *client, *other; /* closed at the end, if there is one */
     lk_lock *lock;
     char name[64];
 };

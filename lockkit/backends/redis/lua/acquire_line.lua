@@ -1,0 +1,31 @@
+local owner, ttl, patience = ARGV[1], ARGV[3], tonumber(ARGV[5])
+local permits, limit = tonumber(ARGV[7] or 0), tonumber(ARGV[8] or 0)
+if permits > 0 and redis.call('ZSCORE', KEYS[4], owner) then
+  redis.call('ZADD', KEYS[4], now + ttl, owner)
+  keep(ttl, KEYS[4], KEYS[5])
+  return {1, tonumber(string.match(redis.call('HGET', KEYS[5], owner), '^%d+'))}
+end
+if patience > 0 then
+  if not redis.call('ZSCORE', KEYS[3], owner) then
+    local last = redis.call('ZREVRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2] or 0
+    redis.call('ZADD', KEYS[3], last + 1, owner)
+  end
+  redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%d:%d:%s:%s:%s', now + patience,
+    math.min(patience, tonumber(ttl)), permits, limit, ARGV[4], ARGV[2], ARGV[6]))
+  keep(patience, KEYS[3], KEYS[5])
+end
+hand_over(owner)
+if patience == 0 and redis.call('EXISTS', KEYS[3]) == 0 and fits(permits, limit) then
+  mine = grant(owner, permits, ttl, ARGV[4], ARGV[6])
+end
+if mine then return {1, mine, here} end
+if is_broken then
+  leave(owner)
+  return broken()
+end
+local left = redis.call('PTTL', KEYS[1])
+if left == -2 then
+  local first = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2]
+  left = first and first - now or -1
+end
+return {0, left, patience > 0 and 1 or 0, here}

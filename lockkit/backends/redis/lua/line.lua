@@ -1,0 +1,66 @@
+-- Who shares it: a set by the end of their TTLs, of which those that are over go first.
+local function drop(owner)
+  if redis.call('ZREM', KEYS[4], owner) == 0 then return false end
+  local permits = string.match(redis.call('HGET', KEYS[5], owner) or '', '^%d+:(%d+):')
+  redis.call('HDEL', KEYS[5], owner)
+  redis.call('HINCRBY', KEYS[5], 'used', -(permits or 0))
+  return true
+end
+local function tidy()
+  if redis.call('EXISTS', KEYS[4]) == 0 then redis.call('HDEL', KEYS[5], 'used') end
+end
+for _, each in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now)) do drop(each) end
+tidy()
+
+-- Who waits.
+local function leave(owner)
+  if redis.call('ZREM', KEYS[3], owner) == 1 then redis.call('HDEL', KEYS[5], owner) end
+end
+
+local function fits(permits, limit)
+  if redis.call('EXISTS', KEYS[1]) == 1 then return false end
+  if permits == 0 then return redis.call('EXISTS', KEYS[4]) == 0 end
+  return limit == 0 or (redis.call('HGET', KEYS[5], 'used') or 0) + permits <= limit
+end
+
+local function grant(owner, permits, ms, above, label)
+  local fence = mint(above)
+  if not fence then return nil end
+  leave(owner)
+  if permits == 0 then
+    redis.call('SET', KEYS[1], string.format('%s:%.0f:%s', owner, fence, label), 'PX', ms)
+  else
+    redis.call('ZADD', KEYS[4], now + ms, owner)
+    redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%s', fence, permits, label))
+    redis.call('HINCRBY', KEYS[5], 'used', permits)
+    keep(ms, KEYS[4], KEYS[5])
+  end
+  return fence
+end
+
+-- To the first in line, and those behind that it leaves room for. `mine` is the token of `me`, when that is one of them; `here`
+-- are those of the same client, which is told by the answer; others get a message.
+local mine, here = nil, {}
+local function hand_over(me)
+  while true do
+    local owner = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
+    if not owner then return end
+    local alive, bound, permits, limit, above, client, label = string.match(
+      redis.call('HGET', KEYS[5], owner) or '', '^(%d+):(%d+):(%d+):(%d+):(%d+):(%x+):(.*)$')
+    if not alive or tonumber(alive) < now then
+      leave(owner)
+    elseif not fits(tonumber(permits), tonumber(limit)) then
+      return
+    else
+      local fence = grant(owner, tonumber(permits), owner == me and ARGV[3] or bound, above, label)
+      if not fence then return end
+      if owner == me then
+        mine = fence
+      elseif client == ARGV[2] then
+        here[#here + 1] = owner
+      else
+        redis.pcall('PUBLISH', 'lk:client:' .. client, owner .. string.sub(KEYS[1], 5, -2))
+      end
+    end
+  end
+end

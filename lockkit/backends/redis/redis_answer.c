@@ -1,0 +1,104 @@
+/* Reads the replies of the scripts, as redis_scripts.h says. */
+#include "redis_answer.h"
+
+#include "redis_messages.h"
+
+#include <stdlib.h>
+
+#define FIELDS 5 /* of each holder and waiter */
+
+static int64_t integer_at(const redisReply *reply, size_t index) {
+    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
+        reply->element[index]->type != REDIS_REPLY_INTEGER)
+        return -1;
+    return reply->element[index]->integer;
+}
+
+static const char *string_at(const redisReply *reply, size_t index) {
+    const redisReply *element = index < reply->elements ? reply->element[index] : NULL;
+
+    return element && element->type == REDIS_REPLY_STRING ? element->str : "";
+}
+
+/* The last element, if it is a list: of owners of ours. */
+static void wake(const struct redis_server *server, const char *name, const redisReply *reply) {
+    const redisReply *owners = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
+                                   ? reply->element[reply->elements - 1]
+                                   : NULL;
+
+    for (size_t i = 0; owners && owners->type == REDIS_REPLY_ARRAY && i < owners->elements; i++)
+        server->config.push(server->config.data, LK_PUSH_FREE, name, string_at(owners, i), NULL);
+}
+
+static void take_grant(struct redis_server *server, struct lk_command *command,
+                       const redisReply *reply) {
+    if (integer_at(reply, 0) == 1) {
+        command->status = LK_OK;
+        command->fence = (uint64_t)integer_at(reply, 1);
+        return;
+    }
+    command->status = LK_BUSY;
+    command->remaining_ms = integer_at(reply, 1);
+    command->is_queued = integer_at(reply, 2) == 1;
+    if (command->is_queued)
+        redis_messages_listen(server);
+}
+
+static size_t count_of(const redisReply *reply, size_t index) {
+    return index < reply->elements && reply->element[index]->type == REDIS_REPLY_ARRAY
+               ? reply->element[index]->elements / FIELDS
+               : 0;
+}
+
+static void take_list(struct lk_holder *to, const redisReply *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        unsigned long permits = strtoul(string_at(list, i * FIELDS + 3), NULL, 10);
+
+        to[i] = (struct lk_holder){.owner = string_at(list, i * FIELDS),
+                                   .remaining_ms = integer_at(list, i * FIELDS + 1),
+                                   .fence = strtoull(string_at(list, i * FIELDS + 2), NULL, 10),
+                                   .label = string_at(list, i * FIELDS + 4),
+                                   .mode = permits > 0 ? LK_SHARED : LK_EXCLUSIVE,
+                                   .permits = permits > 0 ? (uint32_t)permits : 1};
+    }
+}
+
+static void take_inspection(struct lk_command *command, const redisReply *reply,
+                            struct lk_holder **found) {
+    size_t holders = count_of(reply, 0), waiters = count_of(reply, 1);
+
+    command->status = LK_OK;
+    if (holders + waiters == 0)
+        return;
+    *found = calloc(holders + waiters, sizeof **found);
+    if (!*found) {
+        command->status = LK_NOMEM;
+        return;
+    }
+    if (holders > 0)
+        take_list(*found, reply->element[0], holders);
+    if (waiters > 0)
+        take_list(*found + holders, reply->element[1], waiters);
+    command->holders = *found;
+    command->holder_count = holders;
+    command->waiters = *found + holders;
+    command->waiter_count = waiters;
+}
+
+void redis_answer_take(struct redis_server *server, struct lk_command *command,
+                       const redisReply *reply, size_t index, struct lk_holder **found) {
+    switch (command->verb) {
+    case LK_ACQUIRE:
+        take_grant(server, command, reply);
+        break;
+    case LK_RENEW:
+    case LK_RELEASE:
+    case LK_BREAK:
+        command->status = integer_at(reply, index) == 1 ? LK_OK : LK_LOST;
+        break;
+    case LK_INSPECT:
+        take_inspection(command, reply, found);
+        return;
+    }
+    wake(server, command->name, reply);
+}

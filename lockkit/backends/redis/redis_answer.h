@@ -1,0 +1,13 @@
+/* What the scripts answer, brought to a command. */
+#ifndef LOCKKIT_REDIS_ANSWER_H
+#define LOCKKIT_REDIS_ANSWER_H
+
+#include "redis_server.h"
+
+/* Fill in the outcome. `index` is the command's among those of a batch of renewals. Whoever of this
+ * client it was handed over to is woken. `*found` is what INSPECT allocated, for free(); the rest
+ * of its strings live as long as `reply`. */
+void redis_answer_take(struct redis_server *server, struct lk_command *command,
+                       const redisReply *reply, size_t index, struct lk_holder **found);
+
+#endif

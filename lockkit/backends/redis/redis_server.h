@@ -1,0 +1,43 @@
+/* What the files of the Redis backend share. */
+#ifndef LOCKKIT_REDIS_SERVER_H
+#define LOCKKIT_REDIS_SERVER_H
+
+#include "backend.h"
+#include "log.h"
+#include "redis.h"
+#include "redis_eviction.h"
+
+#include <sys/queue.h>
+
+#define CLIENT_SIZE 33 /* 32 hex digits */
+
+/* A command's part of ours. */
+struct redis_sent {
+    struct redis_server *server;
+    struct lk_command *command;
+    int64_t deadline_ms;
+    bool is_failed; /* there was no memory for it */
+    TAILQ_ENTRY(redis_sent) entry;
+};
+TAILQ_HEAD(redis_sent_list, redis_sent);
+
+struct redis_server {
+    struct lk_backend base;
+    struct lk_backend_config config; /* without its URL */
+    struct redis *redis;
+    unsigned replicas, replicas_ms; /* that are to have a grant, and how long they may take */
+    char client[CLIENT_SIZE];
+    char channel[sizeof "lk:client:" + CLIENT_SIZE];
+    struct redis_subscription subscription; /* from the first wait on */
+    bool is_subscribed;
+    struct redis_eviction eviction;
+    struct log_limit refusals;
+    /* What is done at the end of this turn of the loop. */
+    uv_prepare_t turn;
+    struct redis_sent_list due;
+    unsigned parts; /* that have still to close */
+    lk_close_cb on_closed;
+    void *data;
+};
+
+#endif

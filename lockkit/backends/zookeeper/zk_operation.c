@@ -1,0 +1,223 @@
+/* What all operations have in common: requests, completions, answers. */
+#include "zk_client.h"
+
+#include "clock.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct zk_operation *zk_operation_new(struct zk_client *client, enum lk_verb verb,
+                                      const char *name) {
+    struct zk_operation *operation = calloc(1, sizeof *operation);
+
+    if (!operation)
+        return NULL;
+    operation->client = client;
+    operation->verb = verb;
+    zk_folder(operation->folder, client->url.base, name);
+    return operation;
+}
+
+static void operation_free(struct zk_operation *operation) {
+    if (operation->contender)
+        zk_contender_unref(operation->contender);
+    free(operation->look);
+    free(operation);
+}
+
+zhandle_t *zk_handle(const struct zk_operation *operation) {
+    return zk_session_handle(operation->client->session);
+}
+
+struct lk_command *zk_command(const struct zk_operation *operation) {
+    return operation->sent ? operation->sent->command : NULL;
+}
+
+bool zk_sending(struct zk_operation *operation, int error) {
+    struct lk_command *command = zk_command(operation);
+
+    if (error == ZOK) {
+        operation->pending++;
+        if (command)
+            command->round_trips++;
+        return true;
+    }
+    operation->error = error;
+    if (operation->pending == 0)
+        zk_fail(operation, error);
+    return false;
+}
+
+bool zk_completed(struct zk_operation *operation) {
+    assert(operation->pending > 0);
+    if (--operation->pending > 0)
+        return false;
+    if (operation->is_done)
+        operation_free(operation);
+    else
+        return true;
+    return false;
+}
+
+/* What an ACQUIRE that was not granted leaves: a node that must be given back, which the core does
+ * after BUSY in line and after UNKNOWN; or nothing, and then nobody asks for it again. */
+static enum lk_status leave(struct zk_operation *operation, enum lk_status status) {
+    struct zk_contender *contender = operation->contender;
+
+    if (contender->node[0] || contender->is_doubtful)
+        return status == LK_BUSY ? status : LK_UNKNOWN;
+    if (status != LK_BUSY || contender->watched == 0)
+        zk_contender_drop(operation->client, contender);
+    return status;
+}
+
+void zk_finish(struct zk_operation *operation, enum lk_status status) {
+    struct zk_sent *sent = operation->sent;
+    struct lk_command *command = zk_command(operation);
+
+    operation->is_done = true;
+    if (operation->verb == LK_ACQUIRE && status != LK_OK)
+        status = leave(operation, status);
+    if (sent) {
+        TAILQ_REMOVE(&operation->client->begun, sent, entry);
+        sent->operation = NULL;
+        operation->sent = NULL;
+        command->status = status;
+        command->on_answer(command);
+    }
+    if (operation->pending == 0)
+        operation_free(operation);
+}
+
+bool zk_is_unanswered(int error) {
+    return (error < ZOK && error > ZAPIERROR) || error == ZCLOSING || error == ZSESSIONMOVED;
+}
+
+/* In the server's own words, at a bounded rate. */
+static void tell_refused(struct zk_operation *operation, int error) {
+    struct lk_command *command = zk_command(operation);
+    char quoted[100];
+    unsigned left_out;
+
+    if (log_limit_pass(&operation->client->refusals, clock_now_ms(), &left_out))
+        log_warn("zookeeper refuses a lock command", "left_out=%u why=%s", left_out,
+                 log_quote(quoted, sizeof quoted, zerror(error)));
+    if (command)
+        command->why = zerror(error);
+}
+
+void zk_fail(struct zk_operation *operation, int error) {
+    const bool is_of_session = operation->verb == LK_RENEW || operation->verb == LK_RELEASE;
+
+    if (zk_is_unanswered(error)) {
+        zk_finish(operation, LK_UNKNOWN);
+    } else if (error == ZSESSIONEXPIRED || error == ZINVALIDSTATE) {
+        zk_finish(operation, is_of_session ? LK_LOST : LK_UNAVAILABLE);
+    } else {
+        tell_refused(operation, error);
+        zk_finish(operation, LK_REFUSED);
+    }
+}
+
+void zk_grant(struct zk_operation *operation) {
+    struct lk_command *command = zk_command(operation);
+
+    operation->contender->is_granted = true;
+    if (command) {
+        command->fence = (uint64_t)operation->contender->czxid;
+        command->granted_ms = zk_session_timeout_ms(operation->client->session) / 3 * 2;
+    }
+    zk_finish(operation, LK_OK);
+}
+
+static void on_synced(int error, const char *path, const void *data) {
+    struct zk_operation *operation = (struct zk_operation *)(uintptr_t)data;
+
+    (void)path;
+    operation->client->sync_error = error;
+    if (zk_completed(operation))
+        zk_fail(operation, error ? error : operation->error);
+}
+
+bool zk_sync(struct zk_operation *operation) {
+    struct zk_client *client = operation->client;
+    int64_t now_ms = (int64_t)uv_now(client->config.loop);
+
+    operation->has_synced = true;
+    if (client->synced_ms == now_ms)
+        return true;
+    client->synced_ms = now_ms;
+    return zk_sending(operation,
+                      zoo_async(zk_handle(operation), operation->folder, on_synced, operation));
+}
+
+static void on_made(int error, const char *path, const void *data) {
+    struct zk_operation *operation = (struct zk_operation *)(uintptr_t)data;
+
+    (void)path;
+    if (!zk_completed(operation))
+        return;
+    if (error != ZOK && error != ZNODEEXISTS)
+        zk_fail(operation, error);
+    else if (!operation->sent)
+        zk_finish(operation, LK_UNKNOWN);
+    else
+        operation->next(operation);
+}
+
+static bool make(struct zk_operation *operation, const char *path, int mode) {
+    return zk_sending(operation, zoo_acreate(zk_handle(operation), path, NULL, -1,
+                                             &ZOO_OPEN_ACL_UNSAFE, mode, on_made, operation));
+}
+
+/* One after the other, without waiting in between: the answer to the last one tells. A container
+ * goes by itself when it has been empty for a while. */
+void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_operation *operation)) {
+    char path[ZK_FOLDER_SIZE];
+
+    operation->error = ZOK;
+    operation->next = next;
+    memcpy(path, operation->folder, sizeof path);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (!make(operation, path, ZOO_PERSISTENT))
+            return;
+        *slash = '/';
+    }
+    (void)make(operation, path, ZOO_CONTAINER);
+}
+
+/* FNV-1a. Two paths of one hash only cost a look that was not needed. */
+uint64_t zk_hash(const char *path) {
+    uint64_t hash = 14695981039346656037U;
+
+    for (; *path; path++)
+        hash = (hash ^ (unsigned char)*path) * 1099511628211U;
+    return hash | 1;
+}
+
+void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    struct zk_client *client = context;
+    const struct lk_backend_config *config = &client->config;
+    struct zk_contender *contender;
+    uint64_t hash;
+
+    (void)handle, (void)state;
+    if (type == ZOO_SESSION_EVENT || !path)
+        return;
+    hash = zk_hash(path);
+    TAILQ_FOREACH (contender, &client->contenders, entry) {
+        if (contender->watched == hash) {
+            contender->watched = 0;
+            config->push(config->data, LK_PUSH_FREE, contender->name, contender->owner, NULL);
+        }
+        if (contender->own == hash) {
+            contender->own = 0;
+            if (type == ZOO_DELETED_EVENT && contender->is_granted && !contender->is_unwanted)
+                config->push(config->data, LK_PUSH_LOST, contender->name, contender->owner,
+                             "its node was deleted");
+        }
+    }
+}

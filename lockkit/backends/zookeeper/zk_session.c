@@ -1,0 +1,418 @@
+/* The library's handle, driven by libuv.
+ *
+ *     resolve names -> handle: connecting -> up -> connecting -> ...
+ *         ^                        | the server says that the session has expired
+ *         +------------------------+
+ *
+ * What libzookeeper-st asks for:
+ * - It resolves names when it is opened and at each attempt to connect, and blocks. So they are
+ *   resolved here, and it gets addresses.
+ * - It opens and closes its socket in any of its functions, and a new one may have the old one's
+ *   number. So what is watched is a duplicate, which nobody else closes, and the inode tells
+ *   whether it is still the same socket.
+ * - One that it closes while it sends is closed without a word, and what was sent on it stays
+ *   unanswered: `told_up` is compared with its state each time, and the next connection is cut as
+ *   well, this time so that it takes notice.
+ * - zookeeper_close() waits for the server's answer to its last request: 4.5 s when it is silent.
+ *   So it runs on libuv's thread pool, where getaddrinfo() runs, too, and after a second the
+ *   connection is shut down under it. The loop does not touch the handle meanwhile. */
+#include "zk_session.h"
+
+#include "clock.h"
+#include "log.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PACKETS_MOST  64   /* to take in before others on the loop have their turn */
+#define PAUSE_MS      1000 /* before names are resolved again */
+#define SOON_MS       10
+#define CLOSE_MOST_MS 1000
+#define LIST_SIZE     (ZK_SERVERS_MOST * 4 * (INET6_ADDRSTRLEN + 7))
+
+struct watcher {
+    uv_poll_t poll;
+    int fd; /* ours */
+    ino_t inode;
+};
+
+struct zk_session {
+    uv_loop_t *loop;
+    const struct zk_url *url;
+    struct zk_session_events events;
+    uv_prepare_t prepare;
+    uv_timer_t timer;
+    uv_getaddrinfo_t resolving;
+    size_t resolved; /* servers so far, while there is no handle */
+    bool is_resolving;
+    char addresses[LIST_SIZE];
+
+    zhandle_t *handle;
+    struct watcher *watcher;
+    bool told_up;
+    uint32_t timeout_ms;
+    int64_t id;
+
+    uv_work_t closing;
+    bool is_closing, is_tearing_down;
+    unsigned handles; /* not yet closed */
+    void (*on_closed)(void *data);
+    void *data;
+};
+
+/* ---- What it says */
+
+static struct log_limit errors; /* of the process: libzookeeper does not say of which handle */
+
+/* "2026-11-22 14:00:00,000:1234(0x7f00):ZOO_ERROR@handle_error@2000: text": the text of an error.
+ */
+static void on_log(const char *line) {
+    const char *text = strstr(line, ":ZOO_ERROR@");
+    char quoted[300];
+    unsigned left_out;
+
+    text = text ? strstr(text, ": ") : NULL;
+    if (text && log_limit_pass(&errors, clock_now_ms(), &left_out))
+        log_warn("zookeeper is down", "left_out=%u why=%s", left_out,
+                 log_quote(quoted, sizeof quoted, text + 2));
+}
+
+static void on_session_event(zhandle_t *handle, int type, int state, const char *path,
+                             void *context) {
+    (void)handle, (void)type, (void)state, (void)path, (void)context;
+}
+
+/* ---- The socket */
+
+static void on_watcher_closed(uv_handle_t *handle) {
+    struct watcher *watcher = handle->data;
+
+    (void)close(watcher->fd);
+    free(watcher);
+}
+
+static void unwatch(struct zk_session *session) {
+    if (session->watcher) {
+        session->watcher->poll.data = session->watcher;
+        uv_close((uv_handle_t *)&session->watcher->poll, on_watcher_closed);
+    }
+    session->watcher = NULL;
+}
+
+/* NULL when there is no room for it now. */
+static struct watcher *watcher_new(struct zk_session *session, int fd, ino_t inode) {
+    struct watcher *watcher = malloc(sizeof *watcher);
+
+    if (!watcher)
+        return NULL;
+    watcher->inode = inode;
+    watcher->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (watcher->fd >= 0 && uv_poll_init(session->loop, &watcher->poll, watcher->fd) == 0) {
+        watcher->poll.data = session;
+        return watcher;
+    }
+    if (watcher->fd >= 0)
+        (void)close(watcher->fd);
+    free(watcher);
+    return NULL;
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events);
+
+/* Watch this socket, and no other. */
+static int watch(struct zk_session *session, int fd, int interest) {
+    const int events = (interest & ZOOKEEPER_READ ? UV_READABLE : 0) |
+                       (interest & ZOOKEEPER_WRITE ? UV_WRITABLE : 0);
+    struct stat stat = {0};
+
+    if (fd < 0 || fstat(fd, &stat) != 0 ||
+        (session->watcher && session->watcher->inode != stat.st_ino))
+        unwatch(session);
+    if (fd < 0 || events == 0)
+        return 0;
+    if (!session->watcher)
+        session->watcher = watcher_new(session, fd, stat.st_ino);
+    return session->watcher ? uv_poll_start(&session->watcher->poll, events, on_ready) : -1;
+}
+
+/* ---- The handle */
+
+static void resolve_next(struct zk_session *session);
+
+static void on_pause(uv_timer_t *timer) {
+    resolve_next(timer->data);
+}
+
+/* A new handle, for a new session; names are resolved again, as they may have changed. */
+static void begin(struct zk_session *session, uint64_t pause_ms) {
+    session->resolved = 0;
+    session->addresses[0] = '\0';
+    if (!session->is_closing)
+        (void)uv_timer_start(&session->timer, on_pause, pause_ms, 0);
+}
+
+/* With none of its functions on the stack. Not connected, it does not block. */
+static void end_handle(struct zk_session *session) {
+    zhandle_t *handle = session->handle;
+
+    unwatch(session);
+    session->handle = NULL;
+    (void)zookeeper_close(handle);
+}
+
+/* Tell of what has changed. */
+static void tell(struct zk_session *session) {
+    const int state = zoo_state(session->handle);
+    const bool is_up = state == ZOO_CONNECTED_STATE;
+
+    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
+        session->told_up = false;
+        log_warn("a zookeeper session has expired", "session=%llx", (long long)session->id);
+        session->events.on_expired(session->events.data);
+        end_handle(session);
+        begin(session, state == ZOO_AUTH_FAILED_STATE ? PAUSE_MS : 0);
+    } else if (is_up != session->told_up) {
+        session->told_up = is_up;
+        session->id = zoo_client_id(session->handle)->client_id;
+        session->timeout_ms = (uint32_t)zoo_recv_timeout(session->handle);
+        if (is_up)
+            log_info("zookeeper is up", "session=%llx timeout_ms=%u", (long long)session->id,
+                     session->timeout_ms);
+        if (is_up)
+            session->events.on_up(session->events.data);
+        else
+            session->events.on_doubt(session->events.data);
+    }
+}
+
+static void on_time(uv_timer_t *timer);
+
+/* What it wants to be told next, and what has come of what it was told. */
+static void go_on(struct zk_session *session) {
+    const bool is_cut = session->told_up && zoo_state(session->handle) == ZOO_NOTCONNECTED_STATE;
+    int fd = -1, interest = 0, error;
+    struct timeval in = {0};
+    uint64_t in_ms;
+
+    if (session->is_closing)
+        return;
+    error = zookeeper_interest(session->handle, &fd, &interest, &in);
+    if (session->is_closing)
+        return;
+    if (error == ZOK)
+        error = watch(session, fd, interest);
+    else
+        unwatch(session);
+    if (is_cut && session->watcher)
+        (void)shutdown(session->watcher->fd, SHUT_RDWR);
+    in_ms = (uint64_t)in.tv_sec * 1000 + (uint64_t)in.tv_usec / 1000 + 1;
+    (void)uv_timer_start(&session->timer, on_time, error ? SOON_MS : in_ms, 0);
+    tell(session);
+}
+
+static void on_time(uv_timer_t *timer) {
+    go_on(timer->data);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events) {
+    struct zk_session *session = poll->data;
+    int flags =
+        (events & UV_READABLE ? ZOOKEEPER_READ : 0) | (events & UV_WRITABLE ? ZOOKEEPER_WRITE : 0);
+    int rest = PACKETS_MOST;
+
+    if (status != 0)
+        flags = ZOOKEEPER_READ | ZOOKEEPER_WRITE;
+    /* One packet each time. It says ZNOTHING when there is no whole one. */
+    while (rest-- > 0 && zookeeper_process(session->handle, flags) == ZOK &&
+           (flags & ZOOKEEPER_READ))
+        flags = ZOOKEEPER_READ;
+    go_on(session);
+}
+
+/* ---- Opening */
+
+static void open_handle(struct zk_session *session) {
+    session->handle =
+        zookeeper_init2(session->addresses, on_session_event, (int)session->url->session_ms, NULL,
+                        session, ZOO_NO_LOG_CLIENTENV, on_log);
+    if (!session->handle) {
+        begin(session, PAUSE_MS);
+        return;
+    }
+    (void)zoo_set_servers_resolution_delay(session->handle, -1);
+    go_on(session);
+}
+
+static void add_address(struct zk_session *session, const struct addrinfo *found) {
+    const struct zk_server *server = &session->url->servers[session->resolved];
+    size_t length = strlen(session->addresses);
+    char text[INET6_ADDRSTRLEN];
+
+    if (uv_ip_name(found->ai_addr, text, sizeof text) == 0 &&
+        length + strlen(text) + sizeof ",:65535" < LIST_SIZE)
+        (void)snprintf(session->addresses + length, LIST_SIZE - length, "%s%s:%s",
+                       length ? "," : "", text, server->port);
+}
+
+static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *result) {
+    struct zk_session *session = request->data;
+    const struct zk_server *server = &session->url->servers[session->resolved];
+    char why[300];
+    unsigned left_out;
+
+    session->is_resolving = false;
+    for (struct addrinfo *found = result; found; found = found->ai_next)
+        add_address(session, found);
+    uv_freeaddrinfo(result);
+    if (status != 0 && status != UV_EAI_CANCELED &&
+        log_limit_pass(&errors, clock_now_ms(), &left_out))
+        log_warn("zookeeper is down", "left_out=%u host=%s why=%s", left_out, server->host,
+                 log_quote(why, sizeof why, uv_strerror(status)));
+    session->resolved++;
+    if (session->is_closing)
+        zk_session_turn(session);
+    else
+        resolve_next(session);
+}
+
+static void resolve_next(struct zk_session *session) {
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    const struct zk_server *server = &session->url->servers[session->resolved];
+
+    if (session->resolved == session->url->server_count) {
+        if (session->addresses[0])
+            open_handle(session);
+        else
+            begin(session, PAUSE_MS);
+        return;
+    }
+    session->resolving.data = session;
+    session->is_resolving = uv_getaddrinfo(session->loop, &session->resolving, on_resolved,
+                                           server->host, server->port, &hints) == 0;
+    if (!session->is_resolving)
+        begin(session, PAUSE_MS);
+}
+
+/* ---- Closing */
+
+static void on_handle_closed(uv_handle_t *handle) {
+    struct zk_session *session = handle->data;
+    void (*cb)(void *data) = session->on_closed;
+    void *data = session->data;
+
+    if (--session->handles > 0)
+        return;
+    free(session);
+    cb(data);
+}
+
+static void tear_down(struct zk_session *session) {
+    uv_close((uv_handle_t *)&session->prepare, on_handle_closed);
+    uv_close((uv_handle_t *)&session->timer, on_handle_closed);
+    unwatch(session);
+}
+
+static void close_handle(uv_work_t *work) {
+    struct zk_session *session = work->data;
+
+    (void)zookeeper_close(session->handle);
+}
+
+static void on_handle_gone(uv_work_t *work, int status) {
+    (void)status;
+    tear_down(work->data);
+}
+
+static void on_close_late(uv_timer_t *timer) {
+    struct zk_session *session = timer->data;
+
+    if (session->watcher)
+        (void)shutdown(session->watcher->fd, SHUT_RDWR);
+}
+
+/* With nothing of the library on the stack. */
+static void close_now(struct zk_session *session) {
+    if (session->is_tearing_down || session->is_resolving)
+        return;
+    session->is_tearing_down = true;
+    if (!session->handle) {
+        tear_down(session);
+        return;
+    }
+    if (session->watcher)
+        (void)uv_poll_stop(&session->watcher->poll);
+    (void)uv_timer_start(&session->timer, on_close_late, CLOSE_MOST_MS, 0);
+    session->closing.data = session;
+    if (uv_queue_work(session->loop, &session->closing, close_handle, on_handle_gone) != 0) {
+        (void)zookeeper_close(session->handle);
+        tear_down(session);
+    }
+}
+
+void zk_session_close(struct zk_session *session, void (*cb)(void *data), void *data) {
+    assert(!session->is_closing);
+    session->is_closing = true;
+    session->on_closed = cb;
+    session->data = data;
+    (void)uv_timer_stop(&session->timer);
+    if (session->is_resolving)
+        (void)uv_cancel((uv_req_t *)&session->resolving);
+    zk_session_turn(session);
+}
+
+/* ---- The rest */
+
+static void on_prepare(uv_prepare_t *prepare) {
+    struct zk_session *session = prepare->data;
+
+    (void)uv_prepare_stop(prepare);
+    if (session->is_closing) {
+        close_now(session);
+        return;
+    }
+    session->events.on_turn(session->events.data);
+    if (session->handle && !session->is_closing)
+        go_on(session); /* which sends what is left, and finds a socket that was closed */
+}
+
+void zk_session_turn(struct zk_session *session) {
+    (void)uv_prepare_start(&session->prepare, on_prepare);
+}
+
+struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,
+                                   const struct zk_session_events *events) {
+    struct zk_session *session = calloc(1, sizeof *session);
+
+    if (!session)
+        return NULL;
+    session->loop = loop;
+    session->url = url;
+    session->events = *events;
+    (void)uv_prepare_init(loop, &session->prepare);
+    (void)uv_timer_init(loop, &session->timer);
+    session->prepare.data = session->timer.data = session;
+    session->handles = 2;
+    begin(session, 0);
+    return session;
+}
+
+bool zk_session_is_up(const struct zk_session *session) {
+    return session->told_up && zoo_state(session->handle) == ZOO_CONNECTED_STATE;
+}
+
+zhandle_t *zk_session_handle(const struct zk_session *session) {
+    return session->handle;
+}
+
+int64_t zk_session_id(const struct zk_session *session) {
+    return session->id;
+}
+
+uint32_t zk_session_timeout_ms(const struct zk_session *session) {
+    return session->timeout_ms;
+}

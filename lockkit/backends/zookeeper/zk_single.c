@@ -1,0 +1,221 @@
+/* The unfair kind: one ephemeral node, "lock", which all who wait watch, and run for when it goes.
+ *
+ * Its data is `owner:label`. A second node, named by the owner, is made and deleted in the same
+ * transaction: so a release, whenever it takes effect, deletes the lock only while it is this
+ * owner's. The request for the data follows the creation without waiting: its answer says who holds
+ * the lock, be it by a creation whose answer was lost, and watches for its end. */
+#include "zk_client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LOCK "lock"
+
+static struct zk_operation *of(const void *data) {
+    return (struct zk_operation *)(uintptr_t)data;
+}
+
+/* The paths of the two nodes. */
+struct pair {
+    char lock[ZK_PATH_SIZE], token[ZK_PATH_SIZE];
+};
+
+static void pair(struct pair *pair, const struct zk_operation *operation, const char *owner) {
+    (void)zk_path(pair->lock, operation->folder, LOCK);
+    (void)zk_path(pair->token, operation->folder, owner);
+}
+
+/* ---- Acquiring */
+
+static bool is_owner(const char *value, int length, const char *owner) {
+    const size_t size = strlen(owner);
+
+    return length > 0 && (size_t)length > size && memcmp(value, owner, size) == 0 &&
+           value[size] == ':';
+}
+
+/* It is somebody else's, or went between the two requests. What we have asked for before has come
+ * to nothing: these came after it, and this server knows at least as much as they did. */
+static void busy_or_again(struct zk_operation *operation, int error) {
+    operation->contender->is_doubtful = false;
+    if (error == ZNONODE) {
+        zk_single_acquire(operation);
+        return;
+    }
+    if (operation->sent && operation->sent->command->patience_ms == 0)
+        operation->contender->watched = 0;
+    else if (operation->sent)
+        operation->sent->command->is_queued = true; /* so that it says when it gives up */
+    zk_finish(operation, LK_BUSY);
+}
+
+static void on_holder(int error, const char *value, int length, const struct Stat *stat,
+                      const void *data) {
+    struct zk_operation *operation = of(data);
+    struct zk_contender *contender = operation->contender;
+
+    if (error != ZOK)
+        contender->watched = 0;
+    if (!zk_completed(operation))
+        return;
+    if (error == ZOK && is_owner(value, length, contender->owner) &&
+        stat->ephemeralOwner == zk_session_id(operation->client->session)) {
+        contender->is_doubtful = false;
+        contender->czxid = stat->czxid;
+        contender->own = contender->watched;
+        contender->watched = 0;
+        (void)snprintf(contender->node, sizeof contender->node, "%s", contender->owner);
+        zk_grant(operation);
+    } else if (error != ZOK && error != ZNONODE) {
+        zk_fail(operation, error);
+    } else if (operation->error == ZNONODE && operation->sent) {
+        zk_make_folder(operation, zk_single_acquire);
+    } else if (operation->error != ZOK && operation->error != ZNODEEXISTS) {
+        zk_fail(operation, operation->error);
+    } else {
+        busy_or_again(operation, error);
+    }
+}
+
+static void on_created(int error, const void *data) {
+    struct zk_operation *operation = of(data);
+
+    operation->error = error;
+    if (!zk_is_unanswered(error) && error != ZNODEEXISTS)
+        operation->contender->is_doubtful = error == ZOK;
+    if (zk_completed(operation)) /* who holds it could not be asked for */
+        zk_fail(operation, error ? error : ZCONNECTIONLOSS);
+}
+
+void zk_single_acquire(struct zk_operation *operation) {
+    struct zk_contender *contender = operation->contender;
+    struct zk_client *client = operation->client;
+    zhandle_t *handle = zk_handle(operation);
+    const char *label = client->config.label;
+    char held[OWNER_SIZE + LABEL_MAX_BYTES + 2];
+    struct pair paths;
+    zoo_op_t both[2];
+
+    if (!operation->sent) {
+        zk_finish(operation, LK_UNKNOWN);
+        return;
+    }
+    operation->error = ZOK;
+    pair(&paths, operation, contender->owner);
+    (void)snprintf(held, sizeof held, "%s:%s", contender->owner, label);
+    zoo_create_op_init(&both[0], paths.lock, held, (int)strlen(held), &ZOO_OPEN_ACL_UNSAFE,
+                       ZOO_EPHEMERAL, NULL, 0);
+    zoo_create_op_init(&both[1], paths.token, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, NULL,
+                       0);
+    contender->is_doubtful = true;
+    if (!zk_sending(operation,
+                    zoo_amulti(handle, 2, both, operation->results, on_created, operation)))
+        return;
+    contender->watched = zk_hash(paths.lock);
+    (void)zk_sending(operation,
+                     zoo_awget(handle, paths.lock,
+                               operation->sent->command->patience_ms ? zk_on_node_event : NULL,
+                               client, on_holder, operation));
+}
+
+/* ---- Giving back */
+
+static void on_deleted(int error, const void *data) {
+    struct zk_operation *operation = of(data);
+    struct zk_contender *contender = operation->contender;
+    const bool was_ours = error == ZOK && contender && contender->is_granted;
+
+    operation->has_hit |= error == ZOK;
+    if (contender && (error == ZOK || error == ZNONODE))
+        zk_contender_drop(operation->client, contender);
+    if (!zk_completed(operation))
+        return;
+    if (error != ZOK && error != ZNONODE)
+        zk_fail(operation, error);
+    else if (operation->verb == LK_BREAK)
+        zk_finish(operation, operation->has_hit ? LK_OK : LK_LOST);
+    else
+        zk_finish(operation, was_ours ? LK_OK : LK_LOST);
+}
+
+static void delete_both(struct zk_operation *operation, const char *owner) {
+    struct pair paths;
+    zoo_op_t both[2];
+
+    pair(&paths, operation, owner);
+    zoo_delete_op_init(&both[0], paths.token, -1);
+    zoo_delete_op_init(&both[1], paths.lock, -1);
+    (void)zk_sending(operation, zoo_amulti(zk_handle(operation), 2, both, operation->results,
+                                           on_deleted, operation));
+}
+
+void zk_single_release(struct zk_operation *operation) {
+    struct zk_contender *contender = operation->contender;
+
+    if (contender->is_doubtful || contender->node[0]) {
+        delete_both(operation, contender->owner);
+    } else {
+        zk_contender_drop(operation->client, contender);
+        zk_finish(operation, LK_LOST);
+    }
+}
+
+/* ---- Looking, and taking it away */
+
+static void tell_holder(struct zk_operation *operation, struct lk_holder *holder) {
+    struct lk_command *command = zk_command(operation);
+
+    if (command && holder) {
+        command->holders = holder;
+        command->holder_count = 1;
+    }
+    zk_finish(operation, LK_OK);
+}
+
+static void on_seen(int error, const char *value, int length, const struct Stat *stat,
+                    const void *data) {
+    struct zk_operation *operation = of(data);
+    struct lk_command *command = zk_command(operation);
+    char held[OWNER_SIZE + LABEL_MAX_BYTES + 2] = "";
+    struct lk_holder holder = {.owner = held, .label = "", .remaining_ms = -1, .permits = 1};
+    char *colon;
+
+    if (!zk_completed(operation))
+        return;
+    if (error == ZOK && operation->client->sync_error != ZOK)
+        error = operation->client->sync_error;
+    if (error != ZOK && error != ZNONODE) {
+        zk_fail(operation, error);
+        return;
+    }
+    if (error == ZOK && length > 0)
+        (void)snprintf(held, sizeof held, "%.*s", length, value);
+    colon = strchr(held, ':');
+    if (colon) {
+        *colon = '\0';
+        holder.label = colon + 1;
+    }
+    holder.fence = error == ZOK ? (uint64_t)stat->czxid : 0;
+    if (operation->verb == LK_INSPECT)
+        tell_holder(operation, error == ZOK ? &holder : NULL);
+    else if (command && error == ZOK && (!command->owner || strcmp(command->owner, held) == 0))
+        delete_both(operation, held);
+    else
+        zk_finish(operation, LK_LOST);
+}
+
+static void see(struct zk_operation *operation) {
+    char path[ZK_PATH_SIZE];
+
+    (void)zk_path(path, operation->folder, LOCK);
+    if (zk_sync(operation))
+        (void)zk_sending(operation, zoo_aget(zk_handle(operation), path, 0, on_seen, operation));
+}
+
+void zk_single_inspect(struct zk_operation *operation) {
+    see(operation);
+}
+
+void zk_single_break(struct zk_operation *operation) {
+    see(operation);
+}

@@ -1,0 +1,122 @@
+/* zookeeper://host[:port][,host[:port]...][/path][?session=ms][&fair=0|1][&layout=curator|kazoo] */
+#include "zk_url.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PORT "2181"
+#define DEFAULT_BASE "/lockkit"
+
+/* Up to `end` as a number within the bounds, or -1. */
+static long number(const char *text, const char *end, long least, long most) {
+    size_t length = strspn(text, "0123456789");
+    long value = length > 0 && length <= 9 && text + length == end ? atol(text) : -1;
+
+    return value >= least && value <= most ? value : -1;
+}
+
+/* -1 when it is empty or too long. */
+static int copy(char *to, size_t size, const char *from, size_t length) {
+    if (length == 0 || length >= size)
+        return -1;
+    memcpy(to, from, length);
+    to[length] = '\0';
+    return 0;
+}
+
+static int parse_server(struct zk_server *server, const char *at, const char *end) {
+    bool is_bracketed = at < end && *at == '[';
+    const char *host = at + is_bracketed;
+    size_t length = strcspn(host, is_bracketed ? "],/?@" : ":,/?@[]");
+    const char *rest = host + length + is_bracketed;
+
+    if (rest > end || (is_bracketed && host[length] != ']') || (rest != end && *rest != ':') ||
+        copy(server->host, sizeof server->host, host, length) != 0)
+        return -1;
+    if (rest == end)
+        return copy(server->port, sizeof server->port, DEFAULT_PORT, strlen(DEFAULT_PORT));
+    if (number(rest + 1, end, 1, 65535) < 0)
+        return -1;
+    return copy(server->port, sizeof server->port, rest + 1, (size_t)(end - rest - 1));
+}
+
+static int parse_servers(struct zk_url *parsed, const char *at, const char *end) {
+    while (parsed->server_count < ZK_SERVERS_MOST) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+
+        if (parse_server(&parsed->servers[parsed->server_count++], at, comma ? comma : end) != 0)
+            return -1;
+        if (!comma)
+            return 0;
+        at = comma + 1;
+    }
+    return -1;
+}
+
+/* What ZooKeeper takes for a path, of plain characters; "/" is the root. */
+static int parse_base(struct zk_url *parsed, const char *at, const char *end) {
+    size_t length = (size_t)(end - at);
+
+    if (length == 0)
+        return copy(parsed->base, sizeof parsed->base, DEFAULT_BASE, strlen(DEFAULT_BASE));
+    if (length == 1)
+        return 0;
+    if (copy(parsed->base, sizeof parsed->base, at, length) != 0 || end[-1] == '/')
+        return -1;
+    for (const char *segment = parsed->base; segment; segment = strchr(segment + 1, '/')) {
+        size_t size = strcspn(segment + 1, "/");
+
+        if (size == 0 || (size <= 2 && strspn(segment + 1, ".") == size))
+            return -1;
+    }
+    for (const char *c = parsed->base; *c; c++)
+        if (*c <= ' ' || *c > '~')
+            return -1;
+    return 0;
+}
+
+static bool is(const char *at, const char *end, const char *text) {
+    return (size_t)(end - at) == strlen(text) && memcmp(at, text, strlen(text)) == 0;
+}
+
+/* One `key=value`. */
+static int parse_option(struct zk_url *parsed, const char *at, const char *end) {
+    const char *value = memchr(at, '=', (size_t)(end - at));
+    long session_ms;
+
+    if (!value++)
+        return -1;
+    if (is(at, value, "session=")) {
+        session_ms = number(value, end, ZK_SESSION_LEAST, ZK_SESSION_MOST);
+        parsed->session_ms = session_ms < 0 ? 0 : (uint32_t)session_ms;
+        return session_ms < 0 ? -1 : 0;
+    }
+    if (is(at, value, "fair=")) {
+        parsed->is_fair = is(value, end, "1");
+        return parsed->is_fair || is(value, end, "0") ? 0 : -1;
+    }
+    parsed->layout = is(value, end, "kazoo") ? ZK_KAZOO : ZK_CURATOR;
+    return is(at, value, "layout=") && (parsed->layout == ZK_KAZOO || is(value, end, "curator"))
+               ? 0
+               : -1;
+}
+
+int zk_url_parse(struct zk_url *parsed, const char *url) {
+    const char *at = url + strlen(ZK_SCHEME), *path, *query;
+
+    *parsed = (struct zk_url){.session_ms = 10000, .is_fair = true};
+    if (strncmp(url, ZK_SCHEME, strlen(ZK_SCHEME)) != 0)
+        return -1;
+    path = at + strcspn(at, "/?");
+    query = path + strcspn(path, "?");
+    if (parse_servers(parsed, at, path) != 0 || parse_base(parsed, path, query) != 0)
+        return -1;
+    while (*query) {
+        const char *end = query + 1 + strcspn(query + 1, "&");
+
+        if (parse_option(parsed, query + 1, end) != 0)
+            return -1;
+        query = end;
+    }
+    return 0;
+}

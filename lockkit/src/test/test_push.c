@@ -1,0 +1,92 @@
+/* What a backend says by itself: in doubt, lost. Said here by the test, on a backend that is real.
+ */
+#include "client.h"
+#include "fixture.h"
+#include "redis_admin.h"
+
+struct env {
+    struct fixture fixture;
+    struct caller holder;
+    enum lk_state states[8];
+    int told;
+};
+
+static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    struct env *env = data;
+
+    assert_ptr_equal(lease, env->holder.lease);
+    assert_non_null(why);
+    assert_true(env->told < 8);
+    env->states[env->told++] = state;
+}
+
+static void hold(struct env *env, const char *url, uint32_t ttl_ms) {
+    env->fixture.client = open_client(&env->fixture, url);
+    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, ttl_ms);
+    assert_int_equal(take(&env->fixture, &env->holder, env->fixture.lock, LK_TRY), LK_OK);
+    lk_lease_on_state(env->holder.lease, on_state, env);
+}
+
+static int set_up(void **state) {
+    struct env *env = calloc(1, sizeof *env);
+
+    assert_non_null(env);
+    fixture_init(&env->fixture);
+    *state = env;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct env *env = *state;
+
+    fixture_end(&env->fixture);
+    free(env);
+    return 0;
+}
+
+static void test_lost_is_told_at_once_and_is_final(void **state) {
+    struct env *env = *state;
+    lk_client *client;
+
+    hold(env, "local:", 0);
+    client = env->fixture.client;
+    client_push(client, LK_PUSH_LOST, "another name", NULL, "the session has ended");
+    client_push(client, LK_PUSH_LOST, NULL, "another owner", "the session has ended");
+    assert_int_equal(env->told, 0);
+    client_push(client, LK_PUSH_LOST, NULL, NULL, "the session has ended");
+    assert_int_equal(env->told, 1);
+    assert_int_equal(env->states[0], LK_LOST_STATE);
+    assert_int_equal(lk_lease_state(env->holder.lease), LK_LOST_STATE);
+    assert_int_equal(lk_lease_check(env->holder.lease, 0), LK_LOST);
+    assert_int_equal(lk_lease_remaining_ms(env->holder.lease), 0);
+    client_push(client, LK_PUSH_LOST, NULL, NULL, "again");
+    client_push(client, LK_PUSH_SUSPECT, NULL, NULL, "again");
+    assert_int_equal(env->told, 1);
+    (void)give(&env->fixture, &env->holder);
+}
+
+static void test_doubt_ends_with_the_next_renewal(void **state) {
+    struct env *env = *state;
+
+    hold(env, redis_url(), 300);
+    client_push(env->fixture.client, LK_PUSH_SUSPECT, env->fixture.name,
+                lk_lease_owner(env->holder.lease), "the connection was lost");
+    assert_int_equal(env->told, 1);
+    assert_int_equal(env->states[0], LK_SUSPECT);
+    assert_int_equal(lk_lease_state(env->holder.lease), LK_SUSPECT);
+    assert_int_equal(lk_lease_check(env->holder.lease, 10), LK_OK);
+    WAIT_FOR(&env->fixture.loop, env->told == 2);
+    assert_int_equal(env->states[1], LK_HELD);
+    assert_int_equal(give(&env->fixture, &env->holder), LK_OK);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        TEST(test_lost_is_told_at_once_and_is_final),
+        TEST(test_doubt_ends_with_the_next_renewal),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

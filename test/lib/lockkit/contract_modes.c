@@ -1,0 +1,266 @@
+/* The contract of what not every backend can do: shared locks, permits, order across clients,
+ * lists, breaking. What it cannot do, it must refuse. */
+#include "contract.h"
+
+/* Another client, where the backend excludes others than its own; else the same. */
+static lk_client *other_client(struct fixture *fixture) {
+    if (!has(fixture, LK_CAP_CROSS_PROCESS))
+        return fixture->client;
+    fixture->other = open_client(fixture, contract->url);
+    return fixture->other;
+}
+
+static lk_lock *open_as(struct fixture *fixture, lk_client *client,
+                        const struct lk_lock_options *how) {
+    struct lk_lock_options options = *how;
+    lk_lock *lock;
+
+    options.size = sizeof options;
+    options.ttl_ms = 2000;
+    assert_int_equal(lk_lock_open(&lock, client, fixture->name, &options), LK_OK);
+    return lock;
+}
+
+static void test_what_it_cannot_do_is_refused(void **state) {
+    static const struct {
+        enum lk_caps cap;
+        struct lk_lock_options options;
+    } cases[] = {{LK_CAP_FAIR, {.is_fair = 1}},
+                 {LK_CAP_SHARED, {.mode = LK_SHARED}},
+                 {LK_CAP_PERMITS, {.mode = LK_SHARED, .limit = 3}}};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lk_lock_options options = cases[i].options;
+        enum lk_status status;
+        lk_lock *lock;
+
+        options.size = sizeof options;
+        status = lk_lock_open(&lock, fixture->client, fixture->name, &options);
+        assert_int_equal(status, has(fixture, cases[i].cap) ? LK_OK : LK_UNSUPPORTED);
+        assert_int_equal(lock != NULL, status == LK_OK);
+    }
+    if (!has(fixture, LK_CAP_BREAK))
+        assert_int_equal(lk_break(fixture->lock, NULL, NULL, NULL), LK_UNSUPPORTED);
+}
+
+static void test_permits_out_of_range_are_invalid(void **state) {
+    static const struct lk_lock_options cases[] = {{.mode = LK_SHARED, .limit = 2, .permits = 3},
+                                                   {.mode = LK_EXCLUSIVE, .limit = 2},
+                                                   {.mode = LK_EXCLUSIVE, .permits = 2}};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lk_lock_options options = cases[i];
+        lk_lock *lock;
+
+        options.size = sizeof options;
+        assert_int_equal(lk_lock_open(&lock, fixture->client, fixture->name, &options), LK_INVALID);
+    }
+}
+
+static void test_shared_ones_hold_together_and_never_beside_an_exclusive_one(void **state) {
+    struct fixture *fixture = *state;
+    struct caller readers[2], writer, late;
+    lk_lock *shared;
+
+    if (!has(fixture, LK_CAP_SHARED))
+        return;
+    shared = open_as(fixture, fixture->client, &(struct lk_lock_options){.mode = LK_SHARED});
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(take(fixture, &readers[i], shared, LK_TRY), LK_OK);
+    assert_true(lk_lease_fence(readers[1].lease) >= lk_lease_fence(readers[0].lease));
+    assert_int_equal(take(fixture, &writer, fixture->lock, LK_TRY), LK_BUSY);
+    start(&writer, fixture->lock, LK_FOREVER);
+    turn(fixture, 4);
+    assert_int_equal(take(fixture, &late, shared, LK_TRY), LK_BUSY); /* nor overtake a writer */
+    assert_int_equal(give(fixture, &readers[0]), LK_OK);
+    turn(fixture, 4);
+    assert_int_equal(writer.calls, 0);
+    assert_int_equal(give(fixture, &readers[1]), LK_OK);
+    WAIT_FOR(&fixture->loop, writer.calls == 1);
+    if (lk_lease_fence(writer.lease) > 0)
+        assert_true(lk_lease_fence(writer.lease) > lk_lease_fence(readers[1].lease));
+    assert_int_equal(take(fixture, &late, shared, LK_TRY), LK_BUSY);
+    start(&late, shared, LK_FOREVER);
+    assert_int_equal(give(fixture, &writer), LK_OK);
+    WAIT_FOR(&fixture->loop, late.calls == 1);
+    assert_int_equal(give(fixture, &late), LK_OK);
+    assert_free(fixture, fixture->lock);
+}
+
+static void test_readers_who_wait_are_let_in_together(void **state) {
+    struct fixture *fixture = *state;
+    struct caller writer, readers[3];
+    lk_lock *shared;
+
+    if (!has(fixture, LK_CAP_SHARED))
+        return;
+    shared = open_as(fixture, fixture->client, &(struct lk_lock_options){.mode = LK_SHARED});
+    assert_int_equal(take(fixture, &writer, fixture->lock, LK_TRY), LK_OK);
+    for (int i = 0; i < 3; i++)
+        start(&readers[i], shared, LK_FOREVER);
+    assert_int_equal(give(fixture, &writer), LK_OK);
+    WAIT_FOR(&fixture->loop, readers[0].calls + readers[1].calls + readers[2].calls == 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(give(fixture, &readers[i]), LK_OK);
+    assert_free(fixture, fixture->lock);
+}
+
+static void test_no_more_permits_are_out_than_there_are(void **state) {
+    struct fixture *fixture = *state;
+    struct caller two, one, more, waiter;
+    lk_lock *pair, *single;
+
+    if (!has(fixture, LK_CAP_PERMITS))
+        return;
+    pair = open_as(fixture, fixture->client,
+                   &(struct lk_lock_options){.mode = LK_SHARED, .limit = 3, .permits = 2});
+    single = open_as(fixture, other_client(fixture),
+                     &(struct lk_lock_options){.mode = LK_SHARED, .limit = 3});
+    assert_int_equal(take(fixture, &two, pair, LK_TRY), LK_OK);
+    assert_int_equal(take(fixture, &more, pair, LK_TRY), LK_BUSY);
+    assert_int_equal(take(fixture, &one, single, LK_TRY), LK_OK);
+    assert_int_equal(take(fixture, &more, single, LK_TRY), LK_BUSY);
+    start(&waiter, pair, LK_FOREVER);
+    assert_int_equal(give(fixture, &one), LK_OK);
+    turn(fixture, 4);
+    assert_int_equal(waiter.calls, 0);
+    assert_int_equal(give(fixture, &two), LK_OK);
+    WAIT_FOR(&fixture->loop, waiter.calls == 1);
+    assert_int_equal(give(fixture, &waiter), LK_OK);
+    assert_free(fixture, fixture->lock);
+}
+
+/* One after another in line: each is there before the next comes. */
+struct arrival {
+    struct fixture *fixture;
+    size_t waiters;
+    bool is_answered;
+};
+
+static void on_line_seen(enum lk_status status, const struct lk_inspection *inspection,
+                         void *data) {
+    struct arrival *arrival = data;
+
+    assert_int_equal(status, LK_OK);
+    arrival->waiters = inspection->waiter_count;
+    arrival->is_answered = true;
+}
+
+static void wait_for_line(struct fixture *fixture, size_t length) {
+    struct arrival arrival = {.fixture = fixture};
+
+    while (arrival.waiters < length) {
+        arrival.is_answered = false;
+        assert_int_equal(lk_inspect(fixture->lock, on_line_seen, &arrival), LK_OK);
+        WAIT_FOR(&fixture->loop, arrival.is_answered);
+    }
+    assert_int_equal(arrival.waiters, length);
+}
+
+#define IN_LINE 6
+
+static void test_fair_ones_are_served_in_the_order_they_came_across_clients(void **state) {
+    struct fixture *fixture = *state;
+    struct caller holder, waiters[IN_LINE];
+    lk_lock *locks[2];
+
+    if (!has(fixture, LK_CAP_FAIR) || !has(fixture, LK_CAP_WAITERS))
+        return;
+    locks[0] = open_as(fixture, fixture->client, &(struct lk_lock_options){.is_fair = 1});
+    locks[1] = open_as(fixture, other_client(fixture), &(struct lk_lock_options){.is_fair = 1});
+    assert_int_equal(take(fixture, &holder, locks[0], LK_TRY), LK_OK);
+    for (size_t i = 0; i < IN_LINE; i++) {
+        start(&waiters[i], locks[i * 5 % 3 % 2], LK_FOREVER); /* 0 0 1 0 0 1 */
+        wait_for_line(fixture, i + 1);
+    }
+    assert_int_equal(give(fixture, &holder), LK_OK);
+    for (size_t i = 0; i < IN_LINE; i++) {
+        WAIT_FOR(&fixture->loop, waiters[i].calls == 1);
+        for (size_t j = i + 1; j < IN_LINE; j++)
+            assert_int_equal(waiters[j].calls, 0);
+        assert_int_equal(give(fixture, &waiters[i]), LK_OK);
+    }
+    wait_for_line(fixture, 0);
+}
+
+static void test_one_who_gives_up_leaves_the_line(void **state) {
+    struct fixture *fixture = *state;
+    struct caller holder, waiter;
+    lk_lock *other;
+
+    if (!has(fixture, LK_CAP_WAITERS))
+        return;
+    other = open_lock(fixture, other_client(fixture), 2000);
+    assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
+    start(&waiter, other, LK_FOREVER);
+    wait_for_line(fixture, 1);
+    lk_cancel(waiter.request);
+    WAIT_FOR(&fixture->loop, waiter.calls == 1);
+    assert_int_equal(waiter.status, LK_CANCELED);
+    while (1) {
+        struct arrival arrival = {.fixture = fixture};
+
+        assert_int_equal(lk_inspect(fixture->lock, on_line_seen, &arrival), LK_OK);
+        WAIT_FOR(&fixture->loop, arrival.is_answered);
+        if (arrival.waiters == 0)
+            break;
+    }
+    assert_int_equal(give(fixture, &holder), LK_OK);
+    assert_free(fixture, other);
+}
+
+struct state_seen {
+    int calls;
+    enum lk_state last;
+};
+
+static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    struct state_seen *seen = data;
+
+    assert_non_null(lease);
+    assert_non_null(why);
+    seen->calls++;
+    seen->last = state;
+}
+
+/* For a holder of a TTL the next renewal may be what tells him. */
+static void test_broken_lock_is_lost_and_the_next_token_is_higher(void **state) {
+    struct fixture *fixture = *state;
+    struct caller holder, next, breaker = {0};
+    struct state_seen seen = {0};
+    uint64_t fence;
+
+    if (!has(fixture, LK_CAP_BREAK))
+        return;
+    assert_int_equal(lk_break(fixture->lock, NULL, on_caller_released, &breaker), LK_OK);
+    WAIT_FOR(&fixture->loop, breaker.releases == 1);
+    assert_int_equal(breaker.release_status, LK_LOST);
+    assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
+    fence = lk_lease_fence(holder.lease);
+    lk_lease_on_state(holder.lease, on_state, &seen);
+    assert_int_equal(
+        lk_break(fixture->lock, lk_lease_owner(holder.lease), on_caller_released, &breaker), LK_OK);
+    WAIT_FOR(&fixture->loop, breaker.releases == 2);
+    assert_int_equal(breaker.release_status, LK_OK);
+    assert_int_equal(take(fixture, &next, fixture->lock, 10000), LK_OK);
+    assert_true(fence == 0 || lk_lease_fence(next.lease) > fence);
+    WAIT_FOR(&fixture->loop, seen.last == LK_LOST_STATE && seen.calls > 0);
+    assert_int_equal(lk_lease_check(holder.lease, 0), LK_LOST);
+    assert_int_equal(give(fixture, &holder), LK_LOST);
+    assert_int_equal(lk_lease_check(next.lease, 1), LK_OK);
+    assert_int_equal(give(fixture, &next), LK_OK);
+}
+
+const struct CMUnitTest contract_modes[] = {
+    CONTRACT(test_what_it_cannot_do_is_refused),
+    CONTRACT(test_permits_out_of_range_are_invalid),
+    CONTRACT(test_shared_ones_hold_together_and_never_beside_an_exclusive_one),
+    CONTRACT(test_readers_who_wait_are_let_in_together),
+    CONTRACT(test_no_more_permits_are_out_than_there_are),
+    CONTRACT(test_fair_ones_are_served_in_the_order_they_came_across_clients),
+    CONTRACT(test_one_who_gives_up_leaves_the_line),
+    CONTRACT(test_broken_lock_is_lost_and_the_next_token_is_higher),
+};
+const size_t contract_modes_count = sizeof contract_modes / sizeof *contract_modes;
