@@ -107,7 +107,7 @@ objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # What to link, of rooms that are named the highest first. Who includes lockkit.h links all of lockkit; but a room of its
 # own only those below it.
 archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(filter-out $(firstword $1),$(LOCKKIT))),$1) \
-    $(if $(filter lockkit/recipes lockkit/include,$(firstword $1)),$(UVKIT))) $(B)/llhttp.a
+    $(if $(filter $(LOCKKIT_CORE),$(firstword $1)),,$(if $(filter lockkit/recipes lockkit/include,$1),$(UVKIT)))) $(B)/llhttp.a
 PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
@@ -129,7 +129,7 @@ $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(PROGRAMS) $(B)/bin/hold:
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ $+ $(LIBS)
 
 .SECONDEXPANSION:
 $(B)/llhttp.a: $(LLHTTP_OBJECTS)
@@ -142,7 +142,7 @@ $(B)/%.a:
 # All of a room, and what it calls: in itself or in the rooms below it.
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
-	    -Wl,--no-whole-archive $(wordlist 2,99,$^) $(LIBS)
+	    -Wl,--no-whole-archive $(wordlist 2,99,$+) $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
