@@ -173,7 +173,7 @@ $(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit.
 test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
-	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $^ $(LIBS) -lcmocka
+	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ $+ $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
 
 deps: ## install what is missing
