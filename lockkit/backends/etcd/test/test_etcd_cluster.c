@@ -42,12 +42,13 @@ static void test_others_are_asked_when_one_is_stopped(void **state) {
     struct etcd_env *env = *state;
     int follower = other_than(own_etcd_leader(env->own));
     char url[160];
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = 4000};
     struct caller caller;
     lk_client *client;
 
     (void)snprintf(url, sizeof url, "etcd://127.0.0.1:%d,127.0.0.1:%d",
                    env->own->members[follower].port, env->own->members[other_than(follower)].port);
-    client = open_client(&env->fixture, url);
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &options), LK_OK);
     assert_int_equal(kill(env->own->members[follower].pid, SIGSTOP), 0);
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), LK_TRY),
                      LK_OK);
