@@ -8,6 +8,7 @@
  * often a second that was done. */
 #include "clock.h"
 #include "fiber.h"
+#include "log.h"
 #include "pg.h"
 #include "redis.h"
 
@@ -92,6 +93,7 @@ int main(int argc, char **argv) {
                               "INVENTORY_SVC_DB and INVENTORY_SVC_REDIS\n");
         return 64;
     }
+    log_init("serial", LOG_WARN);
     bench.redis_trips = atoi(argv[1]);
     bench.pg_trips = atoi(argv[2]);
     bench.product = argv[3];

@@ -18,9 +18,11 @@
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
 static struct {
-    const char *service;
+    const char *service; /* or NULL: nothing is written to stderr */
     enum log_level least;
-} config = {"-", LOG_INFO};
+    log_sink_cb sink;
+    void *data;
+} config;
 
 struct line {
     char text[LINE_BYTES];
@@ -81,13 +83,17 @@ static void add_head(struct line *line, enum log_level level) {
     add(line, head, strlen(head));
 }
 
-static void emit(struct line *line) {
+static void add_dots(struct line *line) {
     static const char dots[] = "...";
 
-    if (line->is_cut) {
-        memcpy(line->text + line->length, dots, sizeof dots - 1);
-        line->length += sizeof dots - 1;
-    }
+    if (!line->is_cut)
+        return;
+    memcpy(line->text + line->length, dots, sizeof dots - 1);
+    line->length += sizeof dots - 1;
+}
+
+static void emit(struct line *line) {
+    add_dots(line);
     line->text[line->length++] = '\n';
     if (write(STDERR_FILENO, line->text, line->length) < 0)
         return; /* there is nobody left to tell */
@@ -96,6 +102,11 @@ static void emit(struct line *line) {
 void log_init(const char *service, enum log_level least) {
     config.service = service;
     config.least = least;
+}
+
+void log_set_sink(log_sink_cb cb, void *data) {
+    config.sink = cb;
+    config.data = data;
 }
 
 int log_level_parse(const char *text, enum log_level *level) {
@@ -108,25 +119,44 @@ int log_level_parse(const char *text, enum log_level *level) {
     return -1;
 }
 
-void log_write(enum log_level level, const char *message, const char *pairs, ...) {
+static void write_line(enum log_level level, const char *message, const char *pairs) {
     struct line line = {.length = 0};
-    char formatted[LINE_BYTES];
-    int saved_errno = errno;
-    va_list args;
 
-    if (level < config.least)
-        return;
     add_head(&line, level);
     add_escaped(&line, message, true);
     add(&line, "\"", 1);
-    if (pairs != NULL && pairs[0] != '\0') {
+    if (pairs[0] != '\0') {
+        add(&line, " ", 1);
+        add_escaped(&line, pairs, false);
+    }
+    emit(&line);
+}
+
+static void pass_on(enum log_level level, const char *message, const char *pairs) {
+    struct line line = {.length = 0};
+
+    add_escaped(&line, pairs, false);
+    add_dots(&line);
+    line.text[line.length] = '\0';
+    config.sink(level, message, line.text, config.data);
+}
+
+void log_write(enum log_level level, const char *message, const char *pairs, ...) {
+    char formatted[LINE_BYTES] = "";
+    int saved_errno = errno;
+    va_list args;
+
+    if (!config.sink && (!config.service || level < config.least))
+        return;
+    if (pairs != NULL) {
         va_start(args, pairs);
         (void)vsnprintf(formatted, sizeof formatted, pairs, args);
         va_end(args);
-        add(&line, " ", 1);
-        add_escaped(&line, formatted, false);
     }
-    emit(&line);
+    if (config.sink)
+        pass_on(level, message, formatted);
+    else
+        write_line(level, message, formatted);
     errno = saved_errno;
 }
 

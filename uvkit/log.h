@@ -1,4 +1,4 @@
-/* A log in logfmt on stderr, one line per event, written at once:
+/* A log in logfmt on stderr, one line per event, written at once, after log_init():
  *
  *     log_info("order placed", "request=%s unit=%" PRId64, id, unit);
  *     ts=2026-11-21T04:35:02.123456Z level=info svc=order-svc msg="order placed" request=9f2c
@@ -14,8 +14,15 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
-/* `service` (not copied) goes into every line. */
+/* From now on write what is at `least` so severe to stderr; before that nothing is written.
+ * `service` (not copied) goes into every line. */
 void log_init(const char *service, enum log_level least);
+/* From now on pass every event to `cb` and write none; NULL ends that. `pairs` is formatted and
+ * escaped, "" when there are none; it lives until `cb` returns. It runs in the thread that logs.
+ * For the whole process, before a thread logs. */
+typedef void (*log_sink_cb)(enum log_level level, const char *message, const char *pairs,
+                            void *data);
+void log_set_sink(log_sink_cb cb, void *data);
 /* "debug", "info", "warn" or "error": 0, or -1 when it is none of them. */
 int log_level_parse(const char *text, enum log_level *level);
 

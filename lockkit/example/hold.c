@@ -13,6 +13,13 @@ static int fail(const char *what, enum lk_status status) {
     return 1;
 }
 
+/* What lockkit has to tell, such as why the server cannot be reached. */
+static void on_log(enum lk_log_level level, const char *message, const char *pairs, void *data) {
+    (void)data;
+    if (level >= LK_LOG_WARN)
+        (void)fprintf(stderr, "hold: %s: %s\n", message, pairs);
+}
+
 /* The work, in steps: none begins unless the lease is good for as long as a step may take. What it
  * writes should carry the fencing token, and the resource should refuse an older one: the check
  * alone cannot help a program that is paused right after it. */
@@ -52,6 +59,7 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "usage: hold URL NAME\n");
         return 64;
     }
+    lk_set_log(on_log, NULL);
     status = lk_sync_open(&sync, argv[1], NULL);
     if (status != LK_OK)
         return fail(argv[1], status);

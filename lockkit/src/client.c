@@ -5,8 +5,17 @@
 #include "etcd.h"
 #endif
 #include "local.h"
+#ifdef LOCKKIT_WITH_postgres
+#include "postgres_backend.h"
+#endif
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
+#endif
+#ifdef LOCKKIT_WITH_redlock
+#include "redlock.h"
+#endif
+#ifdef LOCKKIT_WITH_redis_wire
+#include "redis_wire.h"
 #endif
 #include "validity.h"
 #ifdef LOCKKIT_WITH_zookeeper
@@ -32,8 +41,28 @@ static const struct {
 #endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},
+    {"rediss://", &backend_redis},
+    {"redis+unix://", &backend_redis},
+    {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redlock
+    {"redlock:", &backend_redlock},
+#else
+    {"redlock:", NULL},
+#endif
+#ifdef LOCKKIT_WITH_postgres
+    {"postgres://", &backend_postgres},
+    {"postgresql://", &backend_postgres},
+#else
+    {"postgres://", NULL},      {"postgresql://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_wire
+    {"redis+string:", &backend_redis_string},
+    {"redis+redisson:", &backend_redis_redisson},
+#else
+    {"redis+string:", NULL},    {"redis+redisson:", NULL},
 #endif
 #ifdef LOCKKIT_WITH_zookeeper
     {"zookeeper://", &backend_zookeeper},
@@ -41,6 +70,10 @@ static const struct {
     {"zookeeper://", NULL},
 #endif
 };
+
+const char *lk_version(void) {
+    return LK_VERSION;
+}
 
 const char *lk_status_text(enum lk_status status) {
     static const char *const texts[] = {

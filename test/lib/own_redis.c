@@ -29,25 +29,23 @@ static int free_port(void) {
     return ntohs(address.sin_port);
 }
 
-static void serve(int port) {
+static void serve(const struct own_redis *own) {
     char text[12];
     int null = open("/dev/null", O_RDWR);
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)snprintf(text, sizeof text, "%d", port);
+    (void)snprintf(text, sizeof text, "%d", own->port);
     (void)dup2(null, STDOUT_FILENO);
-    (void)execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1", "--save",
-                 "", (char *)NULL);
+    (void)execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1",
+                 "--unixsocket", own->socket, "--save", "", (char *)NULL);
     _exit(127);
 }
 
-void own_redis_start(struct own_redis *own) {
-    own->port = free_port();
-    (void)snprintf(own->url, sizeof own->url, "redis://127.0.0.1:%d", own->port);
+void own_redis_start_again(struct own_redis *own) {
     own->pid = fork();
     assert_true(own->pid >= 0);
     if (own->pid == 0)
-        serve(own->port);
+        serve(own);
     for (int waited_ms = 0;; waited_ms += 10) {
         own->admin = redisConnect("127.0.0.1", own->port);
         if (own->admin != NULL && own->admin->err == 0)
@@ -59,10 +57,38 @@ void own_redis_start(struct own_redis *own) {
     }
 }
 
-void own_redis_stop(struct own_redis *own) {
+void own_redis_start(struct own_redis *own) {
+    own->port = free_port();
+    (void)snprintf(own->url, sizeof own->url, "redis://127.0.0.1:%d", own->port);
+    (void)snprintf(own->socket, sizeof own->socket, "/tmp/own-redis-%ld-%d", (long)getpid(),
+                   own->port);
+    own_redis_start_again(own);
+}
+
+void own_redis_kill(struct own_redis *own) {
     redisFree(own->admin);
+    own->admin = NULL;
     (void)kill(own->pid, SIGKILL);
     (void)waitpid(own->pid, NULL, 0);
+    (void)unlink(own->socket);
+    own->pid = 0;
+}
+
+void own_redis_stop(struct own_redis *own) {
+    if (own->pid)
+        own_redis_kill(own);
+}
+
+void own_redis_pause(struct own_redis *own) {
+    int status;
+
+    assert_int_equal(kill(own->pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(own->pid, &status, WUNTRACED), own->pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+void own_redis_go_on(struct own_redis *own) {
+    assert_int_equal(kill(own->pid, SIGCONT), 0);
 }
 
 long long own_redis_do(struct own_redis *own, const char *format, ...) {

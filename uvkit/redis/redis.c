@@ -117,11 +117,32 @@ static void run_ended(struct redis *redis) {
     }
 }
 
-/* A replica, as a master becomes after a failover. An older server says so from within a script. */
-static bool is_read_only(const redisReply *reply) {
-    return reply->type == REDIS_REPLY_ERROR &&
-           (strncmp(reply->str, "READONLY", strlen("READONLY")) == 0 ||
-            strstr(reply->str, "-READONLY") != NULL);
+/* Why to look for another server at this address, or NULL: the one that answers is a replica, as a
+ * primary becomes after a failover, or has not read its data yet. */
+static const char *why_turn(const redisReply *reply) {
+    static const char *const codes[][2] = {
+        {"READONLY ", "the server is a replica: READONLY"},
+        {"MASTERDOWN ", "the server is a replica without its primary: MASTERDOWN"},
+        {"LOADING ", "the server is loading its data: LOADING"},
+    };
+
+    if (reply->type != REDIS_REPLY_ERROR)
+        return NULL;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strncmp(reply->str, codes[i][0], strlen(codes[i][0])) == 0)
+            return codes[i][1];
+    /* Servers before 7.0 say it from within a script. */
+    return strstr(reply->str, "-READONLY ") ? codes[0][1] : NULL;
+}
+
+/* All that was sent is answered first. Subscriptions go, too: messages are published elsewhere. */
+static void turn_away(struct redis *redis) {
+    const char *why = redis->turning;
+
+    if (!why || redis->head != redis->sent)
+        return;
+    redis_connection_drop(&redis->connection, why);
+    redis_connection_drop(&redis->subscriptions.connection, why);
 }
 
 static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
@@ -136,9 +157,9 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     redis->silent_since_ms = clock_now_ms();
     call = place_at(redis, redis->head)->call;
     redis->head++;
-    redis->is_turning |= is_read_only(reply);
-    if (redis->is_turning && redis->head == redis->sent)
-        redis_connection_drop(&redis->connection, "the server is a replica: READONLY");
+    if (!redis->turning)
+        redis->turning = why_turn(reply);
+    turn_away(redis);
     trim(redis);
     if (!call) /* too late */
         return;
@@ -153,7 +174,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
 static void flush(struct redis *redis) {
     redisAsyncContext *context = redis_connection_context(&redis->connection);
 
-    if (!context || redis->is_turning)
+    if (!context || redis->turning)
         return;
     if (redis->head == redis->sent)
         redis->silent_since_ms = clock_now_ms();
@@ -187,7 +208,7 @@ static void on_up(void *data) {
 static void on_down(void *data) {
     struct redis *redis = data;
 
-    redis->is_turning = false;
+    redis->turning = NULL;
     for (; redis->head != redis->sent; redis->head++) {
         struct redis_place *place = place_at(redis, redis->head);
 
@@ -251,6 +272,7 @@ static void on_timer(uv_timer_t *timer) {
 }
 
 static void destroy(struct redis *redis) {
+    redis_tls_free(&redis->tls);
     redis_address_free(&redis->address);
     free(redis->name);
     free(redis->places);
@@ -277,17 +299,31 @@ static void on_part_closed(void *data) {
         uv_close((uv_handle_t *)&redis->timer, on_timer_closed);
 }
 
-int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_options *options) {
-    struct redis *redis = calloc(1, sizeof *redis);
-    int status = UV_ENOMEM;
+/* What may fail. */
+static int prepare(struct redis *redis, const struct redis_options *options) {
+    int status;
 
-    if (!redis)
-        return UV_ENOMEM;
     redis->capacity = options->pending ? options->pending : PENDING_DEFAULT;
     redis->places = calloc(redis->capacity, sizeof *redis->places);
     redis->name = strdup(options->name ? options->name : "redis");
-    if (redis->places && redis->name)
-        status = redis_address_parse(&redis->address, options->url);
+    if (!redis->places || !redis->name)
+        return UV_ENOMEM;
+    status = redis_address_parse(&redis->address, options->url);
+    if (status != 0 || !redis->address.is_tls)
+        return status;
+    status = redis_tls_init(&redis->tls);
+    if (status == UV_ENOTSUP)
+        log_error("redis is not opened", "redis=%s why=\"this build has no TLS\"", redis->name);
+    return status;
+}
+
+int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_options *options) {
+    struct redis *redis = calloc(1, sizeof *redis);
+    int status;
+
+    if (!redis)
+        return UV_ENOMEM;
+    status = prepare(redis, options);
     if (status != 0) {
         destroy(redis);
         return status;
@@ -301,6 +337,7 @@ int redis_open(struct redis **redis_out, uv_loop_t *loop, const struct redis_opt
     redis->timer.data = redis;
     redis->connection = (struct redis_connection){.loop = loop,
                                                   .address = &redis->address,
+                                                  .tls = &redis->tls,
                                                   .name = redis->name,
                                                   .on_closed = on_part_closed,
                                                   .data = redis,

@@ -3,8 +3,12 @@
  * Commands are pipelined in the order they are issued. Each has a deadline. A connection that
  * breaks is opened again with a growing, jittered pause, and subscriptions are made again; a
  * command is sent at most once. A server that answers nothing for REDIS_SILENCE_MS while commands
- * are unanswered is taken for dead, and connected to again. Works with hiredis 0.14 (which has no
- * timeouts of its own) and later.
+ * are unanswered is taken for dead, and connected to again; so is one that says READONLY,
+ * MASTERDOWN or LOADING to a command, which ends as rejected, since its name may lead to the new
+ * primary by then. Works with hiredis 0.14 (which has no timeouts of its own) and later; TLS needs
+ * 1.0 with hiredis_ssl, when this is built.
+ *
+ * A channel that the server's ACL denies is told in the log, and asked for again after a minute.
  *
  * Two limits of hiredis: a host name is resolved synchronously, at each attempt to connect; and it
  * writes to sockets without MSG_NOSIGNAL, so opening a client makes the process ignore SIGPIPE,
@@ -78,8 +82,12 @@ struct redis_subscription {
 
 /* Zero means the default in brackets. */
 struct redis_options {
-    const char *url;             /* redis://[:password@]host[:port][/db]; copied; never logged;
-                                    the password may be percent-encoded */
+    /* redis://[user][:password]@host[:port][/db], rediss:// the same with TLS, or
+     * unix://[[user][:password]@]/path/to/socket[?db=n], as redis-py reads them (redis+unix:// is
+     * the same for programs that have URLs of other services, too). User, password and path may be
+     * percent-encoded. Parameters behind `?` other than db are the caller's. Copied; never logged.
+     */
+    const char *url;
     const char *name;            /* CLIENT SETNAME, and the name in logs [redis] */
     unsigned pending;            /* commands that may be unanswered at a time [16,384] */
     uint64_t connect_timeout_ms; /* [1,000] */
@@ -89,7 +97,8 @@ struct redis_options {
 };
 
 /* Open: it connects by itself, in the background. 0 or a negative libuv code (UV_EINVAL for a bad
- * URL), and then there is nothing to undo. */
+ * URL, UV_ENOTSUP for rediss:// in a build without TLS, which is in the log, too), and then there
+ * is nothing to undo. */
 __attribute__((warn_unused_result)) int redis_open(struct redis **redis, uv_loop_t *loop,
                                                    const struct redis_options *options);
 /* Pending commands end (NOT_SENT or UNKNOWN), subscriptions end without a word; then `cb` runs

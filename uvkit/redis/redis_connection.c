@@ -16,6 +16,7 @@
 #include "log.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@
 #define PAUSE_LEAST_MS 20
 #define PAUSE_MOST_MS  1000
 
-/* Until it is asked again for what it has refused to this user: rights change by hand. */
-#define PAUSE_REFUSED_MS 60000
+/* In REDIS_REFUSED_MS so many connections may end by a refusal; then there is none for that long.
+ */
+#define REFUSALS_MOST 3
 
 struct redis_watcher {
     uv_poll_t poll;
@@ -62,14 +64,16 @@ static void on_timer_closed(uv_handle_t *handle) {
     let_go(handle->data);
 }
 
-/* Once, and again when there is another reason. */
+/* Once, and again when there is another reason; or after a while, when it comes and goes. */
 static void tell_down(struct redis_connection *connection) {
     char why[160];
     unsigned left_out;
-    bool is_news = strcmp(connection->told, connection->why) != 0 &&
-                   log_limit_pass(&connection->telling, clock_now_ms(), &left_out);
+    bool is_again = strcmp(connection->told, connection->why) == 0;
 
-    if (connection->is_told_down && !is_news)
+    if (connection->is_told_down && is_again)
+        return;
+    if (!log_limit_pass(&connection->telling, clock_now_ms(), &left_out) &&
+        (connection->is_told_down || is_again))
         return;
     connection->is_told_down = true;
     (void)snprintf(connection->told, sizeof connection->told, "%s", connection->why);
@@ -94,17 +98,35 @@ static void tell_up(struct redis_connection *connection) {
 
 static void on_pause_over(uv_timer_t *timer);
 
+/* To a SUBSCRIBE that the user may not do hiredis answers by closing. */
+static bool is_refused(const struct redis_connection *connection) {
+    return connection->on_refused && strncmp(connection->why, "NOPERM", strlen("NOPERM")) == 0;
+}
+
+/* Whether to be without a connection until the rights may have changed. */
+static bool leave_for_a_while(struct redis_connection *connection) {
+    int64_t now = clock_now_ms();
+
+    if (now - connection->refused_since_ms >= REDIS_REFUSED_MS) {
+        connection->refused_since_ms = now;
+        connection->refusals = 0;
+    }
+    return !connection->on_refused(connection->data) || ++connection->refusals > REFUSALS_MOST;
+}
+
 /* Tell why, and say how long to wait before the next attempt. */
 static uint64_t choose_pause_ms(struct redis_connection *connection, bool was_up) {
-    /* To a SUBSCRIBE that the user may not do hiredis answers by closing. */
-    if (was_up && strncmp(connection->why, "NOPERM", strlen("NOPERM")) == 0) {
+    bool was_refused = was_up && is_refused(connection);
+
+    if (was_refused)
         tell_refused(connection);
-        return PAUSE_REFUSED_MS;
-    }
+    else
+        tell_down(connection);
+    if (was_refused && leave_for_a_while(connection))
+        return REDIS_REFUSED_MS;
     /* One that breaks as soon as it is up must not be made again at full speed. */
     if (was_up && clock_now_ms() - connection->up_since_ms >= PAUSE_MOST_MS)
         connection->attempts = 0;
-    tell_down(connection);
     return backoff_ms(connection->attempts++, PAUSE_LEAST_MS, PAUSE_MOST_MS);
 }
 
@@ -205,6 +227,7 @@ static int start_watching(struct redis_connection *connection, redisAsyncContext
         free(watcher);
         return status;
     }
+    (void)fcntl(context->c.fd, F_SETFD, FD_CLOEXEC); /* hiredis lets programs that we run have it */
     watcher->poll.data = watcher;
     watcher->connection = connection;
     watcher->context = context;
@@ -220,19 +243,33 @@ static int start_watching(struct redis_connection *connection, redisAsyncContext
     return 0;
 }
 
+/* What a TCP socket gets before anything is sent on it. Keep-alive finds a dead peer where nothing
+ * is being sent, as under subscriptions. */
+static int prepare_socket(const struct redis_connection *connection, redisContext *context) {
+    const struct redis_address *address = connection->address;
+
+    if (address->path)
+        return REDIS_OK;
+    if (redisEnableKeepAlive(context) != REDIS_OK)
+        return REDIS_ERR;
+    return address->is_tls && redis_tls_start(connection->tls, context, address->host) != 0
+               ? REDIS_ERR
+               : REDIS_OK;
+}
+
 /* A socket that is connecting, and watched. -1 with `why` set when there is none. */
 static int connect_socket(struct redis_connection *connection) {
     const struct redis_address *address = connection->address;
-    redisAsyncContext *context = redisAsyncConnect(address->host, address->port);
+    redisAsyncContext *context = address->path ? redisAsyncConnectUnix(address->path)
+                                               : redisAsyncConnect(address->host, address->port);
     int status;
 
     if (!context) {
         set_why(connection, "out of memory");
         return -1;
     }
-    /* Keep-alive finds a dead peer where nothing is being sent, as under subscriptions. */
-    if (context->err || redisEnableKeepAlive(&context->c) != REDIS_OK) {
-        set_why(connection, context->c.errstr);
+    if (context->err || prepare_socket(connection, &context->c) != REDIS_OK) {
+        set_why(connection, context->c.errstr[0] ? context->c.errstr : "TLS could not be started");
     } else {
         status = start_watching(connection, context);
         if (status == 0)
@@ -280,7 +317,10 @@ static int greet(struct redis_connection *connection) {
     redisAsyncContext *context = connection->watcher->context;
     int status = REDIS_OK;
 
-    if (address->password)
+    if (address->user)
+        status |= redisAsyncCommand(context, on_greeting, NULL, "AUTH %s %s", address->user,
+                                    address->password);
+    else if (address->password)
         status |= redisAsyncCommand(context, on_greeting, NULL, "AUTH %s", address->password);
     if (address->db > 0)
         status |= redisAsyncCommand(context, on_greeting, NULL, "SELECT %d", address->db);

@@ -9,18 +9,37 @@
 
 /* ---- redis_url.c */
 
+/* Strings are NULL when they are not given. */
 struct redis_address {
-    char *host;
-    char *password; /* or NULL */
+    char *host; /* or path */
+    char *path; /* of a socket */
+    char *user;
+    char *password;
     int port;
     int db;
+    bool is_tls;
 };
 
 /* 0, UV_EINVAL or UV_ENOMEM, and then there is nothing to free. */
 int redis_address_parse(struct redis_address *address, const char *url);
 void redis_address_free(struct redis_address *address);
 
+/* ---- redis_tls.c */
+
+struct redis_tls {
+    void *context; /* OpenSSL's, or NULL */
+};
+
+/* 0; UV_ENOTSUP when this build has no TLS. */
+int redis_tls_init(struct redis_tls *tls);
+void redis_tls_free(struct redis_tls *tls);
+/* Speak TLS from now on, on a socket that may still be connecting. */
+int redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host);
+
 /* ---- redis_connection.c: a connection that opens itself again */
+
+/* Until it is asked again for what it has refused to this user: rights change by hand. */
+#define REDIS_REFUSED_MS 60000
 
 struct redis_watcher;
 
@@ -28,6 +47,7 @@ struct redis_connection {
     /* Filled in before redis_connection_open(). */
     uv_loop_t *loop;
     const struct redis_address *address;
+    const struct redis_tls *tls;
     const char *name;
     const char *use; /* for the log */
     uint64_t timeout_ms;
@@ -36,6 +56,9 @@ struct redis_connection {
     void (*on_up)(void *data);
     void (*on_down)(void *data);
     void (*on_closed)(void *data);
+    /* Lost because the server denied what was asked for first: true when something else is wanted;
+     * or NULL. */
+    bool (*on_refused)(void *data);
     void *data;
 
     struct redis_watcher *watcher; /* of the current socket, or NULL */
@@ -44,9 +67,11 @@ struct redis_connection {
     unsigned attempts; /* since it was last up for a while */
     int64_t up_since_ms;
     bool is_up, is_closing, is_told_down;
-    bool is_told_refused; /* until it is refused no more */
-    char why[128];        /* it is down, or "" */
-    char told[128];       /* the reason that was logged last */
+    unsigned refusals;        /* since refused_since_ms */
+    int64_t refused_since_ms; /* or earlier than REDIS_REFUSED_MS ago */
+    bool is_told_refused;     /* until it is refused no more */
+    char why[128];            /* it is down, or "" */
+    char told[128];           /* the reason that was logged last */
     struct log_limit telling;
 };
 
@@ -75,6 +100,7 @@ struct redis_subscriptions {
     struct redis_channels joined;      /* with subscribers to be told that they are effective */
     struct redis_subscription *cursor; /* who is told next, while subscribers are being told */
     uint64_t round;                    /* of telling */
+    uint64_t asked, refused;           /* counted up: SUBSCRIBE sent, and denied */
 };
 
 /* True when the connection is open: then its on_closed() will run. */
@@ -96,6 +122,7 @@ struct redis_place {
 
 struct redis {
     struct redis_address address;
+    struct redis_tls tls;
     char *name;
     struct redis_connection connection;
     struct redis_subscriptions subscriptions;
@@ -107,7 +134,7 @@ struct redis {
     int64_t silent_since_ms; /* last reply, or since when there has been something to answer */
     unsigned parts;          /* connections that have still to close */
     bool is_closing;
-    bool is_turning; /* away from a server that takes no writes: nothing more is sent to it */
+    const char *turning; /* why away from this server, to which nothing more is sent; or NULL */
     void (*on_up)(void *data); /* the user's, or NULL */
     void *on_up_data;
     redis_close_cb on_closed;

@@ -7,7 +7,12 @@
  *     NONE -> SUBSCRIBING -> SUBSCRIBED -> UNSUBSCRIBING -> NONE
  *
  * A lost connection puts every channel back to NONE; those that still have subscribers are
- * subscribed again when it is up. */
+ * subscribed again when it is up.
+ *
+ * hiredis closes the connection when the server denies a SUBSCRIBE, and does not tell which: it is
+ * the first that was not answered. Such a channel is left out from then on, so that the others have
+ * a connection. Each REDIS_REFUSED_MS one of those left out is asked for, and when it is granted,
+ * the next. */
 #include "redis_internal.h"
 
 #include <assert.h>
@@ -22,6 +27,8 @@ struct redis_channel {
     struct redis *of;
     TAILQ_HEAD(, redis_subscription) subscribers;
     enum channel_state state;
+    uint64_t asked;   /* its place among the SUBSCRIBEs */
+    uint64_t refused; /* its place among those denied; or 0 */
     bool is_joined;
     char name[];
 };
@@ -84,27 +91,101 @@ static void tell(struct redis_channel *channel, const char *message) {
 
 static void on_reply(redisAsyncContext *context, void *answer, void *arg);
 
+static void ask(struct redis_channel *channel, enum channel_state state) {
+    struct redis_subscriptions *all = &channel->of->subscriptions;
+    redisAsyncContext *context = redis_connection_context(&all->connection);
+
+    if (!context)
+        return;
+    channel->state = state;
+    channel->asked = ++all->asked;
+    if (redisAsyncCommand(context, on_reply, channel,
+                          state == SUBSCRIBING ? "SUBSCRIBE %s" : "UNSUBSCRIBE %s",
+                          channel->name) != REDIS_OK)
+        redis_connection_drop_soon(&all->connection);
+}
+
 /* Ask the server for what the subscribers want, unless an answer is awaited. */
 static void settle(struct redis_channel *channel) {
-    redisAsyncContext *context = redis_connection_context(&channel->of->subscriptions.connection);
     bool is_wanted = !TAILQ_EMPTY(&channel->subscribers);
-    int status;
 
     if (channel->state == SUBSCRIBING || channel->state == UNSUBSCRIBING)
         return;
-    if (is_wanted == (channel->state == SUBSCRIBED)) {
-        if (!is_wanted)
-            free_channel(channel);
-        return;
+    if (is_wanted != (channel->state == SUBSCRIBED)) {
+        assert(channel->state == (is_wanted ? NONE : SUBSCRIBED));
+        if (!channel->refused || !is_wanted)
+            ask(channel, is_wanted ? SUBSCRIBING : UNSUBSCRIBING);
+    } else if (!is_wanted) {
+        free_channel(channel);
     }
-    if (!context)
-        return;
-    assert(channel->state == (is_wanted ? NONE : SUBSCRIBED));
-    channel->state = is_wanted ? SUBSCRIBING : UNSUBSCRIBING;
-    status = redisAsyncCommand(context, on_reply, channel,
-                               is_wanted ? "SUBSCRIBE %s" : "UNSUBSCRIBE %s", channel->name);
-    if (status != REDIS_OK)
-        redis_connection_drop_soon(&channel->of->subscriptions.connection);
+}
+
+/* Of all channels the one that `is_better` than the others, or NULL. */
+static struct redis_channel *best(struct redis_subscriptions *all,
+                                  bool (*is_better)(const struct redis_channel *channel,
+                                                    const struct redis_channel *than)) {
+    struct redis_channel *channel, *found = NULL;
+
+    for (size_t i = 0; i < REDIS_CHANNEL_LISTS; i++)
+        LIST_FOREACH (channel, &all->channels[i], entry)
+            if (is_better(channel, found))
+                found = channel;
+    return found;
+}
+
+static bool was_asked_earlier(const struct redis_channel *channel,
+                              const struct redis_channel *than) {
+    return channel->state == SUBSCRIBING && (!than || channel->asked < than->asked);
+}
+
+static bool was_refused_earlier(const struct redis_channel *channel,
+                                const struct redis_channel *than) {
+    return channel->state == NONE && channel->refused &&
+           (!than || channel->refused < than->refused);
+}
+
+static bool is_first_wanted(const struct redis_channel *channel, const struct redis_channel *than) {
+    return !than && !channel->refused && !TAILQ_EMPTY(&channel->subscribers);
+}
+
+/* Ask for the channel that was left out for the longest. */
+static void ask_again(struct redis_subscriptions *all) {
+    struct redis_channel *channel = best(all, was_refused_earlier);
+
+    if (channel)
+        ask(channel, SUBSCRIBING);
+}
+
+static void on_time_to_ask_again(uv_timer_t *timer) {
+    const struct redis_connection *connection = timer->data;
+    struct redis *redis = connection->data;
+
+    ask_again(&redis->subscriptions);
+}
+
+static bool on_refused(void *data) {
+    struct redis_subscriptions *all = &((struct redis *)data)->subscriptions;
+    struct redis_channel *channel = best(all, was_asked_earlier);
+
+    if (channel)
+        channel->refused = ++all->refused;
+    return best(all, is_first_wanted) != NULL;
+}
+
+static void on_subscribed(struct redis_channel *channel) {
+    struct redis_subscriptions *all = &channel->of->subscriptions;
+    bool was_refused = channel->refused != 0;
+
+    channel->state = SUBSCRIBED;
+    channel->refused = 0;
+    if (was_refused) {
+        all->connection.is_told_refused = false;
+        ask_again(all);
+    }
+    if (!TAILQ_EMPTY(&channel->subscribers))
+        tell(channel, NULL);
+    else
+        settle(channel);
 }
 
 /* [kind, channel, payload or count]. The channel lives while hiredis may pass it: until the answer
@@ -123,12 +204,7 @@ static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
         if (reply->element[2]->str)
             tell(channel, reply->element[2]->str);
     } else if (strcmp(kind, "subscribe") == 0) {
-        channel->state = SUBSCRIBED;
-        channel->of->subscriptions.connection.is_told_refused = false;
-        if (!TAILQ_EMPTY(&channel->subscribers))
-            tell(channel, NULL);
-        else
-            settle(channel);
+        on_subscribed(channel);
     } else if (strcmp(kind, "unsubscribe") == 0) {
         channel->state = NONE;
         settle(channel);
@@ -173,7 +249,13 @@ static void each_channel(struct redis *redis, void (*visit)(struct redis_channel
 }
 
 static void on_up(void *data) {
+    struct redis_subscriptions *all = &((struct redis *)data)->subscriptions;
+
     each_channel(data, settle);
+    if (!best(all, is_first_wanted))
+        ask_again(all);
+    (void)uv_timer_start(&all->connection.timer, on_time_to_ask_again, REDIS_REFUSED_MS,
+                         REDIS_REFUSED_MS);
 }
 
 static void lose(struct redis_channel *channel) {
@@ -234,6 +316,7 @@ int redis_subscribe(struct redis *redis, struct redis_subscription *subscription
     if (all->connection.handles == 0) {
         all->connection.on_up = on_up;
         all->connection.on_down = on_down;
+        all->connection.on_refused = on_refused;
         redis_connection_open(&all->connection);
     }
     if (channel->state == SUBSCRIBED)

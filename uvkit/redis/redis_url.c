@@ -1,16 +1,27 @@
-/* The URL of a Redis server: redis://[:password@]host[:port][/db], IPv6 hosts in brackets. */
+/* The URL of a Redis server, as redis-py and go-redis read it:
+ *
+ *     redis://[user][:password]@host[:port][/db][?db=n]     rediss:// the same with TLS
+ *     unix://[[user][:password]@]/path/to/socket[?db=n]     redis+unix:// the same
+ *
+ * IPv6 hosts stand in brackets. User, password and path may be percent-encoded. Parameters other
+ * than db are the caller's. */
 #include "redis_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEME "redis://"
+#define DB_MOST 99999
 
-/* `text` up to `end` as a number within the bounds, or -1. */
-static int number(const char *text, const char *end, int least, int most) {
-    size_t length = strspn(text, "0123456789");
-    int value = length > 0 && length <= 5 && text + length == end ? atoi(text) : -1;
+/* The text from `at` up to `end`. */
+struct span {
+    const char *at, *end;
+};
+
+/* A span as a number within the bounds, or -1. */
+static int number(struct span text, int least, int most) {
+    size_t length = strspn(text.at, "0123456789");
+    int value = length > 0 && length <= 5 && text.at + length == text.end ? atoi(text.at) : -1;
 
     return value >= least && value <= most ? value : -1;
 }
@@ -35,51 +46,99 @@ static int decode_percent(char *text) {
     return 0;
 }
 
-/* The host and port between `at` and `end`. */
-static int parse_host(struct redis_address *address, const char *at, const char *end) {
-    bool is_bracketed = *at == '[';
-    const char *host = at + is_bracketed;
-    size_t length = strcspn(host, is_bracketed ? "]/" : ":/");
+static int copy_decoded(char **to, struct span text) {
+    *to = strndup(text.at, (size_t)(text.end - text.at));
+    if (!*to)
+        return UV_ENOMEM;
+    return decode_percent(*to) == 0 ? 0 : UV_EINVAL;
+}
+
+/* [user][:password]. A user alone has the empty password, which is any to one with nopass. */
+static int parse_user(struct redis_address *address, struct span text) {
+    const char *colon = memchr(text.at, ':', (size_t)(text.end - text.at));
+    struct span user = {text.at, colon ? colon : text.end};
+    struct span password = {colon ? colon + 1 : text.end, text.end};
+    int status = 0;
+
+    if (text.at == text.end)
+        return UV_EINVAL;
+    if (user.at != user.end)
+        status = copy_decoded(&address->user, user);
+    return status != 0 ? status : copy_decoded(&address->password, password);
+}
+
+/* The host and port. */
+static int parse_host(struct redis_address *address, struct span text) {
+    bool is_bracketed = *text.at == '[';
+    const char *host = text.at + is_bracketed;
+    size_t length = strcspn(host, is_bracketed ? "]/?" : ":/?");
     const char *rest = host + length + is_bracketed;
 
-    if (length == 0 || (is_bracketed && host[length] != ']') || (rest != end && *rest != ':'))
+    if (length == 0 || (is_bracketed && host[length] != ']') || (rest != text.end && *rest != ':'))
         return UV_EINVAL;
-    address->port = rest == end ? 6379 : number(rest + 1, end, 1, 65535);
+    address->port = rest == text.end ? 6379 : number((struct span){rest + 1, text.end}, 1, 65535);
     if (address->port < 0)
         return UV_EINVAL;
     address->host = strndup(host, length);
     return address->host ? 0 : UV_ENOMEM;
 }
 
-static int parse_password(struct redis_address *address, const char *at, const char *end) {
-    if (*at != ':')
-        return UV_EINVAL;
-    address->password = strndup(at + 1, (size_t)(end - at - 1));
-    if (!address->password)
-        return UV_ENOMEM;
-    return decode_percent(address->password) == 0 ? 0 : UV_EINVAL;
+/* [/db], or of a socket its path. */
+static int parse_path(struct redis_address *address, struct span text, bool is_socket) {
+    if (is_socket)
+        return text.end - text.at > 1 ? copy_decoded(&address->path, text) : UV_EINVAL;
+    if (text.end - text.at > 1)
+        address->db = number((struct span){text.at + 1, text.end}, 0, DB_MOST);
+    return address->db < 0 ? UV_EINVAL : 0;
 }
 
-static int parse(struct redis_address *address, const char *at) {
-    const char *end = at + strcspn(at, "/");
-    const char *sign = memrchr(at, '@', (size_t)(end - at));
-    int status = sign ? parse_password(address, at, sign) : 0;
+/* [?key=value&...]: it has the last word on the db. */
+static int parse_query(struct redis_address *address, const char *query) {
+    while (*query) {
+        const char *at = query + 1;
 
-    if (status != 0)
-        return status;
-    if (*end == '/' && end[1])
-        address->db = number(end + 1, end + strlen(end), 0, 99999);
-    if (address->db < 0)
-        return UV_EINVAL;
-    return parse_host(address, sign ? sign + 1 : at, end);
+        query = at + strcspn(at, "&");
+        if (strncmp(at, "db=", 3) == 0)
+            address->db = number((struct span){at + 3, query}, 0, DB_MOST);
+        if (address->db < 0)
+            return UV_EINVAL;
+    }
+    return 0;
+}
+
+static int parse(struct redis_address *address, const char *at, bool is_socket) {
+    struct span authority = {at, at + strcspn(at, "/?")};
+    struct span path = {authority.end, authority.end + strcspn(authority.end, "?")};
+    const char *sign = memrchr(at, '@', (size_t)(authority.end - at));
+    struct span host = {sign ? sign + 1 : at, authority.end};
+    int status = sign ? parse_user(address, (struct span){at, sign}) : 0;
+
+    if (status == 0 && is_socket && host.at != host.end)
+        status = UV_EINVAL;
+    if (status == 0 && !is_socket)
+        status = parse_host(address, host);
+    if (status == 0)
+        status = parse_path(address, path, is_socket);
+    return status != 0 ? status : parse_query(address, path.end);
 }
 
 int redis_address_parse(struct redis_address *address, const char *url) {
+    static const struct {
+        const char *text;
+        bool is_socket, is_tls;
+    } schemes[] = {{"redis://", false, false},
+                   {"rediss://", false, true},
+                   {"unix://", true, false},
+                   {"redis+unix://", true, false}};
     int status = UV_EINVAL;
 
     memset(address, 0, sizeof *address);
-    if (url && strncmp(url, SCHEME, strlen(SCHEME)) == 0)
-        status = parse(address, url + strlen(SCHEME));
+    for (size_t i = 0; url && i < sizeof schemes / sizeof *schemes; i++) {
+        if (strncmp(url, schemes[i].text, strlen(schemes[i].text)) != 0)
+            continue;
+        address->is_tls = schemes[i].is_tls;
+        status = parse(address, url + strlen(schemes[i].text), schemes[i].is_socket);
+    }
     if (status != 0)
         redis_address_free(address);
     return status;
@@ -87,6 +146,8 @@ int redis_address_parse(struct redis_address *address, const char *url) {
 
 void redis_address_free(struct redis_address *address) {
     free(address->host);
+    free(address->path);
+    free(address->user);
     free(address->password);
     memset(address, 0, sizeof *address);
 }

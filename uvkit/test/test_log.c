@@ -141,6 +141,59 @@ static void test_values_are_cut_to_fit(void **state) {
     assert_string_equal(log_quote(buffer, 1, "a"), "");
 }
 
+static struct {
+    enum log_level level;
+    char message[64], pairs[4096];
+    int count;
+} sunk;
+
+static void on_event(enum log_level level, const char *message, const char *pairs, void *data) {
+    assert_ptr_equal(data, &sunk);
+    sunk.level = level;
+    (void)snprintf(sunk.message, sizeof sunk.message, "%s", message);
+    (void)snprintf(sunk.pairs, sizeof sunk.pairs, "%s", pairs);
+    sunk.count++;
+}
+
+static void test_a_sink_gets_what_is_not_written_then(void **state) {
+    char text[10000];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    log_set_sink(on_event, &sunk);
+    log_debug("odd", "x=%s", "1\n2");
+    assert_int_equal(sunk.level, LOG_DEBUG);
+    assert_string_equal(sunk.message, "odd");
+    assert_string_equal(sunk.pairs, "x=1\\n2");
+    log_error("no pairs", NULL);
+    assert_int_equal(sunk.level, LOG_ERROR);
+    assert_string_equal(sunk.pairs, "");
+    log_info("long", "x=%s", text);
+    assert_string_equal(sunk.pairs + strlen(sunk.pairs) - 6, "xxx...");
+    assert_int_equal(sunk.count, 3);
+    log_set_sink(NULL, NULL);
+    log_info("back", NULL);
+    assert_non_null(strstr(written(), "msg=\"back\""));
+    assert_int_equal(sunk.count, 3);
+}
+
+/* First of all tests: nothing has called log_init() yet. */
+static void test_without_a_name_nothing_is_written(void **state) {
+    int ends[2], saved = dup(STDERR_FILENO);
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+    log_error("loud", NULL);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    (void)close(ends[1]);
+    (void)close(saved);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    (void)close(ends[0]);
+}
+
 static void test_a_limit_passes_the_first_and_counts_the_rest(void **state) {
     struct log_limit limit = {0};
     unsigned left_out;
@@ -158,6 +211,7 @@ static void test_a_limit_passes_the_first_and_counts_the_rest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_a_name_nothing_is_written),
         cmocka_unit_test_setup_teardown(test_line_has_time_level_service_message_and_pairs, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_line_without_pairs, set_up, tear_down),
@@ -168,6 +222,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_no_value_moves_or_hides_what_stands_on_a_terminal,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line_is_cut_and_says_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_sink_gets_what_is_not_written_then, set_up,
+                                        tear_down),
         cmocka_unit_test(test_values_are_quoted_when_they_need_it),
         cmocka_unit_test(test_values_are_cut_to_fit),
         cmocka_unit_test(test_a_limit_passes_the_first_and_counts_the_rest),

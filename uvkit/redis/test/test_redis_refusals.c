@@ -51,6 +51,43 @@ static void test_a_read_only_server_is_connected_to_again(void **state) {
     assert_answer(&answers_to[0], REDIS_IS_OK, "OK");
 }
 
+/* It may lead to the primary by then. It greets nobody meanwhile, so commands wait. */
+static void test_a_replica_without_its_primary_is_connected_to_again(void **state) {
+    struct answer answer;
+    int64_t id;
+
+    (void)state;
+    open_redis_at(own.url);
+    id = connection_id();
+    own_redis_do(&own, "CONFIG SET replica-serve-stale-data no");
+    own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
+    start(&answer, 10000, "GET key");
+    assert_answer(&answer, REDIS_IS_REJECTED, NULL);
+    assert_non_null(strstr(answer.text, "MASTERDOWN"));
+    start(&answer, 10000, "GET key");
+    own_redis_do(&own, "REPLICAOF NO ONE");
+    assert_answer(&answer, REDIS_IS_OK, "");
+    assert_int_not_equal(connection_id(), id);
+}
+
+static void test_a_server_that_stays_a_replica_is_not_told_of_each_time(void **state) {
+    struct answer answer;
+    int64_t first, last;
+
+    (void)state;
+    open_redis_at(own.url);
+    own_redis_do(&own, "REPLICAOF 127.0.0.1 1");
+    first = connection_id();
+    for (int i = 0; i < 6; i++) {
+        start(&answer, 10000, "SET key value");
+        assert_answer(&answer, REDIS_IS_REJECTED, NULL);
+    }
+    last = connection_id();
+    assert_true(last > first);
+    assert_int_equal(said("redis is down"), 1);
+    assert_int_equal(said("READONLY"), 1);
+}
+
 static void test_what_the_server_repeats_of_a_command_is_cut(void **state) {
     struct answer answer;
 
@@ -96,6 +133,115 @@ static void test_a_subscription_that_is_refused_is_left_for_a_while(void **state
     redis_unsubscribe(redis, &subscription);
 }
 
+static void count(struct redis_subscription *subscription, const char *message) {
+    int *counts = subscription->data; /* effective, messages */
+
+    counts[message != NULL]++;
+}
+
+static const char *const names[] = {"closed-1", "open-1", "closed-2", "open-2"};
+
+/* Only the channels that begin with "open" are allowed: these have a connection that stays. */
+static void test_a_denied_channel_leaves_the_others(void **state) {
+    struct redis_subscription subscriptions[4];
+    int counts[4][2] = {{0}};
+    struct redis_connection *connection;
+    struct redis_watcher *watcher;
+
+    (void)state;
+    own_redis_do(&own, "ACL SETUSER default resetchannels &open*");
+    open_redis_at(own.url);
+    connection = &redis->subscriptions.connection;
+    for (size_t i = 0; i < 4; i++) {
+        subscriptions[i] = (struct redis_subscription){
+            .channel = names[i], .on_message = count, .data = counts[i]};
+        assert_int_equal(redis_subscribe(redis, &subscriptions[i]), 0);
+    }
+    WAIT_FOR(&loop, counts[1][0] > 0 && counts[3][0] > 0 && redis->subscriptions.refused == 2);
+    WAIT_FOR(&loop, own_redis_do(&own, "PUBLISH open-1 hello") == 1 &&
+                        own_redis_do(&own, "PUBLISH open-2 hello") == 1);
+    WAIT_FOR(&loop, counts[1][1] > 0 && counts[3][1] > 0);
+    watcher = connection->watcher;
+    assert_true(uv_timer_get_due_in(&connection->timer) > 10000);
+    assert_int_equal(said("redis refuses subscriptions"), 1);
+    assert_int_equal(said("is up") + said("is down"), 0);
+
+    /* Rights are given, and all is asked for again on the same connection. */
+    own_redis_do(&own, "ACL SETUSER default allchannels");
+    connection->timer.timer_cb(&connection->timer);
+    WAIT_FOR(&loop, counts[0][0] == 1 && counts[2][0] == 1);
+    assert_ptr_equal(connection->watcher, watcher);
+    for (size_t i = 0; i < 4; i++)
+        redis_unsubscribe(redis, &subscriptions[i]);
+}
+
+/* However many are denied: a few connections, then none for a while. */
+static void test_denied_channels_do_not_reconnect_endlessly(void **state) {
+    struct redis_subscription subscriptions[41];
+    char channels[40][16];
+    int counts[2] = {0};
+
+    (void)state;
+    own_redis_do(&own, "ACL SETUSER default resetchannels &open*");
+    open_redis_at(own.url);
+    for (size_t i = 0; i < 41; i++) {
+        subscriptions[i] = (struct redis_subscription){
+            .channel = i < 40 ? channels[i] : "open", .on_message = count, .data = counts};
+        if (i < 40)
+            (void)snprintf(channels[i], sizeof channels[i], "closed-%zu", i);
+        assert_int_equal(redis_subscribe(redis, &subscriptions[i]), 0);
+    }
+    WAIT_FOR(&loop, redis->subscriptions.refused == 4);
+    WAIT_FOR(&loop, redis->subscriptions.connection.watcher == NULL);
+    assert_true(uv_timer_get_due_in(&redis->subscriptions.connection.timer) > 10000);
+    assert_int_equal(said("redis refuses subscriptions"), 1);
+    for (size_t i = 0; i < 41; i++)
+        redis_unsubscribe(redis, &subscriptions[i]);
+}
+
+static void test_a_user_of_the_acl_logs_in(void **state) {
+    struct answer answer;
+    char url[128];
+
+    (void)state;
+    own_redis_do(&own, "ACL SETUSER an@na on >se:cret ~* +@all");
+    (void)snprintf(url, sizeof url, "redis://an%%40na:se%%3acret@127.0.0.1:%d", own.port);
+    open_redis_at(url);
+    start(&answer, 10000, "ACL WHOAMI");
+    assert_answer(&answer, REDIS_IS_OK, "an@na");
+    close_redis();
+
+    (void)snprintf(url, sizeof url, "redis://an%%40na:wrong@127.0.0.1:%d", own.port);
+    open_redis_at(url);
+    WAIT_FOR(&loop, said("WRONGPASS") == 1);
+    assert_int_equal(said("wrong"), 0);
+}
+
+static void test_a_socket_is_connected_to(void **state) {
+    struct answer answer;
+    char url[128];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "unix://%s?db=3", own.socket);
+    open_redis_at(url);
+    start(&answer, 10000, "CLIENT INFO");
+    assert_answer(&answer, REDIS_IS_OK, NULL);
+    assert_non_null(strstr(answer.text, " db=3 "));
+    assert_non_null(strstr(answer.text, own.socket));
+}
+
+static void test_tls_needs_a_build_that_has_it(void **state) {
+    struct redis_options options = {.url = "rediss://127.0.0.1", .name = client_name};
+
+    (void)state;
+#ifdef UVKIT_REDIS_TLS
+    assert_int_equal(redis_open(&redis, &loop, &options), 0);
+#else
+    assert_int_equal(redis_open(&redis, &loop, &options), UV_ENOTSUP);
+    assert_int_equal(said("this build has no TLS"), 1);
+#endif
+}
+
 static void test_another_reason_to_be_down_is_told_too(void **state) {
     struct redis_options options = {.url = own.url, .connect_timeout_ms = 50};
 
@@ -115,8 +261,15 @@ static void test_another_reason_to_be_down_is_told_too(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_read_only_server_is_connected_to_again),
+        TEST(test_a_replica_without_its_primary_is_connected_to_again),
+        TEST(test_a_server_that_stays_a_replica_is_not_told_of_each_time),
         TEST(test_what_the_server_repeats_of_a_command_is_cut),
         TEST(test_a_subscription_that_is_refused_is_left_for_a_while),
+        TEST(test_a_denied_channel_leaves_the_others),
+        TEST(test_denied_channels_do_not_reconnect_endlessly),
+        TEST(test_a_user_of_the_acl_logs_in),
+        TEST(test_a_socket_is_connected_to),
+        TEST(test_tls_needs_a_build_that_has_it),
         TEST(test_another_reason_to_be_down_is_told_too),
     };
 

@@ -1,0 +1,285 @@
+/* Locks beside those of other libraries. What a lock looks like is the layout's; here its scripts
+ * are sent and their answers taken.
+ *
+ * A command is one script by EVALSHA. A server that does not know the script has done nothing, so
+ * it is sent again in full. Nothing else is ever sent twice. */
+#include "redis_wire.h"
+
+#include "clock.h"
+#include "log.h"
+#include "redis_eviction.h"
+#include "wire_layout.h"
+#include "wire_watch.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BESIDE_SIZE (NAME_MAX_BYTES + sizeof "lk:{}:wire")
+#define HELD_SIZE   512 /* what others write there is cut to this */
+
+struct server {
+    struct lk_backend base;
+    struct lk_backend_config config;
+    const struct wire_layout *layout;
+    struct redis *redis;
+    struct wire_watches watches;
+    struct redis_eviction eviction;
+    struct log_limit refusals;
+    lk_close_cb on_closed;
+    void *data;
+};
+
+/* A command's part of ours. */
+struct sent {
+    struct lk_command *command;
+    struct server *server;
+    struct redis_call call;
+};
+
+static int64_t integer_at(const redisReply *reply, size_t index) {
+    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
+        reply->element[index]->type != REDIS_REPLY_INTEGER)
+        return -1;
+    return reply->element[index]->integer;
+}
+
+static const char *text_at(const redisReply *reply, size_t index) {
+    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
+        reply->element[index]->type != REDIS_REPLY_STRING)
+        return NULL;
+    return reply->element[index]->str;
+}
+
+/* Who holds it, until on_answer() has returned. */
+struct holding {
+    struct lk_holder holder;
+    char owner[HELD_SIZE], label[LABEL_MAX_BYTES + 1];
+};
+
+static void take_holder(const struct server *server, struct lk_command *command,
+                        const redisReply *reply, struct holding *holding) {
+    const char *held = text_at(reply, 1), *fence = text_at(reply, 3), *label = text_at(reply, 4);
+
+    if (!held || !fence || !label)
+        return;
+    holding->holder = (struct lk_holder){.owner = holding->owner,
+                                         .label = holding->label,
+                                         .fence = strtoull(fence, NULL, 10),
+                                         .remaining_ms = integer_at(reply, 2),
+                                         .permits = 1};
+    if (holding->holder.fence > 0)
+        server->layout->owner_of(held, holding->owner);
+    else
+        (void)snprintf(holding->owner, sizeof holding->owner, "%s", held);
+    (void)snprintf(holding->label, sizeof holding->label, "%s", label);
+    command->holders = &holding->holder;
+    command->holder_count = 1;
+}
+
+static enum lk_status take_reply(const struct server *server, struct lk_command *command,
+                                 const redisReply *reply, struct holding *holding) {
+    const bool is_ok = integer_at(reply, 0) == 1;
+
+    switch (command->verb) {
+    case LK_ACQUIRE:
+        if (is_ok)
+            command->fence = (uint64_t)integer_at(reply, 1);
+        else
+            command->remaining_ms = integer_at(reply, 1);
+        return is_ok ? LK_OK : LK_BUSY;
+    case LK_RENEW:
+    case LK_RELEASE:
+    case LK_BREAK:
+        return is_ok ? LK_OK : LK_LOST;
+    case LK_INSPECT:
+        take_holder(server, command, reply, holding);
+        return LK_OK;
+    }
+    return LK_UNSUPPORTED;
+}
+
+/* In the server's own words, at a bounded rate. */
+static void tell_refused(struct server *server, const char *why) {
+    char quoted[2 * sizeof((struct redis_call *)NULL)->message];
+    unsigned left_out;
+
+    if (log_limit_pass(&server->refusals, clock_now_ms(), &left_out))
+        log_warn("redis refuses a lock command", "left_out=%u why=%s", left_out,
+                 log_quote(quoted, sizeof quoted, why));
+}
+
+static void wait_for_message(struct server *server, const struct lk_command *command) {
+    char channel[WIRE_CHANNEL_SIZE];
+
+    server->layout->channel_of(command->name, channel);
+    wire_watch(&server->watches, command->name, channel, command->patience_ms);
+}
+
+static void issue(struct sent *sent, bool is_whole);
+
+static void on_reply(struct redis_call *call, const redisReply *reply) {
+    static const enum lk_status statuses[] = {[REDIS_IS_OK] = LK_OK,
+                                              [REDIS_IS_REJECTED] = LK_REFUSED,
+                                              [REDIS_IS_NOT_SENT] = LK_UNAVAILABLE,
+                                              [REDIS_IS_UNKNOWN] = LK_UNKNOWN};
+    struct sent *sent = call->data;
+    struct lk_command *command = sent->command;
+    const bool is_rejected = call->status == REDIS_IS_REJECTED;
+    struct holding holding;
+
+    assert(call == &sent->call && sent == command->internal);
+    if (is_rejected && strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0) {
+        issue(sent, true);
+        return;
+    }
+    if (is_rejected)
+        tell_refused(sent->server, call->message);
+    command->status =
+        reply ? take_reply(sent->server, command, reply, &holding) : statuses[call->status];
+    command->why = reply ? NULL : call->message;
+    if (command->status == LK_BUSY && command->patience_ms > 0)
+        wait_for_message(sent->server, command);
+    command->on_answer(command);
+}
+
+/* By digest, or with the script's whole text. */
+static void issue(struct sent *sent, bool is_whole) {
+    struct lk_command *command = sent->command;
+    const struct wire_layout *layout = sent->server->layout;
+    const struct wire_script *script = &layout->scripts[command->verb];
+    char beside[BESIDE_SIZE], channel[WIRE_CHANNEL_SIZE], field[WIRE_FIELD_SIZE], ttl[16],
+        above[24];
+
+    (void)snprintf(beside, sizeof beside, "lk:{%s}:wire", command->name);
+    (void)snprintf(ttl, sizeof ttl, "%" PRIu32, command->ttl_ms);
+    (void)snprintf(above, sizeof above, "%" PRIu64, command->fence_above);
+    layout->channel_of(command->name, channel);
+    sent->call = (struct redis_call){
+        .argc = 10,
+        .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2",
+                 command->name, beside,
+                 command->owner ? layout->field_of(command->owner, field) : "", ttl,
+                 sent->server->config.label, channel, above},
+        .sends = &command->round_trips,
+        .deadline_ms = sent->call.deadline_ms, /* the same when it is sent in full */
+        .data = sent,
+    };
+    redis_call_start(sent->server->redis, &sent->call, on_reply);
+}
+
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct sent *sent = command->internal;
+
+    assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
+    assert(command->owner || command->verb == LK_INSPECT || command->verb == LK_BREAK);
+    command->remaining_ms = -1;
+    sent->command = command;
+    sent->server = (struct server *)backend;
+    sent->call.deadline_ms = clock_now_ms() + command->reply_ms;
+    issue(sent, false);
+}
+
+static void on_up(void *data) {
+    struct server *server = data;
+
+    redis_eviction_check(&server->eviction, server->redis);
+}
+
+/* A parameter that is not the server's promises what is not done here. */
+static bool has_other_parameters(const char *url) {
+    for (const char *at = strchr(url, '?'); at && *at; at = strchr(at + 1, '&'))
+        if (strncmp(at + 1, "db=", 3) != 0)
+            return true;
+    return false;
+}
+
+/* redis+string://host is redis://host; redis+string:unix:///path is unix:///path. */
+static int connect_server(struct server *server, const char *url) {
+    const char *rest = url + strlen(server->layout->scheme);
+    struct redis_options options = {.name = "lockkit", .on_up = on_up, .data = server};
+    char *whole = NULL;
+    int status;
+
+    if (has_other_parameters(rest))
+        return UV_EINVAL;
+    if (strncmp(rest, "//", 2) == 0 && asprintf(&whole, "redis:%s", rest) < 0)
+        return UV_ENOMEM;
+    options.url = whole ? whole : rest;
+    status = redis_open(&server->redis, server->config.loop, &options);
+    free(whole);
+    return status;
+}
+
+static enum lk_status open_layout(struct lk_backend **backend,
+                                  const struct lk_backend_config *config,
+                                  const struct lk_backend_ops *ops,
+                                  const struct wire_layout *layout) {
+    struct server *server = calloc(1, sizeof *server);
+    int status;
+
+    if (!server)
+        return LK_NOMEM;
+    server->base.ops = ops;
+    server->config = *config;
+    server->layout = layout;
+    status = connect_server(server, config->url);
+    if (status != 0) {
+        free(server);
+        return status == UV_ENOMEM ? LK_NOMEM : status == UV_ENOTSUP ? LK_UNSUPPORTED : LK_INVALID;
+    }
+    wire_watches_init(&server->watches, server->redis, &server->config);
+    *backend = &server->base;
+    return LK_OK;
+}
+
+static enum lk_status open_string(struct lk_backend **backend,
+                                  const struct lk_backend_config *config) {
+    return open_layout(backend, config, &backend_redis_string, &wire_string);
+}
+
+static enum lk_status open_redisson(struct lk_backend **backend,
+                                    const struct lk_backend_config *config) {
+    return open_layout(backend, config, &backend_redis_redisson, &wire_redisson);
+}
+
+static void on_closed(void *data) {
+    struct server *server = data;
+    lk_close_cb cb = server->on_closed;
+    void *cb_data = server->data;
+
+    free(server);
+    cb(cb_data);
+}
+
+static void close_server(struct lk_backend *backend, lk_close_cb cb, void *data) {
+    struct server *server = (struct server *)backend;
+
+    server->on_closed = cb;
+    server->data = data;
+    wire_watches_close(&server->watches);
+    redis_close(server->redis, on_closed, server);
+}
+
+#define CAPS (LK_CAP_TTL | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK)
+
+/* Not LK_CAP_EVENTS: others tell nobody when they give it back. */
+const struct lk_backend_ops backend_redis_string = {
+    .scheme = "redis+string:",
+    .caps = CAPS,
+    .command_size = sizeof(struct sent),
+    .open = open_string,
+    .close = close_server,
+    .run = run,
+};
+
+const struct lk_backend_ops backend_redis_redisson = {
+    .scheme = "redis+redisson:",
+    .caps = CAPS | LK_CAP_EVENTS,
+    .command_size = sizeof(struct sent),
+    .open = open_redisson,
+    .close = close_server,
+    .run = run,
+};
