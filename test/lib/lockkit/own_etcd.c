@@ -85,6 +85,17 @@ void own_etcd_kill(struct own_etcd *own, int member) {
     own->members[member].pid = 0;
 }
 
+void own_etcd_pause(struct own_etcd *own, int member) {
+    pid_t pid = own->members[member].pid;
+
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+}
+
+void own_etcd_resume(struct own_etcd *own, int member) {
+    assert_int_equal(kill(own->members[member].pid, SIGCONT), 0);
+}
+
 static int connect_to(int port) {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),

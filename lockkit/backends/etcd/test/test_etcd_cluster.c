@@ -1,8 +1,6 @@
 /* Three members, of which some are dead, stopped or without a leader. */
 #include "etcd_env.h"
 
-#include <signal.h>
-
 static int other_than(int member) {
     return (member + 1) % OWN_ETCD_MOST;
 }
@@ -49,11 +47,11 @@ static void test_others_are_asked_when_one_is_stopped(void **state) {
     (void)snprintf(url, sizeof url, "etcd://127.0.0.1:%d,127.0.0.1:%d",
                    env->own->members[follower].port, env->own->members[other_than(follower)].port);
     assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &options), LK_OK);
-    assert_int_equal(kill(env->own->members[follower].pid, SIGSTOP), 0);
+    own_etcd_pause(env->own, follower);
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), LK_TRY),
                      LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    assert_int_equal(kill(env->own->members[follower].pid, SIGCONT), 0);
+    own_etcd_resume(env->own, follower);
     close_client(&env->fixture, client);
 }
 
