@@ -260,6 +260,7 @@ static void tried(struct session *session, struct pg_sent *sent, const PGresult 
     sent->command->fence = session->fence;
     if (!session->is_held && sent->command->patience_ms > 0) {
         sent->command->is_queued = true;
+        sent->command->round_trips++;
         take(session, WAIT, sent);
     }
     pg_answer(sent, session->is_held ? LK_OK : LK_BUSY);
