@@ -218,7 +218,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 INSTALLED := $(addprefix $(LIBDIR)/,liblockkit.a liblockkit.so.$(LK_VERSION) $(SONAME) liblockkit.so pkgconfig/lockkit.pc) \
-    $(PREFIX)/include/lockkit.h $(PREFIX)/bin/lockctl $(MANDIR)/man1/lockctl.1 $(MANDIR)/man3/lockkit.3
+    $(PREFIX)/include/lockkit.h $(PREFIX)/bin/lockctl $(addprefix $(PREFIX)/share/lockkit/,guard.lua guard.sql) \
+    $(MANDIR)/man1/lockctl.1 $(MANDIR)/man3/lockkit.3
 install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockctl, man pages; PREFIX=, DESTDIR=
 	@install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	@install -m 644 $(B)/lib/liblockkit.a $(DESTDIR)$(LIBDIR)
@@ -228,6 +229,7 @@ install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockct
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' $(B)/lib/lockkit.pc >$(DESTDIR)$(LIBDIR)/pkgconfig/lockkit.pc
 	@install -m 644 lockkit/include/lockkit.h $(DESTDIR)$(PREFIX)/include
 	@install -m 755 $(B)/bin/lockctl $(DESTDIR)$(PREFIX)/bin
+	@install -m 644 lockkit/guards/guard.lua lockkit/guards/guard.sql $(DESTDIR)$(PREFIX)/share/lockkit
 	@install -m 644 lockkit/man/lockctl.1 $(DESTDIR)$(MANDIR)/man1
 	@install -m 644 lockkit/man/lockkit.3 $(DESTDIR)$(MANDIR)/man3
 	@printf '  %s\n' $(addprefix $(DESTDIR),$(INSTALLED))
