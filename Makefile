@@ -180,8 +180,8 @@ TOLD := $(addprefix $(B)/,order-svc/main.o inventory-svc/main.o loadgen/report/e
 $(TOLD): $(B)/revision
 $(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
-# A unit test links its room, those below it, and the fixtures with what they need of uvkit.
-test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit%,$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
+# A unit test links its room, those below it, and the fixtures with what they need of uvkit; that of a backend all of lockkit.
+test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
