@@ -217,8 +217,9 @@ lib: $(LIBRARY) ## build lockkit as a library, static and shared
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
+HEADERS := $(filter-out $(if $(filter postgres,$(BACKENDS)),,%/lockkit_pg.h),$(wildcard lockkit/include/*.h))
 INSTALLED := $(addprefix $(LIBDIR)/,liblockkit.a liblockkit.so.$(LK_VERSION) $(SONAME) liblockkit.so pkgconfig/lockkit.pc) \
-    $(PREFIX)/include/lockkit.h $(PREFIX)/bin/lockctl $(addprefix $(PREFIX)/share/lockkit/,guard.lua guard.sql) \
+    $(HEADERS:lockkit/%=$(PREFIX)/%) $(PREFIX)/bin/lockctl $(addprefix $(PREFIX)/share/lockkit/,guard.lua guard.sql) \
     $(MANDIR)/man1/lockctl.1 $(MANDIR)/man3/lockkit.3
 install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockctl, man pages; PREFIX=, DESTDIR=
 	@install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
@@ -227,7 +228,7 @@ install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockct
 	@ln -sf liblockkit.so.$(LK_VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	@ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/liblockkit.so
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' $(B)/lib/lockkit.pc >$(DESTDIR)$(LIBDIR)/pkgconfig/lockkit.pc
-	@install -m 644 lockkit/include/lockkit.h $(DESTDIR)$(PREFIX)/include
+	@install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include
 	@install -m 755 $(B)/bin/lockctl $(DESTDIR)$(PREFIX)/bin
 	@install -m 644 lockkit/guards/guard.lua lockkit/guards/guard.sql $(DESTDIR)$(PREFIX)/share/lockkit
 	@install -m 644 lockkit/man/lockctl.1 $(DESTDIR)$(MANDIR)/man1
