@@ -186,6 +186,14 @@ $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
 
+# Fuzzers see what they throw bytes at; `make fuzz` builds them with clang in build/fuzz.
+FUZZERS := $(patsubst test/fuzz/%.c,$(B)/bin/%,$(wildcard test/fuzz/*.c))
+FLAGS_test/fuzz := $(addprefix -iquote ,$(LOCKKIT)) -I lockkit/include
+$(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,lockkit/include)
+	@mkdir -p $(@D)
+	$(call run,LINK)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
+fuzzers: $(FUZZERS)
+
 # ---- lockkit alone: it and what it uses of uvkit become one object, of which only lk_ is seen from outside.
 LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/include/lockkit.h)
 SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
@@ -267,6 +275,9 @@ test-unit: ## unit tests only; T=test_fiber runs one
 test-system: ## system tests only; T=... runs one
 	@test/run system
 
+fuzz: ## throw bytes at each parser of what strangers send; T=urls runs one; SECONDS=10
+	@FUZZ_SECONDS=$(SECONDS) test/fuzz/run
+
 tests: all $(TESTS) # what test/run builds
 
 claims: ## show every claim: its failure, and its cure
@@ -307,5 +318,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib install uninstall deps demo up down test test-unit test-system tests claims soak image test-compose benches bench power lint format clean help
+.PHONY: .FORCE all rooms lib install uninstall deps demo up down test test-unit test-system fuzz fuzzers tests claims soak image test-compose benches bench power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
