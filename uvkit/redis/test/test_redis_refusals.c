@@ -147,10 +147,12 @@ static void test_a_denied_channel_leaves_the_others(void **state) {
     int counts[4][2] = {{0}};
     struct redis_connection *connection;
     struct redis_watcher *watcher;
+    char url[128];
 
     (void)state;
-    own_redis_do(&own, "ACL SETUSER default resetchannels &open*");
-    open_redis_at(own.url);
+    own_redis_do(&own, "ACL SETUSER waiter on >secret ~* +@all resetchannels &open*");
+    (void)snprintf(url, sizeof url, "redis://waiter:secret@127.0.0.1:%d", own.port);
+    open_redis_at(url);
     connection = &redis->subscriptions.connection;
     for (size_t i = 0; i < 4; i++) {
         subscriptions[i] = (struct redis_subscription){
@@ -167,7 +169,7 @@ static void test_a_denied_channel_leaves_the_others(void **state) {
     assert_int_equal(said("is up") + said("is down"), 0);
 
     /* Rights are given, and all is asked for again on the same connection. */
-    own_redis_do(&own, "ACL SETUSER default allchannels");
+    own_redis_do(&own, "ACL SETUSER waiter allchannels");
     connection->timer.timer_cb(&connection->timer);
     WAIT_FOR(&loop, counts[0][0] == 1 && counts[2][0] == 1);
     assert_ptr_equal(connection->watcher, watcher);
