@@ -1,6 +1,8 @@
 # One file for everything. `make help` lists what it can do.
 #   CC=clang, SAN=address,undefined   build beside the plain build, in build/<cc>[-<san>]
 #   V=1                               print the commands
+#   WITHOUT="etcd zookeeper"          lockkit without these backends, in build/<cc>-without-etcd-zookeeper
+#   PREFIX=/usr/local, DESTDIR=       where `make install` puts lockkit
 #   PORT_BASE=8100                    where the stack listens (order-svc; +1, +2 the inventory; +90 Postgres; +91 Redis)
 
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
@@ -9,14 +11,16 @@ PORT_BASE ?= 8000
 export PORT_BASE
 comma := ,
 run = $(if $(V),,@printf '  %-5s %s\n' $1 $@ && )
-B ?= build/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+WITHOUT ?=
+empty :=
+B ?= build/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(WITHOUT),-without-$(subst $(empty) $(empty),-,$(strip $(WITHOUT))))
 export B
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
     -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wswitch-enum -Wundef -Wformat=2 -Wvla \
     -Wimplicit-fallthrough -Werror
 OPTIMISE := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2)
-HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
+HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIC -fno-semantic-interposition
 # rediss:// needs hiredis 1.0 or later, built with TLS.
 TLS_PACKAGES := $(shell pkg-config --exists hiredis_ssl libssl 2>/dev/null && echo hiredis_ssl libssl libcrypto)
 PACKAGES := libuv hiredis $(TLS_PACKAGES) libpq jansson zlib
@@ -24,7 +28,7 @@ FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
-LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(if $(filter zookeeper,$(BACKENDS)),-lzookeeper_st) -lm
+LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) -lm
 
 # llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
 # they are.
@@ -43,8 +47,7 @@ SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
-# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those. What each sees of uvkit, and of another.
-WITHOUT ?=
+# lockkit's backends, a room each. What each sees of uvkit, and of another.
 NEEDS_etcd := uvkit/http_client uvkit/input
 NEEDS_redis := uvkit/redis
 NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
@@ -59,12 +62,13 @@ LOCKKIT_CORE := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
 LOCKKIT := lockkit/recipes $(LOCKKIT_CORE)
 SEES_lockkit/backends := lockkit/include uvkit
 $(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := $(filter lockkit/%,$(NEEDS_$a)) lockkit/backends lockkit/include $(filter uvkit/%,$(NEEDS_$a)) uvkit))
-SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit/http_client uvkit/input uvkit
+SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include $(filter $(foreach a,$(BACKENDS),$(NEEDS_$a)),$(UVKIT)) uvkit
 SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
+SEES_lockkit/lockctl := lockkit/include uvkit/settings uvkit
 SEES_order-svc := $(UVKIT)
-FAMILIES := $(addprefix inventory-svc/strategies/,process redis postgres machine spread)
+FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination postgres machine spread)
 SEES_inventory-svc/seam :=
 $(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
 SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
@@ -72,7 +76,7 @@ SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
 SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/pg uvkit/redis uvkit
 SEES_inventory-svc/product := inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
-SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending inventory-svc/product $(SEES_inventory-svc/product) lockkit/include
+SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
@@ -111,7 +115,7 @@ objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # own only those below it.
 is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
 archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
-PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen)
+PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lockctl)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
 # Tests fail our allocations one by one (test/lib/fault.h).
@@ -126,11 +130,13 @@ all: $(PROGRAMS) ## build the programs
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
-$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example))
+# It has nothing of lockkit but what a library shows.
+$(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/settings uvkit) $(B)/lib/lockkit.o
+$(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
-$(PROGRAMS) $(B)/bin/hold:
+$(PROGRAMS) $(B)/bin/hold $(B)/bin/async:
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 
@@ -146,11 +152,11 @@ $(B)/%.a:
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
 	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
-rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
+rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
 	@mkdir -p $(@D)
-	$(call run,CC)$(CC) -O2 -g -fPIE $(LLHTTP_CFLAGS) -c -o $@ $<
+	$(call run,CC)$(CC) -O2 -g -fPIC $(LLHTTP_CFLAGS) -c -o $@ $<
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -159,6 +165,7 @@ $(B)/%.o: %.S Makefile
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
+$(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
@@ -178,6 +185,54 @@ test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit% $(if $(filte
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
+
+# ---- lockkit alone: it and what it uses of uvkit become one object, of which only lk_ is seen from outside.
+LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/include/lockkit.h)
+SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
+LIBRARY := $(addprefix $(B)/lib/,liblockkit.a liblockkit.so.$(LK_VERSION) lockkit.pc)
+# What each backend needs besides libuv: packages of pkg-config whose private parts are at hand, and libraries.
+REQUIRES_etcd := jansson
+$(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis $(TLS_PACKAGES)))
+LIBS_etcd := $(LLHTTP_LIBS)
+LIBS_postgres := -lpq
+LIBS_zookeeper := -lzookeeper_st
+LIBRARY_REQUIRES = $(sort $(foreach a,$(BACKENDS),$(REQUIRES_$a)))
+LIBRARY_LIBS = $(sort $(foreach a,$(BACKENDS),$(LIBS_$a)))
+$(B)/bin/lockctl: LIBS = $(shell pkg-config --libs libuv jansson $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
+
+$(B)/lib/lockkit.o: $(patsubst %,$(B)/%.a,$(LOCKKIT) $(filter $(SEES_lockkit/src),$(UVKIT))) $(if $(filter etcd,$(BACKENDS)),$(B)/llhttp.a)
+	@mkdir -p $(@D)
+	$(call run,LD)ld -r -o $@ --whole-archive $(filter $(LOCKKIT:%=$(B)/%.a),$^) --no-whole-archive \
+	    --start-group $(filter-out $(LOCKKIT:%=$(B)/%.a),$^) --end-group && \
+	    objcopy --wildcard --keep-global-symbol='lk_*' $@
+$(B)/lib/liblockkit.a: $(B)/lib/lockkit.o
+$(B)/lib/liblockkit.so.$(LK_VERSION): $(B)/lib/lockkit.o
+	$(call run,LINK)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -o $@ $< \
+	    $(shell pkg-config --libs libuv $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
+$(B)/lib/lockkit.pc: lockkit/lockkit.pc.in lockkit/include/lockkit.h Makefile
+	@mkdir -p $(@D)
+	@sed -e 's|@VERSION@|$(LK_VERSION)|' -e 's|@REQUIRES@|$(LIBRARY_REQUIRES)|' -e 's|@LIBS@|$(LIBRARY_LIBS)|' $< >$@
+lib: $(LIBRARY) ## build lockkit as a library, static and shared
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+MANDIR ?= $(PREFIX)/share/man
+INSTALLED := $(addprefix $(LIBDIR)/,liblockkit.a liblockkit.so.$(LK_VERSION) $(SONAME) liblockkit.so pkgconfig/lockkit.pc) \
+    $(PREFIX)/include/lockkit.h $(PREFIX)/bin/lockctl $(MANDIR)/man1/lockctl.1 $(MANDIR)/man3/lockkit.3
+install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockctl, man pages; PREFIX=, DESTDIR=
+	@install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
+	@install -m 644 $(B)/lib/liblockkit.a $(DESTDIR)$(LIBDIR)
+	@install -m 755 $(B)/lib/liblockkit.so.$(LK_VERSION) $(DESTDIR)$(LIBDIR)
+	@ln -sf liblockkit.so.$(LK_VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	@ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/liblockkit.so
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' $(B)/lib/lockkit.pc >$(DESTDIR)$(LIBDIR)/pkgconfig/lockkit.pc
+	@install -m 644 lockkit/include/lockkit.h $(DESTDIR)$(PREFIX)/include
+	@install -m 755 $(B)/bin/lockctl $(DESTDIR)$(PREFIX)/bin
+	@install -m 644 lockkit/man/lockctl.1 $(DESTDIR)$(MANDIR)/man1
+	@install -m 644 lockkit/man/lockkit.3 $(DESTDIR)$(MANDIR)/man3
+	@printf '  %s\n' $(addprefix $(DESTDIR),$(INSTALLED))
+uninstall: ## remove what install has put there
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 
 deps: ## install what is missing
 	@scripts/deps
@@ -249,5 +304,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms deps demo up down test test-unit test-system tests claims soak image test-compose benches bench power lint format clean help
+.PHONY: .FORCE all rooms lib install uninstall deps demo up down test test-unit test-system tests claims soak image test-compose benches bench power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,4 +1,4 @@
-/* lockkit's own counts as metrics: each of both kinds of lock. */
+/* lockkit's own counts as metrics: each of every server of locks. */
 #include "lock_metrics.h"
 
 #include "metrics.h"
@@ -23,31 +23,48 @@
     X(polls, "Attempts of waiters by the poll timer")                                              \
     X(wakeups, "Attempts of waiters by an event")
 
+static const struct {
+    const char *name, *help;
+    size_t offset;
+} counters[] = {
 #define X(field, text)                                                                             \
-    static double read_##field(void *client) {                                                     \
-        struct lk_counters counters = {.size = sizeof counters};                                   \
-                                                                                                   \
-        lk_client_counters(client, &counters);                                                     \
-        return (double)counters.field;                                                             \
-    }
-COUNTERS(X)
-#undef X
-
-#define COUNTER(field, text, labels)                                                               \
-    { "inventory_lock_" #field "_total", text, METRIC_COUNTER, labels, .read = read_##field }
-
-static struct metric metrics[][2] = {
-#define X(field, text)                                                                             \
-    {COUNTER(field, text, "backend=\"local\""), COUNTER(field, text, "backend=\"redis\"")},
+    {"inventory_lock_" #field "_total", text, offsetof(struct lk_counters, field)},
     COUNTERS(X)
 #undef X
 };
 
-void lock_metrics_register(lk_client *local, lk_client *redis) {
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        metrics[i][0].data = local;
-        metrics[i][1].data = redis;
-        metric_register(&metrics[i][0]);
-        metric_register(&metrics[i][1]);
-    }
+#define COUNTER_COUNT (sizeof counters / sizeof *counters)
+
+static const char *const labels[LOCK_SERVER_COUNT] = {
+#define X(name, text) "backend=\"" text "\"",
+    LOCK_SERVERS(X)
+#undef X
+};
+
+static struct one_count {
+    struct metric metric;
+    const struct lock_servers *servers;
+    enum lock_server server;
+    size_t offset;
+} counts[COUNTER_COUNT][LOCK_SERVER_COUNT];
+
+static double read_count(void *data) {
+    const struct one_count *count = data;
+
+    return lock_servers_count(count->servers, count->server, count->offset);
+}
+
+void lock_metrics_register(const struct lock_servers *servers) {
+    for (size_t i = 0; i < COUNTER_COUNT; i++)
+        for (int j = 0; j < LOCK_SERVER_COUNT; j++) {
+            struct one_count *count = &counts[i][j];
+
+            *count = (struct one_count){{counters[i].name, counters[i].help, METRIC_COUNTER,
+                                         labels[j], .read = read_count, .data = count},
+                                        servers,
+                                        (enum lock_server)j,
+                                        counters[i].offset};
+            if (servers->urls[j] != NULL)
+                metric_register(&count->metric);
+        }
 }

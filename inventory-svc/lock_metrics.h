@@ -2,9 +2,9 @@
 #ifndef INVENTORY_LOCK_METRICS_H
 #define INVENTORY_LOCK_METRICS_H
 
-#include <lockkit.h>
+#include "lock_servers.h"
 
-/* Both clients must live as long as metrics may be printed. */
-void lock_metrics_register(lk_client *local, lk_client *redis);
+/* Of each that has a URL. They must live as long as metrics may be printed. */
+void lock_metrics_register(const struct lock_servers *servers);
 
 #endif

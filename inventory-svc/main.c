@@ -22,7 +22,7 @@
 
 static struct {
     struct service_settings service;
-    char *name, *redis, *secret, *lock_dir;
+    char *name, *redis, *redlock, *zookeeper, *etcd, *secret, *lock_dir;
     int64_t products;
     bool is_lab;
 } set;
@@ -38,6 +38,12 @@ static const struct setting settings[] = {
      "connections to the database; more contend for a hot row", "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[user][:password]@host[:port][/db]",
      NULL},
+    {"redlock", 0, SETTING_SECRET, &set.redlock, NULL,
+     "redlock:redis://...,redis://..., for the strategy redlock", NULL},
+    {"zookeeper", 0, SETTING_SECRET, &set.zookeeper, NULL,
+     "zookeeper://host:port,host:port..., for the strategies zookeeper and zookeeper-unfair", NULL},
+    {"etcd", 0, SETTING_SECRET, &set.etcd, NULL,
+     "etcd://host:port,host:port..., for the strategy etcd", NULL},
     {"secret", 0, SETTING_SECRET, &set.secret, NULL,
      "shared with order-svc: without it units are not given back, nor orders settled", NULL},
     {"name", 0, SETTING_TEXT, &set.name, "", "name in the ledger; default inventory-<port>", NULL},
@@ -95,10 +101,27 @@ static int check(void) {
     return name_lock_dir();
 }
 
-static int open_lock_client(lk_client **client, const char *url) {
-    struct lk_client_options options = {.size = sizeof options, .label = name};
-    enum lk_status status = lk_client_open(client, store.loop, url, &options);
+static const char *url_or_null(const char *url) {
+    return url[0] != '\0' ? url : NULL;
+}
 
+/* Those that every instance has are opened now, so that a URL that cannot be read is told. */
+static int open_locks(void) {
+    lk_client *client;
+    enum lk_status status;
+
+    store.locks = (struct lock_servers){.loop = store.loop,
+                                        .label = name,
+                                        .urls = {
+                                            [LOCK_AT_LOCAL] = "local:",
+                                            [LOCK_AT_REDIS] = set.redis,
+                                            [LOCK_AT_REDLOCK] = url_or_null(set.redlock),
+                                            [LOCK_AT_ZOOKEEPER] = url_or_null(set.zookeeper),
+                                            [LOCK_AT_ETCD] = url_or_null(set.etcd),
+                                        }};
+    status = lock_servers_client(&store.locks, LOCK_AT_LOCAL, "", &client);
+    if (status == LK_OK)
+        status = lock_servers_client(&store.locks, LOCK_AT_REDIS, "", &client);
     if (status == LK_OK)
         return 0;
     return service_fail(status == LK_NOMEM ? EX_SOFTWARE : EX_USAGE, "locks cannot be opened: %s",
@@ -141,9 +164,7 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
                  "set=INVENTORY_SVC_SECRET");
     code = open_redis();
     if (code == 0)
-        code = open_lock_client(&store.local, "local:");
-    if (code == 0)
-        code = open_lock_client(&store.redis, set.redis);
+        code = open_locks();
     if (code == 0 && set.is_lab)
         code = open_lab();
     if (code != 0)
@@ -153,7 +174,10 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     if (store.products == NULL || store.pending == NULL)
         return service_fail(EX_SOFTWARE, "out of memory");
     metric_register(&products);
-    lock_metrics_register(store.local, store.redis);
+    product_table_has(store.products, (unsigned)(set.redlock[0] != '\0') << NEEDS_REDLOCK |
+                                          (unsigned)(set.zookeeper[0] != '\0') << NEEDS_ZOOKEEPER |
+                                          (unsigned)(set.etcd[0] != '\0') << NEEDS_ETCD);
+    lock_metrics_register(&store.locks);
     return 0;
 }
 
@@ -165,10 +189,7 @@ static void on_closed(void *data) {
 static void close_rest(void *data) {
     (void)data;
     product_table_close(store.products);
-    if (store.local != NULL)
-        lk_client_close(store.local, on_closed, NULL);
-    if (store.redis != NULL)
-        lk_client_close(store.redis, on_closed, NULL);
+    lock_servers_close(&store.locks);
     if (store.kv != NULL)
         redis_close(store.kv, on_closed, NULL);
     lab_close(store.lab);

@@ -43,10 +43,12 @@ wait_until() { # wait_until SECONDS COMMAND...: false when the command has not s
     done
 }
 
-are_gone() { # are_gone PID...: a zombie is gone: what it held has been given back
-    local pid state
+are_gone() { # are_gone PID...: a zombie without further threads is gone: what it held has been given back
+    local pid state threads
     for pid; do
-        read -r state _ < <(stat_of "$pid") && [[ $state != Z ]] && return 1
+        read -r state _ < <(stat_of "$pid") || continue
+        threads=("/proc/$pid/task/"*)
+        [[ $state == Z && ${#threads[@]} -le 1 ]] || return 1
     done
     return 0
 }

@@ -1,5 +1,6 @@
-# The Redis servers of scripts/stack, for sourcing: `redis`, which the services use, and `replica`, which follows it on the
-# next port. Each has NAME.conf and a folder NAME in $RUN_DIR. A replica that takes over becomes `redis` in all of these.
+# The Redis servers of scripts/stack, for sourcing: `redis`, which the services use, `replica` and `replica-2`, which follow
+# it, and redlock-1 to redlock-5, which know nothing of each other. Each has NAME.conf and a folder NAME in $RUN_DIR. A
+# replica that takes over becomes `redis` in all of these.
 # shellcheck shell=bash disable=SC2154 # the shape is set in shape.sh
 
 ask_redis() { # ask_redis NAME COMMAND...: false when it does not answer, or with an error
@@ -21,7 +22,7 @@ CONF
     if [[ $redis_durability == none ]]; then echo 'appendonly no'; else
         printf 'appendonly yes\nappendfsync %s\n' "$redis_durability"
     fi
-    [[ $1 != replica ]] || printf 'replicaof 127.0.0.1 %s\nmasterauth %s\n' "$(port_of redis)" "$REDIS_PASSWORD"
+    [[ $1 != replica* ]] || printf 'replicaof 127.0.0.1 %s\nmasterauth %s\n' "$(port_of redis)" "$REDIS_PASSWORD"
 }
 
 start_redis() { # start_redis NAME
@@ -31,14 +32,14 @@ start_redis() { # start_redis NAME
 }
 
 is_redis_ready() { # is_redis_ready NAME
-    [[ $(ask_redis "$1" ping) == PONG && ($1 == redis || $(ask_redis replica info replication) == *master_link_status:up*) ]]
+    [[ $(ask_redis "$1" ping) == PONG && ($1 != replica* || $(ask_redis "$1" info replication) == *master_link_status:up*) ]]
 }
 
 follow() {
     ask_redis replica replicaof 127.0.0.1 "$(port_of redis)" >/dev/null
 }
 
-# Replication ends, and both go on with what they have: nothing listens on port 1.
+# Replication to the first ends, and all go on with what they have: nothing listens on port 1.
 cut_replica() {
     ask_redis replica replicaof 127.0.0.1 1 >/dev/null || fail 'there is no replica: up --with replica'
 }

@@ -2,9 +2,12 @@
 # server that is started later is as the others are.
 # shellcheck shell=bash disable=SC2034 # what is set here is read there
 
+replica_names=(replica replica-2) # the first takes over
+
 # As it is without options.
 shape_default() {
-    only_servers='' instances=2 has_replica='' redis_durability=${REDIS_DURABILITY:-always} lock_dirs=${LOCK_DIRS:-shared}
+    only_servers='' instances=2 replicas=0 redlocks=0 zookeepers=0 etcds=0 pgbouncers=0
+    redis_durability=${REDIS_DURABILITY:-always} lock_dirs=${LOCK_DIRS:-shared}
     kept_ORDER_SVC_FLAGS=${ORDER_SVC_FLAGS:-} kept_INVENTORY_SVC_FLAGS=${INVENTORY_SVC_FLAGS:-}
 }
 
@@ -19,27 +22,52 @@ shape_load() {
 
 shape_save() {
     local name
-    for name in only_servers instances has_replica redis_durability lock_dirs kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS; do
+    for name in only_servers instances replicas redlocks zookeepers etcds pgbouncers redis_durability lock_dirs \
+        kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS; do
         printf '%s=%q\n' "$name" "${!name}"
     done >"$RUN_DIR/shape"
 }
 
 shape_names() {
     local i
-    servers=(postgres redis ${has_replica:+replica})
+    servers=(postgres redis)
+    for ((i = 1; i <= replicas; i++)); do servers+=("${replica_names[i - 1]}"); done
+    for ((i = 1; i <= redlocks; i++)); do servers+=("redlock-$i"); done
+    for ((i = 1; i <= zookeepers; i++)); do servers+=("zookeeper-$i"); done
+    for ((i = 1; i <= etcds; i++)); do servers+=("etcd-$i"); done
+    ((pgbouncers == 0)) || servers+=(pgbouncer)
     services=()
     [[ -z $only_servers ]] || return 0
     for ((i = 1; i <= instances; i++)); do services+=("inventory-$i"); done
     services+=(order-svc)
 }
 
-# shape_read [servers] [--with replica] [--instances N]: what `up` is asked for
+shape_with() { # shape_with SERVERS: a list with commas
+    local server list
+    IFS=, read -ra list <<<"$1"
+    ((${#list[@]})) || usage
+    for server in "${list[@]}"; do
+        case $server in
+        replica | replica=1) replicas=1 ;;
+        replica=2) replicas=2 ;;
+        redlock) redlocks=5 ;;
+        zookeeper | zookeeper=1) zookeepers=1 ;;
+        zookeeper=3) zookeepers=3 ;;
+        etcd | etcd=1) etcds=1 ;;
+        etcd=3) etcds=3 ;;
+        pgbouncer) pgbouncers=1 ;;
+        *) usage ;;
+        esac
+    done
+}
+
+# shape_read [servers] [--with SERVERS]... [--instances N]: what `up` is asked for
 shape_read() {
     shape_default
     if [[ ${1:-} == servers ]]; then only_servers=1; shift; fi
     while (($#)); do
         case $1:${2:-} in
-        --with:replica) has_replica=1 ;;
+        --with:*) shape_with "${2:-}" ;;
         --instances:[1-9]) instances=$2 ;;
         *) usage ;;
         esac
@@ -54,7 +82,8 @@ shape_read() {
 
 names_running() {
     local name
-    for name in postgres redis replica inventory-{1..9} order-svc; do
+    for name in postgres redis "${replica_names[@]}" redlock-{1..5} zookeeper-{1..3} etcd-{1..3} pgbouncer inventory-{1..9} \
+        order-svc; do
         [[ ! -e $RUN_DIR/$name.pid ]] || ! pid_of "$name" >/dev/null || echo "$name"
     done
 }

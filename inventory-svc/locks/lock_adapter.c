@@ -22,12 +22,12 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     fiber_event_set(&acquiring->done);
 }
 
-enum lk_status lock_acquire_await(lk_client *client, const char *name, uint32_t ttl_ms,
-                                  uint32_t wait_ms, lk_lease **lease, unsigned *attempts) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
+enum lk_status lock_acquire_await(lk_client *client, const char *name,
+                                  const struct lk_lock_options *options, uint32_t wait_ms,
+                                  lk_lease **lease, unsigned *attempts) {
     struct acquiring acquiring = {.done = FIBER_EVENT_INIT, .lease = lease, .attempts = attempts};
     lk_lock *lock;
-    enum lk_status status = lk_lock_open(&lock, client, name, &options);
+    enum lk_status status = lk_lock_open(&lock, client, name, options);
 
     *lease = NULL;
     *attempts = 0;

@@ -21,6 +21,7 @@ struct product_table {
     struct pg_pool *pool;
     const char *instance;
     bool is_lab;
+    unsigned servers;
     unsigned limit;
     unsigned count;
     TAILQ_HEAD(use_list, product) by_use; /* least recently used first */
@@ -97,9 +98,30 @@ static void trim(struct product_table *table) {
     }
 }
 
+static int check_server(struct product *product) {
+    static const struct {
+        const char *variable, *with;
+    } servers[] = {[NEEDS_NONE] = {NULL, NULL},
+#define X(name, with) [NEEDS_##name] = {#name, with},
+                   STRATEGY_SERVERS(X)
+#undef X
+    };
+    const struct strategy *strategy = product->spec.strategy;
+
+    if (strategy->needs == NEEDS_NONE || (product->table->servers & 1U << strategy->needs) != 0)
+        return 0;
+    (void)snprintf(product->message, MESSAGE_BYTES,
+                   "the strategy \"%s\" needs a server that this service has no address of: "
+                   "scripts/stack up --with %s (or set INVENTORY_SVC_%s)",
+                   strategy->name, servers[strategy->needs].with,
+                   servers[strategy->needs].variable);
+    return -1;
+}
+
 /* 0; or -1 with the reason, also for a failpoint where failing on purpose is not wanted. */
 static int read_spec(struct product *product) {
-    if (spec_parse(product->row.strategy, &product->spec, product->message) != 0)
+    if (spec_parse(product->row.strategy, &product->spec, product->message) != 0 ||
+        check_server(product) != 0)
         return -1;
     if (product->spec.failpoints[0].action == FAIL_NOTHING || product->table->is_lab)
         return 0;
@@ -202,6 +224,10 @@ void product_note_returned(struct product_table *table, const char *id) {
 
 unsigned product_table_count(const struct product_table *table) {
     return table->count;
+}
+
+void product_table_has(struct product_table *table, unsigned servers) {
+    table->servers = servers;
 }
 
 void product_table_close(struct product_table *table) {

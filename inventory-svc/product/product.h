@@ -20,8 +20,9 @@ struct product {
     struct strategy_spec spec;
     unsigned next_shard;            /* where the next sale starts */
     int64_t none_returned_until_ms; /* see selling.c */
-    bool is_locked_in_redis;        /* some sale of it asked for such a lock */
-    uint64_t stamped;               /* how often a stamped lock of it was won */
+    bool is_leased;                 /* some sale of it asked for a lease at a server: */
+    enum lock_kind lease;
+    uint64_t stamped; /* how often a stamped lock of it was won */
 
     /* The table's own. */
     struct product_table *table;
@@ -40,6 +41,9 @@ struct product_table;
  * it decides at which shard this instance starts, so that instances spread. NULL without memory. */
 struct product_table *product_table_open(struct pg_pool *pool, const char *instance, bool is_lab,
                                          unsigned limit);
+/* Beside Postgres and Redis this instance has the servers of these bits, each 1 << enum
+ * strategy_server; a strategy that needs another is a bad one. */
+void product_table_has(struct product_table *table, unsigned servers);
 /* No product may be in use. NULL is fine. */
 void product_table_close(struct product_table *table);
 unsigned product_table_count(const struct product_table *table);

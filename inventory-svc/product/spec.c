@@ -14,7 +14,7 @@
 #define MS       INT64_C(1000000)
 
 /* The options but for fail=. A choice counts as the number of its word. */
-enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, OPTIONS };
+enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, OPTIONS };
 
 #define WORDS  2
 #define LENGTH .parse = settings_parse_duration, .unit = MS
@@ -67,6 +67,19 @@ static const struct {
              .range = "redis or ledger",
              .takes = TAKES_ACK,
              .words = {"redis", "ledger"}},
+    [FENCE] = {.name = "fence",
+               CHOICE,
+               .range = "off or on",
+               .takes = TAKES_FENCE,
+               .words = {"off", "on"}},
+    [REPLICAS] = {.name = "replicas",
+                  .parse = settings_parse_int,
+                  .unit = 1,
+                  .least = 1,
+                  .most = 2,
+                  .usual = 1,
+                  .range = "1..2",
+                  .takes = TAKES_REPLICAS},
 };
 
 /* A spec while it is read. */
@@ -201,6 +214,8 @@ static void take_values(struct reading *reading) {
         .deal = values[DEAL] != 0 ? DEAL_RANDOM : DEAL_EVEN,
         .returns_to_count = values[RETURN] != 0,
         .acknowledges_late = values[ACK] != 0,
+        .is_fenced = values[FENCE] != 0,
+        .replicas = (int)values[REPLICAS],
     };
 }
 

@@ -19,7 +19,7 @@ struct strategy_spec {
 __attribute__((warn_unused_result)) int spec_parse(const char *text, struct strategy_spec *spec,
                                                    char message[MESSAGE_BYTES]);
 
-#define SPEC_OPTIONS_MAX 10
+#define SPEC_OPTIONS_MAX 12
 #define SPEC_OPTION_TEXT 24
 /* The options of a strategy with their usual values, such as "wait=5s"; returns how many. */
 size_t spec_options(const struct strategy *strategy,

@@ -20,6 +20,35 @@ enum outcome read_then_write(struct sale *sale, int shard, enum guard guard,
     return outcome == OUTCOME_OK ? work_then_write(sale, &seen, guard, under) : outcome;
 }
 
+enum outcome lock_then_write(struct sale *sale, enum lock_kind kind) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, kind, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, sale->options->is_fenced ? GUARD_FENCE : GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+static enum outcome look(struct sale *sale, enum lock_kind kind) {
+    struct stock_row row;
+    struct store_lock *lock;
+    enum outcome outcome = store_lock_shared(sale, kind, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = store_read_stock(sale, 0, &row);
+    store_unlock(sale, lock, outcome);
+    return outcome == OUTCOME_OK && row.available <= 0 ? OUTCOME_SOLD_OUT : outcome;
+}
+
+enum outcome look_then_write(struct sale *sale, enum lock_kind kind) {
+    enum outcome outcome = look(sale, kind);
+
+    return outcome == OUTCOME_OK ? lock_then_write(sale, kind) : outcome;
+}
+
 enum outcome lock_row_then_write(struct sale *sale, int shard, enum row_wait wait) {
     struct stock_row seen;
     enum outcome outcome = store_begin(sale, READ_COMMITTED);

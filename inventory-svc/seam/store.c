@@ -24,6 +24,16 @@ const char *outcome_name(enum outcome outcome) {
     return names[outcome];
 }
 
+const char *lock_kind_name(enum lock_kind kind) {
+    static const char *const names[] = {
+#define X(name, text, server) text,
+        LOCK_KINDS(X)
+#undef X
+    };
+
+    return names[kind];
+}
+
 /* The next step's outcome, or the first that was not OK. */
 static enum outcome then_pass(struct sale *sale, enum outcome outcome, enum fail_point point) {
     return outcome == OUTCOME_OK ? sale->ops->pass(sale, point) : outcome;

@@ -73,13 +73,23 @@ enum guard {
     X(RWLOCK, "rwlock", NOBODY)       /* in this process: alone, or shared by those who look */    \
     X(STAMPED, "stamped", NOBODY)     /* in this process: counts who had it, for a look without */ \
     X(SPIN, "spin", NOBODY)     /* in this process: tried again and again, without a queue */      \
-    X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */
+    X(TABLE, "table", POSTGRES) /* a row, until it expires by the database's clock */              \
+    X(REDIS_FAIR, "redis-fair",                                                                    \
+      REDIS) /* as redis; whoever came first, from any instance, is next */                        \
+    X(REDIS_WAIT, "redis-wait", REDIS)     /* as redis, once options->replicas have it, too */     \
+    X(REDIS_RW, "rw", REDIS)               /* as redis: alone, or shared by those who look */      \
+    X(REDLOCK, "redlock", REDIS)           /* a majority of several Redis */                       \
+    X(ZOOKEEPER, "zookeeper", COORDINATOR) /* the first of the nodes of sessions that live */      \
+    X(ZOOKEEPER_UNFAIR, "zookeeper-unfair", COORDINATOR) /* one node: who makes it first has it */ \
+    X(ETCD, "etcd", COORDINATOR)                         /* a key that lives as long as its lease */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,
     LOCK_KINDS(X)
 #undef X
 };
+
+const char *lock_kind_name(enum lock_kind kind);
 
 /* Moments of a sale at which it can be made to fail; store.c says where each is. */
 #define FAIL_POINTS(X)                                                                             \
@@ -158,6 +168,8 @@ struct sale_options {
     bool borrows;           /* look at the other rows before saying sold out [on] */
     bool returns_to_count;  /* a unit that comes back raises the count, and is not sold by number */
     bool acknowledges_late; /* prewarm: answer when the ledger has the sale */
+    bool is_fenced;         /* the row refuses a fencing token that is not the newest */
+    int replicas;           /* that must have a lock before it is ours [1] */
 };
 
 struct store_ops;
@@ -304,8 +316,9 @@ enum outcome store_end(struct sale *sale, enum outcome outcome);
  * after-lock. */
 enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
                         struct store_lock **lock);
-/* The same, beside others who share it, while nobody has it by store_lock(). LOCK_RWLOCK alone. Who
- * shares it and wants it alone has to give it back first: it would wait for itself. */
+/* The same, beside others who share it, while nobody has it by store_lock(). LOCK_RWLOCK and
+ * LOCK_REDIS_RW. Who shares it and wants it alone has to give it back first: it would wait for
+ * itself. */
 enum outcome store_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
                                struct store_lock **lock);
 /* LOCK_STAMPED: what tells this moment from any after somebody took the lock; 0 while somebody has

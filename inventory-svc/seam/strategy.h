@@ -11,6 +11,22 @@ enum strategy_option {
     TAKES_DEAL = 4,
     TAKES_RETURN = 8,
     TAKES_ACK = 16,
+    TAKES_FENCE = 32,
+    TAKES_REPLICAS = 64,
+};
+
+/* Servers that only some strategies need: the end of the variable that has their address, and what
+ * `scripts/stack up --with` calls them. */
+#define STRATEGY_SERVERS(X)                                                                        \
+    X(REDLOCK, "redlock")                                                                          \
+    X(ZOOKEEPER, "zookeeper")                                                                      \
+    X(ETCD, "etcd")
+
+enum strategy_server {
+    NEEDS_NONE, /* but Postgres and Redis */
+#define X(name, with) NEEDS_##name,
+    STRATEGY_SERVERS(X)
+#undef X
 };
 
 /* All texts are one line, in a table's cell. */
@@ -22,6 +38,7 @@ struct strategy {
     const char *breaks;  /* what breaks it */
     const char *source;  /* where it is described */
     unsigned takes;      /* enum strategy_option */
+    enum strategy_server needs;
     int default_shards;
     /* Sell one unit: SOLD, SOLD_OUT, BUSY, CONFLICT, REPEATED, UNKNOWN or FAILED. */
     enum outcome (*sell)(struct sale *sale);

@@ -1,4 +1,4 @@
-/* Leases of lockkit, in this process and in Redis. */
+/* Leases of lockkit: in this process, and at a server. */
 #include "store_live_internal.h"
 
 #include "clock.h"
@@ -6,9 +6,13 @@
 #include "statement.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
-#define NEED_MS         (SERVER_MS + 300)
+#define NEED_MS (SERVER_MS + 300)
+/* Each who waits in a fair line asks for itself; the server tells the next one, so they ask seldom.
+ */
+#define FAIR_POLL_MS    2000
 #define LOCK_NAME_BYTES (UUID_TEXT + 24)
 
 static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product, int shard) {
@@ -16,39 +20,77 @@ static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product,
 }
 
 /* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
-static enum outcome not_acquired(struct sale *sale, enum lk_status status) {
+static enum outcome not_acquired(struct live_sale *live, enum lk_status status) {
     assert(status != LK_OK);
-    (void)snprintf(sale->message, MESSAGE_BYTES, "lock: %s", lk_status_text(status));
+    (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock (%s): %s",
+                   lock_kind_name(live->lock.kind), lk_status_text(status));
     return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
                                                                                   : OUTCOME_BUSY;
 }
 
-static enum outcome acquire(struct live_sale *live, lk_client *client, int shard,
-                            unsigned *attempts) {
+/* Where the leases of a kind are, and how it asks for them. */
+static const struct {
+    enum lock_server server;
+    int is_fair;
+} leases[] = {
+    [LOCK_LOCAL] = {LOCK_AT_LOCAL, 0},         [LOCK_REDIS] = {LOCK_AT_REDIS, 0},
+    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, 1},    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, 0},
+    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, 0},      [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, 0},
+    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, 1}, [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, 0},
+    [LOCK_ETCD] = {LOCK_AT_ETCD, 0},
+};
+
+/* ZooKeeper's leases last as long as the session of their client. */
+static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
+                        const struct sale_options *options) {
+    query[0] = '\0';
+    if (kind == LOCK_REDIS_WAIT)
+        (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
+    else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
+        (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, leases[kind].is_fair,
+                       options->ttl_ms);
+}
+
+static enum lk_status open_client(struct store *store, enum lock_kind kind,
+                                  const struct sale_options *options, lk_client **client) {
+    char query[LOCK_QUERY_BYTES];
+
+    write_query(query, kind, options);
+    return lock_servers_client(&store->locks, leases[kind].server, query, client);
+}
+
+static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempts) {
+    const struct sale_options *sale = live->sale.options;
+    const struct lk_lock_options options = {
+        .size = sizeof options,
+        .ttl_ms = (uint32_t)sale->ttl_ms,
+        .poll_ms = leases[live->lock.kind].is_fair ? FAIR_POLL_MS : 0,
+        .is_fair = leases[live->lock.kind].is_fair,
+        .mode = live->lock.is_shared ? LK_SHARED : LK_EXCLUSIVE,
+    };
     int64_t wait_ms = live->lock_deadline_ms - clock_now_ms();
     char name[LOCK_NAME_BYTES];
-    lk_lease *lease;
-    enum lk_status status;
+    lk_client *client;
+    lk_lease *lease = NULL;
+    enum lk_status status = open_client(live->store, live->lock.kind, sale, &client);
 
     name_lock(name, live->product, shard);
-    status = lock_acquire_await(client, name, (uint32_t)live->sale.options->ttl_ms,
-                                wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, &lease, attempts);
+    if (status == LK_OK)
+        status = lock_acquire_await(client, name, &options,
+                                    wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, &lease, attempts);
     live->lock.grant = lease;
-    return status == LK_OK ? OUTCOME_OK : not_acquired(&live->sale, status);
+    return status == LK_OK ? OUTCOME_OK : not_acquired(live, status);
 }
 
-static enum outcome acquire_local(struct live_sale *live, int shard, unsigned *attempts) {
-    return acquire(live, live->store->local, shard, attempts);
-}
-
-static enum outcome acquire_redis(struct live_sale *live, int shard, unsigned *attempts) {
-    live->product->is_locked_in_redis = true;
-    return acquire(live, live->store->redis, shard, attempts);
+static enum outcome acquire_remote(struct live_sale *live, int shard, unsigned *attempts) {
+    live->product->is_leased = true;
+    live->product->lease = live->lock.kind;
+    return acquire(live, shard, attempts);
 }
 
 /* So much that the server gives the write up before the lease ends, even when this instance or
- * Redis dies right after the sending. A short lease cannot have that: a third of it then, since
- * renewal begins when two thirds are left. */
+ * the lock server dies right after the sending. A short lease cannot have that: a third of it then,
+ * since renewal begins when two thirds are left. */
 int64_t live_need_ms(const struct live_sale *live) {
     return earlier(NEED_MS, live->sale.options->ttl_ms / 3);
 }
@@ -65,7 +107,7 @@ static enum outcome check_local(struct live_sale *live) {
     return check(live, 1);
 }
 
-static enum outcome check_redis(struct live_sale *live) {
+static enum outcome check_remote(struct live_sale *live) {
     return check(live, (uint32_t)live_need_ms(live));
 }
 
@@ -88,10 +130,10 @@ static void saw_fence(const struct store_lock *lock, int64_t seen) {
 }
 
 const struct lock_ops local_lock_ops = {
-    .acquire = acquire_local, .check = check_local, .release = release, .abandon = abandon};
+    .acquire = acquire, .check = check_local, .release = release, .abandon = abandon};
 
-const struct lock_ops redis_lock_ops = {.acquire = acquire_redis,
-                                        .check = check_redis,
+const struct lock_ops lease_lock_ops = {.acquire = acquire_remote,
+                                        .check = check_remote,
                                         .release = release,
                                         .abandon = abandon,
                                         .fence = fence,
@@ -100,10 +142,12 @@ const struct lock_ops redis_lock_ops = {.acquire = acquire_redis,
 void store_live_holder(struct store *store, const struct product *product,
                        char holder[INSTANCE_BYTES]) {
     char name[LOCK_NAME_BYTES];
+    lk_client *client;
 
     holder[0] = '\0';
-    if (!product->is_locked_in_redis)
+    if (!product->is_leased ||
+        open_client(store, product->lease, &product->spec.options, &client) != LK_OK)
         return;
     name_lock(name, product, 0);
-    lock_holder_await(store->redis, name, holder, INSTANCE_BYTES);
+    lock_holder_await(client, name, holder, INSTANCE_BYTES);
 }

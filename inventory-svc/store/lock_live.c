@@ -11,7 +11,7 @@
 /* A kind without a row is not taken by store_lock(). */
 static const struct lock_ops *const kinds[] = {
     [LOCK_LOCAL] = &local_lock_ops,
-    [LOCK_REDIS] = &redis_lock_ops,
+    [LOCK_REDIS] = &lease_lock_ops,
     [LOCK_KEY] = NULL,
     [LOCK_MKDIR] = &mkdir_lock_ops,
     [LOCK_FLOCK] = &flock_lock_ops,
@@ -20,6 +20,13 @@ static const struct lock_ops *const kinds[] = {
     [LOCK_STAMPED] = &stamped_lock_ops,
     [LOCK_SPIN] = &spin_lock_ops,
     [LOCK_TABLE] = &table_lock_ops,
+    [LOCK_REDIS_FAIR] = &lease_lock_ops,
+    [LOCK_REDIS_WAIT] = &lease_lock_ops,
+    [LOCK_REDIS_RW] = &lease_lock_ops,
+    [LOCK_REDLOCK] = &lease_lock_ops,
+    [LOCK_ZOOKEEPER] = &lease_lock_ops,
+    [LOCK_ZOOKEEPER_UNFAIR] = &lease_lock_ops,
+    [LOCK_ETCD] = &lease_lock_ops,
 };
 
 #define WAIT_TIMES                                                                                 \
@@ -103,7 +110,7 @@ enum outcome live_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
                               struct store_lock **out) {
     struct live_sale *live = live_of(sale);
 
-    assert(kind == LOCK_RWLOCK && live->lock.grant == NULL);
+    assert((kind == LOCK_RWLOCK || kind == LOCK_REDIS_RW) && live->lock.grant == NULL);
     *out = &live->lock;
     live->lock = (struct store_lock){.kind = kind, .times = 1, .is_shared = true};
     return lock(live, shard);

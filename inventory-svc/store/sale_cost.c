@@ -17,15 +17,20 @@ static void add(int64_t *total, int64_t ns) {
 /* The server that an attempt at a lock is a round trip to. */
 static const struct {
     const char *name;
-    enum { NOBODY, REDIS, POSTGRES } server;
+    enum { NOBODY, REDIS, POSTGRES, COORDINATOR } server;
 } locks[] = {
 #define X(kind, text, server) [LOCK_##kind] = {text, server},
     LOCK_KINDS(X)
 #undef X
 };
 
+/* At a server that the stock is not in: Redis, or ZooKeeper or etcd, counted in its place. */
+static bool is_apart(enum lock_kind kind) {
+    return locks[kind].server == REDIS || locks[kind].server == COORDINATOR;
+}
+
 static void add_trips(struct sale_cost *cost, enum lock_kind kind, unsigned trips) {
-    cost->redis += locks[kind].server == REDIS ? trips : 0;
+    cost->redis += is_apart(kind) ? trips : 0;
     cost->postgres += locks[kind].server == POSTGRES ? trips : 0;
 }
 
@@ -77,7 +82,7 @@ const char *sale_cost_text(const struct sale_cost *cost, char text[SALE_COST_TEX
     append_time(text, "hold", cost->hold_ns);
     append_time(text, "commit", cost->commit_ns);
     append(text, "pg;desc=\"%u\"", cost->postgres);
-    if (cost->redis > 0 || (cost->has_lock && locks[cost->lock].server == REDIS))
+    if (cost->redis > 0 || (cost->has_lock && is_apart(cost->lock)))
         append(text, ", redis;desc=\"%u\"", cost->redis);
     if (cost->retries > 0 || (cost->has_lock && locks[cost->lock].server != NOBODY))
         append(text, ", retry;desc=\"%u\"", cost->retries);

@@ -18,7 +18,8 @@
 
 struct sale_cost {
     unsigned postgres; /* statements that it asked for and awaited */
-    unsigned redis;    /* attempts at locks, and their releases */
+    unsigned redis;    /* attempts at locks, and their releases; of a lock in ZooKeeper or etcd
+                          those there */
     unsigned retries;  /* attempts beyond the first of each lock, and of the sale; one that had to
                           bring Redis its script, once after Redis starts, counts as two */
     bool has_lock;     /* it asked for one, of this kind: */

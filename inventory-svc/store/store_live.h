@@ -3,6 +3,7 @@
 #define INVENTORY_STORE_LIVE_H
 
 #include "lab.h"
+#include "lock_servers.h"
 #include "product.h"
 #include "reservation.h"
 #include "sale_cost.h"
@@ -20,8 +21,7 @@ struct redis;
 struct store {
     uv_loop_t *loop;
     struct pg_pool *pool;
-    lk_client *local;
-    lk_client *redis;
+    struct lock_servers locks;
     struct redis *kv;        /* for raw commands */
     struct pending *pending; /* sales that Redis made */
     struct lab *lab;         /* what fails on purpose is told there; NULL without --lab */
@@ -95,7 +95,7 @@ enum outcome store_live_count(struct store *store, const struct product *product
                               struct stock_left *left, char message[MESSAGE_BYTES]);
 
 /* Who holds the lock of the product's first row of stock: the name of the instance, or "" when
- * nobody does, no sale of it took one in Redis, or it could not be learned in half a second. */
+ * nobody does, no sale of it took one at a server, or it could not be learned in half a second. */
 void store_live_holder(struct store *store, const struct product *product,
                        char holder[INSTANCE_BYTES]);
 

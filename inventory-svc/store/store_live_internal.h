@@ -34,7 +34,7 @@ struct lock_ops {
     /* The row has this token: later grants get higher ones. NULL: they do anyway. */
     void (*saw_fence)(const struct store_lock *lock, int64_t fence);
 };
-extern const struct lock_ops local_lock_ops, redis_lock_ops; /* lease_lock.c */
+extern const struct lock_ops local_lock_ops, lease_lock_ops; /* lease_lock.c */
 extern const struct lock_ops mkdir_lock_ops, flock_lock_ops; /* machine_lock.c */
 extern const struct lock_ops table_lock_ops;                 /* table_lock.c */
 /* process_kinds.c */

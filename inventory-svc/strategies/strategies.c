@@ -18,6 +18,13 @@
     X(redis_owner)                                                                                 \
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
+    X(redis_fair)                                                                                  \
+    X(redis_wait)                                                                                  \
+    X(rw)                                                                                          \
+    X(redlock)                                                                                     \
+    X(zookeeper)                                                                                   \
+    X(zookeeper_unfair)                                                                            \
+    X(etcd)                                                                                        \
     X(early_unlock)                                                                                \
     X(pg_row)                                                                                      \
     X(pg_nowait)                                                                                   \

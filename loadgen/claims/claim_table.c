@@ -23,6 +23,9 @@ static const struct claim_stack returning = {{LAB, "ORDER_SVC_FLAGS=--lab --fail
                                              "--instances 1"};
 static const struct claim_stack forgetful = {{LAB, "REDIS_DURABILITY=none"}, ""};
 static const struct claim_stack replica = {{LAB}, "--with replica"};
+static const struct claim_stack replicas = {{LAB}, "--with replica=2"};
+static const struct claim_stack sessions = {{LAB}, "--with zookeeper,etcd"};
+static const struct claim_stack five = {{LAB}, "--with redlock"};
 
 /* How punctual the machine is, is not what these are about; a repeat would be a request more. */
 #define CALM " --late 1h --dup-rate 0"
@@ -37,6 +40,8 @@ static const struct claim_stack replica = {{LAB}, "--with replica"};
 #define SLOW  " --ttl 2s --work 1s --stock 60 -R 12 -d 2500ms --wait 3s --timeout 20s" CALM
 
 #define CROWD " --stock 200 --requests 400 -R 800 --work 5ms --wait 8s --timeout 20s" CALM
+/* Each is served in its turn, the last some seconds after it asked. */
+#define LINE " --stock 200 --requests 160 -R 80 --work 25ms --wait 10s --timeout 20s" CALM
 /* Less requests than units. */
 #define PLENTY " --stock 200 --requests 150 -R 150 --work 2ms --wait 8s --timeout 20s" CALM
 #define HELD   " --stock 400 --requests 400 -R 400 --work 20ms --wait 500ms" CALM
@@ -236,6 +241,49 @@ const struct claim claims[] = {
      "unit. The fence in the row refuses the late write.",
      {FAILURE(&replica, "--strategy redis --expect redis=" LOST FAILOVER),
       CURE(&replica, "--strategy redis-fenced" FAILOVER)}},
+    {"wait-other",
+     MADE "3.5",
+     "WAIT says that a replica has the lock, not that it is the one which is promoted.",
+     "Two replicas follow, and the lock counts once one of them has it. The first is cut off; the "
+     "second answers, and a sale of inventory-1 gets the lock and is held before its write. Then "
+     "the first takes over: it knows no lock, and the others sell the unit. The fence in the row "
+     "refuses the late write.",
+     {FAILURE(&replicas, "--strategy redis-wait --expect redis-wait=" LOST FAILOVER),
+      CURE(&replicas, "--strategy redis-wait,fence=on" FAILOVER)}},
+    {"redlock",
+     THREE "4",
+     "Redlock outlives the loss of two Redis of five; it is a lease all the same.",
+     "Two of the five are killed in the middle of the sale, and it goes on: three are a majority. "
+     "Then a holder has asked whether the lease is still its own, and its whole process stops for "
+     "three TTLs, as under holder-stops: the lease ends at all five, the other instance sells the "
+     "unit, and the late write sells it again. With a fence the row refuses it.",
+     {CONTROL("two of five killed", &five,
+              "--strategy redlock --threshold sold>=60 "
+              "--fault redlock-2:kill@100ms,redlock-4:kill@100ms" SALE),
+      FAILURE(&five, "--strategy redlock --ttl 1s --expect redlock=" LOST
+                     " --fault inventory-1/before-write:pause=3s@5" SALE),
+      CURE(&five, "--strategy redlock,fence=on --ttl 1s "
+                  "--fault inventory-1/before-write:pause=3s@5" SALE)}},
+    {"session-pause",
+     THREE "5",
+     "A lock in ZooKeeper or etcd is a session, which a pause ends, too.",
+     "The holder has asked whether the lock is still its own, and then its whole process stops for "
+     "longer than the session, or the lease, lasts. The server deletes its node, or its key, the "
+     "other instance sells the unit, and the late write sells it again. The numbers that both "
+     "servers give to what they make rise with each holder: a row that knows the newest refuses "
+     "the late write.",
+     {FAILURE(&sessions, "--strategy zookeeper,etcd --ttl 2s --expect zookeeper=" LOST ",etcd=" LOST
+                         " --fault inventory-1/before-write:pause=5s@5" SALE),
+      CURE(&sessions, "--strategy zookeeper,fence=on,etcd,fence=on --ttl 2s "
+                      "--fault inventory-1/before-write:pause=5s@5" SALE)}},
+    {"fair-order",
+     MADE "3.3",
+     "Who asks again and again for a lock is overtaken; a line is served in its order.",
+     "Twice as many want the lock as it can serve. Under redis-owner each who does not get it "
+     "pauses and asks again, and luck decides: somebody sees many served who asked a quarter of a "
+     "second later or more. Where the server keeps a line, nobody does.",
+     {FAILURE(&two, "--strategy redis-owner --threshold overtaken>=10" LINE),
+      CURE(&two, "--strategy redis-fair --threshold overtaken==0" LINE)}},
 };
 
 const size_t claim_count = sizeof claims / sizeof claims[0];

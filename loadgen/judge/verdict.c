@@ -86,7 +86,7 @@ static int64_t down_of_instances(const struct event_list *events, const struct r
 
 /* Where no instance has sold, each may be the only one. */
 static bool is_needed(const struct event *event, const struct recorder *recorder) {
-    return event->kind == EVENT_SERVER && strcmp(event->who, "replica") != 0 &&
+    return event->kind == EVENT_SERVER && strncmp(event->who, "replica", 7) != 0 &&
            (recorder->instance_count == 0 || strncmp(event->who, "inventory-", 10) != 0);
 }
 

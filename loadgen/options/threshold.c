@@ -24,6 +24,7 @@ enum metric_kind {
     METRIC_RATE,
     METRIC_RETRIES,
     METRIC_LATE,
+    METRIC_OVERTAKEN,
 };
 
 struct metric {
@@ -50,6 +51,7 @@ static const struct metric metrics[] = {
     {"rate", METRIC_RATE, 0},
     {"retries", METRIC_RETRIES, 0},
     {"late", METRIC_LATE, 0},
+    {"overtaken", METRIC_OVERTAKEN, 0},
     {NULL, METRIC_RATE, 0}};
 
 /* Which measured values keep the limit. */
@@ -361,6 +363,8 @@ static double measure(const struct threshold *threshold, const struct metric *me
         return recorder->by_outcome[RECORD_SOLD] > 0
                    ? part_of((double)recorder->retries, recorder->by_outcome[RECORD_SOLD])
                    : (double)NAN;
+    case METRIC_OVERTAKEN:
+        return (double)recorder->overtaken;
     case METRIC_LATE:
         break;
     }
@@ -392,6 +396,7 @@ static bool is_lost(const struct threshold *threshold, const struct metric *metr
     case METRIC_ANOMALY:
     case METRIC_RATE:
     case METRIC_RETRIES:
+    case METRIC_OVERTAKEN:
         return false;
     case METRIC_OUTCOME:
     case METRIC_OFFERED:

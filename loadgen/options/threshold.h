@@ -4,8 +4,9 @@
  *
  * Metrics: each anomaly in lower case (oversell, early-sold-out, ...), anomalies (all of them),
  * each outcome (sold, sold_out, busy, unknown, ...), offered, p(N), service_p(N), mean, max, rate,
- * retries (for each unit sold), late (the part of requests sent over 10 ms late). A value is a
- * number, a duration for times, or a percentage of the requests for outcomes.
+ * retries (for each unit sold), late (the part of requests sent over 10 ms late),
+ * overtaken (the most others that came before one although they were sent 250 ms later, or more).
+ * A value is a number, a duration for times, or a percentage of the requests for outcomes.
  *
  * A limit is one of each round: it is kept when every round keeps it (result_holds()).
  *
@@ -18,7 +19,8 @@
  * with p(99)<250ms, 1 % of them and one more mean                     the answers so far, spread
  * over all planned requests, exceed it
  *
- * Lower limits (>, >=), !=, rate, retries and anomalies are held against whole rounds only. */
+ * Lower limits (>, >=), !=, rate, retries, overtaken and anomalies are held against whole rounds
+ * only. */
 #ifndef LOADGEN_THRESHOLD_H
 #define LOADGEN_THRESHOLD_H
 

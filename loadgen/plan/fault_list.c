@@ -18,14 +18,24 @@ const char *fault_verb_name(enum fault_verb verb) {
 }
 
 static bool is_server(const char *name) {
-    static const char *const names[] = {"postgres", "redis", "replica", "order-svc"};
-    const size_t prefix = strlen("inventory-");
+    static const char *const names[] = {"postgres",  "redis",     "replica",
+                                        "replica-2", "pgbouncer", "order-svc"};
+    static const struct {
+        const char *prefix;
+        char last;
+    } families[] = {{"inventory-", '9'}, {"redlock-", '5'}, {"zookeeper-", '3'}, {"etcd-", '3'}};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
-    return strncmp(name, "inventory-", prefix) == 0 && name[prefix] >= '1' && name[prefix] <= '9' &&
-           name[prefix + 1] == '\0';
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        const size_t prefix = strlen(families[i].prefix);
+
+        if (strncmp(name, families[i].prefix, prefix) == 0 && name[prefix] >= '1' &&
+            name[prefix] <= families[i].last && name[prefix + 1] == '\0')
+            return true;
+    }
+    return false;
 }
 
 /* The parts of a SPEC, `name:action=value@at`; NULL for what is not there. */
@@ -133,7 +143,8 @@ int fault_list_parse(const char *text, int64_t demand_ns, struct fault_list *lis
         if (wrong != NULL) {
             snprintf(why, why_size,
                      "--fault %s: %s; write SERVER:VERB@MOMENT, of postgres, redis, replica, "
-                     "order-svc, inventory-1, ..., and kill, restart, start, pause=DURATION, or of "
+                     "redlock-1, zookeeper-1, etcd-1, pgbouncer, order-svc, inventory-1, ..., and "
+                     "kill, restart, start, pause=DURATION, or of "
                      "redis failover, cut; or a failpoint, such as "
                      "inventory-1/after-read:pause=4s@100",
                      one, wrong);

@@ -22,7 +22,14 @@
     X(RWLOCK, "rwlock", true, "lock")                                                              \
     X(STAMPED, "stamped", true, "lock")                                                            \
     X(SPIN, "spin", true, "lock")                                                                  \
-    X(TABLE, "table", false, "row")
+    X(TABLE, "table", false, "row")                                                                \
+    X(REDIS_FAIR, "redis-fair", false, "key")                                                      \
+    X(REDIS_WAIT, "redis-wait", false, "key")                                                      \
+    X(REDIS_RW, "rw", false, "key")                                                                \
+    X(REDLOCK, "redlock", false, "key")                                                            \
+    X(ZOOKEEPER, "zookeeper", false, "node")                                                       \
+    X(ZOOKEEPER_UNFAIR, "zookeeper-unfair", false, "node")                                         \
+    X(ETCD, "etcd", false, "key")
 
 enum record_lock {
     RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */

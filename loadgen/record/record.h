@@ -80,6 +80,7 @@ struct recorder {
     size_t repeats;    /* of those ended, of a key that was sent before */
     size_t sold_again; /* of those SOLD, told to a repeat of a key */
     size_t answered;   /* replies that arrived */
+    size_t overtaken;  /* overtaken_most(), once the round is judged */
     int64_t last_ns;   /* the last reply's time */
     int64_t sold_ns;   /* that of the last which sold a unit */
     size_t instance_count;

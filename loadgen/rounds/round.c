@@ -1,6 +1,8 @@
 /* What a round owns, and its judgement. */
 #include "round.h"
 
+#include "overtaken.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,9 @@ int round_judge(struct round *round) {
         .ledger_start_us = round->started_us > 0 ? round->started_us - round->ledger_skew_us : 0};
 
     assert(round->recorder != NULL);
+    round->recorder->overtaken = overtaken_most(round->recorder);
+    if (round->recorder->overtaken == OVERTAKEN_NOMEM)
+        return -1;
     if (round->item != NULL)
         firings_arm_spec(&armed, round->item->spec);
     for (size_t i = 0; round->faults != NULL && i < round->faults->count; i++)

@@ -43,6 +43,14 @@
 extern "C" {
 #endif
 
+/* Of this header; lk_version() is that of the library, which may be newer. Before 1.0.0 each minor
+ * version may change what it likes; from then on only a major one. */
+#define LK_VERSION       "0.1.0"
+#define LK_VERSION_MAJOR 0
+#define LK_VERSION_MINOR 1
+#define LK_VERSION_PATCH 0
+const char *lk_version(void);
+
 #if defined(__GNUC__)
 #define LK_CHECK __attribute__((warn_unused_result))
 #else

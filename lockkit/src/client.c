@@ -5,8 +5,14 @@
 #include "etcd.h"
 #endif
 #include "local.h"
+#ifdef LOCKKIT_WITH_postgres
+#include "postgres_backend.h"
+#endif
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
+#endif
+#ifdef LOCKKIT_WITH_redlock
+#include "redlock.h"
 #endif
 #ifdef LOCKKIT_WITH_redis_wire
 #include "redis_wire.h"
@@ -41,6 +47,17 @@ static const struct {
 #else
     {"redis://", NULL},
 #endif
+#ifdef LOCKKIT_WITH_redlock
+    {"redlock:", &backend_redlock},
+#else
+    {"redlock:", NULL},
+#endif
+#ifdef LOCKKIT_WITH_postgres
+    {"postgres://", &backend_postgres},
+    {"postgresql://", &backend_postgres},
+#else
+    {"postgres://", NULL},      {"postgresql://", NULL},
+#endif
 #ifdef LOCKKIT_WITH_redis_wire
     {"redis+string:", &backend_redis_string},
     {"redis+redisson:", &backend_redis_redisson},
@@ -53,6 +70,10 @@ static const struct {
     {"zookeeper://", NULL},
 #endif
 };
+
+const char *lk_version(void) {
+    return LK_VERSION;
+}
 
 const char *lk_status_text(enum lk_status status) {
     static const char *const texts[] = {

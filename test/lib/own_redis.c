@@ -41,11 +41,7 @@ static void serve(const struct own_redis *own) {
     _exit(127);
 }
 
-void own_redis_start(struct own_redis *own) {
-    own->port = free_port();
-    (void)snprintf(own->url, sizeof own->url, "redis://127.0.0.1:%d", own->port);
-    (void)snprintf(own->socket, sizeof own->socket, "/tmp/own-redis-%ld-%d", (long)getpid(),
-                   own->port);
+void own_redis_start_again(struct own_redis *own) {
     own->pid = fork();
     assert_true(own->pid >= 0);
     if (own->pid == 0)
@@ -61,11 +57,38 @@ void own_redis_start(struct own_redis *own) {
     }
 }
 
-void own_redis_stop(struct own_redis *own) {
+void own_redis_start(struct own_redis *own) {
+    own->port = free_port();
+    (void)snprintf(own->url, sizeof own->url, "redis://127.0.0.1:%d", own->port);
+    (void)snprintf(own->socket, sizeof own->socket, "/tmp/own-redis-%ld-%d", (long)getpid(),
+                   own->port);
+    own_redis_start_again(own);
+}
+
+void own_redis_kill(struct own_redis *own) {
     redisFree(own->admin);
+    own->admin = NULL;
     (void)kill(own->pid, SIGKILL);
     (void)waitpid(own->pid, NULL, 0);
     (void)unlink(own->socket);
+    own->pid = 0;
+}
+
+void own_redis_stop(struct own_redis *own) {
+    if (own->pid)
+        own_redis_kill(own);
+}
+
+void own_redis_pause(struct own_redis *own) {
+    int status;
+
+    assert_int_equal(kill(own->pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(own->pid, &status, WUNTRACED), own->pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+void own_redis_go_on(struct own_redis *own) {
+    assert_int_equal(kill(own->pid, SIGCONT), 0);
 }
 
 long long own_redis_do(struct own_redis *own, const char *format, ...) {

@@ -16,6 +16,13 @@ struct own_redis {
 /* Start it, empty and without a password. */
 void own_redis_start(struct own_redis *own);
 void own_redis_stop(struct own_redis *own);
+/* Kill it, or wait for it to have ended: what it held in memory is lost. It may be started again at
+ * its port. */
+void own_redis_kill(struct own_redis *own);
+void own_redis_start_again(struct own_redis *own);
+/* It does nothing from here on, until it may again; its connections stay. */
+void own_redis_pause(struct own_redis *own);
+void own_redis_go_on(struct own_redis *own);
 
 /* A command, which must not be refused; the integer that it answers, or 0. */
 __attribute__((format(printf, 2, 3))) long long own_redis_do(struct own_redis *own,

@@ -22,6 +22,9 @@ BUILD = os.environ.get("B", "build/gcc")
 # How punctual a machine is, is not what these tests are about: most would be inconclusive on one that stalls.
 os.environ.setdefault("LOADGEN_LATE", "1s")
 PORT_BASE = int(os.environ.get("TEST_PORT_BASE", "8700")) + 100
+PORTS = {"order-svc": 0, "inventory-1": 1, "inventory-2": 2, **{f"redlock-{i}": 59 + i for i in range(1, 6)}, "replica-2": 66,
+         "pgbouncer": 68, **{f"zookeeper-{i}": 69 + i for i in (1, 2, 3)}, **{f"etcd-{i}": 79 + i for i in (1, 2, 3)},
+         "postgres": 90, "redis": 91, "replica": 92}
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
 LOST_UPDATES = "TWIN+LEAK?+STALE?"  # what a strategy without a common lock shows while the stock lasts
 
@@ -112,7 +115,7 @@ class Stack:
         return (self.run_dir / f"{name}.log").read_text()
 
     def port(self, name):
-        return PORT_BASE + {"order-svc": 0, "inventory-1": 1, "inventory-2": 2}[name]
+        return PORT_BASE + PORTS[name]
 
     def ask(self, method, path, body=None, headers=None, to="order-svc"):
         """One request on a connection of its own. A dict is sent as JSON."""

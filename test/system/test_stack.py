@@ -1,12 +1,13 @@
 """scripts/stack and scripts/loadgen as a user calls them, from anywhere and again and again."""
 
+import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import ARTICLE_PRODUCT, BUILD, ROOT, Stack, SystemTest, wait_for
+from harness import ARTICLE_PRODUCT, BUILD, PORT_BASE, ROOT, Stack, SystemTest, wait_for
 
 SERVICES = ["order-svc", "inventory-1", "inventory-2"]
 ALL = ["postgres", "redis", "replica", "inventory-1", "inventory-2", "order-svc"]
@@ -89,6 +90,73 @@ class StackScript(unittest.TestCase):
                 self.assertIn("make up" if code else "--strategy", run.stderr + run.stdout)
                 audit = self.loadgen(ARTICLE_PRODUCT, cwd="/", script="audit", RUN_DIR=str(run_dir))
                 self.assertEqual((audit.returncode, "make up" in audit.stderr), (69, True), audit.stderr)
+
+
+class LockServers(SystemTest):
+    """The servers that a stack has only when it is asked for them."""
+
+    shape = ("--with", "replica=2,redlock", "--with", "zookeeper=3,etcd=3,pgbouncer")
+    families = {"REDLOCK": [f"redlock-{i}" for i in range(1, 6)], "ZOOKEEPER": [f"zookeeper-{i}" for i in range(1, 4)],
+                "ETCD": [f"etcd-{i}" for i in range(1, 4)], "POOLER": ["pgbouncer"]}
+    names = ["replica", "replica-2", *sum(families.values(), [])]
+
+    def setUp(self):
+        self.stack.script("up", *self.shape)
+
+    def assert_states(self, **others):
+        others = {name.replace("_", "-"): state for name, state in others.items()}
+        states = self.stack.states()
+        self.assertEqual({name: states.get(name) for name in self.names}, dict.fromkeys(self.names, "ready") | others)
+
+    def settings_of(self, instance):
+        """The addresses of lock servers that a service was started with: VARIABLE to ports."""
+        pid = (self.stack.run_dir / f"{instance}.pid").read_text().split()[0]
+        pairs = (line.split("=", 1) for line in Path(f"/proc/{pid}/environ").read_text().split("\0") if "=" in line)
+        return {name.removeprefix("INVENTORY_SVC_"): [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", value)]
+                for name, value in pairs if name.removeprefix("INVENTORY_SVC_") in self.families}
+
+    def test_each_answers_alone_and_in_its_ensemble(self):
+        self.assert_states()
+        self.assertEqual(self.settings_of("inventory-1"), {
+            variable: [self.stack.port(name) for name in names] for variable, names in self.families.items()})
+        through = subprocess.run(["psql", self.stack.settings["INVENTORY_SVC_POOLER"], "-Atc", "SELECT current_database()"],
+                                 capture_output=True, text=True)
+        self.assertEqual(through.stdout, "inventory\n", through.stderr)
+        self.stack.redis("set", "test", "both")
+        for port in [self.stack.port("replica"), self.stack.port("replica-2")]:
+            wait_for("the replicas", lambda port=port: self.stack.redis("get", "test", port=port - PORT_BASE) == "both")
+
+    def test_each_is_killed_paused_and_mended_by_its_name(self):
+        for name in ["redlock-2", "zookeeper-1", "etcd-3", "pgbouncer"]:
+            self.stack.kill(name)
+        self.stack.script("pause", "redlock-5")
+        # Two of three are an ensemble.
+        wait_for("two of three", lambda: self.stack.states()["etcd-1"] == self.stack.states()["zookeeper-2"] == "ready")
+        self.assert_states(redlock_2="down", zookeeper_1="down", etcd_3="down", pgbouncer="down", redlock_5="paused")
+        self.stack.kill("zookeeper-2")
+        wait_for("one of three to say so", lambda: self.stack.states()["zookeeper-3"] == "not ready")
+        self.stack.script("start")
+        self.assert_states()
+        for name in ["redlock-1", "zookeeper-3", "etcd-1", "pgbouncer"]:
+            self.stack.restart(name)
+        self.assert_states()
+
+    def test_a_cut_parts_the_first_replica_and_leaves_the_second(self):
+        self.stack.script("cut")
+        self.stack.redis("set", "test", "one")
+        wait_for("the second", lambda: self.stack.redis("get", "test", port=66) == "one")
+        self.assertEqual(self.stack.states()["replica"], "not ready")
+        self.assertNotEqual(self.stack.redis("get", "test", port=92), "one")
+        self.stack.script("failover")
+        self.assertNotEqual(self.stack.redis("get", "test"), "one")
+
+    def test_an_ensemble_shrinks_and_services_are_told(self):
+        self.stack.script("up", "--with", "zookeeper")
+        self.assertEqual(list(self.stack.states()), ["postgres", "redis", "zookeeper-1", "inventory-1", "inventory-2", "order-svc"])
+        self.assertEqual(set(self.stack.states().values()), {"ready"})
+        self.assertEqual(self.settings_of("inventory-2"), {"ZOOKEEPER": [self.stack.port("zookeeper-1")]})
+        self.stack.script("up")
+        self.assertEqual(self.settings_of("inventory-2"), {})
 
 
 class Shape(SystemTest):
@@ -190,7 +258,8 @@ class Shape(SystemTest):
                       .read_bytes())
 
     def test_what_is_no_command_is_refused(self):
-        for args, code, text in [(["up", "--with", "luck"], 64, "Usage"), (["up", "--instances", "0"], 64, "Usage"),
+        for args, code, text in [(["up", "--with", "luck"], 64, "Usage"), (["up", "--with", "redlock,etcd=2"], 64, "Usage"),
+                                 (["up", "--with"], 64, "Usage"), (["up", "--instances", "0"], 64, "Usage"),
                                  (["pause"], 64, "Usage"), (["cut", "redis"], 64, "Usage"),
                                  (["kill", "lunch"], 1, "there is no 'lunch'"),
                                  (["resume", "inventory-7"], 1, "inventory-7 does not run")]:

@@ -16,6 +16,7 @@
 #include "log.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,7 @@ static int start_watching(struct redis_connection *connection, redisAsyncContext
         free(watcher);
         return status;
     }
+    (void)fcntl(context->c.fd, F_SETFD, FD_CLOEXEC); /* hiredis lets programs that we run have it */
     watcher->poll.data = watcher;
     watcher->connection = connection;
     watcher->context = context;

@@ -69,6 +69,21 @@ static void test_an_acknowledgement_is_an_option_of_prewarm(void **state) {
     assert_int_equal(spec_parse("atomic,ack=ledger", &spec, why), -1);
 }
 
+static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
+    (void)state;
+    assert_int_equal(spec_parse("etcd", &spec, why), 0);
+    assert_false(spec.options.is_fenced);
+    assert_int_equal(spec_parse("etcd,fence=on", &spec, why), 0);
+    assert_true(spec.options.is_fenced);
+    assert_int_equal(spec_parse("redis-wait", &spec, why), 0);
+    assert_int_equal(spec.options.replicas, 1);
+    assert_int_equal(spec_parse("redis-wait,replicas=2,fence=on", &spec, why), 0);
+    assert_int_equal(spec.options.replicas, 2);
+    assert_int_equal(spec_parse("redis-wait,replicas=3", &spec, why), -1);
+    assert_int_equal(spec_parse("etcd,replicas=1", &spec, why), -1);
+    assert_int_equal(spec_parse("none,fence=on", &spec, why), -1);
+}
+
 static void test_the_ends_of_the_ranges_are_inside(void **state) {
     (void)state;
     assert_int_equal(spec_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, why), 0);
@@ -154,6 +169,7 @@ int main(void) {
         cmocka_unit_test(test_each_name_is_a_spec_with_the_defaults),
         cmocka_unit_test(test_options_are_read),
         cmocka_unit_test(test_an_acknowledgement_is_an_option_of_prewarm),
+        cmocka_unit_test(test_a_fence_and_replicas_are_options_of_some_leases),
         cmocka_unit_test(test_several_failpoints_are_read),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
         cmocka_unit_test(test_each_mistake_says_what_exists),

@@ -141,6 +141,26 @@ static void test_a_bad_strategy_is_remembered_with_its_reason(void **state) {
     assert_int_equal(product_table_count(instance.store.products), 1);
 }
 
+static void test_a_strategy_whose_server_is_not_known_says_how_to_start_it(void **state) {
+    struct getter getter;
+    char id[UUID_TEXT];
+
+    (void)state;
+    for (int has = 0; has < 2; has++) {
+        make_product(id, "zookeeper", 1);
+        product_table_has(instance.store.products, (unsigned)has << NEEDS_ZOOKEEPER);
+        begin_get(&getter, id);
+        wait_until_has(&getter);
+        assert_int_equal(getter.outcome, has ? OUTCOME_OK : OUTCOME_BAD_STRATEGY);
+        if (!has)
+            assert_string_equal(getter.message,
+                                "the strategy \"zookeeper\" needs a server that this service has "
+                                "no address of: scripts/stack up --with zookeeper (or set "
+                                "INVENTORY_SVC_ZOOKEEPER)");
+        fiber_event_set(&getter.go);
+    }
+}
+
 static void test_without_lab_a_failpoint_is_refused(void **state) {
     struct product_table *lab = instance.store.products;
     struct getter getter;
@@ -222,6 +242,7 @@ int main(void) {
         TEST(test_what_was_used_longest_ago_is_forgotten),
         TEST(test_a_product_in_use_stays),
         TEST(test_a_bad_strategy_is_remembered_with_its_reason),
+        TEST(test_a_strategy_whose_server_is_not_known_says_how_to_start_it),
         TEST(test_without_lab_a_failpoint_is_refused),
         TEST(test_stock_is_laid_out_evenly_and_without_a_gap),
         TEST(test_without_memory_a_product_is_refused_and_nothing_stays),

@@ -112,7 +112,7 @@ static uint64_t answered(void) {
 static uint64_t lost(void) {
     struct lk_counters counters = {.size = sizeof counters};
 
-    lk_client_counters(instance.store.redis, &counters);
+    lk_client_counters(*redis_locks(), &counters);
     return counters.lost;
 }
 

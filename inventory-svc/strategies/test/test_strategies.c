@@ -39,8 +39,10 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
 }
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
-    static const char *const names[] = {"mutex",   "redis", "redis-fenced", "sharded", "spin",
-                                        "segment", "mkdir", "flock",        "pg-table"};
+    static const char *const names[] = {
+        "mutex",   "redis",     "redis-fenced",     "sharded",    "spin",       "segment",
+        "mkdir",   "flock",     "pg-table",         "redis-fair", "redis-wait", "rw",
+        "redlock", "zookeeper", "zookeeper-unfair", "etcd"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct model_sale one, two;
@@ -77,11 +79,32 @@ static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
 }
 
 static void test_a_failed_read_is_the_outcome(void **state) {
-    static const char *const names[] = {
-        "none",      "mutex",           "redis",    "redis-fenced", "sharded",
-        "reentrant", "rwlock",          "stamped",  "spin",         "segment",
-        "mkdir",     "flock",           "pg-row",   "pg-nowait",    "pg-version",
-        "pg-value",  "pg-serializable", "pg-table", "early-unlock"};
+    static const char *const names[] = {"none",
+                                        "mutex",
+                                        "redis",
+                                        "redis-fenced",
+                                        "sharded",
+                                        "reentrant",
+                                        "rwlock",
+                                        "stamped",
+                                        "spin",
+                                        "segment",
+                                        "mkdir",
+                                        "flock",
+                                        "pg-row",
+                                        "pg-nowait",
+                                        "pg-version",
+                                        "pg-value",
+                                        "pg-serializable",
+                                        "pg-table",
+                                        "early-unlock",
+                                        "redis-fair",
+                                        "redis-wait",
+                                        "rw",
+                                        "redlock",
+                                        "zookeeper",
+                                        "zookeeper-unfair",
+                                        "etcd"};
     struct model_sale sale;
 
     (void)state;

@@ -1,4 +1,4 @@
-/* Thresholds of retries: for each unit sold. */
+/* Thresholds of retries, for each unit sold, and of who was overtaken. */
 #include "record.h"
 #include "threshold.h"
 #include "verdict.h"
@@ -63,12 +63,24 @@ static void test_retries_are_told_with_a_decimal(void **state) {
     assert_string_equal(threshold_value(&list.items[0], 1.5, text), "1.5");
 }
 
+static void test_the_most_overtaken_is_held_against_the_whole_round(void **state) {
+    const struct verdict verdict = {.kind = VERDICT_VALID};
+
+    (void)state;
+    recorder->overtaken = 3;
+    assert_true(holds("overtaken<=3", &verdict));
+    assert_false(holds("overtaken==0", &verdict));
+    assert_true(holds("overtaken==0", NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_retries_are_counted_for_each_unit_sold, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_without_a_sale_no_limit_of_retries_is_kept, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_the_most_overtaken_is_held_against_the_whole_round,
+                                        set_up, tear_down),
         cmocka_unit_test(test_retries_are_told_with_a_decimal),
     };
 

@@ -39,6 +39,19 @@ static void test_faults_of_servers_are_read(void **state) {
     assert_true(fault_list_needs_mending(&list));
 }
 
+static void test_each_server_of_the_stack_can_fail(void **state) {
+    static const char *const names[] = {"replica-2", "redlock-1",   "redlock-5", "zookeeper-1",
+                                        "etcd-3",    "zookeeper-3", "pgbouncer", "inventory-9"};
+    char text[FAULT_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(text, sizeof text, "%s:kill@1s", names[i]);
+        assert_int_equal(parse(text), 0);
+        assert_string_equal(list.items[0].server, names[i]);
+    }
+}
+
 static void test_none_is_read(void **state) {
     (void)state;
     assert_int_equal(parse(""), 0);
@@ -79,6 +92,8 @@ static void test_each_mistake_is_told_with_what_exists(void **state) {
         {"postgres:failover@2s", "that verb is of redis alone"},
         {"replica:cut@2s", "that verb is of redis alone"},
         {"rediss:kill@2s", "there is no such server"},
+        {"redlock-6:kill@2s", "there is no such server"},
+        {"etcd:kill@2s", "there is no such server"},
         {"inventory-0:kill@2s", "there is no such server"},
         {"inventory-12:kill@2s", "there is no such server"},
         {"lunch:pause=1s@2s", "there is no such server"},
@@ -115,6 +130,7 @@ static void test_more_than_there_is_room_for_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults_of_servers_are_read),
+        cmocka_unit_test(test_each_server_of_the_stack_can_fail),
         cmocka_unit_test(test_none_is_read),
         cmocka_unit_test(test_failpoints_are_left_to_the_server),
         cmocka_unit_test(test_each_mistake_is_told_with_what_exists),

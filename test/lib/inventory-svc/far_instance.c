@@ -14,7 +14,7 @@ int go_far(void **state) {
 
     assert_int_equal(set_up(state), 0);
     usual_pool = store->pool;
-    usual_redis = store->redis;
+    usual_redis = *redis_locks();
     to_postgres = fault_proxy_open(&instance.loop, PQhost(instance.schema.admin),
                                    PQport(instance.schema.admin));
     to_redis = fault_proxy_open_url(&instance.loop, getenv("TEST_REDIS"));
@@ -24,7 +24,7 @@ int go_far(void **state) {
                    instance.schema.conninfo, to_postgres->port);
     db.conninfo = conninfo;
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
-    assert_int_equal(lk_client_open(&store->redis, &instance.loop, to_redis->url, &locks), LK_OK);
+    assert_int_equal(lk_client_open(redis_locks(), &instance.loop, to_redis->url, &locks), LK_OK);
     product_table_close(store->products);
     store->products = product_table_open(store->pool, store->instance, true, 100);
     return 0;
@@ -36,10 +36,10 @@ int come_back(void **state) {
     fault_proxy_set(to_postgres, PROXY_PASSES);
     fault_proxy_set(to_redis, PROXY_PASSES);
     pg_pool_close(store->pool, on_closed, NULL);
-    lk_client_close(store->redis, on_closed, NULL);
+    lk_client_close(*redis_locks(), on_closed, NULL);
     fault_proxy_close(to_postgres);
     fault_proxy_close(to_redis);
     store->pool = usual_pool;
-    store->redis = usual_redis;
+    *redis_locks() = usual_redis;
     return tear_down(state);
 }

@@ -31,9 +31,9 @@ int drop_schema(void **state) {
 
 int set_up(void **state) {
     struct store *store = &instance.store;
+    lk_client *redis;
     struct pg_pool_options db = {
         .conninfo = instance.schema.conninfo, .name = instance.name, .settings = STATEMENT_SESSION};
-    struct lk_client_options locks = {.size = sizeof locks, .label = "inventory-test"};
 
     (void)state;
     (void)snprintf(instance.name, sizeof instance.name, "test-%ld", (long)getpid());
@@ -44,9 +44,10 @@ int set_up(void **state) {
     assert_non_null(mkdtemp(instance.lock_dir));
     store->lock_dir = instance.lock_dir;
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
-    assert_int_equal(lk_client_open(&store->local, &instance.loop, "local:", NULL), LK_OK);
-    assert_int_equal(lk_client_open(&store->redis, &instance.loop, getenv("TEST_REDIS"), &locks),
-                     LK_OK);
+    store->locks = (struct lock_servers){.loop = &instance.loop, .label = "inventory-test"};
+    store->locks.urls[LOCK_AT_LOCAL] = "local:";
+    store->locks.urls[LOCK_AT_REDIS] = getenv("TEST_REDIS");
+    assert_int_equal(lock_servers_client(&store->locks, LOCK_AT_REDIS, "", &redis), LK_OK);
     assert_int_equal(redis_open(&store->kv, &instance.loop,
                                 &(struct redis_options){.url = getenv("TEST_REDIS")}),
                      0);
@@ -76,8 +77,7 @@ int tear_down(void **state) {
     pending_close(store->pending, on_pending_closed, &is_closed);
     WAIT_FOR(&instance.loop, is_closed);
     product_table_close(store->products);
-    lk_client_close(store->local, on_closed, NULL);
-    lk_client_close(store->redis, on_closed, NULL);
+    lock_servers_close(&store->locks);
     redis_close(store->kv, on_closed, NULL);
     lab_close(store->lab);
     pg_pool_close(store->pool, on_closed, NULL);
@@ -88,19 +88,25 @@ int tear_down(void **state) {
     return 0;
 }
 
+lk_client **redis_locks(void) {
+    assert_int_equal(instance.store.locks.clients[0].server, LOCK_AT_REDIS);
+    return &instance.store.locks.clients[0].client;
+}
+
 lk_client *lose_redis(void) {
     struct lk_client_options options = {.size = sizeof options, .cleanup_ms = 1};
-    lk_client *usual = instance.store.redis;
+    lk_client **client = redis_locks(), *usual = *client;
 
-    assert_int_equal(
-        lk_client_open(&instance.store.redis, &instance.loop, "redis://127.0.0.1:1", &options),
-        LK_OK);
+    assert_int_equal(lk_client_open(client, &instance.loop, "redis://127.0.0.1:1", &options),
+                     LK_OK);
     return usual;
 }
 
 void regain_redis(lk_client *usual) {
-    lk_client_close(instance.store.redis, on_closed, NULL);
-    instance.store.redis = usual;
+    lk_client **client = redis_locks();
+
+    lk_client_close(*client, on_closed, NULL);
+    *client = usual;
 }
 
 void make_product(char id[UUID_TEXT], const char *strategy, int stock) {

@@ -42,6 +42,9 @@ int tear_down(void **state);
 
 void on_closed(void *data); /* does nothing */
 
+/* The client of locks in Redis. */
+lk_client **redis_locks(void);
+
 /* From here on Redis is not there; returns what regain_redis() takes. */
 lk_client *lose_redis(void);
 void regain_redis(lk_client *usual);

@@ -307,11 +307,10 @@ static const struct store_ops ops = {.read_stock = read_stock,
                                      .pause = pause_before_retry,
                                      .work = wait_for_go};
 
-static const struct sale_options options = {.shards = SHARDS, .borrows = true, .ttl_ms = 300};
-
 int model_set_up(void **state) {
     (void)state;
     memset(&model, 0, sizeof model);
+    model.options = (struct sale_options){.shards = SHARDS, .borrows = true, .ttl_ms = 300};
     for (int i = 0; i < SHARDS; i++)
         model.rows[i] = (struct stock_row){.shard = i, .first_unit = 1 + 10 * i, .available = 10};
     return 0;
@@ -339,7 +338,7 @@ static const struct strategy *find(const char *name) {
 
 void model_begin(struct model_sale *sale, const char *name, int first_shard) {
     *sale = (struct model_sale){
-        .sale = {.ops = &ops, .options = &options},
+        .sale = {.ops = &ops, .options = &model.options},
         .first_shard = first_shard,
         .strategy = find(name),
         .go = FIBER_EVENT_INIT,

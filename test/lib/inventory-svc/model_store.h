@@ -31,6 +31,7 @@ struct model {
     enum outcome unlocked_with;
     bool is_lease_lost;
     int64_t fence; /* of the last lock */
+    struct sale_options options;
 
     char key[KV_TEXT]; /* its value, "" when it is not there */
     int64_t key_ttl_ms;

@@ -1,0 +1,111 @@
+/* From the last sent to the first: those who were sent later stand in a tree by the order in which
+ * they were answered (Fenwick, 1994), which tells how many of them were before. */
+#include "overtaken.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct customer {
+    const struct record *record;
+    size_t rank; /* among the answers, from 1 */
+};
+
+static bool is_served(const struct record *record) {
+    return record->outcome == RECORD_SOLD && record->sent_ns > 0;
+}
+
+static bool has_waited(const struct record *record) {
+    return is_served(record) || (record->outcome == RECORD_BUSY && record->sent_ns > 0);
+}
+
+static int compare(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
+static int by_answer(const void *a, const void *b) {
+    const struct record *one = ((const struct customer *)a)->record;
+    const struct record *other = ((const struct customer *)b)->record;
+
+    if (one->item != other->item)
+        return one->item < other->item ? -1 : 1;
+    return compare(one->received_ns, other->received_ns);
+}
+
+static int by_sending(const void *a, const void *b) {
+    const struct record *one = ((const struct customer *)a)->record;
+    const struct record *other = ((const struct customer *)b)->record;
+
+    if (one->item != other->item)
+        return one->item < other->item ? -1 : 1;
+    return compare(one->sent_ns, other->sent_ns);
+}
+
+/* tree[i] counts those of the ranks i - (i & -i) + 1 .. i. */
+static void add(size_t *tree, size_t count, size_t rank) {
+    for (; rank <= count; rank += rank & (~rank + 1))
+        tree[rank]++;
+}
+
+static size_t count_before(const size_t *tree, size_t rank) {
+    size_t sum = 0;
+
+    for (rank--; rank > 0; rank -= rank & (~rank + 1))
+        sum += tree[rank];
+    return sum;
+}
+
+/* Of one product: ranks of earlier products are lower, and none of theirs is in the tree. */
+static size_t most_of(const struct customer *customers, size_t first, size_t end, size_t *tree,
+                      size_t count) {
+    size_t later = end, most = 0;
+
+    for (size_t i = end; i-- > first;) {
+        size_t before;
+
+        while (later > first && customers[later - 1].record->sent_ns >=
+                                    customers[i].record->sent_ns + OVERTAKEN_LATER_NS)
+            if (is_served(customers[--later].record))
+                add(tree, count, customers[later].rank);
+        before = count_before(tree, customers[i].rank);
+        most = before > most ? before : most;
+    }
+    return most;
+}
+
+static size_t find_most(struct customer *customers, size_t count, size_t *tree) {
+    size_t most = 0;
+
+    qsort(customers, count, sizeof *customers, by_answer);
+    for (size_t i = 0; i < count; i++)
+        customers[i].rank = i + 1;
+    qsort(customers, count, sizeof *customers, by_sending);
+    for (size_t first = 0, end; first < count; first = end) {
+        size_t of_one;
+
+        for (end = first; end < count; end++)
+            if (customers[end].record->item != customers[first].record->item)
+                break;
+        for (size_t i = 0; i <= count; i++)
+            tree[i] = 0;
+        of_one = most_of(customers, first, end, tree, count);
+        most = of_one > most ? of_one : most;
+    }
+    return most;
+}
+
+size_t overtaken_most(const struct recorder *recorder) {
+    struct customer *customers = calloc(recorder->ended + 1, sizeof *customers);
+    size_t *tree = calloc(recorder->ended + 2, sizeof *tree);
+    size_t count = 0, most = OVERTAKEN_NOMEM;
+
+    if (customers != NULL && tree != NULL) {
+        for (size_t i = 0; i < recorder->ended; i++)
+            if (has_waited(&recorder->records[i]))
+                customers[count++].record = &recorder->records[i];
+        most = find_most(customers, count, tree);
+    }
+    free(customers);
+    free(tree);
+    return most;
+}

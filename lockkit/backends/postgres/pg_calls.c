@@ -1,0 +1,139 @@
+/* Statements that any connection may run: a few connections, and a queue. */
+#include "postgres_internal.h"
+
+#include <assert.h>
+
+static void dispatch(struct pg_calls *calls);
+
+static void start(struct pg_worker *worker, struct pg_call *call) {
+    assert(!worker->call && worker->is_open);
+    worker->call = call;
+    call->worker = worker;
+    if (call->round_trips)
+        ++*call->round_trips;
+    pg_link_run(worker->link, call->sql, call->count, call->params);
+}
+
+static void on_open(void *data) {
+    struct pg_worker *worker = data;
+
+    worker->is_open = true;
+    pg_tell_up(worker->calls->backend);
+    dispatch(worker->calls);
+}
+
+static void on_result(void *data, PGresult *result) {
+    struct pg_worker *worker = data;
+    struct pg_call *call = worker->call;
+    bool is_standby = pg_has_state(result, "25006"); /* since a failover: connect again */
+
+    worker->call = NULL;
+    call->worker = NULL;
+    if (is_standby) {
+        pg_link_close(worker->link);
+        worker->link = NULL;
+    }
+    call->on_end(call, result, LK_OK);
+    dispatch(worker->calls);
+}
+
+/* No connection is left, or to be had: nobody waits on. */
+static void end_waiting(struct pg_calls *calls, enum lk_status status) {
+    struct pg_call *call;
+
+    for (unsigned i = 0; i < calls->most; i++)
+        if (calls->workers[i].link)
+            return;
+    while ((call = TAILQ_FIRST(&calls->waiting))) {
+        TAILQ_REMOVE(&calls->waiting, call, entry);
+        call->on_end(call, NULL, status);
+    }
+}
+
+static void on_end(void *data, enum pg_link_end end, const char *why) {
+    struct pg_worker *worker = data;
+    struct pg_call *call = worker->call;
+    bool was_open = worker->is_open;
+
+    worker->link = NULL;
+    worker->call = NULL;
+    worker->is_open = false;
+    pg_tell_down(worker->calls->backend, why);
+    if (call) {
+        call->worker = NULL;
+        call->on_end(call, NULL, LK_UNKNOWN);
+    }
+    if (was_open)
+        dispatch(worker->calls);
+    else
+        end_waiting(worker->calls, end == PG_LINK_REFUSED ? LK_REFUSED : LK_UNAVAILABLE);
+}
+
+static const struct pg_link_events events = {
+    .on_open = on_open, .on_result = on_result, .on_end = on_end};
+
+static void open_worker(struct pg_worker *worker) {
+    worker->is_open = false;
+    worker->link = pg_link_open(&worker->calls->backend->links, &events, worker);
+}
+
+/* Give what waits to those that are free; open another for what is left. */
+static void dispatch(struct pg_calls *calls) {
+    unsigned waiting = 0, opening = 0;
+    struct pg_call *call;
+
+    for (unsigned i = 0; i < calls->most; i++) {
+        struct pg_worker *worker = &calls->workers[i];
+
+        opening += worker->link && !worker->is_open;
+        if (!worker->link || !worker->is_open || worker->call)
+            continue;
+        call = TAILQ_FIRST(&calls->waiting);
+        if (!call)
+            return;
+        TAILQ_REMOVE(&calls->waiting, call, entry);
+        start(worker, call);
+    }
+    TAILQ_FOREACH (call, &calls->waiting, entry)
+        waiting++;
+    for (unsigned i = 0; i < calls->most && opening < waiting; i++)
+        if (!calls->workers[i].link) {
+            open_worker(&calls->workers[i]);
+            opening++;
+        }
+}
+
+void pg_calls_init(struct pg_calls *calls, struct pg_backend *backend, unsigned most) {
+    assert(most <= PG_WORKERS);
+    calls->backend = backend;
+    calls->most = most;
+    TAILQ_INIT(&calls->waiting);
+    for (unsigned i = 0; i < most; i++)
+        calls->workers[i].calls = calls;
+}
+
+void pg_calls_run(struct pg_calls *calls, struct pg_call *call) {
+    call->worker = NULL;
+    TAILQ_INSERT_TAIL(&calls->waiting, call, entry);
+    dispatch(calls);
+}
+
+bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call) {
+    struct pg_worker *worker = call->worker;
+
+    if (!worker) {
+        TAILQ_REMOVE(&calls->waiting, call, entry);
+        return false;
+    }
+    pg_link_close(worker->link);
+    worker->link = NULL;
+    worker->call = NULL;
+    dispatch(calls);
+    return true;
+}
+
+void pg_calls_close(struct pg_calls *calls) {
+    for (unsigned i = 0; i < calls->most; i++)
+        if (calls->workers[i].link)
+            pg_link_close(calls->workers[i].link);
+}

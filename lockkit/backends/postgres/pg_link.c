@@ -1,0 +1,423 @@
+/* Connects, settles, runs.
+ *
+ *    CONNECTING -> SETTLING -> [MAKING] -> IDLE <-> RUNNING
+ *        |            |           |         |         |
+ *        +------------+-----------+---------+---------+--> gone
+ *
+ * PQconnectStart() and PQconnectPoll() look host names up and read password files synchronously.
+ * While it connects, libpq replaces its socket when it likes, and the new one often gets the old
+ * number: so libuv polls a duplicate, and each step of connecting makes a new one. */
+#include "pg_link.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OPENING_MOST_MS 5000
+
+enum state { CONNECTING, SETTLING, MAKING, IDLE, RUNNING };
+
+struct watch {
+    uv_poll_t poll;
+    struct pg_link *link;
+    int fd;
+    int events;
+};
+
+struct pg_link {
+    struct pg_links *links;
+    const struct pg_link_events *events;
+    void *data;
+    enum state state;
+    bool is_direct;
+    bool is_closed; /* no event any more; freed when the last handle has gone */
+    PGconn *pg;
+    PGresult *result; /* the first error, or else the last, of what runs */
+    struct watch *watch;
+    uv_timer_t timer;                /* until it is open; and for what failed inside a call */
+    unsigned handles;                /* not yet closed */
+    char farewell[PG_LINK_WHY_SIZE]; /* with which the server ended the session */
+};
+
+extern const char lockkit_schema_text[];
+
+/* Is this session ours, and not one that a pooler lends? A server tells its pid when it lets a
+ * client in; a pooler, which has no server for it yet, tells another. Then it is not touched. */
+static const char settle_sql[] =
+    "SELECT pg_backend_pid() = $1::int, pg_is_in_recovery(), to_regclass('lockkit_lock') IS NULL,"
+    " CASE WHEN pg_backend_pid() = $1::int THEN"
+    "  set_config('statement_timeout', '0', false) ||"
+    "  set_config('lock_timeout', '0', false) ||"
+    "  set_config('default_transaction_isolation', 'read committed', false) ||"
+    /* A grant is told when its fencing token is on disk. */
+    "  set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    "   WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit')"
+    "   END, false) ||"
+    /* A client that died waiting leaves the line. */
+    "  set_config('client_connection_check_interval', '1s', false) ||"
+    "  set_config('idle_session_timeout', '60s', false)"
+    " END";
+
+static void on_poll_closed(uv_handle_t *handle);
+static void on_timer_closed(uv_handle_t *handle);
+
+static void maybe_free(struct pg_link *link) {
+    struct pg_links *links = link->links;
+
+    if (!link->is_closed || link->handles > 0)
+        return;
+    free(link);
+    if (--links->count == 0 && links->on_none)
+        links->on_none(links->data);
+}
+
+static void close_watch(struct pg_link *link) {
+    struct watch *watch = link->watch;
+
+    if (!watch)
+        return;
+    link->watch = NULL;
+    uv_close((uv_handle_t *)&watch->poll, on_poll_closed);
+}
+
+static void on_poll_closed(uv_handle_t *handle) {
+    struct watch *watch = handle->data;
+    struct pg_link *link = watch->link;
+
+    (void)close(watch->fd);
+    free(watch);
+    link->handles--;
+    maybe_free(link);
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+    struct pg_link *link = handle->data;
+
+    link->handles--;
+    maybe_free(link);
+}
+
+void pg_link_close(struct pg_link *link) {
+    assert(!link->is_closed);
+    link->is_closed = true;
+    close_watch(link);
+    PQclear(link->result);
+    PQfinish(link->pg);
+    link->pg = NULL;
+    uv_close((uv_handle_t *)&link->timer, on_timer_closed);
+}
+
+void pg_link_why(char why[PG_LINK_WHY_SIZE], const char *message) {
+    (void)snprintf(why, PG_LINK_WHY_SIZE, "%.*s", (int)strcspn(message, "\n"), message);
+}
+
+/* The last line of what calls it. */
+static void end(struct pg_link *link, enum pg_link_end how, const char *message) {
+    const struct pg_link_events *events = link->events;
+    void *data = link->data;
+    char why[PG_LINK_WHY_SIZE]; /* the message may be the PGconn's */
+
+    pg_link_why(why, message);
+    pg_link_close(link);
+    events->on_end(data, how, why);
+}
+
+static void end_broken(struct pg_link *link) {
+    if (link->farewell[0])
+        end(link, PG_LINK_ENDED, link->farewell);
+    else
+        end(link, PG_LINK_CUT, PQerrorMessage(link->pg));
+}
+
+static void on_soon(uv_timer_t *timer) {
+    struct pg_link *link = timer->data;
+    const char *why = PQerrorMessage(link->pg); /* of NULL, too */
+
+    end(link, PG_LINK_CUT, *why ? why : "no memory, or no file for its socket");
+}
+
+static void on_late(uv_timer_t *timer) {
+    end(timer->data, PG_LINK_CUT, "the server did not let us in in time");
+}
+
+/* Inside a call no event may come. */
+static void fail_soon(struct pg_link *link) {
+    close_watch(link);
+    (void)uv_timer_start(&link->timer, on_soon, 0, 0);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events);
+
+static int watch_for(struct pg_link *link, int events) {
+    struct watch *watch = link->watch;
+
+    if (!watch)
+        return UV_EINVAL;
+    /* uv_poll_start() costs two system calls even when nothing changes. */
+    if (watch->events == events)
+        return 0;
+    watch->events = events;
+    return uv_poll_start(&watch->poll, events, on_ready);
+}
+
+/* The socket may be another one than before. */
+static int watch_socket(struct pg_link *link, int events) {
+    struct watch *watch = malloc(sizeof *watch);
+
+    close_watch(link);
+    if (!watch)
+        return UV_ENOMEM;
+    *watch = (struct watch){.link = link};
+    watch->fd = fcntl(PQsocket(link->pg), F_DUPFD_CLOEXEC, 0);
+    if (watch->fd < 0 || uv_poll_init(link->links->loop, &watch->poll, watch->fd) != 0) {
+        (void)close(watch->fd); /* -1, too */
+        free(watch);
+        return UV_EIO;
+    }
+    watch->poll.data = watch;
+    link->watch = watch;
+    link->handles++;
+    return watch_for(link, events);
+}
+
+static void flush(struct pg_link *link, int is_taken) {
+    int left = is_taken ? PQflush(link->pg) : -1;
+
+    if (left < 0 || watch_for(link, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
+        fail_soon(link);
+}
+
+static void send_sql(struct pg_link *link, enum state state, const char *sql, int count,
+                     const char *const *params) {
+    link->state = state;
+    if (count > 0)
+        flush(link, PQsendQueryParams(link->pg, sql, count, NULL, params, NULL, NULL, 0));
+    else
+        flush(link, PQsendQuery(link->pg, sql));
+}
+
+void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params) {
+    assert(link->state == IDLE);
+    send_sql(link, RUNNING, sql, count, params);
+}
+
+bool pg_link_is_direct(const struct pg_link *link) {
+    return link->is_direct;
+}
+
+int pg_link_pid(const struct pg_link *link) {
+    return PQbackendPID(link->pg);
+}
+
+static void settle(struct pg_link *link) {
+    char pid[16];
+    const char *params[] = {pid};
+
+    if (PQserverVersion(link->pg) < 140000) {
+        end(link, PG_LINK_REFUSED, "lockkit needs Postgres 14 or later");
+        return;
+    }
+    (void)snprintf(pid, sizeof pid, "%d", PQbackendPID(link->pg));
+    if (PQsetnonblocking(link->pg, 1) != 0 || watch_socket(link, UV_READABLE) != 0)
+        fail_soon(link);
+    else
+        send_sql(link, SETTLING, settle_sql, 1, params);
+}
+
+static void step_connecting(struct pg_link *link) {
+    int events = UV_WRITABLE;
+
+    switch (PQconnectPoll(link->pg)) {
+    case PGRES_POLLING_OK:
+        settle(link);
+        return;
+    case PGRES_POLLING_FAILED:
+        end(link, PG_LINK_CUT, PQerrorMessage(link->pg));
+        return;
+    case PGRES_POLLING_READING:
+        events = UV_READABLE;
+        break;
+    case PGRES_POLLING_WRITING:
+    case PGRES_POLLING_ACTIVE: /* no longer returned */
+        break;
+    }
+    if (watch_socket(link, events) != 0)
+        fail_soon(link);
+}
+
+static bool is_error(const PGresult *result) {
+    ExecStatusType status = PQresultStatus(result);
+
+    return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
+}
+
+static void opened(struct pg_link *link) {
+    link->state = IDLE;
+    (void)uv_timer_stop(&link->timer);
+    link->events->on_open(link->data);
+}
+
+static void settled(struct pg_link *link, const PGresult *result) {
+    if (is_error(result)) {
+        end(link, PG_LINK_REFUSED, PQresultErrorMessage(result));
+    } else if (*PQgetvalue(result, 0, 1) == 't') {
+        end(link, PG_LINK_REFUSED, "the server is a standby, which cannot keep fencing tokens");
+    } else {
+        link->is_direct = *PQgetvalue(result, 0, 0) == 't';
+        if (*PQgetvalue(result, 0, 2) == 't')
+            send_sql(link, MAKING, lockkit_schema_text, 0, NULL);
+        else
+            opened(link);
+    }
+}
+
+static void made(struct pg_link *link, const PGresult *result) {
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    /* Two that make it at once: one of them is told that it is a duplicate. */
+    if (!is_error(result) || (sqlstate && strcmp(sqlstate, "23505") == 0))
+        opened(link);
+    else
+        end(link, PG_LINK_REFUSED, PQresultErrorMessage(result));
+}
+
+static void completed(struct pg_link *link) {
+    PGresult *result = link->result;
+    enum state state = link->state;
+
+    link->result = NULL;
+    if (state == RUNNING) {
+        link->state = IDLE;
+        link->events->on_result(link->data, result);
+        return;
+    }
+    if (state == SETTLING)
+        settled(link, result);
+    else
+        made(link, result);
+    PQclear(result);
+}
+
+/* 1 when all of what runs has come, 0 before, -1 when the connection has broken. */
+static int collect(struct pg_link *link) {
+    while (!PQisBusy(link->pg)) {
+        PGresult *result = PQgetResult(link->pg);
+
+        if (!result)
+            return PQstatus(link->pg) == CONNECTION_OK ? 1 : -1;
+        if (link->result && is_error(link->result)) {
+            PQclear(result);
+            continue;
+        }
+        PQclear(link->result);
+        link->result = result;
+    }
+    return 0;
+}
+
+static void on_server_notice(void *data, const PGresult *notice) {
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    struct pg_link *link = data;
+
+    if (severity && text && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
+        pg_link_why(link->farewell, text);
+}
+
+/* The same, when it came as the answer to a statement. */
+static void take_farewell(struct pg_link *link) {
+    if (link->result && is_error(link->result))
+        on_server_notice(link, link->result);
+}
+
+static void tell_notices(struct pg_link *link) {
+    PGnotify *notify;
+
+    while (link->pg && (notify = PQnotifies(link->pg))) {
+        if (link->events->on_notice)
+            link->events->on_notice(link->data, notify->extra);
+        PQfreemem(notify);
+    }
+}
+
+static void step_open(struct pg_link *link) {
+    bool is_alive = PQconsumeInput(link->pg) != 0;
+    int progress = collect(link);
+
+    take_farewell(link);
+    if (!is_alive || progress < 0 || link->farewell[0]) {
+        end_broken(link);
+        return;
+    }
+    if (progress > 0 && link->state != IDLE)
+        completed(link);
+    else
+        flush(link, 1);
+    if (!link->is_closed)
+        tell_notices(link);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events) {
+    struct watch *watch = poll->data;
+    struct pg_link *link = watch->link;
+
+    (void)events;
+    if (status < 0)
+        watch->events = 0; /* libuv has stopped polling; libpq finds the error */
+    if (link->is_closed || link->watch != watch)
+        return;
+    link->handles++; /* it may be closed by what is called */
+    if (link->state == CONNECTING)
+        step_connecting(link);
+    else
+        step_open(link);
+    link->handles--;
+    maybe_free(link);
+}
+
+/* What stands before dbname is a default, what stands after it wins over the URL. GSS encryption
+ * costs a round trip. The keep-alives find out that the server is gone while we wait in its line.
+ */
+static PGconn *connect_start(const char *conninfo) {
+    static const char *const names[] = {"gssencmode",
+                                        "application_name",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "tcp_user_timeout",
+                                        "dbname",
+                                        "client_encoding",
+                                        NULL};
+    const char *const values[] = {"disable", "lockkit", "5",    "2", "3",
+                                  "10000",   conninfo,  "UTF8", NULL};
+
+    return PQconnectStartParams(names, values, 1);
+}
+
+struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events *events,
+                             void *data) {
+    struct pg_link *link = calloc(1, sizeof *link);
+
+    if (!link)
+        return NULL;
+    link->links = links;
+    link->events = events;
+    link->data = data;
+    links->count++;
+    (void)uv_timer_init(links->loop, &link->timer);
+    link->timer.data = link;
+    link->handles = 1;
+    link->pg = connect_start(links->conninfo);
+    if (PQstatus(link->pg) == CONNECTION_BAD) { /* NULL, too */
+        fail_soon(link);
+        return link;
+    }
+    (void)PQsetNoticeReceiver(link->pg, on_server_notice, link);
+    (void)uv_timer_start(&link->timer, on_late, OPENING_MOST_MS, 0);
+    if (watch_socket(link, UV_WRITABLE) != 0)
+        fail_soon(link);
+    return link;
+}

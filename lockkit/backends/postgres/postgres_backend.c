@@ -1,0 +1,305 @@
+/* What the modes share: the URL, deadlines, answers, and the log. */
+#include "postgres_backend.h"
+
+#include "clock.h"
+#include "postgres_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No mode of a client: it is for the caller's own connection. */
+#define TRANSACTION_MODE "transaction"
+
+bool pg_is_error(const PGresult *result) {
+    ExecStatusType status = PQresultStatus(result);
+
+    return status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK;
+}
+
+bool pg_has_state(const PGresult *result, const char *sqlstate) {
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return state && strcmp(state, sqlstate) == 0;
+}
+
+int64_t pg_integer(const PGresult *result, int row, int column) {
+    return strtoll(PQgetvalue(result, row, column), NULL, 10);
+}
+
+int64_t pg_advisory_key(const char *name) {
+    uint64_t hash = 0xcbf29ce484222325U;
+    int64_t key;
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3U;
+    memcpy(&key, &hash, sizeof key);
+    return key;
+}
+
+/* ---- The log */
+
+void pg_tell_down(struct pg_backend *backend, const char *why) {
+    char quoted[2 * PG_LINK_WHY_SIZE];
+
+    if (backend->is_down || backend->is_closing)
+        return;
+    backend->is_down = true;
+    log_warn("postgres is down for locks", "error=%s", log_quote(quoted, sizeof quoted, why));
+}
+
+void pg_tell_up(struct pg_backend *backend) {
+    if (backend->is_down)
+        log_info("postgres is up for locks", "mode=%s", backend->mode->name);
+    backend->is_down = false;
+}
+
+/* In the server's own words, at a bounded rate. */
+static void tell_refused(struct pg_backend *backend, const char *why) {
+    char quoted[2 * PG_LINK_WHY_SIZE];
+    unsigned left_out;
+
+    if (log_limit_pass(&backend->refusals, clock_now_ms(), &left_out))
+        log_warn("postgres refuses a lock command", "left_out=%u why=%s", left_out,
+                 log_quote(quoted, sizeof quoted, why));
+}
+
+/* ---- Answers and deadlines */
+
+static void on_due(uv_timer_t *timer);
+
+static void arm(struct pg_backend *backend, int64_t due_ms) {
+    int64_t now_ms = clock_now_ms();
+
+    if (uv_is_active((uv_handle_t *)&backend->timer) && backend->due_ms <= due_ms)
+        return;
+    backend->due_ms = due_ms;
+    uv_update_time(backend->config.loop);
+    (void)uv_timer_start(&backend->timer, on_due, due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0,
+                         0);
+}
+
+static void on_due(uv_timer_t *timer) {
+    struct pg_backend *backend = timer->data;
+    int64_t now_ms = clock_now_ms();
+    struct pg_sent *sent, *next;
+
+    for (sent = TAILQ_FIRST(&backend->sent); sent; sent = next) {
+        next = TAILQ_NEXT(sent, entry);
+        if (sent->due_ms > now_ms)
+            arm(backend, sent->due_ms);
+        else
+            pg_answer(sent, backend->mode->expire(backend, sent));
+    }
+}
+
+static void on_idle(uv_idle_t *idle) {
+    struct pg_backend *backend = idle->data;
+    struct pg_line answered = TAILQ_HEAD_INITIALIZER(answered);
+    struct pg_sent *sent;
+
+    (void)uv_idle_stop(idle);
+    TAILQ_CONCAT(&answered, &backend->answered, entry);
+    while ((sent = TAILQ_FIRST(&answered))) {
+        PGresult *result = sent->result;
+        struct lk_holder *holders = sent->holders;
+
+        TAILQ_REMOVE(&answered, sent, entry);
+        sent->command->on_answer(sent->command);
+        PQclear(result);
+        free(holders);
+    }
+}
+
+void pg_answer(struct pg_sent *sent, enum lk_status status) {
+    struct pg_backend *backend = sent->backend;
+
+    sent->command->status = status;
+    TAILQ_REMOVE(&backend->sent, sent, entry);
+    TAILQ_INSERT_TAIL(&backend->answered, sent, entry);
+    if (TAILQ_EMPTY(&backend->sent))
+        (void)uv_timer_stop(&backend->timer);
+    (void)uv_idle_start(&backend->idle, on_idle);
+}
+
+void pg_refuse(struct pg_sent *sent, const char *why) {
+    pg_link_why(sent->why, why);
+    sent->command->why = sent->why;
+    tell_refused(sent->backend, sent->why);
+    pg_answer(sent, LK_REFUSED);
+}
+
+void pg_answer_holders(struct pg_sent *sent, PGresult *rows) {
+    struct lk_command *command = sent->command;
+    int count = PQntuples(rows);
+
+    sent->result = rows;
+    sent->holders = calloc((size_t)count + 1, sizeof *sent->holders);
+    if (!sent->holders) {
+        pg_answer(sent, LK_NOMEM);
+        return;
+    }
+    for (int row = 0; row < count; row++) {
+        command->waiter_count += *PQgetvalue(rows, row, 0) == 't';
+        sent->holders[row] = (struct lk_holder){
+            .owner = PQgetvalue(rows, row, 1),
+            .label = PQgetvalue(rows, row, 2),
+            .fence = (uint64_t)pg_integer(rows, row, 3),
+            .remaining_ms = pg_integer(rows, row, 4),
+            .mode = *PQgetvalue(rows, row, 5) == 't' ? LK_SHARED : LK_EXCLUSIVE,
+            .permits = 1,
+        };
+    }
+    command->holder_count = (size_t)count - command->waiter_count; /* they come first */
+    command->holders = sent->holders;
+    command->waiters = sent->holders + command->holder_count;
+    pg_answer(sent, LK_OK);
+}
+
+/* ---- The backend */
+
+static void run(struct lk_backend *base, struct lk_command *command) {
+    struct pg_backend *backend = (struct pg_backend *)base;
+    struct pg_sent *sent = command->internal;
+
+    assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
+    *sent = (struct pg_sent){
+        .command = command, .backend = backend, .due_ms = clock_now_ms() + command->reply_ms};
+    command->remaining_ms = -1;
+    (void)snprintf(sent->ttl, sizeof sent->ttl, "%u", command->ttl_ms);
+    (void)snprintf(sent->above, sizeof sent->above, "%llu",
+                   (unsigned long long)command->fence_above);
+    (void)snprintf(sent->key, sizeof sent->key, "%lld", (long long)pg_advisory_key(command->name));
+    TAILQ_INSERT_TAIL(&backend->sent, sent, entry);
+    backend->mode->run(backend, sent);
+    arm(backend, sent->due_ms);
+}
+
+/* The URL without `mode`, which libpq does not know; the mode into `mode`, empty for none. NULL
+ * without memory. */
+static char *take_mode(const char *url, char mode[16]) {
+    char *conninfo = strdup(url);
+    char *query = conninfo ? strchr(conninfo, '?') : NULL;
+    char *at = query;
+    size_t length;
+
+    *mode = '\0';
+    while (at && strncmp(at + 1, "mode=", 5) != 0)
+        at = strchr(at + 1, '&');
+    if (!at)
+        return conninfo;
+    length = strcspn(at + 6, "&");
+    (void)snprintf(mode, 16, "%.*s", (int)length, at + 6);
+    if (at[6 + length] == '&') /* what follows takes its place */
+        memmove(at + 1, at + 6 + length + 1, strlen(at + 6 + length + 1) + 1);
+    else
+        *at = '\0';
+    return conninfo;
+}
+
+static const struct pg_mode *find_mode(const char *name) {
+    static const struct pg_mode *const modes[] = {&pg_session_mode, &pg_table_mode};
+
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(modes[i]->name, name) == 0)
+            return modes[i];
+    return NULL;
+}
+
+/* Says why in the log: a status cannot. */
+static enum lk_status check(const char *mode, const char *conninfo) {
+    PQconninfoOption *options;
+    char *error = NULL;
+
+    if (strcmp(mode, TRANSACTION_MODE) == 0) {
+        log_warn("postgres mode=transaction is no client", "use=lockkit_pg.h");
+        return LK_UNSUPPORTED;
+    }
+    if (!find_mode(mode)) {
+        log_warn("postgres:// needs a mode", "modes=session,table");
+        return LK_INVALID;
+    }
+    options = PQconninfoParse(conninfo, &error);
+    PQconninfoFree(options);
+    PQfreemem(error); /* not told, as it may show the password */
+    return options ? LK_OK : LK_INVALID;
+}
+
+static void on_handle_closed(uv_handle_t *handle);
+
+static void maybe_closed(void *data) {
+    struct pg_backend *backend = data;
+    lk_close_cb cb = backend->on_closed;
+    void *cb_data = backend->data;
+
+    if (!backend->is_closing || backend->links.count > 0 || backend->handles > 0)
+        return;
+    free(backend->conninfo);
+    free(backend);
+    cb(cb_data);
+}
+
+static enum lk_status open_postgres(struct lk_backend **out,
+                                    const struct lk_backend_config *config) {
+    struct pg_backend *backend = NULL;
+    enum lk_status status = LK_NOMEM;
+    char mode[16];
+    char *conninfo = take_mode(config->url, mode);
+
+    if (conninfo)
+        status = check(mode, conninfo);
+    if (status == LK_OK)
+        backend = calloc(1, find_mode(mode)->size);
+    if (!backend) {
+        free(conninfo);
+        return status == LK_OK ? LK_NOMEM : status;
+    }
+    backend->base.ops = &backend_postgres;
+    backend->config = *config;
+    backend->mode = find_mode(mode);
+    backend->conninfo = conninfo;
+    backend->links = (struct pg_links){
+        .loop = config->loop, .conninfo = conninfo, .on_none = maybe_closed, .data = backend};
+    TAILQ_INIT(&backend->sent);
+    TAILQ_INIT(&backend->answered);
+    (void)uv_timer_init(config->loop, &backend->timer);
+    (void)uv_idle_init(config->loop, &backend->idle);
+    backend->timer.data = backend->idle.data = backend;
+    backend->handles = 2;
+    backend->mode->init(backend);
+    *out = &backend->base;
+    return LK_OK;
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    struct pg_backend *backend = handle->data;
+
+    backend->handles--;
+    maybe_closed(backend);
+}
+
+static void close_postgres(struct lk_backend *base, lk_close_cb cb, void *data) {
+    struct pg_backend *backend = (struct pg_backend *)base;
+
+    assert(TAILQ_EMPTY(&backend->sent) && TAILQ_EMPTY(&backend->answered));
+    backend->is_closing = true;
+    backend->on_closed = cb;
+    backend->data = data;
+    backend->mode->close(backend);
+    uv_close((uv_handle_t *)&backend->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&backend->idle, on_handle_closed);
+}
+
+static unsigned caps_of(const struct lk_backend *base) {
+    return ((const struct pg_backend *)base)->mode->caps;
+}
+
+const struct lk_backend_ops backend_postgres = {
+    .scheme = "postgres",
+    .command_size = sizeof(struct pg_sent),
+    .open = open_postgres,
+    .close = close_postgres,
+    .run = run,
+    .caps_of = caps_of,
+};

@@ -1,0 +1,117 @@
+/* What the two modes share: commands with a deadline, and statements that any connection may run.
+ */
+#ifndef LOCKKIT_POSTGRES_INTERNAL_H
+#define LOCKKIT_POSTGRES_INTERNAL_H
+
+#include "backend.h"
+#include "log.h"
+#include "pg_link.h"
+
+#include <sys/queue.h>
+
+#define PG_CALL_PARAMS 6
+#define PG_WORKERS     4
+#define PG_NUMBER_SIZE 24
+
+struct pg_backend;
+struct session;
+
+/* One statement on whichever connection is free. `params` live until it has ended. */
+struct pg_call {
+    const char *sql;
+    int count;
+    const char *params[PG_CALL_PARAMS];
+    unsigned *round_trips; /* to be counted in, or NULL */
+    /* Once, never inside a call of ours. `result` is the callee's to clear; without one, `status`
+     * says why: UNAVAILABLE or REFUSED when it was not sent, UNKNOWN when it was. */
+    void (*on_end)(struct pg_call *call, PGresult *result, enum lk_status status);
+    void *data;
+    TAILQ_ENTRY(pg_call) entry;
+    struct pg_worker *worker; /* that runs it, or NULL */
+};
+
+/* Connections for calls, opened when there is work for them. */
+struct pg_calls {
+    struct pg_backend *backend;
+    unsigned most; /* connections */
+    TAILQ_HEAD(, pg_call) waiting;
+    struct pg_worker {
+        struct pg_calls *calls;
+        struct pg_link *link; /* NULL: not there */
+        bool is_open;
+        struct pg_call *call;
+    } workers[PG_WORKERS];
+};
+
+void pg_calls_init(struct pg_calls *calls, struct pg_backend *backend, unsigned most);
+void pg_calls_run(struct pg_calls *calls, struct pg_call *call);
+/* It is not waited for any more: on_end will not run. True when it may have been sent; then its
+ * connection is closed, as nobody knows for how long it would be busy. */
+bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call);
+void pg_calls_close(struct pg_calls *calls);
+
+/* A command's part of ours. */
+struct pg_sent {
+    struct lk_command *command;
+    struct pg_backend *backend;
+    int64_t due_ms;
+    TAILQ_ENTRY(pg_sent) entry; /* of all that are not answered yet, or of those that are */
+    TAILQ_ENTRY(pg_sent) line;  /* of those of one session */
+    struct session *session;    /* that runs it, or is to */
+    struct pg_call call;
+    bool is_called;
+    char ttl[PG_NUMBER_SIZE], above[PG_NUMBER_SIZE], key[PG_NUMBER_SIZE], tag[64];
+    char why[PG_LINK_WHY_SIZE];
+    PGresult *result; /* what the answer's strings are in */
+    struct lk_holder *holders;
+};
+TAILQ_HEAD(pg_line, pg_sent);
+
+struct pg_mode {
+    const char *name;
+    unsigned caps;
+    size_t size; /* of what stands around its struct pg_backend */
+    void (*init)(struct pg_backend *backend);
+    void (*run)(struct pg_backend *backend, struct pg_sent *sent);
+    /* It was not answered in time: forget it. Returns what to answer. */
+    enum lk_status (*expire)(struct pg_backend *backend, struct pg_sent *sent);
+    void (*close)(struct pg_backend *backend); /* all connections */
+};
+
+extern const struct pg_mode pg_session_mode, pg_table_mode;
+
+struct pg_backend {
+    struct lk_backend base;
+    struct lk_backend_config config;
+    const struct pg_mode *mode;
+    char *conninfo;
+    struct pg_links links;
+    struct pg_line sent, answered;
+    uv_timer_t timer; /* the next deadline */
+    int64_t due_ms;   /* what it is set to */
+    uv_idle_t idle;   /* runs when something is answered */
+    struct log_limit refusals;
+    bool is_down, is_closing;
+    unsigned handles;
+    lk_close_cb on_closed;
+    void *data;
+};
+
+/* Answer in the next turn of the loop. */
+void pg_answer(struct pg_sent *sent, enum lk_status status);
+/* With REFUSED, as the log then tells. */
+void pg_refuse(struct pg_sent *sent, const char *why);
+/* Tell that the server cannot be reached, or refuses us; and that it can, once it did not. */
+void pg_tell_down(struct pg_backend *backend, const char *why);
+void pg_tell_up(struct pg_backend *backend);
+bool pg_is_error(const PGresult *result);
+bool pg_has_state(const PGresult *result, const char *sqlstate);
+/* The answer to INSPECT, from rows of: is it a waiter, owner, label, fence, remaining_ms, is it
+ * shared. */
+void pg_answer_holders(struct pg_sent *sent, PGresult *rows);
+int64_t pg_integer(const PGresult *result, int row, int column);
+
+/* The key of the advisory lock of a name: FNV-1a of 64 bits. */
+int64_t pg_advisory_key(const char *name);
+
+#endif

@@ -1,0 +1,233 @@
+/* mode=table: a lock is a row, its end a moment on the server's clock.
+ *
+ * Each command is one statement, which commits by itself, so it works through a transaction pooler,
+ * too. Waiters hear of a release by NOTIFY; through a pooler, which cannot bring that, they poll.
+ */
+#include "backoff.h"
+#include "clock.h"
+#include "postgres_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANNEL        "lockkit_free"
+
+#define PAUSE_FIRST_MS 100
+#define PAUSE_MOST_MS  5000
+
+struct table {
+    struct pg_backend backend;
+    struct pg_calls calls;
+    struct pg_link *listener; /* NULL: nobody of us has waited yet, or it is to be opened again */
+    int64_t listen_at_ms;     /* not before */
+    unsigned failures;
+    bool is_deaf; /* a pooler stands between */
+};
+
+/* $1 name, $2 owner, $3 label, $4 ttl, $5 a token that was seen. A lock that is held is not
+ * touched: the conflict alone would write to its row. The token is at least the server's clock in
+ * microseconds, so that it rises even when the last rows were lost (a failover to a replica that
+ * lagged). */
+static const char acquire_sql[] =
+    "WITH got AS ("
+    " INSERT INTO lockkit_lock AS l (name, owner, label, fence, until)"
+    " SELECT $1, $2, $3,"
+    "  greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $5::bigint + 1),"
+    "  clock_timestamp() + $4::int * interval '1 ms'"
+    " WHERE NOT EXISTS (SELECT FROM lockkit_lock WHERE name = $1 AND owner <> $2"
+    "  AND until > clock_timestamp())"
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, label = excluded.label,"
+    "  until = clock_timestamp() + $4::int * interval '1 ms',"
+    "  fence = CASE WHEN l.owner = excluded.owner THEN l.fence"
+    "   ELSE greatest(l.fence + 1, excluded.fence) END"
+    " WHERE l.owner IS NULL OR l.until <= clock_timestamp() OR l.owner = excluded.owner"
+    " RETURNING fence)"
+    "SELECT fence, -1 FROM got UNION ALL"
+    " SELECT NULL, ceil(extract(epoch FROM until - clock_timestamp()) * 1000)::bigint"
+    " FROM lockkit_lock WHERE name = $1 AND owner IS NOT NULL AND NOT EXISTS (SELECT FROM got)";
+
+static const char renew_sql[] =
+    "UPDATE lockkit_lock SET until = clock_timestamp() + $3::int * interval '1 ms'"
+    " WHERE name = $1 AND owner = $2 AND until > clock_timestamp() RETURNING name";
+
+static const char release_sql[] =
+    "WITH old AS (SELECT name, until > clock_timestamp() AS is_ours FROM lockkit_lock"
+    "  WHERE name = $1 AND owner = $2 FOR UPDATE),"
+    " new AS (UPDATE lockkit_lock l SET owner = NULL, until = '-infinity' FROM old"
+    "  WHERE l.name = old.name RETURNING old.is_ours)"
+    "SELECT pg_notify('" CHANNEL "', $1) FROM new WHERE is_ours";
+
+static const char break_sql[] =
+    "WITH new AS (UPDATE lockkit_lock SET owner = NULL, until = '-infinity'"
+    "  WHERE name = $1 AND owner = coalesce($2, owner) AND until > clock_timestamp()"
+    "  RETURNING name)"
+    "SELECT pg_notify('" CHANNEL "', $1) FROM new";
+
+static const char inspect_sql[] =
+    "SELECT false, owner, label, fence,"
+    " ceil(extract(epoch FROM until - clock_timestamp()) * 1000)::bigint, false"
+    " FROM lockkit_lock WHERE name = $1 AND owner IS NOT NULL AND until > clock_timestamp()";
+
+/* ---- Waiting */
+
+static void push_all(struct table *table) {
+    const struct lk_backend_config *config = &table->backend.config;
+
+    config->push(config->data, LK_PUSH_FREE, NULL, NULL, NULL);
+}
+
+static void on_listener_open(void *data) {
+    struct table *table = data;
+
+    table->failures = 0;
+    if (pg_link_is_direct(table->listener)) {
+        pg_link_run(table->listener, "LISTEN " CHANNEL, 0, NULL);
+        return;
+    }
+    log_warn("postgres cannot tell of free locks through a pooler", "waiters=poll");
+    table->is_deaf = true;
+    pg_link_close(table->listener);
+    table->listener = NULL;
+}
+
+/* What was given back before was not heard. */
+static void on_listening(void *data, PGresult *result) {
+    PQclear(result);
+    push_all(data);
+}
+
+static void on_notice(void *data, const char *name) {
+    const struct lk_backend_config *config = &((struct table *)data)->backend.config;
+
+    if (*name)
+        config->push(config->data, LK_PUSH_FREE, name, NULL, NULL);
+}
+
+static void on_listener_end(void *data, enum pg_link_end end, const char *why) {
+    struct table *table = data;
+
+    (void)end;
+    (void)why; /* those that run commands tell it */
+    table->listener = NULL;
+    table->listen_at_ms =
+        clock_now_ms() + (int64_t)backoff_ms(table->failures++, PAUSE_FIRST_MS, PAUSE_MOST_MS);
+}
+
+/* From the first that waits on; opened again when one waits after it broke. */
+static void listen_from_now(struct table *table) {
+    static const struct pg_link_events events = {.on_open = on_listener_open,
+                                                 .on_result = on_listening,
+                                                 .on_notice = on_notice,
+                                                 .on_end = on_listener_end};
+
+    if (!table->listener && !table->is_deaf && clock_now_ms() >= table->listen_at_ms)
+        table->listener = pg_link_open(&table->backend.links, &events, table);
+}
+
+/* ---- Commands */
+
+static void take_acquired(struct pg_sent *sent, const PGresult *result) {
+    struct lk_command *command = sent->command;
+    bool is_there = PQntuples(result) > 0;
+
+    if (is_there && !PQgetisnull(result, 0, 0)) {
+        command->fence = (uint64_t)pg_integer(result, 0, 0);
+        pg_answer(sent, LK_OK);
+        return;
+    }
+    if (is_there && pg_integer(result, 0, 1) > 0)
+        command->remaining_ms = pg_integer(result, 0, 1);
+    if (command->patience_ms > 0)
+        listen_from_now((struct table *)sent->backend);
+    pg_answer(sent, LK_BUSY);
+}
+
+static void on_end(struct pg_call *call, PGresult *result, enum lk_status status) {
+    struct pg_sent *sent = call->data;
+    enum lk_verb verb = sent->command->verb;
+
+    if (!result) {
+        pg_answer(sent, status);
+        return;
+    }
+    if (pg_is_error(result)) {
+        pg_refuse(sent, PQresultErrorMessage(result));
+    } else if (verb == LK_ACQUIRE) {
+        take_acquired(sent, result);
+    } else if (verb == LK_INSPECT) {
+        pg_answer_holders(sent, result);
+        return;
+    } else {
+        pg_answer(sent, PQntuples(result) > 0 ? LK_OK : LK_LOST);
+    }
+    PQclear(result);
+}
+
+static void prepare(struct pg_sent *sent) {
+    const struct lk_command *command = sent->command;
+    struct pg_call *call = &sent->call;
+
+    *call = (struct pg_call){.count = 2,
+                             .params = {command->name, command->owner},
+                             .round_trips = &sent->command->round_trips,
+                             .on_end = on_end,
+                             .data = sent};
+    switch (command->verb) {
+    case LK_ACQUIRE:
+        call->sql = acquire_sql;
+        call->count = 5;
+        call->params[2] = sent->backend->config.label;
+        call->params[3] = sent->ttl;
+        call->params[4] = sent->above;
+        return;
+    case LK_RENEW:
+        call->sql = renew_sql;
+        call->count = 3;
+        call->params[2] = sent->ttl;
+        return;
+    case LK_RELEASE:
+        call->sql = release_sql;
+        return;
+    case LK_INSPECT:
+        call->sql = inspect_sql;
+        call->count = 1;
+        return;
+    case LK_BREAK:
+        call->sql = break_sql;
+        return;
+    }
+}
+
+static void run(struct pg_backend *backend, struct pg_sent *sent) {
+    prepare(sent);
+    pg_calls_run(&((struct table *)backend)->calls, &sent->call);
+}
+
+/* What has not been sent has had no effect. */
+static enum lk_status expire(struct pg_backend *backend, struct pg_sent *sent) {
+    return pg_calls_forget(&((struct table *)backend)->calls, &sent->call) ? LK_UNKNOWN
+                                                                           : LK_UNAVAILABLE;
+}
+
+static void init(struct pg_backend *backend) {
+    pg_calls_init(&((struct table *)backend)->calls, backend, PG_WORKERS);
+}
+
+static void close_all(struct pg_backend *backend) {
+    struct table *table = (struct table *)backend;
+
+    pg_calls_close(&table->calls);
+    if (table->listener)
+        pg_link_close(table->listener);
+}
+
+const struct pg_mode pg_table_mode = {
+    .name = "table",
+    .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK,
+    .size = sizeof(struct table),
+    .init = init,
+    .run = run,
+    .expire = expire,
+    .close = close_all,
+};

@@ -1,0 +1,285 @@
+/* Advisory locks: what the server sees, and what a session's end means. */
+#include "postgres_fixture.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static lk_lock *lock_with(struct postgres_fixture *env, lk_client *client,
+                          struct lk_lock_options options) {
+    lk_lock *lock;
+
+    options.size = sizeof options;
+    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
+    return lock;
+}
+
+static void terminate_holder(struct postgres_fixture *env) {
+    char sql[300];
+
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT count(pg_terminate_backend(pid)) FROM pg_locks JOIN lockkit_lock ON"
+                   " ((classid::bigint << 32) | objid::bigint) = key"
+                   " WHERE locktype = 'advisory' AND granted AND name = '%s'",
+                   env->fixture.name);
+    assert_string_equal(postgres_ask(sql), "1");
+}
+
+static void test_terminated_session_is_told_as_lost(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller holder, other;
+
+    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
+    follow(env, holder.lease);
+    terminate_holder(env);
+    WAIT_FOR(&env->fixture.loop, env->trace[0] != '\0');
+    assert_string_equal(env->trace, "L");
+    assert_string_equal(env->why, "the session that held it has ended");
+    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 5000), LK_OK);
+    assert_true(lk_lease_fence(other.lease) > lk_lease_fence(holder.lease));
+    assert_int_equal(give(&env->fixture, &holder), LK_LOST);
+    assert_int_equal(lk_lease_check(other.lease, 100), LK_OK);
+    assert_int_equal(give(&env->fixture, &other), LK_OK);
+}
+
+static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller holder, waiter;
+
+    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
+    start(&waiter, env->fixture.lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    (void)postgres_ask("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted"
+                       " AND locktype = 'advisory'");
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+/* A waiter in another process, killed: the server notices that its connection is gone. */
+static void test_killed_waiter_leaves_the_line(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller holder, waiter;
+    pid_t pid;
+
+    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
+    pid = fork();
+    if (pid == 0) {
+        struct fixture child;
+
+        fixture_init(&child);
+        memcpy(child.name, env->fixture.name, sizeof child.name);
+        child.client = open_client(&child, postgres_url(postgres_mode));
+        start(&waiter, open_lock(&child, child.client, 2000), LK_FOREVER);
+        for (;;)
+            (void)uv_run(&child.loop, UV_RUN_ONCE);
+    }
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, HELD) == 0);
+}
+
+/* Its loop does not run: the server ends its session when the TTL has passed. */
+static void test_paused_holder_loses_the_lock_at_its_ttl(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller paused, other;
+    struct fixture aside;
+
+    fixture_init(&aside);
+    memcpy(aside.name, env->fixture.name, sizeof aside.name);
+    aside.client = open_client(&aside, postgres_url(postgres_mode));
+    assert_int_equal(take(&aside, &paused, open_lock(&aside, aside.client, 300), LK_TRY), LK_OK);
+    follow(env, paused.lease);
+    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
+    assert_int_equal(lk_lease_check(paused.lease, 0), LK_LOST); /* before anyone else has it */
+    assert_true(lk_lease_fence(other.lease) > lk_lease_fence(paused.lease));
+    WAIT_FOR(&aside.loop, strchr(env->trace, 'L'));
+    assert_int_equal(give(&aside, &paused), LK_LOST);
+    assert_int_equal(lk_lease_check(other.lease, 100), LK_OK);
+    assert_int_equal(give(&env->fixture, &other), LK_OK);
+    fixture_end(&aside);
+}
+
+static void test_renewed_lease_outlives_its_ttl(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 200);
+    struct lk_counters counters = {.size = sizeof counters};
+    struct caller holder, other;
+
+    assert_int_equal(take(&env->fixture, &holder, lock, LK_TRY), LK_OK);
+    follow(env, holder.lease);
+    do {
+        lk_client_counters(env->fixture.client, &counters);
+        (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+    } while (counters.renewed < 10);
+    assert_int_equal(take(&env->fixture, &other, open_lock(&env->fixture, env->far, 2000), LK_TRY),
+                     LK_BUSY);
+    assert_null(strchr(env->trace, 'L'));
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+}
+
+/* Nothing comes through any more, and nobody is told so. */
+static void test_half_open_connection_is_suspect_then_lost_then_free(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller holder, other;
+
+    assert_int_equal(
+        take(&env->fixture, &holder, open_lock(&env->fixture, env->far, 600), LK_FOREVER), LK_OK);
+    follow(env, holder.lease);
+    fault_proxy_freeze(env->proxy);
+    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
+    assert_string_equal(env->trace, "SL");
+    lk_release(holder.lease, on_caller_released, &holder);
+    WAIT_FOR(&env->fixture.loop, holder.releases == 1);
+    assert_int_not_equal(holder.release_status, LK_OK);
+    assert_int_equal(lk_lease_check(other.lease, 100), LK_OK);
+    fault_proxy_cut(env->proxy);
+    assert_int_equal(give(&env->fixture, &other), LK_OK);
+}
+
+/* The command took effect, its reply was lost with the connection: the lock is given back. */
+static void test_grant_whose_reply_is_lost_is_given_back(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 2000);
+    struct caller first, caller;
+
+    assert_int_equal(take(&env->fixture, &first, lock, LK_FOREVER), LK_OK); /* opens a session */
+    assert_int_equal(give(&env->fixture, &first), LK_OK);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    start(&caller, lock, 3000);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, HELD) == 1);
+    fault_proxy_cut(env->proxy);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
+    assert_int_equal(caller.status, LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, HELD) == 0);
+}
+
+/* One session for the holder, and a few that take turns waiting: not one for each waiter. */
+static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller holder, waiter;
+    long before, after;
+    static const char sessions[] =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'lockkit:%'";
+
+    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
+    before = strtol(postgres_ask(sessions), NULL, 10);
+    for (int i = 0; i < 10; i++) {
+        start(&waiter, env->fixture.lock, LK_FOREVER);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+        lk_cancel(waiter.request);
+        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
+    }
+    after = strtol(postgres_ask(sessions), NULL, 10);
+    assert_true(after < before + 6);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+}
+
+static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_lock *other = open_lock(&env->fixture, env->far, 2000);
+    struct caller holder, waiter;
+
+    for (int turns = 0; turns < 20; turns++) {
+        assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, 10000), LK_OK);
+        start(&waiter, other, LK_FOREVER);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+        lk_release(holder.lease, on_caller_released, &holder);
+        for (int i = 0; i < turns; i++)
+            (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+        if (waiter.request)
+            lk_cancel(waiter.request);
+        WAIT_FOR(&env->fixture.loop, waiter.calls == 1 && holder.releases == 1);
+        assert_int_equal(holder.release_status, LK_OK);
+        if (waiter.lease)
+            assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, "true") == 0);
+    }
+}
+
+static void test_shared_leases_are_beside_each_other_alone(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_lock *near =
+        lock_with(env, env->fixture.client, (struct lk_lock_options){.mode = LK_SHARED});
+    lk_lock *far = lock_with(env, env->far, (struct lk_lock_options){.mode = LK_SHARED});
+    struct caller readers[2], writer;
+
+    assert_int_equal(take(&env->fixture, &readers[0], near, LK_TRY), LK_OK);
+    assert_int_equal(take(&env->fixture, &readers[1], far, LK_TRY), LK_OK);
+    assert_true(lk_lease_fence(readers[1].lease) > lk_lease_fence(readers[0].lease));
+    assert_int_equal(take(&env->fixture, &writer, env->fixture.lock, LK_TRY), LK_BUSY);
+    start(&writer, env->fixture.lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    assert_int_equal(give(&env->fixture, &readers[0]), LK_OK);
+    assert_int_equal(take(&env->fixture, &readers[0], near, LK_TRY), LK_BUSY); /* it is in line */
+    assert_int_equal(give(&env->fixture, &readers[1]), LK_OK);
+    WAIT_FOR(&env->fixture.loop, writer.calls == 1);
+    assert_int_equal(give(&env->fixture, &writer), LK_OK);
+}
+
+/* Locked by somebody's own statement, under the key that is documented. */
+static void test_lock_of_another_program_excludes(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller caller;
+    char sql[200], *key;
+
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)snprintf(sql, sizeof sql, "SELECT key FROM lockkit_lock WHERE name = '%s'",
+                   env->fixture.name);
+    key = strdup(postgres_ask(sql));
+    (void)snprintf(sql, sizeof sql, "SELECT pg_advisory_lock(%s)", key);
+    (void)postgres_ask(sql);
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
+    start(&caller, env->fixture.lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    (void)postgres_ask("SELECT pg_advisory_unlock_all()");
+    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    free(key);
+}
+
+static void test_name_with_the_key_of_another_is_refused(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller caller;
+    char sql[200];
+
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)snprintf(sql, sizeof sql, "UPDATE lockkit_lock SET name = 'x%s' WHERE name = '%s'",
+                   env->fixture.name, env->fixture.name);
+    (void)postgres_ask(sql);
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_REFUSED);
+    (void)snprintf(sql, sizeof sql, "DELETE FROM lockkit_lock WHERE name = 'x%s'",
+                   env->fixture.name);
+    (void)postgres_ask(sql);
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 5000), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        POSTGRES_TEST(test_terminated_session_is_told_as_lost),
+        POSTGRES_TEST(test_waiter_whose_session_is_terminated_waits_again),
+        POSTGRES_TEST(test_killed_waiter_leaves_the_line),
+        POSTGRES_TEST(test_paused_holder_loses_the_lock_at_its_ttl),
+        POSTGRES_TEST(test_renewed_lease_outlives_its_ttl),
+        POSTGRES_TEST(test_half_open_connection_is_suspect_then_lost_then_free),
+        POSTGRES_TEST(test_grant_whose_reply_is_lost_is_given_back),
+        POSTGRES_TEST(test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on),
+        POSTGRES_TEST(test_withdrawal_at_each_moment_leaves_nothing_held),
+        POSTGRES_TEST(test_shared_leases_are_beside_each_other_alone),
+        POSTGRES_TEST(test_lock_of_another_program_excludes),
+        POSTGRES_TEST(test_name_with_the_key_of_another_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

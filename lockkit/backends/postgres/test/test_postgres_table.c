@@ -1,0 +1,182 @@
+/* Rows of a table: the server's clock, and what releases, waits and missing rights leave. */
+#include "postgres_fixture.h"
+
+#include <libpq-fe.h>
+
+/* A field of the lock's row. */
+static const char *row(struct postgres_fixture *env, const char *field) {
+    char sql[200];
+
+    (void)snprintf(sql, sizeof sql, "SELECT %s FROM lockkit_lock WHERE name = '%s'", field,
+                   env->fixture.name);
+    return postgres_ask(sql);
+}
+
+static void test_release_empties_the_row_and_keeps_its_token(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller caller;
+    char fence[24];
+
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    (void)snprintf(fence, sizeof fence, "%llu", (unsigned long long)lk_lease_fence(caller.lease));
+    assert_string_equal(row(env, "owner"), lk_lease_owner(caller.lease));
+    assert_string_equal(row(env, "until > now()"), "t");
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    assert_string_equal(row(env, "owner IS NULL AND until = '-infinity'"), "t");
+    assert_string_equal(row(env, "fence"), fence);
+}
+
+/* Long before its next poll. */
+static void test_release_wakes_the_waiter_of_another_client(void **state) {
+    struct postgres_fixture *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 60000, .poll_ms = 60000};
+    struct caller holder, waiter;
+    lk_lock *lock;
+
+    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, 5000), LK_OK);
+        start(&waiter, lock, LK_FOREVER);
+        WAIT_FOR(&env->fixture.loop,
+                 *postgres_ask("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+                               " AND state = 'idle'") == '1');
+        assert_int_equal(give(&env->fixture, &holder), LK_OK);
+        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+        assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    }
+}
+
+static void test_token_that_was_seen_is_passed(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller caller;
+    uint64_t seen = 1ULL << 52; /* years ahead of the clock */
+
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    lk_lease_saw_fence(caller.lease, seen);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    assert_true(lk_lease_fence(caller.lease) > seen);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_renewal_never_revives(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 200);
+    struct caller caller;
+    char sql[200];
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+    follow(env, caller.lease);
+    (void)snprintf(sql, sizeof sql, "UPDATE lockkit_lock SET until = now() WHERE name = '%s'",
+                   env->fixture.name);
+    (void)postgres_ask(sql);
+    WAIT_FOR(&env->fixture.loop, strchr(env->trace, 'L'));
+    assert_string_equal(row(env, "until <= now()"), "t");
+    assert_int_equal(give(&env->fixture, &caller), LK_LOST);
+}
+
+static void test_reply_lost_after_the_command_took_effect(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 2000);
+    struct caller first, caller;
+
+    assert_int_equal(take(&env->fixture, &first, lock, LK_FOREVER), LK_OK); /* opens a connection */
+    assert_int_equal(give(&env->fixture, &first), LK_OK);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    start(&caller, lock, 5000);
+    WAIT_FOR(&env->fixture.loop, *row(env, "owner IS NOT NULL") == 't');
+    fault_proxy_cut(env->proxy);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
+    assert_int_equal(caller.status, LK_OK); /* its own grant, found again */
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    assert_string_equal(row(env, "owner"), "");
+}
+
+static void on_broken(enum lk_status status, void *data) {
+    *(int *)data = (int)status + 1;
+}
+
+static void test_broken_lock_is_lost_and_free(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller holder, other;
+    int broken = 0;
+
+    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
+    assert_int_equal(lk_break(env->fixture.lock, lk_lease_owner(holder.lease), on_broken, &broken),
+                     LK_OK);
+    WAIT_FOR(&env->fixture.loop, broken != 0);
+    assert_int_equal(broken - 1, LK_OK);
+    assert_int_equal(take(&env->fixture, &other, open_lock(&env->fixture, env->far, 2000), 5000),
+                     LK_OK);
+    assert_int_equal(give(&env->fixture, &holder), LK_LOST);
+    broken = 0;
+    assert_int_equal(lk_break(env->fixture.lock, "nobody", on_broken, &broken), LK_OK);
+    WAIT_FOR(&env->fixture.loop, broken != 0);
+    assert_int_equal(broken - 1, LK_LOST);
+    assert_int_equal(give(&env->fixture, &other), LK_OK);
+}
+
+/* A role of its own, in a schema where it may not create. */
+static void test_missing_rights_are_refused(void **state) {
+    struct postgres_fixture *env = *state;
+    PGconn *admin = postgres_admin();
+    struct caller caller;
+    lk_client *client;
+    char url[300];
+
+    (void)postgres_ask("DROP SCHEMA IF EXISTS lockkit_bare; CREATE SCHEMA lockkit_bare;"
+                       " DO $$ BEGIN CREATE ROLE lockkit_bare LOGIN PASSWORD 'bare';"
+                       " EXCEPTION WHEN duplicate_object THEN END $$;"
+                       "GRANT CONNECT ON DATABASE scratch TO lockkit_bare");
+    (void)snprintf(url, sizeof url,
+                   "postgres://lockkit_bare:bare@127.0.0.1:%s/%s?%s&options=-csearch_path%%3D"
+                   "lockkit_bare",
+                   PQport(admin), PQdb(admin), postgres_mode);
+    client = open_client(&env->fixture, url);
+    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 2000), LK_TRY),
+                     LK_REFUSED);
+    close_client(&env->fixture, client);
+    (void)postgres_ask(
+        "DROP SCHEMA lockkit_bare; REVOKE CONNECT ON DATABASE scratch FROM lockkit_bare;"
+        "DROP ROLE lockkit_bare");
+}
+
+static void test_url_names_the_mode(void **state) {
+    struct postgres_fixture *env = *state;
+    static const struct {
+        const char *url;
+        enum lk_status status;
+    } cases[] = {
+        {"postgres://127.0.0.1/db", LK_INVALID},
+        {"postgres://127.0.0.1/db?mode=none", LK_INVALID},
+        {"postgresql://127.0.0.1/db?mode=transaction", LK_UNSUPPORTED},
+        {"postgres://127.0.0.1/db?mode=table&no_such_parameter=1", LK_INVALID},
+        {"postgres://127.0.0.1/db?connect_timeout=1&mode=table", LK_OK},
+        {"postgresql://127.0.0.1/db?mode=session&connect_timeout=1", LK_OK},
+    };
+    lk_client *client;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(lk_client_open(&client, &env->fixture.loop, cases[i].url, NULL),
+                         cases[i].status);
+        if (client)
+            close_client(&env->fixture, client);
+    }
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        POSTGRES_TEST(test_release_empties_the_row_and_keeps_its_token),
+        POSTGRES_TEST(test_release_wakes_the_waiter_of_another_client),
+        POSTGRES_TEST(test_token_that_was_seen_is_passed),
+        POSTGRES_TEST(test_renewal_never_revives),
+        POSTGRES_TEST(test_reply_lost_after_the_command_took_effect),
+        POSTGRES_TEST(test_broken_lock_is_lost_and_free),
+        POSTGRES_TEST(test_missing_rights_are_refused),
+        POSTGRES_TEST(test_url_names_the_mode),
+    };
+
+    postgres_mode = "mode=table";
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* lockctl bench: clients that acquire and release in turns, each on a connection of its own. */
+#include "histogram.h"
+#include "inspection.h"
+#include "lockctl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WAIT_MS 10000
+
+static struct {
+    int64_t clients, names, duration_ns, ttl_ns, reply_ns;
+    bool is_json, is_fair, is_verbose;
+} set;
+
+enum step { ACQUIRE, RELEASE, STEPS };
+static const char *const step_names[STEPS] = {"acquire", "release"};
+
+/* One that acquires and releases. */
+struct user {
+    struct bench *bench;
+    lk_client *client;
+    lk_lock *lock;
+    uint64_t began_ns;
+};
+
+struct bench {
+    struct session session; /* its client is not used: it shows early that the URL is right */
+    struct user *users;
+    struct histogram *took[STEPS];
+    uint64_t began_ns, ended_ns, failed;
+    enum lk_status why; /* of the last failure */
+    int64_t busy;       /* users within a cycle */
+};
+
+static void acquire(struct user *user);
+
+static void record(struct user *user, enum step step) {
+    uint64_t now_ns = uv_hrtime();
+
+    histogram_record(user->bench->took[step], (int64_t)(now_ns - user->began_ns));
+    user->began_ns = now_ns;
+}
+
+static void stop(struct user *user) {
+    struct bench *bench = user->bench;
+
+    lk_client_close(user->client, NULL, NULL);
+    user->client = NULL;
+    if (--bench->busy > 0)
+        return;
+    bench->ended_ns = uv_hrtime();
+    lk_client_close(bench->session.client, NULL, NULL);
+    bench->session.client = NULL;
+}
+
+/* One that fails goes no further: a server that is not there would be asked at full speed. */
+static void stop_for(struct user *user, enum lk_status why) {
+    user->bench->failed++;
+    user->bench->why = why;
+    stop(user);
+}
+
+static void on_released(enum lk_status status, void *data) {
+    struct user *user = data;
+
+    if (status != LK_OK) {
+        stop_for(user, status);
+        return;
+    }
+    record(user, RELEASE);
+    if (user->began_ns - user->bench->began_ns >= (uint64_t)set.duration_ns)
+        stop(user);
+    else
+        acquire(user);
+}
+
+static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    struct user *user = data;
+
+    (void)request;
+    if (status != LK_OK) {
+        stop_for(user, status);
+        return;
+    }
+    record(user, ACQUIRE);
+    lk_release(lease, on_released, user);
+}
+
+static void acquire(struct user *user) {
+    enum lk_status status = lk_acquire(user->lock, WAIT_MS, on_acquired, user, NULL);
+
+    if (status != LK_OK)
+        stop_for(user, status);
+}
+
+static int open_user(struct user *user, const char *url, int64_t number) {
+    const struct lk_client_options client = {.size = sizeof client,
+                                             .reply_ms = (uint32_t)(set.reply_ns / 1000000)};
+    const struct lk_lock_options lock = {
+        .size = sizeof lock, .ttl_ms = (uint32_t)(set.ttl_ns / 1000000), .is_fair = set.is_fair};
+    enum lk_status status;
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "lockctl-bench:%" PRId64, number % set.names);
+    status = lk_client_open(&user->client, &user->bench->session.loop, url, &client);
+    if (status == LK_OK)
+        status = lk_lock_open(&user->lock, user->client, name, &lock);
+    return status == LK_OK ? 0 : fail_status("a client", status);
+}
+
+static json_t *step_json(const struct histogram *took) {
+    const double ms = 1e6;
+
+    return json_pack(
+        "{s:f, s:f, s:f, s:f, s:f}", "p50_ms", (double)histogram_percentile(took, 50) / ms,
+        "p90_ms", (double)histogram_percentile(took, 90) / ms, "p99_ms",
+        (double)histogram_percentile(took, 99) / ms, "p999_ms",
+        (double)histogram_percentile(took, 99.9) / ms, "max_ms", (double)took->max / ms);
+}
+
+static int print_json(const struct bench *bench, double seconds) {
+    return json_print(json_pack("{s:I, s:I, s:f, s:I, s:f, s:I, s:o, s:o}", "clients",
+                                (json_int_t)set.clients, "names", (json_int_t)set.names, "seconds",
+                                seconds, "cycles", (json_int_t)bench->took[RELEASE]->count,
+                                "cycles_per_s", (double)bench->took[RELEASE]->count / seconds,
+                                "failed", (json_int_t)bench->failed, step_names[ACQUIRE],
+                                step_json(bench->took[ACQUIRE]), step_names[RELEASE],
+                                step_json(bench->took[RELEASE])));
+}
+
+static int print_text(const struct bench *bench, double seconds) {
+    static const double percents[] = {50, 90, 99, 99.9, 100};
+
+    (void)printf("%" PRIu64 " cycles in %.1f s, %.0f a second; %" PRId64 " clients, %" PRId64
+                 " names\n%-8s %9s %9s %9s %9s %9s\n",
+                 bench->took[RELEASE]->count, seconds,
+                 (double)bench->took[RELEASE]->count / seconds, set.clients, set.names, "ms", "p50",
+                 "p90", "p99", "p99.9", "max");
+    for (int step = 0; step < STEPS; step++) {
+        (void)printf("%-8s", step_names[step]);
+        for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
+            (void)printf(" %9.3f",
+                         (double)histogram_percentile(bench->took[step], percents[i]) / 1e6);
+        (void)putchar('\n');
+    }
+    return fflush(stdout) == 0 ? 0 : -1;
+}
+
+static int report(const struct bench *bench) {
+    double seconds = (double)(bench->ended_ns - bench->began_ns) / 1e9;
+
+    if ((set.is_json ? print_json : print_text)(bench, seconds) != 0)
+        return fail(EX_IOERR, "the output cannot be made or written");
+    if (bench->failed == 0)
+        return EX_OK;
+    say("%" PRIu64 " clients stopped early", bench->failed);
+    return fail_status("bench", bench->why);
+}
+
+/* All begin at the same moment. */
+static int measure(struct bench *bench, const char *url) {
+    int code = 0;
+
+    for (int64_t i = 0; i < set.clients && code == 0; i++) {
+        bench->users[i].bench = bench;
+        code = open_user(&bench->users[i], url, i);
+    }
+    bench->busy = set.clients;
+    bench->began_ns = uv_hrtime();
+    for (int64_t i = 0; i < set.clients; i++) {
+        bench->users[i].began_ns = bench->began_ns;
+        if (code == 0)
+            acquire(&bench->users[i]);
+        else if (bench->users[i].client)
+            lk_client_close(bench->users[i].client, NULL, NULL);
+    }
+    (code == 0 ? session_end : session_shut)(&bench->session);
+    return code == 0 ? report(bench) : code;
+}
+
+static int bench_url(const char *url) {
+    struct bench bench = {.failed = 0};
+    int code = session_open(&bench.session, url, NULL, NULL, NULL);
+
+    if (code != 0)
+        return code;
+    bench.users = calloc((size_t)set.clients, sizeof *bench.users);
+    for (int i = 0; i < STEPS; i++)
+        bench.took[i] = calloc(1, sizeof *bench.took[i]);
+    if (bench.users && bench.took[ACQUIRE] && bench.took[RELEASE]) {
+        code = measure(&bench, session_url(url));
+    } else {
+        session_shut(&bench.session);
+        code = fail(EX_SOFTWARE, "out of memory");
+    }
+    free(bench.users);
+    for (int i = 0; i < STEPS; i++)
+        free(bench.took[i]);
+    return code;
+}
+
+int bench_main(int argc, char **argv) {
+    static const char about[] =
+        "lockctl bench: how fast locks are acquired and released. --clients of them, each\n"
+        "on a connection of its own, take and give back --names locks, named\n"
+        "lockctl-bench:0 and so on, in turns. With a name for each client nobody waits.\n"
+        "A backend may keep a small record of each name, for its fencing tokens.\n"
+        "Exit codes: 0; 64 bad usage, 69 the server cannot be reached or refuses, 70\n"
+        "internal, 75 not acquired within 10 s.";
+    static const struct setting table[] = {
+        {"clients", 'c', SETTING_INT, &set.clients, "8", "how many at a time", "1..1000"},
+        {"names", 0, SETTING_INT, &set.names, "8", "of how many locks", "1..1000000"},
+        {"duration", 'd', SETTING_DURATION, &set.duration_ns, "5s", "for how long", "10ms..1h"},
+        {"ttl", 0, SETTING_DURATION, &set.ttl_ns, "10s", "of the locks", "10ms..24h"},
+        {"fair", 0, SETTING_FLAG, &set.is_fair, NULL, "first come, first served", NULL},
+        JSON_SETTING(set.is_json),
+        REPLY_SETTING(set.reply_ns),
+        VERBOSE_SETTING(set.is_verbose),
+        {.name = NULL}};
+    int code = read_arguments(table, about, "URL", 1, 1, &argc, argv);
+
+    if (code >= 0)
+        return code;
+    if (set.is_verbose)
+        be_verbose();
+    return bench_url(argv[1]);
+}

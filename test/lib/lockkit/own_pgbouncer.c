@@ -1,0 +1,133 @@
+/* Starts pgbouncer with a configuration in a folder of its own; as the user postgres when we are
+ * root, as which it refuses to run. */
+#include "own_pgbouncer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <libpq-fe.h>
+#include <pwd.h>
+#include <signal.h>
+
+#define PATIENCE_MS 10000
+
+static int free_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+static const char *value_of(const PQconninfoOption *options, const char *keyword) {
+    for (; options->keyword; options++)
+        if (strcmp(options->keyword, keyword) == 0)
+            return options->val ? options->val : "";
+    return "";
+}
+
+static void write_config(const struct own_pgbouncer *own, const char *path, const char *schema,
+                         int connections) {
+    PQconninfoOption *options = PQconninfoParse(getenv("TEST_PG"), NULL);
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(options);
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "[databases]\n"
+                  "pooled = host=%s port=%s dbname=%s user=%s password=%s"
+                  " connect_query='SET search_path TO %s'\n"
+                  "[pgbouncer]\n"
+                  "listen_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"
+                  "auth_type = any\npool_mode = transaction\ndefault_pool_size = %d\n"
+                  "ignore_startup_parameters = extra_float_digits,options\n",
+                  value_of(options, "host"), value_of(options, "port"), value_of(options, "dbname"),
+                  value_of(options, "user"), value_of(options, "password"), schema, own->port,
+                  connections);
+    assert_int_equal(fclose(file), 0);
+    PQconninfoFree(options);
+}
+
+/* In the child. */
+static void become_postgres(const struct passwd *user) {
+    if (!user)
+        return;
+    if (setgroups(0, NULL) != 0 || setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)
+        _exit(126);
+}
+
+static void serve(const char *path, const struct passwd *user) {
+    int null = open("/dev/null", O_RDWR);
+
+    become_postgres(user);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(null, STDERR_FILENO);
+    (void)execl("/usr/sbin/pgbouncer", "pgbouncer", path, (char *)NULL);
+    _exit(127);
+}
+
+static void await(const struct own_pgbouncer *own) {
+    for (int waited_ms = 0;; waited_ms += 20) {
+        PGconn *conn = PQconnectdb(own->url);
+        bool is_up = PQstatus(conn) == CONNECTION_OK;
+
+        PQfinish(conn);
+        if (is_up)
+            return;
+        if (waited_ms >= PATIENCE_MS)
+            fail_msg("pgbouncer did not start on port %d", own->port);
+        (void)usleep(20000);
+    }
+}
+
+void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int connections) {
+    const struct passwd *user = geteuid() == 0 ? getpwnam("postgres") : NULL;
+    char path[96];
+
+    if (getenv("TEST_PG") == NULL)
+        fail_msg("set TEST_PG to a conninfo of a scratch database (test/run does)");
+    own->port = free_port();
+    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-pgbouncer-XXXXXX");
+    assert_non_null(mkdtemp(own->folder));
+    (void)snprintf(own->url, sizeof own->url, "postgres://pooled@127.0.0.1:%d/pooled", own->port);
+    (void)snprintf(path, sizeof path, "%s/pgbouncer.ini", own->folder);
+    (void)umask(077);
+    write_config(own, path, schema, connections);
+    if (user) {
+        assert_int_equal(chown(path, user->pw_uid, user->pw_gid), 0);
+        assert_int_equal(chown(own->folder, user->pw_uid, user->pw_gid), 0);
+    }
+    own->pid = fork();
+    assert_true(own->pid >= 0);
+    if (own->pid == 0)
+        serve(path, user);
+    await(own);
+}
+
+void own_pgbouncer_stop(struct own_pgbouncer *own) {
+    char path[96];
+
+    (void)kill(own->pid, SIGKILL);
+    (void)waitpid(own->pid, NULL, 0);
+    (void)snprintf(path, sizeof path, "%s/pgbouncer.ini", own->folder);
+    (void)unlink(path);
+    (void)rmdir(own->folder);
+}

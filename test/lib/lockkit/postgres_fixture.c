@@ -1,0 +1,117 @@
+/* A schema for the locks of this process, and two clients in it, one through a proxy. */
+#include "postgres_fixture.h"
+
+#include <unistd.h>
+
+const char *postgres_mode = "mode=session";
+
+static PGconn *admin;
+static char schema[40];
+
+static void drop(void) {
+    char sql[100];
+
+    (void)snprintf(sql, sizeof sql, "DROP SCHEMA %s CASCADE", schema);
+    PQclear(PQexec(admin, sql));
+    PQfinish(admin);
+}
+
+static void make(void) {
+    const char *base = getenv("TEST_PG");
+    char text[1000];
+
+    if (base == NULL)
+        fail_msg("set TEST_PG to a conninfo of a scratch database (test/run does)");
+    (void)snprintf(schema, sizeof schema, "lockkit_%ld", (long)getpid());
+    (void)snprintf(text, sizeof text, "%s options='-c search_path=%s -c client_min_messages=error'",
+                   base, schema);
+    admin = PQconnectdb(text);
+    if (PQstatus(admin) != CONNECTION_OK)
+        fail_msg("TEST_PG: %s", PQerrorMessage(admin));
+    (void)snprintf(text, sizeof text, "DROP SCHEMA IF EXISTS %s CASCADE; CREATE SCHEMA %s", schema,
+                   schema);
+    (void)postgres_ask(text);
+    (void)atexit(drop);
+}
+
+PGconn *postgres_admin(void) {
+    if (admin == NULL)
+        make();
+    return admin;
+}
+
+const char *postgres_ask(const char *sql) {
+    static char answer[400];
+    PGresult *result = PQexec(postgres_admin(), sql);
+
+    if (PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK)
+        fail_msg("%.300s: %s", sql, PQerrorMessage(admin));
+    (void)snprintf(answer, sizeof answer, "%s",
+                   PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return answer;
+}
+
+const char *postgres_url_at(int port, const char *parameters) {
+    static char url[400];
+    PGconn *conn = postgres_admin();
+
+    (void)snprintf(url, sizeof url,
+                   "postgres://%s:%s@127.0.0.1:%d/%s?options=-csearch_path%%3D%s&%s", PQuser(conn),
+                   PQpass(conn), port, PQdb(conn), schema, parameters);
+    return url;
+}
+
+const char *postgres_url(const char *parameters) {
+    return postgres_url_at(atoi(PQport(postgres_admin())), parameters);
+}
+
+int postgres_set_up(void **state) {
+    struct postgres_fixture *env = calloc(1, sizeof *env);
+
+    assert_non_null(env);
+    fixture_init(&env->fixture);
+    env->fixture.client = open_client(&env->fixture, postgres_url(postgres_mode));
+    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, 2000);
+    env->proxy = fault_proxy_open(&env->fixture.loop, "127.0.0.1", PQport(postgres_admin()));
+    fault_proxy_listen(env->proxy);
+    env->far = open_client(&env->fixture, postgres_url_at(env->proxy->port, postgres_mode));
+    *state = env;
+    return 0;
+}
+
+int postgres_tear_down(void **state) {
+    struct postgres_fixture *env = *state;
+
+    close_client(&env->fixture, env->far);
+    fault_proxy_close(env->proxy);
+    fixture_end(&env->fixture);
+    free(env);
+    return 0;
+}
+
+static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    static const char letters[] = {[LK_HELD] = 'H', [LK_SUSPECT] = 'S', [LK_LOST_STATE] = 'L'};
+    struct postgres_fixture *env = data;
+    size_t length = strlen(env->trace);
+
+    (void)lease;
+    if (length < sizeof env->trace - 1)
+        env->trace[length] = letters[state];
+    env->why = why;
+}
+
+void follow(struct postgres_fixture *env, lk_lease *lease) {
+    lk_lease_on_state(lease, on_state, env);
+}
+
+long ask_locks(struct postgres_fixture *env, const char *what) {
+    char sql[400];
+
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT count(*) FROM pg_locks JOIN lockkit_lock ON"
+                   " ((classid::bigint << 32) | objid::bigint) = key"
+                   " WHERE locktype = 'advisory' AND name = '%s' AND %s",
+                   env->fixture.name, what);
+    return strtol(postgres_ask(sql), NULL, 10);
+}
