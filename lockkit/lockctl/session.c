@@ -33,10 +33,6 @@ void be_verbose(void) {
     verbose = true;
 }
 
-bool is_verbose(void) {
-    return verbose;
-}
-
 void say(const char *format, ...) {
     va_list args;
 
