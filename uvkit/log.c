@@ -70,13 +70,6 @@ static void add_escaped(struct line *line, const char *text, bool is_quoted) {
     }
 }
 
-static void add_formatted(struct line *line, const char *pairs, va_list args) {
-    char formatted[LINE_BYTES];
-
-    (void)vsnprintf(formatted, sizeof formatted, pairs, args);
-    add_escaped(line, formatted, false);
-}
-
 static void add_head(struct line *line, enum log_level level) {
     int64_t now_us = clock_wall_us();
     time_t seconds = (time_t)(now_us / 1000000);
@@ -126,7 +119,7 @@ int log_level_parse(const char *text, enum log_level *level) {
     return -1;
 }
 
-static void write_line(enum log_level level, const char *message, const char *pairs, va_list args) {
+static void write_line(enum log_level level, const char *message, const char *pairs) {
     struct line line = {.length = 0};
 
     add_head(&line, level);
@@ -134,30 +127,36 @@ static void write_line(enum log_level level, const char *message, const char *pa
     add(&line, "\"", 1);
     if (pairs[0] != '\0') {
         add(&line, " ", 1);
-        add_formatted(&line, pairs, args);
+        add_escaped(&line, pairs, false);
     }
     emit(&line);
 }
 
-static void pass_on(enum log_level level, const char *message, const char *pairs, va_list args) {
+static void pass_on(enum log_level level, const char *message, const char *pairs) {
     struct line line = {.length = 0};
 
-    add_formatted(&line, pairs, args);
+    add_escaped(&line, pairs, false);
     add_dots(&line);
     line.text[line.length] = '\0';
     config.sink(level, message, line.text, config.data);
 }
 
 void log_write(enum log_level level, const char *message, const char *pairs, ...) {
+    char formatted[LINE_BYTES] = "";
     int saved_errno = errno;
     va_list args;
 
-    va_start(args, pairs);
+    if (!config.sink && (!config.service || level < config.least))
+        return;
+    if (pairs != NULL) {
+        va_start(args, pairs);
+        (void)vsnprintf(formatted, sizeof formatted, pairs, args);
+        va_end(args);
+    }
     if (config.sink)
-        pass_on(level, message, pairs ? pairs : "", args);
-    else if (config.service && level >= config.least)
-        write_line(level, message, pairs ? pairs : "", args);
-    va_end(args);
+        pass_on(level, message, formatted);
+    else
+        write_line(level, message, formatted);
     errno = saved_errno;
 }
 

@@ -11,6 +11,12 @@
 #ifdef LOCKKIT_WITH_redis
 #include "redis_backend.h"
 #endif
+#ifdef LOCKKIT_WITH_redlock
+#include "redlock.h"
+#endif
+#ifdef LOCKKIT_WITH_redis_cluster
+#include "redis_cluster.h"
+#endif
 #ifdef LOCKKIT_WITH_redis_wire
 #include "redis_wire.h"
 #endif
@@ -43,6 +49,16 @@ static const struct {
     {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_cluster
+    {"redis+cluster://", &backend_redis_cluster},
+#else
+    {"redis+cluster://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redlock
+    {"redlock:", &backend_redlock},
+#else
+    {"redlock:", NULL},
 #endif
 #ifdef LOCKKIT_WITH_postgres
     {"postgres://", &backend_postgres},

@@ -1,0 +1,126 @@
+/* Which votes decide what; and the digests of the scripts. */
+#include "own_redis.h"
+#include "redlock_count.h"
+#include "redlock_scripts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(...) (&(struct redlock_count){.nodes = 5, __VA_ARGS__})
+
+static const int undecided = -1;
+
+typedef bool (*decide)(const struct redlock_count *count, enum lk_status *status);
+
+static int decided(decide by, const struct redlock_count *count) {
+    enum lk_status status;
+
+    return by(count, &status) ? (int)status : undecided;
+}
+
+static void test_attempt_is_decided_when_it_is_won_or_cannot_be(void **state) {
+    const decide by = redlock_count_acquire;
+
+    (void)state;
+    assert_int_equal(decided(by, COUNT(.yes = 3, .pending = 2, .hopeful = 2)), LK_OK);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .no = 2, .pending = 1, .hopeful = 1)), undecided);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .no = 3)), LK_BUSY);
+    assert_int_equal(decided(by, COUNT(.no = 3, .pending = 2, .hopeful = 2)), LK_BUSY);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .no = 1, .unsent = 2)), LK_BUSY);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .unsent = 3)), LK_UNAVAILABLE);
+    assert_int_equal(decided(by, COUNT(.no = 2, .unsent = 3)), LK_UNAVAILABLE);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .refused = 3)), LK_REFUSED);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .refused = 2, .unsent = 1)), LK_UNAVAILABLE);
+}
+
+static void test_attempt_that_may_have_a_majority_is_unknown(void **state) {
+    const decide by = redlock_count_acquire;
+
+    (void)state;
+    assert_int_equal(decided(by, COUNT(.yes = 2, .unknown = 1, .no = 2)), LK_UNKNOWN);
+    assert_int_equal(decided(by, COUNT(.unknown = 3, .unsent = 2)), LK_UNKNOWN);
+    assert_int_equal(decided(by, COUNT(.yes = 1, .unknown = 1, .no = 3)), LK_BUSY);
+    /* What is still out has no vote. */
+    assert_int_equal(decided(by, COUNT(.yes = 2, .no = 2, .pending = 1)), LK_BUSY);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .pending = 3)), LK_UNAVAILABLE);
+}
+
+static void test_four_nodes_need_three(void **state) {
+    (void)state;
+    assert_int_equal(
+        decided(redlock_count_acquire, &(struct redlock_count){.nodes = 4, .yes = 2, .no = 2}),
+        LK_BUSY);
+    assert_int_equal(
+        decided(redlock_count_renew, &(struct redlock_count){.nodes = 4, .yes = 2, .no = 2}),
+        LK_LOST);
+    assert_int_equal(
+        decided(redlock_count_acquire, &(struct redlock_count){.nodes = 4, .yes = 3, .no = 1}),
+        LK_OK);
+}
+
+static void test_renewal_is_lost_only_when_a_majority_cannot_be_ours(void **state) {
+    const decide by = redlock_count_renew;
+
+    (void)state;
+    assert_int_equal(decided(by, COUNT(.yes = 3, .no = 2)), LK_OK);
+    assert_int_equal(decided(by, COUNT(.no = 3, .yes = 2)), LK_LOST);
+    assert_int_equal(decided(by, COUNT(.no = 2, .yes = 2, .pending = 1)), undecided);
+    assert_int_equal(decided(by, COUNT(.no = 2, .yes = 2, .unknown = 1)), LK_UNKNOWN);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .unsent = 3)), LK_UNAVAILABLE);
+    assert_int_equal(decided(by, COUNT(.yes = 2)), LK_UNAVAILABLE); /* three without a vote */
+}
+
+static void test_release_is_told_by_a_majority(void **state) {
+    const decide by = redlock_count_release;
+
+    (void)state;
+    assert_int_equal(decided(by, COUNT(.yes = 3, .pending = 2)), LK_OK);
+    assert_int_equal(decided(by, COUNT(.no = 3, .yes = 2)), LK_LOST);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .unsent = 3)), LK_UNKNOWN);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .no = 1, .unknown = 2)), LK_UNKNOWN);
+    assert_int_equal(decided(by, COUNT(.unsent = 5)), LK_UNAVAILABLE);
+    assert_int_equal(decided(by, COUNT(.refused = 5)), LK_REFUSED);
+}
+
+static void test_broken_when_no_majority_can_be_left(void **state) {
+    const decide by = redlock_count_break;
+
+    (void)state;
+    assert_int_equal(decided(by, COUNT(.yes = 2, .pending = 3)), undecided);
+    assert_int_equal(decided(by, COUNT(.yes = 1, .no = 2, .unknown = 2)), LK_OK);
+    assert_int_equal(decided(by, COUNT(.no = 3, .unknown = 2)), LK_LOST);
+    assert_int_equal(decided(by, COUNT(.yes = 2, .unknown = 3)), LK_UNKNOWN);
+    assert_int_equal(decided(by, COUNT(.unsent = 5)), LK_UNAVAILABLE);
+}
+
+static void test_digests_are_those_of_the_server(void **state) {
+    struct own_redis redis;
+
+    (void)state;
+    own_redis_start(&redis);
+    for (int i = REDLOCK_VOTES; i <= REDLOCK_INSPECTS; i++) {
+        redisReply *reply = redisCommand(redis.admin, "SCRIPT LOAD %s", redlock_scripts[i].text);
+
+        assert_string_equal(reply->str, redlock_scripts[i].sha1);
+        freeReplyObject(reply);
+    }
+    own_redis_stop(&redis);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attempt_is_decided_when_it_is_won_or_cannot_be),
+        cmocka_unit_test(test_attempt_that_may_have_a_majority_is_unknown),
+        cmocka_unit_test(test_four_nodes_need_three),
+        cmocka_unit_test(test_renewal_is_lost_only_when_a_majority_cannot_be_ours),
+        cmocka_unit_test(test_release_is_told_by_a_majority),
+        cmocka_unit_test(test_broken_when_no_majority_can_be_left),
+        cmocka_unit_test(test_digests_are_those_of_the_server),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

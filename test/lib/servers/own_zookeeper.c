@@ -1,0 +1,200 @@
+/* Starts Debian's ZooKeeper, by its class, with a folder and a configuration of its own. */
+#include "own_zookeeper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#define PATIENCE_MS 60000
+
+/* Kept, so that no other takes it before the server does; its port is free to be listened on once
+ * this is closed. */
+static int free_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+static FILE *open_file(const struct own_zookeeper *own, int server, const char *name) {
+    char path[160];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%d/%s", own->folder, server, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    return file;
+}
+
+static void configure(struct own_zookeeper *own, int server, const int peers[][2]) {
+    FILE *file = open_file(own, server, "myid");
+
+    (void)fprintf(file, "%d\n", server + 1);
+    assert_int_equal(fclose(file), 0);
+    file = open_file(own, server, "zoo.cfg");
+    (void)fprintf(file,
+                  "dataDir=%s/%d\nclientPort=%d\nclientPortAddress=127.0.0.1\ntickTime=100\n"
+                  "minSessionTimeout=200\nmaxSessionTimeout=60000\ninitLimit=50\nsyncLimit=20\n"
+                  "maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n"
+                  "forceSync=no\n",
+                  own->folder, server, own->servers[server].port);
+    for (int i = 0; own->count > 1 && i < own->count; i++)
+        (void)fprintf(file, "server.%d=127.0.0.1:%d:%d\n", i + 1, peers[i][0], peers[i][1]);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void serve(const struct own_zookeeper *own, int server) {
+    char config[160], log[160];
+    int out;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)snprintf(config, sizeof config, "%s/%d/zoo.cfg", own->folder, server);
+    (void)snprintf(log, sizeof log, "%s/%d/log", own->folder, server);
+    out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    (void)dup2(out, STDOUT_FILENO);
+    (void)dup2(out, STDERR_FILENO);
+    (void)execlp("java", "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                 "-XX:-UsePerfData", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                 "-Dzookeeper.jmx.log4j.disable=true", "-cp",
+                 "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
+                 "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, (char *)NULL);
+    _exit(127);
+}
+
+void own_zookeeper_restart(struct own_zookeeper *own, int server) {
+    struct own_zookeeper_server *one = &own->servers[server];
+
+    assert_int_equal(one->pid, 0);
+    one->pid = fork();
+    assert_true(one->pid >= 0);
+    if (one->pid == 0)
+        serve(own, server);
+}
+
+/* What a server says of itself; empty when it does not serve. */
+static void ask(const struct own_zookeeper_server *server, char *answer, size_t size) {
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)server->port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct timeval patience = {.tv_sec = 2};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    size_t length = 0;
+    ssize_t got = 1;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+        send(fd, "srvr", 4, MSG_NOSIGNAL) == 4)
+        for (; got > 0 && length<size - 1; length += got> 0 ? (size_t)got : 0)
+            got = recv(fd, answer + length, size - 1 - length, 0);
+    answer[length] = '\0';
+    (void)close(fd);
+}
+
+int own_zookeeper_leader(const struct own_zookeeper *own) {
+    char answer[2000];
+
+    for (int i = 0; i < own->count; i++) {
+        if (own->servers[i].pid == 0)
+            continue;
+        ask(&own->servers[i], answer, sizeof answer);
+        if (strstr(answer, "Mode: leader") || strstr(answer, "Mode: standalone"))
+            return i;
+    }
+    return -1;
+}
+
+static bool serves(const struct own_zookeeper_server *server) {
+    char answer[2000];
+
+    if (server->pid == 0)
+        return true;
+    ask(server, answer, sizeof answer);
+    return strstr(answer, "Mode: ") != NULL;
+}
+
+bool own_zookeeper_is_up(const struct own_zookeeper *own) {
+    bool is_up = true;
+
+    for (int i = 0; i < own->count; i++)
+        is_up = is_up && serves(&own->servers[i]);
+    return is_up;
+}
+
+static void await(const struct own_zookeeper *own) {
+    for (int i = 0, waited_ms = 0; i < own->count; waited_ms += 20) {
+        if (serves(&own->servers[i])) {
+            i++;
+            continue;
+        }
+        if (waited_ms >= PATIENCE_MS)
+            fail_msg("zookeeper does not serve; see %s/%d/log", own->folder, i);
+        (void)usleep(20000);
+    }
+}
+
+void own_zookeeper_start(struct own_zookeeper *own, int count) {
+    int peers[OWN_ZOOKEEPER_MOST][2];
+    size_t length;
+    char path[96];
+
+    memset(own, 0, sizeof *own);
+    own->count = count;
+    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-zookeeper-XXXXXX");
+    assert_non_null(mkdtemp(own->folder));
+    (void)snprintf(own->url, sizeof own->url, "zookeeper://");
+    for (int i = 0; i < count; i++) {
+        own->servers[i].port = free_port();
+        peers[i][0] = free_port();
+        peers[i][1] = free_port();
+        length = strlen(own->url);
+        (void)snprintf(own->url + length, sizeof own->url - length, "%s127.0.0.1:%d", i ? "," : "",
+                       own->servers[i].port);
+        (void)snprintf(path, sizeof path, "%s/%d", own->folder, i);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    for (int i = 0; i < count; i++) {
+        configure(own, i, (const int(*)[2])peers);
+        own_zookeeper_restart(own, i);
+    }
+    await(own);
+}
+
+void own_zookeeper_kill(struct own_zookeeper *own, int server) {
+    struct own_zookeeper_server *one = &own->servers[server];
+
+    if (one->pid == 0)
+        return;
+    (void)kill(one->pid, SIGKILL);
+    (void)waitpid(one->pid, NULL, 0);
+    one->pid = 0;
+}
+
+void own_zookeeper_stop(struct own_zookeeper *own) {
+    pid_t remover;
+
+    for (int i = 0; i < own->count; i++)
+        own_zookeeper_kill(own, i);
+    remover = fork();
+    if (remover == 0) {
+        (void)execlp("rm", "rm", "-rf", own->folder, (char *)NULL);
+        _exit(127);
+    }
+    (void)waitpid(remover, NULL, 0);
+}
