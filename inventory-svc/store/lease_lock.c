@@ -22,8 +22,11 @@ static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product,
 /* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
 static enum outcome not_acquired(struct live_sale *live, enum lk_status status) {
     assert(status != LK_OK);
-    (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock (%s): %s",
-                   lock_kind_name(live->lock.kind), lk_status_text(status));
+    (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock (%s): %s%s",
+                   lock_kind_name(live->lock.kind), lk_status_text(status),
+                   status == LK_REFUSED && live->lock.kind == LOCK_REDIS_WAIT
+                       ? "; it wants replicas, which scripts/stack up --with replica=2 starts"
+                       : "");
     return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
                                                                                   : OUTCOME_BUSY;
 }
@@ -37,7 +40,7 @@ static const struct {
     [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, 1},    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, 0},
     [LOCK_REDIS_RW] = {LOCK_AT_REDIS, 0},      [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, 0},
     [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, 1}, [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, 0},
-    [LOCK_ETCD] = {LOCK_AT_ETCD, 0},
+    [LOCK_ETCD] = {LOCK_AT_ETCD, 0},           [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, 0},
 };
 
 /* ZooKeeper's leases last as long as the session of their client. */
@@ -46,6 +49,8 @@ static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
     query[0] = '\0';
     if (kind == LOCK_REDIS_WAIT)
         (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
+    else if (leases[kind].server == LOCK_AT_POSTGRES)
+        (void)snprintf(query, LOCK_QUERY_BYTES, "mode=session");
     else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
         (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, leases[kind].is_fair,
                        options->ttl_ms);
