@@ -34,13 +34,17 @@ static enum outcome not_acquired(struct live_sale *live, enum lk_status status) 
 /* Where the leases of a kind are, and how it asks for them. */
 static const struct {
     enum lock_server server;
-    int is_fair;
+    bool is_fair; /* each who waits stands in the server's line itself, not one for its instance */
 } leases[] = {
-    [LOCK_LOCAL] = {LOCK_AT_LOCAL, 0},         [LOCK_REDIS] = {LOCK_AT_REDIS, 0},
-    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, 1},    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, 0},
-    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, 0},      [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, 0},
-    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, 1}, [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, 0},
-    [LOCK_ETCD] = {LOCK_AT_ETCD, 0},
+    [LOCK_LOCAL] = {LOCK_AT_LOCAL, false},
+    [LOCK_REDIS] = {LOCK_AT_REDIS, false},
+    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, true},
+    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, false},
+    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, false},
+    [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, false},
+    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, false},
+    [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, false},
+    [LOCK_ETCD] = {LOCK_AT_ETCD, false},
 };
 
 /* ZooKeeper's leases last as long as the session of their client. */
@@ -50,7 +54,7 @@ static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
     if (kind == LOCK_REDIS_WAIT)
         (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
     else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
-        (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, leases[kind].is_fair,
+        (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, kind == LOCK_ZOOKEEPER,
                        options->ttl_ms);
 }
 
