@@ -47,8 +47,7 @@ SEES_uvkit/http_client := uvkit/input uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
-# lockkit's backends, a room each; WITHOUT="zookeeper etcd" builds without those. What each sees of uvkit, and of another.
-WITHOUT ?=
+# lockkit's backends, a room each. What each sees of uvkit, and of another.
 NEEDS_etcd := uvkit/http_client uvkit/input
 NEEDS_redis := uvkit/redis
 NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
@@ -63,11 +62,11 @@ LOCKKIT_CORE := lockkit/src $(BACKENDS:%=lockkit/backends/%) lockkit/backends
 LOCKKIT := lockkit/recipes $(LOCKKIT_CORE)
 SEES_lockkit/backends := lockkit/include uvkit
 $(foreach a,$(BACKENDS),$(eval SEES_lockkit/backends/$a := $(filter lockkit/%,$(NEEDS_$a)) lockkit/backends lockkit/include $(filter uvkit/%,$(NEEDS_$a)) uvkit))
-SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include uvkit/redis uvkit/http_client uvkit/input uvkit
+SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/include $(filter $(foreach a,$(BACKENDS),$(NEEDS_$a)),$(UVKIT)) uvkit
 SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
-SEES_lockkit/lockctl := lockkit/include $(UVKIT)
+SEES_lockkit/lockctl := lockkit/include uvkit/settings uvkit
 SEES_order-svc := $(UVKIT)
 FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination postgres machine spread)
 SEES_inventory-svc/seam :=
@@ -106,7 +105,7 @@ $(foreach a,$(ROOMS),$(foreach b,$(SEES_$a),$(if $(filter $a,$(SEES_$b)),$(error
 folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
 # What a source includes from. Tests also see the fixtures, and these every room of their folder.
-fixtures = $(if $(folder),test/lib/$(folder)) test/lib $(UVKIT)
+fixtures = $(if $(folder),test/lib/$(folder)) test/lib/servers test/lib $(UVKIT)
 sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder)%,$(ROOMS))) lockkit/include) \
     $(if $(findstring test/,$1),$(fixtures))
 includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room))
@@ -131,12 +130,13 @@ all: $(PROGRAMS) ## build the programs
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 $(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
-$(B)/bin/lockctl: $(call archives,lockkit/lockctl $(SEES_lockkit/lockctl))
-$(B)/bin/hold: $(B)/lockkit/example/hold.o $(call archives,$(SEES_lockkit/example))
+# It has nothing of lockkit but what a library shows.
+$(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/settings uvkit) $(B)/lib/lockkit.o
+$(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
-$(PROGRAMS) $(B)/bin/hold:
+$(PROGRAMS) $(B)/bin/hold $(B)/bin/async:
 	@mkdir -p $(@D)
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 
@@ -152,7 +152,7 @@ $(B)/%.a:
 $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	$(call run,ROOM)$(CC) $(LDFLAGS) -nostartfiles -Wl,-z,defs,-e,0 -o $@ -Wl,--whole-archive $< \
 	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
-rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example,$(ROOMS))) ## link each room whole against those below it
+rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
 	@mkdir -p $(@D)
@@ -191,22 +191,24 @@ LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/in
 SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
 LIBRARY := $(addprefix $(B)/lib/,liblockkit.a liblockkit.so.$(LK_VERSION) lockkit.pc)
 # What each backend needs besides libuv: packages of pkg-config whose private parts are at hand, and libraries.
-REQUIRES_redis := hiredis $(TLS_PACKAGES)
-REQUIRES_redlock := $(REQUIRES_redis)
 REQUIRES_etcd := jansson
-REQUIRES_postgres := libpq
+$(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis $(TLS_PACKAGES)))
+LIBS_etcd := $(LLHTTP_LIBS)
+LIBS_postgres := -lpq
 LIBS_zookeeper := -lzookeeper_st
 LIBRARY_REQUIRES = $(sort $(foreach a,$(BACKENDS),$(REQUIRES_$a)))
 LIBRARY_LIBS = $(sort $(foreach a,$(BACKENDS),$(LIBS_$a)))
+$(B)/bin/lockctl: LIBS = $(shell pkg-config --libs libuv jansson $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
 
-$(B)/lib/lockkit.o: $(call archives,$(LOCKKIT)) $(call archives,$(filter $(foreach a,$(LOCKKIT),$(SEES_$a)),$(UVKIT)))
+$(B)/lib/lockkit.o: $(patsubst %,$(B)/%.a,$(LOCKKIT) $(filter $(SEES_lockkit/src),$(UVKIT))) $(if $(filter etcd,$(BACKENDS)),$(B)/llhttp.a)
 	@mkdir -p $(@D)
-	$(call run,LD)ld -r -o $@ --whole-archive $(filter $(LOCKKIT:%=$(B)/%.a),$^) --no-whole-archive --start-group $(filter-out $(LOCKKIT:%=$(B)/%.a),$^) --end-group && \
+	$(call run,LD)ld -r -o $@ --whole-archive $(filter $(LOCKKIT:%=$(B)/%.a),$^) --no-whole-archive \
+	    --start-group $(filter-out $(LOCKKIT:%=$(B)/%.a),$^) --end-group && \
 	    objcopy --wildcard --keep-global-symbol='lk_*' $@
 $(B)/lib/liblockkit.a: $(B)/lib/lockkit.o
 $(B)/lib/liblockkit.so.$(LK_VERSION): $(B)/lib/lockkit.o
 	$(call run,LINK)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -o $@ $< \
-	    $(shell pkg-config --libs libuv $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) $(LLHTTP_LIBS) -lm
+	    $(shell pkg-config --libs libuv $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
 $(B)/lib/lockkit.pc: lockkit/lockkit.pc.in lockkit/include/lockkit.h Makefile
 	@mkdir -p $(@D)
 	@sed -e 's|@VERSION@|$(LK_VERSION)|' -e 's|@REQUIRES@|$(LIBRARY_REQUIRES)|' -e 's|@LIBS@|$(LIBRARY_LIBS)|' $< >$@

@@ -44,10 +44,9 @@ int read_arguments(const struct setting *table, const char *about, const char *r
 
 /* On stderr, in one line that begins with the program's name. Returns `code`. */
 __attribute__((format(printf, 2, 3))) int fail(int code, const char *format, ...);
-void be_verbose(void);
-bool is_verbose(void);
-/* The same, only when verbose. */
+/* The same, only after be_verbose(). */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+void be_verbose(void);
 
 /* The exit code that tells of an outcome, and what to say of it. */
 int fail_status(const char *what, enum lk_status status);
@@ -71,6 +70,6 @@ int session_open(struct session *session, const char *url, const char *name,
  * sets it NULL. */
 void session_end(struct session *session);
 /* Close the client and run the loop until nothing is left on it: close handles of your own first.*/
-void session_shut(struct session *session);
+void session_close(struct session *session);
 
 #endif

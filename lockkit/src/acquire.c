@@ -9,6 +9,33 @@
 #include "lease.h"
 
 #include <assert.h>
+#include <string.h>
+
+/* The place in the server's line is the client's, as clients take turns: another of its waiters
+ * takes it over from one that gives up, with the owner token that stands there. */
+static void pass_place_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
+    struct lk_lease *next = waiter ? waiter->data : NULL;
+    char owner[OWNER_SIZE];
+
+    if (!next || lease->phase != LEASE_QUEUED || !lease->is_in_line || lease->is_doubtful ||
+        next->phase != LEASE_QUEUED || next->is_in_line || next->is_doubtful ||
+        next->waiter.is_try || next->policy.mode != lease->policy.mode ||
+        next->policy.limit != lease->policy.limit || next->policy.permits != lease->policy.permits)
+        return;
+    memcpy(owner, next->owner, sizeof owner);
+    memcpy(next->owner, lease->owner, sizeof owner);
+    memcpy(lease->owner, owner, sizeof owner);
+    next->is_in_line = true;
+    lease->is_in_line = false;
+}
+
+/* Its request is over. */
+static void let_go(struct lk_lease *lease) {
+    if (lease->is_doubtful || lease->is_in_line)
+        lease_release(lease);
+    else
+        lease_end(lease);
+}
 
 /* A lease that is given is the caller's, who may end it at once: not ours to touch any more. */
 static void tell_outcome(void *data) {
@@ -23,7 +50,12 @@ static void tell_outcome(void *data) {
     if (is_granted)
         return;
     lease->is_outcome_due = false;
-    lease_maybe_free(lease);
+    if (lease->phase == LEASE_QUEUED) { /* to one who has come again, in the callback */
+        pass_place_on(lease, TAILQ_FIRST(&lease->queue->waiters));
+        let_go(lease);
+    } else {
+        lease_maybe_free(lease);
+    }
 }
 
 static void set_outcome(struct lk_lease *lease, enum lk_status status) {
@@ -50,6 +82,7 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     assert(lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING);
     assert(status != LK_OK);
     (void)uv_timer_stop(&lease->timer);
+    pass_place_on(lease, TAILQ_NEXT(&lease->waiter, entry));
     queue_leave(lease->queue, &lease->waiter);
     count(&lease->client->counters, status);
     set_outcome(lease, status);
@@ -57,10 +90,9 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     if (lease->phase == LEASE_TRYING && lease->in_flight > 0) {
         lease->round_trips += lease->command.round_trips;
         lease_move(lease, LEASE_ORPHANED);
-    } else if (lease->is_doubtful || lease->is_in_line) {
-        lease_release(lease);
-    } else {
-        lease_end(lease);
+    } else if (lease->phase == LEASE_TRYING || !lease->is_in_line || lease->is_doubtful ||
+               lease->client->is_closing) {
+        let_go(lease);
     }
 }
 
@@ -93,7 +125,7 @@ static void refused(struct lk_lease *lease, enum lk_status status, int64_t remai
     }
     lease->last = status == LK_BUSY ? LK_TIMEOUT : status;
     lease_move(lease, LEASE_QUEUED);
-    queue_refused(lease->queue, remaining_ms);
+    queue_refused(lease->queue, remaining_ms, lease->is_in_line);
 }
 
 static void on_attempt_answered(struct lk_command *command) {

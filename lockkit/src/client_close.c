@@ -7,7 +7,8 @@ static void close_lease(struct lk_lease *lease) {
     switch (lease->phase) {
     case LEASE_QUEUED:
     case LEASE_TRYING:
-        lease_end_request(lease, LK_CANCELED);
+        if (!lease->is_outcome_due) /* else it ends once that has been told */
+            lease_end_request(lease, LK_CANCELED);
         break;
     case LEASE_HELD:
         if (lease->is_outcome_due) {

@@ -113,7 +113,10 @@ static void wake(struct lk_queue *queue) {
 
 void queue_given_back(struct lk_queue *queue) {
     assert(queue->refs > 0);
-    wake(queue);
+    if (queue->is_trying)
+        queue->is_given_back = true;
+    else if (!queue->is_in_line)
+        wake(queue);
 }
 
 static void wake_named(const void *node, VISIT visit, void *name) {
@@ -143,13 +146,15 @@ static void wait_for_event(struct lk_queue *queue, int64_t remaining_ms) {
         wait_ms = (uint64_t)remaining_ms + 1;
     if (queue->is_woken)
         set_due(queue, QUEUE_EVENT);
-    queue->is_woken = false;
+    queue->is_woken = queue->is_given_back = false;
     (void)uv_timer_start(&queue->poll, on_poll, wait_ms, 0);
 }
 
-void queue_refused(struct lk_queue *queue, int64_t remaining_ms) {
+void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line) {
     assert(queue->is_trying && queue->length > 0);
     queue->is_trying = false;
+    queue->is_in_line = is_in_line;
+    queue->is_woken |= queue->is_given_back && !is_in_line;
     wait_for_event(queue, remaining_ms);
 }
 
@@ -164,9 +169,11 @@ void queue_join(struct lk_queue *queue, struct queue_waiter *waiter) {
 /* Returns the new head; without one there is nothing to poll for, nor to be woken for. */
 static struct queue_waiter *take_out(struct lk_queue *queue, struct queue_waiter *waiter) {
     assert(queue->length > 0);
+    if (waiter == TAILQ_FIRST(&queue->waiters))
+        queue->is_in_line = false;
     TAILQ_REMOVE(&queue->waiters, waiter, entry);
     if (--queue->length == 0) {
-        queue->is_woken = false;
+        queue->is_woken = queue->is_given_back = false;
         (void)uv_timer_stop(&queue->poll);
     }
     return TAILQ_FIRST(&queue->waiters);
@@ -182,14 +189,22 @@ void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter) {
         set_due(queue, QUEUE_FRESH);
 }
 
+/* Where clients take turns, ours has its next waiter in line before it gives the lock back: else
+ * another that is quicker to ask again could have it several times in a row. */
+static bool takes_turns(const struct lk_queue *queue) {
+    const unsigned caps = LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
+
+    return (queue->client->caps & caps) == caps;
+}
+
 void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter) {
     const struct queue_waiter *next;
 
     assert(TAILQ_FIRST(&queue->waiters) == waiter && queue->is_trying);
     queue->is_trying = false;
-    queue->is_woken = false;
+    queue->is_woken = queue->is_given_back = false;
     next = take_out(queue, waiter);
-    if (next && waiter->is_shared && next->is_shared)
+    if (next && ((waiter->is_shared && next->is_shared) || takes_turns(queue)))
         set_due(queue, QUEUE_FRESH);
     else if (next)
         wait_for_event(queue, -1);

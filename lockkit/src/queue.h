@@ -41,6 +41,8 @@ struct lk_queue {
     bool is_trying; /* an attempt of the head is under way */
     uv_timer_t poll;
     bool is_due, is_woken; /* on client->attempts; an event came during an attempt */
+    bool is_given_back;    /* one of us gave it back during an attempt */
+    bool is_in_line;       /* the head's last answer said so: it is told when it is its turn */
     struct client_task task;
     enum queue_reason reason; /* of the attempt that is due */
     char text[];              /* the name; and the owner */
@@ -59,10 +61,11 @@ void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter);
 void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter);
 
 /* The head has been refused: it waits for an event, for its `poll_ms` at most, and no longer than
- * `remaining_ms` (negative: unknown). */
-void queue_refused(struct lk_queue *queue, int64_t remaining_ms);
+ * `remaining_ms` (negative: unknown). `is_in_line`: it stands in line at the server. */
+void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line);
 
-/* One of us has given the lock back, or may have. */
+/* One of us has given the lock back, or may have. A head that stands in line at the server need not
+ * ask again: it is told when the lock was handed over to it. */
 void queue_given_back(struct lk_queue *queue);
 /* The lock `name` may have become free for `owner`, or, without one, for whoever waits; without a
  * name all locks may have. */

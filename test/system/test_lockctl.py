@@ -15,31 +15,10 @@ import unittest
 from pathlib import Path
 
 from harness import BUILD, PORT_BASE, ROOT, wait_for
+from redis_server import PASSWORD, URL, RedisServer
 
-PORT = PORT_BASE + 91
-PASSWORD = "s3cret-of-the-test"
 LOCKCTL = str(ROOT / BUILD / "bin/lockctl")
-URL = f"redis://:{PASSWORD}@127.0.0.1:{PORT}"
 BUSY, LOST, USAGE, UNAVAILABLE = 75, 79, 64, 69
-
-
-class Redis:
-    def __init__(self):
-        self.dir = tempfile.mkdtemp(prefix="lockctl-redis-", dir="/tmp")
-        self.process = subprocess.Popen(["redis-server", "-"], cwd=self.dir, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        self.process.stdin.write(f'port {PORT}\nbind 127.0.0.1\nsave ""\nrequirepass {PASSWORD}\n'.encode())
-        self.process.stdin.close()
-        wait_for("redis-server", lambda: self.ask("ping") == "PONG")
-
-    def ask(self, *command):
-        return subprocess.run(["redis-cli", "-p", str(PORT), *command], env=dict(os.environ, REDISCLI_AUTH=PASSWORD),
-                              capture_output=True, text=True, timeout=10).stdout.strip()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGCONT)
-        self.process.kill()
-        self.process.wait()
-        shutil.rmtree(self.dir)
 
 
 def is_alive(pid):
@@ -52,7 +31,7 @@ def is_alive(pid):
 class LockctlTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.redis = Redis()
+        cls.redis = RedisServer()
 
     @classmethod
     def tearDownClass(cls):

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A command that lk_client_open() of the third mode could not run: it is of the caller's own
- * connection. */
+/* No mode of a client: it is for the caller's own connection. */
 #define TRANSACTION_MODE "transaction"
 
 bool pg_is_error(const PGresult *result) {
@@ -214,7 +213,7 @@ static enum lk_status check(const char *mode, const char *conninfo) {
     char *error = NULL;
 
     if (strcmp(mode, TRANSACTION_MODE) == 0) {
-        log_warn("postgres mode=transaction is no client", "use=lk_pg_lock_sql() of lockkit_pg.h");
+        log_warn("postgres mode=transaction is no client", "use=lockkit_pg.h");
         return LK_UNSUPPORTED;
     }
     if (!find_mode(mode)) {

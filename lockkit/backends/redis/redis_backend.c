@@ -135,6 +135,8 @@ static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) 
     server->on_closed = cb;
     server->data = data;
     server->parts = 2;
+    if (server->is_subscribed)
+        redis_unsubscribe(server->redis, &server->subscription);
     uv_close((uv_handle_t *)&server->turn, on_turn_closed);
     redis_close(server->redis, part_closed, server);
 }

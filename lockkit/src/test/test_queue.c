@@ -90,7 +90,7 @@ static void test_event_during_an_attempt_brings_another(void **state) {
     queue_given_back(env->queue);
     queue_given_back(env->queue);
     expect_attempts(env, asker, 1);
-    queue_refused(env->queue, -1);
+    queue_refused(env->queue, -1, false);
     expect_attempts(env, asker, 2); /* one for both events */
     queue_leave(env->queue, &asker->waiter);
 }
@@ -100,7 +100,7 @@ static void test_refused_head_attempts_when_the_holders_ttl_ends(void **state) {
     struct asker *asker = join(env, 0);
 
     expect_attempts(env, asker, 1);
-    queue_refused(env->queue, 5);
+    queue_refused(env->queue, 5, false);
     expect_attempts(env, asker, 2);
     assert_int_equal(counted(env).polls, 1);
     queue_leave(env->queue, &asker->waiter);
@@ -121,7 +121,7 @@ static void test_new_head_asks_at_once_as_the_old_ones_place_is_gone(void **stat
     struct asker *first = join(env, 0), *second = join(env, 1);
 
     expect_attempts(env, first, 1);
-    queue_refused(env->queue, -1);
+    queue_refused(env->queue, -1, false);
     queue_leave(env->queue, &first->waiter);
     expect_attempts(env, second, 1);
     queue_leave(env->queue, &second->waiter);
@@ -145,15 +145,15 @@ static void test_push_wakes_the_queues_that_it_is_for(void **state) {
     struct asker *asker = join(env, 0);
 
     expect_attempts(env, asker, 1);
-    queue_refused(env->queue, -1);
+    queue_refused(env->queue, -1, false);
     client_push(client, LK_PUSH_FREE, "other", NULL, NULL);
     expect_attempts(env, asker, 1);
     client_push(client, LK_PUSH_FREE, "name", NULL, NULL);
     expect_attempts(env, asker, 2);
-    queue_refused(env->queue, -1);
+    queue_refused(env->queue, -1, false);
     client_push(client, LK_PUSH_FREE, NULL, NULL, NULL);
     expect_attempts(env, asker, 3);
-    queue_refused(env->queue, -1);
+    queue_refused(env->queue, -1, false);
     client_push(client, LK_PUSH_FREE, "name", "somebody", NULL);
     expect_attempts(env, asker, 4);
     queue_leave(env->queue, &asker->waiter);

@@ -2,7 +2,7 @@ local owner, ttl, patience = ARGV[1], ARGV[3], tonumber(ARGV[5])
 local permits, limit = tonumber(ARGV[7] or 0), tonumber(ARGV[8] or 0)
 if permits > 0 and redis.call('ZSCORE', KEYS[4], owner) then
   redis.call('ZADD', KEYS[4], now + ttl, owner)
-  keep(ttl, KEYS[4], KEYS[5])
+  keep(ttl)
   return {1, tonumber(string.match(redis.call('HGET', KEYS[5], owner), '^%d+'))}
 end
 if patience > 0 then
@@ -12,7 +12,7 @@ if patience > 0 then
   end
   redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%d:%d:%s:%s:%s', now + patience,
     math.min(patience, tonumber(ttl)), permits, limit, ARGV[4], ARGV[2], ARGV[6]))
-  keep(patience, KEYS[3], KEYS[5])
+  keep(patience)
 end
 hand_over(owner)
 if patience == 0 and redis.call('EXISTS', KEYS[3]) == 0 and fits(permits, limit) then

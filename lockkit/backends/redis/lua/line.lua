@@ -33,7 +33,7 @@ local function grant(owner, permits, ms, above, label)
     redis.call('ZADD', KEYS[4], now + ms, owner)
     redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%s', fence, permits, label))
     redis.call('HINCRBY', KEYS[5], 'used', permits)
-    keep(ms, KEYS[4], KEYS[5])
+    keep(ms)
   end
   return fence
 end

@@ -61,7 +61,8 @@ static void serve(const struct own_etcd *own, int member) {
     (void)execlp("etcd", "etcd", "--name", name, "--data-dir", folder, "--listen-client-urls",
                  client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
                  "--initial-advertise-peer-urls", peer, "--initial-cluster", own->cluster,
-                 "--heartbeat-interval", "50", "--election-timeout", "500", (char *)NULL);
+                 "--heartbeat-interval", "50", "--election-timeout", "500", "--unsafe-no-fsync",
+                 (char *)NULL);
     _exit(127);
 }
 
@@ -82,6 +83,17 @@ void own_etcd_kill(struct own_etcd *own, int member) {
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     own->members[member].pid = 0;
+}
+
+void own_etcd_pause(struct own_etcd *own, int member) {
+    pid_t pid = own->members[member].pid;
+
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+}
+
+void own_etcd_resume(struct own_etcd *own, int member) {
+    assert_int_equal(kill(own->members[member].pid, SIGCONT), 0);
 }
 
 static int connect_to(int port) {
@@ -131,18 +143,32 @@ static unsigned long long number_of(const char *reply, const char *key) {
     return found ? strtoull(found + strlen(needle), NULL, 10) : 0;
 }
 
-/* A read that only a leader can let through, and what its member says of itself. */
-int own_etcd_leader(struct own_etcd *own) {
+/* Whether all that run let a read through, which takes a leader; and who says of itself that it is
+ * the one. */
+static int find_leader(const struct own_etcd *own) {
     char reply[4096], all[64];
+    int leader = -1;
 
     (void)snprintf(all, sizeof all, ALL, ",\"count_only\":true");
+    for (int i = 0; i < own->count; i++) {
+        if (own->members[i].pid == 0)
+            continue;
+        if (!own_etcd_ask(own, i, "/v3/kv/range", all, reply, sizeof reply) ||
+            !own_etcd_ask(own, i, "/v3/maintenance/status", "{}", reply, sizeof reply))
+            return -1;
+        if (number_of(reply, "leader") == number_of(reply, "member_id"))
+            leader = i;
+    }
+    return leader;
+}
+
+int own_etcd_leader(struct own_etcd *own) {
+    int leader;
+
     for (int waited = 0; waited < PATIENCE_MS * 1000; waited += POLL_US) {
-        for (int i = 0; i < own->count; i++)
-            if (own->members[i].pid != 0 &&
-                own_etcd_ask(own, i, "/v3/kv/range", all, reply, sizeof reply) &&
-                own_etcd_ask(own, i, "/v3/maintenance/status", "{}", reply, sizeof reply) &&
-                number_of(reply, "leader") == number_of(reply, "member_id"))
-                return i;
+        leader = find_leader(own);
+        if (leader >= 0)
+            return leader;
         (void)usleep(POLL_US);
     }
     fail_msg("no member of the etcd cluster in %s leads", own->folder);

@@ -28,7 +28,10 @@ void own_etcd_stop(struct own_etcd *own);
 /* One member, which keeps what it has stored. */
 void own_etcd_kill(struct own_etcd *own, int member);
 void own_etcd_restart(struct own_etcd *own, int member);
-/* Wait until there is a leader that answers; its number. */
+/* Stop it in its tracks, for sure when this returns, and let it go on. */
+void own_etcd_pause(struct own_etcd *own, int member);
+void own_etcd_resume(struct own_etcd *own, int member);
+/* Wait until all that run answer, and one leads; its number. */
 int own_etcd_leader(struct own_etcd *own);
 
 /* POST to a member, and its reply's body, cut to fit. False when it was not answered with 200. */

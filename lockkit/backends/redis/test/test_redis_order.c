@@ -1,0 +1,201 @@
+/* Turns: clients that always want the same lock, in processes of their own, get it in turn, however
+ * long each of them holds it, and also when their callers give up and come again. */
+#include "redis_env.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CLIENTS_MOST 4
+#define CALLERS      3 /* of a client, so that one of them always waits */
+#define GRANTS_MOST  4096
+#define ROW_MOST     2
+
+/* In memory that the processes share. */
+struct log {
+    atomic_bool is_over;
+    atomic_int count;
+    struct grant {
+        uint64_t fence;
+        int client;
+    } grants[GRANTS_MOST];
+};
+
+struct worker {
+    uv_loop_t loop;
+    lk_client *client;
+    lk_lock *lock;
+    struct log *log;
+    int number;
+    uint32_t hold_ms, wait_ms;
+    struct one {
+        struct worker *worker;
+        uv_timer_t hold;
+        lk_lease *lease;
+    } callers[CALLERS];
+};
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                  \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data);
+
+static void come_again(struct one *one) {
+    struct worker *worker = one->worker;
+
+    if (!atomic_load(&worker->log->is_over))
+        REQUIRE(lk_acquire(worker->lock, worker->wait_ms, on_acquired, one, NULL) == LK_OK);
+}
+
+static void on_held(uv_timer_t *timer) {
+    struct one *one = timer->data;
+
+    lk_release(one->lease, NULL, NULL);
+    come_again(one);
+}
+
+static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    struct one *one = data;
+    struct log *log = one->worker->log;
+
+    (void)request;
+    REQUIRE(status == LK_OK || status == LK_TIMEOUT || atomic_load(&log->is_over));
+    if (status == LK_OK) {
+        int place = atomic_fetch_add(&log->count, 1);
+
+        REQUIRE(place < GRANTS_MOST);
+        log->grants[place] = (struct grant){lk_lease_fence(lease), one->worker->number};
+        one->lease = lease;
+        (void)uv_timer_start(&one->hold, on_held, one->worker->hold_ms, 0);
+    } else {
+        come_again(one);
+    }
+}
+
+static void live(struct worker *worker, const char *name) {
+    struct lk_lock_options policy = {.size = sizeof policy, .ttl_ms = 5000};
+
+    REQUIRE(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && uv_loop_init(&worker->loop) == 0);
+    REQUIRE(lk_client_open(&worker->client, &worker->loop, redis_url(), NULL) == LK_OK);
+    REQUIRE(lk_lock_open(&worker->lock, worker->client, name, &policy) == LK_OK);
+    for (int i = 0; i < CALLERS; i++) {
+        worker->callers[i].worker = worker;
+        REQUIRE(uv_timer_init(&worker->loop, &worker->callers[i].hold) == 0);
+        worker->callers[i].hold.data = &worker->callers[i];
+        come_again(&worker->callers[i]);
+    }
+    while (!atomic_load(&worker->log->is_over))
+        (void)uv_run(&worker->loop, UV_RUN_ONCE);
+    for (int i = 0; i < CALLERS; i++)
+        uv_close((uv_handle_t *)&worker->callers[i].hold, NULL);
+    lk_client_close(worker->client, NULL, NULL);
+    (void)uv_run(&worker->loop, UV_RUN_DEFAULT);
+    _exit(0);
+}
+
+static int by_fence(const void *left, const void *right) {
+    const struct grant *a = left, *b = right;
+
+    return (a->fence > b->fence) - (a->fence < b->fence);
+}
+
+/* From when all of them have had it, until nobody had been told to stop. */
+static void judge(struct log *log, int count, int clients) {
+    int grants[CLIENTS_MOST] = {0}, seen = 0, row = 0, longest = 0, judged = 0;
+
+    qsort(log->grants, (size_t)count, sizeof log->grants[0], by_fence);
+    for (int i = 0; i < count; i++) {
+        const int client = log->grants[i].client;
+
+        seen += grants[client]++ == 0;
+        row = i > 0 && log->grants[i - 1].client == client ? row + 1 : 1;
+        if (seen < clients)
+            continue;
+        judged++;
+        longest = row > longest ? row : longest;
+    }
+    assert_int_equal(seen, clients);
+    if (longest > ROW_MOST)
+        fail_msg("%d grants in a row to one of %d clients", longest, clients);
+    for (int i = 0; i < clients; i++)
+        if (grants[i] < judged / clients / 2)
+            fail_msg("client %d of %d had it %d times of %d", i, clients, grants[i], judged);
+}
+
+/* Client 0 waits for `wait_ms` each time, and the others for `others_wait_ms`. */
+static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
+                       uint32_t others_wait_ms, int grants) {
+    struct log *log =
+        mmap(NULL, sizeof *log, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t children[CLIENTS_MOST];
+    int status;
+
+    assert_true(log != MAP_FAILED);
+    for (int i = 0; i < clients; i++) {
+        static struct worker worker;
+
+        worker = (struct worker){.log = log,
+                                 .number = i,
+                                 .hold_ms = hold_ms[i],
+                                 .wait_ms = i == 0 ? wait_ms : others_wait_ms};
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0)
+            live(&worker, env->fixture.name);
+    }
+    WAIT_FOR(&env->fixture.loop, log->count >= grants);
+    status = log->count;
+    atomic_store(&log->is_over, true);
+    grants = status;
+    for (int i = 0; i < clients; i++) {
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    judge(log, grants, clients);
+    (void)munmap(log, sizeof *log);
+}
+
+static void test_two_clients_take_turns(void **state) {
+    take_turns(*state, 2, (const uint32_t[]){0, 0}, LK_FOREVER, LK_FOREVER, 1000);
+    take_turns(*state, 2, (const uint32_t[]){0, 10}, LK_FOREVER, LK_FOREVER, 200);
+}
+
+static void test_four_clients_take_turns(void **state) {
+    take_turns(*state, 4, (const uint32_t[]){0, 0, 0, 0}, LK_FOREVER, LK_FOREVER, 1000);
+    take_turns(*state, 4, (const uint32_t[]){0, 1, 5, 30}, LK_FOREVER, LK_FOREVER, 200);
+}
+
+static void test_two_clients_take_turns_although_callers_give_up(void **state) {
+    take_turns(*state, 2, (const uint32_t[]){5, 150}, 400, 400, 40);
+}
+
+/* Each is held for so long that no caller's wait lasts for a whole round. */
+static void test_four_clients_take_turns_although_callers_give_up(void **state) {
+    take_turns(*state, 4, (const uint32_t[]){100, 200, 150, 250}, 400, 400, 32);
+}
+
+/* A client whose callers all give up before it is their turn has its turn all the same. */
+static void test_patience_of_the_others_starves_nobody(void **state) {
+    take_turns(*state, 4, (const uint32_t[]){10, 200, 200, 200}, 400, LK_FOREVER, 32);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        REDIS_TEST(test_two_clients_take_turns),
+        REDIS_TEST(test_four_clients_take_turns),
+        REDIS_TEST(test_two_clients_take_turns_although_callers_give_up),
+        REDIS_TEST(test_four_clients_take_turns_although_callers_give_up),
+        REDIS_TEST(test_patience_of_the_others_starves_nobody),
+    };
+
+    (void)redis_url();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
