@@ -12,8 +12,9 @@
 #define NEED_MS (SERVER_MS + 300)
 /* Each who waits in a fair line asks for itself; the server tells the next one, so they ask seldom.
  */
-#define FAIR_POLL_MS    2000
-#define LOCK_NAME_BYTES (UUID_TEXT + 24)
+#define SESSION_LEAST_MS INT64_C(100)
+#define FAIR_POLL_MS     2000
+#define LOCK_NAME_BYTES  (UUID_TEXT + 24)
 
 static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product, int shard) {
     (void)snprintf(name, LOCK_NAME_BYTES, "stock:%s:%d", product->id, shard);
@@ -47,7 +48,7 @@ static const struct {
     [LOCK_ETCD] = {LOCK_AT_ETCD, false},
 };
 
-/* ZooKeeper's leases last as long as the session of their client. */
+/* ZooKeeper's leases last as long as the session of their client, which is no shorter than this. */
 static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
                         const struct sale_options *options) {
     query[0] = '\0';
@@ -55,7 +56,7 @@ static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
         (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
     else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
         (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, kind == LOCK_ZOOKEEPER,
-                       options->ttl_ms);
+                       options->ttl_ms > SESSION_LEAST_MS ? options->ttl_ms : SESSION_LEAST_MS);
 }
 
 static enum lk_status open_client(struct store *store, enum lock_kind kind,
