@@ -22,8 +22,11 @@ static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product,
 /* Nothing was sold: at fault are we or our memory, or else the lock's owner or server. */
 static enum outcome not_acquired(struct live_sale *live, enum lk_status status) {
     assert(status != LK_OK);
-    (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock (%s): %s",
-                   lock_kind_name(live->lock.kind), lk_status_text(status));
+    (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock (%s): %s%s",
+                   lock_kind_name(live->lock.kind), lk_status_text(status),
+                   status == LK_REFUSED && live->lock.kind == LOCK_REDIS_WAIT
+                       ? "; it wants replicas, which scripts/stack up --with replica=2 starts"
+                       : "");
     return status == LK_UNSUPPORTED || status == LK_INVALID || status == LK_NOMEM ? OUTCOME_FAILED
                                                                                   : OUTCOME_BUSY;
 }

@@ -176,7 +176,7 @@ static int measure(struct bench *bench, const char *url) {
         else if (bench->users[i].client)
             lk_client_close(bench->users[i].client, NULL, NULL);
     }
-    (code == 0 ? session_end : session_shut)(&bench->session);
+    (code == 0 ? session_end : session_close)(&bench->session);
     return code == 0 ? report(bench) : code;
 }
 
@@ -192,7 +192,7 @@ static int bench_url(const char *url) {
     if (bench.users && bench.took[ACQUIRE] && bench.took[RELEASE]) {
         code = measure(&bench, session_url(url));
     } else {
-        session_shut(&bench.session);
+        session_close(&bench.session);
         code = fail(EX_SOFTWARE, "out of memory");
     }
     free(bench.users);

@@ -70,6 +70,6 @@ int session_open(struct session *session, const char *url, const char *name,
  * sets it NULL. */
 void session_end(struct session *session);
 /* Close the client and run the loop until nothing is left on it: close handles of your own first.*/
-void session_shut(struct session *session);
+void session_close(struct session *session);
 
 #endif

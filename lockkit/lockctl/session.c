@@ -138,7 +138,7 @@ int session_open(struct session *session, const char *url, const char *name,
             code = fail_status(status == LK_INVALID ? "the name or a setting" : "the lock", status);
     }
     if (code != 0)
-        session_shut(session);
+        session_close(session);
     return code;
 }
 
@@ -151,7 +151,7 @@ void session_end(struct session *session) {
     (void)rc;
 }
 
-void session_shut(struct session *session) {
+void session_close(struct session *session) {
     if (session->client)
         lk_client_close(session->client, NULL, NULL);
     session_end(session);

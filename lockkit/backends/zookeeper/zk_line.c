@@ -59,7 +59,7 @@ static void cut_permits(struct zk_entry *entry, size_t *length) {
 
     while (at > 0 && strchr(DIGITS ".", entry->node[at - 1]))
         at--;
-    if (sscanf(entry->node + at, "%9u.%9u%n", &permits, &limit, &used) != 2 ||
+    if (sscanf(entry->node + at, "%10u.%10u%n", &permits, &limit, &used) != 2 ||
         at + (size_t)used != *length || permits == 0 || !cut(entry->node, &at, "-read-"))
         return;
     entry->is_shared = true;

@@ -62,13 +62,14 @@ bool zk_completed(struct zk_operation *operation) {
 }
 
 /* What an ACQUIRE that was not granted leaves: a node that must be given back, which the core does
- * after BUSY in line and after UNKNOWN; or nothing, and then nobody asks for it again. */
+ * after BUSY in line and after UNKNOWN; or nothing, and then nobody asks for it again, unless by
+ * another operation, which began when this one was late. */
 static enum lk_status leave(struct zk_operation *operation, enum lk_status status) {
     struct zk_contender *contender = operation->contender;
 
     if (contender->node[0] || contender->is_doubtful)
         return status == LK_BUSY ? status : LK_UNKNOWN;
-    if (status != LK_BUSY || contender->watched == 0)
+    if (contender->refs <= 2 && (status != LK_BUSY || contender->watched == 0))
         zk_contender_drop(operation->client, contender);
     return status;
 }

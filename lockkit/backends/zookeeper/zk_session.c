@@ -23,6 +23,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ struct zk_session {
 
 /* ---- What it says */
 
-static struct log_limit errors; /* of the process: libzookeeper does not say of which handle */
+static _Thread_local struct log_limit errors; /* libzookeeper does not say of which handle */
 
 /* "2026-11-22 14:00:00,000:1234(0x7f00):ZOO_ERROR@handle_error@2000: text": the text of an error.
  */
@@ -367,6 +368,12 @@ void zk_session_close(struct zk_session *session, void (*cb)(void *data), void *
 
 /* ---- The rest */
 
+/* The library sends each request in two parts, and here may be several. */
+static void cork(struct zk_session *session, int is_on) {
+    if (session->watcher)
+        (void)setsockopt(session->watcher->fd, IPPROTO_TCP, TCP_CORK, &is_on, sizeof is_on);
+}
+
 static void on_prepare(uv_prepare_t *prepare) {
     struct zk_session *session = prepare->data;
 
@@ -375,7 +382,9 @@ static void on_prepare(uv_prepare_t *prepare) {
         close_now(session);
         return;
     }
+    cork(session, 1);
     session->events.on_turn(session->events.data);
+    cork(session, 0);
     if (session->handle && !session->is_closing)
         go_on(session); /* which sends what is left, and finds a socket that was closed */
 }

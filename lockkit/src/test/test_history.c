@@ -3,6 +3,7 @@
  * no two are valid holders at a time, fencing tokens rise with each grant, each callback runs once,
  * and everything ends. */
 #include "history.h"
+#include "own_zookeeper.h"
 #include "redis_env.h"
 
 #include <signal.h>
@@ -125,13 +126,24 @@ static void record(struct actor *actor) {
         history_add(actor->process->history, &actor->grant);
 }
 
+/* It stays taken until its TTL has ended, or, with a session, for as long as is asked for. */
+static void abandon(struct actor *actor) {
+    struct process *process = actor->process;
+    uint32_t hold_ms = dice(&process->random, 2) ? 0 : TTL_MS;
+    int64_t held_ns = now_ns() + (int64_t)hold_ms * 1000000;
+
+    observe(actor);
+    if ((lk_client_caps(process->client) & LK_CAP_SESSION) && actor->grant.until_ns > held_ns)
+        actor->grant.until_ns = held_ns;
+    if (actor->grant.from_ns > 0)
+        history_add(process->history, &actor->grant);
+    actor->state = IDLE;
+    lk_abandon(actor->lease, hold_ms);
+}
+
 static void let_go(struct actor *actor) {
     if (dice(&actor->process->random, 32) == 0) {
-        observe(actor);
-        if (actor->grant.from_ns > 0)
-            history_add(actor->process->history, &actor->grant);
-        actor->state = IDLE;
-        lk_abandon(actor->lease, dice(&actor->process->random, 2) ? 0 : TTL_MS);
+        abandon(actor);
         return;
     }
     record(actor);
@@ -235,8 +247,8 @@ struct victim {
     bool is_stopped, is_gone;
 };
 
-static void open_proxy(struct victim *victim, uv_loop_t *loop) {
-    victim->proxy = fault_proxy_open_url(loop, redis_url());
+static void open_proxy(struct victim *victim, uv_loop_t *loop, const char *url) {
+    victim->proxy = fault_proxy_open_url(loop, url);
     fault_proxy_listen(victim->proxy);
 }
 
@@ -301,13 +313,13 @@ static bool are_gone(struct victim *victims) {
     return are_gone;
 }
 
-static void run_history(struct env *env, struct history *history, uint32_t seed) {
+static void run_history(struct env *env, const char *url, struct history *history, uint32_t seed) {
     struct victim victims[PROCESSES] = {0};
     int64_t end_ms = clock_now_ms() + DURATION_MS;
     uint32_t random = seed;
 
     for (int i = 0; i < PROCESSES; i++)
-        open_proxy(&victims[i], &env->fixture.loop);
+        open_proxy(&victims[i], &env->fixture.loop, url);
     for (int i = 0; i < PROCESSES; i++) {
         victims[i].pid = fork();
         assert_true(victims[i].pid >= 0);
@@ -328,21 +340,36 @@ static void run_history(struct env *env, struct history *history, uint32_t seed)
     (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
 }
 
-static void test_random_histories_keep_the_promises(void **state) {
+static void run_histories(struct env *env, const char *url) {
     static const uint32_t seeds[] = {2463534242, 88172645, 521288629, 7};
-    struct env *env = *state;
 
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         struct history *history = history_open();
         const char *wrong;
 
-        run_history(env, history, seeds[i]);
+        run_history(env, url, history, seeds[i]);
         wrong = history_check(history);
         if (wrong)
             fail_msg("seed %u, %u grants: %s", seeds[i], history->count, wrong);
         assert_true(history->count > 20);
         history_close(history);
     }
+}
+
+static void test_random_histories_on_redis_keep_the_promises(void **state) {
+    run_histories(*state, redis_url());
+}
+
+static void test_random_histories_on_zookeeper_keep_the_promises(void **state) {
+    struct own_zookeeper own;
+    char url[240];
+
+    own_zookeeper_start(&own, 1);
+    (void)snprintf(url, sizeof url, "%s/line?session=300", own.url);
+    run_histories(*state, url);
+    (void)snprintf(url, sizeof url, "%s/single?session=300&fair=0", own.url);
+    run_histories(*state, url);
+    own_zookeeper_stop(&own);
 }
 
 static void test_checker_sees_overlaps_and_falling_tokens(void **state) {
@@ -364,7 +391,8 @@ static void test_checker_sees_overlaps_and_falling_tokens(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checker_sees_overlaps_and_falling_tokens),
-        REDIS_TEST(test_random_histories_keep_the_promises),
+        REDIS_TEST(test_random_histories_on_redis_keep_the_promises),
+        REDIS_TEST(test_random_histories_on_zookeeper_keep_the_promises),
     };
 
     (void)redis_url();

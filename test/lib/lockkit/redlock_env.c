@@ -17,7 +17,7 @@ int redlock_env_stop(void **state) {
 
 lk_client *redlock_env_open(struct redlock_env *env, const char *options) {
     struct lk_client_options client_options = {
-        .size = sizeof client_options, .label = "test", .reply_ms = 300};
+        .size = sizeof client_options, .label = "test", .reply_ms = REDLOCK_ENV_REPLY_MS};
     lk_client *client;
     char url[512];
 

@@ -5,6 +5,8 @@
 #include "fixture.h"
 #include "own_ensemble.h"
 
+#define REDLOCK_ENV_REPLY_MS 300 /* of its clients */
+
 struct redlock_env {
     struct fixture fixture; /* its client trusts the nodes to have forgotten nothing */
     struct own_ensemble *ensemble;

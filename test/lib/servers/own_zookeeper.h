@@ -27,7 +27,7 @@ void own_zookeeper_kill(struct own_zookeeper *own, int server);
 void own_zookeeper_restart(struct own_zookeeper *own, int server);
 /* Which of them leads the ensemble, or serves alone; -1: none, now. */
 int own_zookeeper_leader(const struct own_zookeeper *own);
-/* Wait until all that run serve. */
-void own_zookeeper_await(const struct own_zookeeper *own);
+/* Whether all that run serve, now. */
+bool own_zookeeper_is_up(const struct own_zookeeper *own);
 
 #endif

@@ -70,10 +70,10 @@ static void serve(const struct own_zookeeper *own, int server) {
     out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(out, STDERR_FILENO);
-    (void)execlp("java", "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp",
-                 "/etc/zookeeper/conf:/usr/share/java/zookeeper.jar",
-                 "-Dzookeeper.log.threshold=WARN", "-Dzookeeper.root.logger=WARN,CONSOLE",
-                 "-Djava.net.preferIPv4Stack=true",
+    (void)execlp("java", "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                 "-XX:-UsePerfData", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                 "-Dzookeeper.jmx.log4j.disable=true", "-cp",
+                 "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, (char *)NULL);
     _exit(127);
 }
@@ -129,7 +129,15 @@ static bool serves(const struct own_zookeeper_server *server) {
     return strstr(answer, "Mode: ") != NULL;
 }
 
-void own_zookeeper_await(const struct own_zookeeper *own) {
+bool own_zookeeper_is_up(const struct own_zookeeper *own) {
+    bool is_up = true;
+
+    for (int i = 0; i < own->count; i++)
+        is_up = is_up && serves(&own->servers[i]);
+    return is_up;
+}
+
+static void await(const struct own_zookeeper *own) {
     for (int i = 0, waited_ms = 0; i < own->count; waited_ms += 20) {
         if (serves(&own->servers[i])) {
             i++;
@@ -165,7 +173,7 @@ void own_zookeeper_start(struct own_zookeeper *own, int count) {
         configure(own, i, (const int(*)[2])peers);
         own_zookeeper_restart(own, i);
     }
-    own_zookeeper_await(own);
+    await(own);
 }
 
 void own_zookeeper_kill(struct own_zookeeper *own, int server) {

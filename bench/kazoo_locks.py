@@ -1,0 +1,24 @@
+"""For bench/run: how many times a second a Lock of kazoo is acquired and released, at SERVERS for SECONDS. Run it with the
+system's python3, which has Debian's kazoo."""
+
+import sys
+import time
+
+from kazoo.client import KazooClient
+
+
+def main():
+    client, seconds, cycles = KazooClient(hosts=sys.argv[1]), float(sys.argv[2]), 0
+    client.start()
+    lock = client.Lock("/kazoo/bench")
+    with lock:
+        pass
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
+        with lock:
+            cycles += 1
+    print(cycles / (time.monotonic() - began))
+    client.stop()
+
+
+main()

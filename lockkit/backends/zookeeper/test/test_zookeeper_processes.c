@@ -1,0 +1,236 @@
+/* Processes on the zookeeper backend: holders and waiters that are killed or stopped, and an
+ * ensemble that loses its leader. */
+#include "zookeeper_env.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a child tells: that it holds, and later that it has lost. */
+struct news {
+    uint64_t fence;
+    enum lk_state state;
+    enum lk_status checked, released;
+};
+
+static int told; /* the pipe; the child's end in the child */
+static struct news news;
+
+static void tell(void) {
+    if (write(told, &news, sizeof news) != sizeof news)
+        _exit(1);
+}
+
+static void on_released(enum lk_status status, void *data) {
+    (void)data;
+    news.released = status;
+    tell();
+}
+
+static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    (void)why;
+    (void)data;
+    if (state != LK_LOST_STATE)
+        return;
+    news.state = state;
+    news.checked = lk_lease_check(lease, 0);
+    lk_release(lease, on_released, NULL);
+}
+
+static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    (void)request;
+    (void)data;
+    if (status != LK_OK)
+        _exit(1);
+    lk_lease_on_state(lease, on_state, NULL);
+    news.fence = lk_lease_fence(lease);
+    tell();
+}
+
+/* The child's whole life, until it is killed. */
+static void wait_and_hold(const char *name) {
+    lk_client *client;
+    lk_lock *lock;
+    uv_loop_t loop;
+    char url[300];
+
+    (void)snprintf(url, sizeof url, "%s/test?session=1000", zookeeper.url);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || uv_loop_init(&loop) != 0 ||
+        lk_client_open(&client, &loop, url, NULL) != LK_OK ||
+        lk_lock_open(&lock, client, name, NULL) != LK_OK ||
+        lk_acquire(lock, LK_FOREVER, on_acquired, NULL, NULL) != LK_OK)
+        _exit(1);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    _exit(1);
+}
+
+static bool has_news(void) {
+    return read(told, &news, sizeof news) == sizeof news;
+}
+
+static pid_t start_child(struct zookeeper_env *env) {
+    int ends[2];
+    pid_t child;
+
+    memset(&news, 0, sizeof news);
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    child = fork();
+    assert_true(child >= 0);
+    told = ends[child == 0];
+    if (child == 0)
+        wait_and_hold(env->fixture.name);
+    (void)close(ends[1]);
+    return child;
+}
+
+static void end_child(pid_t child) {
+    int status;
+
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    (void)close(told);
+}
+
+static void test_lock_of_a_killed_process_is_freed_with_its_session(void **state) {
+    struct zookeeper_env *env = *state;
+    pid_t child = start_child(env);
+    struct caller caller;
+
+    WAIT_FOR(&env->fixture.loop, has_news());
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
+    end_child(child);
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
+    assert_true(lk_lease_fence(caller.lease) > news.fence);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor(void **state) {
+    struct zookeeper_env *env = *state;
+    pid_t child = start_child(env);
+    struct caller caller;
+
+    WAIT_FOR(&env->fixture.loop, has_news());
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
+    assert_true(lk_lease_fence(caller.lease) > news.fence);
+    assert_int_equal(kill(child, SIGCONT), 0);
+    WAIT_FOR(&env->fixture.loop, has_news());
+    assert_int_equal(news.state, LK_LOST_STATE);
+    assert_int_equal(news.checked, LK_LOST);
+    assert_int_equal(news.released, LK_LOST);
+    await_crowd(env, 1, 0);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    end_child(child);
+}
+
+/* The one behind it then watches the holder. */
+static void test_waiter_in_the_middle_may_die(void **state) {
+    struct zookeeper_env *env = *state;
+    struct caller holder, last;
+    pid_t child;
+
+    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_FOREVER), LK_OK);
+    child = start_child(env);
+    await_crowd(env, 1, 1);
+    start(&last, open_lock(&env->fixture, env->far, 10000), LK_FOREVER);
+    await_crowd(env, 1, 2);
+    end_child(child);
+    await_crowd(env, 1, 1);
+    assert_int_equal(last.calls, 0);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, last.calls > 0);
+    assert_int_equal(last.status, LK_OK);
+    assert_int_equal(give(&env->fixture, &last), LK_OK);
+}
+
+enum { CROWD = 5, ROUNDS = 12 };
+
+/* Whoever has got it gives it back. */
+static bool have_ended(struct caller *callers) {
+    bool have_ended = true;
+
+    for (int i = 0; i < CROWD; i++) {
+        struct caller *caller = &callers[i];
+
+        if (caller->lease)
+            lk_release(caller->lease, on_caller_released, caller);
+        caller->lease = NULL;
+        if (caller->releases > 0)
+            assert_int_equal(caller->release_status, LK_OK);
+        have_ended = have_ended && caller->calls > 0 && (caller->status || caller->releases > 0);
+    }
+    return have_ended;
+}
+
+/* Among five who come and go in any order, one after the other gets it, and nothing is left. */
+static void test_predecessors_that_go_at_any_moment_block_nobody(void **state) {
+    struct zookeeper_env *env = *state;
+    struct lk_lock_options fair = {.size = sizeof fair, .is_fair = 1};
+    struct caller callers[CROWD];
+    lk_lock *locks[2];
+
+    assert_int_equal(lk_lock_open(&locks[0], env->fixture.client, env->fixture.name, &fair), LK_OK);
+    assert_int_equal(lk_lock_open(&locks[1], env->far, env->fixture.name, &fair), LK_OK);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < CROWD; i++)
+            start(&callers[i], locks[i % 2], LK_FOREVER);
+        for (int turns = 0; turns < round; turns++)
+            (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+        for (int i = 1; i < CROWD; i += 2)
+            if (callers[i].request)
+                lk_cancel(callers[i].request);
+        WAIT_FOR(&env->fixture.loop, have_ended(callers));
+    }
+    await_crowd(env, 0, 0);
+}
+
+static void test_ensemble_that_loses_its_leader_keeps_locks_and_fences(void **state) {
+    struct zookeeper_env *env = *state;
+    struct caller holder, waiter, other;
+    uint64_t fence;
+    lk_lock *lock;
+    int leader;
+
+    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_FOREVER), LK_OK);
+    lk_lease_on_state(holder.lease, trace_state, env);
+    fence = lk_lease_fence(holder.lease);
+    start(&waiter, open_lock(&env->fixture, env->far, 10000), LK_FOREVER);
+    await_crowd(env, 1, 1);
+    leader = own_zookeeper_leader(&zookeeper);
+    assert_true(leader >= 0);
+    own_zookeeper_kill(&zookeeper, leader);
+    WAIT_FOR(&env->fixture.loop, own_zookeeper_leader(&zookeeper) >= 0);
+    own_zookeeper_restart(&zookeeper, leader);
+    WAIT_FOR(&env->fixture.loop, own_zookeeper_is_up(&zookeeper));
+    /* Its client is connected again when it gets another lock. */
+    assert_int_equal(lk_lock_open(&lock, env->fixture.client, "another", NULL), LK_OK);
+    assert_int_equal(take(&env->fixture, &other, lock, LK_FOREVER), LK_OK);
+    WAIT_FOR(&env->fixture.loop, lk_lease_state(holder.lease) != LK_SUSPECT);
+    assert_int_equal(lk_lease_check(holder.lease, 0), LK_OK);
+    assert_int_equal(give(&env->fixture, &other), LK_OK);
+    assert_int_equal(waiter.calls, 0);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, waiter.calls > 0);
+    assert_int_equal(waiter.status, LK_OK);
+    assert_true(lk_lease_fence(waiter.lease) > fence);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        ZOOKEEPER_TEST(test_lock_of_a_killed_process_is_freed_with_its_session),
+        ZOOKEEPER_TEST(test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor),
+        ZOOKEEPER_TEST(test_waiter_in_the_middle_may_die),
+        ZOOKEEPER_TEST(test_predecessors_that_go_at_any_moment_block_nobody),
+    };
+    static const struct CMUnitTest of_three[] = {
+        ZOOKEEPER_TEST(test_lock_of_a_killed_process_is_freed_with_its_session),
+        ZOOKEEPER_TEST(test_predecessors_that_go_at_any_moment_block_nobody),
+        ZOOKEEPER_TEST(test_ensemble_that_loses_its_leader_keeps_locks_and_fences),
+    };
+
+    return cmocka_run_group_tests(tests, zookeeper_up, zookeeper_down) +
+           cmocka_run_group_tests(of_three, zookeeper_up_three, zookeeper_down);
+}
