@@ -40,7 +40,7 @@ static const struct {
     [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, 1},    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, 0},
     [LOCK_REDIS_RW] = {LOCK_AT_REDIS, 0},      [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, 0},
     [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, 1}, [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, 0},
-    [LOCK_ETCD] = {LOCK_AT_ETCD, 0},
+    [LOCK_ETCD] = {LOCK_AT_ETCD, 0},           [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, 0},
 };
 
 /* ZooKeeper's leases last as long as the session of their client. */
@@ -49,6 +49,8 @@ static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
     query[0] = '\0';
     if (kind == LOCK_REDIS_WAIT)
         (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
+    else if (leases[kind].server == LOCK_AT_POSTGRES)
+        (void)snprintf(query, LOCK_QUERY_BYTES, "mode=session");
     else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
         (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, leases[kind].is_fair,
                        options->ttl_ms);
