@@ -23,9 +23,10 @@ static bool is_linked(struct own_redis *replica) {
 static int set_up(void **state) {
     (void)state;
     own_redis_start(&primary);
-    own_redis_do(&primary, "CONFIG SET repl-diskless-sync-delay 0");
+    own_redis_do(&primary, "CONFIG SET repl-diskless-sync yes repl-diskless-sync-delay 0");
     for (int i = 0; i < REPLICAS; i++) {
         own_redis_start(&replicas[i]);
+        own_redis_do(&replicas[i], "CONFIG SET repl-diskless-load on-empty-db"); /* no file */
         own_redis_do(&replicas[i], "REPLICAOF 127.0.0.1 %d", primary.port);
     }
     log_init("test", LOG_INFO);
