@@ -48,11 +48,11 @@ static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
 
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
     start(&waiter, env->fixture.lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 1);
     (void)postgres_ask("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted"
                        " AND locktype = 'advisory'");
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
@@ -76,10 +76,10 @@ static void test_killed_waiter_leaves_the_line(void **state) {
         for (;;)
             (void)uv_run(&child.loop, UV_RUN_ONCE);
     }
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 1);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, HELD) == 0);
 }
@@ -173,10 +173,10 @@ static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void
     before = strtol(postgres_ask(sessions), NULL, 10);
     for (int i = 0; i < 10; i++) {
         start(&waiter, env->fixture.lock, LK_FOREVER);
-        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 1);
         lk_cancel(waiter.request);
         WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 0);
     }
     after = strtol(postgres_ask(sessions), NULL, 10);
     assert_true(after < before + 6);
@@ -191,7 +191,7 @@ static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
     for (int turns = 0; turns < 20; turns++) {
         assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, 10000), LK_OK);
         start(&waiter, other, LK_FOREVER);
-        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 1);
         lk_release(holder.lease, on_caller_released, &holder);
         for (int i = 0; i < turns; i++)
             (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
@@ -217,7 +217,7 @@ static void test_shared_leases_are_beside_each_other_alone(void **state) {
     assert_true(lk_lease_fence(readers[1].lease) > lk_lease_fence(readers[0].lease));
     assert_int_equal(take(&env->fixture, &writer, env->fixture.lock, LK_TRY), LK_BUSY);
     start(&writer, env->fixture.lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 1);
     assert_int_equal(give(&env->fixture, &readers[0]), LK_OK);
     assert_int_equal(take(&env->fixture, &readers[0], near, LK_TRY), LK_BUSY); /* it is in line */
     assert_int_equal(give(&env->fixture, &readers[1]), LK_OK);
@@ -240,7 +240,7 @@ static void test_lock_of_another_program_excludes(void **state) {
     (void)postgres_ask(sql);
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
     start(&caller, env->fixture.lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, AWAITED) == 1);
     (void)postgres_ask("SELECT pg_advisory_unlock_all()");
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
