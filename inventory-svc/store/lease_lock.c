@@ -46,6 +46,7 @@ static const struct {
     [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, false},
     [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, false},
     [LOCK_ETCD] = {LOCK_AT_ETCD, false},
+    [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, false},
 };
 
 /* ZooKeeper's leases last as long as the session of their client, which is no shorter than this. */
@@ -54,6 +55,8 @@ static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
     query[0] = '\0';
     if (kind == LOCK_REDIS_WAIT)
         (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
+    else if (leases[kind].server == LOCK_AT_POSTGRES)
+        (void)snprintf(query, LOCK_QUERY_BYTES, "mode=session");
     else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
         (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, kind == LOCK_ZOOKEEPER,
                        options->ttl_ms > SESSION_LEAST_MS ? options->ttl_ms : SESSION_LEAST_MS);

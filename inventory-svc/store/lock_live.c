@@ -27,6 +27,8 @@ static const struct lock_ops *const kinds[] = {
     [LOCK_ZOOKEEPER] = &lease_lock_ops,
     [LOCK_ZOOKEEPER_UNFAIR] = &lease_lock_ops,
     [LOCK_ETCD] = &lease_lock_ops,
+    [LOCK_PG_ADVISORY] = &lease_lock_ops,
+    [LOCK_PG_ADVISORY_RAW] = &raw_advisory_lock_ops,
 };
 
 #define WAIT_TIMES                                                                                 \

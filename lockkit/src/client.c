@@ -14,6 +14,9 @@
 #ifdef LOCKKIT_WITH_redlock
 #include "redlock.h"
 #endif
+#ifdef LOCKKIT_WITH_redis_cluster
+#include "redis_cluster.h"
+#endif
 #ifdef LOCKKIT_WITH_redis_wire
 #include "redis_wire.h"
 #endif
@@ -46,6 +49,11 @@ static const struct {
     {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_cluster
+    {"redis+cluster://", &backend_redis_cluster},
+#else
+    {"redis+cluster://", NULL},
 #endif
 #ifdef LOCKKIT_WITH_redlock
     {"redlock:", &backend_redlock},

@@ -18,7 +18,7 @@
 
 #define PATIENCE_MS 10000
 
-static int free_port(void) {
+int own_redis_free_port(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -41,11 +41,7 @@ static void serve(const struct own_redis *own) {
     _exit(127);
 }
 
-void own_redis_start_again(struct own_redis *own) {
-    own->pid = fork();
-    assert_true(own->pid >= 0);
-    if (own->pid == 0)
-        serve(own);
+void own_redis_connect(struct own_redis *own) {
     for (int waited_ms = 0;; waited_ms += 10) {
         own->admin = redisConnect("127.0.0.1", own->port);
         if (own->admin != NULL && own->admin->err == 0)
@@ -57,8 +53,16 @@ void own_redis_start_again(struct own_redis *own) {
     }
 }
 
+void own_redis_start_again(struct own_redis *own) {
+    own->pid = fork();
+    assert_true(own->pid >= 0);
+    if (own->pid == 0)
+        serve(own);
+    own_redis_connect(own);
+}
+
 void own_redis_start(struct own_redis *own) {
-    own->port = free_port();
+    own->port = own_redis_free_port();
     (void)snprintf(own->url, sizeof own->url, "redis://127.0.0.1:%d", own->port);
     (void)snprintf(own->socket, sizeof own->socket, "/tmp/own-redis-%ld-%d", (long)getpid(),
                    own->port);
