@@ -35,8 +35,8 @@ int postgres_tear_down(void **state);
 void follow(struct postgres_fixture *env, lk_lease *lease);
 /* A number that the server answers about the advisory lock of the fixture's name. */
 long ask_locks(struct postgres_fixture *env, const char *what);
-#define HELD    "granted"
-#define WAITING "NOT granted"
+#define LOCKS_HELD    "granted"
+#define LOCKS_WAITING "NOT granted"
 
 #define POSTGRES_TEST(test)                                                                        \
     cmocka_unit_test_setup_teardown(test, postgres_set_up, postgres_tear_down)

@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "own_cluster.h"
 
-#define TTL_MS 900
+#define TTL_MS 1500
 
 static struct own_cluster cluster;
 

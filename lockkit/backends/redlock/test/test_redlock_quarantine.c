@@ -4,13 +4,14 @@
 
 #define LONG_MS 60000
 
-static int told_young, told_twin;
+static int told_young, told_twin, told_silent;
 
 static void on_log(enum lk_log_level level, const char *message, const char *pairs, void *data) {
     (void)level;
     (void)pairs;
     (void)data;
     told_young += strstr(message, "has no vote yet") != NULL;
+    told_silent += strstr(message, "does not tell its age") != NULL;
     told_twin += strstr(message, "is the same server as another") != NULL;
 }
 
@@ -94,6 +95,29 @@ static void test_lock_that_outlasts_the_quarantine_is_refused(void **state) {
     close_client(&env->fixture, client);
 }
 
+/* A user who may not see the age of the nodes. */
+static void test_node_that_does_not_tell_its_age_has_no_vote(void **state) {
+    struct redlock_env *env = *state;
+    struct caller caller;
+    lk_client *client;
+
+    for (int i = 0; i < ENSEMBLE_NODES; i++)
+        (void)own_redis_do(&env->ensemble->nodes[i], "ACL SETUSER default -info");
+    client = redlock_env_open(env, "?longest=1000&cutoff=300");
+    told_silent = 0;
+    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 1000), LK_TRY),
+                     LK_UNAVAILABLE);
+    WAIT_FOR(&env->fixture.loop, told_silent >= ENSEMBLE_NODES);
+    close_client(&env->fixture, client);
+    client = redlock_env_open(env, "?quarantine=0&cutoff=300");
+    assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 2000), LK_TRY),
+                     LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    close_client(&env->fixture, client);
+    for (int i = 0; i < ENSEMBLE_NODES; i++)
+        (void)own_redis_do(&env->ensemble->nodes[i], "ACL SETUSER default +@all");
+}
+
 /* Two databases of one server. */
 static void test_server_has_one_vote(void **state) {
     struct redlock_env *env = *state;
@@ -145,6 +169,7 @@ int main(void) {
         REDLOCK_TEST(test_without_quarantine_two_hold),
         REDLOCK_TEST(test_client_that_stays_notices_the_restart),
         REDLOCK_TEST(test_lock_that_outlasts_the_quarantine_is_refused),
+        REDLOCK_TEST(test_node_that_does_not_tell_its_age_has_no_vote),
         REDLOCK_TEST(test_server_has_one_vote),
         REDLOCK_TEST(test_bad_urls_are_invalid),
     };
