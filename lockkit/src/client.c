@@ -72,13 +72,15 @@ static const struct {
     {"postgres://", &backend_postgres},
     {"postgresql://", &backend_postgres},
 #else
-    {"postgres://", NULL},      {"postgresql://", NULL},
+    {"postgres://", NULL},
+    {"postgresql://", NULL},
 #endif
 #ifdef LOCKKIT_WITH_redis_wire
     {"redis+string:", &backend_redis_string},
     {"redis+redisson:", &backend_redis_redisson},
 #else
-    {"redis+string:", NULL},    {"redis+redisson:", NULL},
+    {"redis+string:", NULL},
+    {"redis+redisson:", NULL},
 #endif
 #ifdef LOCKKIT_WITH_zookeeper
     {"zookeeper://", &backend_zookeeper},
