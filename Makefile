@@ -96,7 +96,7 @@ SEES_loadgen/results := loadgen/page $(SEES_loadgen/page)
 SEES_loadgen/serve := loadgen/results $(SEES_loadgen/results)
 SEES_loadgen/claims := loadgen/report $(SEES_loadgen/report)
 SEES_loadgen/run := loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
-SEES_bench := loadgen/judge loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
+SEES_bench := lockkit/include loadgen/judge loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
 FLAGS_uvkit/http_server := $(LLHTTP_CFLAGS)
 FLAGS_uvkit/http_client := $(LLHTTP_CFLAGS)
 ROOMS := $(patsubst SEES_%,%,$(filter SEES_%,$(.VARIABLES)))
@@ -105,8 +105,8 @@ $(foreach a,$(ROOMS),$(foreach b,$(SEES_$a),$(if $(filter $a,$(SEES_$b)),$(error
 folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
 # What a source includes from. Tests also see the fixtures, and these every room of their folder.
-fixtures = $(if $(folder),test/lib/$(folder)) test/lib $(UVKIT)
-sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder)%,$(ROOMS))) lockkit/include) \
+fixtures = $(if $(filter lockkit backends,$(folder)),test/lib/backends test/lib/lockkit,$(folder:%=test/lib/%)) test/lib/servers test/lib $(UVKIT)
+sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder:backends=lockkit)%,$(ROOMS))) lockkit/include) \
     $(if $(findstring test/,$1),$(fixtures))
 includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room))
 
@@ -186,6 +186,14 @@ $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
 
+# Fuzzers see what they throw bytes at; `make fuzz` builds them with clang in build/fuzz.
+FUZZERS := $(patsubst test/fuzz/%.c,$(B)/bin/%,$(wildcard test/fuzz/*.c))
+FLAGS_test/fuzz := $(addprefix -iquote ,$(LOCKKIT)) -I lockkit/include
+$(FUZZERS): $(B)/bin/%: $(B)/test/fuzz/%.o $(call archives,lockkit/include)
+	@mkdir -p $(@D)
+	$(call run,LINK)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
+fuzzers: $(FUZZERS)
+
 # ---- lockkit alone: it and what it uses of uvkit become one object, of which only lk_ is seen from outside.
 LK_VERSION := $(shell sed -n 's/^\#define LK_VERSION  *"\(.*\)"/\1/p' lockkit/include/lockkit.h)
 SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
@@ -217,8 +225,10 @@ lib: $(LIBRARY) ## build lockkit as a library, static and shared
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
+HEADERS := $(filter-out $(if $(filter postgres,$(BACKENDS)),,%/lockkit_pg.h),$(wildcard lockkit/include/*.h))
 INSTALLED := $(addprefix $(LIBDIR)/,liblockkit.a liblockkit.so.$(LK_VERSION) $(SONAME) liblockkit.so pkgconfig/lockkit.pc) \
-    $(PREFIX)/include/lockkit.h $(PREFIX)/bin/lockctl $(MANDIR)/man1/lockctl.1 $(MANDIR)/man3/lockkit.3
+    $(HEADERS:lockkit/%=$(PREFIX)/%) $(PREFIX)/bin/lockctl $(addprefix $(PREFIX)/share/lockkit/,guard.lua guard.sql) \
+    $(MANDIR)/man1/lockctl.1 $(MANDIR)/man3/lockkit.3
 install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockctl, man pages; PREFIX=, DESTDIR=
 	@install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	@install -m 644 $(B)/lib/liblockkit.a $(DESTDIR)$(LIBDIR)
@@ -226,8 +236,9 @@ install: $(LIBRARY) $(B)/bin/lockctl ## install lockkit: library, header, lockct
 	@ln -sf liblockkit.so.$(LK_VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	@ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/liblockkit.so
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' $(B)/lib/lockkit.pc >$(DESTDIR)$(LIBDIR)/pkgconfig/lockkit.pc
-	@install -m 644 lockkit/include/lockkit.h $(DESTDIR)$(PREFIX)/include
+	@install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include
 	@install -m 755 $(B)/bin/lockctl $(DESTDIR)$(PREFIX)/bin
+	@install -m 644 lockkit/guards/guard.lua lockkit/guards/guard.sql $(DESTDIR)$(PREFIX)/share/lockkit
 	@install -m 644 lockkit/man/lockctl.1 $(DESTDIR)$(MANDIR)/man1
 	@install -m 644 lockkit/man/lockkit.3 $(DESTDIR)$(MANDIR)/man3
 	@printf '  %s\n' $(addprefix $(DESTDIR),$(INSTALLED))
@@ -263,6 +274,9 @@ test-unit: ## unit tests only; T=test_fiber runs one
 
 test-system: ## system tests only; T=... runs one
 	@test/run system
+
+fuzz: ## throw bytes at each parser of what strangers send; T=urls runs one; SECONDS=10
+	@FUZZ_SECONDS=$(SECONDS) test/fuzz/run
 
 tests: all $(TESTS) # what test/run builds
 
@@ -304,5 +318,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib install uninstall deps demo up down test test-unit test-system tests claims soak image test-compose benches bench power lint format clean help
+.PHONY: .FORCE all rooms lib install uninstall deps demo up down test test-unit test-system fuzz fuzzers tests claims soak image test-compose benches bench power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -22,7 +22,7 @@
 
 static struct {
     struct service_settings service;
-    char *name, *redis, *redlock, *zookeeper, *etcd, *secret, *lock_dir;
+    char *name, *redis, *redlock, *zookeeper, *etcd, *pooler, *secret, *lock_dir;
     int64_t products;
     bool is_lab;
 } set;
@@ -44,6 +44,10 @@ static const struct setting settings[] = {
      "zookeeper://host:port,host:port..., for the strategies zookeeper and zookeeper-unfair", NULL},
     {"etcd", 0, SETTING_SECRET, &set.etcd, NULL,
      "etcd://host:port,host:port..., for the strategy etcd", NULL},
+    {"pooler", 0, SETTING_SECRET, &set.pooler, NULL,
+     "libpq connection string of the same database through a pooler, for the strategy "
+     "pg-advisory-raw; without it that uses --db",
+     NULL},
     {"secret", 0, SETTING_SECRET, &set.secret, NULL,
      "shared with order-svc: without it units are not given back, nor orders settled", NULL},
     {"name", 0, SETTING_TEXT, &set.name, "", "name in the ledger; default inventory-<port>", NULL},
@@ -118,6 +122,7 @@ static int open_locks(void) {
                                             [LOCK_AT_REDLOCK] = url_or_null(set.redlock),
                                             [LOCK_AT_ZOOKEEPER] = url_or_null(set.zookeeper),
                                             [LOCK_AT_ETCD] = url_or_null(set.etcd),
+                                            [LOCK_AT_POSTGRES] = url_or_null(set.service.db),
                                         }};
     status = lock_servers_client(&store.locks, LOCK_AT_LOCAL, "", &client);
     if (status == LK_OK)
@@ -136,6 +141,21 @@ static int open_redis(void) {
         return 0;
     return service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE, "INVENTORY_SVC_REDIS: %s",
                         err == UV_EINVAL ? "not a redis:// URL" : uv_strerror(err));
+}
+
+/* Of its own, as a pooler may be slow or gone. */
+static int open_pooler(void) {
+    const struct pg_pool_options options = {
+        .conninfo = set.pooler, .name = name, .connections = (unsigned)set.service.db_connections};
+    int err;
+
+    store.pooled = store.pool;
+    if (set.pooler[0] == '\0')
+        return 0;
+    err = pg_pool_open(&store.pooled, store.loop, &options);
+    return err == 0 ? 0
+                    : service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE,
+                                   "INVENTORY_SVC_POOLER: %s", uv_strerror(err));
 }
 
 static int open_lab(void) {
@@ -165,6 +185,8 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     code = open_redis();
     if (code == 0)
         code = open_locks();
+    if (code == 0)
+        code = open_pooler();
     if (code == 0 && set.is_lab)
         code = open_lab();
     if (code != 0)
@@ -190,6 +212,8 @@ static void close_rest(void *data) {
     (void)data;
     product_table_close(store.products);
     lock_servers_close(&store.locks);
+    if (store.pooled != NULL && store.pooled != store.pool)
+        pg_pool_close(store.pooled, on_closed, NULL);
     if (store.kv != NULL)
         redis_close(store.kv, on_closed, NULL);
     lab_close(store.lab);

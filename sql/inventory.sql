@@ -66,6 +66,16 @@ CREATE TABLE IF NOT EXISTS stock_lock (
     PRIMARY KEY (product_id, shard)
 ) WITH (fillfactor = 10);
 
+-- The locks of the strategy pg-advisory, as lockkit/backends/postgres/lockkit.sql has them.
+CREATE TABLE IF NOT EXISTS lockkit_lock (
+    name text PRIMARY KEY,
+    fence bigint NOT NULL,                          -- of the last grant
+    owner text,                                     -- of the last exclusive grant; of mode=table NULL when free
+    label text NOT NULL DEFAULT '',                 -- who that is, for people
+    until timestamptz NOT NULL DEFAULT '-infinity', -- mode=table: when it ends, by this server's clock
+    key bigint UNIQUE                               -- mode=session: of the advisory lock, of this name alone
+) WITH (fillfactor = 50);
+
 -- Units of cancelled reservations, for sale again by number: they cannot go back into the count, which stands for the
 -- units below it; unless the row has `returns_to_count`.
 CREATE TABLE IF NOT EXISTS returned_unit (
@@ -104,7 +114,7 @@ CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (
 
 GRANT SELECT ON product TO inventory_svc;
 GRANT SELECT, INSERT ON brought_unit TO inventory_svc;
-GRANT SELECT, INSERT, UPDATE ON stock, stock_place, stock_lock TO inventory_svc;
+GRANT SELECT, INSERT, UPDATE ON stock, stock_place, stock_lock, lockkit_lock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
 GRANT INSERT ON lab_event TO inventory_svc;

@@ -10,7 +10,8 @@
     X(REDIS, "redis")                                                                              \
     X(REDLOCK, "redlock")                                                                          \
     X(ZOOKEEPER, "zookeeper")                                                                      \
-    X(ETCD, "etcd")
+    X(ETCD, "etcd")                                                                                \
+    X(POSTGRES, "postgres")
 
 enum lock_server {
 #define X(name, text) LOCK_AT_##name,

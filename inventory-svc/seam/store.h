@@ -81,7 +81,10 @@ enum guard {
     X(REDLOCK, "redlock", REDIS)           /* a majority of several Redis */                       \
     X(ZOOKEEPER, "zookeeper", COORDINATOR) /* the first of the nodes of sessions that live */      \
     X(ZOOKEEPER_UNFAIR, "zookeeper-unfair", COORDINATOR) /* one node: who makes it first has it */ \
-    X(ETCD, "etcd", COORDINATOR)                         /* a key that lives as long as its lease */
+    X(ETCD, "etcd", COORDINATOR)            /* a key that lives as long as its lease */            \
+    X(PG_ADVISORY, "pg-advisory", POSTGRES) /* of a session that the sale has for itself */        \
+    X(PG_ADVISORY_RAW, "pg-advisory-raw",                                                          \
+      POSTGRES) /* of whichever session of a pool the statement found, by way of the pooler */
 
 enum lock_kind {
 #define X(name, text, server) LOCK_##name,

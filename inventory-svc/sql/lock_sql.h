@@ -25,4 +25,11 @@ enum outcome lock_sql_take(struct pg_pool *pool, const struct table_lock *lock, 
 enum outcome lock_sql_give_back(struct pg_pool *pool, const struct table_lock *lock,
                                 int64_t deadline_ms, char message[MESSAGE_BYTES]);
 
+/* An advisory lock of whichever session of the pool is free: OK, and *is_yes says whether that
+ * session has it now, or had it until now; BUSY, FAILED. Nothing is prepared. */
+enum advisory_verb { ADVISORY_TRY, ADVISORY_UNLOCK };
+enum outcome lock_sql_advisory(struct pg_pool *pool, enum advisory_verb verb,
+                               const char *product_id, int shard, bool *is_yes, int64_t deadline_ms,
+                               char message[MESSAGE_BYTES]);
+
 #endif

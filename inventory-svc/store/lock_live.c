@@ -27,6 +27,8 @@ static const struct lock_ops *const kinds[] = {
     [LOCK_ZOOKEEPER] = &lease_lock_ops,
     [LOCK_ZOOKEEPER_UNFAIR] = &lease_lock_ops,
     [LOCK_ETCD] = &lease_lock_ops,
+    [LOCK_PG_ADVISORY] = &lease_lock_ops,
+    [LOCK_PG_ADVISORY_RAW] = &raw_advisory_lock_ops,
 };
 
 #define WAIT_TIMES                                                                                 \
@@ -138,11 +140,10 @@ static int64_t hold_ms(const struct live_sale *live) {
 /* Who shares a lock takes no turn of others, so that is no hold. */
 static void count_hold(struct live_sale *live, bool is_released) {
     const struct store_lock *lock = &live->lock;
-    int64_t hold_ns = clock_now_ns() - lock->acquired_ns;
+    int64_t hold_ns = lock->is_shared ? -1 : clock_now_ns() - lock->acquired_ns;
 
-    if (lock->is_shared)
-        return;
-    live_note_hold(lock->kind, hold_ns);
+    if (hold_ns >= 0)
+        live_note_hold(lock->kind, hold_ns);
     sale_cost_unlock(&live->cost, lock->kind, hold_ns, is_released);
 }
 

@@ -51,7 +51,8 @@ void sale_cost_key(struct sale_cost *cost, int64_t wait_ns) {
 
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,
                       bool is_released) {
-    add(&cost->hold_ns, hold_ns);
+    if (hold_ns >= 0)
+        add(&cost->hold_ns, hold_ns);
     add_trips(cost, kind, is_released);
 }
 

@@ -21,6 +21,7 @@ struct redis;
 struct store {
     uv_loop_t *loop;
     struct pg_pool *pool;
+    struct pg_pool *pooled; /* by way of a pooler, which may be none: then the same */
     struct lock_servers locks;
     struct redis *kv;        /* for raw commands */
     struct pending *pending; /* sales that Redis made */

@@ -32,6 +32,8 @@
     X(pg_value)                                                                                    \
     X(pg_serializable)                                                                             \
     X(pg_table)                                                                                    \
+    X(pg_advisory)                                                                                 \
+    X(pg_advisory_raw)                                                                             \
     X(atomic)                                                                                      \
     X(mkdir)                                                                                       \
     X(flock)                                                                                       \

@@ -25,6 +25,7 @@ static const struct claim_stack forgetful = {{LAB, "REDIS_DURABILITY=none"}, ""}
 static const struct claim_stack replica = {{LAB}, "--with replica"};
 static const struct claim_stack replicas = {{LAB}, "--with replica=2"};
 static const struct claim_stack sessions = {{LAB}, "--with zookeeper,etcd"};
+static const struct claim_stack pooled = {{LAB}, "--with pgbouncer"};
 static const struct claim_stack five = {{LAB}, "--with redlock"};
 
 /* How punctual the machine is, is not what these are about; a repeat would be a request more. */
@@ -276,6 +277,17 @@ const struct claim claims[] = {
                          " --fault inventory-1/before-write:pause=5s@5" SALE),
       CURE(&sessions, "--strategy zookeeper,fence=on,etcd,fence=on --ttl 2s "
                       "--fault inventory-1/before-write:pause=5s@5" SALE)}},
+    {"pooler",
+     "PostgreSQL, Advisory Locks; pgbouncer, Features",
+     "An advisory lock through a transaction pooler is no lock.",
+     "The lock belongs to the session that it was asked on, and a session that has it gets it "
+     "again. A pooler that lends sessions for one transaction gives the same one to the next who "
+     "asks: while the first sale of inventory-1 stands still for 1 s, the others find its session, "
+     "are told that they have the lock, and sell the same unit. On a connection that is the "
+     "sale's alone the same lock keeps them out.",
+     {FAILURE(&pooled, "--strategy pg-advisory-raw --expect pg-advisory-raw=" LOST
+                       " --fault inventory-1/before-write:delay=1s@1" SALE),
+      CURE(&pooled, "--strategy pg-advisory --fault inventory-1/before-write:delay=1s@1" SALE)}},
     {"fair-order",
      MADE "3.3",
      "Who asks again and again for a lock is overtaken; a line is served in its order.",

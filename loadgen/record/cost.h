@@ -29,7 +29,9 @@
     X(REDLOCK, "redlock", false, "key")                                                            \
     X(ZOOKEEPER, "zookeeper", false, "node")                                                       \
     X(ZOOKEEPER_UNFAIR, "zookeeper-unfair", false, "node")                                         \
-    X(ETCD, "etcd", false, "key")
+    X(ETCD, "etcd", false, "key")                                                                  \
+    X(PG_ADVISORY, "pg-advisory", false, "lock")                                                   \
+    X(PG_ADVISORY_RAW, "pg-advisory-raw", false, "lock")
 
 enum record_lock {
     RECORD_LOCK_UNTOLD = -1, /* none, or the reply says nothing */

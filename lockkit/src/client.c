@@ -4,6 +4,9 @@
 #ifdef LOCKKIT_WITH_etcd
 #include "etcd.h"
 #endif
+#ifdef LOCKKIT_WITH_file
+#include "file.h"
+#endif
 #include "local.h"
 #ifdef LOCKKIT_WITH_postgres
 #include "postgres_backend.h"
@@ -13,6 +16,9 @@
 #endif
 #ifdef LOCKKIT_WITH_redlock
 #include "redlock.h"
+#endif
+#ifdef LOCKKIT_WITH_redis_cluster
+#include "redis_cluster.h"
 #endif
 #ifdef LOCKKIT_WITH_redis_wire
 #include "redis_wire.h"
@@ -39,6 +45,11 @@ static const struct {
 #else
     {"etcd://", NULL},
 #endif
+#ifdef LOCKKIT_WITH_file
+    {"file:", &backend_file},
+#else
+    {"file:", NULL},
+#endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},
     {"rediss://", &backend_redis},
@@ -46,6 +57,11 @@ static const struct {
     {"unix://", &backend_redis},
 #else
     {"redis://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_redis_cluster
+    {"redis+cluster://", &backend_redis_cluster},
+#else
+    {"redis+cluster://", NULL},
 #endif
 #ifdef LOCKKIT_WITH_redlock
     {"redlock:", &backend_redlock},
@@ -56,13 +72,15 @@ static const struct {
     {"postgres://", &backend_postgres},
     {"postgresql://", &backend_postgres},
 #else
-    {"postgres://", NULL},      {"postgresql://", NULL},
+    {"postgres://", NULL},
+    {"postgresql://", NULL},
 #endif
 #ifdef LOCKKIT_WITH_redis_wire
     {"redis+string:", &backend_redis_string},
     {"redis+redisson:", &backend_redis_redisson},
 #else
-    {"redis+string:", NULL},    {"redis+redisson:", NULL},
+    {"redis+string:", NULL},
+    {"redis+redisson:", NULL},
 #endif
 #ifdef LOCKKIT_WITH_zookeeper
     {"zookeeper://", &backend_zookeeper},

@@ -2,6 +2,7 @@
 #include "fault.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,20 +17,20 @@ void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t size);
 
-static struct {
-    int skip, times;
-    bool has_failed;
-} fault;
+/* Several threads may allocate: those from `first` up to `end` fail, counted from fault_memory().
+ */
+static atomic_llong allocations, first, end;
+static atomic_bool has_failed;
 
 static bool fails_now(void) {
-    if (fault.times == 0)
+    long long nth;
+
+    if (end == 0)
         return false;
-    if (fault.skip > 0) {
-        fault.skip--;
+    nth = allocations++;
+    if (nth < first || nth >= end)
         return false;
-    }
-    fault.times--;
-    fault.has_failed = true;
+    has_failed = true;
     return true;
 }
 
@@ -54,14 +55,16 @@ char *__wrap_strndup(const char *text, size_t size) {
 }
 
 void fault_memory(int skip, int times) {
-    fault.skip = skip;
-    fault.times = times;
-    fault.has_failed = false;
+    end = 0;
+    allocations = 0;
+    first = skip;
+    has_failed = false;
+    end = (long long)skip + times;
 }
 
 bool fault_memory_end(void) {
-    fault.times = 0;
-    return fault.has_failed;
+    end = 0;
+    return has_failed;
 }
 
 void fault_each_allocation(void (*scenario)(void *arg), void *arg) {

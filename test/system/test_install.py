@@ -28,8 +28,9 @@ def make(*words):
 
 
 def declared():
-    """The functions of lockkit.h."""
-    text = re.sub(r"/\*.*?\*/", "", (ROOT / "lockkit/include/lockkit.h").read_text(), flags=re.S)
+    """The functions of the headers."""
+    text = "\n".join(path.read_text() for path in (ROOT / "lockkit/include").glob("*.h"))
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"^ *(#.*\\\n)*.*typedef.*?;|^#(.*\\\n)*.*$", "", text, flags=re.M)
     return set(re.findall(r"\b(lk_\w+)\(", text))
 
@@ -87,6 +88,13 @@ class Install(unittest.TestCase):
             text = process.communicate(timeout=60)[0]
             self.assertEqual(process.returncode, 0, text)
             self.assertEqual(re.findall(r"step (\d) with fencing token \d+\n", text), ["1", "2", "3"])
+
+    def test_each_header_is_c_and_cpp(self):
+        flags = [*self.pkg_config("--cflags"), *output_of("pkg-config", "--cflags", "libpq").split()]
+        for header in (self.prefix / "include").iterdir():
+            for compiler in COMPILERS:
+                language = [] if "-x" in compiler else ["-x", "c"]
+                output_of(*compiler, *language, *WARNINGS, *flags, "-fsyntax-only", "-", input=f"#include <{header.name}>\n")
 
     def test_the_command_runs_and_has_its_page(self):
         redis = RedisServer()

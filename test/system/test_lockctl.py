@@ -183,6 +183,57 @@ class Run(LockctlTest):
         self.assertRegex(self.lockctl("--version").stdout, r"\Alockctl \d+\.\d+\.\d+\n\Z")
 
 
+class Modes(LockctlTest):
+    def hold(self, *flags):
+        process = subprocess.Popen([LOCKCTL, "run", *flags, "-", self.name, "--", "sh", "-c", "echo held; exec sleep 60"], env=self.env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        self.assertEqual(process.stdout.readline(), "held\n")
+        return process
+
+    def try_it(self, *flags):
+        return self.run_command("true", flags=["-w", "0", *flags]).returncode
+
+    def test_shared_ones_hold_beside_each_other(self):
+        self.hold("--shared")
+        self.hold("-s")
+        self.assertEqual((self.try_it("--shared"), self.try_it()), (0, BUSY))
+        holders = json.loads(self.lockctl("holders", "--json", "-", self.name).stdout)["holders"]
+        self.assertEqual([holder["mode"] for holder in holders], ["shared"] * 2)
+
+    def test_a_semaphore_has_so_many_permits(self):
+        self.hold("--limit", "3", "--permits", "2")
+        self.assertEqual((self.try_it("--limit", "3", "--permits", "2"), self.try_it("--limit", "3")), (BUSY, 0))
+
+    def test_fair_ones_are_served_in_their_order(self):
+        first = self.hold()
+        waiting = []
+        for number in range(4):
+            waiting.append(subprocess.Popen([LOCKCTL, "run", "--fair", "-", self.name, "--", "sh", "-c", f"echo {number} >>{self.dir}/order"],
+                                            env=self.env, stdin=subprocess.DEVNULL))
+            wait_for("its place in the line", lambda: len(json.loads(self.lockctl("holders", "--json", "-", self.name).stdout)["waiters"])
+                     == number + 1)
+        first.terminate()
+        self.assertEqual([process.wait(timeout=30) for process in waiting], [0] * 4)
+        self.assertEqual((self.dir / "order").read_text().split(), ["0", "1", "2", "3"])
+
+    def test_one_that_is_broken_is_lost(self):
+        self.assertEqual(self.lockctl("break", "-", self.name).returncode, 1)
+        process = self.hold("--ttl", "1s")
+        owner = json.loads(self.lockctl("holders", "--json", "-", self.name).stdout)["holders"][0]["owner"]
+        self.assertEqual(self.lockctl("break", "-", self.name, "f" * 40).returncode, 1)
+        self.assertEqual(self.try_it(), BUSY)
+        done = self.lockctl("break", "-v", "-", self.name, owner)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        self.assertEqual(self.try_it(), 0)
+        self.assertEqual(process.wait(timeout=30), LOST)
+
+    def test_a_lock_of_this_process_alone(self):
+        self.env["LOCKCTL_URL"] = "local:"
+        self.assertEqual(self.run_command("sh", "-c", "exit 4").returncode, 4)
+        self.assertEqual(self.lockctl("holders", "-", self.name).stdout, "free\n")
+
+
 class Danger(LockctlTest):
     def test_a_lock_that_was_taken_away_is_lost_and_the_command_killed(self):
         process = self.start("trap '' TERM; sleep 60 & wait", "--ttl", "1s")

@@ -97,6 +97,13 @@ static const struct {
     {"redis-fenced", 2,
      "pg;desc=\"2\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
      "pg;desc=\"1\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\""},
+    {"redis-fair", 2,
+     "pg;desc=\"2\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis-fair\", "
+     "shard;desc=\"0\"",
+     "pg;desc=\"1\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis-fair\""},
+    {"rw", 3,
+     "pg;desc=\"3\", redis;desc=\"4\", retry;desc=\"0\", lock;desc=\"rw\", shard;desc=\"0\"",
+     "pg;desc=\"1\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"rw\""},
     {"redis-setnx", 2, KEY_SOLD(2), KEY_REFUSED(2)},
     {"redis-expire", 2, KEY_SOLD(3), KEY_REFUSED(3)},
     {"redis-ttl", 2, KEY_SOLD(2), KEY_REFUSED(2)},

@@ -197,7 +197,8 @@ static void test_a_fence_refuses_the_late_holder_that_a_lease_lets_write(void **
         {"redis-wait", true, OUTCOME_CONFLICT}, {"redlock", false, OUTCOME_SOLD},
         {"redlock", true, OUTCOME_CONFLICT},    {"zookeeper", false, OUTCOME_SOLD},
         {"zookeeper", true, OUTCOME_CONFLICT},  {"zookeeper-unfair", true, OUTCOME_CONFLICT},
-        {"etcd", false, OUTCOME_SOLD},          {"etcd", true, OUTCOME_CONFLICT}};
+        {"etcd", false, OUTCOME_SOLD},          {"etcd", true, OUTCOME_CONFLICT},
+        {"pg-advisory", false, OUTCOME_SOLD},   {"pg-advisory", true, OUTCOME_CONFLICT}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct model_sale late, next;

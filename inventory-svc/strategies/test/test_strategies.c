@@ -40,9 +40,9 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
     static const char *const names[] = {
-        "mutex",   "redis",     "redis-fenced",     "sharded",    "spin",       "segment",
-        "mkdir",   "flock",     "pg-table",         "redis-fair", "redis-wait", "rw",
-        "redlock", "zookeeper", "zookeeper-unfair", "etcd"};
+        "mutex",   "redis",     "redis-fenced",     "sharded",    "spin",        "segment",
+        "mkdir",   "flock",     "pg-table",         "redis-fair", "redis-wait",  "rw",
+        "redlock", "zookeeper", "zookeeper-unfair", "etcd",       "pg-advisory", "pg-advisory-raw"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct model_sale one, two;
@@ -104,7 +104,9 @@ static void test_a_failed_read_is_the_outcome(void **state) {
                                         "redlock",
                                         "zookeeper",
                                         "zookeeper-unfair",
-                                        "etcd"};
+                                        "etcd",
+                                        "pg-advisory",
+                                        "pg-advisory-raw"};
     struct model_sale sale;
 
     (void)state;

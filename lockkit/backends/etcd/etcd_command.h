@@ -44,7 +44,7 @@ void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool 
                    void (*on_answer)(struct etcd_ask *ask));
 /* The command's end: it is answered, and gone. */
 void etcd_sent_end(struct etcd_sent *sent, enum lk_status status);
-/* The same, in the next turn of the loop: etcd_backend.c. */
+/* The same, in the next turn of the loop. */
 void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status);
 void etcd_sent_keys(const struct etcd_sent *sent, struct etcd_keys *keys);
 

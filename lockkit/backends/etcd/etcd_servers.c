@@ -3,8 +3,8 @@
  * Happy path: one POST, one reply. A request that was not sent, or was refused for want of a
  * leader, goes to the next member, until each was asked or the time is over. One whose answer is
  * missing is UNKNOWN: it is asked of another member only when that does no harm, for which half of
- * the time is kept. With a user, the first request waits until a token was got, and so does one
- * whose token is not known any more. */
+ * the time is kept while the first has not proved itself. With a user, the first request waits
+ * until a token was got, and so does one whose token is not known any more. */
 #include "etcd_servers.h"
 
 #include "clock.h"
@@ -33,6 +33,7 @@ enum {
 struct endpoint {
     struct http_client *questions, *streams;
     const struct etcd_endpoint_url *url;
+    bool is_proven; /* it has answered the last request that ended */
 };
 
 struct etcd_servers {
@@ -88,6 +89,7 @@ static void avoid(struct etcd_ask *ask, const char *why) {
     char quoted[128];
     unsigned left_out;
 
+    servers->endpoints[ask->internal.endpoint].is_proven = false;
     if (servers->current == ask->internal.endpoint)
         servers->current = (servers->current + 1) % servers->url.count;
     if (log_limit_pass(&servers->unreachable, clock_now_ms(), &left_out))
@@ -170,6 +172,7 @@ static void take_reply(struct etcd_ask *ask, const json_t *root) {
     }
     ask->reply = result ? result : root;
     header = json_object_get(ask->reply, "header");
+    ask->internal.servers->endpoints[ask->internal.endpoint].is_proven = true;
     ask->raft_term = json_integer_of(header, "raft_term");
     ask->revision = json_integer_of(header, "revision");
     finish(ask, LK_OK);
@@ -204,12 +207,15 @@ static void on_call_ended(struct http_call *call) {
     }
 }
 
-/* Time for the others, when this one does not answer. */
+/* One that has not proved itself leaves time for the others. */
 static int64_t deadline_of(const struct etcd_ask *ask) {
+    const struct etcd_servers *servers = ask->internal.servers;
     int64_t now_ms = clock_now_ms(), left_ms = ask->internal.deadline_ms - now_ms;
-    bool is_last = ask->internal.tries + 1 >= ask->internal.servers->url.count;
+    bool is_last = ask->internal.tries + 1 >= servers->url.count;
 
-    return ask->is_repeatable && !is_last ? now_ms + left_ms / 2 : ask->internal.deadline_ms;
+    if (!ask->is_repeatable || is_last || servers->endpoints[servers->current].is_proven)
+        return ask->internal.deadline_ms;
+    return now_ms + left_ms / 2;
 }
 
 static void send_now(struct etcd_ask *ask) {

@@ -28,7 +28,7 @@ void base64_encode(char *text, const char *bytes, size_t length) {
     *text = '\0';
 }
 
-bool base64_decode(char *bytes, size_t size, size_t *length, const char *text) {
+static bool base64_decode(char *bytes, size_t size, size_t *length, const char *text) {
     size_t count = strspn(text, digits), made = count * 3 / 4;
     unsigned bits = 0;
 

@@ -12,9 +12,6 @@
 
 /* With a NUL; `text` has BASE64_SIZE(length). */
 void base64_encode(char *text, const char *bytes, size_t length);
-/* With a NUL after the bytes. False when it is no base64, or has `size` bytes or more. */
-bool base64_decode(char *bytes, size_t size, size_t *length, const char *text);
-
 /* 0 when it is missing, as etcd leaves out what is 0, or is no number from 0 up. */
 int64_t json_integer_of(const json_t *object, const char *key);
 /* Of base64, decoded; "" when it is missing. False when it does not fit, or is none. */

@@ -1,12 +1,18 @@
 /* Statements that any connection may run: a few connections, and a queue. */
 #include "postgres_internal.h"
 
+#include "clock.h"
+
 #include <assert.h>
+
+/* After so long without the answer that nobody waits for, another connection may be better. */
+#define STUCK_MOST_MS 2000
 
 static void dispatch(struct pg_calls *calls);
 
 static void start(struct pg_worker *worker, struct pg_call *call) {
-    assert(!worker->call && worker->is_open);
+    assert(!worker->is_busy && worker->is_open);
+    worker->is_busy = true;
     worker->call = call;
     call->worker = worker;
     if (call->round_trips)
@@ -27,13 +33,18 @@ static void on_result(void *data, PGresult *result) {
     struct pg_call *call = worker->call;
     bool is_standby = pg_has_state(result, "25006"); /* since a failover: connect again */
 
+    worker->is_busy = false;
     worker->call = NULL;
-    call->worker = NULL;
     if (is_standby) {
         pg_link_close(worker->link);
         worker->link = NULL;
     }
-    call->on_end(call, result, LK_OK);
+    if (call) {
+        call->worker = NULL;
+        call->on_end(call, result, LK_OK);
+    } else {
+        PQclear(result);
+    }
     dispatch(worker->calls);
 }
 
@@ -57,7 +68,7 @@ static void on_end(void *data, enum pg_link_end end, const char *why) {
 
     worker->link = NULL;
     worker->call = NULL;
-    worker->is_open = false;
+    worker->is_open = worker->is_busy = false;
     pg_tell_down(worker->calls->backend, why);
     if (call) {
         call->worker = NULL;
@@ -73,8 +84,13 @@ static const struct pg_link_events events = {
     .on_open = on_open, .on_result = on_result, .on_end = on_end};
 
 static void open_worker(struct pg_worker *worker) {
-    worker->is_open = false;
+    worker->is_open = worker->is_busy = false;
     worker->link = pg_link_open(&worker->calls->backend->links, &events, worker);
+}
+
+static bool is_stuck(const struct pg_worker *worker) {
+    return worker->link && worker->is_busy && !worker->call &&
+           clock_now_ms() - worker->stuck_at_ms > STUCK_MOST_MS;
 }
 
 /* Give what waits to those that are free; open another for what is left. */
@@ -85,8 +101,12 @@ static void dispatch(struct pg_calls *calls) {
     for (unsigned i = 0; i < calls->most; i++) {
         struct pg_worker *worker = &calls->workers[i];
 
+        if (is_stuck(worker)) {
+            pg_link_close(worker->link);
+            worker->link = NULL;
+        }
         opening += worker->link && !worker->is_open;
-        if (!worker->link || !worker->is_open || worker->call)
+        if (!worker->link || !worker->is_open || worker->is_busy)
             continue;
         call = TAILQ_FIRST(&calls->waiting);
         if (!call)
@@ -125,10 +145,8 @@ bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call) {
         TAILQ_REMOVE(&calls->waiting, call, entry);
         return false;
     }
-    pg_link_close(worker->link);
-    worker->link = NULL;
     worker->call = NULL;
-    dispatch(calls);
+    worker->stuck_at_ms = clock_now_ms();
     return true;
 }
 

@@ -38,15 +38,15 @@ struct pg_calls {
     struct pg_worker {
         struct pg_calls *calls;
         struct pg_link *link; /* NULL: not there */
-        bool is_open;
-        struct pg_call *call;
+        bool is_open, is_busy;
+        struct pg_call *call; /* NULL while it is busy: nobody waits for it any more, */
+        int64_t stuck_at_ms;  /*   since then */
     } workers[PG_WORKERS];
 };
 
 void pg_calls_init(struct pg_calls *calls, struct pg_backend *backend, unsigned most);
 void pg_calls_run(struct pg_calls *calls, struct pg_call *call);
-/* It is not waited for any more: on_end will not run. True when it may have been sent; then its
- * connection is closed, as nobody knows for how long it would be busy. */
+/* It is not waited for any more: on_end will not run. True when it may have been sent. */
 bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call);
 void pg_calls_close(struct pg_calls *calls);
 

@@ -40,7 +40,7 @@ static void run_statement(struct session *session, enum statement statement, str
 /* A wait is nobody's statement: its command is answered before it ends. */
 static void take(struct session *session, enum statement statement, struct pg_sent *sent) {
     const struct lk_command *command = sent->command;
-    const char *const *sql = statement == WAIT ? session_wait_sql : session_try_sql;
+    const char *const *sql = statement == WAIT ? pg_session_wait_sql : pg_session_try_sql;
     const char *const params[SESSION_TAKE_PARAMS] = {session->key,
                                                      session->name,
                                                      command->mode == LK_SHARED ? NULL
@@ -59,7 +59,7 @@ static void take(struct session *session, enum statement statement, struct pg_se
 static void check(struct session *session, struct pg_sent *sent) {
     const char *const params[] = {session->key, sent->ttl};
 
-    run_statement(session, CHECK, sent, session_check_sql, 2, params);
+    run_statement(session, CHECK, sent, pg_session_check_sql, 2, params);
 }
 
 /* For the release that waits for it, if one still does. */
@@ -70,12 +70,12 @@ static void give_back(struct session *session) {
     if (sent)
         TAILQ_REMOVE(&session->line, sent, line);
     if (session->is_held)
-        run_statement(session, UNLOCK, sent, session_unlock_sql[session->mode], 1, params);
+        run_statement(session, UNLOCK, sent, pg_session_unlock_sql[session->mode], 1, params);
     else
-        run_statement(session, CLEAN, sent, session_clean_sql, 0, NULL);
+        run_statement(session, CLEAN, sent, pg_session_clean_sql, 0, NULL);
 }
 
-void session_call(struct session *session, const char *sql, const char *param) {
+void pg_session_call(struct session *session, const char *sql, const char *param) {
     if (session->is_called)
         return;
     session->is_called = true;
@@ -92,17 +92,17 @@ static void remove_session(struct session *session) {
     free(session);
 }
 
-void session_close(struct session *session) {
+void pg_session_close(struct session *session) {
     pg_link_close(session->link);
     session->link = NULL;
     remove_session(session);
 }
 
-bool session_is_idle(const struct session *session) {
+bool pg_session_is_idle(const struct session *session) {
     return session->link && !session->owner[0];
 }
 
-void session_become_nobodys(struct session *session) {
+void pg_session_become_nobodys(struct session *session) {
     struct sessions *all = session->all;
     const struct session *other;
     unsigned idle = 0;
@@ -114,9 +114,9 @@ void session_become_nobodys(struct session *session) {
     TAILQ_REMOVE(&all->list, session, entry);
     TAILQ_INSERT_HEAD(&all->list, session, entry);
     TAILQ_FOREACH (other, &all->list, entry)
-        idle += session_is_idle(other);
+        idle += pg_session_is_idle(other);
     if (idle > IDLE_MOST)
-        session_close(session);
+        pg_session_close(session);
 }
 
 /* ---- The end of a session */
@@ -152,7 +152,7 @@ static void drop(struct session *session, bool is_gone, enum lk_status unsent) {
     session->statement = NOTHING;
     session->is_open = session->is_held = false;
     if (session->is_used)
-        session_call(session, session_end_sql, session->tag);
+        pg_session_call(session, pg_session_end_sql, session->tag);
     else if (session->is_called)
         session->owner[0] = '\0';
     else
@@ -164,12 +164,12 @@ static void drop(struct session *session, bool is_gone, enum lk_status unsent) {
 }
 
 static void called_for_ghost(struct session *session, const PGresult *result) {
-    bool is_ended = result && session->call.sql == session_end_sql;
+    bool is_ended = result && session->call.sql == pg_session_end_sql;
     bool is_gone = is_ended && !pg_is_error(result) && *PQgetvalue(result, 0, 0) == 't';
     struct pg_sent *sent;
 
-    if (session->call.sql != session_end_sql && session->is_used) {
-        session_call(session, session_end_sql, session->tag);
+    if (session->call.sql != pg_session_end_sql && session->is_used) {
+        pg_session_call(session, pg_session_end_sql, session->tag);
         return;
     }
     while ((sent = TAILQ_FIRST(&session->line))) {
@@ -194,7 +194,7 @@ static void on_called(struct pg_call *ended, PGresult *result, enum lk_status st
         drop(session, false, LK_UNAVAILABLE);
     } else {
         session->is_cancelled = PQntuples(result) > 0;
-        session_serve(session);
+        pg_session_serve(session);
     }
     PQclear(result);
 }
@@ -206,7 +206,7 @@ static void serve_waiting(struct session *session, struct pg_sent *sent) {
     if (session->is_given_up) {
         (void)snprintf(session->pid, sizeof session->pid, "%d", pg_link_pid(session->link));
         if (!session->is_cancelled)
-            session_call(session, session_cancel_sql, session->pid);
+            pg_session_call(session, pg_session_cancel_sql, session->pid);
         return;
     }
     TAILQ_REMOVE(&session->line, sent, line);
@@ -222,12 +222,12 @@ static void serve_idle(struct session *session, struct pg_sent *sent) {
         take(session, TRY, sent);
     } else {
         pg_answer(sent, LK_LOST);
-        session_serve(session);
+        pg_session_serve(session);
     }
 }
 
 /* A cancel request that is under way may hit whatever runs by then. */
-void session_serve(struct session *session) {
+void pg_session_serve(struct session *session) {
     struct pg_sent *sent = TAILQ_FIRST(&session->line);
 
     if (!session->is_open)
@@ -254,19 +254,20 @@ static void tried(struct session *session, struct pg_sent *sent, const PGresult 
     if (session->is_held)
         session->fence = (uint64_t)pg_integer(result, 0, 1);
     if (!sent) {
-        session_serve(session);
+        pg_session_serve(session);
         return;
     }
     sent->command->fence = session->fence;
     if (!session->is_held && sent->command->patience_ms > 0) {
         sent->command->is_queued = true;
+        sent->command->round_trips++;
         take(session, WAIT, sent);
     }
     pg_answer(sent, session->is_held ? LK_OK : LK_BUSY);
     if (!session->is_held && !sent->command->is_queued)
-        session_become_nobodys(session);
+        pg_session_become_nobodys(session);
     else
-        session_serve(session);
+        pg_session_serve(session);
 }
 
 static void waited(struct session *session, const PGresult *result) {
@@ -275,7 +276,7 @@ static void waited(struct session *session, const PGresult *result) {
     session->is_held = !pg_is_error(result);
     if (session->is_held)
         session->fence = (uint64_t)pg_integer(result, 0, 1);
-    session_serve(session);
+    pg_session_serve(session);
     if (!session->is_given_up)
         config->push(config->data, LK_PUSH_FREE, session->name, session->owner, NULL);
 }
@@ -290,7 +291,7 @@ static void checked(struct session *session, struct pg_sent *sent, const PGresul
         else
             pg_answer(sent, session->is_held ? LK_OK : LK_LOST);
     }
-    session_serve(session);
+    pg_session_serve(session);
 }
 
 static void given_back(struct session *session, struct pg_sent *sent, bool was_held) {
@@ -302,7 +303,7 @@ static void given_back(struct session *session, struct pg_sent *sent, bool was_h
         TAILQ_REMOVE(&session->line, other, line);
         pg_answer(other, LK_LOST);
     }
-    session_become_nobodys(session);
+    pg_session_become_nobodys(session);
 }
 
 /* With its connection goes whatever a session has after an error: the lock, perhaps. */
@@ -374,7 +375,7 @@ static void on_open(void *data) {
     if (pg_link_is_direct(session->link)) {
         session->is_open = true;
         session->idle_since_ms = clock_now_ms();
-        session_serve(session);
+        pg_session_serve(session);
         return;
     }
     refuse_line(session, "a pooler stands between, where the lock of a session is none: "
@@ -400,5 +401,5 @@ static void on_end(void *data, enum pg_link_end end, const char *why) {
     drop(session, end != PG_LINK_CUT || !session->is_open, LK_UNAVAILABLE);
 }
 
-const struct pg_link_events session_events = {
+const struct pg_link_events pg_session_events = {
     .on_open = on_open, .on_result = on_result, .on_end = on_end};

@@ -37,15 +37,15 @@ struct sessions {
 };
 
 /* Of its connection. */
-extern const struct pg_link_events session_events;
+extern const struct pg_link_events pg_session_events;
 
 /* Whatever is to be done next. */
-void session_serve(struct session *session);
+void pg_session_serve(struct session *session);
 /* Once on another connection, unless something is. */
-void session_call(struct session *session, const char *sql, const char *param);
+void pg_session_call(struct session *session, const char *sql, const char *param);
 /* It has no work, and waits for another owner; too many that do are closed. */
-void session_become_nobodys(struct session *session);
-bool session_is_idle(const struct session *session);
-void session_close(struct session *session); /* that is idle */
+void pg_session_become_nobodys(struct session *session);
+bool pg_session_is_idle(const struct session *session);
+void pg_session_close(struct session *session); /* that is idle */
 
 #endif

@@ -24,7 +24,7 @@ static struct session *open_session(struct sessions *all) {
         return NULL;
     session->all = all;
     TAILQ_INIT(&session->line);
-    session->link = pg_link_open(&all->backend.links, &session_events, session);
+    session->link = pg_link_open(&all->backend.links, &pg_session_events, session);
     if (!session->link) {
         free(session);
         return NULL;
@@ -40,11 +40,11 @@ static struct session *adopt(struct sessions *all, const struct lk_command *comm
 
     for (session = TAILQ_FIRST(&all->list); session; session = next) {
         next = TAILQ_NEXT(session, entry);
-        if (!session_is_idle(session))
+        if (!pg_session_is_idle(session))
             continue;
         if (!session->is_open || session->idle_since_ms > too_old_ms)
             break;
-        session_close(session); /* the server may be about to end it */
+        pg_session_close(session); /* the server may be about to end it */
     }
     if (!session)
         session = open_session(all);
@@ -53,7 +53,7 @@ static struct session *adopt(struct sessions *all, const struct lk_command *comm
     session->mode = command->mode;
     (void)snprintf(session->name, sizeof session->name, "%s", command->name);
     (void)snprintf(session->owner, sizeof session->owner, "%s", command->owner);
-    session_tag(session->tag, command->owner, all->backend.config.label);
+    pg_session_tag(session->tag, command->owner, all->backend.config.label);
     (void)snprintf(session->key, sizeof session->key, "%lld",
                    (long long)pg_advisory_key(command->name));
     return session;
@@ -87,9 +87,9 @@ static void ask(struct sessions *all, struct pg_sent *sent) {
     bool is_break = command->verb == LK_BREAK;
 
     sent->is_called = true;
-    session_tag(sent->tag, command->owner ? command->owner : "", "");
+    pg_session_tag(sent->tag, command->owner ? command->owner : "", "");
     sent->call = (struct pg_call){
-        .sql = is_break ? session_break_sql : session_inspect_sql,
+        .sql = is_break ? pg_session_break_sql : pg_session_inspect_sql,
         .count = is_break ? 3 : 2,
         .params = {sent->key, is_break ? command->owner : command->name, sent->tag},
         .round_trips = &sent->command->round_trips,
@@ -100,7 +100,7 @@ static void ask(struct sessions *all, struct pg_sent *sent) {
 
 static void run_on_ghost(struct session *session, struct pg_sent *sent) {
     TAILQ_INSERT_TAIL(&session->line, sent, line);
-    session_call(session, session_end_sql, session->tag);
+    pg_session_call(session, pg_session_end_sql, session->tag);
 }
 
 static void run(struct pg_backend *backend, struct pg_sent *sent) {
@@ -119,7 +119,7 @@ static void run(struct pg_backend *backend, struct pg_sent *sent) {
     }
     if (session && !session->link && command->verb == LK_ACQUIRE) {
         session->owner[0] = '\0'; /* it is ended, and another begun */
-        session_call(session, session_end_sql, session->tag);
+        pg_session_call(session, pg_session_end_sql, session->tag);
         session = NULL;
     }
     if (!session && command->verb == LK_ACQUIRE)
@@ -132,7 +132,7 @@ static void run(struct pg_backend *backend, struct pg_sent *sent) {
     TAILQ_INSERT_TAIL(&session->line, sent, line);
     if (command->verb == LK_RELEASE)
         session->is_given_up = true;
-    session_serve(session);
+    pg_session_serve(session);
 }
 
 /* What it leaves is cleared away when its session has time. */
@@ -151,7 +151,7 @@ static enum lk_status expire(struct pg_backend *backend, struct pg_sent *sent) {
     if (verb != LK_ACQUIRE || session->is_used)
         return LK_UNKNOWN;
     if (TAILQ_EMPTY(&session->line))
-        session_become_nobodys(session); /* it goes on opening, for the next */
+        pg_session_become_nobodys(session); /* it goes on opening, for the next */
     return LK_UNAVAILABLE;
 }
 

@@ -36,39 +36,39 @@
          " set_config('tcp_user_timeout', greatest(1000, $5::int)::text, false) IS NOT NULL"       \
          " AND " lock " IS NOT NULL")
 
-const char *const session_try_sql[2] = {
+const char *const pg_session_try_sql[2] = {
     [LK_EXCLUSIVE] = TAKE("pg_try_advisory_lock($1::bigint)"),
     [LK_SHARED] = TAKE("pg_try_advisory_lock_shared($1::bigint)"),
 };
 
-const char *const session_wait_sql[2] = {
+const char *const pg_session_wait_sql[2] = {
     [LK_EXCLUSIVE] = WAIT("pg_advisory_lock($1::bigint)"),
     [LK_SHARED] = WAIT("pg_advisory_lock_shared($1::bigint)"),
 };
 
-const char session_check_sql[] =
+const char pg_session_check_sql[] =
     "SELECT EXISTS (SELECT FROM pg_locks k WHERE k.granted AND k.pid = pg_backend_pid() AND" IS_OURS
     "), set_config('idle_session_timeout', $2, false)";
 
 #define REST ", set_config('idle_session_timeout', '60s', false)"
 
-const char *const session_unlock_sql[2] = {
+const char *const pg_session_unlock_sql[2] = {
     [LK_EXCLUSIVE] = "SELECT pg_advisory_unlock($1::bigint)" REST,
     [LK_SHARED] = "SELECT pg_advisory_unlock_shared($1::bigint)" REST,
 };
 
-const char session_clean_sql[] = "SELECT pg_advisory_unlock_all()" REST;
+const char pg_session_clean_sql[] = "SELECT pg_advisory_unlock_all()" REST;
 
 /* A request that comes before it waits would be ignored. */
-const char session_cancel_sql[] = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
-                                  " WHERE pid = $1::int AND wait_event_type = 'Lock'";
+const char pg_session_cancel_sql[] = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+                                     " WHERE pid = $1::int AND wait_event_type = 'Lock'";
 
 #define ENDED(pid) "pg_terminate_backend(" pid ", 400)"
 
-const char session_end_sql[] = "SELECT coalesce(bool_and(" ENDED(
+const char pg_session_end_sql[] = "SELECT coalesce(bool_and(" ENDED(
     "pid") "), true) FROM pg_stat_activity WHERE application_name = $1";
 
-const char session_inspect_sql[] =
+const char pg_session_inspect_sql[] =
     "SELECT NOT k.granted, coalesce(a.owner, 'pid ' || k.pid),"
     " CASE WHEN l.owner = a.owner THEN l.label ELSE coalesce(a.label, '') END,"
     " CASE WHEN l.owner = a.owner AND k.granted THEN l.fence ELSE 0 END,"
@@ -80,7 +80,7 @@ const char session_inspect_sql[] =
     " LEFT JOIN lockkit_lock l ON l.name = $2 "
     "WHERE" IS_OURS " ORDER BY k.granted DESC, k.waitstart, k.pid";
 
-const char session_break_sql[] = "SELECT count(*), bool_and(" ENDED(
+const char pg_session_break_sql[] = "SELECT count(*), bool_and(" ENDED(
     "k.pid") ") FROM pg_locks k LEFT JOIN pg_stat_activity a USING (pid)"
              " WHERE k.granted AND ($2::text IS NULL OR 'pid ' || k.pid = $2"
              "  OR starts_with(a.application_name, $3)) AND" IS_OURS;
@@ -108,7 +108,7 @@ static void encode(char *base64, const char *owner) {
     *base64 = '\0';
 }
 
-void session_tag(char tag[SESSION_TAG_SIZE], const char *owner, const char *label) {
+void pg_session_tag(char tag[SESSION_TAG_SIZE], const char *owner, const char *label) {
     char base64[OWNER_SIZE];
 
     encode(base64, owner);

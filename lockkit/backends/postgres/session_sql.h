@@ -7,28 +7,28 @@
 /* Taking a lock: $1 key, $2 name, $3 owner, NULL when shared, $4 label, $5 ttl, $6 tag, $7 a token
  * that was seen. A row: is it granted, fence. The token is minted by the statement that is granted.
  * A second name with the same key is a 23505. */
-extern const char *const session_try_sql[2], *const session_wait_sql[2]; /* by mode */
+extern const char *const pg_session_try_sql[2], *const pg_session_wait_sql[2]; /* by mode */
 #define SESSION_TAKE_PARAMS 7
 
 /* $1 key, $2 ttl: is it held? */
-extern const char session_check_sql[];
+extern const char pg_session_check_sql[];
 /* $1 key: was it held until now? By mode. */
-extern const char *const session_unlock_sql[2];
+extern const char *const pg_session_unlock_sql[2];
 /* Whatever is held. No parameters. */
-extern const char session_clean_sql[];
+extern const char pg_session_clean_sql[];
 
 /* On any connection. $1 the pid: a row when it did wait, and is cancelled. */
-extern const char session_cancel_sql[];
+extern const char pg_session_cancel_sql[];
 /* $1 tag: were all of that tag ended? */
-extern const char session_end_sql[];
+extern const char pg_session_end_sql[];
 /* $1 key, $2 name: rows as pg_answer_holders() wants them. */
-extern const char session_inspect_sql[];
+extern const char pg_session_inspect_sql[];
 /* $1 key, $2 owner or NULL, $3 tag: how many were there, and were all of them ended? */
-extern const char session_break_sql[];
+extern const char pg_session_break_sql[];
 
 /* The application_name of a session: lockkit:<owner in base64>:<label, cut>. It goes with the
  * session, so nobody has to clear it away. */
 #define SESSION_TAG_SIZE 64 /* Postgres cuts what is longer */
-void session_tag(char tag[SESSION_TAG_SIZE], const char *owner, const char *label);
+void pg_session_tag(char tag[SESSION_TAG_SIZE], const char *owner, const char *label);
 
 #endif

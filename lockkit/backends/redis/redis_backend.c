@@ -54,7 +54,8 @@ static void on_turn(uv_prepare_t *turn) {
 static void run(struct lk_backend *backend, struct lk_command *command) {
     struct redis_server *server = (struct redis_server *)backend;
     struct redis_sent *sent = command->internal;
-    const bool is_batched = command->verb == LK_RENEW && command->mode == LK_EXCLUSIVE;
+    const bool is_batched =
+        command->verb == LK_RENEW && command->mode == LK_EXCLUSIVE && !server->is_in_cluster;
 
     assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
     assert(command->owner || command->verb == LK_INSPECT || command->verb == LK_BREAK);

@@ -19,8 +19,9 @@
 struct exchange {
     struct redis_server *server;
     enum redis_script_id script;
-    struct redis_call call, wait;
-    unsigned running; /* of these two */
+    struct redis_call asking, call, wait;
+    bool is_asking;
+    unsigned running; /* of these */
     bool is_whole;    /* the script's text is sent, not its digest */
     bool is_given_back;
     int64_t replicas; /* that have it; -1: not known */
@@ -52,6 +53,8 @@ static void tell_refused(struct redis_server *server, const char *why) {
     char quoted[2 * sizeof((struct exchange *)NULL)->why];
     unsigned left_out;
 
+    if (server->is_in_cluster && (strncmp(why, "MOVED ", 6) == 0 || strncmp(why, "ASK ", 4) == 0))
+        return;
     if (log_limit_pass(&server->refusals, clock_now_ms(), &left_out))
         log_warn("redis refuses a lock command", "left_out=%u why=%s", left_out,
                  log_quote(quoted, sizeof quoted, why));
@@ -163,6 +166,14 @@ static void on_waited(struct redis_call *call, const redisReply *reply) {
         settle(exchange);
 }
 
+static void on_asked(struct redis_call *call, const redisReply *reply) {
+    struct exchange *exchange = call->data;
+
+    (void)reply;
+    if (--exchange->running == 0)
+        settle(exchange);
+}
+
 static void start(struct exchange *exchange, const char **args, int argc, const char *keys) {
     const struct redis_script *script = &redis_scripts[exchange->script];
     struct redis_server *server = exchange->server;
@@ -174,9 +185,16 @@ static void start(struct exchange *exchange, const char **args, int argc, const 
     exchange->call.args = args;
     exchange->call.argc = argc;
     exchange->replicas = -1;
-    exchange->running = 1 + needs_replicas(exchange);
+    exchange->running = 1U + needs_replicas(exchange) + exchange->is_asking;
+    if (exchange->is_asking) {
+        exchange->asking = (struct redis_call){.argc = 1,
+                                               .argv = {"ASKING"},
+                                               .deadline_ms = exchange->call.deadline_ms,
+                                               .data = exchange};
+        redis_call_start(server->redis, &exchange->asking, on_asked);
+    }
     redis_call_start(server->redis, &exchange->call, on_reply);
-    if (exchange->running == 1)
+    if (!needs_replicas(exchange))
         return;
     (void)snprintf(count, sizeof count, "%u", server->replicas);
     (void)snprintf(wait_ms, sizeof wait_ms, "%u", server->replicas_ms);
@@ -272,6 +290,7 @@ bool redis_exchange_start(struct redis_server *server, struct redis_sent *const 
     if (!exchange)
         return false;
     exchange->server = server;
+    exchange->is_asking = server->is_asking;
     exchange->script = script_of(sent[0]->command);
     exchange->deadline_ms = sent[0]->deadline_ms;
     exchange->count = count;

@@ -39,7 +39,7 @@ enum lk_status redis_replicas_parse(struct redis_server *server, const char *url
             free(*rest);
             return LK_INVALID;
         }
-        (void)strncat(strcat(*rest, "?"), begin, (size_t)(at - begin));
+        (void)strncat(strcat(*rest, strchr(*rest, '?') ? "&" : "?"), begin, (size_t)(at - begin));
     }
     return LK_OK;
 }

@@ -32,6 +32,9 @@ struct redis_server {
     bool is_subscribed;
     struct redis_eviction eviction;
     struct log_limit refusals;
+    /* Of a node of a cluster: one name in a command, and redirections are not told. */
+    bool is_in_cluster;
+    bool is_asking; /* while a command is started: ASKING goes before it */
     /* What is done at the end of this turn of the loop. */
     uv_prepare_t turn;
     struct redis_sent_list due;

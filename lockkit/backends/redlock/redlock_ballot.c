@@ -64,7 +64,7 @@ static void take_reply(struct redlock_slot *slot, const redisReply *reply) {
     slot->node->heard_ms = clock_now_ms();
     slot->answer = reply->type == REDIS_REPLY_ARRAY && integer_at(reply, 0) == 1 ? YES : NO;
     slot->number = integer_at(reply, slot->asked == INSPECT ? 2 : 1);
-    if (slot->asked == INSPECT && slot->answer == YES &&
+    if (slot->asked == INSPECT && slot->answer == YES && reply->elements == 3 &&
         reply->element[1]->type == REDIS_REPLY_STRING)
         slot->held = strdup(reply->element[1]->str);
 }

@@ -42,6 +42,7 @@ struct redlock_node {
     bool is_asked_again;   /* greet again when they have ended */
     int64_t votes_from_ms; /* the end of its quarantine, once known */
     int64_t heard_ms;      /* its last answer */
+    int64_t denied_until_ms;
     char run_id[41];
     struct redis_call loads[REDLOCK_SCRIPTS], info; /* the greetings */
     int64_t opened_ms;

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEW_MS 1000
+#define NEW_MS    1000
+#define DENIED_MS 5000 /* until it is asked again for its age, which it would not tell */
 
 /* `field:value` of INFO, cut to `size`; or "". */
 static void read_field(char *value, size_t size, const char *info, const char *field) {
@@ -87,9 +88,11 @@ static void on_info(struct redis_call *call, const redisReply *reply) {
 
     if (reply && reply->type == REDIS_REPLY_STRING && !node->is_asked_again)
         take_age(node, reply->str);
-    else if (call->status == REDIS_IS_REJECTED)
+    else if (call->status == REDIS_IS_REJECTED) {
+        node->denied_until_ms = clock_now_ms() + DENIED_MS;
         log_warn("redlock node does not tell its age, and has no vote", "node=%s why=%s",
                  node->place, log_quote(why, sizeof why, call->message));
+    }
     on_greeted(node);
 }
 
@@ -143,7 +146,7 @@ int redlock_node_open(struct redlock_node *node, uv_loop_t *loop, const char *ur
 }
 
 void redlock_node_check(struct redlock_node *node) {
-    if (!node->is_known && node->asking == 0)
+    if (!node->is_known && node->asking == 0 && node->denied_until_ms <= clock_now_ms())
         greet(node);
 }
 

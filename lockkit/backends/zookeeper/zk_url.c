@@ -86,8 +86,9 @@ static int parse_option(struct zk_url *parsed, const char *at, const char *end) 
     const char *value = memchr(at, '=', (size_t)(end - at));
     long session_ms;
 
-    if (!value++)
+    if (!value)
         return -1;
+    value++;
     if (is(at, value, "session=")) {
         session_ms = number(value, end, ZK_SESSION_LEAST, ZK_SESSION_MOST);
         parsed->session_ms = session_ms < 0 ? 0 : (uint32_t)session_ms;

@@ -56,12 +56,27 @@ static void test_the_callback_is_told_what_a_person_should_know(void **state) {
     assert_int_equal(said("="), 0);
 }
 
+static void test_tls_that_this_build_lacks_is_told(void **state) {
+    struct fixture *fixture = *state;
+    enum lk_status status;
+
+    told.count = 0;
+    lk_set_log(on_log, &told);
+    status = lk_client_open(&fixture->client, &fixture->loop, "rediss://127.0.0.1:1", NULL);
+    if (status == LK_OK)
+        return; /* it has it */
+    assert_int_equal(status, LK_UNSUPPORTED);
+    assert_int_equal(told.level, LK_LOG_ERROR);
+    assert_non_null(strstr(told.pairs, "this build has no TLS"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_the_library_itself_writes_nothing),
         TEST(test_the_callback_is_told_what_a_person_should_know),
+        TEST(test_tls_that_this_build_lacks_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,7 @@ int set_up(void **state) {
     assert_non_null(mkdtemp(instance.lock_dir));
     store->lock_dir = instance.lock_dir;
     assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
+    store->pooled = store->pool;
     store->locks = (struct lock_servers){.loop = &instance.loop, .label = "inventory-test"};
     store->locks.urls[LOCK_AT_LOCAL] = "local:";
     store->locks.urls[LOCK_AT_REDIS] = getenv("TEST_REDIS");

@@ -147,10 +147,12 @@ static void test_a_denied_channel_leaves_the_others(void **state) {
     int counts[4][2] = {{0}};
     struct redis_connection *connection;
     struct redis_watcher *watcher;
+    char url[128];
 
     (void)state;
-    own_redis_do(&own, "ACL SETUSER default resetchannels &open*");
-    open_redis_at(own.url);
+    own_redis_do(&own, "ACL SETUSER waiter on >secret ~* +@all resetchannels &open*");
+    (void)snprintf(url, sizeof url, "redis://waiter:secret@127.0.0.1:%d", own.port);
+    open_redis_at(url);
     connection = &redis->subscriptions.connection;
     for (size_t i = 0; i < 4; i++) {
         subscriptions[i] = (struct redis_subscription){
@@ -167,12 +169,47 @@ static void test_a_denied_channel_leaves_the_others(void **state) {
     assert_int_equal(said("is up") + said("is down"), 0);
 
     /* Rights are given, and all is asked for again on the same connection. */
-    own_redis_do(&own, "ACL SETUSER default allchannels");
+    own_redis_do(&own, "ACL SETUSER waiter allchannels");
     connection->timer.timer_cb(&connection->timer);
     WAIT_FOR(&loop, counts[0][0] == 1 && counts[2][0] == 1);
     assert_ptr_equal(connection->watcher, watcher);
     for (size_t i = 0; i < 4; i++)
         redis_unsubscribe(redis, &subscriptions[i]);
+}
+
+/* The name of a primary that was replaced leads to the new one: for commands, and for messages. */
+static void test_the_name_leads_to_the_new_primary(void **state) {
+    int counts[2] = {0};
+    struct redis_subscription subscription = {
+        .channel = "news", .on_message = count, .data = counts};
+    struct own_redis other;
+    struct answer answer;
+    char name[64], url[80];
+
+    (void)state;
+    own_redis_start(&other);
+    (void)snprintf(name, sizeof name, "/tmp/primary-%ld", (long)getpid());
+    (void)snprintf(url, sizeof url, "unix://%s", name);
+    assert_int_equal(symlink(own.socket, name), 0);
+    open_redis_at(url);
+    assert_int_equal(redis_subscribe(redis, &subscription), 0);
+    WAIT_FOR(&loop, counts[0] == 1);
+
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(symlink(other.socket, name), 0);
+    own_redis_do(&own, "REPLICAOF 127.0.0.1 %d", other.port);
+    start(&answer, 10000, "SET key value");
+    assert_answer(&answer, REDIS_IS_REJECTED, NULL);
+    start(&answer, 10000, "SET key value");
+    assert_answer(&answer, REDIS_IS_OK, "OK");
+    assert_int_equal(own_redis_do(&other, "EXISTS key"), 1);
+    WAIT_FOR(&loop, counts[0] == 2);
+    assert_int_equal(own_redis_do(&other, "PUBLISH news hello"), 1);
+    WAIT_FOR(&loop, counts[1] == 1);
+    redis_unsubscribe(redis, &subscription);
+    close_redis();
+    (void)unlink(name);
+    own_redis_stop(&other);
 }
 
 /* However many are denied: a few connections, then none for a while. */
@@ -266,6 +303,7 @@ int main(void) {
         TEST(test_what_the_server_repeats_of_a_command_is_cut),
         TEST(test_a_subscription_that_is_refused_is_left_for_a_while),
         TEST(test_a_denied_channel_leaves_the_others),
+        TEST(test_the_name_leads_to_the_new_primary),
         TEST(test_denied_channels_do_not_reconnect_endlessly),
         TEST(test_a_user_of_the_acl_logs_in),
         TEST(test_a_socket_is_connected_to),

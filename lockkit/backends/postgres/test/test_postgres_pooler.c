@@ -40,14 +40,25 @@ static void test_advisory_lock_through_the_pooler_is_no_lock(void **state) {
     PQfinish(clients[1]);
 }
 
+static void on_log(enum lk_log_level level, const char *message, const char *pairs, void *data) {
+    (void)level;
+    (void)message;
+    if (strstr(pairs, "connect to the server itself, or use mode=table"))
+        ++*(int *)data;
+}
+
 static void test_session_mode_refuses_the_pooler(void **state) {
     struct postgres_fixture *env = *state;
+    int told = 0;
     lk_client *client = open_client(&env->fixture, pooled("mode=session"));
     lk_lock *lock = open_lock(&env->fixture, client, 2000);
     struct caller caller;
 
+    lk_set_log(on_log, &told);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_REFUSED);
     assert_int_equal(take(&env->fixture, &caller, lock, 300), LK_REFUSED);
+    lk_set_log(NULL, NULL);
+    assert_true(told > 0);
     assert_int_equal(ask_locks(env, "true"), 0);
     close_client(&env->fixture, client);
 }

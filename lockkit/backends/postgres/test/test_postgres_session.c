@@ -48,11 +48,11 @@ static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
 
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
     start(&waiter, env->fixture.lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     (void)postgres_ask("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted"
                        " AND locktype = 'advisory'");
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
@@ -76,12 +76,12 @@ static void test_killed_waiter_leaves_the_line(void **state) {
         for (;;)
             (void)uv_run(&child.loop, UV_RUN_ONCE);
     }
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, HELD) == 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
 }
 
 /* Its loop does not run: the server ends its session when the TTL has passed. */
@@ -152,13 +152,13 @@ static void test_grant_whose_reply_is_lost_is_given_back(void **state) {
     assert_int_equal(give(&env->fixture, &first), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(&caller, lock, 3000);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, HELD) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 1);
     fault_proxy_cut(env->proxy);
     fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(caller.status, LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, HELD) == 0);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
 }
 
 /* One session for the holder, and a few that take turns waiting: not one for each waiter. */
@@ -173,10 +173,10 @@ static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void
     before = strtol(postgres_ask(sessions), NULL, 10);
     for (int i = 0; i < 10; i++) {
         start(&waiter, env->fixture.lock, LK_FOREVER);
-        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
         lk_cancel(waiter.request);
         WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 0);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 0);
     }
     after = strtol(postgres_ask(sessions), NULL, 10);
     assert_true(after < before + 6);
@@ -191,7 +191,7 @@ static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
     for (int turns = 0; turns < 20; turns++) {
         assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, 10000), LK_OK);
         start(&waiter, other, LK_FOREVER);
-        WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+        WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
         lk_release(holder.lease, on_caller_released, &holder);
         for (int i = 0; i < turns; i++)
             (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
@@ -203,6 +203,45 @@ static void test_withdrawal_at_each_moment_leaves_nothing_held(void **state) {
             assert_int_equal(give(&env->fixture, &waiter), LK_OK);
         WAIT_FOR(&env->fixture.loop, ask_locks(env, "true") == 0);
     }
+}
+
+static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                         void *data) {
+    char *seen = data;
+
+    assert_int_equal(status, LK_OK);
+    for (size_t i = 0; i < inspection->holder_count; i++)
+        strcat(seen, inspection->holders[i].mode == LK_SHARED ? "s" : "x");
+    strcat(seen, "|");
+    for (size_t i = 0; i < inspection->waiter_count; i++) {
+        strcat(seen, inspection->waiters[i].mode == LK_SHARED ? "s" : "x");
+        assert_string_equal(inspection->waiters[i].label, "test");
+        assert_int_equal(strlen(inspection->waiters[i].owner), 40);
+    }
+}
+
+static void test_inspection_shows_the_line_in_its_order(void **state) {
+    struct postgres_fixture *env = *state;
+    struct lk_lock_options shared = {.mode = LK_SHARED, .is_fair = 1};
+    lk_lock *reader = lock_with(env, env->fixture.client, shared);
+    struct caller readers[2], writer, late;
+    char seen[16] = "";
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(take(&env->fixture, &readers[i], reader, LK_TRY), LK_OK);
+    start(&writer, open_lock(&env->fixture, env->far, 2000), LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
+    start(&late, reader, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 2);
+    assert_int_equal(lk_inspect(reader, on_inspected, seen), LK_OK);
+    WAIT_FOR(&env->fixture.loop, strchr(seen, '|'));
+    assert_string_equal(seen, "ss|xs");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(give(&env->fixture, &readers[i]), LK_OK);
+    WAIT_FOR(&env->fixture.loop, writer.calls == 1);
+    assert_int_equal(give(&env->fixture, &writer), LK_OK);
+    WAIT_FOR(&env->fixture.loop, late.calls == 1);
+    assert_int_equal(give(&env->fixture, &late), LK_OK);
 }
 
 static void test_shared_leases_are_beside_each_other_alone(void **state) {
@@ -217,7 +256,7 @@ static void test_shared_leases_are_beside_each_other_alone(void **state) {
     assert_true(lk_lease_fence(readers[1].lease) > lk_lease_fence(readers[0].lease));
     assert_int_equal(take(&env->fixture, &writer, env->fixture.lock, LK_TRY), LK_BUSY);
     start(&writer, env->fixture.lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     assert_int_equal(give(&env->fixture, &readers[0]), LK_OK);
     assert_int_equal(take(&env->fixture, &readers[0], near, LK_TRY), LK_BUSY); /* it is in line */
     assert_int_equal(give(&env->fixture, &readers[1]), LK_OK);
@@ -240,7 +279,7 @@ static void test_lock_of_another_program_excludes(void **state) {
     (void)postgres_ask(sql);
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
     start(&caller, env->fixture.lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, WAITING) == 1);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     (void)postgres_ask("SELECT pg_advisory_unlock_all()");
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
@@ -276,6 +315,7 @@ int main(void) {
         POSTGRES_TEST(test_grant_whose_reply_is_lost_is_given_back),
         POSTGRES_TEST(test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on),
         POSTGRES_TEST(test_withdrawal_at_each_moment_leaves_nothing_held),
+        POSTGRES_TEST(test_inspection_shows_the_line_in_its_order),
         POSTGRES_TEST(test_shared_leases_are_beside_each_other_alone),
         POSTGRES_TEST(test_lock_of_another_program_excludes),
         POSTGRES_TEST(test_name_with_the_key_of_another_is_refused),

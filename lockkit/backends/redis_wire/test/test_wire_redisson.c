@@ -1,5 +1,6 @@
 /* redis+redisson: against its layout, with the commands that Redisson's own scripts run on a lock,
  * and a subscriber to its channel. */
+#include "fault_proxy.h"
 #include "fixture.h"
 #include "own_redis.h"
 
@@ -232,6 +233,39 @@ static void test_without_the_right_to_a_ttl_there_is_no_lock(void **state) {
     assert_int_equal(ask("EXISTS", ""), 0);
 }
 
+/* It is asked for again with the same token: found, and not counted as taken twice. */
+static void test_a_grant_whose_reply_was_lost_is_found_again(void **state) {
+    struct fault_proxy *proxy = fault_proxy_open_url(&t.fixture.loop, t.own.url);
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = 200};
+    struct caller caller;
+    char url[600], field[64];
+    lk_client *client;
+    redisReply *reply;
+
+    (void)state;
+    fault_proxy_listen(proxy);
+    (void)snprintf(url, sizeof url, "redis+redisson:%s", proxy->url);
+    assert_int_equal(lk_client_open(&client, &t.fixture.loop, url, &options), LK_OK);
+    assert_int_equal(take(&t.fixture, &caller, open_lock(&t.fixture, client, 5000), LK_TRY), LK_OK);
+    assert_int_equal(give(&t.fixture, &caller), LK_OK); /* the scripts are known */
+    fault_proxy_set(proxy, PROXY_HOLDS_REPLIES);
+    start(&caller, open_lock(&t.fixture, client, 5000), LK_FOREVER);
+    WAIT_FOR(&t.fixture.loop, ask("EXISTS", "") == 1);
+    reply = redisCommand(t.own.admin, "HKEYS %s", t.fixture.name);
+    (void)snprintf(field, sizeof field, "%s", reply->element[0]->str);
+    freeReplyObject(reply);
+    fault_proxy_cut(proxy);
+    fault_proxy_set(proxy, PROXY_PASSES);
+    WAIT_FOR(&t.fixture.loop, caller.calls == 1);
+    assert_int_equal(caller.status, LK_OK);
+    assert_int_equal(ask("HGET", field), 1);
+    assert_int_equal(ask("HLEN", ""), 1);
+    assert_true(lk_lease_fence(caller.lease) > 0);
+    assert_int_equal(give(&t.fixture, &caller), LK_OK);
+    close_client(&t.fixture, client);
+    fault_proxy_close(proxy);
+}
+
 static void test_a_parameter_that_would_not_be_kept_is_refused(void **state) {
     static const char *const urls[] = {"redis+redisson://h?wait=1",
                                        "redis+string://h/0?db=1&wait=1", "redis+string:h",
@@ -269,6 +303,7 @@ int main(void) {
         TEST(test_what_we_have_lost_stays_theirs),
         TEST(test_theirs_is_shown_and_broken),
         TEST(test_a_key_of_another_kind_is_left_alone),
+        TEST(test_a_grant_whose_reply_was_lost_is_found_again),
         TEST(test_a_parameter_that_would_not_be_kept_is_refused),
         TEST(test_a_socket_leads_to_the_same_lock),
         TEST(test_without_the_right_to_a_ttl_there_is_no_lock),

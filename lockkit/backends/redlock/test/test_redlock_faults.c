@@ -40,7 +40,7 @@ static void test_grant_is_on_all_nodes_and_leaves_none(void **state) {
 
 static void test_minority_that_is_killed_is_not_missed(void **state) {
     struct redlock_env *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 600);
+    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 1500);
     struct caller caller;
 
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);

@@ -1,0 +1,20 @@
+/* An advisory lock of a session that stays open as long as the sale holds it: Postgres's own line
+ * of waiters, and its own end when the session ends. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+static enum outcome sell(struct sale *sale) {
+    return lock_then_write(sale, LOCK_PG_ADVISORY);
+}
+
+const struct strategy strategy_pg_advisory = {
+    .name = "pg-advisory",
+    .family = "database",
+    .summary = "an advisory lock of a session of its own, which ends when it is idle for the TTL",
+    .promise = "one holder across all instances, in the order they came; a pooler is refused",
+    .breaks = "a holder paused past its TTL just before it writes, unless fence=on",
+    .source = "PostgreSQL, Advisory Locks; lockkit.h",
+    .takes = TAKES_FENCE,
+    .default_shards = 1,
+    .sell = sell,
+};

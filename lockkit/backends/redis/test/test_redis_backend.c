@@ -1,0 +1,275 @@
+/* The Redis backend at work: scripts, events, subscriptions, and servers that refuse. */
+#include "redis_env.h"
+#include "redis_scripts.h"
+
+#include <unistd.h>
+
+/* A lock that is never polled for and that no TTL frees in time: only an event helps. */
+static lk_lock *open_unpolled(struct env *env, lk_client *client) {
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 120000, .poll_ms = 120000};
+    lk_lock *lock;
+
+    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
+    return lock;
+}
+
+static void test_scripts_survive_a_flush(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 5000);
+
+    for (int i = 0; i < 2; i++) {
+        freeReplyObject(redisCommand(env->redis, "SCRIPT FLUSH"));
+        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+        freeReplyObject(redisCommand(env->redis, "SCRIPT FLUSH"));
+        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    }
+}
+
+static void test_digests_are_those_of_the_scripts(void **state) {
+    struct env *env = *state;
+
+    for (size_t i = 0; i < REDIS_SCRIPTS; i++) {
+        const struct redis_script *script = &redis_scripts[i];
+        redisReply *reply = redisCommand(env->redis, "SCRIPT LOAD %s", script->text);
+
+        assert_int_equal(reply->type, REDIS_REPLY_STRING);
+        assert_string_equal(reply->str, script->sha1);
+        freeReplyObject(reply);
+    }
+}
+
+static void test_waiter_is_woken_by_an_event(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter;
+
+    assert_int_equal(take(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY),
+                     LK_OK);
+    start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
+    /* One attempt when the subscription has become effective, one for the release. */
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
+    assert_int_equal(waiter.calls, 0);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_true(counters(env->far).wakeups >= 2);
+    assert_int_equal(counters(env->far).polls, 0);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter;
+
+    assert_int_equal(take(&env->fixture, &holder, open_unpolled(env, env->fixture.client), LK_TRY),
+                     LK_OK);
+    start(&waiter, open_unpolled(env, env->far), LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    fault_proxy_cut(env->proxy);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    assert_int_equal(waiter.calls, 0);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(counters(env->far).polls, 0);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+static void test_round_trips_are_counted(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter;
+    lk_lock *near = open_unpolled(env, env->fixture.client), *lock = open_unpolled(env, env->far);
+
+    freeReplyObject(redisCommand(env->redis, "SCRIPT FLUSH"));
+    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
+    assert_int_equal(holder.round_trips, 2); /* the second brought the script */
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
+    assert_int_equal(holder.round_trips, 1);
+    assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
+    assert_int_equal(waiter.round_trips, 1);
+    start(&waiter, lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(waiter.round_trips, 1 + counters(env->far).wakeups);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+/* Clients that have a channel. */
+static size_t subscribers(struct env *env) {
+    redisReply *reply = redisCommand(env->redis, "PUBSUB CHANNELS lk:client:*");
+    size_t count = reply->elements;
+
+    freeReplyObject(reply);
+    return count;
+}
+
+static void test_many_waiters_share_one_subscription(void **state) {
+    struct env *env = *state;
+    struct caller holder, *waiters = calloc(800, sizeof *waiters);
+    lk_lock *lock = open_lock(&env->fixture, env->far, 5000);
+
+    assert_non_null(waiters);
+    assert_int_equal(take(&env->fixture, &holder, lock, LK_FOREVER), LK_OK);
+    for (int i = 0; i < 800; i++)
+        start(&waiters[i], lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups >= 1);
+    assert_int_equal(subscribers(env), 1);
+    assert_true(counters(env->far).wakeups < 10);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    for (int i = 0; i < 800; i++) {
+        WAIT_FOR(&env->fixture.loop, waiters[i].calls == 1);
+        assert_int_equal(waiters[i].status, LK_OK);
+        lk_release(waiters[i].lease, NULL, NULL);
+    }
+    free(waiters);
+}
+
+/* Two waiters of one client, so that it always wants the lock. */
+struct greedy {
+    lk_lock *lock;
+    int served, under_way;
+    bool is_done;
+};
+
+static void on_greedy(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    struct greedy *greedy = data;
+
+    (void)request;
+    assert_int_equal(status, LK_OK);
+    greedy->served++;
+    lk_release(lease, NULL, NULL);
+    if (greedy->is_done)
+        greedy->under_way--;
+    else
+        assert_int_equal(lk_acquire(greedy->lock, LK_FOREVER, on_greedy, greedy, NULL), LK_OK);
+}
+
+/* The near one knows of each release before the far one does, and could take the lock each time. */
+static void test_two_greedy_clients_both_get_on(void **state) {
+    struct env *env = *state;
+    struct greedy greedy[2] = {
+        {.lock = open_lock(&env->fixture, env->far, 5000), .under_way = 2},
+        {.lock = open_lock(&env->fixture, env->fixture.client, 5000), .under_way = 2}};
+
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(
+            lk_acquire(greedy[i % 2].lock, LK_FOREVER, on_greedy, &greedy[i % 2], NULL), LK_OK);
+    WAIT_FOR(&env->fixture.loop, greedy[0].served >= 50 && greedy[1].served >= 50);
+    assert_in_range(greedy[0].served, greedy[1].served / 2, 2 * greedy[1].served);
+    greedy[0].is_done = greedy[1].is_done = true;
+    WAIT_FOR(&env->fixture.loop, greedy[0].under_way == 0 && greedy[1].under_way == 0);
+}
+
+static void test_client_subscribes_at_its_first_wait_for_all_names(void **state) {
+    struct env *env = *state;
+    lk_client *client = open_client(&env->fixture, redis_url());
+    struct caller holder, waiter;
+
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(env->fixture.name, sizeof env->fixture.name, "name-%d-%d", i, getpid());
+        assert_int_equal(take(&env->fixture, &holder,
+                              open_lock(&env->fixture, env->fixture.client, 5000), LK_FOREVER),
+                         LK_OK);
+        assert_int_equal(
+            take(&env->fixture, &waiter, open_lock(&env->fixture, client, 5000), LK_TRY), LK_BUSY);
+        assert_int_equal(subscribers(env), i > 0);
+        start(&waiter, open_lock(&env->fixture, client, 5000), LK_FOREVER);
+        WAIT_FOR(&env->fixture.loop, subscribers(env) == 1);
+        assert_int_equal(give(&env->fixture, &holder), LK_OK);
+        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+        assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    }
+    close_client(&env->fixture, client);
+    WAIT_FOR(&env->fixture.loop, subscribers(env) == 0);
+}
+
+static void test_absent_server_is_unavailable(void **state) {
+    struct env *env = *state;
+    lk_client *client = open_with(env, "redis://127.0.0.1:1", NULL);
+    lk_lock *lock = open_lock(&env->fixture, client, 5000);
+    struct caller caller;
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNAVAILABLE);
+    assert_int_equal(take(&env->fixture, &caller, lock, 600), LK_UNAVAILABLE);
+    assert_int_equal(caller.round_trips, 0);
+    assert_int_equal(counters(client).unavailable, 2);
+    close_client(&env->fixture, client);
+}
+
+static void test_attempt_that_was_never_sent_is_no_round_trip(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+    lk_client *client;
+
+    fault_proxy_set(env->proxy, PROXY_HOLDS); /* also what a connection begins with */
+    client = open_with(env, env->proxy->url, NULL);
+    assert_int_not_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), 20),
+                         LK_OK);
+    close_client(&env->fixture, client);
+    assert_int_equal(caller.round_trips, 0);
+}
+
+static void test_key_of_another_type_grants_nothing(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    (void)ask(env, "SADD %s member");
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 0), LK_TRY),
+        LK_REFUSED);
+    (void)ask(env, "DEL %s");
+}
+
+#define LEASES 200
+
+/* Those that are due in one turn of the loop go in one script; and one key that is spoilt costs the
+ * others nothing. */
+static void test_renewals_leave_together(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 1500};
+    struct caller *callers = calloc(LEASES, sizeof *callers);
+    char name[96];
+    int64_t scripts;
+    lk_lock *lock;
+
+    assert_non_null(callers);
+    for (int i = 0; i < LEASES; i++) {
+        (void)snprintf(name, sizeof name, "%s-%d", env->fixture.name, i);
+        assert_int_equal(lk_lock_open(&lock, env->fixture.client, name, &options), LK_OK);
+        start(&callers[i], lock, LK_FOREVER);
+    }
+    for (int i = 0; i < LEASES; i++)
+        WAIT_FOR(&env->fixture.loop, callers[i].calls == 1);
+    freeReplyObject(redisCommand(env->redis, "DEL lk:{%s-7}", env->fixture.name));
+    freeReplyObject(redisCommand(env->redis, "SADD lk:{%s-7} other", env->fixture.name));
+    scripts = calls_of(env, "evalsha");
+    WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= 3 * (LEASES - 1));
+    assert_in_range(calls_of(env, "evalsha") - scripts, 3, 3 * LEASES / 2);
+    for (int i = 0; i < LEASES; i++)
+        assert_int_equal(lk_lease_state(callers[i].lease), i == 7 ? LK_LOST_STATE : LK_HELD);
+    freeReplyObject(redisCommand(env->redis, "DEL lk:{%s-7}", env->fixture.name));
+    for (int i = 0; i < LEASES; i++)
+        lk_release(callers[i].lease, NULL, NULL);
+    free(callers);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        REDIS_TEST(test_scripts_survive_a_flush),
+        REDIS_TEST(test_digests_are_those_of_the_scripts),
+        REDIS_TEST(test_waiter_is_woken_by_an_event),
+        REDIS_TEST(test_round_trips_are_counted),
+        REDIS_TEST(test_event_missed_while_disconnected_is_made_up_for),
+        REDIS_TEST(test_many_waiters_share_one_subscription),
+        REDIS_TEST(test_two_greedy_clients_both_get_on),
+        REDIS_TEST(test_client_subscribes_at_its_first_wait_for_all_names),
+        REDIS_TEST(test_absent_server_is_unavailable),
+        REDIS_TEST(test_attempt_that_was_never_sent_is_no_round_trip),
+        REDIS_TEST(test_key_of_another_type_grants_nothing),
+        REDIS_TEST(test_renewals_leave_together),
+    };
+
+    (void)redis_url();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

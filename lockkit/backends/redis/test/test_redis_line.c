@@ -1,0 +1,220 @@
+/* The line of waiters at the server: handed over to the first alone, past those who are dead, and
+ * gone when nobody waits. */
+#include "redis_env.h"
+
+#define LONG_MS 120000
+
+static lk_lock *open_as(struct env *env, lk_client *client, struct lk_lock_options options) {
+    lk_lock *lock;
+
+    options.size = sizeof options;
+    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
+    return lock;
+}
+
+/* That is never polled for, and that no TTL frees in time: only a message helps. */
+static lk_lock *unpolled(struct env *env, lk_client *client) {
+    return open_as(env, client, (struct lk_lock_options){.ttl_ms = LONG_MS, .poll_ms = LONG_MS});
+}
+
+/* Dead after 210 ms without a word, as `far` waits 150 ms for each reply. */
+static lk_lock *polled(struct env *env, lk_client *client) {
+    return open_as(env, client, (struct lk_lock_options){.ttl_ms = 5000, .poll_ms = 30});
+}
+
+static void start_in_line(struct env *env, struct caller *caller, lk_lock *lock) {
+    int64_t length = ask(env, "ZCARD %s:queue");
+
+    start(caller, lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, ask(env, "ZCARD %s:queue") == length + 1);
+    WAIT_FOR(&env->fixture.loop, lk_request_round_trips(caller->request) > 0);
+}
+
+static size_t keys_left(struct env *env) {
+    redisReply *reply = redisCommand(env->redis, "KEYS lk:{%s}*", env->fixture.name);
+    size_t count = reply->elements;
+
+    freeReplyObject(reply);
+    return count;
+}
+
+static void test_dead_waiter_is_passed_over(void **state) {
+    struct env *env = *state;
+    struct caller holder, dead, next;
+    lk_client *other = open_client(&env->fixture, redis_url());
+
+    assert_int_equal(take(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY), LK_OK);
+    start_in_line(env, &dead, polled(env, env->far));
+    start_in_line(env, &next, polled(env, other));
+    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    assert_in_range(ask(env, "PTTL %s"), 0, 210); /* handed to the dead one, and not for long */
+    WAIT_FOR(&env->fixture.loop, next.calls == 1);
+    assert_int_equal(dead.calls, 0);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    assert_int_equal(give(&env->fixture, &next), LK_OK);
+    WAIT_FOR(&env->fixture.loop, dead.calls == 1);
+    assert_int_equal(give(&env->fixture, &dead), LK_OK);
+    close_client(&env->fixture, other);
+}
+
+static void test_one_that_gives_up_what_it_was_handed_hands_it_on(void **state) {
+    struct env *env = *state;
+    struct caller holder, first, next;
+    lk_client *other = open_client(&env->fixture, redis_url());
+
+    assert_int_equal(take(&env->fixture, &holder, unpolled(env, env->fixture.client), LK_TRY),
+                     LK_OK);
+    start_in_line(env, &first, unpolled(env, env->far));
+    start_in_line(env, &next, unpolled(env, other));
+    WAIT_FOR(&env->fixture.loop, counters(other).wakeups == 1); /* it has its channel */
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);           /* also messages */
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    assert_int_equal(next.calls, 0);
+    lk_cancel(first.request);
+    WAIT_FOR(&env->fixture.loop, next.calls == 1);
+    assert_int_equal(counters(other).polls, 0);
+    assert_int_equal(give(&env->fixture, &next), LK_OK);
+    close_client(&env->fixture, other);
+}
+
+static void test_newcomer_hands_over_what_has_expired(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter, late;
+    lk_client *other = open_client(&env->fixture, redis_url());
+
+    assert_int_equal(take(&env->fixture, &holder, unpolled(env, other), LK_TRY), LK_OK);
+    start_in_line(env, &waiter, unpolled(env, env->far));
+    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
+    (void)ask(env, "DEL %s");
+    assert_int_equal(take(&env->fixture, &late, unpolled(env, env->fixture.client), LK_TRY),
+                     LK_BUSY);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(counters(env->far).polls, 0);
+    assert_true(ask(env, "PTTL %s") > 5000); /* the whole TTL, once it has answered */
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    assert_int_equal(give(&env->fixture, &holder), LK_LOST);
+    close_client(&env->fixture, other);
+}
+
+static void test_nothing_is_left_of_those_who_gave_up(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter;
+    lk_lock *lock = polled(env, env->far);
+
+    assert_int_equal(take(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY), LK_OK);
+    assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
+    assert_int_equal(keys_left(env), 2);
+    assert_int_equal(take(&env->fixture, &waiter, lock, 50), LK_TIMEOUT);
+    WAIT_FOR(&env->fixture.loop, keys_left(env) == 2);
+    start_in_line(env, &waiter, lock);
+    lk_cancel(waiter.request);
+    WAIT_FOR(&env->fixture.loop, keys_left(env) == 2);
+    /* Nor of those who never said that they did. */
+    start_in_line(env, &waiter, lock);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REQUESTS);
+    WAIT_FOR(&env->fixture.loop, keys_left(env) == 2);
+    lk_cancel(waiter.request);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    assert_int_equal(keys_left(env), 1); /* the counter */
+}
+
+/* One of several clients that want it all the time. */
+struct member {
+    lk_lock *lock;
+    int left;
+};
+
+static void on_member(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    struct member *member = data;
+
+    (void)request;
+    assert_int_equal(status, LK_OK);
+    lk_release(lease, NULL, NULL);
+    if (--member->left > 0)
+        assert_int_equal(lk_acquire(member->lock, LK_FOREVER, on_member, member, NULL), LK_OK);
+}
+
+#define MEMBERS 8
+#define ROUNDS  50
+
+/* However many wait: to stand in line, to be told, to answer, and to give it back. */
+static void test_hand_over_takes_three_commands_and_one_message(void **state) {
+    struct env *env = *state;
+    lk_client *clients[MEMBERS];
+    struct member members[MEMBERS];
+    int64_t scripts = calls_of(env, "evalsha"), messages = calls_of(env, "publish");
+
+    for (int i = 0; i < MEMBERS; i++) {
+        clients[i] = open_client(&env->fixture, redis_url());
+        members[i] = (struct member){unpolled(env, clients[i]), ROUNDS};
+        assert_int_equal(lk_acquire(members[i].lock, LK_FOREVER, on_member, &members[i], NULL),
+                         LK_OK);
+    }
+    for (int i = 0; i < MEMBERS; i++)
+        WAIT_FOR(&env->fixture.loop, members[i].left == 0);
+    for (int i = 0; i < MEMBERS; i++)
+        close_client(&env->fixture, clients[i]);
+    scripts = calls_of(env, "evalsha") - scripts;
+    messages = calls_of(env, "publish") - messages;
+    /* And once for each when its channel was there. */
+    assert_in_range(scripts, 2 * MEMBERS * ROUNDS, 3 * MEMBERS * ROUNDS + 3 * MEMBERS);
+    assert_in_range(messages, MEMBERS * ROUNDS / 2, MEMBERS * ROUNDS);
+}
+
+static void test_permits_of_the_dead_are_free_after_their_ttl(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {
+        .mode = LK_SHARED, .limit = 3, .permits = 2, .ttl_ms = 200, .no_renew = 1};
+    struct caller dead, waiter, late;
+    lk_lock *lock;
+
+    assert_int_equal(take(&env->fixture, &dead, open_as(env, env->far, options), LK_TRY), LK_OK);
+    options.no_renew = 0;
+    lock = open_as(env, env->fixture.client, options);
+    assert_int_equal(take(&env->fixture, &waiter, lock, LK_FOREVER), LK_OK);
+    assert_true(lk_lease_fence(waiter.lease) > lk_lease_fence(dead.lease));
+    assert_int_equal(give(&env->fixture, &dead), LK_LOST);
+    assert_int_equal(take(&env->fixture, &late, lock, LK_TRY), LK_BUSY); /* one is left */
+    WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed > 5);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    assert_int_equal(keys_left(env), 1);
+}
+
+/* Readers who come all the time do not keep a writer out, nor writers a reader. */
+static void test_neither_readers_nor_writers_starve(void **state) {
+    struct env *env = *state;
+    lk_client *clients[4];
+    struct member members[4];
+
+    for (int i = 0; i < 4; i++) {
+        struct lk_lock_options options = {.ttl_ms = LONG_MS, .poll_ms = LONG_MS};
+
+        options.mode = i < 2 ? LK_SHARED : LK_EXCLUSIVE;
+        clients[i] = open_client(&env->fixture, redis_url());
+        members[i] = (struct member){open_as(env, clients[i], options), 40};
+        assert_int_equal(lk_acquire(members[i].lock, LK_FOREVER, on_member, &members[i], NULL),
+                         LK_OK);
+    }
+    for (int i = 0; i < 4; i++)
+        WAIT_FOR(&env->fixture.loop, members[i].left == 0);
+    for (int i = 0; i < 4; i++)
+        close_client(&env->fixture, clients[i]);
+    assert_int_equal(keys_left(env), 1);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        REDIS_TEST(test_dead_waiter_is_passed_over),
+        REDIS_TEST(test_one_that_gives_up_what_it_was_handed_hands_it_on),
+        REDIS_TEST(test_newcomer_hands_over_what_has_expired),
+        REDIS_TEST(test_nothing_is_left_of_those_who_gave_up),
+        REDIS_TEST(test_hand_over_takes_three_commands_and_one_message),
+        REDIS_TEST(test_permits_of_the_dead_are_free_after_their_ttl),
+        REDIS_TEST(test_neither_readers_nor_writers_starve),
+    };
+
+    (void)redis_url();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

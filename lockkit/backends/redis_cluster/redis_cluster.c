@@ -1,0 +1,368 @@
+/* A backend of redis:// for each node, and a table of the slots that each serves.
+ *
+ * All keys of a lock are in one slot, by their hash tag, so that its scripts run on one node. A
+ * command goes to the node that is known to serve the slot, or to any; one that does not serve it
+ * says who does:
+ *
+ *     MOVED       it is asked from now on, and the whole table is learned again
+ *     ASK         the slot is on its way there, and this key has arrived: it is asked this once,
+ * with ASKING before TRYAGAIN    some of the lock's keys have arrived, others not, or do not exist:
+ * nobody can do it before the slot has arrived as a whole. Renewals go on: they need one key
+ *     CLUSTERDOWN a slot is not served, and then none is
+ *
+ * The last two are UNAVAILABLE, in the server's words: the waiter asks again. So is a node that
+ * does not answer; then the others are asked whether another one has its slots now.
+ *
+ * A failover may lose what the replica did not have yet, as that of a single server may: `?wait=k`.
+ *
+ * Whom it was handed over to is told by PUBLISH, which reaches every node of the cluster, so that
+ * each child is subscribed where it is connected, whatever moves. */
+#include "redis_cluster.h"
+
+#include "clock.h"
+#include "cluster_slot.h"
+#include "log.h"
+#include "redis_backend.h"
+#include "redis_server.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_MOST        256
+#define REDIRECTIONS_MOST 5
+#define LEARN_MS          1000
+
+struct node {
+    struct redis_server *server; /* a backend of redis:// */
+    char host[CLUSTER_HOST_SIZE];
+    int port;
+};
+
+struct cluster {
+    struct lk_backend base;
+    struct lk_backend_config config;
+    char *user;       /* of the URL: `user:password@`, or "" */
+    char *parameters; /* `?...`, or "" */
+    struct node nodes[NODES_MOST];
+    unsigned node_count;
+    unsigned next;                     /* node to be asked when it is not known who knows */
+    struct node *slots[CLUSTER_SLOTS]; /* or NULL */
+    struct redis_call learning;
+    struct node *teacher;
+    bool is_learning, is_closing;
+    unsigned open; /* nodes, while it closes */
+    lk_close_cb on_closed;
+    void *data;
+};
+
+/* A command on its way. */
+struct routed {
+    struct lk_command inner; /* the node's */
+    struct redis_sent sent;
+    struct lk_command *command;
+    struct cluster *cluster;
+    struct node *node;
+    unsigned redirections;
+    int64_t deadline_ms;
+    struct redis_call refusal;
+};
+
+static struct node *any_node(struct cluster *cluster) {
+    return &cluster->nodes[cluster->next++ % cluster->node_count];
+}
+
+/* ---- Nodes and their slots */
+
+static enum lk_status open_node(struct cluster *cluster, const char *host, int port) {
+    struct node *node = &cluster->nodes[cluster->node_count];
+    struct lk_backend_config config = cluster->config;
+    const size_t size = strlen(cluster->user) + strlen(host) + strlen(cluster->parameters) + 32;
+    const bool is_ipv6 = strchr(host, ':') != NULL;
+    struct lk_backend *backend;
+    char *url = malloc(size);
+    enum lk_status status;
+
+    if (!url)
+        return LK_NOMEM;
+    (void)snprintf(url, size, "redis://%s%s%s%s:%d%s", cluster->user, is_ipv6 ? "[" : "", host,
+                   is_ipv6 ? "]" : "", port, cluster->parameters);
+    config.url = url;
+    status = backend_redis.open(&backend, &config);
+    free(url);
+    if (status != LK_OK)
+        return status;
+    node->server = (struct redis_server *)backend;
+    node->server->is_in_cluster = true;
+    (void)snprintf(node->host, sizeof node->host, "%s", host);
+    node->port = port;
+    cluster->node_count++;
+    return LK_OK;
+}
+
+/* The node at this address, new if need be; NULL without memory, or for one too many. */
+static struct node *find_node(struct cluster *cluster, const char *host, int port) {
+    for (unsigned i = 0; i < cluster->node_count; i++)
+        if (cluster->nodes[i].port == port && strcmp(cluster->nodes[i].host, host) == 0)
+            return &cluster->nodes[i];
+    if (cluster->node_count == NODES_MOST || cluster->is_closing ||
+        open_node(cluster, host, port) != LK_OK)
+        return NULL;
+    return &cluster->nodes[cluster->node_count - 1];
+}
+
+/* first, last, [host, port, ...], replicas. A host that is not known is that of the teacher. */
+static void learn_range(struct cluster *cluster, const redisReply *range) {
+    const redisReply *master = range->elements > 2 ? range->element[2] : NULL;
+    const char *host;
+    struct node *node;
+
+    if (!master || master->type != REDIS_REPLY_ARRAY || master->elements < 2 ||
+        range->element[0]->type != REDIS_REPLY_INTEGER ||
+        range->element[1]->type != REDIS_REPLY_INTEGER ||
+        master->element[1]->type != REDIS_REPLY_INTEGER)
+        return;
+    host = master->element[0]->type == REDIS_REPLY_STRING ? master->element[0]->str : "";
+    if (!host[0] || strlen(host) >= CLUSTER_HOST_SIZE || strcmp(host, "?") == 0)
+        host = cluster->teacher->host;
+    node = find_node(cluster, host, (int)master->element[1]->integer);
+    for (long long i = range->element[0]->integer; i <= range->element[1]->integer; i++)
+        if (i >= 0 && i < CLUSTER_SLOTS)
+            cluster->slots[i] = node;
+}
+
+static void on_learned(struct redis_call *call, const redisReply *reply) {
+    struct cluster *cluster = call->data;
+
+    cluster->is_learning = false;
+    for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
+        if (reply->element[i]->type == REDIS_REPLY_ARRAY)
+            learn_range(cluster, reply->element[i]);
+}
+
+/* From any node but the one that is in doubt. */
+static void learn(struct cluster *cluster, const struct node *doubted) {
+    if (cluster->is_learning || cluster->is_closing)
+        return;
+    cluster->teacher = any_node(cluster);
+    if (cluster->teacher == doubted)
+        cluster->teacher = any_node(cluster);
+    cluster->is_learning = true;
+    cluster->learning = (struct redis_call){.argc = 2,
+                                            .argv = {"CLUSTER", "SLOTS"},
+                                            .deadline_ms = clock_now_ms() + LEARN_MS,
+                                            .data = cluster};
+    redis_call_start(cluster->teacher->server->redis, &cluster->learning, on_learned);
+}
+
+/* ---- Commands */
+
+static void on_answer(struct lk_command *inner);
+
+static void route(struct routed *routed, struct node *node, bool is_ask) {
+    const struct lk_command *command = routed->command;
+    const int64_t left_ms = routed->deadline_ms - clock_now_ms();
+
+    routed->node = node;
+    routed->inner = *command;
+    routed->inner.reply_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
+    routed->inner.on_answer = on_answer;
+    routed->inner.data = routed;
+    routed->inner.internal = &routed->sent;
+    node->server->is_asking = is_ask;
+    backend_redis.run(&node->server->base, &routed->inner);
+    node->server->is_asking = false;
+}
+
+/* The node to go on to, or NULL. */
+static struct node *redirect(struct routed *routed, bool *is_ask) {
+    struct cluster *cluster = routed->cluster;
+    struct cluster_redirection redirection;
+    struct node *node;
+
+    if (routed->inner.status != LK_REFUSED || !routed->inner.why ||
+        !cluster_redirection_parse(&redirection, routed->inner.why))
+        return NULL;
+    node = find_node(cluster, redirection.host[0] ? redirection.host : routed->node->host,
+                     redirection.port);
+    *is_ask = redirection.is_ask;
+    if (!redirection.is_ask) {
+        cluster->slots[redirection.slot] = node;
+        learn(cluster, NULL);
+    }
+    return routed->redirections++ < REDIRECTIONS_MOST ? node : NULL;
+}
+
+/* Nothing has happened, and it may be possible soon. */
+static bool is_for_now(const char *why) {
+    return strncmp(why, "TRYAGAIN", 8) == 0 || strncmp(why, "CLUSTERDOWN", 11) == 0 ||
+           strncmp(why, "MOVED ", 6) == 0 || strncmp(why, "ASK ", 4) == 0;
+}
+
+static void on_answer(struct lk_command *inner) {
+    struct routed *routed = inner->data;
+    struct lk_command *command = routed->command;
+    bool is_ask = false;
+    struct node *node = redirect(routed, &is_ask);
+    void (*const told)(struct lk_command *) = command->on_answer;
+    void *const data = command->data, *const internal = command->internal;
+    const uint32_t reply_ms = command->reply_ms;
+
+    command->round_trips = inner->round_trips;
+    if (node) {
+        route(routed, node, is_ask);
+        return;
+    }
+    if (inner->status == LK_UNAVAILABLE || inner->status == LK_UNKNOWN)
+        learn(routed->cluster, routed->node);
+    if (inner->status == LK_REFUSED && inner->why && is_for_now(inner->why))
+        inner->status = LK_UNAVAILABLE;
+    *command = *inner;
+    command->on_answer = told;
+    command->data = data;
+    command->internal = internal;
+    command->reply_ms = reply_ms;
+    told(command);
+}
+
+static void on_refused(struct redis_call *call, const redisReply *reply) {
+    struct routed *routed = call->data;
+
+    (void)reply;
+    routed->command->status = LK_UNSUPPORTED;
+    routed->command->why = "a name that begins with } has no slot of its own";
+    routed->command->on_answer(routed->command);
+}
+
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct cluster *cluster = (struct cluster *)backend;
+    struct routed *routed = command->internal;
+    const int slot = cluster_slot(command->name);
+    struct node *node;
+
+    routed->cluster = cluster;
+    routed->command = command;
+    routed->deadline_ms = clock_now_ms() + command->reply_ms;
+    if (slot < 0) {
+        /* One without arguments ends by itself, in the next turn of the loop. */
+        routed->refusal = (struct redis_call){.data = routed};
+        redis_call_start(cluster->nodes[0].server->redis, &routed->refusal, on_refused);
+        return;
+    }
+    node = cluster->slots[slot];
+    route(routed, node ? node : any_node(cluster), false);
+}
+
+/* ---- Opening and closing */
+
+static void destroy(struct cluster *cluster) {
+    free(cluster->user);
+    free(cluster->parameters);
+    free(cluster);
+}
+
+static void part_closed(void *data) {
+    struct cluster *cluster = data;
+    lk_close_cb cb = cluster->on_closed;
+    void *cb_data = cluster->data;
+
+    if (--cluster->open > 0)
+        return;
+    destroy(cluster);
+    if (cb)
+        cb(cb_data);
+}
+
+static void close_nodes(struct cluster *cluster) {
+    cluster->is_closing = true;
+    cluster->open = cluster->node_count;
+    for (unsigned i = cluster->node_count; i-- > 0;)
+        backend_redis.close(&cluster->nodes[i].server->base, part_closed, cluster);
+}
+
+static void close_cluster(struct lk_backend *backend, lk_close_cb cb, void *data) {
+    struct cluster *cluster = (struct cluster *)backend;
+
+    cluster->on_closed = cb;
+    cluster->data = data;
+    close_nodes(cluster);
+}
+
+/* host[:port], IPv6 in brackets; in place. */
+static enum lk_status open_seed(struct cluster *cluster, char *seed) {
+    const bool is_bracketed = seed[0] == '[';
+    char *host = seed + is_bracketed, *end = host + strcspn(host, is_bracketed ? "]" : ":");
+    char *port = end;
+    long number = 6379;
+
+    if (is_bracketed && *end != ']')
+        return LK_INVALID;
+    if (is_bracketed)
+        *port++ = '\0';
+    if (*port == ':') {
+        *port++ = '\0';
+        number = strtol(port, &port, 10);
+    }
+    if (!host[0] || *port || number < 1 || number > 65535 || strlen(host) >= CLUSTER_HOST_SIZE ||
+        cluster->node_count == NODES_MOST)
+        return LK_INVALID;
+    return open_node(cluster, host, (int)number);
+}
+
+static enum lk_status open_seeds(struct cluster *cluster, char *rest) {
+    enum lk_status status = LK_OK;
+    char *seed;
+
+    while (status == LK_OK && (seed = strsep(&rest, ",")))
+        status = open_seed(cluster, seed);
+    return status;
+}
+
+static enum lk_status parse_and_open(struct cluster *cluster, const char *url) {
+    const char *at = url + strlen(backend_redis_cluster.scheme);
+    const size_t length = strcspn(at, "?");
+    const char *sign = memrchr(at, '@', length);
+    const size_t user = sign ? (size_t)(sign + 1 - at) : 0;
+    char *seeds = strndup(at + user, length - user);
+    enum lk_status status = LK_NOMEM;
+
+    cluster->user = strndup(at, user);
+    cluster->parameters = strdup(at + length);
+    if (seeds && cluster->user && cluster->parameters)
+        status = open_seeds(cluster, seeds);
+    free(seeds);
+    return status;
+}
+
+static enum lk_status open_cluster(struct lk_backend **backend,
+                                   const struct lk_backend_config *config) {
+    struct cluster *cluster = calloc(1, sizeof *cluster);
+    enum lk_status status;
+
+    if (!cluster)
+        return LK_NOMEM;
+    cluster->base.ops = &backend_redis_cluster;
+    cluster->config = *config;
+    status = parse_and_open(cluster, config->url);
+    cluster->config.url = NULL;
+    if (status == LK_OK) {
+        learn(cluster, NULL);
+        *backend = &cluster->base;
+    } else if (cluster->node_count > 0) {
+        close_nodes(cluster); /* those that are open go in the next turns of the loop */
+    } else {
+        destroy(cluster);
+    }
+    return status;
+}
+
+const struct lk_backend_ops backend_redis_cluster = {
+    .scheme = "redis+cluster://",
+    .caps = LK_CAP_TTL | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS |
+            LK_CAP_SHARED | LK_CAP_PERMITS | LK_CAP_BREAK | LK_CAP_WAITERS,
+    .command_size = sizeof(struct routed),
+    .open = open_cluster,
+    .close = close_cluster,
+    .run = run,
+};

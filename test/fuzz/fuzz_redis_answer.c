@@ -1,0 +1,64 @@
+/* What a Redis server answers to the lock scripts: by hiredis from bytes, and by us from that. */
+#include "fuzz.h"
+#include "redis_answer.h"
+#include "wire_layout.h"
+
+static void push(void *data, enum lk_push what, const char *name, const char *owner,
+                 const char *why) {
+    (void)data;
+    (void)what;
+    (void)name;
+    (void)why;
+    if (owner && strlen(owner) == SIZE_MAX)
+        abort();
+}
+
+static void read_owner(const char *field) {
+    const struct wire_layout *const layouts[] = {&wire_string, &wire_redisson};
+    char owner[OWNER_SIZE], back[WIRE_FIELD_SIZE];
+
+    for (size_t i = 0; i < 2; i++) {
+        layouts[i]->owner_of(field, owner);
+        if (strlen(owner) == OWNER_SIZE - 1)
+            (void)layouts[i]->field_of(owner, back);
+    }
+}
+
+static void take(const redisReply *reply, enum lk_verb verb) {
+    struct redis_server server = {.config = {.push = push}, .is_subscribed = true};
+    struct lk_command command = {.verb = verb, .name = "x", .owner = "y"};
+    struct lk_holder *found = NULL;
+
+    redis_answer_take(&server, &command, reply, 0, &found);
+    for (size_t i = 0; i < command.holder_count; i++)
+        read_owner(command.holders[i].owner);
+    for (size_t i = 0; i < command.waiter_count; i++)
+        read_owner(command.waiters[i].label);
+    free(found);
+}
+
+/* hiredis makes room for as many elements as an array says it will have: gigabytes, if it likes. */
+static bool announces_many(const uint8_t *data, size_t size) {
+    size_t digits = 0;
+
+    for (size_t i = 0; i < size && digits < 4; i++)
+        digits = data[i] >= '0' && data[i] <= '9' ? digits + 1 : 0;
+    return digits >= 4 && memchr(data, '*', size) && size > 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    redisReader *reader;
+    void *reply = NULL;
+
+    if (announces_many(data, size))
+        return 0;
+    reader = redisReaderCreate();
+    (void)redisReaderFeed(reader, (const char *)data, size);
+    while (redisReaderGetReply(reader, &reply) == REDIS_OK && reply) {
+        for (int verb = LK_ACQUIRE; verb <= LK_BREAK; verb++)
+            take(reply, (enum lk_verb)verb);
+        freeReplyObject(reply);
+    }
+    redisReaderFree(reader);
+    return 0;
+}

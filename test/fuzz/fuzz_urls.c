@@ -1,0 +1,40 @@
+/* The URLs of the backends. */
+#include "etcd_url.h"
+#include "fuzz.h"
+#include "redis_internal.h"
+#include "redis_replicas.h"
+#include "redlock_internal.h"
+#include "zk_url.h"
+
+static void parse_redis(const char *url) {
+    struct redis_address address;
+    struct redis_server server = {.replicas = 0};
+    char *rest = NULL;
+
+    if (redis_address_parse(&address, url) == 0)
+        redis_address_free(&address);
+    if (redis_replicas_parse(&server, url, &rest) == LK_OK)
+        free(rest);
+}
+
+static void parse_redlock(const char *text) {
+    struct redlock_url url;
+
+    /* It is found by this, and looks behind it. */
+    if (strncmp(text, "redlock:", strlen("redlock:")) == 0 &&
+        redlock_url_parse(&url, text) == LK_OK)
+        redlock_url_free(&url);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *text = fuzz_text(data, size);
+    struct etcd_url etcd;
+    struct zk_url zk;
+
+    parse_redis(text);
+    parse_redlock(text);
+    (void)etcd_url_parse(&etcd, text);
+    (void)zk_url_parse(&zk, text);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* What the tests of the Redis backend share: a client that talks to the server directly, one that
+ * goes through a proxy, and a connection to look at the keys with. */
+#ifndef LOCKKIT_TEST_REDIS_ENV_H
+#define LOCKKIT_TEST_REDIS_ENV_H
+
+#include "fault_proxy.h"
+#include "fixture.h"
+#include "redis_admin.h"
+
+struct env {
+    struct fixture fixture; /* its client talks to the server directly */
+    struct fault_proxy *proxy;
+    lk_client *far; /* the same server through the proxy, with quick deadlines */
+    redisContext *redis;
+    char key[96];
+    char trace[64]; /* of events, in the order they came */
+};
+
+lk_client *open_with(struct env *env, const char *url, uint64_t (*clock)(void *));
+int env_set_up(void **state);
+int env_tear_down(void **state);
+/* The integer that the server answers to `command key`, or -1. */
+int64_t ask(struct env *env, const char *command);
+/* How often the server has run `command`, for whomever. */
+int64_t calls_of(struct env *env, const char *command);
+bool exists(struct env *env);
+void assert_owner(struct env *env, const lk_lease *lease);
+struct lk_counters counters(const lk_client *client);
+
+#define REDIS_TEST(test) cmocka_unit_test_setup_teardown(test, env_set_up, env_tear_down)
+
+#endif

@@ -1,0 +1,31 @@
+/* What the tests of Redlock share: five servers, clients of them, and a look at the votes. */
+#ifndef LOCKKIT_TEST_REDLOCK_ENV_H
+#define LOCKKIT_TEST_REDLOCK_ENV_H
+
+#include "fixture.h"
+#include "own_ensemble.h"
+
+#define REDLOCK_ENV_REPLY_MS 300 /* of its clients */
+
+struct redlock_env {
+    struct fixture fixture; /* its client trusts the nodes to have forgotten nothing */
+    struct own_ensemble *ensemble;
+};
+
+int redlock_env_start(void **state);
+int redlock_env_stop(void **state);
+int redlock_env_set_up(void **state);
+int redlock_env_tear_down(void **state);
+
+/* Another client, with quick deadlines. */
+lk_client *redlock_env_open(struct redlock_env *env, const char *options);
+/* On how many of the nodes that run somebody has the vote. */
+int votes_held(struct redlock_env *env);
+/* The time that a node's vote still has, or less than 0. */
+int64_t vote_left_ms(struct redlock_env *env, int node);
+
+#define REDLOCK_TEST(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, redlock_env_set_up, redlock_env_tear_down)
+#define REDLOCK_MAIN(tests) cmocka_run_group_tests(tests, redlock_env_start, redlock_env_stop)
+
+#endif

@@ -1,0 +1,225 @@
+/* Starts etcd on free ports in a folder of its own, and ends it. */
+#include "own_etcd.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+
+#define PATIENCE_MS 20000
+#define POLL_US     20000
+#define ALL         "{\"key\":\"AA==\",\"range_end\":\"AA==\"%s}"
+
+static int listen_on_any(int *port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* All at once, so that they differ. */
+static void choose_ports(struct own_etcd *own) {
+    int fds[2 * OWN_ETCD_MOST];
+
+    for (int i = 0; i < own->count; i++) {
+        fds[2 * i] = listen_on_any(&own->members[i].port);
+        fds[2 * i + 1] = listen_on_any(&own->members[i].peer_port);
+    }
+    for (int i = 0; i < 2 * own->count; i++)
+        (void)close(fds[i]);
+}
+
+static void serve(const struct own_etcd *own, int member) {
+    char name[16], folder[128], client[64], peer[64];
+    int log;
+
+    (void)snprintf(name, sizeof name, "m%d", member);
+    (void)snprintf(folder, sizeof folder, "%s/%s.log", own->folder, name);
+    log = open(folder, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    (void)snprintf(folder, sizeof folder, "%s/%s", own->folder, name);
+    (void)snprintf(client, sizeof client, "http://127.0.0.1:%d", own->members[member].port);
+    (void)snprintf(peer, sizeof peer, "http://127.0.0.1:%d", own->members[member].peer_port);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)dup2(log, STDOUT_FILENO);
+    (void)dup2(log, STDERR_FILENO);
+    (void)execlp("etcd", "etcd", "--name", name, "--data-dir", folder, "--listen-client-urls",
+                 client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
+                 "--initial-advertise-peer-urls", peer, "--initial-cluster", own->cluster,
+                 "--heartbeat-interval", "50", "--election-timeout", "500", "--unsafe-no-fsync",
+                 (char *)NULL);
+    _exit(127);
+}
+
+void own_etcd_restart(struct own_etcd *own, int member) {
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        serve(own, member);
+    own->members[member].pid = pid;
+}
+
+void own_etcd_kill(struct own_etcd *own, int member) {
+    pid_t pid = own->members[member].pid;
+
+    if (pid == 0)
+        return;
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    own->members[member].pid = 0;
+}
+
+void own_etcd_pause(struct own_etcd *own, int member) {
+    pid_t pid = own->members[member].pid;
+
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+}
+
+void own_etcd_resume(struct own_etcd *own, int member) {
+    assert_int_equal(kill(own->members[member].pid, SIGCONT), 0);
+}
+
+static int connect_to(int port) {
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)port)};
+    struct timeval patience = {.tv_sec = 5};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+bool own_etcd_ask(const struct own_etcd *own, int member, const char *path, const char *body,
+                  char *reply, size_t size) {
+    char text[64 * 1024];
+    int fd = connect_to(own->members[member].port);
+    const char *start;
+    size_t length = 0;
+    ssize_t taken;
+
+    if (fd < 0)
+        return false;
+    (void)snprintf(text, sizeof text, "POST %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", path,
+                   strlen(body), body);
+    (void)send(fd, text, strlen(text), MSG_NOSIGNAL);
+    while ((taken = recv(fd, text + length, sizeof text - 1 - length, 0)) > 0)
+        length += (size_t)taken;
+    (void)close(fd);
+    text[length] = '\0';
+    start = strstr(text, "\r\n\r\n");
+    if (start && size > 0)
+        (void)snprintf(reply, size, "%s", start + 4);
+    return start && strncmp(text + strlen("HTTP/1.0"), " 200 ", 5) == 0;
+}
+
+/* The number after `"key":"`, or 0. */
+static unsigned long long number_of(const char *reply, const char *key) {
+    char needle[32];
+    const char *found;
+
+    (void)snprintf(needle, sizeof needle, "\"%s\":\"", key);
+    found = strstr(reply, needle);
+    return found ? strtoull(found + strlen(needle), NULL, 10) : 0;
+}
+
+/* Whether all that run let a read through, which takes a leader; and who says of itself that it is
+ * the one. */
+static int find_leader(const struct own_etcd *own) {
+    char reply[4096], all[64];
+    int leader = -1;
+
+    (void)snprintf(all, sizeof all, ALL, ",\"count_only\":true");
+    for (int i = 0; i < own->count; i++) {
+        if (own->members[i].pid == 0)
+            continue;
+        if (!own_etcd_ask(own, i, "/v3/kv/range", all, reply, sizeof reply) ||
+            !own_etcd_ask(own, i, "/v3/maintenance/status", "{}", reply, sizeof reply))
+            return -1;
+        if (number_of(reply, "leader") == number_of(reply, "member_id"))
+            leader = i;
+    }
+    return leader;
+}
+
+int own_etcd_leader(struct own_etcd *own) {
+    int leader;
+
+    for (int waited = 0; waited < PATIENCE_MS * 1000; waited += POLL_US) {
+        leader = find_leader(own);
+        if (leader >= 0)
+            return leader;
+        (void)usleep(POLL_US);
+    }
+    fail_msg("no member of the etcd cluster in %s leads", own->folder);
+    return -1;
+}
+
+void own_etcd_start(struct own_etcd *own, int count) {
+    size_t at = 0, url = (size_t)snprintf(own->url, sizeof own->url, "etcd://");
+
+    assert_true(count <= OWN_ETCD_MOST);
+    memset(own->members, 0, sizeof own->members);
+    own->count = count;
+    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-etcd-XXXXXX");
+    assert_non_null(mkdtemp(own->folder));
+    choose_ports(own);
+    for (int i = 0; i < count; i++) {
+        at += (size_t)snprintf(own->cluster + at, sizeof own->cluster - at,
+                               "%sm%d=http://127.0.0.1:%d", i > 0 ? "," : "", i,
+                               own->members[i].peer_port);
+        url += (size_t)snprintf(own->url + url, sizeof own->url - url, "%s127.0.0.1:%d",
+                                i > 0 ? "," : "", own->members[i].port);
+    }
+    for (int i = 0; i < count; i++)
+        own_etcd_restart(own, i);
+    (void)own_etcd_leader(own);
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *at) {
+    (void)stat;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+void own_etcd_stop(struct own_etcd *own) {
+    for (int i = 0; i < own->count; i++)
+        own_etcd_kill(own, i);
+    (void)nftw(own->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int own_etcd_keys(const struct own_etcd *own) {
+    char reply[4096], all[64];
+
+    (void)snprintf(all, sizeof all, ALL, ",\"count_only\":true");
+    assert_true(own_etcd_ask(own, 0, "/v3/kv/range", all, reply, sizeof reply));
+    return (int)number_of(reply, "count");
+}
+
+void own_etcd_clear(const struct own_etcd *own) {
+    char reply[4096], all[64];
+
+    (void)snprintf(all, sizeof all, ALL, "");
+    assert_true(own_etcd_ask(own, 0, "/v3/kv/deleterange", all, reply, sizeof reply));
+}

@@ -1,0 +1,112 @@
+/* Starts redis-server on a free port, and ends it. */
+#include "own_redis.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#define PATIENCE_MS 10000
+
+int own_redis_free_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+static void serve(const struct own_redis *own) {
+    char text[12];
+    int null = open("/dev/null", O_RDWR);
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)snprintf(text, sizeof text, "%d", own->port);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1",
+                 "--unixsocket", own->socket, "--save", "", (char *)NULL);
+    _exit(127);
+}
+
+void own_redis_connect(struct own_redis *own) {
+    for (int waited_ms = 0;; waited_ms += 10) {
+        own->admin = redisConnect("127.0.0.1", own->port);
+        if (own->admin != NULL && own->admin->err == 0)
+            return;
+        redisFree(own->admin);
+        if (waited_ms >= PATIENCE_MS)
+            fail_msg("redis-server did not start on port %d", own->port);
+        (void)usleep(10000);
+    }
+}
+
+void own_redis_start_again(struct own_redis *own) {
+    own->pid = fork();
+    assert_true(own->pid >= 0);
+    if (own->pid == 0)
+        serve(own);
+    own_redis_connect(own);
+}
+
+void own_redis_start(struct own_redis *own) {
+    own->port = own_redis_free_port();
+    (void)snprintf(own->url, sizeof own->url, "redis://127.0.0.1:%d", own->port);
+    (void)snprintf(own->socket, sizeof own->socket, "/tmp/own-redis-%ld-%d", (long)getpid(),
+                   own->port);
+    own_redis_start_again(own);
+}
+
+void own_redis_kill(struct own_redis *own) {
+    redisFree(own->admin);
+    own->admin = NULL;
+    (void)kill(own->pid, SIGKILL);
+    (void)waitpid(own->pid, NULL, 0);
+    (void)unlink(own->socket);
+    own->pid = 0;
+}
+
+void own_redis_stop(struct own_redis *own) {
+    if (own->pid)
+        own_redis_kill(own);
+}
+
+void own_redis_pause(struct own_redis *own) {
+    int status;
+
+    assert_int_equal(kill(own->pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(own->pid, &status, WUNTRACED), own->pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+void own_redis_go_on(struct own_redis *own) {
+    assert_int_equal(kill(own->pid, SIGCONT), 0);
+}
+
+long long own_redis_do(struct own_redis *own, const char *format, ...) {
+    va_list arguments;
+    redisReply *reply;
+    long long integer;
+
+    va_start(arguments, format);
+    reply = redisvCommand(own->admin, format, arguments);
+    va_end(arguments);
+    assert_non_null(reply);
+    if (reply->type == REDIS_REPLY_ERROR)
+        fail_msg("%s: %s", format, reply->str);
+    integer = reply->integer;
+    freeReplyObject(reply);
+    return integer;
+}
