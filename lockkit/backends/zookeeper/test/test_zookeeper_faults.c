@@ -1,7 +1,7 @@
 /* Connections that break, answers that are lost, sessions that expire: the zookeeper backend. */
 #include "zookeeper_env.h"
 
-#define SESSION_LONG "?session=20000" /* nothing of these tests waits for its end */
+#define SESSION_LONG "?session=60000" /* nothing of these tests waits for its end */
 
 static void hold(struct zookeeper_env *env, struct caller *caller, lk_client *client) {
     assert_int_equal(
