@@ -136,13 +136,13 @@ static void tell(struct zk_session *session) {
 }
 
 /* A server that accepts connections and is silent, or a host that is not there, must not use up
- * the time of the session: each has a share of it, as with the Java client. */
+ * the time of the session: each has a share of it, and the library may try one of them
+ * twice before it comes to another. */
 static bool is_attempt_over(const struct zk_session *session) {
     const size_t servers = session->url->server_count;
 
     return servers > 1 && session->socket && !session->told_up &&
-           uv_now(session->loop) >=
-               session->socket->since_ms + session->timeout_ms / 3 * 2 / servers;
+           uv_now(session->loop) >= session->socket->since_ms + session->timeout_ms / 3 / servers;
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events);
