@@ -105,8 +105,8 @@ $(foreach a,$(ROOMS),$(foreach b,$(SEES_$a),$(if $(filter $a,$(SEES_$b)),$(error
 folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
 # What a source includes from. Tests also see the fixtures, and these every room of their folder.
-fixtures = $(if $(folder),test/lib/$(folder)) test/lib/servers test/lib $(UVKIT)
-sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder)%,$(ROOMS))) lockkit/include) \
+fixtures = $(if $(filter lockkit backends,$(folder)),test/lib/backends test/lib/lockkit,$(folder:%=test/lib/%)) test/lib/servers test/lib $(UVKIT)
+sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder:backends=lockkit)%,$(ROOMS))) lockkit/include) \
     $(if $(findstring test/,$1),$(fixtures))
 includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room))
 

@@ -82,3 +82,25 @@ def bench_ladder():
     finally:
         stack.down()
     return True
+
+
+def bench_handover():
+    stack = Stack().up()
+    try:
+        text = output_of([str(ROOT / BUILD / "bin/bench_handover"), stack.settings["INVENTORY_SVC_REDIS"], str(SERIAL_S)])
+    finally:
+        stack.down()
+    print("".join(f"         {line}\n" for line in text.splitlines()[:-1]), end="")
+    ratio = float(text.split()[-1])
+    return report("hand-over of one lock, 64 waiters in 4 processes", f"{ratio:.2f}", "at least 0.80", ratio >= 0.8)
+
+
+def bench_leases():
+    """How much many leases take; it judges nothing."""
+    stack = Stack().up()
+    try:
+        text = output_of([str(ROOT / BUILD / "bin/bench_leases"), stack.settings["INVENTORY_SVC_REDIS"], "100000", "20"])
+    finally:
+        stack.down()
+    print("".join(f"         {line}\n" for line in text.splitlines()), end="")
+    return True

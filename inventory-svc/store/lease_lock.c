@@ -12,8 +12,9 @@
 #define NEED_MS (SERVER_MS + 300)
 /* Each who waits in a fair line asks for itself; the server tells the next one, so they ask seldom.
  */
-#define FAIR_POLL_MS    2000
-#define LOCK_NAME_BYTES (UUID_TEXT + 24)
+#define SESSION_LEAST_MS INT64_C(100)
+#define FAIR_POLL_MS     2000
+#define LOCK_NAME_BYTES  (UUID_TEXT + 24)
 
 static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product, int shard) {
     (void)snprintf(name, LOCK_NAME_BYTES, "stock:%s:%d", product->id, shard);
@@ -34,16 +35,21 @@ static enum outcome not_acquired(struct live_sale *live, enum lk_status status) 
 /* Where the leases of a kind are, and how it asks for them. */
 static const struct {
     enum lock_server server;
-    int is_fair;
+    bool is_fair; /* each who waits stands in the server's line itself, not one for its instance */
 } leases[] = {
-    [LOCK_LOCAL] = {LOCK_AT_LOCAL, 0},         [LOCK_REDIS] = {LOCK_AT_REDIS, 0},
-    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, 1},    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, 0},
-    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, 0},      [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, 0},
-    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, 1}, [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, 0},
-    [LOCK_ETCD] = {LOCK_AT_ETCD, 0},           [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, 0},
+    [LOCK_LOCAL] = {LOCK_AT_LOCAL, false},
+    [LOCK_REDIS] = {LOCK_AT_REDIS, false},
+    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, true},
+    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, false},
+    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, false},
+    [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, false},
+    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, false},
+    [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, false},
+    [LOCK_ETCD] = {LOCK_AT_ETCD, false},
+    [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, false},
 };
 
-/* ZooKeeper's leases last as long as the session of their client. */
+/* ZooKeeper's leases last as long as the session of their client, which is no shorter than this. */
 static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
                         const struct sale_options *options) {
     query[0] = '\0';
@@ -52,8 +58,8 @@ static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
     else if (leases[kind].server == LOCK_AT_POSTGRES)
         (void)snprintf(query, LOCK_QUERY_BYTES, "mode=session");
     else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
-        (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, leases[kind].is_fair,
-                       options->ttl_ms);
+        (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, kind == LOCK_ZOOKEEPER,
+                       options->ttl_ms > SESSION_LEAST_MS ? options->ttl_ms : SESSION_LEAST_MS);
 }
 
 static enum lk_status open_client(struct store *store, enum lock_kind kind,

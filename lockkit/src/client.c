@@ -4,6 +4,9 @@
 #ifdef LOCKKIT_WITH_etcd
 #include "etcd.h"
 #endif
+#ifdef LOCKKIT_WITH_file
+#include "file.h"
+#endif
 #include "local.h"
 #ifdef LOCKKIT_WITH_postgres
 #include "postgres_backend.h"
@@ -41,6 +44,11 @@ static const struct {
     {"etcd://", &backend_etcd},
 #else
     {"etcd://", NULL},
+#endif
+#ifdef LOCKKIT_WITH_file
+    {"file:", &backend_file},
+#else
+    {"file:", NULL},
 #endif
 #ifdef LOCKKIT_WITH_redis
     {"redis://", &backend_redis},

@@ -71,19 +71,24 @@ void queue_unref(struct lk_queue *queue) {
     uv_close((uv_handle_t *)&queue->poll, on_queue_closed);
 }
 
+static void attempt(struct lk_queue *queue) {
+    struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
+
+    queue->is_trying = true;
+    (void)uv_timer_stop(&queue->poll);
+    head->attempt(head->data);
+}
+
 static void on_due(void *data) {
     struct lk_queue *queue = data;
     struct lk_counters *counters = &queue->client->counters;
-    struct queue_waiter *head = TAILQ_FIRST(&queue->waiters);
 
     assert(queue->is_due);
     queue->is_due = false;
-    if (head && !queue->is_trying) {
+    if (!TAILQ_EMPTY(&queue->waiters) && !queue->is_trying) {
         counters->polls += queue->reason == QUEUE_POLL;
         counters->wakeups += queue->reason == QUEUE_EVENT;
-        queue->is_trying = true;
-        (void)uv_timer_stop(&queue->poll);
-        head->attempt(head->data);
+        attempt(queue);
     }
     queue_unref(queue);
 }
@@ -109,6 +114,14 @@ static void wake(struct lk_queue *queue) {
         queue->is_woken = true; /* the answer may be from before: ask once more after a refusal */
     else if (!TAILQ_EMPTY(&queue->waiters))
         set_due(queue, QUEUE_EVENT);
+}
+
+void queue_giving_back(struct lk_queue *queue) {
+    const unsigned caps = LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
+
+    if (!TAILQ_EMPTY(&queue->waiters) && !queue->is_trying && !queue->is_in_line &&
+        (queue->client->caps & caps) == caps && !queue->client->is_closing)
+        attempt(queue);
 }
 
 void queue_given_back(struct lk_queue *queue) {
@@ -189,14 +202,6 @@ void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter) {
         set_due(queue, QUEUE_FRESH);
 }
 
-/* Where clients take turns, ours has its next waiter in line before it gives the lock back: else
- * another that is quicker to ask again could have it several times in a row. */
-static bool takes_turns(const struct lk_queue *queue) {
-    const unsigned caps = LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
-
-    return (queue->client->caps & caps) == caps;
-}
-
 void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter) {
     const struct queue_waiter *next;
 
@@ -204,7 +209,7 @@ void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter) {
     queue->is_trying = false;
     queue->is_woken = queue->is_given_back = false;
     next = take_out(queue, waiter);
-    if (next && ((waiter->is_shared && next->is_shared) || takes_turns(queue)))
+    if (next && waiter->is_shared && next->is_shared)
         set_due(queue, QUEUE_FRESH);
     else if (next)
         wait_for_event(queue, -1);

@@ -64,6 +64,10 @@ void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter);
  * `remaining_ms` (negative: unknown). `is_in_line`: it stands in line at the server. */
 void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line);
 
+/* One of us gives the lock back: that command has just been started. Where clients take turns the
+ * head asks at once, in the same breath, so that it stands in line before whoever gets the lock can
+ * give it back: else one that is quicker could have it several times in a row. */
+void queue_giving_back(struct lk_queue *queue);
 /* One of us has given the lock back, or may have. A head that stands in line at the server need not
  * ask again: it is told when the lock was handed over to it. */
 void queue_given_back(struct lk_queue *queue);

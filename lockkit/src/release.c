@@ -73,8 +73,9 @@ static void on_retry(uv_timer_t *timer) {
 
 void lease_release(struct lk_lease *lease) {
     uint32_t cleanup_ms = lease->client->cleanup_ms;
+    const bool was_held = lease->phase == LEASE_HELD;
 
-    if (lease->phase == LEASE_HELD)
+    if (was_held)
         lease_stop_holding(lease);
     else
         lease->is_answered = true; /* nobody asked for it */
@@ -84,6 +85,8 @@ void lease_release(struct lk_lease *lease) {
     lease->pause_ms = lease->policy.poll_ms;
     lease_move(lease, LEASE_RELEASING);
     give_back(lease);
+    if (was_held)
+        queue_giving_back(lease->queue);
 }
 
 void lease_hurry_release(struct lk_lease *lease) {

@@ -11,8 +11,8 @@ const struct strategy strategy_etcd = {
     .name = "etcd",
     .family = "coordination",
     .summary = "a key in etcd under a lease that is kept alive; the oldest holds",
-    .promise = "one holder across all instances, in the order they came, also when a server of "
-               "three is lost",
+    .promise =
+        "one holder across all instances, which take turns, also when a server of three is lost",
     .breaks = "a holder paused past its lease just before it writes, unless fence=on",
     .source = "etcd concurrency API; Jepsen, etcd 3.4.3",
     .needs = NEEDS_ETCD,

@@ -13,8 +13,8 @@ const struct strategy strategy_zookeeper = {
     .family = "coordination",
     .summary =
         "ephemeral sequential nodes in ZooKeeper: the lowest holds, each watches the one before",
-    .promise = "one holder across all instances, in the order they came, also when a server of "
-               "three is lost",
+    .promise =
+        "one holder across all instances, which take turns, also when a server of three is lost",
     .breaks = "a holder paused past its session just before it writes, unless fence=on",
     .source = "ZooKeeper recipes, Locks; Three distributed locks, 5",
     .needs = NEEDS_ZOOKEEPER,

@@ -4,9 +4,9 @@
     .hidden redis_acquire, redis_renew, redis_renew_shared, redis_release, redis_inspect, redis_break
 redis_acquire:
     .incbin "lockkit/backends/redis/lua/acquire_free.lua"
+    .incbin "lockkit/backends/redis/lua/clock.lua"
     .incbin "lockkit/backends/redis/lua/mint.lua"
     .incbin "lockkit/backends/redis/lua/acquire_new.lua"
-    .incbin "lockkit/backends/redis/lua/clock.lua"
     .incbin "lockkit/backends/redis/lua/line.lua"
     .incbin "lockkit/backends/redis/lua/acquire_line.lua"
     .byte 0
@@ -19,8 +19,8 @@ redis_renew_shared:
     .byte 0
 redis_release:
     .incbin "lockkit/backends/redis/lua/release_alone.lua"
-    .incbin "lockkit/backends/redis/lua/mint.lua"
     .incbin "lockkit/backends/redis/lua/clock.lua"
+    .incbin "lockkit/backends/redis/lua/mint.lua"
     .incbin "lockkit/backends/redis/lua/line.lua"
     .incbin "lockkit/backends/redis/lua/release_line.lua"
     .incbin "lockkit/backends/redis/lua/hand_over.lua"
@@ -30,8 +30,8 @@ redis_inspect:
     .incbin "lockkit/backends/redis/lua/inspect.lua"
     .byte 0
 redis_break:
-    .incbin "lockkit/backends/redis/lua/mint.lua"
     .incbin "lockkit/backends/redis/lua/clock.lua"
+    .incbin "lockkit/backends/redis/lua/mint.lua"
     .incbin "lockkit/backends/redis/lua/line.lua"
     .incbin "lockkit/backends/redis/lua/break.lua"
     .incbin "lockkit/backends/redis/lua/hand_over.lua"

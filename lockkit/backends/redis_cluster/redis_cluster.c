@@ -296,7 +296,9 @@ static enum lk_status open_seed(struct cluster *cluster, char *seed) {
     char *port = end;
     long number = 6379;
 
-    if (is_bracketed && *end == ']')
+    if (is_bracketed && *end != ']')
+        return LK_INVALID;
+    if (is_bracketed)
         *port++ = '\0';
     if (*port == ':') {
         *port++ = '\0';

@@ -11,7 +11,6 @@
 #include "log.h"
 
 #include "zk_line.h"
-#include "zk_name.h"
 #include "zk_session.h"
 
 #include <sys/queue.h>

@@ -7,9 +7,7 @@
  * What libzookeeper-st asks for:
  * - It resolves names when it is opened and at each attempt to connect, and blocks. So they are
  *   resolved here, and it gets addresses.
- * - It opens and closes its socket in any of its functions, and a new one may have the old one's
- *   number. So what is watched is a duplicate, which nobody else closes, and the inode tells
- *   whether it is still the same socket.
+ * - It opens and closes its socket in any of its functions: see zk_socket.h.
  * - One that it closes while it sends is closed without a word, and what was sent on it stays
  *   unanswered: `told_up` is compared with its state each time, and the next connection is cut as
  *   well, this time so that it takes notice.
@@ -20,27 +18,19 @@
 
 #include "clock.h"
 #include "log.h"
+#include "zk_socket.h"
 
 #include <assert.h>
-#include <fcntl.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PACKETS_MOST  64   /* to take in before others on the loop have their turn */
 #define PAUSE_MS      1000 /* before names are resolved again */
 #define SOON_MS       10
+#define LOOK_MS       100 /* between two looks at an attempt to connect */
 #define CLOSE_MOST_MS 1000
 #define LIST_SIZE     (ZK_SERVERS_MOST * 4 * (INET6_ADDRSTRLEN + 7))
-
-struct watcher {
-    uv_poll_t poll;
-    int fd; /* ours */
-    ino_t inode;
-};
 
 struct zk_session {
     uv_loop_t *loop;
@@ -54,9 +44,10 @@ struct zk_session {
     char addresses[LIST_SIZE];
 
     zhandle_t *handle;
-    struct watcher *watcher;
+    struct zk_socket *socket;
     bool told_up;
-    uint32_t timeout_ms;
+    uint64_t down_since_ms; /* unless it is told_up; by uv_now() */
+    uint32_t timeout_ms;    /* what was agreed to, or before that is asked for */
     int64_t id;
 
     uv_work_t closing;
@@ -83,64 +74,6 @@ static void on_log(const char *line) {
                  log_quote(quoted, sizeof quoted, text + 2));
 }
 
-static void on_session_event(zhandle_t *handle, int type, int state, const char *path,
-                             void *context) {
-    (void)handle, (void)type, (void)state, (void)path, (void)context;
-}
-
-/* ---- The socket */
-
-static void on_watcher_closed(uv_handle_t *handle) {
-    struct watcher *watcher = handle->data;
-
-    (void)close(watcher->fd);
-    free(watcher);
-}
-
-static void unwatch(struct zk_session *session) {
-    if (session->watcher) {
-        session->watcher->poll.data = session->watcher;
-        uv_close((uv_handle_t *)&session->watcher->poll, on_watcher_closed);
-    }
-    session->watcher = NULL;
-}
-
-/* NULL when there is no room for it now. */
-static struct watcher *watcher_new(struct zk_session *session, int fd, ino_t inode) {
-    struct watcher *watcher = malloc(sizeof *watcher);
-
-    if (!watcher)
-        return NULL;
-    watcher->inode = inode;
-    watcher->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (watcher->fd >= 0 && uv_poll_init(session->loop, &watcher->poll, watcher->fd) == 0) {
-        watcher->poll.data = session;
-        return watcher;
-    }
-    if (watcher->fd >= 0)
-        (void)close(watcher->fd);
-    free(watcher);
-    return NULL;
-}
-
-static void on_ready(uv_poll_t *poll, int status, int events);
-
-/* Watch this socket, and no other. */
-static int watch(struct zk_session *session, int fd, int interest) {
-    const int events = (interest & ZOOKEEPER_READ ? UV_READABLE : 0) |
-                       (interest & ZOOKEEPER_WRITE ? UV_WRITABLE : 0);
-    struct stat stat = {0};
-
-    if (fd < 0 || fstat(fd, &stat) != 0 ||
-        (session->watcher && session->watcher->inode != stat.st_ino))
-        unwatch(session);
-    if (fd < 0 || events == 0)
-        return 0;
-    if (!session->watcher)
-        session->watcher = watcher_new(session, fd, stat.st_ino);
-    return session->watcher ? uv_poll_start(&session->watcher->poll, events, on_ready) : -1;
-}
-
 /* ---- The handle */
 
 static void resolve_next(struct zk_session *session);
@@ -161,9 +94,16 @@ static void begin(struct zk_session *session, uint64_t pause_ms) {
 static void end_handle(struct zk_session *session) {
     zhandle_t *handle = session->handle;
 
-    unwatch(session);
+    zk_socket_unwatch(&session->socket);
     session->handle = NULL;
     (void)zookeeper_close(handle);
+}
+
+/* No server has answered for so long that the session has expired, if any server knows of it: it is
+ * given up, and a new one tries names that may have moved to other addresses. */
+static bool is_hopeless(const struct zk_session *session) {
+    return !session->told_up &&
+           uv_now(session->loop) > session->down_since_ms + 2 * (uint64_t)session->timeout_ms;
 }
 
 /* Tell of what has changed. */
@@ -171,14 +111,18 @@ static void tell(struct zk_session *session) {
     const int state = zoo_state(session->handle);
     const bool is_up = state == ZOO_CONNECTED_STATE;
 
-    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
+    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE ||
+        (!is_up && is_hopeless(session))) {
         session->told_up = false;
-        log_warn("a zookeeper session has expired", "session=%llx", (long long)session->id);
+        if (session->id != 0)
+            log_warn("a zookeeper session has expired", "session=%llx", (long long)session->id);
+        session->id = 0;
         session->events.on_expired(session->events.data);
         end_handle(session);
         begin(session, state == ZOO_AUTH_FAILED_STATE ? PAUSE_MS : 0);
     } else if (is_up != session->told_up) {
         session->told_up = is_up;
+        session->down_since_ms = uv_now(session->loop);
         session->id = zoo_client_id(session->handle)->client_id;
         session->timeout_ms = (uint32_t)zoo_recv_timeout(session->handle);
         if (is_up)
@@ -189,6 +133,25 @@ static void tell(struct zk_session *session) {
         else
             session->events.on_doubt(session->events.data);
     }
+}
+
+/* A server that accepts connections and is silent, or a host that is not there, must not use up
+ * the time of the session: each has a share of it, as with the Java client. */
+static bool is_attempt_over(const struct zk_session *session) {
+    const size_t servers = session->url->server_count;
+
+    return servers > 1 && session->socket && !session->told_up &&
+           uv_now(session->loop) >=
+               session->socket->since_ms + session->timeout_ms / 3 * 2 / servers;
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events);
+
+static int watch(struct zk_session *session, int fd, int interest) {
+    const int events = (interest & ZOOKEEPER_READ ? UV_READABLE : 0) |
+                       (interest & ZOOKEEPER_WRITE ? UV_WRITABLE : 0);
+
+    return zk_socket_watch(&session->socket, session->loop, fd, events, on_ready, session);
 }
 
 static void on_time(uv_timer_t *timer);
@@ -208,11 +171,15 @@ static void go_on(struct zk_session *session) {
     if (error == ZOK)
         error = watch(session, fd, interest);
     else
-        unwatch(session);
-    if (is_cut && session->watcher)
-        (void)shutdown(session->watcher->fd, SHUT_RDWR);
+        zk_socket_unwatch(&session->socket);
+    if (is_cut || is_attempt_over(session))
+        zk_socket_cut(session->socket);
     in_ms = (uint64_t)in.tv_sec * 1000 + (uint64_t)in.tv_usec / 1000 + 1;
-    (void)uv_timer_start(&session->timer, on_time, error ? SOON_MS : in_ms, 0);
+    if (error)
+        in_ms = SOON_MS;
+    else if (!session->told_up && in_ms > LOOK_MS)
+        in_ms = LOOK_MS;
+    (void)uv_timer_start(&session->timer, on_time, in_ms, 0);
     tell(session);
 }
 
@@ -238,14 +205,15 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
 /* ---- Opening */
 
 static void open_handle(struct zk_session *session) {
-    session->handle =
-        zookeeper_init2(session->addresses, on_session_event, (int)session->url->session_ms, NULL,
-                        session, ZOO_NO_LOG_CLIENTENV, on_log);
+    session->handle = zookeeper_init2(session->addresses, NULL, (int)session->url->session_ms, NULL,
+                                      NULL, ZOO_NO_LOG_CLIENTENV, on_log);
     if (!session->handle) {
         begin(session, PAUSE_MS);
         return;
     }
     (void)zoo_set_servers_resolution_delay(session->handle, -1);
+    session->timeout_ms = session->url->session_ms;
+    session->down_since_ms = uv_now(session->loop);
     go_on(session);
 }
 
@@ -315,7 +283,7 @@ static void on_handle_closed(uv_handle_t *handle) {
 static void tear_down(struct zk_session *session) {
     uv_close((uv_handle_t *)&session->prepare, on_handle_closed);
     uv_close((uv_handle_t *)&session->timer, on_handle_closed);
-    unwatch(session);
+    zk_socket_unwatch(&session->socket);
 }
 
 static void close_handle(uv_work_t *work) {
@@ -332,8 +300,7 @@ static void on_handle_gone(uv_work_t *work, int status) {
 static void on_close_late(uv_timer_t *timer) {
     struct zk_session *session = timer->data;
 
-    if (session->watcher)
-        (void)shutdown(session->watcher->fd, SHUT_RDWR);
+    zk_socket_cut(session->socket);
 }
 
 /* With nothing of the library on the stack. */
@@ -345,8 +312,7 @@ static void close_now(struct zk_session *session) {
         tear_down(session);
         return;
     }
-    if (session->watcher)
-        (void)uv_poll_stop(&session->watcher->poll);
+    zk_socket_pause(session->socket);
     (void)uv_timer_start(&session->timer, on_close_late, CLOSE_MOST_MS, 0);
     session->closing.data = session;
     if (uv_queue_work(session->loop, &session->closing, close_handle, on_handle_gone) != 0) {
@@ -368,12 +334,6 @@ void zk_session_close(struct zk_session *session, void (*cb)(void *data), void *
 
 /* ---- The rest */
 
-/* The library sends each request in two parts, and here may be several. */
-static void cork(struct zk_session *session, int is_on) {
-    if (session->watcher)
-        (void)setsockopt(session->watcher->fd, IPPROTO_TCP, TCP_CORK, &is_on, sizeof is_on);
-}
-
 static void on_prepare(uv_prepare_t *prepare) {
     struct zk_session *session = prepare->data;
 
@@ -382,9 +342,9 @@ static void on_prepare(uv_prepare_t *prepare) {
         close_now(session);
         return;
     }
-    cork(session, 1);
+    zk_socket_cork(session->socket, true); /* the library sends each request in two parts */
     session->events.on_turn(session->events.data);
-    cork(session, 0);
+    zk_socket_cork(session->socket, false);
     if (session->handle && !session->is_closing)
         go_on(session); /* which sends what is left, and finds a socket that was closed */
 }
@@ -416,6 +376,11 @@ bool zk_session_is_up(const struct zk_session *session) {
 
 zhandle_t *zk_session_handle(const struct zk_session *session) {
     return session->handle;
+}
+
+void zk_session_leave_server(struct zk_session *session) {
+    if (session->url->server_count > 1 && session->told_up)
+        zk_socket_cut(session->socket);
 }
 
 int64_t zk_session_id(const struct zk_session *session) {

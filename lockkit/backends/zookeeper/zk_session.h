@@ -36,6 +36,10 @@ uint32_t zk_session_timeout_ms(const struct zk_session *session);
 /* Run on_turn before the loop waits again. */
 void zk_session_turn(struct zk_session *session);
 
+/* Its server is silent: go to another one, where there are several, and do not wait for two thirds
+ * of the session as the library would. */
+void zk_session_leave_server(struct zk_session *session);
+
 /* End the session at the server, for a second at most; then `cb` runs, later, with it freed. */
 void zk_session_close(struct zk_session *session, void (*cb)(void *data), void *data);
 

@@ -1,6 +1,9 @@
-/* What a URL says of a ZooKeeper ensemble and of the locks in it. */
+/* What a URL says of a ZooKeeper ensemble and of the locks in it, and where they are in its tree.
+ */
 #ifndef LOCKKIT_ZK_URL_H
 #define LOCKKIT_ZK_URL_H
+
+#include "backend.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +32,20 @@ struct zk_url {
 
 /* 0, or -1 when it is no such URL. */
 int zk_url_parse(struct zk_url *parsed, const char *url);
+
+/* A folder's path with its NUL, and that of a node in it. A node's name that is longer than that
+ * leaves room for was given by somebody else. */
+#define ZK_FOLDER_SIZE (ZK_BASE_MAX + 1 + 3 * NAME_MAX_BYTES + 1)
+#define ZK_PATH_SIZE   (ZK_FOLDER_SIZE + 1 + 1024)
+
+/* The folder of lock `name`. Anything but printable ASCII, a slash, a percent sign, and the names .
+ * and .. are percent-encoded: ZooKeeper knows only well-formed text. */
+void zk_folder(char folder[ZK_FOLDER_SIZE], const char *base, const char *name);
+
+/* The path of `node` in `folder`; false when it is too long. */
+bool zk_path(char path[ZK_PATH_SIZE], const char *folder, const char *node);
+
+/* The last part of a path. */
+const char *zk_node_of(const char *path);
 
 #endif

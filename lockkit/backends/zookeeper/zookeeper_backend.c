@@ -47,6 +47,8 @@ static void on_deadline(uv_timer_t *timer) {
     while (is_over(sent = TAILQ_FIRST(&client->begun), now_ms)) {
         TAILQ_REMOVE(&client->begun, sent, entry);
         sent->operation->sent = NULL;
+        if (sent->command->verb == LK_RENEW)
+            zk_session_leave_server(client->session);
         answer(sent, LK_UNKNOWN);
     }
     while (is_over(sent = TAILQ_FIRST(&client->fresh), now_ms)) {

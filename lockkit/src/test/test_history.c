@@ -4,6 +4,7 @@
  * and everything ends. */
 #include "history.h"
 #include "own_zookeeper.h"
+#include "postgres_fixture.h"
 #include "redis_env.h"
 
 #include <signal.h>
@@ -372,6 +373,11 @@ static void test_random_histories_on_zookeeper_keep_the_promises(void **state) {
     own_zookeeper_stop(&own);
 }
 
+static void test_random_histories_on_postgres_keep_the_promises(void **state) {
+    run_histories(*state, postgres_url("mode=session"));
+    run_histories(*state, postgres_url("mode=table"));
+}
+
 static void test_checker_sees_overlaps_and_falling_tokens(void **state) {
     struct history *history = history_open();
 
@@ -393,6 +399,7 @@ int main(void) {
         cmocka_unit_test(test_checker_sees_overlaps_and_falling_tokens),
         REDIS_TEST(test_random_histories_on_redis_keep_the_promises),
         REDIS_TEST(test_random_histories_on_zookeeper_keep_the_promises),
+        REDIS_TEST(test_random_histories_on_postgres_keep_the_promises),
     };
 
     (void)redis_url();

@@ -1,9 +1,8 @@
-/* Locks in the caller's transaction, through a pooler, too; and the guards of a resource. */
+/* Locks in the caller's transaction, through a pooler, too. */
 #include "lockkit_pg.h"
 
 #include "own_pgbouncer.h"
 #include "postgres_fixture.h"
-#include "redis_admin.h"
 
 static PGconn *conns[2];
 static const char *name;
@@ -107,64 +106,6 @@ static void test_transaction_excludes_through_a_pooler(void **state) {
     own_pgbouncer_stop(&pooler);
 }
 
-static char *read_text(const char *path) {
-    FILE *file = fopen(path, "r");
-    char *text = calloc(1, 8000);
-
-    assert_non_null(file);
-    assert_true(fread(text, 1, 7999, file) > 0);
-    (void)fclose(file);
-    return text;
-}
-
-static void test_guard_in_sql_refuses_an_older_token(void **state) {
-    char *guard = read_text("lockkit/guard/fence.sql");
-    PGconn *conn = postgres_admin();
-
-    (void)state;
-    run(conn, guard, PGRES_COMMAND_OK);
-    run(conn,
-        "CREATE TABLE stock (id int, available int, fence bigint NOT NULL DEFAULT 0);"
-        "INSERT INTO stock VALUES (1, 10);"
-        "CREATE TRIGGER fence BEFORE UPDATE ON stock"
-        " FOR EACH ROW EXECUTE FUNCTION lockkit_guard()",
-        PGRES_COMMAND_OK);
-    run(conn, "UPDATE stock SET available = 9, fence = 5 WHERE id = 1", PGRES_COMMAND_OK);
-    run(conn, "UPDATE stock SET available = 8, fence = 5 WHERE id = 1", PGRES_COMMAND_OK);
-    run(conn, "UPDATE stock SET available = 7, fence = 4 WHERE id = 1", PGRES_FATAL_ERROR);
-    run(conn, "UPDATE stock SET available = 7, fence = 4 WHERE id = 1 AND fence <= 4",
-        PGRES_COMMAND_OK); /* and touches nothing */
-    assert_string_equal(postgres_ask("SELECT available FROM stock"), "8");
-    free(guard);
-}
-
-static long long write_fenced(redisContext *redis, const char *guard, const char *token,
-                              const char *value) {
-    redisReply *reply =
-        redisCommand(redis, "EVAL %s 2 {%s} {%s}:fence %s %s", guard, name, name, token, value);
-    long long written;
-
-    assert_non_null(reply);
-    assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
-    written = reply->integer;
-    freeReplyObject(reply);
-    return written;
-}
-
-static void test_guard_in_lua_refuses_an_older_token(void **state) {
-    char *guard = read_text("lockkit/guard/fence.lua");
-    redisContext *redis = redis_admin_connect();
-
-    (void)state;
-    assert_int_equal(write_fenced(redis, guard, "1763820000000002", "a"), 1);
-    assert_int_equal(write_fenced(redis, guard, "1763820000000002", "b"), 1);
-    assert_int_equal(write_fenced(redis, guard, "1763820000000001", "c"), 0);
-    assert_int_equal(write_fenced(redis, guard, "1763820000000003", "d"), 1);
-    freeReplyObject(redisCommand(redis, "DEL {%s} {%s}:fence", name, name));
-    redisFree(redis);
-    free(guard);
-}
-
 #define DIRECT_TEST(test) cmocka_unit_test_setup_teardown(test, connect_directly, disconnect)
 
 int main(void) {
@@ -174,8 +115,6 @@ int main(void) {
         DIRECT_TEST(test_broken_connection_is_unknown_and_frees),
         POSTGRES_TEST(test_transaction_excludes_a_session),
         cmocka_unit_test(test_transaction_excludes_through_a_pooler),
-        cmocka_unit_test(test_guard_in_sql_refuses_an_older_token),
-        DIRECT_TEST(test_guard_in_lua_refuses_an_older_token),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

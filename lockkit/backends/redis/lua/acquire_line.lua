@@ -1,9 +1,12 @@
 local owner, ttl, patience = ARGV[1], ARGV[3], tonumber(ARGV[5])
 local permits, limit = tonumber(ARGV[7] or 0), tonumber(ARGV[8] or 0)
-if permits > 0 and redis.call('ZSCORE', KEYS[4], owner) then
-  redis.call('ZADD', KEYS[4], now + ttl, owner)
-  keep(ttl)
-  return {1, tonumber(string.match(redis.call('HGET', KEYS[5], owner), '^%d+'))}
+if not held then
+  purge()
+  if permits > 0 and redis.call('ZSCORE', KEYS[4], owner) then
+    redis.call('ZADD', KEYS[4], now + ttl, owner)
+    keep(ttl)
+    return {1, tonumber(string.match(redis.call('HGET', KEYS[5], owner), '^%d+'))}
+  end
 end
 if patience > 0 then
   if not redis.call('ZSCORE', KEYS[3], owner) then
@@ -14,6 +17,7 @@ if patience > 0 then
     math.min(patience, tonumber(ttl)), permits, limit, ARGV[4], ARGV[2], ARGV[6]))
   keep(patience)
 end
+if held then return {0, redis.call('PTTL', KEYS[1]), 1} end
 hand_over(owner)
 if patience == 0 and redis.call('EXISTS', KEYS[3]) == 0 and fits(permits, limit) then
   mine = grant(owner, permits, ttl, ARGV[4], ARGV[6])

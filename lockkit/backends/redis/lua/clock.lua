@@ -2,7 +2,6 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function keep(ms)
-  ms = tonumber(ms)
-  for i = 3, 5 do ms = math.max(ms, redis.call('PTTL', KEYS[i])) end
+  ms = math.max(tonumber(ms), redis.call('PTTL', KEYS[5]))
   for i = 3, 5 do redis.call('PEXPIRE', KEYS[i], ms) end
 end

@@ -9,8 +9,11 @@ end
 local function tidy()
   if redis.call('EXISTS', KEYS[4]) == 0 then redis.call('HDEL', KEYS[5], 'used') end
 end
-for _, each in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now)) do drop(each) end
-tidy()
+-- Not needed while one holds it alone: then there are none.
+local function purge()
+  for _, each in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now)) do drop(each) end
+  tidy()
+end
 
 -- Who waits.
 local function leave(owner)
@@ -61,6 +64,7 @@ local function hand_over(me)
       else
         redis.pcall('PUBLISH', 'lk:client:' .. client, owner .. string.sub(KEYS[1], 5, -2))
       end
+      if permits == '0' then return end
     end
   end
 end

@@ -8,8 +8,7 @@
 local is_broken = false
 local function mint(above)
   local last = tonumber(redis.call('GET', KEYS[2]) or 0)
-  local now = redis.call('TIME')
-  local fence = last and math.max(last, now[1] * 1000000 + now[2] - 1, tonumber(above)) + 1
+  local fence = last and math.max(last, time[1] * 1000000 + time[2] - 1, tonumber(above)) + 1
   is_broken = not fence or fence > 9007199254740991
   if is_broken then return nil end
   redis.call('SET', KEYS[2], string.format('%.0f', fence))

@@ -221,6 +221,39 @@ static void test_key_of_another_type_grants_nothing(void **state) {
     (void)ask(env, "DEL %s");
 }
 
+#define LEASES 200
+
+/* Those that are due in one turn of the loop go in one script; and one key that is spoilt costs the
+ * others nothing. */
+static void test_renewals_leave_together(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 1500};
+    struct caller *callers = calloc(LEASES, sizeof *callers);
+    char name[96];
+    int64_t scripts;
+    lk_lock *lock;
+
+    assert_non_null(callers);
+    for (int i = 0; i < LEASES; i++) {
+        (void)snprintf(name, sizeof name, "%s-%d", env->fixture.name, i);
+        assert_int_equal(lk_lock_open(&lock, env->fixture.client, name, &options), LK_OK);
+        start(&callers[i], lock, LK_FOREVER);
+    }
+    for (int i = 0; i < LEASES; i++)
+        WAIT_FOR(&env->fixture.loop, callers[i].calls == 1);
+    freeReplyObject(redisCommand(env->redis, "DEL lk:{%s-7}", env->fixture.name));
+    freeReplyObject(redisCommand(env->redis, "SADD lk:{%s-7} other", env->fixture.name));
+    scripts = calls_of(env, "evalsha");
+    WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= 3 * (LEASES - 1));
+    assert_in_range(calls_of(env, "evalsha") - scripts, 3, 3 * LEASES / 2);
+    for (int i = 0; i < LEASES; i++)
+        assert_int_equal(lk_lease_state(callers[i].lease), i == 7 ? LK_LOST_STATE : LK_HELD);
+    freeReplyObject(redisCommand(env->redis, "DEL lk:{%s-7}", env->fixture.name));
+    for (int i = 0; i < LEASES; i++)
+        lk_release(callers[i].lease, NULL, NULL);
+    free(callers);
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         REDIS_TEST(test_scripts_survive_a_flush),
@@ -234,6 +267,7 @@ int main(void) {
         REDIS_TEST(test_absent_server_is_unavailable),
         REDIS_TEST(test_attempt_that_was_never_sent_is_no_round_trip),
         REDIS_TEST(test_key_of_another_type_grants_nothing),
+        REDIS_TEST(test_renewals_leave_together),
     };
 
     (void)redis_url();

@@ -38,19 +38,6 @@ static size_t keys_left(struct env *env) {
     return count;
 }
 
-static int64_t calls_of(struct env *env, const char *command) {
-    redisReply *reply = redisCommand(env->redis, "INFO commandstats");
-    char name[64];
-    const char *at;
-    int64_t calls;
-
-    (void)snprintf(name, sizeof name, "cmdstat_%s:calls=", command);
-    at = strstr(reply->str, name);
-    calls = at ? strtoll(at + strlen(name), NULL, 10) : 0;
-    freeReplyObject(reply);
-    return calls;
-}
-
 static void test_dead_waiter_is_passed_over(void **state) {
     struct env *env = *state;
     struct caller holder, dead, next;

@@ -1,6 +1,5 @@
 /* URLs, names and lines: what needs no server. */
 #include "zk_line.h"
-#include "zk_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

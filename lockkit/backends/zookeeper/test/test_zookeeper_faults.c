@@ -182,6 +182,44 @@ static void test_restarted_server_keeps_the_session(void **state) {
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
 }
 
+#define ENSEMBLE 3
+
+/* A client of three addresses. */
+static void open_ensemble(struct zookeeper_env *env, struct fault_proxy *proxies[ENSEMBLE]) {
+    char servers[100] = "zookeeper:/";
+
+    for (int i = 0; i < ENSEMBLE; i++) {
+        proxies[i] = fault_proxy_open_url(&env->fixture.loop, zookeeper.url);
+        fault_proxy_listen(proxies[i]);
+        (void)snprintf(servers + strlen(servers), sizeof servers - strlen(servers),
+                       "%s127.0.0.1:%d", i ? "," : "/", proxies[i]->port);
+    }
+    close_client(&env->fixture, env->far);
+    env->far = open_zookeeper(env, servers, "?session=9000");
+}
+
+/* The one that it uses falls silent, and the next that it tries is so, too. */
+static void test_silent_servers_of_an_ensemble_do_not_cost_the_lease(void **state) {
+    struct zookeeper_env *env = *state;
+    struct fault_proxy *proxies[ENSEMBLE];
+    struct caller holder;
+    int used = 0;
+
+    open_ensemble(env, proxies);
+    hold(env, &holder, env->far);
+    while (proxies[used]->clients == 0)
+        used++;
+    fault_proxy_set(proxies[used], PROXY_HOLDS);
+    fault_proxy_set(proxies[(used + 1) % ENSEMBLE], PROXY_HOLDS);
+    WAIT_FOR(&env->fixture.loop, strstr(env->trace, "held") || strstr(env->trace, "lost"));
+    assert_string_equal(env->trace, "suspect held ");
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    for (int i = 0; i < ENSEMBLE; i++)
+        fault_proxy_close(proxies[i]);
+    close_client(&env->fixture, env->far);
+    env->far = open_zookeeper(env, env->proxy->url, "");
+}
+
 /* What no server answers ends in time, with a word that nothing was done. */
 static void test_server_that_is_away_is_unavailable(void **state) {
     struct zookeeper_env *env = *state;
@@ -218,6 +256,7 @@ int main(void) {
         ZOOKEEPER_TEST(test_waiter_that_gives_up_while_cut_off_leaves_the_line),
         ZOOKEEPER_TEST(test_release_in_an_outage_takes_effect_after_it),
         ZOOKEEPER_TEST(test_broken_lock_is_lost_at_once),
+        ZOOKEEPER_TEST(test_silent_servers_of_an_ensemble_do_not_cost_the_lease),
         ZOOKEEPER_TEST(test_server_that_is_away_is_unavailable),
         ZOOKEEPER_TEST(test_frozen_server_does_not_hold_up_closing),
         ZOOKEEPER_TEST(test_restarted_server_keeps_the_session),

@@ -9,12 +9,16 @@
 struct own_cluster {
     struct own_redis nodes[CLUSTER_NODES]; /* a third of the slots each, in their order */
     char ids[CLUSTER_NODES][41];
+    int buses[CLUSTER_NODES];
     char folder[64];
 };
 
 /* Start it, and wait until each node says that it is whole. */
 void own_cluster_start(struct own_cluster *cluster);
 void own_cluster_stop(struct own_cluster *cluster);
+
+/* After own_redis_kill(): without its keys, but still of the cluster. */
+void own_cluster_restart(struct own_cluster *cluster, int node);
 
 /* Node `from` hands the slot to node `to`: first the keys one by one, which may stop there and
  * answer in between; then the slot itself, which all are told of. */

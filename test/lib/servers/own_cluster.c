@@ -36,24 +36,29 @@ static void serve(const char *folder, int port, int bus) {
     _exit(127);
 }
 
-static int start_node(struct own_cluster *cluster, int index) {
+void own_cluster_restart(struct own_cluster *cluster, int index) {
     struct own_redis *node = &cluster->nodes[index];
-    const int bus = own_redis_free_port();
-    redisReply *reply;
 
-    node->port = own_redis_free_port();
-    (void)snprintf(node->url, sizeof node->url, "redis://127.0.0.1:%d", node->port);
     node->pid = fork();
     assert_true(node->pid >= 0);
     if (node->pid == 0)
-        serve(cluster->folder, node->port, bus);
+        serve(cluster->folder, node->port, cluster->buses[index]);
     own_redis_connect(node);
+}
+
+static void start_node(struct own_cluster *cluster, int index) {
+    struct own_redis *node = &cluster->nodes[index];
+    redisReply *reply;
+
+    cluster->buses[index] = own_redis_free_port();
+    node->port = own_redis_free_port();
+    (void)snprintf(node->url, sizeof node->url, "redis://127.0.0.1:%d", node->port);
+    own_cluster_restart(cluster, index);
     reply = redisCommand(node->admin, "CLUSTER MYID");
     (void)snprintf(cluster->ids[index], sizeof cluster->ids[index], "%s", reply->str);
     freeReplyObject(reply);
     (void)own_redis_do(node, "CLUSTER ADDSLOTSRANGE %d %d", index * SLOTS / CLUSTER_NODES,
                        (index + 1) * SLOTS / CLUSTER_NODES - 1);
-    return bus;
 }
 
 static bool is_whole(struct own_redis *node) {
@@ -66,15 +71,13 @@ static bool is_whole(struct own_redis *node) {
 }
 
 void own_cluster_start(struct own_cluster *cluster) {
-    int buses[CLUSTER_NODES];
-
     (void)snprintf(cluster->folder, sizeof cluster->folder, "/tmp/own-cluster-XXXXXX");
     assert_non_null(mkdtemp(cluster->folder));
     for (int i = 0; i < CLUSTER_NODES; i++)
-        buses[i] = start_node(cluster, i);
+        start_node(cluster, i);
     for (int i = 1; i < CLUSTER_NODES; i++)
         (void)own_redis_do(&cluster->nodes[0], "CLUSTER MEET 127.0.0.1 %d %d",
-                           cluster->nodes[i].port, buses[i]);
+                           cluster->nodes[i].port, cluster->buses[i]);
     for (int i = 0; i < CLUSTER_NODES; i++)
         for (int waited_ms = 0; !is_whole(&cluster->nodes[i]); waited_ms += 10) {
             if (waited_ms >= PATIENCE_MS)

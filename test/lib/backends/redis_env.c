@@ -50,6 +50,19 @@ int64_t ask(struct env *env, const char *command) {
     return value;
 }
 
+int64_t calls_of(struct env *env, const char *command) {
+    redisReply *reply = redisCommand(env->redis, "INFO commandstats");
+    char name[64];
+    const char *at;
+    int64_t calls;
+
+    (void)snprintf(name, sizeof name, "cmdstat_%s:calls=", command);
+    at = strstr(reply->str, name);
+    calls = at ? strtoll(at + strlen(name), NULL, 10) : 0;
+    freeReplyObject(reply);
+    return calls;
+}
+
 bool exists(struct env *env) {
     return ask(env, "EXISTS %s") == 1;
 }

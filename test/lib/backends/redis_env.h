@@ -21,6 +21,8 @@ int env_set_up(void **state);
 int env_tear_down(void **state);
 /* The integer that the server answers to `command key`, or -1. */
 int64_t ask(struct env *env, const char *command);
+/* How often the server has run `command`, for whomever. */
+int64_t calls_of(struct env *env, const char *command);
 bool exists(struct env *env);
 void assert_owner(struct env *env, const lk_lease *lease);
 struct lk_counters counters(const lk_client *client);

@@ -1,0 +1,361 @@
+/* Locks in a folder: file:/folder, by flock(2), and file:/folder?kind=mkdir, by folders in it.
+ *
+ * For the processes of one machine. There is no TTL: a lock is free when its holder gives it back
+ * or its process ends. The disk is touched on libuv's threads only, by one command at a time, in
+ * the order in which they came. Who waits hears from inotify that a file of the folder was closed
+ * or moved away, and polls. */
+#include "clock.h"
+#include "file.h"
+#include "file_job.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#define SCHEME "file:"
+
+/* What a thread is to do; the command's part of ours, or a look whether a lock is still held. */
+struct task {
+    struct file_job job;
+    enum lk_status status;
+    struct lk_command *command; /* NULL: a look */
+    struct owner *owner;        /* of ACQUIRE, while it has not got it */
+    struct lk_holder holder;
+    STAILQ_ENTRY(task) entry;
+    char text[]; /* of a look: the strings of the job */
+};
+
+/* One who holds. */
+struct owner {
+    char token[OWNER_SIZE];
+    struct file_held held;
+    LIST_ENTRY(owner) entry;
+    char name[];
+};
+
+struct folder {
+    struct lk_backend base;
+    struct lk_backend_config config;
+    const struct file_kind *kind;
+    char path[PATH_MAX];
+    LIST_HEAD(, owner) owners;
+    STAILQ_HEAD(, task) tasks; /* the first is under way */
+    uv_work_t work;
+    int events; /* of inotify */
+    bool is_watched, is_closing;
+    uv_poll_t poll;
+    lk_close_cb on_closed;
+    void *data;
+};
+
+static void start(struct folder *folder);
+
+static struct owner *find(struct folder *folder, const char *token) {
+    struct owner *owner = NULL;
+
+    if (token)
+        LIST_FOREACH (owner, &folder->owners, entry)
+            if (strcmp(owner->token, token) == 0)
+                break;
+    return owner;
+}
+
+static struct owner *owner_new(const char *token, const char *name) {
+    size_t size = strlen(name) + 1;
+    struct owner *owner = calloc(1, sizeof *owner + size);
+
+    if (!owner)
+        return NULL;
+    (void)snprintf(owner->token, sizeof owner->token, "%s", token);
+    memcpy(owner->name, name, size);
+    owner->held = (struct file_held){-1, -1};
+    return owner;
+}
+
+/* ---- A task */
+
+static void on_thread(uv_work_t *work) {
+    struct folder *folder = work->data;
+    struct task *task = STAILQ_FIRST(&folder->tasks);
+
+    if (task->status != LK_NOMEM)
+        task->status = folder->kind->run(&task->job);
+}
+
+static void take_acquired(struct folder *folder, struct task *task) {
+    struct owner *owner = find(folder, task->job.owner);
+
+    if (task->status == LK_OK && !owner) {
+        owner = task->owner;
+        task->owner = NULL;
+        owner->held = task->job.held;
+        LIST_INSERT_HEAD(&folder->owners, owner, entry);
+    }
+    free(task->owner);
+    task->command->fence = task->job.fence;
+}
+
+static void take_released(struct folder *folder, struct task *task) {
+    struct owner *owner = find(folder, task->job.owner);
+
+    if (!owner || (task->status != LK_OK && task->status != LK_LOST))
+        return;
+    LIST_REMOVE(owner, entry);
+    free(owner);
+}
+
+static void take_inspected(struct task *task) {
+    const struct file_record *record = &task->job.record;
+
+    if (task->status != LK_OK || !task->job.is_taken)
+        return;
+    task->holder = (struct lk_holder){.owner = record->owner,
+                                      .label = record->label,
+                                      .fence = record->fence,
+                                      .remaining_ms = -1,
+                                      .permits = 1};
+    task->command->holders = &task->holder;
+    task->command->holder_count = 1;
+}
+
+static void answer(struct folder *folder, struct task *task) {
+    struct lk_command *command = task->command;
+
+    if (command->verb == LK_ACQUIRE)
+        take_acquired(folder, task);
+    else if (command->verb == LK_RELEASE)
+        take_released(folder, task);
+    else if (command->verb == LK_INSPECT)
+        take_inspected(task);
+    if (task->status == LK_REFUSED)
+        command->why = task->job.why;
+    command->status = task->status;
+    command->on_answer(command);
+}
+
+/* It was there, and is not any more, and we have not given it back meanwhile. */
+static void tell_lost(struct folder *folder, struct task *task) {
+    if (task->status == LK_LOST && find(folder, task->job.owner) && !folder->is_closing)
+        folder->config.push(folder->config.data, LK_PUSH_LOST, task->job.name, task->job.owner,
+                            "its folder was taken away");
+    free(task);
+}
+
+static void maybe_closed(struct folder *folder);
+
+static void on_done(uv_work_t *work, int status) {
+    struct folder *folder = work->data;
+    struct task *task = STAILQ_FIRST(&folder->tasks);
+
+    (void)status; /* nobody cancels it */
+    STAILQ_REMOVE_HEAD(&folder->tasks, entry);
+    start(folder);
+    if (task->command)
+        answer(folder, task);
+    else
+        tell_lost(folder, task);
+    maybe_closed(folder);
+}
+
+/* ---- Events */
+
+/* A lock may have become free; and when it is one of ours, it may have been taken away. */
+static void look_after(struct folder *folder, const char *name) {
+    struct owner *owner;
+
+    LIST_FOREACH (owner, &folder->owners, entry) {
+        size_t size = strlen(name) + 1;
+        struct task *task;
+
+        if (folder->kind != &file_mkdir || strcmp(owner->name, name) != 0)
+            continue;
+        task = calloc(1, sizeof *task + size + sizeof owner->token);
+        if (!task)
+            continue; /* it is told when it is released */
+        memcpy(task->text, name, size);
+        memcpy(task->text + size, owner->token, sizeof owner->token);
+        task->job = (struct file_job){.verb = LK_RENEW,
+                                      .root = folder->path,
+                                      .name = task->text,
+                                      .owner = task->text + size,
+                                      .deadline_ms = clock_now_ms() + 1000,
+                                      .held = {-1, -1}};
+        STAILQ_INSERT_TAIL(&folder->tasks, task, entry);
+        if (STAILQ_FIRST(&folder->tasks) == task)
+            start(folder);
+    }
+    folder->config.push(folder->config.data, LK_PUSH_FREE, name, NULL, NULL);
+}
+
+static void take_event(struct folder *folder, const struct inotify_event *event) {
+    char name[NAME_MAX_BYTES + 1];
+    const char *ending = event->len > 0 ? strrchr(event->name, '.') : NULL;
+
+    if (event->mask & (IN_Q_OVERFLOW | IN_IGNORED)) {
+        folder->is_watched = false; /* made again with the next command */
+        folder->config.push(folder->config.data, LK_PUSH_FREE, NULL, NULL, NULL);
+    } else if (ending && (strcmp(ending, ".lock") == 0 || strcmp(ending, ".held") == 0) &&
+               file_name_decode(name, sizeof name, event->name)) {
+        look_after(folder, name);
+    }
+}
+
+static void on_events(uv_poll_t *poll, int status, int events) {
+    struct folder *folder = poll->data;
+    union {
+        struct inotify_event first; /* for its alignment */
+        char bytes[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)];
+    } buffer;
+    ssize_t length = read(folder->events, buffer.bytes, sizeof buffer.bytes);
+
+    (void)status;
+    (void)events;
+    for (ssize_t at = 0; at < length;) {
+        struct inotify_event *event = (struct inotify_event *)(void *)(buffer.bytes + at);
+
+        at += (ssize_t)(sizeof *event + event->len);
+        take_event(folder, event);
+    }
+}
+
+/* Fails while there is no such folder: then it is made by the first command. */
+static void watch(struct folder *folder) {
+    if (!folder->is_watched)
+        folder->is_watched =
+            inotify_add_watch(folder->events, folder->path,
+                              IN_CLOSE_WRITE | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR) >= 0;
+}
+
+/* ---- The backend */
+
+static void start(struct folder *folder) {
+    struct task *task = STAILQ_FIRST(&folder->tasks);
+    const struct owner *owner;
+
+    if (!task)
+        return;
+    watch(folder);
+    owner = find(folder, task->job.owner);
+    if (owner)
+        task->job.held = owner->held;
+    folder->work.data = folder;
+    (void)uv_queue_work(folder->config.loop, &folder->work, on_thread, on_done);
+}
+
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct folder *folder = (struct folder *)backend;
+    struct task *task = command->internal;
+
+    task->command = command;
+    task->job = (struct file_job){.verb = command->verb,
+                                  .root = folder->path,
+                                  .name = command->name,
+                                  .owner = command->owner,
+                                  .label = folder->config.label,
+                                  .fence_above = command->fence_above,
+                                  .deadline_ms = clock_now_ms() + command->reply_ms,
+                                  .held = {-1, -1}};
+    command->remaining_ms = -1;
+    command->round_trips = 1; /* of the disk */
+    if (command->verb == LK_ACQUIRE && !find(folder, command->owner)) {
+        task->owner = owner_new(command->owner, command->name);
+        task->status = task->owner ? LK_OK : LK_NOMEM;
+    }
+    STAILQ_INSERT_TAIL(&folder->tasks, task, entry);
+    if (STAILQ_FIRST(&folder->tasks) == task)
+        start(folder);
+}
+
+static bool parse(struct folder *folder, const char *url) {
+    const char *path = url + strlen(SCHEME), *query = strchr(path, '?');
+    size_t length = query ? (size_t)(query - path) : strlen(path);
+
+    if (strncmp(path, "///", 3) == 0)
+        path += 2, length -= 2;
+    if (path[0] != '/' || path[1] == '/' || length >= sizeof folder->path)
+        return false;
+    memcpy(folder->path, path, length);
+    folder->kind = !query || strcmp(query, "?kind=flock") == 0 ? &file_flock
+                   : strcmp(query, "?kind=mkdir") == 0         ? &file_mkdir
+                                                               : NULL;
+    return folder->kind != NULL;
+}
+
+static enum lk_status open_file(struct lk_backend **backend,
+                                const struct lk_backend_config *config) {
+    struct folder *folder = calloc(1, sizeof *folder);
+
+    if (!folder)
+        return LK_NOMEM;
+    if (!parse(folder, config->url)) {
+        free(folder);
+        return LK_INVALID;
+    }
+    folder->base.ops = &backend_file;
+    folder->config = *config;
+    LIST_INIT(&folder->owners);
+    STAILQ_INIT(&folder->tasks);
+    folder->events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (folder->events < 0 || uv_poll_init(config->loop, &folder->poll, folder->events) != 0) {
+        if (folder->events >= 0)
+            (void)close(folder->events);
+        free(folder);
+        return LK_UNAVAILABLE;
+    }
+    folder->poll.data = folder;
+    (void)uv_poll_start(&folder->poll, UV_READABLE, on_events);
+    *backend = &folder->base;
+    return LK_OK;
+}
+
+static void on_poll_closed(uv_handle_t *handle) {
+    struct folder *folder = handle->data;
+    lk_close_cb cb = folder->on_closed;
+    void *data = folder->data;
+    struct owner *owner;
+
+    while ((owner = LIST_FIRST(&folder->owners))) {
+        LIST_REMOVE(owner, entry);
+        if (owner->held.lock >= 0) {
+            (void)close(owner->held.lock);
+            (void)close(owner->held.record);
+        }
+        free(owner);
+    }
+    (void)close(folder->events);
+    free(folder);
+    cb(data);
+}
+
+static void maybe_closed(struct folder *folder) {
+    if (folder->is_closing && STAILQ_EMPTY(&folder->tasks) &&
+        !uv_is_closing((uv_handle_t *)&folder->poll))
+        uv_close((uv_handle_t *)&folder->poll, on_poll_closed);
+}
+
+static void close_file(struct lk_backend *backend, lk_close_cb cb, void *data) {
+    struct folder *folder = (struct folder *)backend;
+
+    folder->is_closing = true;
+    folder->on_closed = cb;
+    folder->data = data;
+    (void)uv_poll_stop(&folder->poll);
+    maybe_closed(folder);
+}
+
+static unsigned caps_of(const struct lk_backend *backend) {
+    return ((const struct folder *)backend)->kind->caps;
+}
+
+const struct lk_backend_ops backend_file = {
+    .scheme = SCHEME,
+    .command_size = sizeof(struct task),
+    .open = open_file,
+    .close = close_file,
+    .run = run,
+    .caps_of = caps_of,
+};

@@ -1,0 +1,313 @@
+/* Locks in folders whose holders are killed, whose process numbers are taken by others, on disks
+ * that are full, among what others left behind. */
+#include "fixture.h"
+#include "holder.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const kinds[] = {"flock", "mkdir"};
+
+struct env {
+    struct fixture fixture;
+    char folder[64], url[96];
+    const char *why;
+};
+
+static int set_up(void **state, int kind) {
+    struct env *env = calloc(1, sizeof *env);
+
+    assert_non_null(env);
+    (void)snprintf(env->folder, sizeof env->folder, "/tmp/lockkit-file-XXXXXX");
+    assert_non_null(mkdtemp(env->folder));
+    (void)snprintf(env->url, sizeof env->url, "file:%s?kind=%s", env->folder, kinds[kind]);
+    fixture_init(&env->fixture);
+    (void)snprintf(env->fixture.name, sizeof env->fixture.name, "x");
+    env->fixture.client = open_client(&env->fixture, env->url);
+    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, 2000);
+    *state = env;
+    return 0;
+}
+
+static int set_up_flock(void **state) {
+    return set_up(state, 0);
+}
+
+static int set_up_mkdir(void **state) {
+    return set_up(state, 1);
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *at) {
+    (void)stat;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static int tear_down(void **state) {
+    struct env *env = *state;
+
+    fixture_end(&env->fixture);
+    (void)nftw(env->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    free(env);
+    return 0;
+}
+
+/* The path of a file in the folder, until the next call. */
+static const char *path_of(const struct env *env, const char *file) {
+    static char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/%s", env->folder, file);
+    return path;
+}
+
+static void write_text(const struct env *env, const char *file, const char *text) {
+    FILE *to = fopen(path_of(env, file), "w");
+
+    assert_non_null(to);
+    assert_true(fputs(text, to) >= 0);
+    assert_int_equal(fclose(to), 0);
+}
+
+static enum lk_status attempt(struct env *env, struct caller *caller) {
+    return take(&env->fixture, caller, env->fixture.lock, LK_TRY);
+}
+
+static void test_lock_of_a_killed_process_is_free(void **state) {
+    struct env *env = *state;
+    struct holder holder;
+    struct caller caller;
+
+    holder_start(&holder, env->url, env->fixture.name, 1000);
+    WAIT_FOR(&env->fixture.loop, holder_has_news(&holder));
+    assert_int_equal(attempt(env, &caller), LK_BUSY);
+    start(&caller, env->fixture.lock, LK_FOREVER);
+    holder_end(&holder);
+    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
+    assert_int_equal(caller.status, LK_OK);
+    assert_true(lk_lease_fence(caller.lease) > holder.news.fence);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+/* No TTL: it is not dead. */
+static void test_stopped_holder_keeps_its_lock(void **state) {
+    struct env *env = *state;
+    struct holder holder;
+    struct caller caller;
+
+    holder_start(&holder, env->url, env->fixture.name, 100);
+    WAIT_FOR(&env->fixture.loop, holder_has_news(&holder));
+    assert_int_equal(kill(holder.pid, SIGSTOP), 0);
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 600), LK_TIMEOUT);
+    holder_end(&holder);
+}
+
+static void test_waiter_is_woken_by_the_release_of_another_client(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .poll_ms = 60000};
+    lk_client *client = open_client(&env->fixture, env->url);
+    struct caller first, second;
+    lk_lock *lock;
+
+    assert_int_equal(attempt(env, &first), LK_OK);
+    assert_int_equal(lk_lock_open(&lock, client, env->fixture.name, &options), LK_OK);
+    start(&second, lock, LK_FOREVER);
+    for (int i = 0; i < 20; i++)
+        (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
+    assert_int_equal(give(&env->fixture, &first), LK_OK);
+    WAIT_FOR(&env->fixture.loop, second.calls == 1);
+    assert_int_equal(give(&env->fixture, &second), LK_OK);
+    close_client(&env->fixture, client);
+}
+
+static void test_full_disk_is_told_and_leaves_nothing_held(void **state) {
+    struct env *env = *state;
+    struct rlimit limit, none;
+    struct caller caller;
+    uint64_t fence;
+
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    fence = lk_lease_fence(caller.lease);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none = (struct rlimit){0, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    assert_int_equal(attempt(env, &caller), LK_REFUSED);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    assert_true(lk_lease_fence(caller.lease) > fence);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_damaged_counter_is_refused_and_never_begun_anew(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    write_text(env, "x.lock", "\001?\n");
+    write_text(env, "x.fence", "\001?\n");
+    assert_int_equal(attempt(env, &caller), LK_REFUSED);
+}
+
+static void test_folder_that_others_may_write_to_is_refused(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(chmod(env->folder, 0777), 0);
+    assert_int_equal(attempt(env, &caller), LK_REFUSED);
+    assert_int_equal(chmod(env->folder, 0700), 0);
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+/* Of this process, from its own record. */
+static void read_self(struct env *env, unsigned long long *started, unsigned long long *space,
+                      char boot[37]) {
+    struct caller caller;
+    FILE *file;
+
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    file = fopen(path_of(env, "x.held/owner"), "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*s %*s %*s %llu %llu %36s", started, space, boot), 3);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    assert_int_equal(unlink(path_of(env, "x.fence")), 0);
+}
+
+/* Of kind mkdir: a folder as its holder leaves it, that had our process number. */
+static void leave_behind(struct env *env, unsigned long long started, unsigned long long space,
+                         const char *boot) {
+    char text[256];
+
+    assert_int_equal(mkdir(path_of(env, "x.held"), 0700), 0);
+    (void)snprintf(text, sizeof text, "7 %040d %d %llu %llu %s someone\n", 1, (int)getpid(),
+                   started, space, boot);
+    write_text(env, "x.held/owner", text);
+    write_text(env, "x.fence", text);
+}
+
+static void test_number_of_a_dead_holder_that_is_in_use_again_deceives_nobody(void **state) {
+    struct env *env = *state;
+    unsigned long long started, space;
+    struct caller caller;
+    char boot[37];
+
+    read_self(env, &started, &space, boot);
+    leave_behind(env, started, space, boot); /* it lives */
+    assert_int_equal(attempt(env, &caller), LK_BUSY);
+    assert_int_equal(unlink(path_of(env, "x.held/owner")), 0);
+    assert_int_equal(rmdir(path_of(env, "x.held")), 0);
+    leave_behind(env, started + 1, space, boot); /* another had its number */
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    assert_int_equal(lk_lease_fence(caller.lease), 8);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_holder_of_an_earlier_boot_is_dead(void **state) {
+    struct env *env = *state;
+    unsigned long long started, space;
+    struct caller caller;
+    char boot[37];
+
+    read_self(env, &started, &space, boot);
+    boot[0] = boot[0] == '0' ? '1' : '0';
+    leave_behind(env, started, space, boot);
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+/* Whether it lives cannot be seen from here. */
+static void test_holder_in_another_pid_namespace_is_left_alone(void **state) {
+    struct env *env = *state;
+    unsigned long long started, space;
+    struct caller caller;
+    char boot[37];
+
+    read_self(env, &started, &space, boot);
+    leave_behind(env, started + 1, space + 1, boot);
+    assert_int_equal(attempt(env, &caller), LK_BUSY);
+}
+
+static void test_folder_of_a_script_excludes_until_it_is_removed(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(mkdir(path_of(env, "x.held"), 0700), 0);
+    assert_int_equal(attempt(env, &caller), LK_BUSY);
+    assert_int_equal(rmdir(path_of(env, "x.held")), 0);
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void test_what_a_death_in_the_middle_leaves_is_cleared(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(mkdir(path_of(env, "x.coming"), 0700), 0);
+    write_text(env, "x.coming/owner", "half");
+    assert_int_equal(mkdir(path_of(env, "x.going"), 0700), 0);
+    write_text(env, "x.going/owner", "half");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(attempt(env, &caller), LK_OK);
+        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    }
+    assert_int_not_equal(access(path_of(env, "x.coming"), F_OK), 0);
+    assert_int_not_equal(access(path_of(env, "x.going"), F_OK), 0);
+    write_text(env, "x.coming", "half");
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    struct env *env = data;
+
+    (void)lease;
+    assert_int_equal(state, LK_LOST_STATE);
+    env->why = why;
+}
+
+static void test_holder_hears_that_its_folder_was_taken_away(void **state) {
+    struct env *env = *state;
+    struct caller caller;
+
+    assert_int_equal(attempt(env, &caller), LK_OK);
+    lk_lease_on_state(caller.lease, on_state, env);
+    assert_int_equal(rename(path_of(env, "x.held"), "/tmp/lockkit-file-gone"), 0);
+    WAIT_FOR(&env->fixture.loop, env->why);
+    assert_int_equal(give(&env->fixture, &caller), LK_LOST);
+    (void)nftw("/tmp/lockkit-file-gone", remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+#define FLOCK(test)                                                                                \
+    { "flock: " #test, test, set_up_flock, tear_down, NULL }
+#define MKDIR(test)                                                                                \
+    { "mkdir: " #test, test, set_up_mkdir, tear_down, NULL }
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        FLOCK(test_lock_of_a_killed_process_is_free),
+        MKDIR(test_lock_of_a_killed_process_is_free),
+        FLOCK(test_stopped_holder_keeps_its_lock),
+        MKDIR(test_stopped_holder_keeps_its_lock),
+        FLOCK(test_waiter_is_woken_by_the_release_of_another_client),
+        MKDIR(test_waiter_is_woken_by_the_release_of_another_client),
+        FLOCK(test_full_disk_is_told_and_leaves_nothing_held),
+        MKDIR(test_full_disk_is_told_and_leaves_nothing_held),
+        FLOCK(test_damaged_counter_is_refused_and_never_begun_anew),
+        MKDIR(test_damaged_counter_is_refused_and_never_begun_anew),
+        FLOCK(test_folder_that_others_may_write_to_is_refused),
+        MKDIR(test_number_of_a_dead_holder_that_is_in_use_again_deceives_nobody),
+        MKDIR(test_holder_of_an_earlier_boot_is_dead),
+        MKDIR(test_holder_in_another_pid_namespace_is_left_alone),
+        MKDIR(test_folder_of_a_script_excludes_until_it_is_removed),
+        MKDIR(test_what_a_death_in_the_middle_leaves_is_cleared),
+        MKDIR(test_holder_hears_that_its_folder_was_taken_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/* Starts postgres on a folder of its own; as the user postgres when we are root, as which it
+ * refuses to run. */
+#include "own_postgres.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <grp.h>
+#include <libpq-fe.h>
+#include <pwd.h>
+#include <signal.h>
+
+#define PATIENCE_MS 30000
+
+static int free_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* The newest that is installed. */
+static const char *program(const char *name) {
+    static char path[200];
+    char pattern[100];
+    glob_t found;
+
+    (void)snprintf(pattern, sizeof pattern, "/usr/lib/postgresql/*/bin/%s", name);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    (void)snprintf(path, sizeof path, "%s", found.gl_pathv[found.gl_pathc - 1]);
+    globfree(&found);
+    return path;
+}
+
+static const struct passwd *user(void) {
+    return geteuid() == 0 ? getpwnam("postgres") : NULL;
+}
+
+static pid_t run(const char *const *command) {
+    const struct passwd *as = user();
+    const char *path = program(command[0]);
+    pid_t pid = fork();
+    int null;
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    if (as && (setgroups(0, NULL) != 0 || setgid(as->pw_gid) != 0 || setuid(as->pw_uid) != 0))
+        _exit(126);
+    (void)prctl(PR_SET_PDEATHSIG, SIGQUIT);
+    null = open("/dev/null", O_RDWR);
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(null, STDERR_FILENO);
+    if (chdir("/") != 0)
+        _exit(126);
+    (void)execv(path, (char *const *)(uintptr_t)command);
+    _exit(127);
+}
+
+void own_postgres_start_again(struct own_postgres *own) {
+    char port[12];
+    const char *const command[] = {"postgres",
+                                   "-D",
+                                   own->folder,
+                                   "-p",
+                                   port,
+                                   "-c",
+                                   "listen_addresses=127.0.0.1",
+                                   "-c",
+                                   "unix_socket_directories=",
+                                   NULL};
+
+    (void)snprintf(port, sizeof port, "%d", own->port);
+    own->pid = run(command);
+    for (int waited_ms = 0; PQping(own->url) != PQPING_OK; waited_ms += 20) {
+        if (waited_ms >= PATIENCE_MS || waitpid(own->pid, NULL, WNOHANG) != 0)
+            fail_msg("postgres did not start on port %d", own->port);
+        (void)usleep(20000);
+    }
+}
+
+void own_postgres_start(struct own_postgres *own) {
+    const struct passwd *as = user();
+    const char *const init[] = {"initdb",   "-D", own->folder, "-A",       "trust", "-U",
+                                "postgres", "-E", "UTF8",      "--locale", "C",     NULL};
+    int status;
+
+    own->port = free_port();
+    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-postgres-XXXXXX");
+    (void)snprintf(own->url, sizeof own->url, "postgres://postgres@127.0.0.1:%d/postgres",
+                   own->port);
+    assert_non_null(mkdtemp(own->folder));
+    if (as)
+        assert_int_equal(chown(own->folder, as->pw_uid, as->pw_gid), 0);
+    assert_int_equal(waitpid(run(init), &status, 0) > 0 && status == 0, 1);
+    own_postgres_start_again(own);
+}
+
+void own_postgres_crash(struct own_postgres *own) {
+    (void)kill(own->pid, SIGQUIT);
+    (void)waitpid(own->pid, NULL, 0);
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at) {
+    (void)about;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+void own_postgres_stop(struct own_postgres *own) {
+    own_postgres_crash(own);
+    (void)nftw(own->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
