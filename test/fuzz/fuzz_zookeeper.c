@@ -1,7 +1,7 @@
 /* The names of the nodes in a lock's folder, a line each, and names of locks. */
 #include "fuzz.h"
 #include "zk_line.h"
-#include "zk_name.h"
+#include "zk_url.h"
 
 #define NODES_MOST 64
 
