@@ -1,4 +1,5 @@
 /* What a Redis server answers to the lock scripts: by hiredis from bytes, and by us from that. */
+#include "cluster_slot.h"
 #include "fuzz.h"
 #include "redis_answer.h"
 #include "wire_layout.h"
@@ -28,7 +29,10 @@ static void take(const redisReply *reply, enum lk_verb verb) {
     struct redis_server server = {.config = {.push = push}, .is_subscribed = true};
     struct lk_command command = {.verb = verb, .name = "x", .owner = "y"};
     struct lk_holder *found = NULL;
+    struct cluster_redirection redirection;
 
+    if (reply->type == REDIS_REPLY_ERROR)
+        (void)cluster_redirection_parse(&redirection, reply->str);
     redis_answer_take(&server, &command, reply, 0, &found);
     for (size_t i = 0; i < command.holder_count; i++)
         read_owner(command.holders[i].owner);
