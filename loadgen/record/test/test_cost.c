@@ -37,7 +37,7 @@ static const struct {
     {"retry;desc=2147483648", NONE},
     {"wait;dur=99999999999999999999999999, pg;desc=\"99999999999999999999\"", NONE},
     {"wait;dur=-1,hold;dur=1e3,commit;dur=1.2.3,pg;desc=\"2.5\",redis;desc=\"\",retry;desc=+1,"
-     "shard;desc=\"0x1\",lock;desc=\"zookeeper\"",
+     "shard;desc=\"0x1\",lock;desc=\"consul\"",
      NONE},
     {"wait;dur=.5,hold;dur=.,commit;dur=\"", NONE},
     {"wait=1;pg;;,,;=;dur;desc=,pg;desc,\"", NONE},

@@ -1,4 +1,5 @@
 /* The Postgres pool when things break: killed, cut and unreachable connections. */
+#include "log.h"
 #include "pg_fixture.h"
 
 #include <fcntl.h>
@@ -157,6 +158,7 @@ static void test_down_and_up_are_logged_once_and_without_the_password(void **sta
     assert_true(log >= 0 && saved >= 0);
     fault_proxy_listen(fixture->proxy);
     open_ready_pool(fixture, fixture->proxy_conninfo, 3, 0);
+    log_init("test", LOG_INFO);
     (void)dup2(log, STDERR_FILENO);
     fault_proxy_set(fixture->proxy, PROXY_REFUSES);
     for (int i = 0; i < 3; i++) {
