@@ -222,6 +222,10 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 
     (void)request;
     run->request = NULL;
+    if (status == LK_OK && run->code != 0) { /* a signal came in the same turn */
+        lk_release(lease, on_given_back, run);
+        return;
+    }
     if (status == LK_OK) {
         run->lease = lease;
         say("%s: acquired after %" PRIu64 " ms, fencing token %" PRIu64, run->name,

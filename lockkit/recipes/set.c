@@ -87,6 +87,8 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 
     (void)request;
     set->request = NULL;
+    if (status == LK_BUSY && set->wait_ms != LK_TRY) /* the time was over, and it was not free */
+        status = LK_TIMEOUT;
     if (status != LK_OK) {
         fail(set, status);
         return;

@@ -38,10 +38,13 @@ static void on_extended(struct lk_command *command) {
         return;
     }
     lease->client->counters.renew_failed++;
-    wait_ms(lease, client_jitter_ms(lease->client, RETRY_MS));
+    if (lease->client->is_closing && client_now_ns(lease->client) >= lease->cleanup_until_ns)
+        lease_end(lease);
+    else
+        wait_ms(lease, client_jitter_ms(lease->client, RETRY_MS));
 }
 
-static bool is_long_enough(const struct lk_lease *lease) {
+bool lease_outlives_hold(const struct lk_lease *lease) {
     return lease->policy.has_ttl && !lease->policy.is_session &&
            atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns;
 }
@@ -51,7 +54,7 @@ void lease_stay_abandoned(struct lk_lease *lease) {
     bool is_freed_by_us = !lease->policy.has_ttl || lease->policy.is_session;
 
     assert(lease->phase == LEASE_ABANDONED);
-    if (is_long_enough(lease) || (left_ms == 0 && !is_freed_by_us)) {
+    if (lease_outlives_hold(lease) || (left_ms == 0 && !is_freed_by_us)) {
         lease_end(lease);
     } else if (left_ms == 0) {
         lease_release(lease);
@@ -59,7 +62,7 @@ void lease_stay_abandoned(struct lk_lease *lease) {
         wait_ms(lease, (uint64_t)left_ms + 1);
     } else if (lease->in_flight == 0) {
         if (!lease->policy.is_session)
-            lease->policy.ttl_ms = (uint32_t)left_ms + 1;
+            lease->policy.asked_ms = (uint32_t)left_ms + 1;
         lease_run(lease, &lease->renewal, LK_RENEW, lease->client->reply_ms, on_extended);
     }
 }

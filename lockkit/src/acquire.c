@@ -139,8 +139,9 @@ static void on_attempt_answered(struct lk_command *command) {
     if (lease->phase == LEASE_TRYING)
         lease->round_trips += command->round_trips;
     /* A grant whose validity is over before we heard of it is as good as no answer: the next
-     * attempt, with the same owner token, renews it, or it is given back. */
-    if (status == LK_OK && !is_still_valid(lease))
+     * attempt, with the same owner token, renews it, or it is given back. So is one that the
+     * backend has said was lost. */
+    if (status == LK_OK && (!is_still_valid(lease) || lease->is_lost_early))
         status = LK_UNKNOWN;
     if (status == LK_UNKNOWN)
         lease->is_doubtful = true;
@@ -161,9 +162,10 @@ static void attempt(void *data) {
 
     assert(!lease->is_outcome_due && lease->in_flight == 0);
     /* An answer after the TTL would be worth nothing. */
-    if (lease->policy.has_ttl && lease->policy.ttl_ms < reply_ms)
-        reply_ms = lease->policy.ttl_ms;
+    if (lease->policy.has_ttl && lease->policy.asked_ms < reply_ms)
+        reply_ms = lease->policy.asked_ms;
     lease_move(lease, LEASE_TRYING);
+    lease->is_lost_early = false;
     lease->sent_ns = client_now_ns(client); /* before it is sent: from here the validity counts */
     lease_run(lease, &lease->command, LK_ACQUIRE, reply_ms, on_attempt_answered);
 }

@@ -19,7 +19,8 @@ static void close_lease(struct lk_lease *lease) {
         lease_release(lease);
         break;
     case LEASE_ABANDONED: /* stays taken for its time, by its TTL or as we wait for it */
-        if (lease->policy.has_ttl && !lease->policy.is_session)
+        lease->cleanup_until_ns = client_moment_ns(lease->client, lease->client->cleanup_ms);
+        if (lease_outlives_hold(lease))
             lease_end(lease);
         else if (!(lease->client->caps & LK_CAP_CROSS_PROCESS))
             lease_release(lease); /* nobody is left whom it could keep out */

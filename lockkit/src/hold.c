@@ -77,8 +77,7 @@ void lease_set_validity(struct lk_lease *lease, const struct lk_command *command
         atomic_store(&lease->valid_until_ns, VALIDITY_FOREVER);
         return;
     }
-    if (command->granted_ms > 0)
-        policy->ttl_ms = command->granted_ms;
+    policy->ttl_ms = command->granted_ms > 0 ? command->granted_ms : policy->asked_ms;
     if (policy->suspect_ms >= policy->ttl_ms)
         policy->suspect_ms = policy->ttl_ms / 4;
     atomic_store(&lease->valid_until_ns, validity_until(sent_ns, policy->ttl_ms));
@@ -97,7 +96,7 @@ static void extend(struct lk_lease *lease) {
 static const char *take_answer(struct lk_lease *lease, enum lk_status status) {
     if (status == LK_OK) {
         extend(lease);
-        return "renewed";
+        return lk_lease_state(lease) == LK_LOST_STATE ? "it was renewed too late" : "renewed";
     }
     if (status == LK_LOST) {
         atomic_store(&lease->valid_until_ns, VALIDITY_NONE);

@@ -105,7 +105,7 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
                                    .mode = lease->policy.mode,
                                    .permits = lease->policy.permits,
                                    .limit = lease->policy.limit,
-                                   .ttl_ms = lease->policy.ttl_ms,
+                                   .ttl_ms = lease->policy.asked_ms,
                                    .reply_ms = reply_ms,
                                    .patience_ms = patience_ms(lease),
                                    .fence_above = lease->client->seen_fence,

@@ -42,7 +42,8 @@ enum lease_phase {
 
 /* The options of the lock, with defaults filled in: a lease may outlive its lk_lock. */
 struct lk_policy {
-    uint32_t ttl_ms, suspect_ms, poll_ms; /* the TTL as asked for, then as granted */
+    uint32_t asked_ms, ttl_ms; /* the TTL as asked for; as granted */
+    uint32_t suspect_ms, poll_ms;
     uint32_t permits, limit;
     enum lk_mode mode;
     bool has_ttl, is_session, is_renewed, is_fair;
@@ -75,6 +76,7 @@ struct lk_lease {
     int64_t joined_ns;
     unsigned round_trips; /* of the attempts until the outcome */
     bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
+    bool is_lost_early;   /* the backend says so, of what the attempt under way gets */
     bool is_in_line;      /* at the server, which is to be told if it gives up */
 
     struct lk_request request;
@@ -139,6 +141,9 @@ void lease_stop_holding(struct lk_lease *lease);
 
 /* abandon.c: while ABANDONED and no renewal is under way, do what is due. */
 void lease_stay_abandoned(struct lk_lease *lease);
+
+/* Whether the TTL that the server knows of is long enough. */
+bool lease_outlives_hold(const struct lk_lease *lease);
 
 /* release.c */
 void lease_release(struct lk_lease *lease);

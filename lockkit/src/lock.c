@@ -37,6 +37,7 @@ static enum lk_status fill_policy(struct lk_policy *policy, unsigned caps,
     policy->is_fair = options.is_fair != 0;
     policy->has_ttl = (caps & LK_CAP_TTL) != 0;
     policy->ttl_ms = options.ttl_ms ? options.ttl_ms : 10000;
+    policy->asked_ms = policy->ttl_ms;
     policy->suspect_ms = options.suspect_ms ? options.suspect_ms : policy->ttl_ms / 4;
     policy->poll_ms = options.poll_ms ? options.poll_ms : 250;
     policy->is_renewed = policy->has_ttl && !options.no_renew;

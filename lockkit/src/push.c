@@ -10,10 +10,15 @@ static void doubt(struct lk_client *client, const char *name, const char *owner,
                   enum lk_state state, const char *why) {
     struct lk_lease *lease;
 
-    TAILQ_FOREACH (lease, &client->leases, entry)
-        if (lease->phase == LEASE_HELD && (!owner || strcmp(lease->owner, owner) == 0) &&
-            (!name || strcmp(lease->queue->name, name) == 0))
+    TAILQ_FOREACH (lease, &client->leases, entry) {
+        if ((owner && strcmp(lease->owner, owner) != 0) ||
+            (name && strcmp(lease->queue->name, name) != 0))
+            continue;
+        if (lease->phase == LEASE_HELD)
             lease_doubt(lease, state, why);
+        else if (lease->phase == LEASE_TRYING && state == LK_LOST_STATE)
+            lease->is_lost_early = true;
+    }
 }
 
 void client_push(void *data, enum lk_push what, const char *name, const char *owner,

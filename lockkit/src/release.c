@@ -26,22 +26,27 @@ static void report(struct lk_lease *lease, enum lk_status status) {
         lease->on_released(status, lease->release_data);
 }
 
+/* What no TTL of its own ends is given back for as long as it takes, or as the client is there. */
 static bool is_final(const struct lk_lease *lease, enum lk_status status) {
-    if (client_now_ns(lease->client) >= lease->cleanup_until_ns)
+    const bool ends_by_itself = lease->policy.has_ttl && !lease->policy.is_session;
+
+    if (client_now_ns(lease->client) >= lease->cleanup_until_ns &&
+        (ends_by_itself || lease->client->is_closing))
         return true;
     return status != LK_UNKNOWN && (!lease->is_doubtful || lease->client->is_closing);
 }
 
 static void on_retry(uv_timer_t *timer);
 
-/* The last time is when the clean-up ends. */
+/* Once more when the clean-up time ends; after it, what goes on does so at its own pace. */
 static void retry_later(struct lk_lease *lease) {
-    int64_t left_ms = validity_left_ms(lease->cleanup_until_ns, client_now_ns(lease->client)) + 1;
-    uint32_t pause_ms = client_jitter_ms(lease->client, lease->pause_ms);
+    int64_t left_ms = validity_left_ms(lease->cleanup_until_ns, client_now_ns(lease->client));
+    uint64_t pause_ms = client_jitter_ms(lease->client, lease->pause_ms);
 
     assert(pause_ms > 0 && !uv_is_active((const uv_handle_t *)&lease->timer));
-    (void)uv_timer_start(&lease->timer, on_retry, left_ms < pause_ms ? (uint64_t)left_ms : pause_ms,
-                         0);
+    if (left_ms > 0 && (uint64_t)left_ms < pause_ms)
+        pause_ms = (uint64_t)left_ms + 1;
+    (void)uv_timer_start(&lease->timer, on_retry, pause_ms, 0);
     if (lease->pause_ms < PAUSE_MOST_MS)
         lease->pause_ms *= 2;
 }
@@ -79,10 +84,11 @@ void lease_release(struct lk_lease *lease) {
         lease_stop_holding(lease);
     else
         lease->is_answered = true; /* nobody asked for it */
-    if (lease->policy.has_ttl && lease->policy.ttl_ms < cleanup_ms)
-        cleanup_ms = lease->policy.ttl_ms;
+    if (lease->policy.has_ttl && lease->policy.asked_ms < cleanup_ms)
+        cleanup_ms = lease->policy.asked_ms;
     lease->cleanup_until_ns = client_moment_ns(lease->client, cleanup_ms);
     lease->pause_ms = lease->policy.poll_ms;
+    (void)uv_timer_stop(&lease->timer); /* of one that was abandoned */
     lease_move(lease, LEASE_RELEASING);
     give_back(lease);
     if (was_held)

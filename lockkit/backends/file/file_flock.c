@@ -85,6 +85,7 @@ static enum lk_status release(struct file_job *job) {
         (void)strcpy(record.owner, free_owner);
         (void)file_record_write(job->held.record, &record);
     }
+    (void)flock(job->held.lock, LOCK_UN); /* a forked child may have it open, too */
     close_if(job->held.lock);
     close_if(job->held.record);
     job->held = (struct file_held){-1, -1};
@@ -109,9 +110,15 @@ static enum lk_status inspect(struct file_job *job, int folder, const char *file
 
 static enum lk_status run(struct file_job *job) {
     char base[NAME_MAX + 1], file_name[NAME_MAX + 8];
-    int folder = file_folder_open(job->root, job->name, base);
     enum lk_status status = LK_UNSUPPORTED;
+    int folder;
 
+    /* What is held needs no folder, which may have become unusable. */
+    if (job->verb == LK_RENEW)
+        return job->held.lock >= 0 ? LK_OK : LK_LOST;
+    if (job->verb == LK_RELEASE)
+        return release(job);
+    folder = file_folder_open(job->root, job->name, base);
     if (folder < 0)
         return file_refuse(job, "folder");
     (void)snprintf(file_name, sizeof file_name, "%s.lock", base);
@@ -119,15 +126,11 @@ static enum lk_status run(struct file_job *job) {
     case LK_ACQUIRE:
         status = acquire(job, folder, file_name);
         break;
-    case LK_RENEW:
-        status = job->held.lock >= 0 ? LK_OK : LK_LOST;
-        break;
-    case LK_RELEASE:
-        status = release(job);
-        break;
     case LK_INSPECT:
         status = inspect(job, folder, file_name);
         break;
+    case LK_RENEW:
+    case LK_RELEASE:
     case LK_BREAK:
         break;
     }

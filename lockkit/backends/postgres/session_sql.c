@@ -66,7 +66,10 @@ const char pg_session_cancel_sql[] = "SELECT pg_cancel_backend(pid) FROM pg_stat
 #define ENDED(pid) "pg_terminate_backend(" pid ", 400)"
 
 const char pg_session_end_sql[] = "SELECT coalesce(bool_and(" ENDED(
-    "pid") "), true) FROM pg_stat_activity WHERE application_name = $1";
+    "pid") "), true) FROM pg_stat_activity"
+           " WHERE substr(application_name, 1, 36) = substr($1, 1, 36)"; /* without the label, of
+                                                                            which the server keeps
+                                                                            only ASCII */
 
 const char pg_session_inspect_sql[] =
     "SELECT NOT k.granted, coalesce(a.owner, 'pid ' || k.pid),"

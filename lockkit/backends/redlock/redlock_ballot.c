@@ -103,6 +103,18 @@ static void tidy(struct redlock_slot *slot) {
     redlock_ask(slot, TIDY);
 }
 
+/* A release, or a break, has been sent to all nodes: a vote that is put behind it would stay. */
+static bool is_given_up(const struct redlock_ballot *ballot) {
+    const struct redlock_ballot *other;
+
+    LIST_FOREACH (other, &ballot->redlock->ballots, entry)
+        if (strcmp(other->name, ballot->name) == 0 &&
+            (other->verb == LK_BREAK ||
+             (other->verb == LK_RELEASE && strcmp(other->owner, ballot->owner) == 0)))
+            return true;
+    return false;
+}
+
 /* What is left to do on a node, once the command is answered. */
 static void see_to(struct redlock_slot *slot) {
     const struct redlock_ballot *ballot = slot->ballot;
@@ -114,7 +126,8 @@ static void see_to(struct redlock_slot *slot) {
             tidy(slot);
         break;
     case LK_RENEW:
-        if (ballot->status == LK_OK && slot->answer == NO && slot->number == 1)
+        if (ballot->status == LK_OK && slot->answer == NO && slot->number == 1 &&
+            !is_given_up(ballot))
             tidy(slot);
         break;
     case LK_RELEASE:

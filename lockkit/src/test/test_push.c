@@ -80,12 +80,39 @@ static void test_doubt_ends_with_the_next_renewal(void **state) {
     assert_int_equal(give(&env->fixture, &env->holder), LK_OK);
 }
 
+/* It was granted, and not yet answered, when somebody broke it. */
+static void test_lock_that_is_broken_while_it_is_granted_has_one_holder_at_a_time(void **state) {
+    struct env *env = *state;
+    uv_loop_t *loop = &env->fixture.loop;
+    struct caller callers[2], breaker = {0};
+
+    hold(env, "local:", 0);
+    assert_int_equal(give(&env->fixture, &env->holder), LK_OK);
+    start(&callers[0], env->fixture.lock, LK_FOREVER);
+    (void)uv_run(loop, UV_RUN_NOWAIT);
+    assert_int_equal(callers[0].calls, 0);
+    assert_int_equal(lk_break(env->fixture.lock, NULL, on_caller_released, &breaker), LK_OK);
+    start(&callers[1], env->fixture.lock, LK_FOREVER);
+    for (int served = 0; served < 2; served++) {
+        struct caller *holder;
+
+        WAIT_FOR(loop, callers[0].calls + callers[1].calls > served);
+        for (int turns = 0; turns < 5; turns++)
+            (void)uv_run(loop, UV_RUN_ONCE);
+        assert_int_equal(callers[0].calls + callers[1].calls, served + 1);
+        holder = callers[0].calls > callers[0].releases ? &callers[0] : &callers[1];
+        assert_int_equal(give(&env->fixture, holder), LK_OK);
+    }
+    assert_int_equal(breaker.release_status, LK_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
         TEST(test_lost_is_told_at_once_and_is_final),
         TEST(test_doubt_ends_with_the_next_renewal),
+        TEST(test_lock_that_is_broken_while_it_is_granted_has_one_holder_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,25 @@ static void test_abandoned_lock_stays_held_for_the_time_given(void **state) {
     }
 }
 
+/* By the client's last word, or because it goes on until the time is over. */
+static void test_lock_stays_abandoned_when_its_client_is_closed(void **state) {
+    struct fixture *fixture = *state;
+    lk_client *client;
+    struct caller caller;
+    int64_t abandoned_ms;
+
+    if (!has(fixture, LK_CAP_CROSS_PROCESS))
+        return;
+    client = open_client(fixture, contract->url);
+    assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 300), LK_TRY), LK_OK);
+    abandoned_ms = clock_now_ms();
+    lk_abandon(caller.lease, 900);
+    close_client(fixture, client);
+    assert_int_equal(take(fixture, &caller, fixture->lock, 20000), LK_OK);
+    assert_true(clock_now_ms() - abandoned_ms >= 900);
+    assert_int_equal(give(fixture, &caller), LK_OK);
+}
+
 struct seen {
     int calls;
     enum lk_status status;
@@ -273,6 +292,7 @@ const struct CMUnitTest contract_basics[] = {
     CONTRACT(test_lock_may_be_closed_while_its_lease_is_held),
     CONTRACT(test_fence_rises_across_clients_and_restarts),
     CONTRACT(test_abandoned_lock_stays_held_for_the_time_given),
+    CONTRACT(test_lock_stays_abandoned_when_its_client_is_closed),
     CONTRACT(test_inspect_shows_holder_and_waiters),
     CONTRACT(test_callbacks_may_release_and_acquire),
     CONTRACT(test_bad_arguments_start_nothing),
