@@ -224,14 +224,16 @@ typedef void (*lk_release_cb)(enum lk_status status, void *data);
 /* Give the lock back. Renewal stops first. The lease must not be used after this call. `cb` may be
  * NULL. LK_OK: it was ours until now. LK_LOST: it was not any more: someone else may have held it
  * meanwhile. LK_UNKNOWN: no confirmation came in reply_ms; clean-up goes on by itself, up to
- * cleanup_ms or the TTL. */
+ * cleanup_ms or the TTL, and where no TTL of its own ends the lock, until it is confirmed or the
+ * client is closed. */
 void lk_release(lk_lease *lease, lk_release_cb cb, void *data);
 
 /* For a holder whose last write may still take effect: the lock is not given back, and nobody gets
  * it for `hold_ms` more, nor before the TTL of its last renewal has ended. A TTL that ends earlier
  * is extended, by a command that is repeated until the server confirms it; so the only end before
  * `hold_ms` is one that the server does not hear us in time to prevent. On a backend without TTL,
- * or of sessions, the client keeps the lock for `hold_ms`, and lk_client_close() waits for that.
+ * or of sessions, the client keeps the lock for `hold_ms`. lk_client_close() waits for that, and
+ * for the extension up to cleanup_ms.
  * The lease must not be used after this call. */
 void lk_abandon(lk_lease *lease, uint32_t hold_ms);
 
