@@ -1,142 +1,63 @@
 /* Processes on the zookeeper backend: holders and waiters that are killed or stopped, and an
  * ensemble that loses its leader. */
+#include "holder.h"
 #include "zookeeper_env.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-/* What a child tells: that it holds, and later that it has lost. */
-struct news {
-    uint64_t fence;
-    enum lk_state state;
-    enum lk_status checked, released;
-};
-
-static int told; /* the pipe; the child's end in the child */
-static struct news news;
-
-static void tell(void) {
-    if (write(told, &news, sizeof news) != sizeof news)
-        _exit(1);
-}
-
-static void on_released(enum lk_status status, void *data) {
-    (void)data;
-    news.released = status;
-    tell();
-}
-
-static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
-    (void)why;
-    (void)data;
-    if (state != LK_LOST_STATE)
-        return;
-    news.state = state;
-    news.checked = lk_lease_check(lease, 0);
-    lk_release(lease, on_released, NULL);
-}
-
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
-    (void)request;
-    (void)data;
-    if (status != LK_OK)
-        _exit(1);
-    lk_lease_on_state(lease, on_state, NULL);
-    news.fence = lk_lease_fence(lease);
-    tell();
-}
-
-/* The child's whole life, until it is killed. */
-static void wait_and_hold(const char *name) {
-    lk_client *client;
-    lk_lock *lock;
-    uv_loop_t loop;
+static void start_child(struct zookeeper_env *env, struct holder *child) {
     char url[300];
 
     (void)snprintf(url, sizeof url, "%s/test?session=1000", zookeeper.url);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || uv_loop_init(&loop) != 0 ||
-        lk_client_open(&client, &loop, url, NULL) != LK_OK ||
-        lk_lock_open(&lock, client, name, NULL) != LK_OK ||
-        lk_acquire(lock, LK_FOREVER, on_acquired, NULL, NULL) != LK_OK)
-        _exit(1);
-    (void)uv_run(&loop, UV_RUN_DEFAULT);
-    _exit(1);
-}
-
-static bool has_news(void) {
-    return read(told, &news, sizeof news) == sizeof news;
-}
-
-static pid_t start_child(struct zookeeper_env *env) {
-    int ends[2];
-    pid_t child;
-
-    memset(&news, 0, sizeof news);
-    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-    child = fork();
-    assert_true(child >= 0);
-    told = ends[child == 0];
-    if (child == 0)
-        wait_and_hold(env->fixture.name);
-    (void)close(ends[1]);
-    return child;
-}
-
-static void end_child(pid_t child) {
-    int status;
-
-    assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    (void)close(told);
+    holder_start(child, url, env->fixture.name, 0);
 }
 
 static void test_lock_of_a_killed_process_is_freed_with_its_session(void **state) {
     struct zookeeper_env *env = *state;
-    pid_t child = start_child(env);
+    struct holder child;
     struct caller caller;
 
-    WAIT_FOR(&env->fixture.loop, has_news());
+    start_child(env, &child);
+    WAIT_FOR(&env->fixture.loop, holder_has_news(&child));
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
-    end_child(child);
+    holder_end(&child);
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
-    assert_true(lk_lease_fence(caller.lease) > news.fence);
+    assert_true(lk_lease_fence(caller.lease) > child.news.fence);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
 static void test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor(void **state) {
     struct zookeeper_env *env = *state;
-    pid_t child = start_child(env);
+    struct holder child;
     struct caller caller;
 
-    WAIT_FOR(&env->fixture.loop, has_news());
-    assert_int_equal(kill(child, SIGSTOP), 0);
+    start_child(env, &child);
+    WAIT_FOR(&env->fixture.loop, holder_has_news(&child));
+    assert_int_equal(kill(child.pid, SIGSTOP), 0);
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
-    assert_true(lk_lease_fence(caller.lease) > news.fence);
-    assert_int_equal(kill(child, SIGCONT), 0);
-    WAIT_FOR(&env->fixture.loop, has_news());
-    assert_int_equal(news.state, LK_LOST_STATE);
-    assert_int_equal(news.checked, LK_LOST);
-    assert_int_equal(news.released, LK_LOST);
+    assert_true(lk_lease_fence(caller.lease) > child.news.fence);
+    assert_int_equal(kill(child.pid, SIGCONT), 0);
+    WAIT_FOR(&env->fixture.loop, holder_has_news(&child));
+    assert_int_equal(child.news.state, LK_LOST_STATE);
+    assert_int_equal(child.news.checked, LK_LOST);
+    assert_int_equal(child.news.released, LK_LOST);
     await_crowd(env, 1, 0);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    end_child(child);
+    holder_end(&child);
 }
 
 /* The one behind it then watches the holder. */
 static void test_waiter_in_the_middle_may_die(void **state) {
     struct zookeeper_env *env = *state;
     struct caller holder, last;
-    pid_t child;
+    struct holder child;
 
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_FOREVER), LK_OK);
-    child = start_child(env);
+    start_child(env, &child);
     await_crowd(env, 1, 1);
     start(&last, open_lock(&env->fixture, env->far, 10000), LK_FOREVER);
     await_crowd(env, 1, 2);
-    end_child(child);
+    holder_end(&child);
     await_crowd(env, 1, 1);
     assert_int_equal(last.calls, 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
