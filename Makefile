@@ -270,6 +270,7 @@ test: ## unit tests, then the system tests on real servers
 	@test/run unit system
 
 test-unit: ## unit tests only; T=test_fiber runs one
+	@scripts/deps test
 	@test/run unit
 
 test-system: ## system tests only; T=... runs one
