@@ -60,13 +60,6 @@ static void expect_attempts(struct env *env, const struct asker *asker, int coun
     assert_int_equal(asker->attempts, count);
 }
 
-static struct lk_counters counted(struct env *env) {
-    struct lk_counters counters = {.size = sizeof counters};
-
-    lk_client_counters(env->fixture.client, &counters);
-    return counters;
-}
-
 static void test_only_the_head_attempts(void **state) {
     struct env *env = *state;
     struct asker *first = join(env, 0), *second = join(env, 1);
@@ -78,7 +71,7 @@ static void test_only_the_head_attempts(void **state) {
     expect_attempts(env, second, 0);
     queue_given_back(env->queue);
     expect_attempts(env, second, 1);
-    assert_int_equal(counted(env).wakeups, 1);
+    assert_int_equal(counters(env->fixture.client).wakeups, 1);
     queue_leave(env->queue, &second->waiter);
 }
 
@@ -102,7 +95,7 @@ static void test_refused_head_attempts_when_the_holders_ttl_ends(void **state) {
     expect_attempts(env, asker, 1);
     queue_refused(env->queue, 5, false);
     expect_attempts(env, asker, 2);
-    assert_int_equal(counted(env).polls, 1);
+    assert_int_equal(counters(env->fixture.client).polls, 1);
     queue_leave(env->queue, &asker->waiter);
 }
 

@@ -74,13 +74,6 @@ void etcd_trace_successor(lk_request *request, enum lk_status status, lk_lease *
     lk_release(lease, NULL, NULL);
 }
 
-struct lk_counters etcd_counters(const lk_client *client) {
-    struct lk_counters counters = {.size = sizeof counters};
-
-    lk_client_counters(client, &counters);
-    return counters;
-}
-
 int etcd_leases(const struct etcd_env *env) {
     char reply[16384];
     int count = 0;

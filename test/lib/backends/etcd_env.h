@@ -28,7 +28,6 @@ int etcd_env_tear_down(void **state);
 /* For lk_lease_on_state() and lk_acquire(), with the env as data: writes to its trace. */
 void etcd_trace_state(lk_lease *lease, enum lk_state state, const char *why, void *data);
 void etcd_trace_successor(lk_request *request, enum lk_status status, lk_lease *lease, void *data);
-struct lk_counters etcd_counters(const lk_client *client);
 /* How many leases there are. */
 int etcd_leases(const struct etcd_env *env);
 

@@ -74,10 +74,3 @@ void assert_owner(struct env *env, const lk_lease *lease) {
     assert_memory_equal(reply->str, lk_lease_owner(lease), 40);
     freeReplyObject(reply);
 }
-
-struct lk_counters counters(const lk_client *client) {
-    struct lk_counters counted = {.size = sizeof counted};
-
-    lk_client_counters(client, &counted);
-    return counted;
-}

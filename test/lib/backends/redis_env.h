@@ -25,7 +25,6 @@ int64_t ask(struct env *env, const char *command);
 int64_t calls_of(struct env *env, const char *command);
 bool exists(struct env *env);
 void assert_owner(struct env *env, const lk_lease *lease);
-struct lk_counters counters(const lk_client *client);
 
 #define REDIS_TEST(test) cmocka_unit_test_setup_teardown(test, env_set_up, env_tear_down)
 

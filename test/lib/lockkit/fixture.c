@@ -24,6 +24,13 @@ lk_client *open_client(struct fixture *fixture, const char *url) {
     return client;
 }
 
+struct lk_counters counters(const lk_client *client) {
+    struct lk_counters counted = {.size = sizeof counted};
+
+    lk_client_counters(client, &counted);
+    return counted;
+}
+
 lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms) {
     struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
     lk_lock *lock;

@@ -40,6 +40,7 @@ void fixture_end(struct fixture *fixture);
 void on_flag(void *data); /* sets a bool */
 void close_client(struct fixture *fixture, lk_client *client);
 lk_client *open_client(struct fixture *fixture, const char *url);
+struct lk_counters counters(const lk_client *client);
 lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms);
 
 void on_caller_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data);

@@ -66,8 +66,8 @@ static void test_lease_outlives_the_leader(void **state) {
     fence = lk_lease_fence(caller.lease);
     lk_lease_on_state(caller.lease, etcd_trace_state, env);
     own_etcd_kill(env->own, leader);
-    renewed = etcd_counters(env->fixture.client).renewed;
-    WAIT_FOR(&env->fixture.loop, etcd_counters(env->fixture.client).renewed >= renewed + 2);
+    renewed = counters(env->fixture.client).renewed;
+    WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= renewed + 2);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_string_equal(env->trace, "");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);

@@ -59,7 +59,7 @@ static void test_renewal_keeps_the_lock_past_its_ttl(void **state) {
     struct caller caller, other;
 
     hold(env, &caller, env->far, 1000);
-    WAIT_FOR(&env->fixture.loop, etcd_counters(env->far).renewed >= 6);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed >= 6);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(take(&env->fixture, &other, env->fixture.lock, LK_TRY), LK_BUSY);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
@@ -84,7 +84,7 @@ static void test_holder_hears_at_once_that_its_key_was_deleted(void **state) {
 
     hold(env, &caller, env->far, 6000);
     lk_lease_on_state(caller.lease, etcd_trace_state, env);
-    WAIT_FOR(&env->fixture.loop, etcd_counters(env->far).renewed == 1);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed == 1);
     own_etcd_clear(env->own);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost"));
     assert_string_equal(env->why, "its key was deleted, or its lease has ended");
@@ -158,8 +158,8 @@ static void test_lock_outlives_a_restart_of_the_server(void **state) {
                      LK_UNAVAILABLE);
     own_etcd_restart(env->own, 0);
     (void)own_etcd_leader(env->own);
-    renewed = etcd_counters(fixture->client).renewed;
-    WAIT_FOR(&fixture->loop, etcd_counters(fixture->client).renewed > renewed);
+    renewed = counters(fixture->client).renewed;
+    WAIT_FOR(&fixture->loop, counters(fixture->client).renewed > renewed);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(take(fixture, &other, open_lock(fixture, client, 9000), LK_TRY), LK_BUSY);
     assert_int_equal(give(fixture, &caller), LK_OK);

@@ -67,10 +67,7 @@ static int tear_down(void **state) {
 }
 
 static uint64_t renewed(const struct env *env) {
-    struct lk_counters counters = {.size = sizeof counters};
-
-    lk_client_counters(env->fixture.client, &counters);
-    return counters.renewed;
+    return counters(env->fixture.client).renewed;
 }
 
 static void await_renewals(struct env *env, uint64_t count) {

@@ -19,13 +19,6 @@ static void go_on(struct redlock_env *env, int first, int count) {
         own_redis_go_on(&env->ensemble->nodes[i]);
 }
 
-static struct lk_counters counted(const lk_client *client) {
-    struct lk_counters counters = {.size = sizeof counters};
-
-    lk_client_counters(client, &counters);
-    return counters;
-}
-
 static void test_grant_is_on_all_nodes_and_leaves_none(void **state) {
     struct redlock_env *env = *state;
     struct caller caller;
@@ -45,7 +38,7 @@ static void test_minority_that_is_killed_is_not_missed(void **state) {
 
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
     kill_nodes(env, 1, 2);
-    WAIT_FOR(&env->fixture.loop, counted(env->fixture.client).renewed >= 4);
+    WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= 4);
     assert_int_equal(lk_lease_check(caller.lease, 0), LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
