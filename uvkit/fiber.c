@@ -1,7 +1,12 @@
-/* Fibers on ucontext: the stack pool, the switch, and the two things a fiber waits with. */
+/* Fibers: the stack pool, the switch, and the two things a fiber waits with.
+ *
+ * A switch is _setjmp and _longjmp, without a system call. Only a stack that is entered for the
+ * first time takes ucontext; fiber_main() then stays at its top for good, and each later fiber on
+ * this stack begins with a jump into that frame. */
 #include "fiber.h"
 
 #include <assert.h>
+#include <setjmp.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/queue.h>
@@ -17,12 +22,14 @@
 #endif
 /* Tell AddressSanitizer that the stack is about to change, and that it has. */
 #ifdef HAS_ASAN
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #define BEFORE_SWITCH __sanitizer_start_switch_fiber
 #define AFTER_SWITCH  __sanitizer_finish_switch_fiber
+#define UNPOISON      __asan_unpoison_memory_region
 #else
 #define BEFORE_SWITCH(own_save, bottom, size)         ((void)0)
 #define AFTER_SWITCH(own_saved, old_bottom, old_size) ((void)0)
+#define UNPOISON(start, size)                         ((void)0)
 #endif
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
@@ -37,13 +44,15 @@
 /* Lives at the top of its own mapping: guard page | stack ... | struct fiber. So a stack overflow
  * hits the guard page, and a fiber costs one mapping and no malloc. */
 struct fiber {
-    ucontext_t context;
-    ucontext_t resumer;       /* where to go back to at a wait or at the end */
+    jmp_buf top;              /* in fiber_main(), where each fiber on this stack begins */
+    jmp_buf wait;             /* where it waits */
+    jmp_buf resumer;          /* where to go back to at a wait or at the end */
     struct fiber *outer;      /* the fiber that resumed this one, or NULL for the loop */
     SLIST_ENTRY(fiber) entry; /* in the pool */
     fiber_fn fn;
     void *arg;
     bool is_finished;
+    bool has_top; /* fiber_main() is on the stack */
     unsigned valgrind_id;
     void *asan_own;            /* fake stack of this fiber while it is away */
     void *asan_resumer;        /* fake stack of the resumer while the fiber runs */
@@ -117,12 +126,44 @@ static void give_back_fiber(struct fiber *fiber) {
     fibers.pooled++;
 }
 
-static void resume(struct fiber *fiber) {
+/* The first frame of every stack. It never returns: who starts a fiber jumps back into it. Which
+ * fiber it is it learns from `fibers.current`, because makecontext passes only ints. */
+static void fiber_main(void) {
+    struct fiber *self;
+
+    (void)_setjmp(fibers.current->top);
+    self = fibers.current;
+    self->has_top = true;
+    AFTER_SWITCH(self->asan_own, &self->resumer_stack, &self->resumer_stack_size);
+    self->fn(self->arg);
+    self->is_finished = true;
+    BEFORE_SWITCH(NULL, self->resumer_stack, self->resumer_stack_size); /* NULL: fake stack freed */
+    _longjmp(self->resumer, 1);
+}
+
+/* Apart, because getcontext() may return twice for all that the compiler knows. The context is not
+ * on the stack: this frame is left for good, and AddressSanitizer's guards around it would stay. */
+static __attribute__((noinline)) void enter_fresh_stack(struct fiber *fiber) {
+    static ucontext_t context;
+
+    (void)getcontext(&context);
+    context.uc_stack.ss_sp = stack_bottom(fiber);
+    context.uc_stack.ss_size = stack_bytes();
+    context.uc_link = NULL;
+    makecontext(&context, fiber_main, 0);
+    (void)setcontext(&context);
+}
+
+static void resume(struct fiber *fiber, jmp_buf *place) {
     assert(!fiber->is_finished && fiber != fibers.current);
     fiber->outer = fibers.current;
     fibers.current = fiber;
     BEFORE_SWITCH(&fiber->asan_resumer, stack_bottom(fiber), stack_bytes());
-    (void)swapcontext(&fiber->resumer, &fiber->context);
+    if (_setjmp(fiber->resumer) == 0) {
+        if (!fiber->has_top)
+            enter_fresh_stack(fiber);
+        _longjmp(*place, 1);
+    }
     AFTER_SWITCH(fiber->asan_resumer, NULL, NULL);
     fibers.current = fiber->outer;
     if (fiber->is_finished) {
@@ -133,29 +174,9 @@ static void resume(struct fiber *fiber) {
 
 static void suspend(struct fiber *self) {
     BEFORE_SWITCH(&self->asan_own, self->resumer_stack, self->resumer_stack_size);
-    (void)swapcontext(&self->context, &self->resumer);
+    if (_setjmp(self->wait) == 0)
+        _longjmp(self->resumer, 1);
     AFTER_SWITCH(self->asan_own, &self->resumer_stack, &self->resumer_stack_size);
-}
-
-/* The first frame of every fiber. It learns which fiber it is from `fibers.current`, because
- * makecontext passes only ints. It never returns: the last switch leaves for good. */
-static void fiber_main(void) {
-    struct fiber *self = fibers.current;
-
-    AFTER_SWITCH(NULL, &self->resumer_stack, &self->resumer_stack_size);
-    self->fn(self->arg);
-    self->is_finished = true;
-    BEFORE_SWITCH(NULL, self->resumer_stack, self->resumer_stack_size); /* NULL: fake stack freed */
-    (void)setcontext(&self->resumer);
-}
-
-/* Apart, because getcontext() may return twice for all that the compiler knows. */
-static __attribute__((noinline)) void lay_out_context(struct fiber *fiber) {
-    (void)getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = stack_bottom(fiber);
-    fiber->context.uc_stack.ss_size = stack_bytes();
-    fiber->context.uc_link = NULL;
-    makecontext(&fiber->context, fiber_main, 0);
 }
 
 int fiber_start(fiber_fn fn, void *arg) {
@@ -166,9 +187,9 @@ int fiber_start(fiber_fn fn, void *arg) {
     fiber->fn = fn;
     fiber->arg = arg;
     fiber->is_finished = false;
-    lay_out_context(fiber);
+    fiber->asan_own = NULL;
     fibers.alive++;
-    resume(fiber);
+    resume(fiber, &fiber->top);
     return 0;
 }
 
@@ -195,7 +216,23 @@ void fiber_event_set(struct fiber_event *event) {
     event->is_set = true;
     event->waiter = NULL;
     if (waiter != NULL)
-        resume(waiter);
+        resume(waiter, &waiter->wait);
+}
+
+static void do_nothing(void *arg) {
+    (void)arg;
+}
+
+/* Begins again at its top with nothing to do, so it ends there as every fiber does, which also
+ * frees its fake stack. No frame below unpoisons what it had poisoned. */
+void fiber_discard(struct fiber_event *event) {
+    struct fiber *waiter = event->waiter;
+
+    assert(waiter != NULL && waiter != fibers.current);
+    event->waiter = NULL; /* first: the event may be on that stack */
+    waiter->fn = do_nothing;
+    UNPOISON(stack_bottom(waiter), stack_bytes());
+    resume(waiter, &waiter->top);
 }
 
 struct nap {

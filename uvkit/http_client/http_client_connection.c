@@ -1,18 +1,20 @@
 /* One connection of the HTTP client: resolve, connect, write a call, read its reply, again.
  *
  * When an address cannot be reached, the next one of the name is tried, until connecting has taken
- * too long. A kept-alive connection that turns out to be closed before a byte of a call has left
- * gives the call back to the queue. After the first byte the call is never sent again: whatever
- * breaks the connection then leaves the call UNKNOWN. */
+ * too long. A kept-alive connection that is closed, or turns out to be before a byte of a call has
+ * left, gives the call back to the queue. After the first byte the call is never sent again:
+ * whatever breaks the connection then leaves the call UNKNOWN. */
 #include "http_client_internal.h"
 
 #include "clock.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static int connect_to_address(struct http_connection *connection);
 
@@ -269,6 +271,19 @@ static void take_call(struct http_connection *connection, struct http_call *call
     http_reply_expect(connection);
 }
 
+/* The server has closed the connection, or spoken out of turn, and the loop has not read it yet.
+ * Writing would succeed, and the call be lost. What a server says to who has just connected, that
+ * it is too busy, is an answer. */
+static bool is_over(const struct http_connection *connection) {
+    uv_os_fd_t fd = -1;
+    ssize_t got;
+    char byte;
+
+    (void)uv_fileno((const uv_handle_t *)&connection->tcp, &fd);
+    got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 ? errno != EAGAIN : got == 0 || !connection->is_fresh;
+}
+
 void http_connection_send(struct http_connection *connection, struct http_call *call) {
     struct http_client *client = connection->client;
     uv_buf_t buf;
@@ -278,6 +293,10 @@ void http_connection_send(struct http_connection *connection, struct http_call *
     assert(connection->state == CONNECTION_IDLE && connection->call == NULL);
     if (!http_request_build(client, call)) {
         http_client_end(client, call, HTTP_CALL_NOT_SENT, "out of memory for the request");
+        return;
+    }
+    if (is_over(connection)) {
+        give_call_back(connection, call, UV_ECONNRESET);
         return;
     }
     buf = uv_buf_init(client->request.bytes, (unsigned)client->request.length);

@@ -12,6 +12,7 @@
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
+#define FRESH_MS     500 /* from connecting to the first request, when the server is told to stop */
 #define NEVER_MS     (INT64_MAX / 2)
 /* Requests that a connection may begin in a turn of the loop: enough to make reading cheap, and few
  * beside the others, who have theirs in the same turn. */
@@ -66,6 +67,8 @@ static void run_handler(void *arg) {
         http_reply_error(exchange, 500, "failed", "the handler gave no answer");
     if (exchange->reply_left > 0)
         http_inbound_close(inbound, "the reply was cut short");
+    if (exchange->is_chunked)
+        http_reply_end(exchange);
     inbound->has_handler = false;
     go_on_replied(inbound);
 }
@@ -101,6 +104,7 @@ static void begin_request(struct http_inbound *inbound) {
     for (unsigned i = 0; i < 16; i++)
         inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
     server->stats.requests++;
+    inbound->is_fresh = false;
     inbound->begun++;
 }
 
@@ -314,7 +318,7 @@ static void on_next_turn(uv_idle_t *more) {
 }
 
 static void advance(struct http_inbound *inbound) {
-    if (inbound->state != REPLYING || inbound->writes > 0)
+    if (inbound->state != REPLYING || inbound->writes > 0 || inbound->is_unsent)
         return;
     if (!inbound->exchange.keeps_alive || inbound->server->is_draining) {
         linger(inbound);
@@ -348,7 +352,15 @@ static bool has_unread(const struct http_inbound *inbound) {
 }
 
 void http_inbound_drain(struct http_inbound *inbound) {
-    if (inbound->state == IDLE && !inbound->is_waiting && !has_unread(inbound))
+    const struct http_server *server = inbound->server;
+    int64_t fresh_until_ms =
+        inbound->deadline_ms + FRESH_MS - (int64_t)server->options.idle_timeout_ms;
+
+    if (inbound->state != IDLE || inbound->is_waiting || has_unread(inbound))
+        return;
+    if (inbound->is_fresh && fresh_until_ms > (int64_t)uv_now(server->loop))
+        inbound->deadline_ms = fresh_until_ms;
+    else
         http_inbound_close(inbound, "draining");
 }
 
@@ -359,6 +371,7 @@ void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
     inbound->on_written = advance;
     inbound->on_over = on_over;
     inbound->tcp.data = inbound;
+    inbound->is_fresh = true;
     inbound->exchange.inbound = inbound;
     llhttp_init(&inbound->parser, HTTP_REQUEST, &http_request_callbacks);
     inbound->parser.data = inbound;

@@ -102,6 +102,48 @@ void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned co
                            err == UV_ENOMEM ? "no memory for the reply" : uv_strerror(err));
 }
 
+/* While such a handle is active the loop does not wait for input, so the turn's end is near. */
+static void on_unsent(uv_idle_t *sending) {
+    (void)sending;
+}
+
+void http_inbound_queue(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count) {
+    struct http_server *server = inbound->server;
+
+    if (inbound->state == CLOSED)
+        return;
+    if (!inbound->is_unsent) {
+        inbound->is_unsent = true;
+        TAILQ_INSERT_TAIL(&server->unsent, inbound, unsent);
+        (void)uv_idle_start(&server->sending, on_unsent); /* fails only without one */
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (!buffer_append(&inbound->output, bufs[i].base, bufs[i].len)) {
+            http_inbound_close(inbound, "no memory for the reply");
+            return;
+        }
+}
+
+static void send_output(struct http_inbound *inbound) {
+    uv_buf_t buf = uv_buf_init(inbound->output.bytes, (unsigned)inbound->output.length);
+
+    inbound->is_unsent = false;
+    http_inbound_send(inbound, &buf, 1);
+    buffer_reset(&inbound->output);
+    if (inbound->state != CLOSED)
+        inbound->on_written(inbound);
+}
+
+void http_inbound_send_all(struct http_server *server) {
+    struct http_inbound *inbound;
+
+    while ((inbound = TAILQ_FIRST(&server->unsent)) != NULL) {
+        TAILQ_REMOVE(&server->unsent, inbound, unsent);
+        send_output(inbound);
+    }
+    (void)uv_idle_stop(&server->sending);
+}
+
 /* A write that a handler waits for. */
 struct part {
     uv_write_t request;

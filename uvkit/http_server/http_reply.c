@@ -16,6 +16,7 @@ static const char out_of_memory[] =
 static const char *status_text(int status) {
     static const char *const texts[] = {[200] = "OK",
                                         [201] = "Created",
+                                        [202] = "Accepted",
                                         [204] = "No Content",
                                         [400] = "Bad Request",
                                         [403] = "Forbidden",
@@ -65,7 +66,9 @@ static void send_reply(struct http_exchange *exchange, int status, const char *b
     int head_length;
     uv_buf_t bufs[4];
 
-    if (status != 204) /* which may not have one: RFC 9110, 8.6 */
+    if (exchange->is_chunked)
+        (void)snprintf(content_length, sizeof content_length, "Transfer-Encoding: chunked\r\n");
+    else if (status != 204 && !exchange->is_stream) /* a 204 may not have one: RFC 9110, 8.6 */
         (void)snprintf(content_length, sizeof content_length, "Content-Length: %zu\r\n", length);
     head_length =
         snprintf(head, sizeof head, "HTTP/1.1 %d %s\r\n%s%s%s", status, status_text(status),
@@ -74,8 +77,8 @@ static void send_reply(struct http_exchange *exchange, int status, const char *b
     bufs[1] = uv_buf_init(exchange->reply_headers.bytes, (unsigned)exchange->reply_headers.length);
     bufs[2] = uv_buf_init((char[]){'\r', '\n'}, 2);
     bufs[3] = uv_buf_init((char *)(uintptr_t)body, (unsigned)length); /* only read */
-    http_inbound_send(exchange->inbound, bufs,
-                      exchange->is_head || status == 204 || body == NULL ? 3 : 4);
+    (exchange->is_chunked ? http_inbound_queue : http_inbound_send)(
+        exchange->inbound, bufs, exchange->is_head || status == 204 || body == NULL ? 3 : 4);
 }
 
 /* False: there was no memory for a header, and that is what was replied. */
@@ -113,9 +116,56 @@ bool http_reply_begin(struct http_exchange *exchange, int status, const char *co
     return exchange->reply_left > 0;
 }
 
+bool http_reply_stream(struct http_exchange *exchange, int status, const char *content_type) {
+    exchange->keeps_alive = false;
+    if (!begin(exchange, status, content_type))
+        return false;
+    exchange->is_stream = true;
+    send_reply(exchange, status, NULL, 0);
+    return !exchange->is_head;
+}
+
+bool http_reply_chunked(struct http_exchange *exchange, int status, const char *content_type) {
+    if (exchange->is_head || exchange->inbound->parser.http_minor == 0) /* which has no chunks */
+        return http_reply_stream(exchange, status, content_type);
+    if (!begin(exchange, status, content_type))
+        return false;
+    exchange->is_chunked = true;
+    send_reply(exchange, status, NULL, 0);
+    return true;
+}
+
+void http_reply_chunk(struct http_exchange *exchange, const char *bytes, size_t length) {
+    char size[24];
+    uv_buf_t bufs[3];
+
+    assert(exchange->is_chunked || exchange->is_stream);
+    assert(length > 0);
+    bufs[0] = uv_buf_init(size, (unsigned)snprintf(size, sizeof size, "%zx\r\n", length));
+    bufs[1] = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length); /* only read */
+    bufs[2] = uv_buf_init((char[]){'\r', '\n'}, 2);
+    if (exchange->is_chunked)
+        http_inbound_queue(exchange->inbound, bufs, 3);
+    else
+        http_inbound_queue(exchange->inbound, &bufs[1], 1);
+}
+
+void http_reply_end(struct http_exchange *exchange) {
+    static char last[] = "0\r\n\r\n";
+    uv_buf_t buf = uv_buf_init(last, sizeof last - 1);
+
+    http_inbound_queue(exchange->inbound, &buf, 1);
+}
+
+bool http_reader_is_gone(const struct http_exchange *exchange) {
+    return exchange->inbound->is_ended || exchange->inbound->state == CLOSED;
+}
+
 bool http_reply_part(struct http_exchange *exchange, const char *bytes, size_t length) {
-    assert(exchange->is_replied && length <= exchange->reply_left);
-    exchange->reply_left -= length;
+    assert(exchange->is_replied && (exchange->is_stream || length <= exchange->reply_left));
+    if (exchange->is_stream && http_reader_is_gone(exchange))
+        return false;
+    exchange->reply_left -= exchange->is_stream ? 0 : length;
     return http_inbound_write(exchange->inbound, bytes, length);
 }
 

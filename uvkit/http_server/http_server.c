@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define BACKLOG          4096 /* connections that may wait while this process is stopped */
@@ -44,6 +45,7 @@ static void close_rest_when_empty(struct http_server *server) {
     uv_close((uv_handle_t *)&server->drain, on_handle_closed);
     uv_close((uv_handle_t *)&server->turn, on_handle_closed);
     uv_close((uv_handle_t *)&server->more, on_handle_closed);
+    uv_close((uv_handle_t *)&server->sending, on_handle_closed);
     uv_close((uv_handle_t *)&server->room, on_handle_closed);
 }
 
@@ -54,8 +56,11 @@ static void on_inbound_over(struct http_inbound *inbound) {
     LIST_REMOVE(inbound, entry);
     if (inbound->is_waiting)
         TAILQ_REMOVE(&server->waiting, inbound, by_turn);
+    if (inbound->is_unsent)
+        TAILQ_REMOVE(&server->unsent, inbound, unsent);
     http_exchange_free(&inbound->exchange);
     buffer_free(&inbound->pending);
+    buffer_free(&inbound->output);
     if (server->spare == NULL)
         server->spare = inbound;
     else
@@ -76,25 +81,55 @@ static void welcome(struct http_server *server, struct http_inbound *inbound) {
         http_inbound_close(inbound, "too many connections");
 }
 
-/* libuv holds one accepted connection until uv_accept() takes it, and listens no further before. */
-static void accept_one(struct http_server *server) {
+static struct http_inbound *make_inbound(struct http_server *server) {
     struct http_inbound *inbound = server->spare != NULL ? server->spare : malloc(sizeof *inbound);
-    int err;
 
-    server->is_accept_waiting = inbound == NULL; /* on_turn() tries again, after a sweep at least */
     if (inbound == NULL)
-        return;
+        return NULL;
     server->spare = malloc(sizeof *server->spare);
     memset(inbound, 0, sizeof *inbound);
     http_inbound_init(inbound, server, on_inbound_over);
     LIST_INSERT_HEAD(&server->inbounds, inbound, entry);
-    err = uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&inbound->tcp);
+    return inbound;
+}
+
+static void welcome_if(struct http_server *server, struct http_inbound *inbound, int err) {
     if (err == 0) {
         welcome(server, inbound);
         return;
     }
     server->stats.connections++;
     http_inbound_close(inbound, uv_strerror(err));
+}
+
+/* libuv holds one accepted connection until uv_accept() takes it, and listens no further before. */
+static void accept_one(struct http_server *server) {
+    struct http_inbound *inbound = make_inbound(server);
+
+    server->is_accept_waiting = inbound == NULL; /* on_turn() tries again, after a sweep at least */
+    if (inbound != NULL)
+        welcome_if(server, inbound,
+                   uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&inbound->tcp));
+}
+
+/* Whom the kernel has connected before the server stops listening has perhaps asked already, and
+ * would be reset. */
+static void accept_rest(struct http_server *server) {
+    struct http_inbound *inbound;
+    uv_os_fd_t listener;
+    int socket;
+
+    if (server->is_accept_waiting)
+        accept_one(server);
+    if (uv_fileno((uv_handle_t *)&server->listener, &listener) != 0)
+        return;
+    while ((socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+        inbound = make_inbound(server);
+        if (inbound != NULL)
+            welcome_if(server, inbound, uv_tcp_open(&inbound->tcp, socket));
+        else
+            (void)close(socket);
+    }
 }
 
 static void on_connection(uv_stream_t *listener, int status) {
@@ -116,6 +151,7 @@ static void on_turn(uv_check_t *turn) {
     server->accepted_this_turn = 0;
     if (server->is_accept_waiting && !server->is_draining)
         accept_one(server);
+    http_inbound_send_all(server);
 }
 
 /* After a stall of this process, timers run before input is read. So what is late had to be late at
@@ -201,12 +237,14 @@ int http_server_open(struct http_server **server, uv_loop_t *loop,
     (void)uv_tcp_init(loop, &made->listener); /* no socket yet: cannot fail, nor do timers */
     (void)uv_check_init(loop, &made->turn);
     (void)uv_idle_init(loop, &made->more);
+    (void)uv_idle_init(loop, &made->sending);
     (void)uv_timer_init(loop, &made->sweep);
     (void)uv_timer_init(loop, &made->drain);
     TAILQ_INIT(&made->waiting);
-    made->listener.data = made->turn.data = made->more.data = made;
+    TAILQ_INIT(&made->unsent);
+    made->listener.data = made->turn.data = made->more.data = made->sending.data = made;
     made->sweep.data = made->drain.data = made->room.data = made;
-    made->open_handles = 6;
+    made->open_handles = 7;
     sigpipe_ignore();
     *server = made;
     return 0;
@@ -278,10 +316,11 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
     server->is_draining = true;
     server->on_closed = cb;
     server->on_closed_data = data;
+    uv_update_time(server->loop); /* a stale loop time would cut too early */
+    accept_rest(server);
     uv_close((uv_handle_t *)&server->listener, on_handle_closed);
     LIST_FOREACH (inbound, &server->inbounds, entry)
         http_inbound_drain(inbound);
-    uv_update_time(server->loop); /* a stale loop time would cut too early */
     if (timeout_ms == 0)
         http_server_cut(server);
     else

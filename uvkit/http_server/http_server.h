@@ -72,10 +72,11 @@ int http_server_port(const struct http_server *server);
 
 void http_server_stats(const struct http_server *server, struct http_server_stats *stats);
 
-/* Stop accepting, close idle connections, let requests that have begun finish with `Connection:
- * close`, and after `timeout_ms` cut what is left; then close as http_server_close does. May be
- * called once; `cb` runs exactly once, later, on the loop, with the server freed. Handlers still
- * waiting at the cut keep running and their replies go nowhere; `cb` waits for them. */
+/* Stop accepting, close idle connections, let requests that have begun and the first one of who has
+ * just connected finish with `Connection: close`, and after `timeout_ms` cut what is left; then
+ * close as http_server_close does. May be called once; `cb` runs exactly once, later, on the loop,
+ * with the server freed. Handlers still waiting at the cut keep running and their replies go
+ * nowhere; `cb` waits for them. */
 typedef void (*http_server_cb)(void *data);
 void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_server_cb cb,
                        void *data);
@@ -118,6 +119,18 @@ __attribute__((warn_unused_result)) bool http_reply_begin(struct http_exchange *
  * nothing for the idle timeout. */
 __attribute__((warn_unused_result)) bool http_reply_part(struct http_exchange *exchange,
                                                          const char *bytes, size_t length);
+/* Begin a reply of no known length, as of an event stream: http_reply_part() goes on with it until
+ * the handler returns, and the connection ends with it. A peer that has closed its side is gone. */
+__attribute__((warn_unused_result)) bool http_reply_stream(struct http_exchange *exchange,
+                                                           int status, const char *content_type);
+/* Begin a reply whose chunks follow one by one, until the handler returns; the connection goes on.
+ * False: none is wanted, as for HEAD. */
+__attribute__((warn_unused_result)) bool http_reply_chunked(struct http_exchange *exchange,
+                                                            int status, const char *content_type);
+/* Add a chunk, which is copied: those of one turn of the loop leave in one write, at its end. Does
+ * not wait, so all that a peer does not read is held. In any fiber, while the handler waits. */
+void http_reply_chunk(struct http_exchange *exchange, const char *bytes, size_t length);
+bool http_reader_is_gone(const struct http_exchange *exchange);
 /* Send nothing and cut the connection: for the drop-reply failpoint only. */
 void http_reply_drop(struct http_exchange *exchange);
 

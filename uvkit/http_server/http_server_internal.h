@@ -51,6 +51,8 @@ struct http_exchange {
     const char *method;
     char id[20]; /* our own request id, made when asked for */
     bool is_head, is_head_complete, keeps_alive, is_replied;
+    bool is_stream;       /* http_reply_stream() has begun it */
+    bool is_chunked;      /* http_reply_chunked() has */
     bool has_lost_header; /* no memory for a reply header */
 };
 
@@ -60,11 +62,13 @@ struct http_inbound {
     struct http_server *server;
     LIST_ENTRY(http_inbound) entry;    /* in server->inbounds */
     TAILQ_ENTRY(http_inbound) by_turn; /* in server->waiting, when it `is_waiting` */
+    TAILQ_ENTRY(http_inbound) unsent;  /* in server->unsent, when it `is_unsent` */
     uv_tcp_t tcp;
     uv_shutdown_t shutdown;
     llhttp_t parser;
     struct http_exchange exchange;
     struct buffer pending; /* input that came while a request was answered, or after its share */
+    struct buffer output;  /* to be sent at the end of this turn of the loop */
     uint64_t turn;         /* of the loop, when it last began a request */
     unsigned begun;        /* requests in that turn */
     uint64_t number;       /* for the log */
@@ -74,12 +78,14 @@ struct http_inbound {
     /* How the socket calls up: a write is out; closed, and no handler: it may be freed. */
     void (*on_written)(struct http_inbound *inbound), (*on_over)(struct http_inbound *inbound);
     enum http_inbound_state state;
+    bool is_fresh;         /* no request has begun */
     bool has_handler;      /* its fiber is not over */
     bool is_handle_closed; /* on_closed has run */
     bool is_pumping;       /* a caller up the stack feeds the parser */
     bool is_paused;        /* reading has stopped: too much is pending */
     bool is_ended;         /* the peer has sent its FIN */
     bool is_waiting;       /* it has had its share of the turn, and more is pending */
+    bool is_unsent;        /* there is `output` */
 };
 
 struct http_server {
@@ -88,11 +94,12 @@ struct http_server {
     struct http_server_stats stats;
     uv_tcp_t listener;
     uv_check_t turn;
-    uv_idle_t more; /* active while there are waiting ones */
+    uv_idle_t more;    /* active while there are waiting ones */
+    uv_idle_t sending; /* active while there are unsent ones */
     uv_timer_t sweep, drain;
     uv_poll_t room; /* of the highest descriptor, never active */
     LIST_HEAD(, http_inbound) inbounds;
-    TAILQ_HEAD(http_inbounds, http_inbound) waiting;
+    TAILQ_HEAD(http_inbounds, http_inbound) waiting, unsent;
     uint64_t turns;             /* of the loop */
     struct http_inbound *spare; /* so that without memory there is still one to accept with */
     uint64_t accepted;
@@ -134,6 +141,10 @@ bool http_route(struct http_exchange *exchange);
 /* Write now what the socket takes, and the rest when it takes more; the bytes are copied. Nothing
  * happens when closed. */
 void http_inbound_send(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
+/* The same at the end of this turn of the loop, with all that it is told until then. */
+void http_inbound_queue(struct http_inbound *inbound, uv_buf_t *bufs, unsigned count);
+/* The end of the turn. */
+void http_inbound_send_all(struct http_server *server);
 /* Write the bytes, which stay the caller's, and wait for it: in the handler's fiber. False: it is
  * closed. */
 bool http_inbound_write(struct http_inbound *inbound, const char *bytes, size_t length);
@@ -147,6 +158,10 @@ extern const llhttp_settings_t http_request_callbacks;
 /* What the parser's error means to the client. */
 void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser);
 
+/* http_reply.c */
+/* The last chunk is out. */
+void http_reply_end(struct http_exchange *exchange);
+
 /* http_inbound.c */
 void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
                        void (*on_over)(struct http_inbound *inbound));
@@ -156,7 +171,8 @@ void http_inbound_start(struct http_inbound *inbound);
 void http_inbound_time_out(struct http_inbound *inbound);
 /* Answer the exchange with its refusal, and end the connection unless it may go on. */
 void http_inbound_refuse(struct http_inbound *inbound);
-/* Close when idle, end the connection after this request otherwise. */
+/* Close when idle, end the connection after this request otherwise. Who has just connected is about
+ * to ask, and may do so once. */
 void http_inbound_drain(struct http_inbound *inbound);
 
 #endif

@@ -17,6 +17,9 @@
 #define DEFAULT_CONNECTIONS        8
 #define DEFAULT_QUEUE              1024
 #define DEFAULT_CONNECT_TIMEOUT_MS 2000
+#define DEFAULT_IN_FLIGHT          16
+#define DEFAULT_ANSWER_MS          200
+#define DEFAULT_STALL_MS           20
 
 static void on_due(uv_timer_t *timer);
 
@@ -69,18 +72,23 @@ void pg_pool_run_ended(struct pg_pool *pool) {
     pg_pool_maybe_closed(pool);
 }
 
+/* Holds wait for a connection that is not in pipeline mode. */
+static struct pg_queries *queue_of(struct pg_pool *pool, const struct pg_query *query) {
+    return pool->pipelines > 0 && !query->internal.is_hold ? &pool->pipelined : &pool->queue;
+}
+
 void pg_pool_enqueue(struct pg_pool *pool, struct pg_query *query, bool is_first) {
     if (is_first)
-        TAILQ_INSERT_HEAD(&pool->queue, query, internal.entry);
+        TAILQ_INSERT_HEAD(queue_of(pool, query), query, internal.entry);
     else
-        TAILQ_INSERT_TAIL(&pool->queue, query, internal.entry);
+        TAILQ_INSERT_TAIL(queue_of(pool, query), query, internal.entry);
     pool->stats.queued++;
     pg_pool_arm(pool, query->deadline_ms);
 }
 
 static void dequeue(struct pg_pool *pool, struct pg_query *query) {
     assert(pool->stats.queued > 0);
-    TAILQ_REMOVE(&pool->queue, query, internal.entry);
+    TAILQ_REMOVE(queue_of(pool, query), query, internal.entry);
     pool->stats.queued--;
 }
 
@@ -96,7 +104,7 @@ static void end_late(struct pg_pool *pool, struct pg_query *query) {
 }
 
 static struct pg_conn *find_idle(struct pg_pool *pool) {
-    for (unsigned i = 0; i < pool->size; i++)
+    for (unsigned i = pool->pipelines; i < pool->size; i++)
         if (pool->conns[i].state == PG_CONN_IDLE && !pool->conns[i].is_held)
             return &pool->conns[i];
     return NULL;
@@ -105,15 +113,53 @@ static struct pg_conn *find_idle(struct pg_pool *pool) {
 static void serve(struct pg_conn *conn, struct pg_query *query) {
     struct pg_pool *pool = conn->pool;
 
-    assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
+    assert(conn->query == NULL);
     if (query->deadline_ms <= clock_now_ms()) {
         end_late(pool, query);
+    } else if (conn->slots != NULL) {
+        pg_pipeline_send(conn, query);
     } else if (query->internal.is_hold) {
         conn->is_held = true;
         query->internal.held = conn;
         pg_pool_end(pool, query, PG_OK, NULL);
     } else {
         pg_run_start(conn, query);
+    }
+}
+
+/* The one in pipeline mode with the fewest in flight, and room for more; or NULL. */
+static struct pg_conn *find_pipeline(struct pg_pool *pool) {
+    struct pg_conn *found = NULL;
+
+    for (unsigned i = 0; i < pool->pipelines; i++) {
+        struct pg_conn *conn = &pool->conns[i];
+
+        if (pg_pipeline_has_room(conn) && (found == NULL || conn->slot_count < found->slot_count))
+            found = conn;
+    }
+    return found;
+}
+
+/* No query goes where it would have to stand behind one that takes long. */
+static bool are_pipelines_stalled(const struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->pipelines; i++)
+        if (!pg_pipeline_is_stalled(&pool->conns[i]))
+            return false;
+    return true;
+}
+
+static void dispatch_pipelined(struct pg_pool *pool) {
+    struct pg_query *query;
+    struct pg_conn *conn;
+
+    while ((query = TAILQ_FIRST(&pool->pipelined)) != NULL) {
+        conn = find_pipeline(pool);
+        if (conn == NULL && are_pipelines_stalled(pool))
+            conn = find_idle(pool);
+        if (conn == NULL)
+            return;
+        dequeue(pool, query);
+        serve(conn, query);
     }
 }
 
@@ -144,11 +190,12 @@ void pg_pool_dispatch(struct pg_pool *pool) {
         dequeue(pool, query);
         serve(conn, query);
     }
+    dispatch_pipelined(pool);
 }
 
-/* End what is late in the queue, and arm the timer for the rest. */
-static void expire_queue(struct pg_pool *pool, int64_t now_ms) {
-    struct pg_query *query = TAILQ_FIRST(&pool->queue), *next;
+/* End what is late in a queue, and arm the timer for the rest. */
+static void expire_queue(struct pg_pool *pool, struct pg_queries *queue, int64_t now_ms) {
+    struct pg_query *query = TAILQ_FIRST(queue), *next;
 
     for (; query != NULL; query = next) {
         next = TAILQ_NEXT(query, internal.entry);
@@ -171,83 +218,42 @@ static void on_due(uv_timer_t *timer) {
             pg_conn_expire(&pool->conns[i]);
         pg_pool_arm(pool, pool->conns[i].due_ms);
     }
-    expire_queue(pool, now_ms);
+    expire_queue(pool, &pool->queue, now_ms);
+    expire_queue(pool, &pool->pipelined, now_ms);
     pg_pool_dispatch(pool);
     pg_pool_run_ended(pool);
 }
 
 static void free_pool(struct pg_pool *pool) {
-    assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->ended) && pool->watches == 0);
+    assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->pipelined) &&
+           TAILQ_EMPTY(&pool->ended) && pool->watches == 0);
+    free(pool->slots);
     free(pool->conninfo);
     free(pool->options);
     free(pool->name);
     free(pool);
 }
 
-/* Of what a conninfo says. */
-static const char *find_option(const PQconninfoOption *option, const char *keyword) {
-    for (; option != NULL && option->keyword != NULL; option++)
-        if (strcmp(option->keyword, keyword) == 0)
-            return option->val;
-    return NULL;
-}
-
-/* A URL whose password has an unescaped '/' parses, with the password's beginning for a port, and
- * libpq would quote that in its errors. */
-static bool has_odd_port(const PQconninfoOption *options) {
-    const char *port = find_option(options, "port");
-
-    return port != NULL && port[strspn(port, "0123456789,")] != '\0';
-}
-
-static int check_conninfo(const char *conninfo) {
-    char *error = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo, &error);
-    int rv = options != NULL ? 0 : (error != NULL ? UV_EINVAL : UV_ENOMEM);
-
-    if (has_odd_port(options))
-        rv = UV_EINVAL;
-    PQconninfoFree(options);
-    PQfreemem(error);
-    return rv;
-}
-
-/* What the user set, and then ours: the last one of a name wins. NULL without memory. */
-static char *join_settings(const char *conninfo, const char *settings) {
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    const char *theirs = find_option(options, "options");
-    char *joined = NULL;
-    size_t size;
-
-    if (theirs == NULL)
-        theirs = getenv("PGOPTIONS");
-    if (theirs == NULL)
-        theirs = "";
-    size = strlen(theirs) + strlen(settings) + sizeof " ";
-    if (options != NULL)
-        joined = malloc(size);
-    if (joined != NULL)
-        (void)snprintf(joined, size, "%s %s", theirs, settings);
-    PQconninfoFree(options);
-    return joined;
-}
-
 /* 0, or UV_ENOMEM. */
-static int copy_texts(struct pg_pool *pool, const struct pg_pool_options *options) {
-    pool->conninfo = strdup(options->conninfo);
-    pool->name = strdup(options->name != NULL ? options->name : "postgres");
-    if (options->settings != NULL)
-        pool->options = join_settings(options->conninfo, options->settings);
-    return pool->conninfo == NULL || pool->name == NULL ||
-                   (options->settings != NULL && pool->options == NULL)
-               ? UV_ENOMEM
-               : 0;
+static int make_pipelines(struct pg_pool *pool, const struct pg_pool_options *options) {
+    pool->in_flight = options->in_flight != 0 ? options->in_flight : DEFAULT_IN_FLIGHT;
+    pool->pipelines = options->pipelines < pool->size ? options->pipelines : pool->size - 1;
+    pool->answer_ms = options->answer_ms != 0 ? (int64_t)options->answer_ms : DEFAULT_ANSWER_MS;
+    pool->stall_ms = options->stall_ms != 0 ? (int64_t)options->stall_ms : DEFAULT_STALL_MS;
+    if (pool->pipelines == 0)
+        return 0;
+    pool->slots = calloc((size_t)pool->pipelines * pool->in_flight, sizeof(*pool->slots));
+    if (pool->slots == NULL)
+        return UV_ENOMEM;
+    for (unsigned i = 0; i < pool->pipelines; i++)
+        pool->conns[i].slots = &pool->slots[i * pool->in_flight];
+    return 0;
 }
 
 int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_options *options) {
     unsigned size = options->connections != 0 ? options->connections : DEFAULT_CONNECTIONS;
     struct pg_pool *pool;
-    int rv = check_conninfo(options->conninfo);
+    int rv = pg_options_check(options->conninfo);
 
     if (rv != 0)
         return rv;
@@ -260,11 +266,14 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     pool->connect_timeout_ms =
         options->connect_timeout_ms != 0 ? options->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
     TAILQ_INIT(&pool->queue);
+    TAILQ_INIT(&pool->pipelined);
     TAILQ_INIT(&pool->ended);
     pool->due_ms = PG_NEVER;
     for (unsigned i = 0; i < size; i++)
         pool->conns[i].pool = pool; /* and DOWN, due at once */
-    rv = copy_texts(pool, options);
+    rv = pg_options_copy(pool, options);
+    if (rv == 0)
+        rv = make_pipelines(pool, options);
     if (rv == 0)
         rv = uv_timer_init(loop, &pool->timer);
     if (rv != 0) {
@@ -309,7 +318,8 @@ void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data) {
         if (pool->conns[i].state != PG_CONN_DOWN)
             pg_conn_fail(&pool->conns[i], "the pool was closed");
     }
-    while ((query = TAILQ_FIRST(&pool->queue)) != NULL) {
+    while ((query = TAILQ_FIRST(&pool->queue)) != NULL ||
+           (query = TAILQ_FIRST(&pool->pipelined)) != NULL) {
         dequeue(pool, query);
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     }

@@ -7,7 +7,26 @@
  * goes unnoticed.
  *
  * A query is sent at most once. What was sent and not answered is UNKNOWN: it may have committed,
- * or may still commit; the connection is then closed, after a cancel request to the server. */
+ * or may still commit; the connection is then closed, after a cancel request to the server.
+ *
+ * Some of the connections may be in libpq's pipeline mode: each has up to `in_flight` queries sent
+ * and unanswered, which the server runs one after another, each a transaction of its own that fails
+ * alone. That serves a row that all want: few connections contend for it, and none of them waits
+ * for us. All queries go there, to the connection with the fewest in flight, but for those on a
+ * held connection; holds get the other connections. When a connection breaks, all that it has in
+ * flight is UNKNOWN, the rest waits on.
+ *
+ * One that takes long holds up those that were sent behind it. So no more are sent to a connection
+ * whose first query has been running for `stall_ms`; while all are such, queries go to connections
+ * that are not in pipeline mode, one on each.
+ *
+ * A query in pipeline mode may take `answer_ms` beyond its deadline. At its deadline, or later when
+ * it becomes the first that is unanswered, the server is asked to cancel it, and the answer tells
+ * what became of it: 57014 is REJECTED. Without an answer it is UNKNOWN; its connection is closed
+ * if it was the first, else its answer is dropped when it comes. A cancel request that comes late
+ * strikes the next query; so the connection is sent nothing more, and closed when all is answered,
+ * and what was struck goes back to the queue, as it had no effect: only then is a query sent twice.
+ */
 #ifndef UVKIT_PG_H
 #define UVKIT_PG_H
 
@@ -45,8 +64,8 @@ struct fiber_event;
  * when it is done with the result. NULL among the parameters is SQL NULL. */
 struct pg_query {
     const struct pg_statement
-        *statement; /* or NULL, and then `sql`, unprepared, without parameters */
-    const char *sql;
+        *statement;  /* or NULL, and then `sql`, unprepared, without parameters */
+    const char *sql; /* one command, when the pool has pipelines */
     const char *params[PG_PARAMS_MAX];
     struct pg_conn *on;  /* the held connection to run on, or NULL for any of the pool */
     int64_t deadline_ms; /* a moment, clock_now_ms() */
@@ -73,7 +92,11 @@ struct pg_pool_options {
     const char *settings;        /* "-c name=value ..." of each session: they win over those of
                                     the conninfo and PGOPTIONS; or NULL */
     unsigned connections;        /* [8] */
+    unsigned pipelines;          /* of these, in pipeline mode; at least one is not [0] */
+    unsigned in_flight;          /* queries on each of those [16] */
     unsigned queue;              /* queries and holds that may wait [1,024] */
+    uint64_t answer_ms;          /* see above [200] */
+    uint64_t stall_ms;           /* see above [20] */
     uint64_t connect_timeout_ms; /* [2,000] */
 };
 

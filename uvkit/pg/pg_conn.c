@@ -124,7 +124,7 @@ bool pg_pool_is_up(const struct pg_pool *pool) {
 
 /* More than once: a request that arrives before the server has begun with the query is ignored, and
  * then the query would run on with nobody there. */
-static void *send_cancel(void *cancel) {
+static void *send_cancels(void *cancel) {
     static const useconds_t pauses_us[] = {0, 100000, 900000};
     char error[256];
 
@@ -137,10 +137,19 @@ static void *send_cancel(void *cancel) {
     return NULL;
 }
 
+static void *send_cancel(void *cancel) {
+    char error[256];
+
+    (void)PQcancel(cancel, error, sizeof(error));
+    PQfreeCancel(cancel);
+    atomic_fetch_sub(&cancels, 1);
+    return NULL;
+}
+
 /* Ask the server to stop what this connection runs. PQcancel() blocks, for as long as a server that
  * hangs likes, so it gets a thread that nobody waits for: work in libuv's pool would keep the loop
  * from closing. A courtesy to the server, so failing to send it is no error. */
-static void cancel_query(PGconn *pg) {
+static void cancel_query(PGconn *pg, void *(*send)(void *cancel)) {
     PGcancel *cancel = PQgetCancel(pg);
     pthread_attr_t attributes;
     pthread_t thread;
@@ -151,13 +160,17 @@ static void cancel_query(PGconn *pg) {
     if (atomic_fetch_add(&cancels, 1) < CANCELS_MOST && pthread_attr_init(&attributes) == 0) {
         (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         (void)pthread_attr_setstacksize(&attributes, CANCEL_STACK);
-        rv = pthread_create(&thread, &attributes, send_cancel, cancel);
+        rv = pthread_create(&thread, &attributes, send, cancel);
         (void)pthread_attr_destroy(&attributes);
     }
     if (rv != 0) {
         PQfreeCancel(cancel);
         atomic_fetch_sub(&cancels, 1);
     }
+}
+
+void pg_conn_cancel_once(struct pg_conn *conn) {
+    cancel_query(conn->pg, send_cancel);
 }
 
 static void tell_down(struct pg_pool *pool) {
@@ -180,11 +193,14 @@ static void close_socket(struct pg_conn *conn) {
     close_watch(conn);
     PQclear(conn->result);
     conn->result = NULL;
-    if (conn->state == PG_CONN_RUNNING && PQstatus(conn->pg) == CONNECTION_OK)
-        cancel_query(conn->pg);
+    if ((conn->state == PG_CONN_RUNNING || conn->slot_count > 0) &&
+        PQstatus(conn->pg) == CONNECTION_OK)
+        cancel_query(conn->pg, send_cancels);
     PQfinish(conn->pg);
     conn->pg = NULL;
     conn->prepared_count = 0;
+    conn->slot_count = 0;
+    conn->is_cancelled = conn->is_stalled = false;
     conn->farewell[0] = '\0';
 }
 
@@ -194,7 +210,10 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
 
     assert(conn->state != PG_CONN_DOWN);
     pg_first_line(reason, sizeof(reason), why); /* `why` may be the PGconn's */
-    pg_run_abandon(conn, reason);
+    if (conn->state == PG_CONN_PIPELINING)
+        pg_pipeline_abandon(conn, reason);
+    else
+        pg_run_abandon(conn, reason);
     close_socket(conn);
     conn->state = PG_CONN_DOWN;
     conn->due_ms = PG_NEVER;
@@ -207,13 +226,24 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
     pg_pool_arm(pool, conn->due_ms);
 }
 
-void pg_conn_watch(struct pg_conn *conn, int events) {
+/* Wait for `events` on its socket, which has not changed since; or fail. */
+static void watch(struct pg_conn *conn, int events) {
     if (watch_events(conn, events) != 0)
         pg_conn_fail(conn, "cannot watch the socket");
 }
 
+void pg_conn_flush(struct pg_conn *conn, int is_taken) {
+    int left = is_taken != 0 ? PQflush(conn->pg) : -1;
+
+    if (left < 0)
+        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+    else
+        watch(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+}
+
 static void become_open(struct pg_conn *conn) {
-    if (PQsetnonblocking(conn->pg, 1) != 0 || watch_socket(conn, UV_READABLE) != 0) {
+    if (PQsetnonblocking(conn->pg, 1) != 0 || watch_socket(conn, UV_READABLE) != 0 ||
+        (conn->slots != NULL && PQenterPipelineMode(conn->pg) == 0)) {
         pg_conn_fail(conn, "cannot watch the socket");
         return;
     }
@@ -299,7 +329,7 @@ static void step_idle(struct pg_conn *conn) {
     else if (conn->farewell[0] != '\0')
         pg_conn_fail(conn, conn->farewell);
     else
-        pg_conn_watch(conn, UV_READABLE);
+        watch(conn, UV_READABLE);
 }
 
 static void step(struct pg_conn *conn) {
@@ -316,6 +346,9 @@ static void step(struct pg_conn *conn) {
     case PG_CONN_RUNNING:
     case PG_CONN_ROLLING_BACK:
         pg_run_step(conn);
+        return;
+    case PG_CONN_PIPELINING:
+        pg_pipeline_step(conn);
         return;
     }
 }
@@ -346,6 +379,9 @@ void pg_conn_expire(struct pg_conn *conn) {
     case PG_CONN_RUNNING:
     case PG_CONN_ROLLING_BACK:
         fail_unless_answered(conn, "no answer by the deadline");
+        return;
+    case PG_CONN_PIPELINING:
+        pg_pipeline_expire(conn);
         return;
     }
 }

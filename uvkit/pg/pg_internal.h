@@ -1,5 +1,6 @@
-/* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_conn.c brings one
- * connection up and down and waits for its socket, pg_run.c runs one query on it. */
+/* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_options.c the
+ * texts, pg_conn.c brings one connection up and down and waits for its socket, pg_run.c runs one
+ * query on it, pg_pipeline.c several. */
 #ifndef UVKIT_PG_INTERNAL_H
 #define UVKIT_PG_INTERNAL_H
 
@@ -14,6 +15,7 @@
  *      |                        |          |  +-- ROLLING_BACK <-(give_back, transaction open)
  *      +------(any failure)-----+          +--> PREPARING --> RUNNING ---+
  *                                          +-------------------^
+ * One in pipeline mode goes IDLE -> PIPELINING -> IDLE, and is never held.
  * A held connection goes IDLE -> PREPARING -> RUNNING -> IDLE with `is_held` set throughout; when
  * it breaks it stays DOWN until it is given back. */
 enum pg_conn_state {
@@ -23,9 +25,21 @@ enum pg_conn_state {
     PG_CONN_PREPARING, /* of `query` nothing is sent yet */
     PG_CONN_RUNNING,   /* `query` was handed to libpq */
     PG_CONN_ROLLING_BACK,
+    PG_CONN_PIPELINING, /* queries in its slots were handed to libpq */
 };
 
 struct pg_watch;
+
+/* A query that was sent in pipeline mode and is not answered. */
+struct pg_slot {
+    struct pg_query *query; /* NULL: it has ended, and its answer is dropped */
+    const struct pg_statement *statement;
+    int64_t deadline_ms;
+    unsigned results; /* that have come */
+    bool is_parsed;   /* its statement is parsed first */
+    bool is_parse_refused;
+    bool is_cancelled; /* the server was asked to */
+};
 
 struct pg_conn {
     struct pg_pool *pool;
@@ -40,6 +54,11 @@ struct pg_conn {
     unsigned failures; /* to connect, in a row */
     bool was_open;
     bool is_held;
+    struct pg_slot *slots; /* a ring of `in_flight`; NULL when not in pipeline mode */
+    unsigned slot_first, slot_count;
+    int64_t head_ms;   /* since when the first one is the first */
+    bool is_cancelled; /* a request to cancel was made: nothing more is sent */
+    bool is_stalled;   /* the first one takes long */
     char
         farewell[160]; /* the error with which the server announced that it closes the connection */
 };
@@ -54,6 +73,7 @@ struct pg_pool {
     char *options; /* of libpq: the settings of each session; or NULL */
     uint64_t connect_timeout_ms;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
+    struct pg_queries pipelined;    /* those that wait for a connection in pipeline mode */
     unsigned queue_limit;
     unsigned watches;           /* not yet closed */
     struct pg_pool_stats stats; /* of the connections, pg_pool_stats() counts */
@@ -62,7 +82,10 @@ struct pg_pool {
     bool is_closing, is_closed;
     pg_pool_cb on_closed;
     void *close_data;
-    unsigned size;
+    unsigned size, pipelines; /* connections; those in pipeline mode, which come first */
+    unsigned in_flight;
+    int64_t answer_ms, stall_ms;
+    struct pg_slot *slots;
     struct pg_conn conns[];
 };
 
@@ -84,6 +107,13 @@ void pg_pool_maybe_closed(struct pg_pool *pool);
 /* The first line of `text`, printable (utf8.h), cut between characters. */
 void pg_first_line(char *line, size_t size, const char *text);
 
+/* pg_options.c */
+
+/* 0, UV_EINVAL for what libpq cannot parse, or UV_ENOMEM. */
+int pg_options_check(const char *conninfo);
+/* 0, or UV_ENOMEM, and then some may be copied. */
+int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options);
+
 /* pg_conn.c */
 
 bool pg_conn_is_open(const struct pg_conn *conn);
@@ -91,8 +121,11 @@ bool pg_conn_is_open(const struct pg_conn *conn);
 void pg_conn_expire(struct pg_conn *conn);
 /* Close it, end its query, and open it again after a pause unless it is held or the pool closes. */
 void pg_conn_fail(struct pg_conn *conn, const char *why);
-/* Wait for `events` on its socket, which has not changed since; or fail. */
-void pg_conn_watch(struct pg_conn *conn, int events);
+/* Push out what libpq has buffered, if it has taken what it was given; wait for room for the rest.
+ */
+void pg_conn_flush(struct pg_conn *conn, int is_taken);
+/* Ask the server to cancel what it runs for this connection, in a while. */
+void pg_conn_cancel_once(struct pg_conn *conn);
 
 /* pg_run.c */
 
@@ -105,5 +138,32 @@ void pg_run_settle(struct pg_conn *conn);
 void pg_run_step(struct pg_conn *conn);
 /* The connection is gone, or no longer waited for: end its query, as is right for its state. */
 void pg_run_abandon(struct pg_conn *conn, const char *why);
+/* End `query`, as the kept result says. */
+void pg_run_end(struct pg_conn *conn, struct pg_query *query);
+/* Keep the first error, or else the last result. False, and it is freed, for a COPY. */
+bool pg_run_keep(struct pg_conn *conn, PGresult *result);
+/* An error: with no effect for certain, or perhaps not; or that the statement is not prepared. */
+bool pg_run_is_refused(const PGresult *result);
+bool pg_run_is_doubtful(const PGresult *result);
+bool pg_run_is_lost(const PGresult *result, const struct pg_statement *statement);
+const char *pg_run_error_text(const PGresult *result);
+/* What this connection has prepared. */
+bool pg_run_is_prepared(const struct pg_conn *conn, const struct pg_statement *statement);
+void pg_run_learn(struct pg_conn *conn, const struct pg_statement *statement);
+void pg_run_forget(struct pg_conn *conn, const struct pg_statement *statement);
+
+/* pg_pipeline.c */
+
+/* Nothing to be sent for now, because it is down, or its first query takes long. */
+bool pg_pipeline_is_stalled(const struct pg_conn *conn);
+bool pg_pipeline_has_room(const struct pg_conn *conn);
+/* Send `query` on a connection that has room. */
+void pg_pipeline_send(struct pg_conn *conn, struct pg_query *query);
+/* Read what has come, and end those that are answered. */
+void pg_pipeline_step(struct pg_conn *conn);
+/* `due_ms` has come. */
+void pg_pipeline_expire(struct pg_conn *conn);
+/* The connection is gone: end its queries. */
+void pg_pipeline_abandon(struct pg_conn *conn, const char *why);
 
 #endif

@@ -19,30 +19,24 @@
 
 enum progress { INCOMPLETE, COMPLETE, BROKEN };
 
-static bool is_prepared(const struct pg_conn *conn, const struct pg_statement *statement) {
+bool pg_run_is_prepared(const struct pg_conn *conn, const struct pg_statement *statement) {
     for (unsigned i = 0; i < conn->prepared_count; i++)
         if (conn->prepared[i] == statement)
             return true;
     return false;
 }
 
-static void forget(struct pg_conn *conn, const struct pg_statement *statement) {
+void pg_run_learn(struct pg_conn *conn, const struct pg_statement *statement) {
+    assert(conn->prepared_count < PG_STATEMENTS_MAX);
+    conn->prepared[conn->prepared_count++] = statement;
+}
+
+void pg_run_forget(struct pg_conn *conn, const struct pg_statement *statement) {
     for (unsigned i = 0; i < conn->prepared_count; i++)
         if (conn->prepared[i] == statement) {
             conn->prepared[i] = conn->prepared[--conn->prepared_count];
             return;
         }
-}
-
-/* Push out what libpq has buffered, if it has taken what it was given; wait for room for the rest.
- */
-static void flush(struct pg_conn *conn, int is_taken) {
-    int left = is_taken != 0 ? PQflush(conn->pg) : -1;
-
-    if (left < 0)
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
-    else
-        pg_conn_watch(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
 
 static void send_query(struct pg_conn *conn) {
@@ -56,20 +50,20 @@ static void send_query(struct pg_conn *conn) {
     }
     conn->state = PG_CONN_RUNNING;
     if (statement == NULL)
-        flush(conn, PQsendQuery(conn->pg, query->sql));
+        pg_conn_flush(conn, PQsendQuery(conn->pg, query->sql));
     else
-        flush(conn, PQsendQueryPrepared(conn->pg, statement->name, statement->params, query->params,
-                                        NULL, NULL, 0));
+        pg_conn_flush(conn, PQsendQueryPrepared(conn->pg, statement->name, statement->params,
+                                                query->params, NULL, NULL, 0));
 }
 
 static void send_prepare(struct pg_conn *conn) {
     const struct pg_statement *statement = conn->query->statement;
 
-    flush(conn, PQsendPrepare(conn->pg, statement->name, statement->sql, 0, NULL));
+    pg_conn_flush(conn, PQsendPrepare(conn->pg, statement->name, statement->sql, 0, NULL));
 }
 
 void pg_run_start(struct pg_conn *conn, struct pg_query *query) {
-    bool must_prepare = query->statement != NULL && !is_prepared(conn, query->statement);
+    bool must_prepare = query->statement != NULL && !pg_run_is_prepared(conn, query->statement);
 
     assert(conn->state == PG_CONN_IDLE && conn->query == NULL);
     if (query->internal.is_preparation && !must_prepare) {
@@ -90,7 +84,7 @@ static void send_rollback(struct pg_conn *conn) {
     conn->state = PG_CONN_ROLLING_BACK;
     conn->due_ms = clock_now_ms() + (int64_t)conn->pool->connect_timeout_ms;
     pg_pool_arm(conn->pool, conn->due_ms);
-    flush(conn, PQsendQuery(conn->pg, "ROLLBACK"));
+    pg_conn_flush(conn, PQsendQuery(conn->pg, "ROLLBACK"));
 }
 
 void pg_run_settle(struct pg_conn *conn) {
@@ -124,7 +118,15 @@ static bool is_rolled_back(const PGresult *result) {
            strncmp(sqlstate, SQLSTATE_CONNECTION_CLASS, 2) != 0;
 }
 
-static const char *error_text(const PGresult *result) {
+bool pg_run_is_doubtful(const PGresult *result) {
+    return is_error(result) && !is_rolled_back(result);
+}
+
+bool pg_run_is_refused(const PGresult *result) {
+    return result != NULL && is_error(result) && is_rolled_back(result);
+}
+
+const char *pg_run_error_text(const PGresult *result) {
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
     return text != NULL ? text : PQresultErrorMessage(result);
@@ -134,14 +136,10 @@ static void end_rejected(struct pg_conn *conn, struct pg_query *query) {
     const char *sqlstate = PQresultErrorField(conn->result, PG_DIAG_SQLSTATE);
 
     (void)strncpy(query->sqlstate, sqlstate, sizeof(query->sqlstate) - 1);
-    if (query->statement != NULL && strcmp(query->sqlstate, SQLSTATE_NO_SUCH_STATEMENT) == 0)
-        forget(conn, query->statement);
-    pg_pool_end(conn->pool, query, PG_REJECTED, error_text(conn->result));
+    pg_pool_end(conn->pool, query, PG_REJECTED, pg_run_error_text(conn->result));
 }
 
-static void end_ok(struct pg_conn *conn) {
-    struct pg_query *query = conn->query;
-
+static void end_ok(struct pg_conn *conn, struct pg_query *query) {
     query->result = conn->result;
     conn->result = NULL;
     if (PQresultStatus(query->result) == PGRES_TUPLES_OK)
@@ -151,12 +149,19 @@ static void end_ok(struct pg_conn *conn) {
     pg_pool_end(conn->pool, query, PG_OK, NULL);
 }
 
-static void end_query(struct pg_conn *conn) {
+void pg_run_end(struct pg_conn *conn, struct pg_query *query) {
     conn->pool->stats.queries++;
     if (is_error(conn->result))
-        end_rejected(conn, conn->query);
+        end_rejected(conn, query);
     else
-        end_ok(conn);
+        end_ok(conn, query);
+}
+
+bool pg_run_is_lost(const PGresult *result, const struct pg_statement *statement) {
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return statement != NULL && sqlstate != NULL &&
+           strcmp(sqlstate, SQLSTATE_NO_SUCH_STATEMENT) == 0;
 }
 
 static void drop_result(struct pg_conn *conn) {
@@ -167,26 +172,28 @@ static void drop_result(struct pg_conn *conn) {
 /* The server is ready for what comes next. */
 static void finish(struct pg_conn *conn) {
     bool is_failed = is_error(conn->result);
+    struct pg_query *query = conn->query;
 
     assert((conn->query == NULL) == (conn->state == PG_CONN_ROLLING_BACK));
-    if (is_failed && (!is_rolled_back(conn->result) || conn->state == PG_CONN_ROLLING_BACK)) {
-        pg_conn_fail(conn, error_text(conn->result));
+    if (is_failed && (pg_run_is_doubtful(conn->result) || conn->state == PG_CONN_ROLLING_BACK)) {
+        pg_conn_fail(conn, pg_run_error_text(conn->result));
         return;
     }
     if (conn->state == PG_CONN_PREPARING && !is_failed) {
-        assert(conn->prepared_count < PG_STATEMENTS_MAX);
-        conn->prepared[conn->prepared_count++] = conn->query->statement;
-        if (conn->query->internal.is_preparation) {
-            pg_pool_end(conn->pool, conn->query, PG_OK, NULL);
-        } else if (conn->query->deadline_ms > clock_now_ms()) {
+        pg_run_learn(conn, query->statement);
+        if (query->internal.is_preparation) {
+            pg_pool_end(conn->pool, query, PG_OK, NULL);
+        } else if (query->deadline_ms > clock_now_ms()) {
             drop_result(conn);
             send_query(conn);
             return;
         } else {
-            pg_pool_end(conn->pool, conn->query, PG_NOT_SENT, "prepared too late to be sent");
+            pg_pool_end(conn->pool, query, PG_NOT_SENT, "prepared too late to be sent");
         }
-    } else if (conn->query != NULL) {
-        end_query(conn);
+    } else if (query != NULL) {
+        if (pg_run_is_lost(conn->result, query->statement))
+            pg_run_forget(conn, query->statement);
+        pg_run_end(conn, query);
     }
     drop_result(conn);
     pg_run_settle(conn);
@@ -198,6 +205,20 @@ static bool is_copy(const PGresult *result) {
     return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
 }
 
+bool pg_run_keep(struct pg_conn *conn, PGresult *result) {
+    if (is_copy(result)) { /* would come again for ever */
+        PQclear(result);
+        return false;
+    }
+    if (conn->result != NULL && is_error(conn->result)) {
+        PQclear(result);
+    } else {
+        PQclear(conn->result);
+        conn->result = result;
+    }
+    return true;
+}
+
 /* Take the results that are there, without waiting. Leaves the first error, or else the last. */
 static enum progress collect(struct pg_conn *conn) {
     while (PQisBusy(conn->pg) == 0) {
@@ -205,16 +226,8 @@ static enum progress collect(struct pg_conn *conn) {
 
         if (result == NULL)
             return conn->result != NULL ? COMPLETE : BROKEN;
-        if (is_copy(result)) { /* would come again for ever */
-            PQclear(result);
+        if (!pg_run_keep(conn, result))
             return BROKEN;
-        }
-        if (conn->result != NULL && is_error(conn->result)) {
-            PQclear(result);
-        } else {
-            PQclear(conn->result);
-            conn->result = result;
-        }
     }
     return INCOMPLETE;
 }
@@ -231,7 +244,7 @@ void pg_run_step(struct pg_conn *conn) {
         break;
     case INCOMPLETE:
         if (is_alive)
-            flush(conn, true);
+            pg_conn_flush(conn, true);
         break;
     }
     if (!is_alive && conn->state != PG_CONN_DOWN)
@@ -253,7 +266,7 @@ void pg_run_abandon(struct pg_conn *conn, const char *why) {
         return;
     if (conn->state == PG_CONN_PREPARING)
         abandon_unsent(conn, query, why);
-    else if (conn->result != NULL && is_error(conn->result) && is_rolled_back(conn->result))
+    else if (pg_run_is_refused(conn->result))
         end_rejected(conn, query);
     else
         pg_pool_end(conn->pool, query, PG_UNKNOWN, why);

@@ -213,6 +213,8 @@ static int open_pool(uv_loop_t *loop) {
                                             .name = service->instance,
                                             .settings = service->session,
                                             .connections = (unsigned)service->set->db_connections,
+                                            .pipelines = service->set->db_in_flight > 1,
+                                            .in_flight = (unsigned)service->set->db_in_flight,
                                             .queue = QUEUE_MOST};
     int err = pg_pool_open(&life.pool, loop, &options);
 

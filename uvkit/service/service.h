@@ -19,11 +19,12 @@
 /* The settings that every service has. */
 struct service_settings {
     char *listen, *allow_host, *db, *log_level;
-    int64_t port, db_connections, drain_ns;
+    int64_t port, db_connections, db_in_flight, drain_ns;
     bool has_cores;
 };
 
-/* Their rows, but for those of `db` and `db_connections`, which each service words for itself. */
+/* Their rows, but for those of `db`, `db_connections` and `db_in_flight`, which each service words
+ * for itself. With more than one in flight, one connection is in pipeline mode. */
 #define SERVICE_SETTINGS(set, default_port)                                                        \
     SERVICE_ROW("listen", 0, TEXT, &(set).listen, "127.0.0.1", "address to listen on", NULL),      \
         SERVICE_ROW("allow-host", 0, TEXT, &(set).allow_host, "", SERVICE_ALLOW_HOST_HELP, NULL),  \

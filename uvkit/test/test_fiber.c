@@ -1,4 +1,4 @@
-/* Fibers: they start at once, wait, wake in any order, and reuse their stacks. */
+/* Fibers: they start at once, wait, wake in any order, are dropped, and reuse their stacks. */
 #include "fiber.h"
 
 #include <setjmp.h>
@@ -100,6 +100,128 @@ static void test_two_thousand_fibers_wait_at_a_time(void **state) {
     fiber_cleanup();
 }
 
+struct counter {
+    struct fiber_event event;
+    int count;
+};
+
+static void counts(void *arg) {
+    struct counter *counter = arg;
+
+    for (int i = 0; i < 20000; i++) {
+        volatile char around[64]; /* which AddressSanitizer guards on both sides */
+
+        around[i % 64] = (char)i;
+        counter->event.is_set = false;
+        fiber_event_wait(&counter->event);
+        counter->count += around[i % 64] == (char)i;
+    }
+}
+
+static void test_switches_many_times(void **state) {
+    (void)state;
+    for (int round = 0; round < 2; round++) { /* on fresh stacks, then on used ones */
+        struct counter one = {.event = FIBER_EVENT_INIT}, other = {.event = FIBER_EVENT_INIT};
+
+        assert_int_equal(fiber_start(counts, &one), 0);
+        assert_int_equal(fiber_start(counts, &other), 0);
+        while (one.event.waiter != NULL && other.event.waiter != NULL) {
+            fiber_event_set(&one.event);
+            fiber_event_set(&other.event);
+        }
+        assert_int_equal(one.count, 20000);
+        assert_int_equal(other.count, 20000);
+    }
+    fiber_cleanup();
+}
+
+static void descends(struct trace *trace, int depth) {
+    volatile char frame[200];
+
+    frame[depth] = 1;
+    if (depth > 0)
+        descends(trace, depth - 1);
+    else
+        waits_twice(trace);
+    assert_int_equal(frame[depth], 1);
+}
+
+static void waits_deep(void *arg) {
+    descends(arg, 100);
+}
+
+static void test_nothing_of_a_discarded_fiber_runs(void **state) {
+    struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
+
+    (void)state;
+    assert_int_equal(fiber_start(waits_deep, &trace), 0);
+    fiber_discard(&trace.first);
+    assert_null(trace.first.waiter);
+    fiber_event_set(&trace.first);
+    assert_string_equal(trace.text, "a");
+    fiber_cleanup(); /* none is alive */
+}
+
+static void test_a_discarded_stack_is_used_again(void **state) {
+    struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
+    struct fiber_event event = FIBER_EVENT_INIT;
+    struct fiber *stack;
+
+    (void)state;
+    assert_int_equal(fiber_start(waits_deep, &trace), 0);
+    stack = trace.first.waiter;
+    for (int i = 0; i < 2000; i++) {
+        fiber_event_set(&trace.first); /* switches, and is then dropped at its second wait */
+        fiber_discard(&trace.second);
+        trace.first.is_set = false;
+        assert_int_equal(fiber_start(uses_its_stack, &event), 0); /* on what others have poisoned */
+        assert_ptr_equal(event.waiter, stack);
+        if (i % 2 == 0)
+            fiber_discard(&event);
+        else
+            fiber_event_set(&event);
+        event.is_set = false;
+        assert_int_equal(fiber_start(waits_deep, &trace), 0);
+        assert_ptr_equal(trace.first.waiter, stack);
+    }
+    fiber_discard(&trace.first);
+    fiber_cleanup();
+}
+
+static void discards_another(void *arg) {
+    struct trace *trace = arg;
+
+    note(trace, "x");
+    fiber_discard(&trace->first);
+    note(trace, "y");
+    fiber_event_wait(&trace->second);
+    note(trace, "z");
+}
+
+static void test_a_fiber_can_discard_a_fiber(void **state) {
+    struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
+
+    (void)state;
+    assert_int_equal(fiber_start(waits_deep, &trace), 0);
+    assert_int_equal(fiber_start(discards_another, &trace), 0);
+    assert_null(trace.first.waiter);
+    fiber_event_set(&trace.second);
+    assert_string_equal(trace.text, "axyz");
+    fiber_cleanup();
+}
+
+static void test_more_are_discarded_than_the_pool_keeps(void **state) {
+    static struct fiber_event events[300];
+
+    (void)state;
+    memset(events, 0, sizeof events);
+    for (size_t i = 0; i < 300; i++)
+        assert_int_equal(fiber_start(uses_its_stack, &events[i]), 0);
+    for (size_t i = 0; i < 300; i++)
+        fiber_discard(&events[i]);
+    fiber_cleanup();
+}
+
 struct sleeper {
     uv_loop_t *loop;
     uint64_t ms;
@@ -138,6 +260,11 @@ int main(void) {
         cmocka_unit_test_teardown(test_a_fiber_can_wake_a_fiber, tear_down),
         cmocka_unit_test_teardown(test_two_thousand_fibers_wait_at_a_time, tear_down),
         cmocka_unit_test_teardown(test_sleepers_wake_in_order_of_time, tear_down),
+        cmocka_unit_test_teardown(test_switches_many_times, tear_down),
+        cmocka_unit_test_teardown(test_nothing_of_a_discarded_fiber_runs, tear_down),
+        cmocka_unit_test_teardown(test_a_discarded_stack_is_used_again, tear_down),
+        cmocka_unit_test_teardown(test_a_fiber_can_discard_a_fiber, tear_down),
+        cmocka_unit_test_teardown(test_more_are_discarded_than_the_pool_keeps, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

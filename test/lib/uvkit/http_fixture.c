@@ -27,13 +27,16 @@ static void echo(struct http_exchange *exchange, void *data) {
     http_reply(exchange, 200, "text/plain", body, length);
 }
 
-static void wait(struct http_exchange *exchange, void *data) {
-    struct http_fixture *fixture = data;
+static void wait_for_let_go(struct http_fixture *fixture) {
     struct fiber_event gate = FIBER_EVENT_INIT;
 
     assert_true(fixture->waiting < HTTP_FIXTURE_WAITERS);
     fixture->gates[fixture->waiting++] = &gate;
     fiber_event_wait(&gate);
+}
+
+static void wait(struct http_exchange *exchange, void *data) {
+    wait_for_let_go(data);
     reply_text(exchange, "waited");
 }
 
@@ -71,6 +74,30 @@ static void parts(struct http_exchange *exchange, void *data) {
     while (count > 0 && http_reply_part(exchange, part, sizeof part))
         count--;
     fixture->parts_left = count;
+}
+
+static void chunks(struct http_exchange *exchange, void *data) {
+    if (!http_reply_chunked(exchange, 200, "text/plain"))
+        return;
+    http_reply_chunk(exchange, "one", 3);
+    http_reply_chunk(exchange, "two", 3);
+    wait_for_let_go(data);
+    http_reply_chunk(exchange, "three", 5);
+}
+
+static void stream(struct http_exchange *exchange, void *data) {
+    struct http_fixture *fixture = data;
+    const char *wanted = http_query_param(exchange, "n");
+    long left = wanted != NULL ? atol(wanted) : -1;
+
+    fixture->streams++;
+    if (http_reply_stream(exchange, 200, "text/plain"))
+        for (; left != 0 && !http_reader_is_gone(exchange); left--) {
+            if (!http_reply_part(exchange, "tick\n", 5))
+                break;
+            fiber_sleep(&fixture->loop, 1);
+        }
+    fixture->streams--;
 }
 
 static void cut(struct http_exchange *exchange, void *data) {
@@ -111,6 +138,8 @@ static const struct http_route routes[] = {{"GET", "/", hello},
                                            {"GET", "/silent", silent},
                                            {"GET", "/large", large},
                                            {"GET", "/parts", parts},
+                                           {"GET", "/stream", stream},
+                                           {"GET", "/chunks", chunks},
                                            {"GET", "/cut", cut},
                                            {"GET", "/drop", drop},
                                            {"GET", "/header", header},

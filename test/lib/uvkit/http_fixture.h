@@ -20,6 +20,7 @@ struct http_fixture {
     bool is_closed;
     unsigned waiting;  /* handlers of /wait that wait */
     size_t parts_left; /* that /parts has not sent */
+    unsigned streams;  /* handlers of /stream that run */
     struct fiber_event *gates[HTTP_FIXTURE_WAITERS];
 };
 
@@ -29,7 +30,9 @@ struct http_fixture {
  *   GET /silent     no reply                 GET /large        8 MiB
  *   GET /parts      32 MiB in parts          GET /cut          half of what it begins
  *   GET /drop       http_reply_drop          GET /header?v=    reply header X-Value: v
- *   POST /json      the JSON object          GET /id           the request id */
+ *   POST /json      the JSON object          GET /id           the request id
+ *   GET /stream?n=  "tick" n times, or until the reader is gone
+ *   GET /chunks     "one", "two"; after ..._let_go() "three" */
 struct http_fixture *http_fixture_open(const struct http_server_options *limits);
 void http_fixture_close(struct http_fixture *fixture);
 /* Resume every handler that waits. */

@@ -21,6 +21,10 @@ void open_pool(struct fixture *fixture, const char *conninfo, unsigned connectio
                                       .name = fixture->name,
                                       .connections = connections,
                                       .queue = queue,
+                                      .pipelines = fixture->pipelines,
+                                      .in_flight = fixture->in_flight,
+                                      .answer_ms = fixture->answer_ms,
+                                      .stall_ms = fixture->stall_ms,
                                       .connect_timeout_ms = 1000};
 
     fixture->is_closed = false;
@@ -149,13 +153,18 @@ void start_query(struct fixture *fixture, struct pg_query *query, const char *sq
     start_in_fiber(fixture, query, ended);
 }
 
+void start_prepared(struct fixture *fixture, struct pg_query *query,
+                    const struct pg_statement *statement, int64_t timeout_ms, int *ended) {
+    *query = (struct pg_query){
+        .statement = statement, .params = {"1"}, .deadline_ms = clock_now_ms() + timeout_ms};
+    start_in_fiber(fixture, query, ended);
+}
+
 void start_statement(struct fixture *fixture, struct pg_query *query, int64_t timeout_ms,
                      int *ended) {
     static const struct pg_statement one = {"test_one", "SELECT $1::int", 1};
 
-    *query = (struct pg_query){
-        .statement = &one, .params = {"1"}, .deadline_ms = clock_now_ms() + timeout_ms};
-    start_in_fiber(fixture, query, ended);
+    start_prepared(fixture, query, &one, timeout_ms, ended);
 }
 
 enum pg_status run_sql(struct fixture *fixture, struct pg_query *query, const char *sql) {

@@ -29,6 +29,8 @@ struct fixture {
     char conninfo[512];       /* straight to the server */
     char proxy_conninfo[512]; /* through the proxy */
     bool is_closed;
+    unsigned pipelines, in_flight; /* of pools opened from now on, as in their options */
+    uint64_t answer_ms, stall_ms;
 };
 
 int pg_set_up(void **state);
@@ -55,6 +57,9 @@ int ask(struct fixture *fixture, const char *sql);
 extern int endings;
 void start_query(struct fixture *fixture, struct pg_query *query, const char *sql,
                  int64_t timeout_ms, int *ended);
+/* With one parameter, 1. */
+void start_prepared(struct fixture *fixture, struct pg_query *query,
+                    const struct pg_statement *statement, int64_t timeout_ms, int *ended);
 void start_statement(struct fixture *fixture, struct pg_query *query, int64_t timeout_ms,
                      int *ended);
 /* Start it and wait. */

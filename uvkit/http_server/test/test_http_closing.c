@@ -212,20 +212,25 @@ static void test_connections_without_a_descriptor_end_and_the_loop_goes_on(void 
     free(others);
 }
 
+static void expect_last_answer(struct http_fixture *fixture) {
+    char reply[512];
+
+    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
+    assert_non_null(strstr(reply, "Connection: close"));
+    http_peer_expect_end(&fixture->peer);
+    http_peer_close(&fixture->peer);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
+}
+
 static void test_drain_lets_a_request_in_flight_finish(void **state) {
     struct http_fixture *fixture = *state;
-    char reply[512];
 
     bring_to(fixture, HANDLER_WAITS);
     http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
     http_peer_turn(&fixture->peer);
     assert_false(fixture->is_closed);
     http_fixture_let_go(fixture);
-    assert_int_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 200);
-    assert_non_null(strstr(reply, "Connection: close"));
-    http_peer_expect_end(&fixture->peer);
-    http_peer_close(&fixture->peer);
-    WAIT_FOR(&fixture->loop, fixture->is_closed);
+    expect_last_answer(fixture);
 }
 
 static void test_drain_lets_a_request_that_has_begun_arrive(void **state) {
@@ -252,16 +257,38 @@ static void test_drain_closes_idle_connections_at_once(void **state) {
 
 static void test_drain_answers_a_request_that_was_not_read_yet(void **state) {
     struct http_fixture *fixture = *state;
-    char reply[512];
 
     bring_to(fixture, KEPT_ALIVE);
-    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]);
     http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
-    assert_int_not_equal(http_peer_reply(&fixture->peer, reply, sizeof reply), 0);
-    assert_non_null(strstr(reply, "Connection: close"));
-    http_peer_expect_end(&fixture->peer);
-    http_peer_close(&fixture->peer);
+    expect_last_answer(fixture);
+}
+
+static void test_drain_answers_who_is_not_accepted_yet(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]); /* the loop has not run yet */
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    expect_last_answer(fixture);
+}
+
+static void test_drain_waits_for_the_first_request_of_who_has_just_connected(void **state) {
+    struct http_fixture *fixture = *state;
+
+    bring_to(fixture, BEFORE_A_BYTE);
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    http_peer_turn(&fixture->peer);
+    http_peer_say(&fixture->peer, sent_at[KEPT_ALIVE]);
+    expect_last_answer(fixture);
+}
+
+static void test_drain_does_not_wait_for_ever_for_a_first_request(void **state) {
+    struct http_fixture *fixture = *state;
+
+    bring_to(fixture, BEFORE_A_BYTE);
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
     WAIT_FOR(&fixture->loop, fixture->is_closed);
+    http_peer_expect_end(&fixture->peer);
 }
 
 static void test_drain_may_be_cut_short(void **state) {
@@ -302,6 +329,9 @@ int main(void) {
         TEST(test_drain_lets_a_request_that_has_begun_arrive),
         TEST(test_drain_closes_idle_connections_at_once),
         TEST(test_drain_answers_a_request_that_was_not_read_yet),
+        TEST(test_drain_answers_who_is_not_accepted_yet),
+        TEST(test_drain_waits_for_the_first_request_of_who_has_just_connected),
+        TEST(test_drain_does_not_wait_for_ever_for_a_first_request),
         TEST(test_drain_may_be_cut_short),
         TEST(test_taken_port_is_an_error_that_leaves_the_server_closable),
     };

@@ -94,6 +94,95 @@ static void test_a_reply_that_is_not_whole_ends_the_connection(void **state) {
     assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\nhello");
 }
 
+static void test_a_stream_has_no_length_and_ends_with_its_connection(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "GET /stream?n=3 HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&fixture->peer);
+    assert_null(strstr(fixture->peer.text, "Content-Length"));
+    assert_non_null(strstr(fixture->peer.text, "Connection: close\r\n"));
+    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\ntick\ntick\ntick\n");
+}
+
+static void test_head_of_a_stream_has_no_part(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "HEAD /stream HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&fixture->peer);
+    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\n");
+}
+
+static void test_a_stream_goes_on_until_its_reader_is_gone(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *other = open_other(fixture);
+
+    http_peer_say(other, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(other, "tick\ntick\ntick\n");
+    assert_int_equal(fixture->streams, 1);
+    http_peer_close(other);
+    WAIT_FOR(&fixture->loop, fixture->streams == 0);
+    free(other);
+}
+
+static void test_chunks_of_a_turn_come_together_and_the_connection_goes_on(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *peer = &fixture->peer;
+
+    http_peer_say(peer, "GET /chunks HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(peer, "\r\n\r\n");
+    assert_non_null(strstr(peer->text, "Transfer-Encoding: chunked\r\n"));
+    assert_null(strstr(peer->text, "Content-Length"));
+    assert_string_equal(strstr(peer->text, "\r\n\r\n"), "\r\n\r\n3\r\none\r\n3\r\ntwo\r\n");
+    http_fixture_let_go(fixture);
+    http_peer_expect(peer, "two\r\n5\r\nthree\r\n0\r\n\r\n");
+    peer->length = 0;
+    http_peer_say(peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(peer, NULL, 0), 200);
+}
+
+static void test_a_request_behind_one_with_chunks_waits_for_the_last(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *peer = &fixture->peer;
+
+    http_peer_say(peer, "GET /chunks HTTP/1.1\r\n" HOST "\r\nGET / HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(peer, "two\r\n");
+    http_fixture_let_go(fixture);
+    http_peer_expect(peer, "5\r\nthree\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n");
+}
+
+static void test_to_http_1_0_chunks_are_a_stream(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "GET /chunks HTTP/1.0\r\n\r\n");
+    http_peer_expect(&fixture->peer, "\r\n\r\nonetwo");
+    http_fixture_let_go(fixture);
+    http_peer_expect_end(&fixture->peer);
+    assert_null(strstr(fixture->peer.text, "chunked"));
+    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\nonetwothree");
+}
+
+static void test_head_of_chunks_has_none(void **state) {
+    struct http_fixture *fixture = *state;
+
+    http_peer_say(&fixture->peer, "HEAD /chunks HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect_end(&fixture->peer);
+    assert_string_equal(strstr(fixture->peer.text, "\r\n\r\n"), "\r\n\r\n");
+}
+
+static void test_chunks_for_a_peer_that_is_gone_go_nowhere(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *other = open_other(fixture);
+
+    http_peer_say(other, "GET /chunks HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(other, "two\r\n");
+    http_peer_reset(other);
+    http_fixture_wait_for_connections(fixture, 1);
+    http_fixture_let_go(fixture);
+    http_peer_say(&fixture->peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(&fixture->peer, NULL, 0), 200);
+    free(other);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -103,6 +192,14 @@ int main(void) {
         TEST(test_others_are_served_while_a_peer_does_not_read),
         TEST(test_a_peer_that_reads_nothing_is_given_up),
         TEST(test_a_reply_that_is_not_whole_ends_the_connection),
+        TEST(test_a_stream_has_no_length_and_ends_with_its_connection),
+        TEST(test_head_of_a_stream_has_no_part),
+        TEST(test_a_stream_goes_on_until_its_reader_is_gone),
+        TEST(test_chunks_of_a_turn_come_together_and_the_connection_goes_on),
+        TEST(test_a_request_behind_one_with_chunks_waits_for_the_last),
+        TEST(test_to_http_1_0_chunks_are_a_stream),
+        TEST(test_head_of_chunks_has_none),
+        TEST(test_chunks_for_a_peer_that_is_gone_go_nowhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,94 @@
+/* Who calls while a lane is free leads. A leader that is back first gives its lane to the first one
+ * that waits, so that the next batch is on its way, and then lets go those that it had with it. */
+#include "batcher.h"
+
+#include "clock.h"
+#include "fiber.h"
+
+#include <assert.h>
+
+void batcher_init(struct batcher *batcher) {
+    assert(batcher->lanes > 0 && batcher->most > 0 && batcher->run != NULL);
+    batcher->running = batcher->waiting = 0;
+    TAILQ_INIT(&batcher->queue);
+}
+
+static void enqueue(struct batcher *batcher, struct batcher_call *call) {
+    TAILQ_INSERT_TAIL(&batcher->queue, call, entry);
+    batcher->waiting++;
+}
+
+static void move(struct batcher *batcher, struct batcher_call *call, struct batcher_calls *to) {
+    assert(batcher->waiting > 0);
+    TAILQ_REMOVE(&batcher->queue, call, entry);
+    batcher->waiting--;
+    TAILQ_INSERT_TAIL(to, call, entry);
+}
+
+static void take_late(struct batcher *batcher, struct batcher_calls *late) {
+    int64_t now_ms = clock_now_ms();
+    struct batcher_call *call = TAILQ_FIRST(&batcher->queue), *next;
+
+    for (; call != NULL; call = next) {
+        next = TAILQ_NEXT(call, entry);
+        call->is_late = call->deadline_ms <= now_ms;
+        if (call->is_late)
+            move(batcher, call, late);
+    }
+}
+
+/* Each call is gone when its fiber has gone on. */
+static void let_go(struct batcher_calls *calls, const struct batcher_call *but) {
+    struct batcher_call *call;
+
+    while ((call = TAILQ_FIRST(calls)) != NULL) {
+        TAILQ_REMOVE(calls, call, entry);
+        if (call != but)
+            fiber_event_set(call->is_over);
+    }
+}
+
+static void pass_lane(struct batcher *batcher) {
+    struct batcher_calls late = TAILQ_HEAD_INITIALIZER(late);
+    struct batcher_call *next;
+
+    take_late(batcher, &late);
+    next = TAILQ_FIRST(&batcher->queue);
+    if (next == NULL) {
+        batcher->running--;
+    } else {
+        next->is_leader = true;
+        fiber_event_set(next->is_over);
+    }
+    let_go(&late, NULL);
+}
+
+static void lead(struct batcher *batcher, struct batcher_call *leader) {
+    struct batcher_calls batch = TAILQ_HEAD_INITIALIZER(batch);
+    unsigned count = 0;
+
+    assert(TAILQ_FIRST(&batcher->queue) == leader && batcher->running <= batcher->lanes);
+    for (; count < batcher->most && !TAILQ_EMPTY(&batcher->queue); count++)
+        move(batcher, TAILQ_FIRST(&batcher->queue), &batch);
+    batcher->run(batcher->data, &batch, count);
+    pass_lane(batcher);
+    let_go(&batch, leader);
+}
+
+bool batcher_await(struct batcher *batcher, struct batcher_call *call, int64_t deadline_ms) {
+    struct fiber_event is_over = FIBER_EVENT_INIT;
+
+    *call = (struct batcher_call){.deadline_ms = deadline_ms,
+                                  .is_over = &is_over,
+                                  .is_leader = batcher->running < batcher->lanes};
+    if (!call->is_leader && batcher->waiting >= batcher->limit)
+        return false;
+    enqueue(batcher, call);
+    if (call->is_leader)
+        batcher->running++;
+    else
+        fiber_event_wait(&is_over);
+    if (call->is_leader)
+        lead(batcher, call);
+    return !call->is_late;
+}
