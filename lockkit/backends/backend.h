@@ -38,6 +38,7 @@ struct lk_command {
      * gone: a backend with a line of waiters keeps it there for that long. */
     uint32_t patience_ms;
     uint64_t fence_above; /* of ACQUIRE: a token has been seen; a new one is to be above it */
+    uint32_t handover; /* of ACQUIRE: so many tokens above the new one are reserved for its owner */
     void (*on_answer)(struct lk_command *command);
     void *data;     /* the caller's */
     void *internal; /* ops->command_size bytes, zeroed, aligned for anything, for the backend */
@@ -58,6 +59,7 @@ struct lk_command {
 
 struct lk_backend {
     const struct lk_backend_ops *ops;
+    uint32_t handover; /* by the URL: of locks that do not say */
 };
 
 enum lk_push {

@@ -12,7 +12,7 @@
  *
  * What it promises (README.md has the reasons, and the known failures that each one answers):
  *   1. Ownership belongs to the lease, with a 160-bit random owner token per acquisition; not to
- *      a thread.
+ *      a thread. Only leases that are handed over (`handover`) have that of the first.
  *   2. Validity counts from before the request was sent, on a clock that goes on during suspend,
  *      minus drift (1 % of the TTL + 2 ms), and is checked again after the last reply.
  *   3. A lease goes HELD -> SUSPECT -> LOST by a local timer, whatever the network does: its
@@ -92,7 +92,8 @@ enum lk_caps {
     LK_CAP_WAITERS = 1 << 9,       /* lk_inspect() lists those who wait, too */
     /* A lease lasts as long as a session of the client with the server, which may grant another TTL
      * than was asked for; leases of one session end together. */
-    LK_CAP_SESSION = 1 << 10
+    LK_CAP_SESSION = 1 << 10,
+    LK_CAP_HANDOVER = 1 << 11 /* `handover` */
 };
 
 /* Told what a person who runs the program should know: a server that cannot be reached or refuses,
@@ -149,6 +150,7 @@ struct lk_counters {
     uint64_t late_grants;      /* granted after the caller had gone: given back */
     uint64_t polls, wakeups;   /* attempts of waiters by the poll timer, and by an event */
     uint64_t wait_ns, hold_ns; /* summed over acquired, and over released or lost */
+    uint64_t handed_over;      /* of released: to another waiter of this client */
 };
 void lk_client_counters(const lk_client *client, struct lk_counters *counters);
 
@@ -178,6 +180,13 @@ struct lk_lock_options {
     /* A semaphore, with LK_SHARED: how many permits there are [no limit], and how many of them one
      * grant takes [1]. All users of a name give the same limit. */
     uint32_t limit, permits;
+    /* How often in a row, 0..1000, the lock goes straight from one holder to the next waiter of
+     * this client, without a round trip, while other clients wait; then it is given back. Only
+     * while its validity is fresh: less than a third of the TTL after the grant or its last
+     * renewal. Only between locks of the same `ttl_ms` and `handover`, LK_EXCLUSIVE and not
+     * `is_fair`. Such a release is LK_OK by the clock: the server is not asked. [0, or what the URL
+     * says: `handover=`] */
+    uint32_t handover;
 };
 
 /* Name a lock: 1..512 bytes, copied. LK_INVALID, LK_UNSUPPORTED, LK_NOMEM. Cheap: no round trip.
@@ -251,14 +260,14 @@ enum lk_state lk_lease_state(const lk_lease *lease);
 LK_CHECK enum lk_status lk_lease_check(const lk_lease *lease, uint32_t need_ms);
 /* Milliseconds of validity left; 0 when lost; INT64_MAX on a backend without TTL. */
 int64_t lk_lease_remaining_ms(const lk_lease *lease);
-/* The fencing token: greater than that of every earlier grant of this name; 0 when the backend has
- * none. */
+/* The fencing token: greater than that of every earlier grant of this name, handed over or not; 0
+ * when the backend has none. */
 uint64_t lk_lease_fence(const lk_lease *lease);
 /* The resource has seen this token: later grants of the name to this client are above it. For
  * backends whose tokens may fall (LK_CAP_FENCE_BEST), so that what refuses lower tokens does not
  * refuse all from then on: tell it each token that is read from the resource under the lease. */
 void lk_lease_saw_fence(const lk_lease *lease, uint64_t fence);
-/* 40 hex digits, for logs. */
+/* 40 hex digits, for logs: what the server knows the holder by. */
 const char *lk_lease_owner(const lk_lease *lease);
 
 /* Told of each change: HELD -> SUSPECT, SUSPECT -> HELD (a renewal came through), -> LOST_STATE
@@ -275,7 +284,8 @@ void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);
 struct lk_holder {
     const char *owner; /* owner token, or what another program wrote there */
     const char *label; /* "" when not known */
-    uint64_t fence;    /* 0: none, or not known, as for one who waits */
+    /* 0: none, or not known, as for one who waits. Of the first, where leases are handed over. */
+    uint64_t fence;
     /* Until its TTL ends; for one who waits, until it is skipped if not heard of. -1: it has none,
      * or it is not known. */
     int64_t remaining_ms;

@@ -71,5 +71,6 @@ void lk_abandon(lk_lease *lease, uint32_t hold_ms) {
     lease_stop_holding(lease);
     lease->hold_until_ns = client_moment_ns(lease->client, hold_ms);
     lease_move(lease, LEASE_ABANDONED);
+    queue_not_ours(lease->queue);
     lease_stay_abandoned(lease);
 }

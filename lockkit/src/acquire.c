@@ -13,14 +13,16 @@
 
 /* The place in the server's line is the client's, as clients take turns: another of its waiters
  * takes it over from one that gives up, with the owner token that stands there. */
-static void pass_place_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
+void lease_pass_place_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
     struct lk_lease *next = waiter ? waiter->data : NULL;
     char owner[OWNER_SIZE];
 
     if (!next || lease->phase != LEASE_QUEUED || !lease->is_in_line || lease->is_doubtful ||
         next->phase != LEASE_QUEUED || next->is_in_line || next->is_doubtful ||
         next->waiter.is_try || next->policy.mode != lease->policy.mode ||
-        next->policy.limit != lease->policy.limit || next->policy.permits != lease->policy.permits)
+        next->policy.limit != lease->policy.limit ||
+        next->policy.permits != lease->policy.permits ||
+        next->policy.handover != lease->policy.handover)
         return;
     memcpy(owner, next->owner, sizeof owner);
     memcpy(next->owner, lease->owner, sizeof owner);
@@ -51,7 +53,7 @@ static void tell_outcome(void *data) {
         return;
     lease->is_outcome_due = false;
     if (lease->phase == LEASE_QUEUED) { /* to one who has come again, in the callback */
-        pass_place_on(lease, TAILQ_FIRST(&lease->queue->waiters));
+        lease_pass_place_on(lease, TAILQ_FIRST(&lease->queue->waiters));
         let_go(lease);
     } else {
         lease_maybe_free(lease);
@@ -82,7 +84,7 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     assert(lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING);
     assert(status != LK_OK);
     (void)uv_timer_stop(&lease->timer);
-    pass_place_on(lease, TAILQ_NEXT(&lease->waiter, entry));
+    lease_pass_place_on(lease, TAILQ_NEXT(&lease->waiter, entry));
     queue_leave(lease->queue, &lease->waiter);
     count(&lease->client->counters, status);
     set_outcome(lease, status);
@@ -96,13 +98,22 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     }
 }
 
-static void granted(struct lk_lease *lease) {
+static void begin_to_hold(struct lk_lease *lease) {
     (void)uv_timer_stop(&lease->timer);
     lease_move(lease, LEASE_HELD);
-    queue_granted(lease->queue, &lease->waiter);
     lk_lease_saw_fence(lease, lease->fence);
     lease_hold(lease);
     set_outcome(lease, LK_OK);
+}
+
+static void granted(struct lk_lease *lease) {
+    lease->handovers_left = lease->policy.handover;
+    queue_granted(lease->queue, &lease->waiter);
+    begin_to_hold(lease);
+}
+
+void lease_inherit(struct lk_lease *lease) {
+    begin_to_hold(lease);
 }
 
 static bool is_still_valid(struct lk_lease *lease) {

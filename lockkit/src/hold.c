@@ -62,10 +62,12 @@ static void tell_state(struct lk_lease *lease, const char *why) {
         count(lease, state);
     lease->told = state;
     lease->is_unheard = !lease->on_state && state != LK_HELD;
-    if (state == LK_LOST_STATE)
+    if (state == LK_LOST_STATE) {
         (void)uv_timer_stop(&lease->timer);
-    else
+        queue_not_ours(lease->queue);
+    } else {
         arm(lease);
+    }
     if (lease->on_state)
         lease->on_state(lease, state, why, lease->state_data);
 }
@@ -88,9 +90,10 @@ static void extend(struct lk_lease *lease) {
     lease->client->counters.renewed++;
     if (lk_lease_state(lease) == LK_LOST_STATE)
         return;
-    lease_set_validity(lease, &lease->renewal, lease->renewal_sent_ns);
+    lease->sent_ns = lease->renewal_sent_ns;
+    lease_set_validity(lease, &lease->renewal, lease->sent_ns);
     atomic_store(&lease->is_suspended, false);
-    lease->renew_at_ns = lease->renewal_sent_ns + part_ns(lease, RENEW_PART);
+    lease->renew_at_ns = lease->sent_ns + part_ns(lease, RENEW_PART);
 }
 
 static const char *take_answer(struct lk_lease *lease, enum lk_status status) {
@@ -158,6 +161,7 @@ void lease_hold(struct lk_lease *lease) {
     counters->acquired++;
     counters->wait_ns += (uint64_t)(lease->granted_ns - lease->joined_ns);
     lease->told = LK_HELD;
+    lease->queue->is_ours = lease->handovers_left > 0;
     lease->renew_at_ns = lease->sent_ns + part_ns(lease, RENEW_PART);
     arm(lease);
 }

@@ -72,7 +72,7 @@ err_after_lease:
 void lease_move(struct lk_lease *lease, enum lease_phase phase) {
 #define TO(phase) (1U << LEASE_##phase)
     static const unsigned arrows[] = {
-        [LEASE_QUEUED] = TO(TRYING) | TO(RELEASING) | TO(ENDED),
+        [LEASE_QUEUED] = TO(TRYING) | TO(HELD) | TO(RELEASING) | TO(ENDED),
         [LEASE_TRYING] = TO(QUEUED) | TO(ORPHANED) | TO(HELD) | TO(RELEASING) | TO(ENDED),
         [LEASE_ORPHANED] = TO(RELEASING) | TO(ENDED),
         [LEASE_HELD] = TO(ABANDONED) | TO(RELEASING) | TO(ENDED),
@@ -109,6 +109,7 @@ void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb 
                                    .reply_ms = reply_ms,
                                    .patience_ms = patience_ms(lease),
                                    .fence_above = lease->client->seen_fence,
+                                   .handover = lease->policy.handover,
                                    .on_answer = on_answer,
                                    .data = lease,
                                    .internal = internal};

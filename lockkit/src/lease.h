@@ -45,6 +45,7 @@ struct lk_policy {
     uint32_t asked_ms, ttl_ms; /* the TTL as asked for; as granted */
     uint32_t suspect_ms, poll_ms;
     uint32_t permits, limit;
+    uint32_t handover; /* how often a grant may be handed over */
     enum lk_mode mode;
     bool has_ttl, is_session, is_renewed, is_fair;
 };
@@ -72,7 +73,8 @@ struct lk_lease {
     struct lk_command command; /* acquire, and later release */
     struct lk_command renewal; /* and what extends an abandoned lease */
     unsigned in_flight;        /* of these two */
-    int64_t sent_ns, renewal_sent_ns;
+    int64_t sent_ns;           /* from when it counts: of the attempt, or the last renewal */
+    int64_t renewal_sent_ns;   /* of the one under way */
     int64_t joined_ns;
     unsigned round_trips; /* of the attempts until the outcome */
     bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
@@ -91,6 +93,7 @@ struct lk_lease {
     _Atomic bool is_suspended;      /* the backend doubts it, until the next renewal */
     int64_t renew_at_ns, granted_ns;
     uint64_t fence;
+    uint32_t handovers_left; /* and so many tokens above `fence` are ours */
     enum lk_state told;
     bool is_unheard; /* `told` is not HELD, and there was no callback to tell */
     lk_state_cb on_state;
@@ -129,6 +132,14 @@ void lease_maybe_free(struct lk_lease *lease);
 
 /* acquire.c: while QUEUED or TRYING, the wait ends with `status`. */
 void lease_end_request(struct lk_lease *lease, enum lk_status status);
+/* While QUEUED, and one of us has handed it over. */
+void lease_inherit(struct lk_lease *lease);
+/* The place of `lease` in the server's line, if it has one, is that of `waiter` (or NULL) from now
+ * on, if it can be. */
+void lease_pass_place_on(struct lk_lease *lease, const struct queue_waiter *waiter);
+
+/* handover.c: give it to the next of this client, who waits. False when it is to be released. */
+bool lease_hand_over(struct lk_lease *lease);
 
 /* hold.c */
 void lease_hold(struct lk_lease *lease);
@@ -147,6 +158,8 @@ bool lease_outlives_hold(const struct lk_lease *lease);
 
 /* release.c */
 void lease_release(struct lk_lease *lease);
+/* What it held was handed over, and it has only a place in the server's line to give back. */
+void lease_withdraw(struct lk_lease *lease);
 /* While RELEASING: repeat it now, if it is to be repeated. */
 void lease_hurry_release(struct lk_lease *lease);
 

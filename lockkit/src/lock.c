@@ -5,26 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TTL_MIN_MS 10
-#define TTL_MAX_MS 86400000
+#define TTL_MIN_MS    10
+#define TTL_MAX_MS    86400000
+#define HANDOVER_MOST 1000
 
 /* What the backend must be able to do for it. */
 static unsigned needed_caps(const struct lk_policy *policy) {
     return (policy->is_fair ? LK_CAP_FAIR : 0U) | (policy->mode == LK_SHARED ? LK_CAP_SHARED : 0U) |
-           (policy->limit > 0 ? LK_CAP_PERMITS : 0U);
+           (policy->limit > 0 ? LK_CAP_PERMITS : 0U) |
+           (policy->handover > 0 ? LK_CAP_HANDOVER : 0U);
+}
+
+static bool may_hand_over(const struct lk_policy *policy) {
+    return policy->mode == LK_EXCLUSIVE && !policy->is_fair;
 }
 
 static bool is_in_range(const struct lk_policy *policy) {
     return policy->ttl_ms >= TTL_MIN_MS && policy->ttl_ms <= TTL_MAX_MS &&
            policy->suspect_ms < policy->ttl_ms && policy->poll_ms <= TTL_MAX_MS &&
+           policy->handover <= HANDOVER_MOST && (policy->handover == 0 || may_hand_over(policy)) &&
            (policy->mode == LK_SHARED ? policy->limit == 0 || policy->permits <= policy->limit
                                       : policy->limit == 0 && policy->permits == 1);
 }
 
 /* LK_INVALID for options that are out of range, or of a size that was never ours. */
-static enum lk_status fill_policy(struct lk_policy *policy, unsigned caps,
+static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_client *client,
                                   const struct lk_lock_options *given) {
     struct lk_lock_options options = {0};
+    const unsigned caps = client->caps;
 
     if (given && (given->size < sizeof given->size || given->size > sizeof options))
         return LK_INVALID;
@@ -40,6 +48,9 @@ static enum lk_status fill_policy(struct lk_policy *policy, unsigned caps,
     policy->asked_ms = policy->ttl_ms;
     policy->suspect_ms = options.suspect_ms ? options.suspect_ms : policy->ttl_ms / 4;
     policy->poll_ms = options.poll_ms ? options.poll_ms : 250;
+    policy->handover = options.handover;
+    if (policy->handover == 0 && may_hand_over(policy))
+        policy->handover = client->backend->handover;
     policy->is_renewed = policy->has_ttl && !options.no_renew;
     if (!is_in_range(policy))
         return LK_INVALID;
@@ -54,7 +65,7 @@ enum lk_status lk_lock_open(lk_lock **out, lk_client *client, const char *name,
                             const struct lk_lock_options *options) {
     struct lk_policy policy;
     struct lk_lock *lock;
-    enum lk_status status = fill_policy(&policy, client->caps, options);
+    enum lk_status status = fill_policy(&policy, client, options);
 
     *out = NULL;
     if (*name == '\0' || strlen(name) > NAME_MAX_BYTES)

@@ -175,7 +175,11 @@ void queue_join(struct lk_queue *queue, struct queue_waiter *waiter) {
     assert(waiter->attempt && waiter->poll_ms > 0);
     assert(queue->refs > 0); /* its lease's, at the least */
     TAILQ_INSERT_TAIL(&queue->waiters, waiter, entry);
-    if (queue->length++ == 0)
+    if (queue->length++ > 0)
+        return;
+    if (queue->is_ours && !waiter->is_try)
+        wait_for_event(queue, -1);
+    else
         set_due(queue, QUEUE_FRESH);
 }
 
@@ -200,6 +204,25 @@ void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter) {
     /* The old head's place in the server's line goes with it. */
     if (take_out(queue, waiter) && was_head)
         set_due(queue, QUEUE_FRESH);
+}
+
+struct queue_waiter *queue_heir(const struct lk_queue *queue) {
+    return queue->is_trying ? NULL : TAILQ_FIRST(&queue->waiters);
+}
+
+void queue_handed_over(struct lk_queue *queue, struct queue_waiter *heir, bool is_in_line) {
+    assert(queue_heir(queue) == heir);
+    if (take_out(queue, heir) && !uv_is_active((const uv_handle_t *)&queue->poll))
+        wait_for_event(queue, -1);
+    queue->is_in_line = is_in_line;
+}
+
+void queue_not_ours(struct lk_queue *queue) {
+    const bool was_ours = queue->is_ours;
+
+    queue->is_ours = false;
+    if (was_ours)
+        queue_given_back(queue);
 }
 
 void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter) {

@@ -3,8 +3,9 @@
  * While no attempt of the head is under way, one of these brings the next: an event (the lock may
  * have become free), the poll timer (jittered, and never later than the end of the present holder's
  * TTL), or, for a head that has not attempted yet, the next turn of the loop. Each event costs one
- * attempt, however many wait. A waiter of a fair lock has a queue of its own, and so its own place
- * in the server's line. */
+ * attempt, however many wait. While one of us holds who may hand over, a new head does not ask: it
+ * is likely to be handed the lock, and is in time when that one gives back. A waiter of a fair lock
+ * has a queue of its own, and so its own place in the server's line. */
 #ifndef LOCKKIT_QUEUE_H
 #define LOCKKIT_QUEUE_H
 
@@ -43,6 +44,7 @@ struct lk_queue {
     bool is_due, is_woken; /* on client->attempts; an event came during an attempt */
     bool is_given_back;    /* one of us gave it back during an attempt */
     bool is_in_line;       /* the head's last answer said so: it is told when it is its turn */
+    bool is_ours;          /* one of us holds it who may hand it over */
     struct client_task task;
     enum queue_reason reason; /* of the attempt that is due */
     char text[];              /* the name; and the owner */
@@ -59,6 +61,14 @@ void queue_join(struct lk_queue *queue, struct queue_waiter *waiter);
 void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter);
 /* The head has got the lock, and leaves. */
 void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter);
+
+/* Who has it next if it stays in this client: the head, or NULL while that asks the server. */
+struct queue_waiter *queue_heir(const struct lk_queue *queue);
+/* The heir has been given the lock by one of us, and leaves. `is_in_line`: the next stands in line
+ * at the server already. The poll goes on as it was: for a place there somebody has to ask. */
+void queue_handed_over(struct lk_queue *queue, struct queue_waiter *heir, bool is_in_line);
+/* One of us who might have handed it over has lost it, or has left it as it is. */
+void queue_not_ours(struct lk_queue *queue);
 
 /* The head has been refused: it waits for an event, for its `poll_ms` at most, and no longer than
  * `remaining_ms` (negative: unknown). `is_in_line`: it stands in line at the server. */

@@ -76,14 +76,9 @@ static void on_retry(uv_timer_t *timer) {
     give_back(timer->data);
 }
 
-void lease_release(struct lk_lease *lease) {
+static void begin(struct lk_lease *lease) {
     uint32_t cleanup_ms = lease->client->cleanup_ms;
-    const bool was_held = lease->phase == LEASE_HELD;
 
-    if (was_held)
-        lease_stop_holding(lease);
-    else
-        lease->is_answered = true; /* nobody asked for it */
     if (lease->policy.has_ttl && lease->policy.asked_ms < cleanup_ms)
         cleanup_ms = lease->policy.asked_ms;
     lease->cleanup_until_ns = client_moment_ns(lease->client, cleanup_ms);
@@ -91,8 +86,25 @@ void lease_release(struct lk_lease *lease) {
     (void)uv_timer_stop(&lease->timer); /* of one that was abandoned */
     lease_move(lease, LEASE_RELEASING);
     give_back(lease);
+}
+
+void lease_release(struct lk_lease *lease) {
+    const bool was_held = lease->phase == LEASE_HELD;
+
+    if (was_held) {
+        lease_stop_holding(lease);
+        lease->queue->is_ours = false;
+    } else {
+        lease->is_answered = true; /* nobody asked for it */
+    }
+    begin(lease);
     if (was_held)
         queue_giving_back(lease->queue);
+}
+
+void lease_withdraw(struct lk_lease *lease) {
+    lease->is_answered = true; /* it was a hand-over to the caller */
+    begin(lease);
 }
 
 void lease_hurry_release(struct lk_lease *lease) {
@@ -104,5 +116,6 @@ void lease_hurry_release(struct lk_lease *lease) {
 void lk_release(lk_lease *lease, lk_release_cb cb, void *data) {
     lease->on_released = cb;
     lease->release_data = data;
-    lease_release(lease);
+    if (!lease_hand_over(lease))
+        lease_release(lease);
 }

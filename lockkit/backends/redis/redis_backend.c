@@ -145,7 +145,7 @@ static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) 
 const struct lk_backend_ops backend_redis = {
     .scheme = "redis://",
     .caps = LK_CAP_TTL | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS |
-            LK_CAP_SHARED | LK_CAP_PERMITS | LK_CAP_BREAK | LK_CAP_WAITERS,
+            LK_CAP_SHARED | LK_CAP_PERMITS | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
     .command_size = sizeof(struct redis_sent),
     .open = open_redis,
     .close = close_redis,

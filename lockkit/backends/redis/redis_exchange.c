@@ -207,22 +207,23 @@ static void start(struct exchange *exchange, const char **args, int argc, const 
 
 static void issue_one(struct exchange *exchange) {
     static const char *const suffixes[KEYS] = {"", ":fence", ":queue", ":shared", ":info"};
-    static const int counts[] = {[REDIS_ACQUIRE] = 6,
+    static const int counts[] = {[REDIS_ACQUIRE] = 7,
                                  [REDIS_RENEW_SHARED] = 3,
                                  [REDIS_RELEASE] = 2,
                                  [REDIS_BREAK] = 2,
                                  [REDIS_INSPECT] = 0};
     const struct lk_command *command = exchange->commands[0];
     const bool is_shared = command->mode == LK_SHARED && exchange->script == REDIS_ACQUIRE;
-    char keys[KEYS][KEY_SIZE], texts[5][TEXT_SIZE];
-    const char *args[HEAD + KEYS + 8] = {[HEAD + KEYS] = command->owner ? command->owner : "",
+    char keys[KEYS][KEY_SIZE], texts[6][TEXT_SIZE];
+    const char *args[HEAD + KEYS + 9] = {[HEAD + KEYS] = command->owner ? command->owner : "",
                                          exchange->server->client,
                                          texts[0],
                                          texts[1],
                                          texts[2],
                                          exchange->server->config.label,
                                          texts[3],
-                                         texts[4]};
+                                         texts[4],
+                                         texts[5]};
 
     for (int i = 0; i < KEYS; i++) {
         (void)snprintf(keys[i], KEY_SIZE, "lk:{%s}%s", command->name, suffixes[i]);
@@ -231,8 +232,9 @@ static void issue_one(struct exchange *exchange) {
     (void)snprintf(texts[0], TEXT_SIZE, "%u", command->ttl_ms);
     (void)snprintf(texts[1], TEXT_SIZE, "%" PRIu64, command->fence_above);
     (void)snprintf(texts[2], TEXT_SIZE, "%u", command->patience_ms);
-    (void)snprintf(texts[3], TEXT_SIZE, "%u", command->permits);
-    (void)snprintf(texts[4], TEXT_SIZE, "%u", command->limit);
+    (void)snprintf(texts[3], TEXT_SIZE, "%u", command->handover);
+    (void)snprintf(texts[4], TEXT_SIZE, "%u", command->permits);
+    (void)snprintf(texts[5], TEXT_SIZE, "%u", command->limit);
     start(exchange, args, HEAD + KEYS + counts[exchange->script] + 2 * is_shared, "5");
 }
 

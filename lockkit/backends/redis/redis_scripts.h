@@ -4,10 +4,10 @@
 
 /* Of a lock `x`, what starts with `lk:{x}`:
  *   ""      string `owner:fence:label`, with a TTL: who has it alone
- *   :fence  string, the last fencing token; without a TTL, so that it outlives the lock
+ *   :fence  string, the last fencing token given away; without a TTL, so that it outlives the lock
  *   :queue  sorted set of owners by arrival: who waits
  *   :shared sorted set of owners by the end of their TTL (ms of the server's clock): who shares it
- *   :info   hash by owner: of one who waits `alive:bound:permits:limit:above:client:label`
+ *   :info   hash by owner: of one who waits `alive:bound:permits:limit:above+more:client:label`
  *           (alive: until when it counts as waiting), of one who shares `fence:permits:label`; and
  *           the permits taken, under `used`
  *
@@ -21,8 +21,8 @@
  * does not. */
 enum redis_script_id {
     /* KEYS lock, fence, queue, shared, info
-     * ARGV owner, client, TTL in ms, highest fencing token seen, patience in ms or 0, label; and
-     *      with LK_SHARED permits, limit
+     * ARGV owner, client, TTL in ms, highest fencing token seen, patience in ms or 0, label,
+     *      how many tokens more; and with LK_SHARED permits, limit
      * {1, fence, owners}, or {0, remaining ms or -1, 1 when it stands in line, owners}; owners:
      * those of the same client that it was handed over to, who get no message; may be left out */
     REDIS_ACQUIRE,

@@ -95,6 +95,7 @@ static enum lk_status open_node(struct cluster *cluster, const char *host, int p
         return status;
     node->server = (struct redis_server *)backend;
     node->server->is_in_cluster = true;
+    cluster->base.handover = node->server->base.handover;
     (void)snprintf(node->host, sizeof node->host, "%s", host);
     node->port = port;
     cluster->node_count++;
@@ -360,7 +361,7 @@ static enum lk_status open_cluster(struct lk_backend **backend,
 const struct lk_backend_ops backend_redis_cluster = {
     .scheme = "redis+cluster://",
     .caps = LK_CAP_TTL | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS |
-            LK_CAP_SHARED | LK_CAP_PERMITS | LK_CAP_BREAK | LK_CAP_WAITERS,
+            LK_CAP_SHARED | LK_CAP_PERMITS | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
     .command_size = sizeof(struct routed),
     .open = open_cluster,
     .close = close_cluster,

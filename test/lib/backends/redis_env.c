@@ -50,8 +50,8 @@ int64_t ask(struct env *env, const char *command) {
     return value;
 }
 
-int64_t calls_of(struct env *env, const char *command) {
-    redisReply *reply = redisCommand(env->redis, "INFO commandstats");
+int64_t calls_of(struct own_redis *own, const char *command) {
+    redisReply *reply = redisCommand(own->admin, "INFO commandstats");
     char name[64];
     const char *at;
     int64_t calls;

@@ -5,6 +5,7 @@
 
 #include "fault_proxy.h"
 #include "fixture.h"
+#include "own_redis.h"
 #include "redis_admin.h"
 
 struct env {
@@ -21,8 +22,9 @@ int env_set_up(void **state);
 int env_tear_down(void **state);
 /* The integer that the server answers to `command key`, or -1. */
 int64_t ask(struct env *env, const char *command);
-/* How often the server has run `command`, for whomever. */
-int64_t calls_of(struct env *env, const char *command);
+/* How often the server has run `command`, for whomever: one of the test's own, as others use the
+ * common one at the same time. */
+int64_t calls_of(struct own_redis *own, const char *command);
 bool exists(struct env *env);
 void assert_owner(struct env *env, const lk_lease *lease);
 

@@ -6,7 +6,7 @@
 static lk_client *other_client(struct fixture *fixture) {
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return fixture->client;
-    fixture->other = open_client(fixture, contract->url);
+    fixture->other = open_patient_client(fixture, contract->url);
     return fixture->other;
 }
 
@@ -27,7 +27,8 @@ static void test_what_it_cannot_do_is_refused(void **state) {
         struct lk_lock_options options;
     } cases[] = {{LK_CAP_FAIR, {.is_fair = 1}},
                  {LK_CAP_SHARED, {.mode = LK_SHARED}},
-                 {LK_CAP_PERMITS, {.mode = LK_SHARED, .limit = 3}}};
+                 {LK_CAP_PERMITS, {.mode = LK_SHARED, .limit = 3}},
+                 {LK_CAP_HANDOVER, {.handover = 1}}};
     struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -16,12 +16,21 @@ void close_client(struct fixture *fixture, lk_client *client) {
     WAIT_FOR(&fixture->loop, is_closed);
 }
 
-lk_client *open_client(struct fixture *fixture, const char *url) {
-    struct lk_client_options options = {.size = sizeof options, .label = "test"};
+static lk_client *open_with(struct fixture *fixture, const char *url, uint32_t reply_ms) {
+    struct lk_client_options options = {
+        .size = sizeof options, .label = "test", .reply_ms = reply_ms};
     lk_client *client;
 
     assert_int_equal(lk_client_open(&client, &fixture->loop, url, &options), LK_OK);
     return client;
+}
+
+lk_client *open_client(struct fixture *fixture, const char *url) {
+    return open_with(fixture, url, 0);
+}
+
+lk_client *open_patient_client(struct fixture *fixture, const char *url) {
+    return open_with(fixture, url, 2000);
 }
 
 struct lk_counters counters(const lk_client *client) {

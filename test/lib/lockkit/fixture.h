@@ -40,6 +40,8 @@ void fixture_end(struct fixture *fixture);
 void on_flag(void *data); /* sets a bool */
 void close_client(struct fixture *fixture, lk_client *client);
 lk_client *open_client(struct fixture *fixture, const char *url);
+/* The same, one that also waits for a slow machine's replies. */
+lk_client *open_patient_client(struct fixture *fixture, const char *url);
 struct lk_counters counters(const lk_client *client);
 lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms);
 

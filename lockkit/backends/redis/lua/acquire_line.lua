@@ -1,5 +1,5 @@
 local owner, ttl, patience = ARGV[1], ARGV[3], tonumber(ARGV[5])
-local permits, limit = tonumber(ARGV[7] or 0), tonumber(ARGV[8] or 0)
+local permits, limit = tonumber(ARGV[8] or 0), tonumber(ARGV[9] or 0)
 if not held then
   purge()
   if permits > 0 and redis.call('ZSCORE', KEYS[4], owner) then
@@ -13,14 +13,15 @@ if patience > 0 then
     local last = redis.call('ZREVRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2] or 0
     redis.call('ZADD', KEYS[3], last + 1, owner)
   end
-  redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%d:%d:%s:%s:%s', now + patience,
-    math.min(patience, tonumber(ttl)), permits, limit, ARGV[4], ARGV[2], ARGV[6]))
+  redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%d:%d:%s+%s:%s:%s', now + patience,
+    math.min(patience, tonumber(ttl)), permits, limit, ARGV[4], ARGV[7], ARGV[2],
+    ARGV[6]))
   keep(patience)
 end
 if held then return {0, redis.call('PTTL', KEYS[1]), 1} end
 hand_over(owner)
 if patience == 0 and redis.call('EXISTS', KEYS[3]) == 0 and fits(permits, limit) then
-  mine = grant(owner, permits, ttl, ARGV[4], ARGV[6])
+  mine = grant(owner, permits, ttl, ARGV[4], ARGV[7], ARGV[6])
 end
 if mine then return {1, mine, here} end
 if is_broken then

@@ -26,8 +26,8 @@ local function fits(permits, limit)
   return limit == 0 or (redis.call('HGET', KEYS[5], 'used') or 0) + permits <= limit
 end
 
-local function grant(owner, permits, ms, above, label)
-  local fence = mint(above)
+local function grant(owner, permits, ms, above, more, label)
+  local fence = mint(above, more)
   if not fence then return nil end
   leave(owner)
   if permits == 0 then
@@ -48,14 +48,14 @@ local function hand_over(me)
   while true do
     local owner = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
     if not owner then return end
-    local alive, bound, permits, limit, above, client, label = string.match(
-      redis.call('HGET', KEYS[5], owner) or '', '^(%d+):(%d+):(%d+):(%d+):(%d+):(%x+):(.*)$')
+    local alive, bound, permits, limit, above, more, client, label = string.match(
+      redis.call('HGET', KEYS[5], owner) or '', '^(%d+):(%d+):(%d+):(%d+):(%d+)%+(%d+):(%x+):(.*)$')
     if not alive or tonumber(alive) < now then
       leave(owner)
     elseif not fits(tonumber(permits), tonumber(limit)) then
       return
     else
-      local fence = grant(owner, tonumber(permits), owner == me and ARGV[3] or bound, above, label)
+      local fence = grant(owner, tonumber(permits), owner == me and ARGV[3] or bound, above, more, label)
       if not fence then return end
       if owner == me then
         mine = fence

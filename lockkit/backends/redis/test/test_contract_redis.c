@@ -1,7 +1,12 @@
-/* The contract on the redis backend. */
+/* The contract on the redis backend, with hand-over within a client and without. */
 #include "contract.h"
 #include "redis_admin.h"
 
 int main(void) {
-    return run_contract(&(struct contract){.name = "redis", .url = redis_url()});
+    char url[256];
+
+    (void)snprintf(url, sizeof url, "%s%chandover=16", redis_url(),
+                   strchr(redis_url(), '?') ? '&' : '?');
+    return run_contract(&(struct contract){.name = "redis", .url = redis_url()}) +
+           run_contract(&(struct contract){.name = "redis with hand-over", .url = url});
 }

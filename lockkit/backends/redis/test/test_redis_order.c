@@ -12,7 +12,7 @@
 #define CLIENTS_MOST 4
 #define CALLERS      3 /* of a client, so that one of them always waits */
 #define GRANTS_MOST  4096
-#define ROW_MOST     2
+#define TURNS_MOST   2 /* in a row */
 
 /* In memory that the processes share. */
 struct log {
@@ -30,7 +30,7 @@ struct worker {
     lk_lock *lock;
     struct log *log;
     int number;
-    uint32_t hold_ms, wait_ms;
+    uint32_t hold_ms, wait_ms, handover;
     struct one {
         struct worker *worker;
         uv_timer_t hold;
@@ -81,7 +81,8 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 }
 
 static void live(struct worker *worker, const char *name) {
-    struct lk_lock_options policy = {.size = sizeof policy, .ttl_ms = 5000};
+    struct lk_lock_options policy = {
+        .size = sizeof policy, .ttl_ms = 5000, .handover = worker->handover};
 
     REQUIRE(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && uv_loop_init(&worker->loop) == 0);
     REQUIRE(lk_client_open(&worker->client, &worker->loop, redis_url(), NULL) == LK_OK);
@@ -108,7 +109,7 @@ static int by_fence(const void *left, const void *right) {
 }
 
 /* From when all of them have had it, until nobody had been told to stop. */
-static void judge(struct log *log, int count, int clients) {
+static void judge(struct log *log, int count, int clients, int row_most) {
     int grants[CLIENTS_MOST] = {0}, seen = 0, row = 0, longest = 0, judged = 0;
 
     qsort(log->grants, (size_t)count, sizeof log->grants[0], by_fence);
@@ -123,16 +124,17 @@ static void judge(struct log *log, int count, int clients) {
         longest = row > longest ? row : longest;
     }
     assert_int_equal(seen, clients);
-    if (longest > ROW_MOST)
+    if (longest > row_most)
         fail_msg("%d grants in a row to one of %d clients", longest, clients);
     for (int i = 0; i < clients; i++)
         if (grants[i] < judged / clients / 2)
             fail_msg("client %d of %d had it %d times of %d", i, clients, grants[i], judged);
 }
 
-/* Client 0 waits for `wait_ms` each time, and the others for `others_wait_ms`. */
-static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
-                       uint32_t others_wait_ms, int grants) {
+/* Client 0 waits for `wait_ms` each time, and the others for `others_wait_ms`. A turn is one grant,
+ * and as often as it may be handed over. */
+static void take_long_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
+                            uint32_t others_wait_ms, int grants, uint32_t handover) {
     struct log *log =
         mmap(NULL, sizeof *log, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t children[CLIENTS_MOST];
@@ -145,6 +147,7 @@ static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, ui
         worker = (struct worker){.log = log,
                                  .number = i,
                                  .hold_ms = hold_ms[i],
+                                 .handover = handover,
                                  .wait_ms = i == 0 ? wait_ms : others_wait_ms};
         children[i] = fork();
         assert_true(children[i] >= 0);
@@ -159,13 +162,23 @@ static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, ui
         assert_int_equal(waitpid(children[i], &status, 0), children[i]);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    judge(log, grants, clients);
+    judge(log, grants, clients, TURNS_MOST * (int)(1 + handover));
     (void)munmap(log, sizeof *log);
+}
+
+static void take_turns(struct env *env, int clients, const uint32_t *hold_ms, uint32_t wait_ms,
+                       uint32_t others_wait_ms, int grants) {
+    take_long_turns(env, clients, hold_ms, wait_ms, others_wait_ms, grants, 0);
 }
 
 static void test_two_clients_take_turns(void **state) {
     take_turns(*state, 2, (const uint32_t[]){0, 0}, LK_FOREVER, LK_FOREVER, 1000);
     take_turns(*state, 2, (const uint32_t[]){0, 10}, LK_FOREVER, LK_FOREVER, 200);
+}
+
+static void test_clients_that_hand_over_take_turns(void **state) {
+    take_long_turns(*state, 2, (const uint32_t[]){1, 1}, LK_FOREVER, LK_FOREVER, 400, 4);
+    take_long_turns(*state, 4, (const uint32_t[]){1, 1, 5, 10}, LK_FOREVER, LK_FOREVER, 400, 4);
 }
 
 static void test_four_clients_take_turns(void **state) {
@@ -190,6 +203,7 @@ static void test_patience_of_the_others_starves_nobody(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         REDIS_TEST(test_two_clients_take_turns),
+        REDIS_TEST(test_clients_that_hand_over_take_turns),
         REDIS_TEST(test_four_clients_take_turns),
         REDIS_TEST(test_two_clients_take_turns_although_callers_give_up),
         REDIS_TEST(test_four_clients_take_turns_although_callers_give_up),
