@@ -1,8 +1,10 @@
 /* inventory-svc: keeps the count of each product, and sells from it under the product's strategy.
  */
+#include "exercise.h"
 #include "handlers.h"
 #include "lock_metrics.h"
 #include "store_live.h"
+#include "strategies.h"
 
 #include "clock.h"
 #include "log.h"
@@ -22,7 +24,7 @@
 
 static struct {
     struct service_settings service;
-    char *name, *redis, *redlock, *zookeeper, *etcd, *pooler, *secret, *lock_dir;
+    char *name, *redis, *redlock, *zookeeper, *etcd, *pooler, *secret, *lock_dir, *exercise;
     int64_t products;
     bool is_lab;
 } set;
@@ -36,6 +38,8 @@ static const struct setting settings[] = {
      "libpq connection string of the inventory database", NULL},
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "4",
      "connections to the database; more contend for a hot row", "1..1000"},
+    {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "1",
+     "statements sent at once on one of these, when there are two or more; 1: on none", "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[user][:password]@host[:port][/db]",
      NULL},
     {"redlock", 0, SETTING_SECRET, &set.redlock, NULL,
@@ -57,6 +61,8 @@ static const struct setting settings[] = {
      NULL},
     {"products", 0, SETTING_INT, &set.products, "1024", "products to remember", "1..1000000"},
     {"lab", 0, SETTING_FLAG, &set.is_lab, NULL, "honour failpoints, and not refuse them", NULL},
+    {"exercise", 0, SETTING_TEXT, &set.exercise, "",
+     "a shared object with the strategy exercise, built for this service; with --lab", NULL},
     {.name = NULL}};
 
 static char name[INSTANCE_BYTES];
@@ -93,7 +99,21 @@ static int name_lock_dir(void) {
     return service_fail(EX_USAGE, "--lock-dir has at most %zu bytes", sizeof lock_dir - 1);
 }
 
+static int load_exercise(void) {
+    char why[MESSAGE_BYTES];
+    int code;
+
+    if (set.exercise[0] == '\0')
+        return 0;
+    if (!set.is_lab)
+        return service_fail(EX_USAGE, "--exercise runs what others wrote: only with --lab");
+    code = exercise_load(set.exercise, &strategies_exercise, why);
+    return code == 0 ? 0 : service_fail(code, "--exercise %s: %s", set.exercise, why);
+}
+
 static int check(void) {
+    int code;
+
     if (set.service.db[0] == '\0' || set.redis[0] == '\0')
         return service_fail(EX_USAGE, "set INVENTORY_SVC_DB and INVENTORY_SVC_REDIS");
     if (strlen(set.name) >= sizeof name)
@@ -102,7 +122,8 @@ static int check(void) {
         strcpy(name, set.name);
     else
         (void)snprintf(name, sizeof name, "inventory-%d", (int)set.service.port);
-    return name_lock_dir();
+    code = name_lock_dir();
+    return code == 0 ? load_exercise() : code;
 }
 
 static const char *url_or_null(const char *url) {

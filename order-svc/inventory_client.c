@@ -2,6 +2,7 @@
 #include "inventory_client.h"
 
 #include "clock.h"
+#include "inventory_groups.h"
 #include "json_read.h"
 #include "log.h"
 #include "metrics.h"
@@ -25,13 +26,17 @@ struct instance {
     struct metric up;
     int64_t skip_until_ms; /* 0: in use */
     int64_t pause_ms;      /* how long it was left out last */
+    unsigned calls;        /* under way */
+    bool is_gone;          /* gets no more calls */
 };
 
 struct inventory {
+    uv_loop_t *loop;
     unsigned count, next; /* instances, and the one whose turn it is */
-    bool is_closing;
+    bool is_closing, has_metrics;
     char authorization[256]; /* a header line, or "" */
     struct instance instances[INSTANCES_MAX];
+    struct inventory_groups groups;
     http_client_cb on_closed;
     void *data;
 };
@@ -39,16 +44,21 @@ struct inventory {
 static double instance_is_up(void *data) {
     const struct instance *instance = data;
 
-    return instance->skip_until_ms == 0;
+    return !instance->is_gone && instance->skip_until_ms == 0;
 }
 
-static int open_instance(struct inventory *inventory, uv_loop_t *loop, const char *url,
+static void on_replaced(void *data) {
+    (void)data;
+}
+
+/* `instance` is the first that is free, or one that is gone and without a call. */
+static int open_instance(struct inventory *inventory, struct instance *instance, const char *url,
                          char message[INVENTORY_MESSAGE_BYTES]) {
-    struct instance *instance = &inventory->instances[inventory->count];
     struct http_client_options options = {.connections = CONNECTIONS,
                                           .queue = CONNECTIONS,
                                           .connect_timeout_ms = CONNECT_LIMIT_MS,
                                           .reply_limit = REPLY_LIMIT};
+    struct http_client *client;
     char host[256];
     int code;
 
@@ -58,20 +68,26 @@ static int open_instance(struct inventory *inventory, uv_loop_t *loop, const cha
         return UV_EINVAL;
     }
     options.host = host;
-    code = http_client_open(&instance->client, loop, &options);
+    code = http_client_open(&client, inventory->loop, &options);
     if (code != 0)
         return code;
+    if (instance == &inventory->instances[inventory->count]) {
+        inventory->count++;
+        instance->up = (struct metric){"order_inventory_up",   "1 while the instance is in use",
+                                       .type = METRIC_GAUGE,   .labels = instance->label,
+                                       .read = instance_is_up, .data = instance};
+    } else
+        http_client_close(instance->client, on_replaced, NULL);
+    instance->client = client;
+    instance->skip_until_ms = instance->pause_ms = 0;
+    instance->is_gone = false;
     (void)snprintf(instance->url, sizeof instance->url, "%s", url);
     (void)snprintf(instance->label, sizeof instance->label, "url=\"%.255s\"", url);
-    instance->up = (struct metric){"order_inventory_up",   "1 while the instance is in use",
-                                   .type = METRIC_GAUGE,   .labels = instance->label,
-                                   .read = instance_is_up, .data = instance};
-    inventory->count++;
     return 0;
 }
 
 /* `urls` is cut into pieces. */
-static int open_all(struct inventory *inventory, uv_loop_t *loop, char *urls,
+static int open_all(struct inventory *inventory, char *urls,
                     char message[INVENTORY_MESSAGE_BYTES]) {
     int code = 0;
 
@@ -83,22 +99,27 @@ static int open_all(struct inventory *inventory, uv_loop_t *loop, char *urls,
                            "needs 1 to %d URLs, separated by commas", INSTANCES_MAX);
             return UV_EINVAL;
         }
-        code = open_instance(inventory, loop, url, message);
+        code = open_instance(inventory, &inventory->instances[inventory->count], url, message);
     } while (code == 0 && urls != NULL && urls[0] != '\0');
     return code;
 }
 
-static void on_instance_closed(void *data) {
+static void on_groups_closed(void *data) {
     struct inventory *inventory = data;
     http_client_cb on_closed = inventory->on_closed;
 
-    assert(inventory->is_closing && inventory->count > 0);
-    if (--inventory->count > 0)
-        return;
     data = inventory->data;
     free(inventory);
     if (on_closed != NULL)
         on_closed(data);
+}
+
+static void on_instance_closed(void *data) {
+    struct inventory *inventory = data;
+
+    assert(inventory->is_closing && inventory->count > 0);
+    if (--inventory->count == 0)
+        inventory_groups_close(&inventory->groups, on_groups_closed, inventory);
 }
 
 void inventory_close(struct inventory *inventory, http_client_cb cb, void *data) {
@@ -108,6 +129,7 @@ void inventory_close(struct inventory *inventory, http_client_cb cb, void *data)
     inventory->is_closing = true;
     inventory->on_closed = cb;
     inventory->data = data;
+    inventory_groups_end(&inventory->groups);
     for (unsigned i = 0; i < inventory->count; i++)
         http_client_close(inventory->instances[i].client, on_instance_closed, inventory);
 }
@@ -137,10 +159,14 @@ int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, co
     char *copy = strdup(urls);
     int code = UV_ENOMEM;
 
-    if (inventory != NULL && copy != NULL)
+    if (inventory != NULL && copy != NULL) {
+        inventory->loop = loop;
         code = take_secret(inventory, secret, message);
+    }
     if (code == 0)
-        code = open_all(inventory, loop, copy, message);
+        code = open_all(inventory, copy, message);
+    if (inventory != NULL && inventory->count > 0)
+        inventory_groups_init(&inventory->groups, loop, inventory->authorization);
     free(copy);
     if (code == 0) {
         *out = inventory;
@@ -156,13 +182,76 @@ int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, co
 }
 
 void inventory_register_metrics(struct inventory *inventory) {
+    inventory->has_metrics = true;
     for (unsigned i = 0; i < inventory->count; i++)
         metric_register(&inventory->instances[i].up);
 }
 
+/* Whether `url` is one of `urls`. */
+static bool is_among(const char *urls, const char *url) {
+    size_t length = strlen(url), next;
+
+    for (; *urls != '\0'; urls += next + (urls[next] == ',')) {
+        next = strcspn(urls, ",");
+        if (next == length && strncmp(urls, url, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct instance *find(struct inventory *inventory, const char *url) {
+    for (unsigned i = 0; i < inventory->count; i++)
+        if (strcmp(inventory->instances[i].url, url) == 0)
+            return &inventory->instances[i];
+    return NULL;
+}
+
+static void note_gone(struct instance *instance) {
+    log_info("inventory instance is gone", "url=%s", instance->url);
+    instance->is_gone = true;
+}
+
+static void add_instance(struct inventory *inventory, const char *url) {
+    struct instance *instance = inventory->instances, *end = instance + inventory->count;
+    char message[INVENTORY_MESSAGE_BYTES];
+
+    for (; instance < end; instance++)
+        if (instance->is_gone && instance->calls == 0)
+            break;
+    if (instance == inventory->instances + INSTANCES_MAX)
+        log_warn("more inventory instances than there is room for", "url=%s", url);
+    else if (open_instance(inventory, instance, url, message) != 0)
+        log_warn("inventory instance cannot be used", "url=%s", url);
+    else
+        log_info("inventory instance is new", "url=%s", url);
+}
+
+void inventory_update(struct inventory *inventory, const char *urls) {
+    char *copy = strdup(urls), *rest = copy;
+
+    if (copy == NULL || inventory->is_closing) {
+        free(copy);
+        return;
+    }
+    for (unsigned i = 0; i < inventory->count; i++)
+        if (!inventory->instances[i].is_gone && !is_among(urls, inventory->instances[i].url))
+            note_gone(&inventory->instances[i]);
+    for (const char *url; (url = strsep(&rest, ",")) != NULL;) {
+        struct instance *instance = find(inventory, url);
+
+        if (instance == NULL)
+            add_instance(inventory, url);
+        else
+            instance->is_gone = false;
+    }
+    free(copy);
+    if (inventory->has_metrics)
+        inventory_register_metrics(inventory);
+}
+
 bool inventory_is_up(const struct inventory *inventory) {
     for (unsigned i = 0; i < inventory->count; i++)
-        if (inventory->instances[i].skip_until_ms == 0)
+        if (!inventory->instances[i].is_gone && inventory->instances[i].skip_until_ms == 0)
             return true;
     return false;
 }
@@ -177,7 +266,7 @@ static struct instance *choose(struct inventory *inventory, uint64_t tried, int6
         unsigned index = (inventory->next + i) % inventory->count;
         struct instance *instance = &inventory->instances[index];
 
-        if (tried & UINT64_C(1) << index)
+        if (instance->is_gone || tried & UINT64_C(1) << index)
             continue;
         if (instance->skip_until_ms <= now_ms) {
             best = instance;
@@ -211,10 +300,10 @@ static void note_not_sent(struct instance *instance, const char *error) {
 }
 
 /* After UNKNOWN nothing is known of the instance: it may just have died, or be slow. */
-static void note_outcome(struct instance *instance, const struct http_call *call) {
-    if (call->outcome == HTTP_CALL_NOT_SENT)
-        note_not_sent(instance, call->error);
-    if (call->outcome != HTTP_CALL_ANSWERED)
+static void note_outcome(struct instance *instance, const struct inventory_answer *answer) {
+    if (answer->outcome == HTTP_CALL_NOT_SENT)
+        note_not_sent(instance, answer->message);
+    if (answer->outcome != HTTP_CALL_ANSWERED)
         return;
     if (instance->skip_until_ms != 0)
         log_info("inventory instance is back", "url=%s", instance->url);
@@ -230,6 +319,37 @@ static void take_answer(const struct http_call *call, struct inventory_answer *a
         answer->body = json_read(call->reply, call->reply_length, NULL);
 }
 
+static const struct inventory_answer not_tried = {.outcome = HTTP_CALL_NOT_SENT,
+                                                  .message = "the service is closing"};
+
+static struct instance *choose_next(struct inventory *inventory, uint64_t tried) {
+    return inventory->is_closing ? NULL : choose(inventory, tried, clock_now_ms());
+}
+
+static uint64_t bit_of(const struct inventory *inventory, const struct instance *instance) {
+    return UINT64_C(1) << (instance - inventory->instances);
+}
+
+static bool is_over(const struct inventory_answer *answer, int64_t deadline_ms) {
+    return answer->outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= deadline_ms;
+}
+
+/* To `instance`, unless NULL, and to one after the other until it may have been sent. */
+static void call_alone(struct inventory *inventory, struct instance *instance, uint64_t tried,
+                       struct http_call *call, struct inventory_answer *answer) {
+    for (; instance != NULL; instance = choose_next(inventory, tried)) {
+        tried |= bit_of(inventory, instance);
+        instance->calls++;
+        (void)http_call_await(instance->client, call);
+        instance->calls--;
+        take_answer(call, answer);
+        http_call_done(call);
+        note_outcome(instance, answer);
+        if (is_over(answer, call->deadline_ms))
+            return;
+    }
+}
+
 void inventory_call(struct inventory *inventory, const char *method, const char *target,
                     const char *headers, const char *body, int64_t deadline_ms,
                     struct inventory_answer *answer) {
@@ -241,23 +361,56 @@ void inventory_call(struct inventory *inventory, const char *method, const char 
                              .body_length = body != NULL ? strlen(body) : 0,
                              .deadline_ms = deadline_ms,
                              .want_header = "Server-Timing"};
-    uint64_t tried = 0;
-    struct instance *instance;
 
     (void)snprintf(lines, sizeof lines, "%s%s", inventory->authorization,
                    headers != NULL ? headers : "");
-    *answer = (struct inventory_answer){.outcome = HTTP_CALL_NOT_SENT,
-                                        .message = "the service is closing"};
-    while (!inventory->is_closing &&
-           (instance = choose(inventory, tried, clock_now_ms())) != NULL) {
-        tried |= UINT64_C(1) << (instance - inventory->instances);
-        (void)http_call_await(instance->client, &call);
-        note_outcome(instance, &call);
-        take_answer(&call, answer);
-        http_call_done(&call);
-        if (call.outcome != HTTP_CALL_NOT_SENT || clock_now_ms() >= deadline_ms)
+    *answer = not_tried;
+    call_alone(inventory, choose_next(inventory, 0), 0, &call, answer);
+}
+
+static void reserve_alone(struct inventory *inventory, struct instance *instance, uint64_t tried,
+                          const struct inventory_member *order, struct inventory_answer *answer) {
+    char headers[sizeof inventory->authorization + 80], target[96], body[80];
+    struct http_call call = {.method = "POST",
+                             .target = target,
+                             .headers = headers,
+                             .body = body,
+                             .deadline_ms = order->deadline_ms,
+                             .want_header = "Server-Timing"};
+
+    (void)snprintf(headers, sizeof headers, "%s%s%s%s", inventory->authorization,
+                   order->may_be_repeat ? "Idempotency-Key: " : "",
+                   order->may_be_repeat ? order->order_id : "", order->may_be_repeat ? "\r\n" : "");
+    (void)snprintf(target, sizeof target, "/products/%s/reservations", order->product_id);
+    call.body_length =
+        (size_t)snprintf(body, sizeof body, "{\"order_id\":\"%s\"}", order->order_id);
+    call_alone(inventory, instance, tried, &call, answer);
+}
+
+void inventory_reserve(struct inventory *inventory, const char *order_id, const char *product_id,
+                       bool may_be_repeat, int64_t deadline_ms, struct inventory_answer *answer) {
+    struct inventory_member order = {.order_id = order_id,
+                                     .product_id = product_id,
+                                     .may_be_repeat = may_be_repeat,
+                                     .deadline_ms = deadline_ms};
+    struct instance *instance = choose_next(inventory, 0);
+    uint64_t tried = 0;
+    bool is_answered;
+
+    *answer = not_tried;
+    if (instance == NULL)
+        return;
+    instance->calls++;
+    is_answered = inventory_groups_await(&inventory->groups, instance->client, &order, answer);
+    instance->calls--;
+    if (is_answered) {
+        note_outcome(instance, answer);
+        if (is_over(answer, deadline_ms))
             return;
+        tried = bit_of(inventory, instance);
+        instance = choose_next(inventory, tried);
     }
+    reserve_alone(inventory, instance, tried, &order, answer);
 }
 
 const char *inventory_text(const struct inventory_answer *answer, const char *field) {

@@ -7,13 +7,9 @@
 #ifndef ORDER_INVENTORY_CLIENT_H
 #define ORDER_INVENTORY_CLIENT_H
 
-#include "http_client.h"
-
-#include <jansson.h>
+#include "inventory_answer.h"
 
 struct inventory;
-
-#define INVENTORY_MESSAGE_BYTES 160
 
 /* `urls`: "http://host:port,..."; `secret` goes with each call, unless it is "". 0; or a negative
  * libuv code, UV_EINVAL for the URLs or the secret, and then `message` says why. */
@@ -21,6 +17,10 @@ __attribute__((warn_unused_result)) int inventory_open(struct inventory **invent
                                                        uv_loop_t *loop, const char *urls,
                                                        const char *secret,
                                                        char message[INVENTORY_MESSAGE_BYTES]);
+/* From now on the instances are these: as in inventory_open(), 64 at most, each a good URL. What is
+ * new gets calls from now on; what is not among them gets no more, and those under way end as if
+ * nothing had been said. */
+void inventory_update(struct inventory *inventory, const char *urls);
 /* `cb` runs once, later, with everything freed. Calls under way end first, and go to no other
  * instance. */
 void inventory_close(struct inventory *inventory, http_client_cb cb, void *data);
@@ -32,19 +32,18 @@ void inventory_register_metrics(struct inventory *inventory);
 /* True when at least one instance is not known to be down. */
 bool inventory_is_up(const struct inventory *inventory);
 
-struct inventory_answer {
-    enum http_call_outcome outcome;
-    int status;   /* when ANSWERED */
-    json_t *body; /* a JSON object, or NULL when there was none; the caller drops it */
-    char message[INVENTORY_MESSAGE_BYTES]; /* when not ANSWERED: why */
-    char timing[HTTP_CALL_HEADER_BYTES];   /* its Server-Timing header, or "" */
-};
-
 /* In a fiber: call `method target` with the JSON `body` and extra header lines (each may be NULL).
  */
 void inventory_call(struct inventory *inventory, const char *method, const char *target,
                     const char *headers, const char *body, int64_t deadline_ms,
                     struct inventory_answer *answer);
+
+/* In a fiber: reserve a unit of the product for the order (UUIDs in lower case), in one request
+ * with the others that reserve in this turn of the loop. `may_be_repeat`: under the customer's own
+ * key.
+ */
+void inventory_reserve(struct inventory *inventory, const char *order_id, const char *product_id,
+                       bool may_be_repeat, int64_t deadline_ms, struct inventory_answer *answer);
 
 /* A field of the answer's body: "" when it is missing or no string. */
 const char *inventory_text(const struct inventory_answer *answer, const char *field);

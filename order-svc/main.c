@@ -1,5 +1,6 @@
 /* order-svc: takes orders. */
 #include "handlers.h"
+#include "instances.h"
 #include "log.h"
 #include "number.h"
 #include "order.h"
@@ -8,6 +9,8 @@
 
 #include <stdio.h>
 #include <sysexits.h>
+
+#define LOOK_UP_MS 2000
 
 static struct {
     struct service_settings service;
@@ -22,8 +25,10 @@ static const struct setting table[] = {
      "the orders database, as a libpq connection string", NULL},
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "8", "connections to it",
      "1..1000"},
+    {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "1",
+     "statements sent at once on one of these, when there are two or more; 1: on none", "1..1000"},
     {"inventory", 0, SETTING_TEXT, &set.inventory, "http://127.0.0.1:8001,http://127.0.0.1:8002",
-     "the inventory instances, any number", NULL},
+     "the inventory instances, any number; a name with several addresses is one at each", NULL},
     {"inventory-secret", 0, SETTING_SECRET, &set.inventory_secret, NULL,
      "what they ask for before they take a unit back or list their ledger: their SECRET", NULL},
     {"inventory-timeout", 0, SETTING_DURATION, &set.inventory_timeout_ns, "9s",
@@ -40,6 +45,7 @@ static const struct setting table[] = {
 
 static struct order_svc svc;
 static struct settle settle;
+static struct instances instances;
 
 static int is_ready(void *data, char *why, size_t size) {
     (void)data;
@@ -64,12 +70,18 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     char message[INVENTORY_MESSAGE_BYTES];
 
     svc.pool = pool;
+    recorder_init(&svc.recorder, pool);
     svc.inventory_timeout_ms = set.inventory_timeout_ns / 1000000;
     if (set.inventory_secret[0] == '\0')
         log_warn("no secret: units are not given back, nor orders settled",
                  "set=ORDER_SVC_INVENTORY_SECRET");
     if (inventory_open(&svc.inventory, loop, set.inventory, set.inventory_secret, message) != 0)
         return service_fail(EX_USAGE, "--inventory: %s", message);
+    if (instances_start(&instances, loop, svc.inventory, set.inventory, LOOK_UP_MS) != 0) {
+        inventory_close(svc.inventory, NULL, NULL);
+        svc.inventory = NULL;
+        return service_fail(EX_SOFTWARE, "out of memory");
+    }
     order_register_metrics();
     inventory_register_metrics(svc.inventory);
     settle_start(&settle, loop, svc.inventory, pool, set.settle_after_ns / 1000000,
@@ -77,14 +89,20 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     return 0;
 }
 
-static void on_settle_stopped(void *data) {
+static void on_instances_stopped(void *data) {
     (void)data;
     inventory_close(svc.inventory, NULL, NULL);
     service_close_pool();
 }
 
+static void on_settle_stopped(void *data) {
+    (void)data;
+    instances_stop(&instances, on_instances_stopped, NULL);
+}
+
 static void close_all(void *data) {
     (void)data;
+    recorder_free(&svc.recorder);
     if (svc.inventory != NULL)
         settle_stop(&settle, on_settle_stopped, NULL);
     else

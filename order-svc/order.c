@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_MS 3000 /* for each query on the orders database */
+#define RECORD_MS 3000 /* for each query on the orders database, and for its turn */
 #define CANCEL_MS 3000
 
 static struct {
@@ -41,6 +41,7 @@ static struct {
 void order_register_metrics(void) {
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
         metric_register(&outcomes[i].count);
+    recorder_register_metrics();
 }
 
 __attribute__((format(printf, 3, 4))) static void end(struct placement *placement,
@@ -128,13 +129,9 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
                     bool *is_new) {
     const struct order *order = &placement->order;
     struct inventory_answer answer;
-    char target[96], headers[80] = "", body[80];
 
-    snprintf(target, sizeof target, "/products/%s/reservations", order->product_id);
-    snprintf(body, sizeof body, "{\"order_id\":\"%s\"}", order->order_id);
-    if (placement->is_key_given)
-        snprintf(headers, sizeof headers, "Idempotency-Key: %s\r\n", order->order_id);
-    inventory_call(svc->inventory, "POST", target, headers, body, deadline_ms, &answer);
+    inventory_reserve(svc->inventory, order->order_id, order->product_id, placement->is_key_given,
+                      deadline_ms, &answer);
     judge_reservation(placement, &answer);
     snprintf(placement->timing, sizeof placement->timing, "%s", answer.timing);
     *is_new = answer.status == 201;
@@ -239,7 +236,7 @@ static bool is_to_fail(struct order_svc *svc) {
 static enum pg_status insert(struct order_svc *svc, const struct order *order, bool *is_repeat,
                              char why[PG_MESSAGE_BYTES]) {
     if (!is_to_fail(svc))
-        return order_insert(svc->pool, order, clock_now_ms() + RECORD_MS, is_repeat, why);
+        return recorder_insert(&svc->recorder, order, clock_now_ms() + RECORD_MS, is_repeat, why);
     (void)snprintf(why, PG_MESSAGE_BYTES, "--fail-record");
     return PG_REJECTED;
 }

@@ -1,15 +1,22 @@
 /* The statements on the orders database. */
 #include "order_sql.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct pg_statement insert_order = {
+enum inserted { ORDER_ID, PRODUCT_ID, UNIT, REMAINING, PRICE, INSTANCE, INSERTED };
+
+/* unnest() in the list of columns streams; in FROM it first stores each array as a table, for twice
+ * the time of the whole statement. */
+static const struct pg_statement insert_orders = {
     "order_insert",
     "INSERT INTO orders (order_id, product_id, unit, remaining, price, inventory_instance) "
-    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (order_id) DO NOTHING",
-    6};
+    "SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::bigint[]), "
+    "unnest($5::numeric[]), unnest($6::text[]) ON CONFLICT (order_id) DO NOTHING RETURNING "
+    "order_id",
+    INSERTED};
 
 static const struct pg_statement find_order = {
     "order_find",
@@ -50,19 +57,104 @@ static enum pg_status run(struct pg_pool *pool, struct pg_query *query,
     return status;
 }
 
-enum pg_status order_insert(struct pg_pool *pool, const struct order *order, int64_t deadline_ms,
-                            bool *is_repeat, char message[PG_MESSAGE_BYTES]) {
-    char unit[24], remaining[24];
-    struct pg_query query = {.statement = &insert_order,
-                             .params = {order->order_id, order->product_id, unit, remaining,
-                                        order->price, order->instance},
-                             .deadline_ms = deadline_ms};
+/* As an element of an array: in quotes, so that no text is more than one element, nor NULL. */
+static bool append_quoted(struct buffer *text, const char *value) {
+    bool is_well = buffer_append(text, "\"", 1);
+
+    while (is_well && *value != '\0') {
+        size_t plain = strcspn(value, "\"\\");
+
+        is_well = buffer_append(text, value, plain);
+        value += plain;
+        if (is_well && *value != '\0') {
+            const char escaped[] = {'\\', *value++};
+
+            is_well = buffer_append(text, escaped, sizeof escaped);
+        }
+    }
+    return is_well && buffer_append(text, "\"", 1);
+}
+
+static bool append_number(struct buffer *text, int64_t value) {
+    char digits[24];
+
+    (void)snprintf(digits, sizeof digits, "%" PRId64, value);
+    return buffer_append_text(text, digits);
+}
+
+static bool append_field(struct buffer *text, const struct order *order, enum inserted field) {
+    switch (field) {
+    case ORDER_ID:
+        return append_quoted(text, order->order_id);
+    case PRODUCT_ID:
+        return append_quoted(text, order->product_id);
+    case UNIT:
+        return append_number(text, order->unit);
+    case REMAINING:
+        return append_number(text, order->remaining);
+    case PRICE:
+        return append_quoted(text, order->price);
+    case INSTANCE:
+        return append_quoted(text, order->instance);
+    case INSERTED:
+        break;
+    }
+    assert(false);
+    return false;
+}
+
+/* That field of all of them, as an array with its NUL. */
+static bool append_array(struct buffer *text, struct order_insert *const *inserts, unsigned count,
+                         enum inserted field) {
+    bool is_well = true;
+
+    for (unsigned i = 0; i < count && is_well; i++)
+        is_well = buffer_append(text, i == 0 ? "{" : ",", 1) &&
+                  append_field(text, inserts[i]->order, field);
+    return is_well && buffer_append(text, "}", sizeof "}");
+}
+
+/* Text of all fields, and where each begins. */
+static bool write_arrays(struct buffer *text, struct order_insert *const *inserts, unsigned count,
+                         size_t begins[INSERTED]) {
+    bool is_well = true;
+
+    text->length = 0;
+    for (int field = 0; field < INSERTED && is_well; field++) {
+        begins[field] = text->length;
+        is_well = append_array(text, inserts, count, (enum inserted)field);
+    }
+    return is_well;
+}
+
+/* Those that came back are new, in the order in which they went. */
+static void tell_repeats(const struct pg_query *query, struct order_insert *const *inserts,
+                         unsigned count) {
+    int row = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        inserts[i]->is_repeat = row >= (int)query->affected ||
+                                strcmp(pg_text(query, row, 0), inserts[i]->order->order_id) != 0;
+        row += !inserts[i]->is_repeat;
+    }
+}
+
+enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const *inserts,
+                                unsigned count, int64_t deadline_ms, struct buffer *text,
+                                char message[PG_MESSAGE_BYTES]) {
+    struct pg_query query = {.statement = &insert_orders, .deadline_ms = deadline_ms};
+    size_t begins[INSERTED];
     enum pg_status status;
 
-    (void)snprintf(unit, sizeof unit, "%" PRId64, order->unit);
-    (void)snprintf(remaining, sizeof remaining, "%" PRId64, order->remaining);
+    if (!write_arrays(text, inserts, count, begins)) {
+        (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
+        return PG_NOT_SENT;
+    }
+    for (int field = 0; field < INSERTED; field++)
+        query.params[field] = text->bytes + begins[field];
     status = run(pool, &query, message);
-    *is_repeat = status == PG_OK && query.affected == 0;
+    if (status == PG_OK)
+        tell_repeats(&query, inserts, count);
     pg_query_clear(&query);
     return status;
 }

@@ -4,6 +4,7 @@
 #ifndef ORDER_SQL_H
 #define ORDER_SQL_H
 
+#include "buffer.h"
 #include "pg.h"
 #include "uuid.h"
 
@@ -18,9 +19,20 @@ struct order {
     char instance[64];
 };
 
-/* Record an order. `*is_repeat` tells that one with this id was there before; it is untouched. */
-enum pg_status order_insert(struct pg_pool *pool, const struct order *order, int64_t deadline_ms,
-                            bool *is_repeat, char message[PG_MESSAGE_BYTES]);
+/* An order that is to be recorded, and what becomes of it. */
+struct order_insert {
+    const struct order *order;
+    enum pg_status status;
+    bool is_repeat; /* when OK: one with this id was there before; it is untouched */
+    char *message;  /* the caller's PG_MESSAGE_BYTES: why, when not OK */
+};
+
+/* Record orders by one statement: all of them when it returns OK, and else `message` holds for all,
+ * and of each only `is_repeat` is filled in. Of several with one id the first is recorded. `text`
+ * is the caller's, for what the statement needs to say. */
+enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const *inserts,
+                                unsigned count, int64_t deadline_ms, struct buffer *text,
+                                char message[PG_MESSAGE_BYTES]);
 /* Find an order by id: OK, and *is_found, and then `order`. */
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]);

@@ -26,7 +26,11 @@ int answer_status(enum outcome outcome) {
     return answers[outcome].status;
 }
 
-static void log_sale(const char *request, const struct selling *selling) {
+const char *answer_code(enum outcome outcome) {
+    return answers[outcome].code;
+}
+
+void answer_log(const char *request, const struct selling *selling) {
     int status = answers[selling->outcome].status;
     char why[400];
 
@@ -43,7 +47,7 @@ static void log_sale(const char *request, const struct selling *selling) {
 
 bool answer_sell(struct http_exchange *exchange, struct selling *selling, struct store *store) {
     selling_run(selling, store);
-    log_sale(http_request_id(exchange), selling);
+    answer_log(http_request_id(exchange), selling);
     if (selling->is_reply_dropped)
         http_reply_drop(exchange);
     else if (selling->timing[0] != '\0')

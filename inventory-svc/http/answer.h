@@ -8,6 +8,12 @@
 
 int answer_status(enum outcome outcome);
 
+/* The error's name; NULL when there is a unit. */
+const char *answer_code(enum outcome outcome);
+
+/* How a sale ended. */
+void answer_log(const char *request, const struct selling *selling);
+
 /* Sell, log how that ended, and add what it cost to the reply that is to be sent. False when a
  * failpoint wanted none: the connection is cut. */
 bool answer_sell(struct http_exchange *exchange, struct selling *selling, struct store *store);

@@ -7,6 +7,7 @@
 extern const struct http_route inventory_routes[]; /* routes.c; `data` is the struct store */
 
 void on_reserve(struct http_exchange *exchange, void *data);           /* sell_handler.c */
+void on_reserve_many(struct http_exchange *exchange, void *data);      /* group_handler.c */
 void on_cancel(struct http_exchange *exchange, void *data);            /* ledger_handlers.c */
 void on_confirm(struct http_exchange *exchange, void *data);           /* ledger_handlers.c */
 void on_list_reservations(struct http_exchange *exchange, void *data); /* ledger_handlers.c */

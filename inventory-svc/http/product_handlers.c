@@ -92,6 +92,8 @@ void on_list_strategies(struct http_exchange *exchange, void *data) {
     (void)data;
     for (const struct strategy *const *at = strategies; *at != NULL; at++)
         failed |= json_array_append_new(array, json_of(*at));
+    if (strategies_exercise != NULL)
+        failed |= json_array_append_new(array, json_of(strategies_exercise));
     if (failed == 0) {
         http_reply_json(exchange, 200, json_pack("{s:o}", "strategies", array));
     } else {

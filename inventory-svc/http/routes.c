@@ -3,6 +3,7 @@
 
 const struct http_route inventory_routes[] = {
     {"POST", "/products/{id}/reservations", on_reserve},
+    {"POST", "/reservations", on_reserve_many},
     {"GET", "/products/{id}", on_get_product},
     {"GET", "/strategies", on_list_strategies},
     {"GET", "/reservations", on_list_reservations},

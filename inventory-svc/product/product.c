@@ -83,6 +83,11 @@ static void forget(struct product *product) {
     product->state = PRODUCT_FORGOTTEN;
 }
 
+static void discard(struct product *product) {
+    free(product->batchers);
+    free(product);
+}
+
 /* Forget what was used longest ago and is not in use, down to the limit. */
 static void trim(struct product_table *table) {
     struct product *at = TAILQ_FIRST(&table->by_use);
@@ -92,7 +97,7 @@ static void trim(struct product_table *table) {
 
         if (at->users == 0) {
             forget(at);
-            free(at);
+            discard(at);
         }
         at = next;
     }
@@ -170,7 +175,7 @@ void product_put(struct product *product) {
     if (--product->users > 0)
         return;
     if (product->state == PRODUCT_FORGOTTEN)
-        free(product);
+        discard(product);
     else
         trim(product->table);
 }
@@ -238,7 +243,7 @@ void product_table_close(struct product_table *table) {
     while ((product = TAILQ_FIRST(&table->by_use)) != NULL) {
         assert(product->users == 0);
         forget(product);
-        free(product);
+        discard(product);
     }
     free(table);
 }

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct batcher;
+
 struct product {
     char id[UUID_TEXT];
     struct product_row row;
@@ -22,7 +24,8 @@ struct product {
     int64_t none_returned_until_ms; /* see selling.c */
     bool is_leased;                 /* some sale of it asked for a lease at a server: */
     enum lock_kind lease;
-    uint64_t stamped; /* how often a stamped lock of it was won */
+    uint64_t stamped;         /* how often a stamped lock of it was won */
+    struct batcher *batchers; /* one per row of stock; or NULL: no sale of it joined a batch yet */
 
     /* The table's own. */
     struct product_table *table;

@@ -15,7 +15,7 @@
 enum { OUTCOME_COUNT = OUTCOMES(X) };
 #undef X
 
-/* A metric for each pair, made when there is something to count. */
+/* A metric for each pair, made when there is something to count; an exercise is after the table. */
 static void count(const struct strategy *strategy, enum outcome outcome) {
     static struct {
         struct metric total;
@@ -23,7 +23,7 @@ static void count(const struct strategy *strategy, enum outcome outcome) {
     } pairs[STRATEGIES_MAX][OUTCOME_COUNT], *pair;
     unsigned which = 0;
 
-    while (strategies[which] != strategy)
+    while (strategies[which] != NULL && strategies[which] != strategy)
         which++;
     assert(which < STRATEGIES_MAX);
     pair = &pairs[which][outcome];
@@ -73,6 +73,11 @@ static enum outcome sell(struct selling *selling, struct store *store, struct pr
 
     live_sale_init(&live, store, product, selling->order_id, begun_ms);
     outcome = strategy_sell(product->spec.strategy, &live.sale, selling->may_be_repeat);
+    if (outcome == OUTCOME_SOLD && live.sold.order_id[0] == '\0') {
+        (void)snprintf(live.sale.message, MESSAGE_BYTES,
+                       "the strategy answered SOLD, and sold none");
+        outcome = OUTCOME_FAILED;
+    }
     count(product->spec.strategy, outcome);
     if (outcome == OUTCOME_SOLD)
         selling->sold = live.sold;

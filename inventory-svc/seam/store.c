@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
 
 const char *outcome_text(enum outcome outcome) {
     static const char *const texts[] = {
@@ -34,6 +35,24 @@ const char *lock_kind_name(enum lock_kind kind) {
     return names[kind];
 }
 
+enum outcome outcome_of_sale(struct sale *sale, enum outcome outcome, const char *did) {
+    if (outcome >= OUTCOME_SOLD && outcome <= OUTCOME_FAILED)
+        return outcome;
+    if (outcome <= OUTCOME_KEY_REUSED)
+        (void)snprintf(sale->message, MESSAGE_BYTES, "the strategy %s %s", did,
+                       outcome_name(outcome));
+    else
+        (void)snprintf(sale->message, MESSAGE_BYTES, "the strategy %s %u, which is no outcome", did,
+                       (unsigned)outcome);
+    return OUTCOME_FAILED;
+}
+
+/* A mistake of a strategy. */
+static enum outcome refuse(struct sale *sale, const char *mistake) {
+    (void)snprintf(sale->message, MESSAGE_BYTES, "%s", mistake);
+    return OUTCOME_FAILED;
+}
+
 /* The next step's outcome, or the first that was not OK. */
 static enum outcome then_pass(struct sale *sale, enum outcome outcome, enum fail_point point) {
     return outcome == OUTCOME_OK ? sale->ops->pass(sale, point) : outcome;
@@ -45,6 +64,8 @@ enum outcome store_read_stock(struct sale *sale, int shard, struct stock_row *ro
 
 enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait wait,
                                    struct stock_row *row) {
+    if (!sale->is_in_transaction)
+        return refuse(sale, "a read for update outside of a transaction");
     return then_pass(sale, sale->ops->read_for_update(sale, shard, wait, row), FAIL_AFTER_READ);
 }
 
@@ -68,9 +89,13 @@ static enum outcome after_write(struct sale *sale, enum outcome outcome) {
 
 enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                                const struct store_lock *under) {
-    enum outcome outcome = sale->ops->begin_write(sale, guard, under);
+    enum outcome outcome;
 
-    assert(seen->available > 0);
+    if (seen->available <= 0)
+        return refuse(sale, "a write below zero");
+    if (under != NULL && under != sale->held)
+        return refuse(sale, "a write under a lock that it does not hold");
+    outcome = sale->ops->begin_write(sale, guard, under);
     if (outcome != OUTCOME_OK)
         return outcome;
     if (under != NULL)
@@ -82,21 +107,40 @@ enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, 
     return after_write(sale, outcome);
 }
 
-enum outcome store_take_stock(struct sale *sale, int shard) {
-    enum outcome outcome = sale->ops->pass(sale, FAIL_BEFORE_WRITE);
+static enum outcome take_by(struct sale *sale, int shard,
+                            enum outcome (*take)(struct sale *sale, int shard)) {
+    enum outcome outcome;
 
-    return outcome == OUTCOME_OK ? after_write(sale, sale->ops->take_stock(sale, shard)) : outcome;
+    if (sale->is_in_transaction)
+        return refuse(sale, "a sale of one statement in a transaction");
+    outcome = sale->ops->pass(sale, FAIL_BEFORE_WRITE);
+    return outcome == OUTCOME_OK ? after_write(sale, take(sale, shard)) : outcome;
+}
+
+enum outcome store_take_stock(struct sale *sale, int shard) {
+    return take_by(sale, shard, sale->ops->take_stock);
+}
+
+enum outcome store_take_in_batch(struct sale *sale, int shard) {
+    return take_by(sale, shard, sale->ops->take_in_batch);
 }
 
 enum outcome store_hand_out(struct sale *sale, const char *data_set, int after,
                             struct stock_row *row) {
+    if (data_set == NULL)
+        return refuse(sale, "a data set that is NULL");
+    if (after < -1 || after >= sale->options->shards)
+        return refuse(sale, "the row after one that there is not");
     return sale->ops->hand_out(sale, data_set, after, row);
 }
 
 enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited) {
     enum outcome outcome;
 
-    assert(seen->available > 0);
+    if (seen->available <= 0)
+        return refuse(sale, "a write below zero");
+    if (seen->shard < 0 || seen->shard >= sale->options->shards)
+        return refuse(sale, "a write to a row that there is not");
     if (sale->ops->pass(sale, FAIL_BEFORE_WRITE) != OUTCOME_OK)
         return OUTCOME_UNKNOWN;
     outcome = sale->ops->write_pending(sale, seen, is_awaited);
@@ -112,14 +156,22 @@ enum outcome store_find_sale(struct sale *sale, bool *is_found) {
 }
 
 enum outcome store_begin(struct sale *sale, enum isolation isolation) {
-    return sale->ops->begin(sale, isolation);
+    enum outcome outcome;
+
+    if (sale->is_in_transaction)
+        return refuse(sale, "a transaction in a transaction");
+    outcome = sale->ops->begin(sale, isolation);
+    sale->is_in_transaction = outcome == OUTCOME_OK;
+    return outcome;
 }
 
 enum outcome store_end(struct sale *sale, enum outcome outcome) {
+    if (!sale->is_in_transaction)
+        return refuse(sale, "the end of a transaction that was not begun");
+    sale->is_in_transaction = false;
+    outcome = outcome_of_sale(sale, outcome, "ended a transaction with");
     if (outcome == OUTCOME_SOLD)
         outcome = then_pass(sale, OUTCOME_OK, FAIL_BEFORE_COMMIT);
-    else
-        assert(outcome != OUTCOME_OK);
     if (outcome != OUTCOME_OK) {
         sale->ops->rollback(sale);
         return outcome == OUTCOME_UNKNOWN ? OUTCOME_FAILED : outcome;
@@ -128,9 +180,24 @@ enum outcome store_end(struct sale *sale, enum outcome outcome) {
     return outcome == OUTCOME_UNKNOWN ? look_up(sale) : outcome;
 }
 
-static enum outcome after_lock(struct sale *sale, enum outcome outcome, struct store_lock *lock) {
+/* What is wrong with one more lock, or NULL. */
+static const char *fault_of_lock(const struct sale *sale, enum lock_kind kind, bool is_shared) {
+    if (kind > LOCK_PG_ADVISORY_RAW || kind == LOCK_KEY)
+        return "no lock is of this kind";
+    if (is_shared && kind != LOCK_RWLOCK && kind != LOCK_REDIS_RW)
+        return "a lock of this kind cannot be shared";
+    if (sale->held != NULL && (kind != LOCK_REENTRANT || sale->held_kind != kind))
+        return "a second lock beside the one that it holds";
+    return NULL;
+}
+
+static enum outcome after_lock(struct sale *sale, enum outcome outcome, enum lock_kind kind,
+                               struct store_lock *lock) {
     if (outcome != OUTCOME_OK)
         return outcome;
+    sale->held = lock;
+    sale->held_kind = kind;
+    sale->held_times++;
     outcome = sale->ops->pass(sale, FAIL_AFTER_LOCK);
     if (outcome != OUTCOME_OK)
         store_unlock(sale, lock, outcome);
@@ -139,16 +206,24 @@ static enum outcome after_lock(struct sale *sale, enum outcome outcome, struct s
 
 enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
                         struct store_lock **lock) {
-    enum outcome outcome = sale->ops->lock(sale, kind, shard, lock);
+    const char *fault = fault_of_lock(sale, kind, false);
+    enum outcome outcome;
 
-    return after_lock(sale, outcome, *lock);
+    if (fault != NULL)
+        return refuse(sale, fault);
+    outcome = sale->ops->lock(sale, kind, shard, lock);
+    return after_lock(sale, outcome, kind, *lock);
 }
 
 enum outcome store_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
                                struct store_lock **lock) {
-    enum outcome outcome = sale->ops->lock_shared(sale, kind, shard, lock);
+    const char *fault = fault_of_lock(sale, kind, true);
+    enum outcome outcome;
 
-    return after_lock(sale, outcome, *lock);
+    if (fault != NULL)
+        return refuse(sale, fault);
+    outcome = sale->ops->lock_shared(sale, kind, shard, lock);
+    return after_lock(sale, outcome, kind, *lock);
 }
 
 uint64_t store_stamp(struct sale *sale, int shard) {
@@ -157,20 +232,49 @@ uint64_t store_stamp(struct sale *sale, int shard) {
 
 enum outcome store_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
                                 struct store_lock **lock) {
-    enum outcome outcome = sale->ops->lock_stamped(sale, shard, stamp, lock);
+    const char *fault = fault_of_lock(sale, LOCK_STAMPED, false);
+    enum outcome outcome;
 
-    return after_lock(sale, outcome, *lock);
+    if (fault != NULL)
+        return refuse(sale, fault);
+    outcome = sale->ops->lock_stamped(sale, shard, stamp, lock);
+    return after_lock(sale, outcome, LOCK_STAMPED, *lock);
 }
 
 void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
+    if (lock == NULL || lock != sale->held)
+        return;
     if (sale->ops->pass(sale, FAIL_BEFORE_UNLOCK) != OUTCOME_OK)
         outcome = OUTCOME_UNKNOWN; /* so it is not given back */
     sale->ops->unlock(sale, lock, outcome);
+    if (--sale->held_times == 0)
+        sale->held = NULL;
+}
+
+/* What is wrong with a command, or NULL. */
+static const char *fault_of_call(const struct kv_call *call) {
+    if (call->key == NULL)
+        return "a key that is NULL";
+    if ((call->command == KV_SET_ABSENT || call->command == KV_DELETE_IF_EQUAL) &&
+        call->value == NULL)
+        return "a value that is NULL";
+    if (call->command == KV_SET_ABSENT && call->ttl_ms < 0)
+        return "a key that would have expired before it is set";
+    if (call->command == KV_SCRIPT &&
+        (call->script == NULL || call->script->text == NULL || call->script->name == NULL))
+        return "a script that is NULL";
+    return NULL;
+}
+
+static enum outcome call_kv(struct sale *sale, struct kv_call *call) {
+    const char *fault = fault_of_call(call);
+
+    return fault != NULL ? refuse(sale, fault) : sale->ops->kv(sale, call);
 }
 
 /* A command that sells nothing, whatever became of it. */
 static enum outcome run_kv(struct sale *sale, struct kv_call *call) {
-    enum outcome outcome = sale->ops->kv(sale, call);
+    enum outcome outcome = call_kv(sale, call);
 
     return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
 }
@@ -216,7 +320,7 @@ enum outcome store_kv_delete_if_equal(struct sale *sale, const char *key, const 
 
 enum outcome store_kv_script(struct sale *sale, struct kv_call *call) {
     call->command = KV_SCRIPT;
-    return sale->ops->kv(sale, call);
+    return call_kv(sale, call);
 }
 
 int store_deal(struct sale *sale) {

@@ -38,6 +38,11 @@ enum outcome {
 const char *outcome_text(enum outcome outcome);
 const char *outcome_name(enum outcome outcome);
 
+struct sale;
+/* An outcome of a whole sale, as it is; or, for any other, FAILED, and the sale says that the
+ * strategy `did` this: a strategy may be a stranger's. */
+enum outcome outcome_of_sale(struct sale *sale, enum outcome outcome, const char *did);
+
 #define MESSAGE_BYTES 700 /* of why something was not done, with the NUL */
 
 /* One row of stock. Unsold are the units first_unit .. first_unit + available - 1; a sale takes the
@@ -173,6 +178,7 @@ struct sale_options {
     bool acknowledges_late; /* prewarm: answer when the ledger has the sale */
     bool is_fenced;         /* the row refuses a fencing token that is not the newest */
     int replicas;           /* that must have a lock before it is ours [1] */
+    int handover; /* how often in a row a lease stays in the instance [0; redis-cohort 16] */
 };
 
 struct store_ops;
@@ -184,6 +190,10 @@ struct sale {
     const char *order_id; /* the same again in a repeat, and else in no other sale */
     const char *instance; /* that sells */
     unsigned pauses;      /* that it made before trying again */
+    bool is_in_transaction;
+    const struct store_lock *held; /* or NULL */
+    enum lock_kind held_kind;
+    unsigned held_times;
 
     /* What was sold, once the outcome is SOLD: set by the operation that sold it. */
     int shard;
@@ -211,6 +221,7 @@ struct store_ops {
                                 const struct store_lock *under);
     void (*end_write)(struct sale *sale);
     enum outcome (*take_stock)(struct sale *sale, int shard);
+    enum outcome (*take_in_batch)(struct sale *sale, int shard);
     enum outcome (*take_returned)(struct sale *sale);
     enum outcome (*find_sale)(struct sale *sale, bool *is_found);
     enum outcome (*hand_out)(struct sale *sale, const char *data_set, int after,
@@ -260,13 +271,18 @@ enum outcome store_read_for_update(struct sale *sale, int shard, enum row_wait w
  * once it is committed: the sale says nothing of a unit before, and a write that is not answered is
  * BUSY. It waits while another transaction holds the row. Under a lock: BUSY when it is not ours
  * for long enough to write. Before-write lies between that look and the write, after-write behind
- * it. `under` may be NULL. */
+ * it. `under` may be NULL. A write below zero is FAILED. */
 enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                                const struct store_lock *under);
 
 /* Take a unit if there is one, and write the ledger row, in one statement. SOLD, SOLD_OUT,
  * REPEATED. Between before-write and after-write. */
 enum outcome store_take_stock(struct sale *sale, int shard);
+
+/* The same, together with the sales of this row that came to this instance while the batch before
+ * was under way: one statement sells to all of them, first come, first served, and each is told its
+ * own outcome. BUSY when options->wait_ms is over before it goes, or too many wait. */
+enum outcome store_take_in_batch(struct sale *sale, int shard);
 
 /* ---- Stock that is sold from keys and values, a row at a time */
 
@@ -298,7 +314,8 @@ enum outcome store_find_sale(struct sale *sale, bool *is_found);
  * all at once. A crash rolls it back, and so does the store by itself when nothing was asked of the
  * transaction for some seconds. After any outcome but OK and SOLD of a step nothing follows but its
  * end. Reads and writes of the stock are part of it; locks, keys and looks at the ledger are not,
- * and store_take_stock() is not for transactions. */
+ * and store_take_stock() is not for transactions. A step out of place is FAILED, and so is a sale
+ * whose transaction was left open: it is rolled back. */
 
 /* READ_COMMITTED: each read sees what is committed by then, and a write waits for the row and
  * overwrites what it finds. SERIALIZABLE: each sees the moment of the first read, and all is as if
@@ -312,8 +329,9 @@ enum outcome store_begin(struct sale *sale, enum isolation isolation);
  * wait for the row. */
 enum outcome store_end(struct sale *sale, enum outcome outcome);
 
-/* ---- Locks: one at a time; but LOCK_REENTRANT may be taken again by the sale that has it, and is
- * given back as often */
+/* ---- Locks: one at a time, another is FAILED; but LOCK_REENTRANT may be taken again by the sale
+ * that has it, and is given back as often. Giving back what the sale does not hold does nothing,
+ * and a write under it is FAILED. */
 
 /* Win the lock of this product's shard within options->wait_ms of the sale's start, or BUSY. Then
  * after-lock. */

@@ -1,8 +1,18 @@
 /* What a sale does beside its strategy, whatever that is. */
 #include "strategy.h"
 
-#include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
+
+const char *sale_fault_name(enum sale_fault fault) {
+    static const char *const names[] = {
+#define X(name, text, meaning) text,
+        SALE_FAULTS(X)
+#undef X
+    };
+
+    return names[fault];
+}
 
 /* A repeat whose unit is not in the ledger may have one that the strategy sold ahead of it. */
 static bool is_in_doubt(const struct strategy *strategy, enum outcome outcome) {
@@ -26,8 +36,12 @@ static enum outcome look_further(const struct strategy *strategy, struct sale *s
 }
 
 enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale, bool may_be_repeat) {
-    enum outcome outcome = strategy->sell(sale);
+    enum outcome outcome = outcome_of_sale(sale, strategy->sell(sale), "answered");
 
-    assert(outcome != OUTCOME_OK);
+    if (sale->is_in_transaction) {
+        (void)store_end(sale, OUTCOME_FAILED);
+        (void)snprintf(sale->message, MESSAGE_BYTES, "the strategy left its transaction open");
+        outcome = OUTCOME_FAILED;
+    }
     return outcome == OUTCOME_SOLD ? outcome : look_further(strategy, sale, outcome, may_be_repeat);
 }

@@ -54,4 +54,24 @@ enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int6
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
                                      int64_t deadline_ms, char message[MESSAGE_BYTES]);
 
+/* Orders that want a unit each of one row of stock. The caller fills in the first part. */
+struct batch_sale {
+    const char *product_id, *instance;
+    int shard;
+    const char *order_ids; /* a Postgres array: "{id,id,...}" */
+    int64_t deadline_ms;
+
+    int64_t first_unit, available; /* of the row before this sale, where it had a unit; else 0 */
+    const char *places;            /* of those whose order was new, ascending: "{1,2,5}", or "" */
+    struct pg_query query;         /* to be cleared when done with `places` */
+};
+
+/* Sell a unit to each order that is not in the ledger, once where it is here twice, in the order of
+ * their places from 1 and as far as there are units: the k-th takes the k-th last. All in one
+ * statement, with the ledger rows: OK, and the second part is set; or for all of them alike
+ * REPEATED (the ledger got one of these orders since the statement began; no effect), BUSY,
+ * UNKNOWN, FAILED. In a fiber; ends soon after `deadline_ms`. */
+enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
+                                  char message[MESSAGE_BYTES]);
+
 #endif

@@ -78,6 +78,7 @@ static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempt
         .poll_ms = leases[live->lock.kind].is_fair ? FAIR_POLL_MS : 0,
         .is_fair = leases[live->lock.kind].is_fair,
         .mode = live->lock.is_shared ? LK_SHARED : LK_EXCLUSIVE,
+        .handover = live->lock.kind == LOCK_REDIS ? (uint32_t)sale->handover : 0,
     };
     int64_t wait_ms = live->lock_deadline_ms - clock_now_ms();
     char name[LOCK_NAME_BYTES];

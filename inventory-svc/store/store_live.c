@@ -122,6 +122,7 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .write_stock = live_write_stock,
                                          .end_write = live_end_write,
                                          .take_stock = live_take_stock,
+                                         .take_in_batch = live_take_in_batch,
                                          .take_returned = live_take_returned,
                                          .find_sale = live_find_sale,
                                          .begin = live_begin,

@@ -73,8 +73,14 @@ void live_end_write(struct sale *sale);
 enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);
+enum outcome live_hand_out(struct sale *sale, const char *data_set, int after,
+                           struct stock_row *row);
+enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 /* What was written is sold: says so of the sale and its cost. SOLD. */
 enum outcome live_note_sold(struct live_sale *live);
+
+/* batch_live.c */
+enum outcome live_take_in_batch(struct sale *sale, int shard);
 
 /* transaction_live.c */
 enum outcome live_begin(struct sale *sale, enum isolation isolation);
@@ -86,11 +92,6 @@ void live_rollback(struct sale *sale);
 /* The start of each way to sell: what will be written; and its end. */
 struct reservation *live_begin_sold(struct live_sale *live, int shard);
 enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms);
-
-/* segment_live.c */
-enum outcome live_hand_out(struct sale *sale, const char *data_set, int after,
-                           struct stock_row *row);
-enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 
 /* events_live.c: nothing without --lab. A failpoint is told before it acts, as one that crashes
  * cannot; one that could not be told acts all the same. */

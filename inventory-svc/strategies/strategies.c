@@ -18,6 +18,7 @@
     X(redis_owner)                                                                                 \
     X(redis)                                                                                       \
     X(redis_fenced)                                                                                \
+    X(redis_cohort)                                                                                \
     X(redis_fair)                                                                                  \
     X(redis_wait)                                                                                  \
     X(rw)                                                                                          \
@@ -39,7 +40,8 @@
     X(flock)                                                                                       \
     X(sharded)                                                                                     \
     X(sharded_skip)                                                                                \
-    X(prewarm)
+    X(prewarm)                                                                                     \
+    X(batched)
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGIES(X)
@@ -50,3 +52,5 @@ const struct strategy *const strategies[] = {
     STRATEGIES(X)
 #undef X
         NULL};
+
+const struct strategy *strategies_exercise;

@@ -7,4 +7,8 @@
 /* In the order of the ladder; ends with NULL. */
 extern const struct strategy *const strategies[];
 
+/* One more, after them: the exercise that a service was started with, or NULL. Set once, before the
+ * first spec is read. */
+extern const struct strategy *strategies_exercise;
+
 #endif

@@ -142,6 +142,60 @@ static void test_with_all_down_nothing_is_sent(void **state) {
     assert_false(inventory_is_up(fixture.inventory));
 }
 
+/* The first `count` peers from `first` on, as inventory_update() is told of them. */
+static void update(int first, int count) {
+    char urls[PEERS * 32] = "";
+
+    for (int i = first; i < first + count; i++)
+        (void)snprintf(urls + strlen(urls), sizeof urls - strlen(urls), "%shttp://127.0.0.1:%d",
+                       i > first ? "," : "", fixture.peers[i].port);
+    inventory_update(fixture.inventory, urls);
+}
+
+static void test_an_instance_that_is_new_gets_calls_and_one_that_is_gone_none(void **state) {
+    (void)state;
+    open_inventory(1);
+    expect_answered(2);
+    update(1, 2);
+    expect_answered(4);
+    assert_int_equal(fixture.peers[0].calls, 2);
+    assert_int_equal(fixture.peers[1].calls, 2);
+    assert_int_equal(fixture.peers[2].calls, 2);
+    update(0, 1);
+    expect_answered(2);
+    assert_int_equal(fixture.peers[0].calls, 4);
+}
+
+static void test_a_call_under_way_outlasts_its_instance(void **state) {
+    struct caller caller;
+
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].is_holding = true;
+    begin(&caller, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, fixture.peers[0].holding == 1);
+    update(1, 2);
+    expect_answered(2);
+    peer_let_go(&fixture.peers[0]);
+    WAIT_FOR(&fixture.loop, caller.is_done);
+    assert_int_equal(caller.answer.outcome, HTTP_CALL_ANSWERED);
+}
+
+/* More than there is room for at a time. */
+static void test_instances_may_come_and_go_for_ever(void **state) {
+    char url[32];
+
+    (void)state;
+    open_inventory(1);
+    for (int port = 1; port <= 200; port++) {
+        (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+        inventory_update(fixture.inventory, url);
+    }
+    update(1, 1);
+    expect_answered(2);
+    assert_int_equal(fixture.peers[1].calls, 2);
+}
+
 static void test_what_was_sent_and_not_answered_goes_to_no_other(void **state) {
     struct caller caller;
 
@@ -342,6 +396,9 @@ int main(void) {
         TEST(test_an_instance_that_is_back_is_used_again),
         TEST(test_an_instance_is_tried_again_by_one_call_at_a_time),
         TEST(test_with_all_down_nothing_is_sent),
+        TEST(test_an_instance_that_is_new_gets_calls_and_one_that_is_gone_none),
+        TEST(test_a_call_under_way_outlasts_its_instance),
+        TEST(test_instances_may_come_and_go_for_ever),
         TEST(test_what_was_sent_and_not_answered_goes_to_no_other),
         TEST(test_a_call_that_is_late_goes_to_no_other),
         TEST(test_an_answer_that_is_no_json_has_no_body),

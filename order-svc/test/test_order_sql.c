@@ -37,14 +37,24 @@ static void in_fiber(void (*body)(void)) {
     WAIT_FOR(&fixture.loop, run.is_done);
 }
 
+static enum pg_status insert(const struct order *order, int64_t deadline_ms, bool *is_repeat) {
+    struct order_insert one = {.order = order}, *const all[] = {&one};
+    struct buffer text = {0};
+    enum pg_status status = order_insert_all(fixture.pool, all, 1, deadline_ms, &text, why);
+
+    buffer_free(&text);
+    *is_repeat = one.is_repeat;
+    return status;
+}
+
 static void insert_twice(void) {
     struct order other = bamboo;
     bool is_repeat = true;
 
-    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why), PG_OK);
+    assert_int_equal(insert(&bamboo, soon(), &is_repeat), PG_OK);
     assert_false(is_repeat);
     other.unit = 1;
-    assert_int_equal(order_insert(fixture.pool, &other, soon(), &is_repeat, why), PG_OK);
+    assert_int_equal(insert(&other, soon(), &is_repeat), PG_OK);
     assert_true(is_repeat);
 }
 
@@ -62,7 +72,7 @@ static void find_it(void) {
     assert_int_equal(order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why),
                      PG_OK);
     assert_false(is_found);
-    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why), PG_OK);
+    assert_int_equal(insert(&bamboo, soon(), &is_repeat), PG_OK);
     assert_int_equal(order_find(fixture.pool, bamboo.order_id, soon(), &order, &is_found, why),
                      PG_OK);
     assert_true(is_found);
@@ -84,7 +94,7 @@ static void insert_nonsense(void) {
     bool is_repeat, is_found;
 
     strcpy(order.price, "dear");
-    assert_int_equal(order_insert(fixture.pool, &order, soon(), &is_repeat, why), PG_REJECTED);
+    assert_int_equal(insert(&order, soon(), &is_repeat), PG_REJECTED);
     assert_non_null(strstr(why, "dear"));
     assert_int_equal(order_find(fixture.pool, "x' OR true", soon(), &order, &is_found, why),
                      PG_REJECTED);
@@ -100,8 +110,7 @@ static void insert_late(void) {
     struct order order;
     bool is_repeat, is_found;
 
-    assert_int_equal(order_insert(fixture.pool, &bamboo, clock_now_ms() - 1, &is_repeat, why),
-                     PG_NOT_SENT);
+    assert_int_equal(insert(&bamboo, clock_now_ms() - 1, &is_repeat), PG_NOT_SENT);
     assert_true(why[0] != '\0');
     assert_int_equal(
         order_find(fixture.pool, bamboo.order_id, clock_now_ms() - 1, &order, &is_found, why),
@@ -143,7 +152,7 @@ static void settle_a_page(void) {
     json_t *list = json_object_get(page, "reservations");
     bool is_repeat;
 
-    assert_int_equal(order_insert(fixture.pool, &bamboo, soon(), &is_repeat, why), PG_OK);
+    assert_int_equal(insert(&bamboo, soon(), &is_repeat), PG_OK);
     assert_int_equal(json_array_append_new(list, reservation_of(&bamboo)), 0);
     settled = 0;
     assert_int_equal(settle(list), PG_OK);

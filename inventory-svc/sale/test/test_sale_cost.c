@@ -113,6 +113,7 @@ static const struct {
      "pg;desc=\"3\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
      "pg;desc=\"1\""},
     {"atomic", 1, "pg;desc=\"1\", shard;desc=\"0\"", "pg;desc=\"1\""},
+    {"batched", 1, "pg;desc=\"1\", shard;desc=\"0\"", "pg;desc=\"1\""},
 };
 
 /* The second sale waits for the release of the first. */

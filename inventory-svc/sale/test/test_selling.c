@@ -16,6 +16,7 @@ static void buy_all(const char *product_id, size_t count) {
 }
 
 static const char *const guarded[] = {"atomic,work=1ms",
+                                      "batched,work=1ms",
                                       "redis,work=1ms",
                                       "mutex,work=1ms",
                                       "sharded,shards=3,work=1ms",

@@ -17,6 +17,8 @@ const struct strategy strategy_etcd = {
     .source = "etcd concurrency API; Jepsen, etcd 3.4.3",
     .needs = NEEDS_ETCD,
     .takes = TAKES_FENCE,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
     .default_shards = 1,
     .sell = sell,
 };

@@ -16,6 +16,8 @@ const struct strategy strategy_zookeeper_unfair = {
     .source = "Three distributed locks, 5",
     .needs = NEEDS_ZOOKEEPER,
     .takes = TAKES_FENCE,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
     .default_shards = 1,
     .sell = sell,
 };

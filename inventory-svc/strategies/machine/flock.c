@@ -15,6 +15,8 @@ const struct strategy strategy_flock = {
     .breaks = "a second machine: it has a disk of its own; a killed holder's write may land after "
               "the next read",
     .source = "How a distributed lock is made, 2; flock(2)",
+    .is_right = true,
+    .survives = SURVIVES(PAUSE) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
     .default_shards = 1,
     .sell = sell,
 };

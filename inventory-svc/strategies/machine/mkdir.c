@@ -12,9 +12,11 @@ const struct strategy strategy_mkdir = {
     .family = "one machine",
     .summary = "a directory on the machine's disk: making it is winning, removing it giving back",
     .promise = "no unit sold twice by the instances of one machine that share the directory",
-    .breaks =
-        "a second machine: it has a disk of its own; a killed holder: its directory stays for ever",
+    .breaks = "a second machine: it has a disk of its own; a killed holder, or a write without an "
+              "answer: the directory stays for ever",
     .source = "How a distributed lock is made, 2",
+    .is_right = true,
+    .survives = SURVIVES(PAUSE) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
     .default_shards = 1,
     .sell = sell,
 };

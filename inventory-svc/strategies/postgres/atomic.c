@@ -14,6 +14,8 @@ const struct strategy strategy_atomic = {
     .promise = "no unit sold twice, whatever is paused or killed",
     .breaks = "nothing that is known",
     .source = "PostgreSQL, Read Committed Isolation Level",
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

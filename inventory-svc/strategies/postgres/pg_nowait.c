@@ -14,6 +14,8 @@ const struct strategy strategy_pg_nowait = {
     .promise = "no unit sold twice; no sale waits for another",
     .breaks = "contention: customers are refused while units are left, and have to ask again",
     .source = "Three distributed locks, 3; PostgreSQL, SELECT ... FOR UPDATE NOWAIT",
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

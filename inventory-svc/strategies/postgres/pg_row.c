@@ -14,6 +14,8 @@ const struct strategy strategy_pg_row = {
     .promise = "no unit sold twice, whatever is paused or killed",
     .breaks = "nothing that is known; a holder that stands still blocks the others for up to 5 s",
     .source = "Locks in practice, 3.1; Three distributed locks, 3; PostgreSQL, Row-Level Locks",
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

@@ -31,6 +31,8 @@ const struct strategy strategy_pg_serializable = {
     .promise = "no unit sold twice, whatever is paused or killed",
     .breaks = "contention: most attempts are refused, and each holds a connection",
     .source = "PostgreSQL, Serializable Isolation Level; Ports and Grittner, 2012",
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

@@ -22,6 +22,8 @@ const struct strategy strategy_pg_table = {
     .promise = "no unit sold twice, also after a pause past the TTL: the late write is refused",
     .breaks = "work longer than the TTL: there is no renewal, and nothing is sold",
     .source = "How a distributed lock is made, 2; Three distributed locks, 3; Kleppmann, 2016",
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

@@ -25,6 +25,8 @@ const struct strategy strategy_pg_value = {
     .breaks = "ABA: a count that rises again (return=count); contention, as pg-version",
     .source = "Locks in practice, 3.1; An overview of locks, ABA",
     .takes = TAKES_RETURN,
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

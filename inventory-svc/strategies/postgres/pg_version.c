@@ -25,6 +25,8 @@ const struct strategy strategy_pg_version = {
         "contention: of those that read one version one sells, and the others work for nothing",
     .source = "An overview of locks, optimistic locks; Kung and Robinson, 1981",
     .takes = TAKES_RETURN,
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

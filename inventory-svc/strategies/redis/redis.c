@@ -16,6 +16,9 @@ const struct strategy strategy_redis = {
     .breaks = "a holder paused past its TTL just before it writes; lost keys (FLUSHALL, eviction, "
               "failover)",
     .source = "How a distributed lock is made, 3.3 and 3.6; lockkit.h",
+    .takes = TAKES_HANDOVER,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 1,
     .sell = sell,
 };

@@ -14,6 +14,8 @@ const struct strategy strategy_redis_fair = {
     .promise = "as redis, and nobody is overtaken who waits, whichever instance he came to",
     .breaks = "as redis; each who waits costs round trips of his own",
     .source = "lockkit.h, is_fair",
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 1,
     .sell = sell,
 };

@@ -23,6 +23,8 @@ const struct strategy strategy_redis_fenced = {
     .promise = "no unit sold twice, whoever is paused, and whatever Redis forgets",
     .breaks = "nothing that sells twice; a clock set back behind lost keys costs one refused sale",
     .source = "Kleppmann, How to do distributed locking, 2016; lockkit.h",
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 1,
     .sell = sell,
 };

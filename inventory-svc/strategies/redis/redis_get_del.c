@@ -31,8 +31,10 @@ const struct strategy strategy_redis_get_del = {
     .family = "Redis",
     .summary = "SET NX PX with a random owner; GET, and DEL if it is ours",
     .promise = "as redis-ttl, and a late holder leaves another's key alone, nearly always",
-    .breaks = "work that outlives the TTL; a pause between GET and DEL deletes another's key",
+    .breaks = "as redis-ttl; and a pause between GET and DEL deletes another's key",
     .source = "How a distributed lock is made, 3.4",
+    .is_right = true,
+    .survives = SURVIVES(CRASH),
     .default_shards = 1,
     .sell = sell,
 };

@@ -24,8 +24,11 @@ const struct strategy strategy_redis_owner = {
     .family = "Redis",
     .summary = "SET NX PX with a random owner; compare-and-delete in one script; no renewal",
     .promise = "as redis-ttl, and nobody gives back another's lock",
-    .breaks = "work that outlives the TTL: two holders at a time",
+    .breaks = "work that outlives the TTL: two holders at a time; a write that lands after the key "
+              "is given back; lost keys, as redis",
     .source = "How a distributed lock is made, 3.3; An overview of locks, the script that unlocks",
+    .is_right = true,
+    .survives = SURVIVES(CRASH),
     .default_shards = 1,
     .sell = sell,
 };

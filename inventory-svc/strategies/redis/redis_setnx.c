@@ -21,8 +21,11 @@ const struct strategy strategy_redis_setnx = {
     .family = "Redis",
     .summary = "a key in Redis: SETNX to win, DEL to give back; no TTL",
     .promise = "one holder across all instances, as long as each lives to give it back",
-    .breaks = "a holder that dies: nobody ever deletes its key, and nothing is sold any more",
+    .breaks = "a holder that dies, or a lost answer or DEL: nobody ever deletes its key, and "
+              "nothing is sold any more",
     .source = "How a distributed lock is made, 3 and 3.1",
+    .is_right = true,
+    .survives = SURVIVES(PAUSE) | SURVIVES(EXPIRY),
     .default_shards = 1,
     .sell = sell,
 };

@@ -22,8 +22,11 @@ const struct strategy strategy_redis_ttl = {
     .family = "Redis",
     .summary = "SET NX PX: won and limited in one command; DEL, whoever has it by now",
     .promise = "one holder, as long as each is done within the TTL",
-    .breaks = "work that outlives the TTL: B gets in, then A deletes B's key, and C gets in",
+    .breaks = "work that outlives the TTL: B gets in, then A deletes B's key, and C gets in; a "
+              "write that lands after its DEL; lost keys, as redis",
     .source = "How a distributed lock is made, 3.2 and 3.3",
+    .is_right = true,
+    .survives = SURVIVES(CRASH),
     .default_shards = 1,
     .sell = sell,
 };

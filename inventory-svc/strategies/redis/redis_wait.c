@@ -16,6 +16,8 @@ const struct strategy strategy_redis_wait = {
               "nothing is sold",
     .source = "Redis, WAIT: no strongly consistent store",
     .takes = TAKES_FENCE | TAKES_REPLICAS,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 1,
     .sell = sell,
 };

@@ -17,6 +17,8 @@ const struct strategy strategy_redlock = {
     .source = "Redis, Distributed Locks; Kleppmann, 2016",
     .needs = NEEDS_REDLOCK,
     .takes = TAKES_FENCE,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
     .default_shards = 1,
     .sell = sell,
 };

@@ -14,6 +14,8 @@ const struct strategy strategy_rw = {
     .promise = "as redis; those who only look do so side by side",
     .breaks = "as redis; while there is stock each sale takes two leases",
     .source = "Locks in practice, 2; lockkit.h",
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 1,
     .sell = sell,
 };

@@ -20,6 +20,8 @@ const struct strategy strategy_sharded_skip = {
     .breaks = "nothing that is known; with one row it polls",
     .source = "PostgreSQL, SELECT ... FOR UPDATE SKIP LOCKED",
     .takes = TAKES_SHARDS | TAKES_DEAL,
+    .is_right = true,
+    .survives = SURVIVES_ALL,
     .default_shards = 10,
     .sell = sell,
 };

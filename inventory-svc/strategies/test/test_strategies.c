@@ -40,9 +40,10 @@ static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
     static const char *const names[] = {
-        "mutex",   "redis",     "redis-fenced",     "sharded",    "spin",        "segment",
-        "mkdir",   "flock",     "pg-table",         "redis-fair", "redis-wait",  "rw",
-        "redlock", "zookeeper", "zookeeper-unfair", "etcd",       "pg-advisory", "pg-advisory-raw"};
+        "mutex",      "redis",       "redis-fenced",    "sharded",     "spin",
+        "segment",    "mkdir",       "flock",           "pg-table",    "redis-fair",
+        "redis-wait", "rw",          "redlock",         "zookeeper",   "zookeeper-unfair",
+        "etcd",       "pg-advisory", "pg-advisory-raw", "redis-cohort"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct model_sale one, two;

@@ -177,3 +177,14 @@ void run_cancel(void *arg) {
         product_note_returned(instance.store.products, cancel->product_id);
     cancel->is_done = true;
 }
+
+void instance_await_rollback(void) {
+    struct pg_pool_stats stats;
+
+    for (int tries = 0; tries < 1000; tries++) {
+        pg_pool_stats(instance.store.pool, &stats);
+        if (stats.idle + stats.held >= stats.connections)
+            return;
+        fiber_sleep(&instance.loop, 1);
+    }
+}

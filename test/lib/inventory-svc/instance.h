@@ -81,4 +81,8 @@ struct cancel {
 };
 void run_cancel(void *cancel);
 
+/* In a fiber: until all connections to Postgres are free or held. A sale does not wait for its
+ * rollback, and the next one may find the row held for a moment. */
+void instance_await_rollback(void);
+
 #endif

@@ -141,6 +141,34 @@ static void taking_ends_with_the_stock(const struct seam_world *world) {
     end_sales(world);
 }
 
+/* Nobody else waits, so each is a batch of its own. */
+static void a_sale_of_a_batch_has_its_own_outcome(const struct seam_world *world) {
+    struct sale *again;
+
+    begin_sales(world, "batched", 2);
+    assert_int_equal(store_take_in_batch(sales[0], 0), OUTCOME_SOLD);
+    again = world->begin_sale(sales[0]);
+    assert_int_equal(store_take_in_batch(again, 0), OUTCOME_REPEATED);
+    world->end_sale(again);
+    assert_int_equal(store_take_in_batch(sales[1], 0), OUTCOME_SOLD);
+    assert_int_equal(store_take_in_batch(sales[2], 0), OUTCOME_SOLD_OUT);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sales[i]->unit, 2 - i);
+        assert_int_equal(sales[i]->remaining, 1 - i);
+    }
+    assert_int_equal(read_row(sales[3], 0).version, 2);
+    end_sales(world);
+}
+
+static void a_failpoint_strikes_one_sale_of_a_batch(const struct seam_world *world) {
+    begin_sales(world, "batched,fail=before-write:error@1,fail=after-write:error@1", 5);
+    assert_int_equal(store_take_in_batch(sales[0], 0), OUTCOME_FAILED);
+    assert_int_equal(store_take_in_batch(sales[1], 0), OUTCOME_UNKNOWN);
+    assert_int_equal(store_take_in_batch(sales[2], 0), OUTCOME_SOLD);
+    assert_int_equal(read_row(sales[3], 0).available, 3);
+    end_sales(world);
+}
+
 static void shards_share_the_units_without_a_gap(const struct seam_world *world) {
     int64_t next = 1;
 
@@ -239,7 +267,7 @@ static void a_stamp_is_out_of_date_when_somebody_had_the_lock(const struct seam_
 static void a_lock_is_kept_after_an_unknown_outcome(const struct seam_world *world) {
     struct store_lock *other;
 
-    begin_sales(world, "redis,wait=100ms,ttl=5s", 5);
+    begin_sales(world, "redis,wait=1s,ttl=5s", 5);
     store_unlock(sales[0], win(sales[0], LOCK_REDIS), OUTCOME_UNKNOWN);
     assert_int_equal(store_lock(sales[1], LOCK_REDIS, 0, &other), OUTCOME_BUSY);
     end_sales(world);
@@ -382,6 +410,8 @@ const struct seam_case seam_contract[] = {
     CASE(a_version_tells_what_a_value_does_not),
     CASE(an_order_is_sold_once),
     CASE(taking_ends_with_the_stock),
+    CASE(a_sale_of_a_batch_has_its_own_outcome),
+    CASE(a_failpoint_strikes_one_sale_of_a_batch),
     CASE(shards_share_the_units_without_a_gap),
     CASE(a_lock_has_one_holder),
     CASE(a_reentrant_lock_is_given_back_as_often_as_taken),

@@ -9,9 +9,16 @@
 
 struct fixture fixture;
 
+static void hold(struct peer *peer) {
+    struct fiber_event event = FIBER_EVENT_INIT;
+
+    assert_true(peer->holding < HELD_MOST);
+    peer->held[peer->holding++] = &event;
+    fiber_event_wait(&event);
+}
+
 static struct peer *peer_called(struct http_exchange *exchange, void *data) {
     struct peer *peer = data;
-    struct fiber_event event = FIBER_EVENT_INIT;
     const char *key = http_header(exchange, "idempotency-key");
     const char *authorization = http_header(exchange, "authorization");
 
@@ -19,11 +26,8 @@ static struct peer *peer_called(struct http_exchange *exchange, void *data) {
     if (authorization == NULL || strcmp(authorization, "Bearer hush") != 0)
         peer->strangers++;
     (void)snprintf(peer->headers, sizeof peer->headers, "%s", key != NULL ? key : "");
-    if (peer->is_holding) {
-        assert_true(peer->holding < HELD_MOST);
-        peer->held[peer->holding++] = &event;
-        fiber_event_wait(&event);
-    }
+    if (peer->is_holding)
+        hold(peer);
     return peer;
 }
 
@@ -45,6 +49,55 @@ static void on_peer_reserve(struct http_exchange *exchange, void *data) {
         http_reply_json(exchange, peer->status,
                         json_pack("{s:i, s:i, s:s, s:s}", "unit", 7, "remaining", 6, "price",
                                   "9.90", "instance", "inventory-9"));
+}
+
+static void reply_line(struct http_exchange *exchange, struct peer *peer, const char *order_id,
+                       char how) {
+    char line[5000] = "{\"order_id\": \n";
+    size_t length, half = 0;
+
+    if (how != 'm')
+        (void)snprintf(line, sizeof line,
+                       "{\"order_id\":\"%s\",\"%s\":%d,\"timing\":\"%s\",\"unit\":7,"
+                       "\"remaining\":6,\"price\":\"9.90\",\"instance\":\"inventory-9\"}\n",
+                       how == 'u' ? "82391173-9dbc-49b6-821b-746a11dbbe5e" : order_id,
+                       how == 'n' ? "state" : "status", peer->status,
+                       peer->timing != NULL ? peer->timing : "");
+    length = strlen(line);
+    if (how == 'l')
+        memset(line, ' ', length = sizeof line);
+    if (how == 's') {
+        half = length / 2;
+        http_reply_chunk(exchange, line, half);
+    }
+    if (how == 's' || how == 'h')
+        hold(peer);
+    http_reply_chunk(exchange, line + half, length - half);
+    if (how == 'd')
+        http_reply_chunk(exchange, line, length);
+}
+
+static void on_peer_reserve_many(struct http_exchange *exchange, void *data) {
+    struct peer *peer = peer_called(exchange, data);
+    const char *script = peer->script != NULL ? peer->script : "";
+    json_t *body = http_body_json(exchange), *order;
+    size_t i;
+
+    peer->groups++;
+    if (body == NULL)
+        return;
+    if (peer->refusal != 0)
+        http_reply_error(exchange, peer->refusal, "refused", "all of them");
+    else if (http_reply_chunked(exchange, 200, "application/x-ndjson"))
+        json_array_foreach (json_object_get(body, "orders"), i, order) {
+            char how = i < strlen(script) ? script[i] : 'a';
+
+            peer->reserved++;
+            if (how != '-')
+                reply_line(exchange, peer, json_string_value(json_object_get(order, "order_id")),
+                           how);
+        }
+    json_decref(body);
 }
 
 static void on_peer_cancel(struct http_exchange *exchange, void *data) {
@@ -131,6 +184,7 @@ static void on_peer_confirm(struct http_exchange *exchange, void *data) {
 
 static const struct http_route peer_routes[] = {
     {"POST", "/products/{id}/reservations", on_peer_reserve},
+    {"POST", "/reservations", on_peer_reserve_many},
     {"DELETE", "/reservations/{id}", on_peer_cancel},
     {"GET", "/reservations", on_peer_list},
     {"POST", "/reservations/confirmations", on_peer_confirm},

@@ -34,8 +34,15 @@ struct peer {
     int status;         /* of a reservation [201]; 0: the connection is cut */
     const char *body;   /* of it, or NULL for a sale */
     const char *timing; /* its Server-Timing header, or NULL */
-    int cancel_status;  /* [204] */
-    bool is_holding;    /* keep calls waiting */
+    unsigned groups;    /* requests for many reservations, among the calls */
+    /* What each order of such a request gets, a letter each: `a` its line [and all beyond the last
+     * letter], `h` its line when the peer is let go, `s` a half of it before and one after, `-`
+     * none, `m` one that is no JSON, `n` one without a status, `d` two, `u` another order's, `l` an
+     * endless one. */
+    const char *script;
+    int refusal;       /* the status of such a request, or 0 */
+    int cancel_status; /* [204] */
+    bool is_holding;   /* keep calls waiting */
     struct fiber_event *held[HELD_MOST];
     unsigned holding;
     char headers[100]; /* Idempotency-Key of the last call, or "" */

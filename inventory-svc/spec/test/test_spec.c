@@ -84,6 +84,18 @@ static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
     assert_int_equal(spec_parse("none,fence=on", &spec, why), -1);
 }
 
+static void test_hand_over_is_an_option_of_some_leases_in_redis(void **state) {
+    (void)state;
+    assert_int_equal(spec_parse("redis", &spec, why), 0);
+    assert_int_equal(spec.options.handover, 0);
+    assert_int_equal(spec_parse("redis-cohort", &spec, why), 0);
+    assert_int_equal(spec.options.handover, 16);
+    assert_int_equal(spec_parse("sharded,handover=1000", &spec, why), 0);
+    assert_int_equal(spec.options.handover, 1000);
+    assert_int_equal(spec_parse("redis,handover=1001", &spec, why), -1);
+    assert_int_equal(spec_parse("redis-fair,handover=1", &spec, why), -1);
+}
+
 static void test_the_ends_of_the_ranges_are_inside(void **state) {
     (void)state;
     assert_int_equal(spec_parse("sharded,work=60s,wait=60s,ttl=10ms,shards=1000", &spec, why), 0);
@@ -95,9 +107,9 @@ static void test_each_mistake_says_what_exists(void **state) {
         const char *text, *why;
     } bad[] = {
         {"redis,shrads=3", "strategy \"redis\" in \"redis,shrads=3\" has no option \"shrads\"; "
-                           "its options: work, wait, ttl, fail"},
+                           "its options: work, wait, ttl, handover, fail"},
         {"sharded,", "strategy \"sharded\" in \"sharded,\" has no option \"\"; "
-                     "its options: work, wait, ttl, shards, borrow, deal, fail"},
+                     "its options: work, wait, ttl, shards, borrow, deal, handover, fail"},
         {"redis,work", "option \"work\" in \"redis,work\" needs a value: "
                        "0ms..60s in whole milliseconds"},
         {"redis,work=61s", "bad value \"61s\" of option \"work\" in \"redis,work=61s\"; "
@@ -152,6 +164,35 @@ static void test_an_unknown_strategy_is_answered_with_all_names(void **state) {
     assert_string_equal(why, expected);
 }
 
+static void test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name(void **state) {
+    static const struct strategy own = {.name = "own", .takes = TAKES_SHARDS, .default_shards = 7};
+
+    (void)state;
+    assert_int_equal(spec_parse("own", &spec, why), -1);
+    assert_int_equal(spec_parse_of(&own, "own,work=2ms", &spec, why), 0);
+    assert_ptr_equal(spec.strategy, &own);
+    assert_int_equal(spec.options.shards, 7);
+    assert_int_equal(spec.options.work_ms, 2);
+    assert_int_equal(spec_parse_of(&own, "own,fence=on", &spec, why), -1);
+    assert_int_equal(spec_parse_of(&own, "none", &spec, why), -1);
+    assert_string_equal(why, "unknown strategy \"none\" in \"none\"; strategies: own");
+}
+
+static void test_an_exercise_is_found_after_the_table(void **state) {
+    static const struct strategy exercise = {.name = "exercise", .default_shards = 1};
+
+    (void)state;
+    assert_int_equal(spec_parse("exercise", &spec, why), -1);
+    strategies_exercise = &exercise;
+    assert_int_equal(spec_parse("exercise,ttl=2s", &spec, why), 0);
+    assert_ptr_equal(spec.strategy, &exercise);
+    assert_int_equal(spec.options.ttl_ms, 2000);
+    assert_int_equal(spec_parse("none", &spec, why), 0);
+    assert_int_equal(spec_parse("nothing", &spec, why), -1);
+    assert_non_null(strstr(why, ", batched, exercise"));
+    strategies_exercise = NULL;
+}
+
 static void test_a_long_spec_is_refused(void **state) {
     char text[300];
 
@@ -170,10 +211,13 @@ int main(void) {
         cmocka_unit_test(test_options_are_read),
         cmocka_unit_test(test_an_acknowledgement_is_an_option_of_prewarm),
         cmocka_unit_test(test_a_fence_and_replicas_are_options_of_some_leases),
+        cmocka_unit_test(test_hand_over_is_an_option_of_some_leases_in_redis),
         cmocka_unit_test(test_several_failpoints_are_read),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
         cmocka_unit_test(test_each_mistake_says_what_exists),
         cmocka_unit_test(test_an_unknown_strategy_is_answered_with_all_names),
+        cmocka_unit_test(test_a_strategy_that_is_not_in_the_table_is_read_by_its_own_name),
+        cmocka_unit_test(test_an_exercise_is_found_after_the_table),
         cmocka_unit_test(test_a_long_spec_is_refused),
     };
 

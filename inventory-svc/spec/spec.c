@@ -14,7 +14,7 @@
 #define MS       INT64_C(1000000)
 
 /* The options but for fail=. A choice counts as the number of its word. */
-enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, OPTIONS };
+enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, HANDOVER, OPTIONS };
 
 #define WORDS  2
 #define LENGTH .parse = settings_parse_duration, .unit = MS
@@ -80,6 +80,12 @@ static const struct {
                   .usual = 1,
                   .range = "1..2",
                   .takes = TAKES_REPLICAS},
+    [HANDOVER] = {.name = "handover",
+                  .parse = settings_parse_int,
+                  .unit = 1,
+                  .most = 1000,
+                  .range = "0..1000",
+                  .takes = TAKES_HANDOVER},
 };
 
 /* A spec while it is read. */
@@ -109,17 +115,35 @@ static void list(char *text, size_t size, const char *word) {
         (void)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", word);
 }
 
-static int read_name(struct reading *reading, const char *name) {
+static int64_t usual_of(const struct strategy *strategy, int which) {
+    return which == SHARDS     ? strategy->default_shards
+           : which == HANDOVER ? strategy->default_handover
+                               : known[which].usual;
+}
+
+static bool is_chosen(struct reading *reading, const struct strategy *strategy, const char *name) {
+    if (strcmp(name, strategy->name) != 0)
+        return false;
+    reading->spec->strategy = strategy;
+    reading->values[SHARDS] = usual_of(strategy, SHARDS);
+    reading->values[HANDOVER] = usual_of(strategy, HANDOVER);
+    return true;
+}
+
+/* One of those in `table`, which ends with NULL, or `beside` it. */
+static int read_name(struct reading *reading, const struct strategy *const *table,
+                     const struct strategy *beside, const char *name) {
     char names[480] = "";
 
-    for (const struct strategy *const *at = strategies; *at != NULL; at++) {
-        if (strcmp(name, (*at)->name) == 0) {
-            reading->spec->strategy = *at;
-            reading->values[SHARDS] = (*at)->default_shards;
+    for (const struct strategy *const *at = table; *at != NULL; at++) {
+        if (is_chosen(reading, *at, name))
             return 0;
-        }
         list(names, sizeof names, (*at)->name);
     }
+    if (beside != NULL && is_chosen(reading, beside, name))
+        return 0;
+    if (beside != NULL)
+        list(names, sizeof names, beside->name);
     return refuse(reading, "unknown strategy \"%.60s\" in \"%.120s\"; strategies: %s", name,
                   reading->text, names);
 }
@@ -216,6 +240,7 @@ static void take_values(struct reading *reading) {
         .acknowledges_late = values[ACK] != 0,
         .is_fenced = values[FENCE] != 0,
         .replicas = (int)values[REPLICAS],
+        .handover = (int)values[HANDOVER],
     };
 }
 
@@ -228,7 +253,8 @@ static bool is_printable(const char *text) {
     return length <= TEXT_MAX;
 }
 
-int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
+static int parse(const struct strategy *const *table, const struct strategy *beside,
+                 const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
     struct reading reading = {.text = text, .spec = spec, .message = message};
     char copy[TEXT_MAX + 1];
     char *rest = copy;
@@ -240,7 +266,7 @@ int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAG
         return refuse(&reading, "a strategy spec has at most %d characters, all printable ASCII",
                       TEXT_MAX);
     strcpy(copy, text);
-    if (read_name(&reading, strsep(&rest, ",")) != 0)
+    if (read_name(&reading, table, beside, strsep(&rest, ",")) != 0)
         return -1;
     while (rest != NULL)
         if (read_option(&reading, strsep(&rest, ",")) != 0)
@@ -249,9 +275,18 @@ int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAG
     return 0;
 }
 
+int spec_parse(const char *text, struct strategy_spec *spec, char message[MESSAGE_BYTES]) {
+    return parse(strategies, strategies_exercise, text, spec, message);
+}
+
+int spec_parse_of(const struct strategy *strategy, const char *text, struct strategy_spec *spec,
+                  char message[MESSAGE_BYTES]) {
+    return parse((const struct strategy *const[]){NULL}, strategy, text, spec, message);
+}
+
 static void write_option(const struct strategy *strategy, int which, char text[SPEC_OPTION_TEXT]) {
     const char *name = known[which].name;
-    int64_t usual = which == SHARDS ? strategy->default_shards : known[which].usual;
+    int64_t usual = usual_of(strategy, which);
 
     if (known[which].parse == NULL)
         (void)snprintf(text, SPEC_OPTION_TEXT, "%s=%s", name, known[which].words[usual]);

@@ -1,0 +1,61 @@
+/* Opens the shared object and looks over what its strategy says of itself. */
+#include "exercise.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#define SYMBOL        "strategy_exercise"
+#define NAME          "exercise"
+#define SHARDS_MAX    1000
+#define TAKES_ALL     (TAKES_HANDOVER * 2U - 1)
+#define X(name, with) +1
+#define SERVERS       (0 STRATEGY_SERVERS(X))
+
+/* What is wrong with it, or NULL. */
+static const char *fault_of(const struct strategy *it) {
+    if (it->name == NULL || strcmp(it->name, NAME) != 0)
+        return "its .name is not \"" NAME "\"";
+    if (it->family == NULL || it->summary == NULL || it->promise == NULL || it->breaks == NULL ||
+        it->source == NULL)
+        return "it lacks one of the texts .family, .summary, .promise, .breaks, .source";
+    if (it->sell == NULL)
+        return "it has no .sell";
+    if (it->takes > TAKES_ALL)
+        return "its .takes has bits that are no option";
+    if (it->needs > SERVERS)
+        return "its .needs is no server";
+    if (it->default_shards < 1 || it->default_shards > SHARDS_MAX)
+        return "its .default_shards is not 1..1000";
+    return NULL;
+}
+
+static int refuse(int code, const char *what, char why[MESSAGE_BYTES]) {
+    (void)snprintf(why, MESSAGE_BYTES, "%s", what);
+    return code;
+}
+
+int exercise_load(const char *file, const struct strategy **strategy, char why[MESSAGE_BYTES]) {
+    char *path = realpath(file, NULL); /* a name without a slash is looked up elsewhere */
+    const struct strategy *it;
+    const char *fault;
+    void *object;
+
+    if (path == NULL)
+        return refuse(EX_NOINPUT, strerror(errno), why);
+    object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    free(path);
+    if (object == NULL)
+        return refuse(EX_DATAERR, dlerror(), why);
+    it = dlsym(object, SYMBOL);
+    fault = it == NULL ? "it defines no " SYMBOL : fault_of(it);
+    if (fault != NULL) {
+        (void)dlclose(object);
+        return refuse(EX_DATAERR, fault, why);
+    }
+    *strategy = it;
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* One batcher, and a buffer for each statement that may be out. */
+#include "recorder.h"
+
+#include "metrics.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define GROUP_MOST 256
+
+static struct metric statements = {.name = "order_record_statements_total",
+                                   .help = "Statements to record orders",
+                                   .type = METRIC_COUNTER};
+static struct metric orders = {.name = "order_records_total",
+                               .help = "Orders that these were to record",
+                               .type = METRIC_COUNTER};
+
+/* An order that waits; on its fiber's stack. */
+struct recording {
+    struct batcher_call call; /* the first, so that the one is the other */
+    struct order_insert insert;
+};
+
+/* What one lane works with. */
+struct group {
+    struct pg_pool *pool;
+    int64_t deadline_ms;
+    struct buffer text;
+};
+
+/* All of them, or when that is refused, each half by itself. */
+static void insert_all(struct group *group, struct order_insert *const *inserts, unsigned count) {
+    char message[PG_MESSAGE_BYTES];
+    enum pg_status status =
+        order_insert_all(group->pool, inserts, count, group->deadline_ms, &group->text, message);
+
+    metric_add(&statements, 1);
+    if (status == PG_REJECTED && count > 1) {
+        insert_all(group, inserts, count / 2);
+        insert_all(group, inserts + count / 2, count - count / 2);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        inserts[i]->status = status;
+        if (status != PG_OK)
+            memcpy(inserts[i]->message, message, PG_MESSAGE_BYTES);
+    }
+}
+
+static void run(void *data, const struct batcher_calls *batch, unsigned count) {
+    struct recorder *recorder = data;
+    struct group group = {.pool = recorder->pool,
+                          .deadline_ms = TAILQ_LAST(batch, batcher_calls)->deadline_ms};
+    struct order_insert *inserts[GROUP_MOST];
+    struct batcher_call *call;
+    unsigned i = 0;
+
+    assert(count > 0 && count <= GROUP_MOST && recorder->spares > 0);
+    TAILQ_FOREACH (call, batch, entry)
+        inserts[i++] = &((struct recording *)call)->insert;
+    group.text = recorder->spare[--recorder->spares];
+    metric_add(&orders, count);
+    insert_all(&group, inserts, count);
+    buffer_reset(&group.text);
+    recorder->spare[recorder->spares++] = group.text;
+}
+
+void recorder_init(struct recorder *recorder, struct pg_pool *pool) {
+    *recorder = (struct recorder){.pool = pool,
+                                  .batcher = {.lanes = RECORDER_LANES,
+                                              .most = GROUP_MOST,
+                                              .limit = UINT_MAX, /* each is a request in flight */
+                                              .run = run,
+                                              .data = recorder},
+                                  .spares = RECORDER_LANES};
+    batcher_init(&recorder->batcher);
+}
+
+void recorder_free(struct recorder *recorder) {
+    assert(recorder->spares == RECORDER_LANES);
+    while (recorder->spares > 0)
+        buffer_free(&recorder->spare[--recorder->spares]);
+}
+
+void recorder_register_metrics(void) {
+    metric_register(&statements);
+    metric_register(&orders);
+}
+
+enum pg_status recorder_insert(struct recorder *recorder, const struct order *order,
+                               int64_t deadline_ms, bool *is_repeat,
+                               char message[PG_MESSAGE_BYTES]) {
+    struct recording recording = {.insert = {.order = order, .message = message}};
+
+    if (!batcher_await(&recorder->batcher, &recording.call, deadline_ms)) {
+        (void)snprintf(message, PG_MESSAGE_BYTES, "other orders were recorded until the deadline");
+        return PG_NOT_SENT;
+    }
+    *is_repeat = recording.insert.is_repeat;
+    return recording.insert.status;
+}

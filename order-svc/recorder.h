@@ -1,0 +1,38 @@
+/* Records orders in groups: those that come while statements are out go together with the next one
+ * (batcher.h), and each has an outcome of its own.
+ *
+ * A statement that the server refuses has recorded nothing. Then each half of its group is tried
+ * by itself, and so on, until what is wrong stands alone and all others are recorded. A statement
+ * that is sent and not answered leaves its own orders unknown, and no other. */
+#ifndef ORDER_RECORDER_H
+#define ORDER_RECORDER_H
+
+#include "batcher.h"
+#include "buffer.h"
+#include "order_sql.h"
+
+/* Statements out at a time: while one waits for the disk another runs. With more of them the groups
+ * are smaller and cost Postgres more (`bench/run record`). */
+#define RECORDER_LANES 2
+
+struct recorder {
+    struct pg_pool *pool; /* the caller's; may be another when nothing is under way */
+    struct batcher batcher;
+    struct buffer spare[RECORDER_LANES]; /* text of the statements that are not out */
+    unsigned spares;
+};
+
+void recorder_init(struct recorder *recorder, struct pg_pool *pool);
+/* Nothing may be under way. */
+void recorder_free(struct recorder *recorder);
+
+void recorder_register_metrics(void);
+
+/* In a fiber: record an order. `*is_repeat` tells that one with this id was there before; it is
+ * untouched. NOT_SENT when its turn has not come by `deadline_ms`; its statement has until the
+ * deadline of the last order in it. When it does not return OK, `message` says why. */
+enum pg_status recorder_insert(struct recorder *recorder, const struct order *order,
+                               int64_t deadline_ms, bool *is_repeat,
+                               char message[PG_MESSAGE_BYTES]);
+
+#endif

@@ -1,0 +1,314 @@
+/* Orders of one turn of the loop go as one request, and each has its own answer, whatever becomes
+ * of the others. */
+#include "order_fixture.h"
+
+#define MANY 100
+
+/* One reservation in a fiber of its own. */
+struct buyer {
+    struct inventory_answer answer;
+    char order_id[UUID_TEXT];
+    bool may_be_repeat, is_done;
+    int64_t deadline_ms;
+};
+
+static struct buyer buyers[MANY];
+
+static void buy(void *arg) {
+    struct buyer *buyer = arg;
+
+    inventory_reserve(fixture.inventory, buyer->order_id, "82391173-9dbc-49b6-821b-746a11dbbe5e",
+                      buyer->may_be_repeat, buyer->deadline_ms, &buyer->answer);
+    json_decref(buyer->answer.body);
+    buyer->is_done = true;
+}
+
+static void begin_one(struct buyer *buyer, int number, int64_t deadline_ms) {
+    *buyer = (struct buyer){.deadline_ms = deadline_ms};
+    order_id_of(number, buyer->order_id);
+    assert_int_equal(fiber_start(buy, buyer), 0);
+}
+
+/* All in one turn. */
+static void begin(int count, int64_t timeout_ms) {
+    int64_t deadline_ms = clock_now_ms() + timeout_ms;
+
+    for (int i = 0; i < count; i++)
+        begin_one(&buyers[i], i + 1, deadline_ms);
+}
+
+static bool are_done(int count) {
+    for (int i = 0; i < count; i++)
+        if (!buyers[i].is_done)
+            return false;
+    return true;
+}
+
+static void finish(int count) {
+    WAIT_FOR(&fixture.loop, are_done(count));
+}
+
+/* A letter for each: `s` sold, `u` unknown, `-` not sent, `r` refused. */
+static void expect(const char *outcomes) {
+    for (int i = 0; outcomes[i] != '\0'; i++) {
+        const struct inventory_answer *answer = &buyers[i].answer;
+        char outcome = answer->outcome == HTTP_CALL_UNKNOWN    ? 'u'
+                       : answer->outcome == HTTP_CALL_NOT_SENT ? '-'
+                       : answer->status == 201                 ? 's'
+                                                               : 'r';
+
+        assert_true(buyers[i].is_done);
+        assert_int_equal(outcome, outcomes[i]);
+        assert_int_equal(answer->message[0] != '\0', answer->outcome != HTTP_CALL_ANSWERED);
+    }
+}
+
+/* `script` is what the instance does with each order, and `outcomes` what each has of it. */
+static void play(const char *script, const char *outcomes) {
+    int count = (int)strlen(script);
+
+    open_inventory(1);
+    fixture.peers[0].script = script;
+    begin(count, PATIENCE_MS);
+    finish(count);
+    expect(outcomes);
+    assert_int_equal(fixture.peers[0].calls, 1);
+}
+
+static void test_orders_of_a_turn_are_one_request(void **state) {
+    (void)state;
+    fixture.peers[0].timing = "wait;dur=1";
+    play("aaaaa", "sssss");
+    assert_int_equal(fixture.peers[0].reserved, 5);
+    assert_int_equal(fixture.peers[0].strangers, 0);
+    assert_string_equal(buyers[4].answer.timing, "wait;dur=1");
+}
+
+static void test_one_order_goes_the_plain_way(void **state) {
+    (void)state;
+    open_inventory(1);
+    begin(1, PATIENCE_MS);
+    finish(1);
+    expect("s");
+    assert_int_equal(fixture.peers[0].calls, 1);
+    assert_int_equal(fixture.peers[0].groups, 0);
+}
+
+static void test_the_orders_of_a_turn_are_spread_over_all_instances(void **state) {
+    (void)state;
+    open_inventory(3);
+    begin(12, PATIENCE_MS);
+    finish(12);
+    expect("ssssssssssss");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(fixture.peers[i].calls, 1);
+        assert_int_equal(fixture.peers[i].reserved, 4);
+    }
+}
+
+static void test_more_than_a_request_takes_are_two(void **state) {
+    (void)state;
+    open_inventory(1);
+    begin(MANY, PATIENCE_MS);
+    finish(MANY);
+    assert_int_equal(fixture.peers[0].calls, 2);
+    assert_int_equal(fixture.peers[0].reserved, MANY);
+}
+
+static void test_a_slow_sale_delays_no_other(void **state) {
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].script = "aah";
+    begin(3, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, buyers[0].is_done && buyers[1].is_done);
+    assert_false(buyers[2].is_done);
+    peer_let_go(&fixture.peers[0]);
+    finish(3);
+    expect("sss");
+}
+
+static void test_a_line_may_come_in_pieces(void **state) {
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].script = "as";
+    begin(2, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, buyers[0].is_done);
+    peer_let_go(&fixture.peers[0]);
+    finish(2);
+    expect("ss");
+}
+
+/* And one of which a half has come. */
+static void test_a_broken_connection_leaves_unknown_those_without_a_line(void **state) {
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].script = "aasa";
+    begin(4, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, buyers[1].is_done);
+    peer_close(&fixture.peers[0]);
+    finish(4);
+    expect("ssuu");
+}
+
+static void test_an_order_without_a_line_is_unknown(void **state) {
+    (void)state;
+    play("a-a", "sus");
+    assert_string_equal(buyers[1].answer.message, "the reply has no line for it");
+}
+
+static void test_a_line_that_cannot_be_read_is_none(void **state) {
+    (void)state;
+    play("amana", "susus");
+}
+
+static void test_a_line_for_an_order_of_nobody_is_none(void **state) {
+    (void)state;
+    play("aua", "sus");
+}
+
+static void test_a_second_line_for_an_order_changes_nothing(void **state) {
+    (void)state;
+    play("dda", "sss");
+}
+
+static void test_a_line_without_an_end_ends_the_call(void **state) {
+    (void)state;
+    play("ala", "suu");
+}
+
+static void test_a_refusal_of_all_is_the_answer_to_each(void **state) {
+    (void)state;
+    fixture.peers[0].refusal = 503;
+    play("aaa", "rrr");
+    assert_int_equal(buyers[2].answer.status, 503);
+}
+
+static void test_what_could_not_be_sent_goes_to_another_instance(void **state) {
+    (void)state;
+    open_inventory(2);
+    peer_close(&fixture.peers[0]);
+    begin(6, PATIENCE_MS);
+    finish(6);
+    expect("ssssss");
+    assert_int_equal(fixture.peers[1].reserved, 6);
+}
+
+static void test_with_all_down_nothing_is_sent(void **state) {
+    (void)state;
+    open_inventory(2);
+    peer_close(&fixture.peers[0]);
+    peer_close(&fixture.peers[1]);
+    begin(4, PATIENCE_MS);
+    finish(4);
+    expect("----");
+}
+
+static void test_two_with_one_key_go_apart(void **state) {
+    (void)state;
+    open_inventory(1);
+    begin(2, PATIENCE_MS);
+    buyers[2] = (struct buyer){.deadline_ms = buyers[0].deadline_ms, .may_be_repeat = true};
+    order_id_of(1, buyers[2].order_id);
+    assert_int_equal(fiber_start(buy, &buyers[2]), 0);
+    finish(3);
+    expect("sss");
+    assert_int_equal(fixture.peers[0].groups, 1);
+    assert_int_equal(fixture.peers[0].calls, 2);
+}
+
+static void test_another_deadline_goes_apart(void **state) {
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].is_holding = true;
+    begin(2, PATIENCE_MS);
+    begin_one(&buyers[2], 3, clock_now_ms() + 50);
+    WAIT_FOR(&fixture.loop, buyers[2].is_done);
+    assert_int_equal(buyers[2].answer.outcome, HTTP_CALL_UNKNOWN);
+    assert_false(buyers[0].is_done || buyers[1].is_done);
+    peer_let_go(&fixture.peers[0]);
+    finish(2);
+    expect("ssu");
+}
+
+static void test_the_deadline_leaves_unknown_what_has_no_line(void **state) {
+    (void)state;
+    open_inventory(1);
+    fixture.peers[0].script = "aha";
+    begin(3, 500);
+    finish(3);
+    expect("suu");
+}
+
+static void test_a_close_ends_what_gathers_and_what_is_under_way(void **state) {
+    (void)state;
+    open_inventory(2);
+    fixture.peers[0].is_holding = fixture.peers[1].is_holding = true;
+    begin(10, PATIENCE_MS);
+    WAIT_FOR(&fixture.loop, fixture.peers[0].holding > 0 && fixture.peers[1].holding > 0);
+    for (int i = 10; i < 15; i++)
+        begin_one(&buyers[i], i, clock_now_ms() + PATIENCE_MS);
+    close_inventory();
+    expect("uuuuuuuuuu-----");
+}
+
+static void *allocate(size_t size) {
+    return malloc(size);
+}
+
+static void live_without_memory(void *arg) {
+    struct buyer three[3] = {{.is_done = false}};
+    int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
+    char url[50], why[INVENTORY_MESSAGE_BYTES];
+
+    (void)arg;
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", fixture.peers[0].port);
+    if (inventory_open(&fixture.inventory, &fixture.loop, url, "hush", why) != 0) {
+        fixture.inventory = NULL;
+        for (int i = 0; i < 10; i++) /* what was opened closes */
+            (void)uv_run(&fixture.loop, UV_RUN_ONCE);
+        return;
+    }
+    fixture.open++;
+    for (int i = 0; i < 3; i++) {
+        three[i].deadline_ms = deadline_ms;
+        order_id_of(i, three[i].order_id);
+        three[i].is_done = fiber_start(buy, &three[i]) != 0;
+    }
+    WAIT_FOR(&fixture.loop, three[0].is_done && three[1].is_done && three[2].is_done);
+    close_inventory();
+}
+
+static void test_memory_may_fail_at_every_allocation(void **state) {
+    (void)state;
+    json_set_alloc_funcs(allocate, free);
+    fault_each_allocation(live_without_memory, NULL);
+    json_set_alloc_funcs(malloc, free);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_peers, tear_down_peers)
+        TEST(test_orders_of_a_turn_are_one_request),
+        TEST(test_one_order_goes_the_plain_way),
+        TEST(test_the_orders_of_a_turn_are_spread_over_all_instances),
+        TEST(test_more_than_a_request_takes_are_two),
+        TEST(test_a_slow_sale_delays_no_other),
+        TEST(test_a_line_may_come_in_pieces),
+        TEST(test_a_broken_connection_leaves_unknown_those_without_a_line),
+        TEST(test_an_order_without_a_line_is_unknown),
+        TEST(test_a_line_that_cannot_be_read_is_none),
+        TEST(test_a_line_for_an_order_of_nobody_is_none),
+        TEST(test_a_second_line_for_an_order_changes_nothing),
+        TEST(test_a_line_without_an_end_ends_the_call),
+        TEST(test_a_refusal_of_all_is_the_answer_to_each),
+        TEST(test_what_could_not_be_sent_goes_to_another_instance),
+        TEST(test_with_all_down_nothing_is_sent),
+        TEST(test_two_with_one_key_go_apart),
+        TEST(test_another_deadline_goes_apart),
+        TEST(test_the_deadline_leaves_unknown_what_has_no_line),
+        TEST(test_a_close_ends_what_gathers_and_what_is_under_way),
+        TEST(test_memory_may_fail_at_every_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
