@@ -76,7 +76,7 @@ static void on_resumed(int number) {
 static void take_sample(struct live *live, struct live_snapshot *snapshot) {
     const struct recorder *recorder = live->recorder;
     const struct live_sample now = {clock_now_ns(), recorder->count, recorder->answered};
-    size_t most = live->mode == LIVE_VIEW ? LIVE_SAMPLES : 2;
+    size_t most = live->mode == LIVE_PLAIN ? 2 : LIVE_SAMPLES;
     double seconds;
 
     if (live->sample_count == most) {
@@ -113,6 +113,14 @@ static void look(struct live *live, struct live_snapshot *snapshot) {
     take_sample(live, snapshot);
 }
 
+static void say_json(struct live *live, const struct live_snapshot *snapshot, const char *verdict) {
+    char *line = live_json(snapshot, verdict);
+
+    if (line != NULL)
+        screen_say(&live->screen, line);
+    free(line);
+}
+
 static void on_tick(uv_timer_t *timer) {
     struct live *live = timer->data;
     struct live_snapshot snapshot;
@@ -120,10 +128,14 @@ static void on_tick(uv_timer_t *timer) {
     char line[512], text[sizeof line + 1];
 
     look(live, &snapshot);
-    if (live->mode == LIVE_VIEW)
+    if (live->mode != LIVE_PLAIN)
         ask(live);
     if (!screen_is_ready(&live->screen))
         return;
+    if (live->mode == LIVE_JSON) {
+        say_json(live, &snapshot, NULL);
+        return;
+    }
     if (live->mode == LIVE_PLAIN) {
         (void)snprintf(text, sizeof text, "%s\n", live_line(&snapshot, line, sizeof line));
         screen_say(&live->screen, text);
@@ -158,12 +170,12 @@ static bool is_utf8(void) {
     return false;
 }
 
-void live_init(struct live *live, uv_loop_t *loop, bool is_wanted, bool is_plain) {
+void live_init(struct live *live, uv_loop_t *loop, enum live_mode wanted) {
     const struct sigaction resumed = {.sa_handler = on_resumed, .sa_flags = SA_RESTART};
 
-    *live = (struct live){.mode = LIVE_QUIET};
-    if (is_wanted)
-        live->mode = is_plain || is_dumb() || !isatty(STDERR_FILENO) ? LIVE_PLAIN : LIVE_VIEW;
+    *live = (struct live){.mode = wanted};
+    if (wanted == LIVE_VIEW && (is_dumb() || !isatty(STDERR_FILENO)))
+        live->mode = LIVE_PLAIN;
     live->style.is_coloured = !is_set("NO_COLOR");
     live->style.is_utf8 = is_utf8();
     screen_open(&live->screen);
@@ -189,7 +201,7 @@ void live_start(struct live *live, const struct live_snapshot *round,
     live->path[0] = '\0';
     if (product_id != NULL)
         snprintf(live->path, sizeof live->path, "/products/%s", product_id);
-    if (live->mode == LIVE_VIEW) {
+    if (live->mode != LIVE_PLAIN) {
         (void)uv_timer_start(&live->timer, on_tick, 0, VIEW_MS);
     } else {
         struct live_snapshot first;
@@ -221,6 +233,11 @@ void live_end(struct live *live, const char *verdict, enum live_tone tone) {
     if (!live->is_running)
         return;
     look(live, &snapshot);
+    if (live->mode == LIVE_JSON) {
+        say_json(live, &snapshot, verdict);
+        stop(live, "");
+        return;
+    }
     if (live->mode == LIVE_VIEW) {
         style = live->style;
         screen_size(&live->screen, &style.columns, &style.rows);

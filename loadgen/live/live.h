@@ -1,5 +1,6 @@
-/* Shows on stderr how a round goes: a view redrawn four times a second on a terminal, or a plain
- * line a second. A line with its verdict stays of each round.
+/* Shows on stderr how a round goes: a view redrawn four times a second on a terminal, a plain line
+ * a second, or for programs a line of JSON four times a second. A line with its verdict stays of
+ * each round.
  *
  * It never waits for the terminal, and asks the target at most four times a second, so that it
  * delays no request. */
@@ -8,6 +9,7 @@
 
 #include "http_client.h"
 #include "live_draw.h"
+#include "live_json.h"
 #include "record.h"
 #include "screen.h"
 
@@ -16,7 +18,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-enum live_mode { LIVE_QUIET, LIVE_PLAIN, LIVE_VIEW };
+enum live_mode { LIVE_QUIET, LIVE_PLAIN, LIVE_VIEW, LIVE_JSON };
 
 struct live_sample {
     int64_t at_ns;
@@ -43,8 +45,9 @@ struct live {
     struct screen screen;
 };
 
-/* `is_plain`: lines even on a terminal. `live` lives until the loop has run the close callbacks. */
-void live_init(struct live *live, uv_loop_t *loop, bool is_wanted, bool is_plain);
+/* A view that is wanted becomes plain lines where there is no terminal. `live` lives until the loop
+ * has run the close callbacks. */
+void live_init(struct live *live, uv_loop_t *loop, enum live_mode wanted);
 /* `round` has the names, numbers and lengths of a snapshot; the rest is looked for in `recorder`,
  * and by asking `client` for the product (NULL: do not ask). `recorder` and the name must live
  * until live_stop(), `client` must close before `live` goes; all else is copied. */

@@ -28,7 +28,7 @@ static const char about_fire[] =
     "130 interrupted.";
 
 static const struct command_words commands[] = {
-    [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire, "listen port port-base keep"},
+    [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire, "listen port class port-base keep"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
          "loadgen create: make one product under --strategy, and print its id, for\n"
@@ -61,10 +61,11 @@ static const struct command_words commands[] = {
     [COMMAND_SERVE] =
         {"serve", 0, 1, "serve [DIR]",
          "loadgen serve: show the results folders of DIR, or of --results, in a browser,\n"
-         "until Ctrl-C. It reads only.\n"
+         "until Ctrl-C. It reads only; with --class it also has a page that runs loadgen and\n"
+         "lab, one at a time, for whoever has the address that is printed.\n"
          "Exit codes: 0 ended, 64 bad usage, 66 DIR is not there or no folder of results,\n"
          "69 the port cannot be listened on.",
-         "results listen port"},
+         "class results listen port target"},
     [COMMAND_CLAIMS] =
         {"claims", 0, 64, "claims [ID...|all]",
          "loadgen claims: list what the articles claim of locks; or show the claims that\n"

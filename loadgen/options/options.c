@@ -232,6 +232,12 @@ static enum options_result check_pairs(void) {
     if (set.max_in_flight > set.connections && is_in(given.by_flag, "max-in-flight"))
         return refuse("--max-in-flight has no effect above --connections, which is %lld here",
                       (long long)set.connections);
+    if (set.workers > set.connections)
+        return refuse("--workers %lld need a connection each, and --connections is %lld here",
+                      (long long)set.workers, (long long)set.connections);
+    if (set.max_in_flight > 0 && set.workers > set.max_in_flight)
+        return refuse("--workers %lld are to share --max-in-flight, which is %lld here",
+                      (long long)set.workers, (long long)set.max_in_flight);
     if (set.command == COMMAND_SERVE && set.argument_count > 0 && is_in(given.by_flag, "results"))
         return refuse("--results has no effect when serve is given a folder");
     return OPTIONS_OK;

@@ -34,6 +34,7 @@ struct options {
     int64_t timeout_ns; /* of each request */
     int64_t connections;
     int64_t max_in_flight; /* 0: no limit but the connections */
+    int64_t workers;       /* processes that send */
     char *target;
     char *path;
 
@@ -59,9 +60,11 @@ struct options {
     bool is_unkept; /* --no-results */
     char *output_format;
     char *output;
-    bool is_plain; /* --no-tui */
-    bool is_quiet; /* --no-progress */
-    char *listen;  /* of `serve` */
+    bool is_plain;        /* --no-tui */
+    bool is_quiet;        /* --no-progress */
+    bool is_for_programs; /* --json-progress */
+    char *listen;         /* of `serve` */
+    bool is_class;        /* its page for the class */
     int64_t port;
 
     char *faults; /* one a line, or with commas between them */

@@ -3,11 +3,10 @@
 
 #include "http_client.h"
 #include "reply.h"
+#include "spool.h"
 #include "utf8.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,45 +32,16 @@ const char *record_outcome_text(enum record_outcome outcome) {
     return outcomes[outcome].text;
 }
 
-/* A file of `length` bytes that is gone with its last user, even after a crash: an fd, or -1. Its
- * name lives for a moment alone, because not every file system has O_TMPFILE. All of its room is
- * reserved at once: a disk that is full is an error here, and not a SIGBUS in mid-flight. */
-static int make_file(const char *directory, size_t length) {
-    char *name;
-    int fd, rc;
-
-    if (asprintf(&name, "%s/.records-XXXXXX", directory) < 0)
-        return -1;
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd >= 0)
-        (void)unlink(name);
-    free(name);
-    if (fd < 0)
-        return -1;
-    do
-        rc = posix_fallocate(fd, 0, (off_t)length);
-    while (rc == EINTR);
-    if (rc == 0)
-        return fd;
-    (void)close(fd);
-    errno = rc;
-    return -1;
-}
-
 /* NULL with errno. */
 static struct record *map_file(const char *directory, size_t length) {
-    const char *temporary = getenv("TMPDIR");
+    int fd = spool_make(directory, length);
     void *room;
-    int fd;
 
-    if (directory == NULL)
-        directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
-    fd = make_file(directory, length);
     if (fd < 0)
         return NULL;
-    room = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    room = spool_map(fd, length);
     (void)close(fd);
-    return room != MAP_FAILED ? room : NULL;
+    return room;
 }
 
 static struct recorder *make(size_t count, bool is_mapped, const char *directory) {
@@ -98,7 +68,9 @@ struct recorder *recorder_make_long(size_t count, const char *directory) {
 }
 
 void recorder_forget(struct recorder *recorder) {
-    if (recorder->is_mapped && recorder->records != NULL)
+    if (recorder->share != NULL)
+        recorder->free_share(recorder);
+    else if (recorder->is_mapped && recorder->records != NULL)
         (void)munmap(recorder->records, recorder->size * sizeof *recorder->records);
     else
         free(recorder->records);
@@ -126,13 +98,14 @@ int16_t recorder_instance(struct recorder *recorder, const char *name) {
     return (int16_t)recorder->instance_count++;
 }
 
-struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key) {
-    struct record *record = &recorder->records[recorder->count];
+struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t planned_ns,
+                              const char *key) {
+    struct record *record = &recorder->records[number];
 
     assert(recorder->records != NULL);
-    assert(recorder->count < recorder->size);
+    assert(number < recorder->size);
     *record = (struct record){.planned_ns = planned_ns,
-                              .number = (uint32_t)recorder->count++,
+                              .number = (uint32_t)number,
                               .unit = -1,
                               .instance = -1,
                               .outcome = RECORD_UNSENT,
@@ -142,6 +115,7 @@ struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, con
         memcpy(record->key, key, sizeof record->key);
     else
         uuid_v7(record->key);
+    recorder->count++;
     return record;
 }
 
@@ -196,9 +170,8 @@ static void add_cost(struct recorder *recorder, const struct record *record) {
         recorder->shards = (uint32_t)cost->shard + 1;
 }
 
-/* Everything counted follows from the record alone, so that a history can be counted again. */
-static void count(struct recorder *recorder, const struct record *record) {
-    assert(record >= recorder->records && record < recorder->records + recorder->count);
+void recorder_count(struct recorder *recorder, const struct record *record) {
+    assert(record >= recorder->records && record < recorder->records + recorder->size);
     assert(recorder->ended < recorder->count);
     recorder->ended++;
     recorder->by_outcome[record->outcome]++;
@@ -226,7 +199,7 @@ void recorder_add(struct recorder *recorder, const struct record *record) {
 
     assert(recorder->count <= recorder->size);
     *place = *record;
-    count(recorder, place);
+    recorder_count(recorder, place);
 }
 
 static enum record_outcome outcome_of(const struct http_call *call) {
@@ -266,6 +239,15 @@ static void read_reply(struct recorder *recorder, struct record *record,
         memcpy(record->order_id, record->key, sizeof record->order_id);
 }
 
+static void end(struct recorder *recorder, const struct record *record) {
+    if (recorder->share == NULL) {
+        recorder_count(recorder, record);
+        return;
+    }
+    recorder->ended++;
+    recorder->note_ended(recorder, record);
+}
+
 void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call) {
     record->outcome = outcome_of(call);
     record->received_ns = call->received_ns - recorder->start_ns;
@@ -277,12 +259,12 @@ void recorder_end(struct recorder *recorder, struct record *record, const struct
     }
     if (record->outcome == RECORD_SOLD || (record->status != 0 && record_is_nameless(record)))
         read_reply(recorder, record, call);
-    count(recorder, record);
+    end(recorder, record);
 }
 
 void recorder_unsent(struct recorder *recorder, struct record *record) {
     record->outcome = RECORD_UNSENT;
-    count(recorder, record);
+    end(recorder, record);
 }
 
 double recorder_rate(const struct recorder *recorder) {

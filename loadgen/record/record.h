@@ -58,18 +58,21 @@ struct record {
 struct recorder {
     size_t count; /* of requests that were due so far */
     size_t size;
-    size_t planned;            /* that will be due, unless the round is stopped before its end */
-    struct record *records;    /* `count` of `size`: by their numbers, or in the order added */
-    bool is_mapped;            /* they are memory over a file */
-    size_t ended;              /* of those that have begun: when all have, they may be read */
-    int64_t start_ns;          /* the round's start on the monotonic clock */
-    struct histogram latency;  /* from planned to received, ns; lost replies are samples */
-    struct histogram service;  /* from sent to received, ns */
-    struct histogram lateness; /* from planned to sent, ns */
-    struct histogram wait, commit;     /* as the replies told, ns */
-    struct histogram hold;             /* of the lock, by those that sold a unit, ns */
-    int64_t unsold_hold_ns;            /* by the others, summed */
-    size_t unsold_holds;               /* of so many */
+    size_t planned;         /* that will be due, unless the round is stopped before its end */
+    struct record *records; /* `count` of `size`: by their numbers, or in the order added */
+    bool is_mapped;         /* they are memory over a file */
+    struct share *share;    /* of the processes that send them, or NULL; and then (share.h): */
+    void (*free_share)(struct recorder *recorder);
+    void (*note_ended)(struct recorder *recorder, const struct record *record);
+    size_t ended;                  /* of those that have begun: when all have, they may be read */
+    int64_t start_ns;              /* the round's start on the monotonic clock */
+    struct histogram latency;      /* from planned to received, ns; lost replies are samples */
+    struct histogram service;      /* from sent to received, ns */
+    struct histogram lateness;     /* from planned to sent, ns */
+    struct histogram wait, commit; /* as the replies told, ns */
+    struct histogram hold;         /* of the lock, by those that sold a unit, ns */
+    int64_t unsold_hold_ns;        /* by the others, summed */
+    size_t unsold_holds;           /* of so many */
     uint64_t postgres, redis, retries; /* summed over `costed` replies */
     size_t costed;                     /* replies that told their cost */
     size_t locks[RECORD_LOCK_COUNT];   /* of these, by the lock that they asked for */
@@ -101,9 +104,12 @@ void recorder_free(struct recorder *recorder);
 /* Free the records and keep the histograms and counts, which reports print. */
 void recorder_forget(struct recorder *recorder);
 
-/* A request of the plan is due: its record, in its place among `records`, UNSENT until an end is
- * told. `key` is that of the request which it repeats, or NULL for a fresh one. */
-struct record *recorder_begin(struct recorder *recorder, int64_t planned_ns, const char *key);
+/* The request of this number in the plan is due: its record, UNSENT until an end is told. `key` is
+ * that of the request which it repeats, or NULL for a fresh one. */
+struct record *recorder_begin(struct recorder *recorder, size_t number, int64_t planned_ns,
+                              const char *key);
+/* Count one that has ended; all that is counted follows from it alone. */
+void recorder_count(struct recorder *recorder, const struct record *record);
 
 /* It is to be sent without a key. */
 void record_leave_nameless(struct record *record);

@@ -45,7 +45,7 @@ static int lay_out_rounds(struct run *run) {
 static int prepare(struct run *run) {
     int exit_code = 0;
 
-    if (lay_out_rounds(run) != 0 || plan_make(&run->plan, &run->options->shape) != 0)
+    if (lay_out_rounds(run) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     for (size_t i = 0; i < run->round_count && exit_code == 0; i++)
         exit_code = prepare_products(run, &run->rounds[i]);
@@ -53,6 +53,15 @@ static int prepare(struct run *run) {
 }
 
 /* ---- sending */
+
+void fire_stop(struct run *run) {
+    if (run->sender == NULL)
+        return;
+    if (run->workers.count > 0)
+        workers_stop(&run->workers, RUN_GRACE_MS);
+    else
+        sender_stop(run->sender, RUN_GRACE_MS);
+}
 
 static bool is_threshold_missed(const struct run *run, const struct round *round,
                                 const struct verdict *verdict) {
@@ -74,7 +83,7 @@ static void on_watch(uv_timer_t *timer) {
         return;
     run->is_aborted = round->is_aborted = true;
     live_phase(&run->live, LIVE_WAITING);
-    sender_stop(run->sender, RUN_GRACE_MS);
+    fire_stop(run);
 }
 
 static void show_round(struct run *run, const struct round *round) {
@@ -97,35 +106,54 @@ static int fail_round(struct run *run, const char *why) {
     return run_fail(EXIT_INTERNAL, why);
 }
 
+struct sender fire_sender(struct run *run) {
+    const struct options *options = run->options;
+
+    return (struct sender){.loop = run->loop,
+                           .host = run->target.host,
+                           .port = run->target.port,
+                           .path = options->path,
+                           .plan = &run->plan,
+                           .timeout_ms = (options->timeout_ns + 999999) / 1000000,
+                           .connections = (unsigned)options->connections,
+                           .max_in_flight = (size_t)options->max_in_flight,
+                           .on_start = faults_start,
+                           .data = run,
+                           .is_keyless = options->is_keyless};
+}
+
+static int send_plan(struct run *run, struct round *round, struct sender *sender) {
+    int rc;
+
+    if (run->workers.count > 0) {
+        rc = workers_send(&run->workers, sender);
+        round->is_realtime = run->workers.is_realtime;
+        snprintf(round->problem, sizeof round->problem, "%s", run->workers.why);
+    } else {
+        (void)punctual_start(!run->options->is_ordinary);
+        rc = sender_run(sender);
+        round->is_realtime = punctual_stop();
+    }
+    return rc;
+}
+
 static int send_round(struct run *run, struct round *round) {
     const struct options *options = run->options;
-    struct sender sender = {.loop = run->loop,
-                            .host = run->target.host,
-                            .port = run->target.port,
-                            .path = options->path,
-                            .products = round->products,
-                            .items = round->items,
-                            .plan = &run->plan,
-                            .recorder = round->recorder,
-                            .timeout_ms = (options->timeout_ns + 999999) / 1000000,
-                            .connections = (unsigned)options->connections,
-                            .max_in_flight = (size_t)options->max_in_flight,
-                            .on_start = faults_start,
-                            .data = run,
-                            .is_keyless = options->is_keyless};
+    struct sender sender = fire_sender(run);
     int rc = faults_open(run);
 
     if (rc != 0)
         return rc;
+    sender.products = round->products;
+    sender.items = round->items;
+    sender.recorder = round->recorder;
     show_round(run, round);
     run->sender = &sender;
     run->has_begun = true;
     if (options->is_aborting)
         (void)uv_timer_start(&run->watch, on_watch, WATCH_MS, WATCH_MS);
-    (void)punctual_start(!options->is_ordinary);
-    rc = sender_run(&sender);
+    rc = send_plan(run, round, &sender);
     round->started_us = clock_wall_us() - (clock_now_ns() - round->recorder->start_ns) / 1000;
-    round->is_realtime = punctual_stop();
     (void)uv_timer_stop(&run->watch);
     run->sender = NULL;
     live_phase(&run->live, LIVE_JUDGING);
@@ -250,12 +278,19 @@ static int keep_round(struct run *run, struct round *round) {
     return rc == 0 ? 0 : run_fail(EXIT_INTERNAL, why);
 }
 
+static struct recorder *make_recorder(const struct run *run, const struct round *round) {
+    const char *directory = run->folder.path[0] != '\0' ? run->folder.path : NULL;
+
+    if (run->workers.count > 0)
+        return share_make(run->plan.count, round->items, run->workers.count, directory);
+    return recorder_make_long(run->plan.count, directory);
+}
+
 static int run_round(struct run *run, struct round *round) {
     char why[128];
     int exit_code;
 
-    round->recorder =
-        recorder_make_long(run->plan.count, run->folder.path[0] != '\0' ? run->folder.path : NULL);
+    round->recorder = make_recorder(run, round);
     if (round->recorder == NULL) {
         snprintf(why, sizeof why, "the requests of this round could not be kept: %s",
                  file_error(errno));
@@ -309,6 +344,10 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
     return exit_code;
 }
 
+static bool is_over(const struct run *run) {
+    return run->is_interrupted || run->is_aborted || run->workers.why[0] != '\0';
+}
+
 int fire(struct run *run) {
     const int64_t started_us = clock_wall_us();
     char why[FOLDER_WHY];
@@ -318,8 +357,7 @@ int fire(struct run *run) {
         exit_code = run_fail(EXIT_INTERNAL, why);
     else
         exit_code = prepare(run);
-    for (size_t i = 0;
-         i < run->round_count && exit_code == 0 && !run->is_interrupted && !run->is_aborted; i++)
+    for (size_t i = 0; i < run->round_count && exit_code == 0 && !is_over(run); i++)
         exit_code = run_round(run, &run->rounds[i]);
     if (run->finished > 0)
         exit_code = report_rounds(run, started_us, exit_code);

@@ -3,9 +3,11 @@
 #include "run.h"
 
 #include "claims.h"
+#include "class.h"
 #include "fiber.h"
 #include "serve.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +72,7 @@ static void conduct(void *arg) {
     free_rounds(run);
     auditor_close(&run->auditor);
     target_close(&run->target);
+    workers_close(&run->workers);
     live_close(&run->live);
     uv_close((uv_handle_t *)&run->watch, NULL);
     close_signals(run);
@@ -91,8 +94,7 @@ static void on_signal(uv_signal_t *handle, int number) {
     run->auditor.query_ms = RUN_GRACE_MS;
     live_say(&run->live, told);
     live_phase(&run->live, LIVE_WAITING);
-    if (run->sender != NULL)
-        sender_stop(run->sender, RUN_GRACE_MS);
+    fire_stop(run);
 }
 
 static void watch_signal(struct run *run, uv_signal_t *handle, int number) {
@@ -102,12 +104,42 @@ static void watch_signal(struct run *run, uv_signal_t *handle, int number) {
     uv_unref((uv_handle_t *)handle);
 }
 
+static enum live_mode live_mode_of(const struct options *options) {
+    if (options->is_quiet)
+        return LIVE_QUIET;
+    if (options->is_for_programs)
+        return LIVE_JSON;
+    return options->is_plain ? LIVE_PLAIN : LIVE_VIEW;
+}
+
+/* Before there is anything else, for the workers have a copy of what there is. */
+static int plan_and_staff(struct run *run) {
+    const struct options *options = run->options;
+    struct sender like;
+
+    if (options->command != COMMAND_FIRE || options->is_listing)
+        return 0;
+    if (plan_make(&run->plan, &options->shape) != 0)
+        return run_fail(EXIT_INTERNAL, "out of memory");
+    like = fire_sender(run);
+    if (options->workers == 1 ||
+        workers_open(&run->workers, (size_t)options->workers, &like, !options->is_ordinary) == 0)
+        return 0;
+    fprintf(stderr, "loadgen: --workers %d could not be started: %s\n", (int)options->workers,
+            strerror(errno));
+    workers_close(&run->workers);
+    plan_free(&run->plan);
+    return EXIT_INTERNAL;
+}
+
 static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to) {
     struct run run = {.loop = loop, .options = options, .to = to, .exit_code = EXIT_INTERNAL};
 
     snprintf(run.attacked.id, sizeof run.attacked.id, "%s",
              options->command == COMMAND_FIRE ? options->product : "");
-    live_init(&run.live, loop, !options->is_quiet, options->is_plain);
+    if (plan_and_staff(&run) != 0)
+        return EXIT_INTERNAL;
+    live_init(&run.live, loop, live_mode_of(options));
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
     watch_signal(&run, &run.interrupt, SIGINT);
@@ -127,7 +159,7 @@ int run(uv_loop_t *loop, struct options *options, FILE *to) {
     case COMMAND_REPORT:
         return command_report(options, to);
     case COMMAND_SERVE:
-        return serve(loop, options, to);
+        return options->is_class ? class_serve(loop, options, to) : serve(loop, options, to, NULL);
     case COMMAND_CLAIMS:
         return claims_show(loop, options, to);
     case COMMAND_FIRE:

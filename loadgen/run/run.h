@@ -12,6 +12,7 @@
 #include "round.h"
 #include "sender.h"
 #include "target.h"
+#include "workers.h"
 
 #include <stdio.h>
 #include <uv.h>
@@ -36,6 +37,7 @@ struct run {
     uv_timer_t watch;         /* of the thresholds, while a round is sent */
     struct injector injector; /* of the faults of that round; without steps when there are none */
     struct sender *sender;    /* of the round that is being sent, or NULL */
+    struct workers workers;   /* that send it, with --workers; else none */
     bool has_begun;           /* a request was sent */
     bool is_interrupted;
     bool is_aborted; /* by --abort-on-fail */
@@ -44,6 +46,11 @@ struct run {
 
 /* Say why on stderr; returns `exit_code`. */
 int run_fail(int exit_code, const char *why);
+
+/* What is the same in all rounds, for a plan that stays. */
+struct sender fire_sender(struct run *run);
+/* Send no more, and give up what is not answered in a moment. */
+void fire_stop(struct run *run);
 
 /* Hold the strategies against what the target knows. These return an exit code. */
 __attribute__((warn_unused_result)) int prepare_check(struct run *run);

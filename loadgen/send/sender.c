@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "http_client.h"
 #include "punctual.h"
+#include "share.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,9 +17,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define LEAD_NS 20000000 /* between the decision to start and the first planned request */
-#define BURST   64       /* requests sent before answers are looked at again */
-#define NEAR_NS 30000    /* to arm the timer, sleep and wake up takes about as long */
+#define BURST   64    /* requests sent before answers are looked at again */
+#define NEAR_NS 30000 /* to arm the timer, sleep and wake up takes about as long */
 
 /* Connections that are opened at a time once the sending has begun: it takes longer than to send,
  * and a server that lags is not to be buried under new ones. */
@@ -88,6 +88,12 @@ static bool is_full(const struct sender *sender) {
     return sender->max_in_flight > 0 && sender->in_flight >= sender->max_in_flight;
 }
 
+static void skip_others(struct sender *sender) {
+    while (sender->next < sender->plan->count &&
+           !share_is_own(sender->plan, sender->next, sender->workers, sender->worker))
+        sender->next++;
+}
+
 /* Begin the record of the next arrival: with a key of its own, or that of the one it repeats. */
 static struct record *begin_next(struct sender *sender) {
     const size_t number = sender->next++;
@@ -95,13 +101,15 @@ static struct record *begin_next(struct sender *sender) {
     const struct record *first = &sender->recorder->records[arrival->repeats];
     struct record *record;
 
-    assert(number == sender->recorder->count);
     assert(arrival->repeats <= number);
-    record = recorder_begin(sender->recorder, arrival->due_ns,
+    record = recorder_begin(sender->recorder, number, arrival->due_ns,
                             arrival->repeats != number ? first->key : NULL);
     record->item = arrival->item;
     if (sender->is_keyless)
         record_leave_nameless(record);
+    if (sender->recorder->share != NULL)
+        share_begun(sender->recorder);
+    skip_others(sender);
     return record;
 }
 
@@ -250,7 +258,6 @@ static int start_timer(struct sender *sender) {
     (void)uv_idle_init(sender->loop, &sender->near);
     (void)uv_timer_init(sender->loop, &sender->cut_timer);
     sender->open_handles = 5; /* the client is the fifth */
-    sender->recorder->start_ns = clock_now_ns() + LEAD_NS;
     (void)uv_prepare_start(&sender->prepare, on_prepare);
     return uv_poll_start(&sender->poll, UV_READABLE, on_due);
 }
@@ -273,7 +280,8 @@ static size_t most_at_once(const struct plan *plan) {
 static void warm_up(struct sender *sender) {
     const int64_t deadline_ms = clock_now_ms() + WARM_WITHIN_MS;
     struct http_client_stats stats;
-    size_t count = most_at_once(sender->plan);
+    const size_t workers = sender->workers > 1 ? sender->workers : 1;
+    size_t count = (most_at_once(sender->plan) + workers - 1) / workers;
 
     if (count > WARM_MOST)
         count = WARM_MOST;
@@ -299,6 +307,8 @@ static int start(struct sender *sender) {
     if (rc != 0)
         return rc;
     warm_up(sender);
+    sender->recorder->start_ns = sender->choose_start != NULL ? sender->choose_start(sender->data)
+                                                              : clock_now_ns() + SENDER_LEAD_NS;
     rc = start_timer(sender);
     if (rc == 0) {
         if (sender->on_start != NULL)
@@ -341,6 +351,7 @@ int sender_run(struct sender *sender) {
 
     assert(sender->recorder->size >= sender->plan->count);
     sender->timer_fd = -1;
+    skip_others(sender);
     if (sender->plan->count == 0)
         return 0;
     rc = start(sender);

@@ -35,8 +35,12 @@ struct sender {
     unsigned connections; /* the most to open */
     bool is_keyless;      /* no Idempotency-Key is sent; then the plan has no repeats */
     size_t max_in_flight; /* 0: no limit; an arrival beyond it is launched when another has ended */
+    /* Unless NULL: when the first request is planned, on clock_now_ns(); asked for in the fiber,
+     * once the connections are open. */
+    int64_t (*choose_start)(void *data);
     void (*on_start)(void *data); /* unless NULL: recorder->start_ns is settled, and yet to come */
     void *data;
+    size_t worker, workers; /* of so many senders, each of which sends its part; 0: the only one */
 
     /* The sender's own. */
     struct http_client *client;
@@ -54,8 +58,10 @@ struct sender {
     struct fiber_event finished;
 };
 
-/* In a fiber: send the whole plan and wait for the last answer. 0, or a negative libuv code when it
- * could not start; then nothing was sent. */
+#define SENDER_LEAD_NS 20000000 /* between the decision to start and the first planned request */
+
+/* In a fiber: send its part of the plan and wait for the last answer. 0, or a negative libuv code
+ * when it could not start; then nothing was sent. */
 __attribute__((warn_unused_result)) int sender_run(struct sender *sender);
 
 /* Send no more (what is due by now and was not sent is UNSENT), and give up what is not answered in

@@ -6,19 +6,22 @@
 #include "serve_index.h"
 #include "service.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DRAIN_MS   1000
-#define PART_BYTES (16 * 1024) /* on a fiber's stack */
+#define DRAIN_MS    1000
+#define ROUTES_MOST 16
+#define PART_BYTES  (16 * 1024) /* on a fiber's stack */
 
 struct viewer {
     const char *root;
     const char *listen;
     FILE *to;
+    const struct serve_more *more; /* or NULL */
 };
 
 /* The list has no script. A report is one file with its scripts and styles in it, and needs nothing
@@ -31,7 +34,7 @@ static const char index_policy[] = POLICY;
 static const char file_policy[] =
     POLICY "; script-src 'unsafe-inline'; font-src data:; sandbox allow-scripts allow-modals";
 
-static void add_headers(struct http_exchange *exchange, const char *policy) {
+void serve_add_headers(struct http_exchange *exchange, const char *policy) {
     http_reply_header(exchange, "Content-Security-Policy", policy);
     http_reply_header(exchange, "X-Content-Type-Options", "nosniff");
     http_reply_header(exchange, "Referrer-Policy", "no-referrer");
@@ -47,7 +50,7 @@ static void on_index(struct http_exchange *exchange, void *data) {
     FILE *to;
     int rc = -1;
 
-    add_headers(exchange, index_policy);
+    serve_add_headers(exchange, index_policy);
     to = open_memstream(&page, &length);
     if (to != NULL) {
         rc = serve_index(viewer->root, from != NULL ? strtoul(from, NULL, 10) : 0, to);
@@ -84,7 +87,7 @@ static void on_file(struct http_exchange *exchange, void *data) {
     size_t size;
     int fd;
 
-    add_headers(exchange, file_policy);
+    serve_add_headers(exchange, file_policy);
     fd = file == NULL ? -ENOENT : serve_open(viewer->root, folder, file->name, &size);
     if (fd >= 0) {
         if (http_reply_begin(exchange, 200, file->content_type, size))
@@ -97,19 +100,37 @@ static void on_file(struct http_exchange *exchange, void *data) {
     }
 }
 
-static const struct http_route routes[] = {
+static struct http_route routes[ROUTES_MOST] = {
     {"GET", "/", on_index},
     {"GET", "/runs/{folder}/{file}", on_file},
-    {NULL, NULL, NULL},
 };
+
+static void join_routes(const struct http_route *more) {
+    size_t count = 2;
+
+    while (more->method != NULL && count + 1 < ROUTES_MOST)
+        routes[count++] = *more++;
+    assert(more->method == NULL);
+}
 
 static void on_listening(void *data, int port) {
     const struct viewer *viewer = data;
     bool is_ipv6 = strchr(viewer->listen, ':') != NULL;
+    char origin[128];
 
-    fprintf(viewer->to, "listening on http://%s%s%s:%d/ ; Ctrl-C ends\n", is_ipv6 ? "[" : "",
-            viewer->listen, is_ipv6 ? "]" : "", port);
+    snprintf(origin, sizeof origin, "http://%s%s%s:%d", is_ipv6 ? "[" : "", viewer->listen,
+             is_ipv6 ? "]" : "", port);
+    fprintf(viewer->to, "listening on %s/ ; Ctrl-C ends\n", origin);
     (void)fflush(viewer->to);
+    if (viewer->more != NULL)
+        viewer->more->on_listening(origin);
+}
+
+static void on_drained(void *data) {
+    const struct viewer *viewer = data;
+
+    if (viewer->more != NULL)
+        viewer->more->close();
 }
 
 static int check_root(const char *root) {
@@ -131,20 +152,25 @@ static int check_root(const char *root) {
     return 0;
 }
 
-int serve(uv_loop_t *loop, const struct options *options, FILE *to) {
-    struct viewer viewer = {.root = options->argument_count > 0 ? options->arguments[0]
-                                                                : options->results,
-                            .listen = options->listen,
-                            .to = to};
+const char *serve_root(const struct options *options) {
+    return options->argument_count > 0 ? options->arguments[0] : options->results;
+}
+
+int serve(uv_loop_t *loop, const struct options *options, FILE *to, const struct serve_more *more) {
+    struct viewer viewer = {
+        .root = serve_root(options), .listen = options->listen, .to = to, .more = more};
     const struct service service = {.name = "loadgen",
                                     .listen = options->listen,
                                     .port = (int)options->port,
                                     .routes = routes,
                                     .data = &viewer,
                                     .drain_ms = DRAIN_MS,
-                                    .on_listening = on_listening};
+                                    .on_listening = on_listening,
+                                    .close = on_drained};
     int exit_code = check_root(viewer.root);
 
+    if (more != NULL)
+        join_routes(more->routes);
     if (exit_code != 0)
         return exit_code;
     return service_run(loop, &service) == 0 ? 0 : EXIT_UNREACHABLE;

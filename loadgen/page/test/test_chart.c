@@ -300,7 +300,7 @@ static void test_rare_outcomes_and_outliers_are_kept(void **state) {
     recorder = recorder_make(count);
     assert_non_null(recorder);
     for (size_t n = 0; n < count; n++) {
-        record = recorder_begin(recorder, (int64_t)n * MS, NULL);
+        record = recorder_begin(recorder, recorder->count, (int64_t)n * MS, NULL);
         recorder->ended++;
         record->outcome = n % 4000 == 7 ? RECORD_UNKNOWN : RECORD_SOLD_OUT;
         recorder->by_outcome[record->outcome]++;

@@ -122,7 +122,7 @@ static void end_with(struct recorder *recorder, const char *header) {
 
     (void)snprintf(call.header, sizeof call.header, "%s", header);
     call.sent_ns = 1;
-    recorder_end(recorder, recorder_begin(recorder, 1, NULL), &call);
+    recorder_end(recorder, recorder_begin(recorder, recorder->count, 1, NULL), &call);
 }
 
 static void test_recorder_adds_costs_up(void **state) {

@@ -31,8 +31,9 @@ static int tear_down(void **state) {
 /* Pairs end in the wrong order. */
 static void record_pairs(size_t count) {
     for (size_t i = 0; i < count; i += 2) {
-        struct record *first = recorder_begin(recorder, (int64_t)i, NULL);
-        struct record *second = recorder_begin(recorder, (int64_t)i + 1, first->key);
+        struct record *first = recorder_begin(recorder, recorder->count, (int64_t)i, NULL);
+        struct record *second =
+            recorder_begin(recorder, recorder->count, (int64_t)i + 1, first->key);
 
         second->item = 7;
         recorder_unsent(recorder, second);

@@ -34,7 +34,7 @@ int verdict_tear_down(void **state) {
 
 struct record *request(enum record_outcome outcome) {
     size_t number = recorder->count;
-    struct record *record = recorder_begin(recorder, (int64_t)number * MS, NULL);
+    struct record *record = recorder_begin(recorder, recorder->count, (int64_t)number * MS, NULL);
 
     recorder->ended++;
     memcpy(record->key, ids[number], UUID_TEXT);

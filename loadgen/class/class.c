@@ -1,0 +1,421 @@
+/* The class's page: what may be asked, the one program that runs, and who watches it. */
+#include "class.h"
+
+#include "board.h"
+#include "class_files.h"
+#include "exit_code.h"
+#include "fiber.h"
+#include "guard.h"
+#include "json_read.h"
+#include "lesson.h"
+#include "runner.h"
+#include "serve.h"
+#include "serve_files.h"
+#include "summary_read.h"
+#include "target.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WATCHERS_MAX 16
+#define LOOK_MS      100  /* between two looks at whether there is something new to show */
+#define QUIET_MS     1000 /* without news, a watcher is asked whether it is still there */
+#define RUNS_MAX     12   /* earlier runs to compare with */
+#define SIGNALS      3
+#define GRACE_MS     8000 /* for a run to judge what there is, and to mend what it broke */
+
+/* One page per process. */
+static struct {
+    uv_loop_t *loop;
+    const struct options *options;
+    FILE *to;
+    char folder[PATH_MAX]; /* of this program, and of lab */
+    char token[GUARD_TOKEN];
+    struct lesson lesson; /* that runs, or did */
+    struct runner runner;
+    struct board board;
+    unsigned watchers;
+    uv_signal_t signals[SIGNALS];
+    bool is_watching_signals, is_ending, is_drained;
+} room;
+
+/* ---- who may ask */
+
+static bool is_welcome(struct http_exchange *exchange) {
+    if (guard_host(http_header(exchange, "Host"), room.options->listen))
+        return true;
+    http_reply_error(exchange, 421, "foreign_host",
+                     "ask by localhost, a loopback address, or the address of --listen");
+    return false;
+}
+
+/* For what changes anything. */
+static bool is_trusted(struct http_exchange *exchange) {
+    if (!is_welcome(exchange))
+        return false;
+    if (!guard_origin(http_header(exchange, "Origin"), http_header(exchange, "Host")))
+        http_reply_error(exchange, 403, "foreign_origin", "only this page may ask");
+    else if (!guard_token(http_header(exchange, "X-Class-Token"), room.token))
+        http_reply_error(exchange, 403, "wrong_token",
+                         "open the address that loadgen printed: its token changes at each start");
+    else
+        return true;
+    return false;
+}
+
+static void reply_json(struct http_exchange *exchange, int status, json_t *json) {
+    serve_add_headers(exchange, class_files_policy);
+    http_reply_json(exchange, status, json);
+}
+
+/* ---- what is there */
+
+static void path_of(const char *program, char path[PATH_MAX]) {
+    if (snprintf(path, PATH_MAX, "%s/%s", room.folder, program) >= PATH_MAX)
+        path[0] = '\0';
+}
+
+static void on_page(struct http_exchange *exchange, void *data) {
+    if (is_welcome(exchange))
+        class_files_page(exchange, data);
+}
+
+static void on_file(struct http_exchange *exchange, void *data) {
+    if (is_welcome(exchange))
+        class_files_other(exchange, data);
+}
+
+/* The target's own table, a new reference; or NULL, and `why`. */
+static json_t *fetch_strategies(char why[TARGET_WHY]) {
+    struct target target = {.client = NULL};
+    json_t *strategies = NULL;
+
+    if (target_open(&target, room.loop, room.options->target, why, TARGET_WHY) != 0)
+        return NULL;
+    if (target_strategies(&target, &strategies, why, TARGET_WHY) != TARGET_OK)
+        strategies = NULL;
+    target_close(&target);
+    return strategies;
+}
+
+static void on_setup(struct http_exchange *exchange, void *data) {
+    char why[TARGET_WHY] = "", lab[PATH_MAX];
+    json_t *setup, *strategies;
+
+    (void)data;
+    if (!is_welcome(exchange))
+        return;
+    strategies = fetch_strategies(why);
+    setup = lesson_setup();
+    path_of("lab", lab);
+    (void)json_object_set_new(setup, "has_lab", json_boolean(access(lab, X_OK) == 0));
+    (void)json_object_set_new(setup, "problem",
+                              strategies == NULL ? json_string(why) : json_null());
+    (void)json_object_set_new(setup, "strategies", strategies != NULL ? strategies : json_array());
+    reply_json(exchange, 200, setup);
+}
+
+static bool has_summary(const char *folder) {
+    size_t size;
+    int fd = serve_open(serve_root(room.options), folder, "summary.json", &size);
+
+    return fd >= 0 && close(fd) == 0;
+}
+
+/* The names of the newest results folders; the page reads their summaries by /runs/. */
+static void on_runs(struct http_exchange *exchange, void *data) {
+    struct dirent **folders;
+    json_t *names;
+    size_t count;
+
+    (void)data;
+    if (!is_welcome(exchange))
+        return;
+    names = json_array();
+    if (serve_list(serve_root(room.options), &folders, &count) != 0)
+        count = 0;
+    for (size_t i = 0; i < count && json_array_size(names) < RUNS_MAX; i++)
+        if (has_summary(folders[i]->d_name))
+            (void)json_array_append_new(names, json_string(folders[i]->d_name));
+    serve_list_free(folders, count);
+    reply_json(exchange, 200, names);
+}
+
+/* What lab has found last. */
+static void on_explored(struct http_exchange *exchange, void *data) {
+    json_t *json = NULL;
+
+    (void)data;
+    if (!is_welcome(exchange))
+        return;
+    if (!room.runner.is_running && room.lesson.kind == LESSON_EXPLORE &&
+        room.runner.said.length > 0)
+        json = json_read(room.runner.said.bytes, room.runner.said.length, NULL);
+    if (json_is_object(json)) {
+        reply_json(exchange, 200, json);
+        return;
+    }
+    json_decref(json);
+    http_reply_error(exchange, 404, "not_found", "no exploration has ended with an answer");
+}
+
+/* ---- the program that runs */
+
+static void on_json(const char *line, size_t length) {
+    board_progress(&room.board, line, length);
+}
+
+/* The results folder of a run, by the summary that it printed; false when there is none. */
+static bool find_folder(char folder[NAME_MAX + 1]) {
+    char why[SUMMARY_WHY];
+    const struct buffer *said = &room.runner.said;
+    json_t *summary = said->length > 0 ? summary_parse(said->bytes, said->length, why) : NULL;
+    const char *path = summary_text(summary, "folder"), *name = strrchr(path, '/');
+
+    snprintf(folder, NAME_MAX + 1, "%s", name != NULL ? name + 1 : path);
+    json_decref(summary);
+    return folder[0] != '\0';
+}
+
+static void close_signals(void) {
+    for (size_t i = 0; i < SIGNALS && room.is_watching_signals; i++)
+        uv_close((uv_handle_t *)&room.signals[i], NULL);
+    room.is_watching_signals = false;
+}
+
+static void on_end(void) {
+    const struct runner *runner = &room.runner;
+    char folder[NAME_MAX + 1] = "";
+    const bool has_folder = room.lesson.kind == LESSON_RUN && find_folder(folder);
+    const struct board_end end = {.exit_code = runner->exit_code,
+                                  .signal = runner->signal,
+                                  .was_stopped = runner->is_stopping,
+                                  .folder = has_folder ? folder : NULL,
+                                  .said = runner->is_too_much ? "it wrote more than 8 MiB"
+                                                              : runner->tail};
+
+    board_end(&room.board, &end);
+    if (room.is_drained)
+        close_signals();
+}
+
+/* False: another one runs, and so the asker is told. */
+static bool is_free(struct http_exchange *exchange) {
+    if (room.is_ending)
+        http_reply_error(exchange, 503, "ending", "this server is ending");
+    else if (room.runner.is_running)
+        http_reply_error(exchange, 409, "busy", "%s of %s is going on: wait for it, or press Stop",
+                         room.lesson.kind == LESSON_RUN ? "a run" : "an exploration",
+                         room.lesson.title);
+    else
+        return true;
+    return false;
+}
+
+static void start(struct http_exchange *exchange, const struct lesson *lesson) {
+    static const char *const programs[] = {
+        [LESSON_RUN] = "/proc/self/exe", [LESSON_EXPLORE] = "lab"};
+    static const char *const kinds[] = {[LESSON_RUN] = "run", [LESSON_EXPLORE] = "explore"};
+    char path[PATH_MAX];
+    int rc;
+
+    path_of(programs[lesson->kind], path);
+    room.lesson = *lesson;
+    for (size_t i = 0; i < lesson->count; i++) /* into the copy */
+        room.lesson.words[i] = room.lesson.text + (lesson->words[i] - lesson->text);
+    rc = runner_start(&room.runner, room.loop,
+                      lesson->kind == LESSON_RUN ? programs[LESSON_RUN] : path, room.lesson.words);
+    if (rc != 0) {
+        http_reply_error(exchange, 500, "not_started", "%s could not be started: %s",
+                         room.lesson.words[0], uv_strerror(rc));
+        return;
+    }
+    board_begin(&room.board, kinds[lesson->kind], lesson->title);
+    reply_json(exchange, 202, json_pack("{s:s}", "title", lesson->title));
+}
+
+/* `read` makes a lesson of what was asked for. */
+static void ask(struct http_exchange *exchange, enum lesson_kind kind) {
+    const struct lesson_place place = {
+        .program = "loadgen", .target = room.options->target, .results = serve_root(room.options)};
+    struct lesson lesson;
+    char why[TARGET_WHY];
+    json_t *asked, *strategies;
+    int rc;
+
+    if (!is_trusted(exchange) || !is_free(exchange))
+        return;
+    asked = http_body_json(exchange);
+    if (asked == NULL)
+        return;
+    strategies = fetch_strategies(why);
+    if (strategies == NULL) {
+        http_reply_error(exchange, 503, "no_target", "%s", why);
+    } else {
+        rc = kind == LESSON_RUN ? lesson_read_run(asked, strategies, &place, &lesson, why)
+                                : lesson_read_exploration(asked, strategies, &lesson, why);
+        if (rc != 0)
+            http_reply_error(exchange, 422, "refused", "%s", why);
+        else if (is_free(exchange)) /* still */
+            start(exchange, &lesson);
+    }
+    json_decref(strategies);
+    json_decref(asked);
+}
+
+static void on_run(struct http_exchange *exchange, void *data) {
+    (void)data;
+    ask(exchange, LESSON_RUN);
+}
+
+static void on_explore(struct http_exchange *exchange, void *data) {
+    (void)data;
+    ask(exchange, LESSON_EXPLORE);
+}
+
+static void on_stop(struct http_exchange *exchange, void *data) {
+    (void)data;
+    if (!is_trusted(exchange))
+        return;
+    if (room.runner.is_running) {
+        runner_stop(&room.runner);
+        board_stopping(&room.board);
+    }
+    reply_json(exchange, 202, json_pack("{s:b}", "is_running", room.runner.is_running));
+}
+
+/* ---- who watches */
+
+/* Until the page is gone, or has read nothing for long. */
+static void follow(struct http_exchange *exchange) {
+    uint64_t seen = 0, quiet_ms = 0;
+    bool is_there = true;
+
+    while (is_there && !room.is_ending) {
+        if (seen != room.board.version) {
+            size_t length;
+            char *event = board_event(&room.board, &length);
+
+            seen = room.board.version;
+            quiet_ms = 0;
+            is_there = event != NULL && http_reply_part(exchange, event, length);
+            free(event);
+        } else if (quiet_ms >= QUIET_MS) {
+            quiet_ms = 0;
+            is_there = http_reply_part(exchange, ":\n\n", 3);
+        }
+        fiber_sleep(room.loop, LOOK_MS);
+        quiet_ms += LOOK_MS;
+        is_there = is_there && !http_reader_is_gone(exchange);
+    }
+}
+
+static void on_events(struct http_exchange *exchange, void *data) {
+    (void)data;
+    if (!is_welcome(exchange))
+        return;
+    if (room.watchers == WATCHERS_MAX) {
+        http_reply_error(exchange, 503, "too_many", "%d pages watch already: close one",
+                         WATCHERS_MAX);
+        return;
+    }
+    room.watchers++;
+    serve_add_headers(exchange, class_files_policy);
+    if (http_reply_stream(exchange, 200, "text/event-stream"))
+        follow(exchange);
+    room.watchers--;
+}
+
+/* ---- the life of it */
+
+/* The page's token is in its URL's fragment, which no browser sends. */
+static void on_listening(const char *origin) {
+    fprintf(room.to, "the page for the class: %s/class#%s\n", origin, room.token);
+    (void)fflush(room.to);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    (void)handle;
+    if (number == SIGHUP) /* the terminal is gone: end in good order */
+        (void)uv_kill(uv_os_getpid(), SIGTERM);
+    else if (room.is_ending)
+        runner_kill(&room.runner);
+    else
+        runner_stop(&room.runner);
+    room.is_ending = room.is_ending || number != SIGHUP;
+}
+
+static void watch_signals(void) {
+    static const int numbers[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+
+    for (size_t i = 0; i < SIGNALS; i++) {
+        (void)uv_signal_init(room.loop, &room.signals[i]);
+        (void)uv_signal_start(&room.signals[i], on_signal, numbers[i]);
+    }
+    room.is_watching_signals = true;
+}
+
+/* The program that runs keeps the loop alive until it has ended. */
+static void on_drained(void) {
+    room.is_ending = room.is_drained = true;
+    runner_stop(&room.runner);
+    if (!room.runner.is_running)
+        close_signals();
+}
+
+static int find_own_folder(void) {
+    ssize_t length = readlink("/proc/self/exe", room.folder, sizeof room.folder - 1);
+    char *name;
+
+    if (length <= 0)
+        return -1;
+    room.folder[length] = '\0';
+    name = strrchr(room.folder, '/');
+    if (name == NULL)
+        return -1;
+    *name = '\0';
+    return 0;
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/class", on_page},
+    {"GET", "/class/setup", on_setup},
+    {"GET", "/class/runs", on_runs},
+    {"GET", "/class/events", on_events},
+    {"GET", "/class/explored", on_explored},
+    {"GET", "/class/{file}", on_file},
+    {"POST", "/class/run", on_run},
+    {"POST", "/class/explore", on_explore},
+    {"POST", "/class/stop", on_stop},
+    {NULL, NULL, NULL},
+};
+
+int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
+    static const struct serve_more more = {routes, on_listening, on_drained};
+    int exit_code;
+
+    room.loop = loop;
+    room.options = options;
+    room.to = to;
+    room.runner.on_json = on_json;
+    room.runner.on_end = on_end;
+    room.runner.grace_ms = GRACE_MS;
+    if (find_own_folder() != 0 || guard_make_token(room.token) != 0) {
+        fprintf(stderr, "loadgen: no random bytes, or no /proc\n");
+        return EXIT_INTERNAL;
+    }
+    (void)mkdir(serve_root(options), 0777); /* its first run is to come */
+    board_clear(&room.board);
+    watch_signals();
+    exit_code = serve(loop, options, to, &more);
+    close_signals(); /* when nothing was served */
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    runner_free(&room.runner);
+    board_free(&room.board);
+    return exit_code;
+}

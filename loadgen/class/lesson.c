@@ -1,0 +1,295 @@
+/* Reads what the page asks for, and makes arguments of it. */
+#include "lesson.h"
+
+#include "json_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STRATEGIES_MOST 6
+#define DEMAND_MOST_S   60
+
+struct number {
+    const char *key;
+    int64_t least, most, usual;
+};
+
+enum { RATE, REQUESTS, STOCK, WORK, RUN_NUMBERS };
+static const struct number run_numbers[RUN_NUMBERS] = {
+    [RATE] = {"rate", 1, 5000, 800},
+    [REQUESTS] = {"requests", 1, 20000, 800},
+    [STOCK] = {"stock", 1, 100000, 500},
+    [WORK] = {"work_ms", 0, 1000, 2},
+};
+enum { ORDERS, INSTANCES, UNITS, PREEMPTIONS, EXPLORE_NUMBERS };
+static const struct number explore_numbers[EXPLORE_NUMBERS] = {
+    [ORDERS] = {"orders", 1, 4, 3},
+    [INSTANCES] = {"instances", 1, 3, 2},
+    [UNITS] = {"stock", 1, 4, 2},
+    [PREEMPTIONS] = {"preemptions", 0, 4, 3},
+};
+
+static const char *const explore_faults[] = {"pause", "crash", "lost-reply", "expiry", "failover"};
+#define EXPLORE_FAULTS (sizeof explore_faults / sizeof explore_faults[0])
+
+/* A fault as --fault takes it: a failpoint; or a server's, at a part of the demand. */
+#define ACTS 2
+static const struct run_fault {
+    const char *name, *title, *about;
+    const char *failpoint;
+    struct {
+        const char *what;
+        int percent;
+    } acts[ACTS];
+    const char *ttl, *wait;
+} run_faults[] = {
+    {.name = "none", .title = "nothing fails", .about = "Every server answers."},
+    {.name = "pause",
+     .title = "an instance stands still in mid-sale",
+     .about =
+         "inventory-1 stops for 2 s at its 20th sale, just before it writes; a lease lasts 1 s.",
+     .failpoint = "inventory-1/before-write:pause=2s@20",
+     .ttl = "1s"},
+    {.name = "crash",
+     .title = "an instance dies in mid-sale",
+     .about = "inventory-1 is killed at its 20th sale, after it has read the stock; a lease lasts "
+              "1 s.",
+     .failpoint = "inventory-1/after-read:crash@20",
+     .ttl = "1s"},
+    {.name = "kept-lock",
+     .title = "a lock is never given back",
+     .about = "Each instance fails at its 20th sale before it gives its lock back; a lease lasts "
+              "1 h.",
+     .failpoint = "before-unlock:error@20",
+     .ttl = "1h",
+     .wait = "500ms"},
+    {.name = "lost-reply",
+     .title = "an answer is lost",
+     .about = "inventory-1 sells a unit at its 20th sale, and its answer never arrives.",
+     .failpoint = "inventory-1/after-write:drop-reply@20"},
+    {.name = "redis",
+     .title = "Redis is killed and comes back",
+     .about = "Redis is killed after 30 % of the demand, and started again after 60 %.",
+     .acts = {{"redis:kill", 30}, {"redis:start", 60}}},
+};
+#define RUN_FAULTS (sizeof run_faults / sizeof run_faults[0])
+
+__attribute__((format(printf, 2, 3))) static int refuse(char why[LESSON_WHY], const char *format,
+                                                        ...) {
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(why, LESSON_WHY, format, args);
+    va_end(args);
+    return -1;
+}
+
+static json_t *numbers_json(const struct number *numbers, size_t count) {
+    json_t *json = json_object();
+
+    for (size_t i = 0; i < count; i++)
+        json_text_set(&json, numbers[i].key,
+                      json_pack("[I,I,I]", (json_int_t)numbers[i].least,
+                                (json_int_t)numbers[i].most, (json_int_t)numbers[i].usual));
+    return json;
+}
+
+json_t *lesson_setup(void) {
+    json_t *faults = json_array(), *words = json_array();
+
+    for (size_t i = 0; i < RUN_FAULTS; i++)
+        json_text_append(&faults, json_pack("{s:s,s:s,s:s}", "name", run_faults[i].name, "title",
+                                            run_faults[i].title, "about", run_faults[i].about));
+    for (size_t i = 0; i < EXPLORE_FAULTS; i++)
+        json_text_append(&words, json_string(explore_faults[i]));
+    return JSON_TEXT_OBJECT({"run", numbers_json(run_numbers, RUN_NUMBERS)},
+                            {"explore", numbers_json(explore_numbers, EXPLORE_NUMBERS)},
+                            {"run_faults", faults}, {"explore_faults", words});
+}
+
+/* ---- reading */
+
+static int read_numbers(const json_t *asked, const struct number *numbers, size_t count,
+                        int64_t *values, char why[LESSON_WHY]) {
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_object_get(asked, numbers[i].key);
+
+        values[i] = json_integer_value(value);
+        if (!json_is_integer(value) || values[i] < numbers[i].least || values[i] > numbers[i].most)
+            return refuse(why, "\"%s\" is a whole number from %" PRId64 " to %" PRId64,
+                          numbers[i].key, numbers[i].least, numbers[i].most);
+    }
+    return 0;
+}
+
+/* The table's own text, or NULL. */
+static const char *find_strategy(const json_t *strategies, const json_t *name) {
+    size_t i;
+    json_t *strategy;
+
+    json_array_foreach (strategies, i, strategy) {
+        const char *known = json_string_value(json_object_get(strategy, "name"));
+
+        if (known != NULL && json_is_string(name) && strcmp(known, json_string_value(name)) == 0)
+            return known;
+    }
+    return NULL;
+}
+
+static const struct run_fault *find_fault(const json_t *name) {
+    for (size_t i = 0; i < RUN_FAULTS; i++)
+        if (json_is_string(name) && strcmp(json_string_value(name), run_faults[i].name) == 0)
+            return &run_faults[i];
+    return NULL;
+}
+
+/* ---- arguments; what does not fit is told once, by is_cut() */
+
+__attribute__((format(printf, 2, 3))) static void add(struct lesson *lesson, const char *format,
+                                                      ...) {
+    size_t room = sizeof lesson->text - lesson->used;
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(lesson->text + lesson->used, room, format, args);
+    va_end(args);
+    if (length < 0 || (size_t)length >= room || lesson->count + 1 == LESSON_WORDS) {
+        lesson->used = sizeof lesson->text;
+        return;
+    }
+    lesson->words[lesson->count++] = lesson->text + lesson->used;
+    lesson->used += (size_t)length + 1;
+}
+
+static void add_number(struct lesson *lesson, const char *flag, int64_t value) {
+    add(lesson, "%s", flag);
+    add(lesson, "%" PRId64, value);
+}
+
+static void add_text(struct lesson *lesson, const char *flag, const char *value) {
+    add(lesson, "%s", flag);
+    add(lesson, "%s", value);
+}
+
+static int finish(struct lesson *lesson, char why[LESSON_WHY]) {
+    if (lesson->used >= sizeof lesson->text)
+        return refuse(why, "the arguments are too long");
+    lesson->words[lesson->count] = NULL;
+    return 0;
+}
+
+static int read_strategies(const json_t *asked, const json_t *strategies, struct lesson *lesson,
+                           char list[sizeof lesson->title], char why[LESSON_WHY]) {
+    const json_t *names = json_object_get(asked, "strategies");
+    const size_t count = json_array_size(names), size = sizeof lesson->title;
+    size_t used = 0;
+
+    if (count < 1 || count > STRATEGIES_MOST)
+        return refuse(why, "choose 1 to %d strategies", STRATEGIES_MOST);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = find_strategy(strategies, json_array_get(names, i));
+
+        if (name == NULL)
+            return refuse(why, "\"strategies\" has a name that the target does not know");
+        if (used + strlen(name) + 3 > size)
+            return refuse(why, "the names are too long");
+        (void)snprintf(list + used, size - used, "%s%s", i > 0 ? "," : "", name);
+        used += strlen(list + used);
+    }
+    snprintf(lesson->title, size, "%s", list);
+    return 0;
+}
+
+static void add_fault(struct lesson *lesson, const struct run_fault *fault, int64_t demand_ms) {
+    if (fault->failpoint != NULL)
+        add_text(lesson, "--fault", fault->failpoint);
+    for (size_t i = 0; i < ACTS && fault->acts[i].what != NULL; i++) {
+        add(lesson, "--fault");
+        add(lesson, "%s@%" PRId64 "ms", fault->acts[i].what,
+            demand_ms * fault->acts[i].percent / 100);
+    }
+    if (fault->ttl != NULL)
+        add_text(lesson, "--ttl", fault->ttl);
+    if (fault->wait != NULL)
+        add_text(lesson, "--wait", fault->wait);
+}
+
+int lesson_read_run(const json_t *asked, const json_t *strategies, const struct lesson_place *place,
+                    struct lesson *lesson, char why[LESSON_WHY]) {
+    const struct run_fault *fault = find_fault(json_object_get(asked, "fault"));
+    char list[sizeof lesson->title];
+    int64_t values[RUN_NUMBERS];
+
+    *lesson = (struct lesson){.kind = LESSON_RUN};
+    if (read_numbers(asked, run_numbers, RUN_NUMBERS, values, why) != 0 ||
+        read_strategies(asked, strategies, lesson, list, why) != 0)
+        return -1;
+    if (fault == NULL)
+        return refuse(why, "\"fault\" is none of the page's");
+    if (values[REQUESTS] > values[RATE] * DEMAND_MOST_S)
+        return refuse(why, "so many requests at this rate take more than %d s", DEMAND_MOST_S);
+    add(lesson, "%s", place->program);
+    add_text(lesson, "--strategy", list);
+    add_number(lesson, "--rate", values[RATE]);
+    add_number(lesson, "--requests", values[REQUESTS]);
+    add_number(lesson, "--stock", values[STOCK]);
+    add(lesson, "--work");
+    add(lesson, "%" PRId64 "ms", values[WORK]);
+    add_text(lesson, "--dup-rate", "0"); /* so that on the wall, sold and refused add up */
+    add_fault(lesson, fault, values[REQUESTS] * 1000 / values[RATE]);
+    add_text(lesson, "--late", "1s"); /* a browser and a projector are on this machine, too */
+    add_text(lesson, "--target", place->target);
+    add_text(lesson, "--results", place->results);
+    add_text(lesson, "--name", fault == run_faults ? "class" : fault->name);
+    add(lesson, "--json-progress");
+    add_text(lesson, "--output-format", "json");
+    return finish(lesson, why);
+}
+
+static int read_faults(const json_t *asked, char list[128], char why[LESSON_WHY]) {
+    const json_t *names = json_object_get(asked, "faults");
+    size_t found = 0;
+
+    list[0] = '\0';
+    for (size_t i = 0; i < EXPLORE_FAULTS; i++)
+        for (size_t j = 0; j < json_array_size(names); j++) {
+            const char *name = json_string_value(json_array_get(names, j));
+
+            if (name == NULL || strcmp(name, explore_faults[i]) != 0)
+                continue;
+            (void)snprintf(list + strlen(list), 128 - strlen(list), "%s%s", found > 0 ? "," : "",
+                           name);
+            found++;
+            break;
+        }
+    if (!json_is_array(names) || found != json_array_size(names))
+        return refuse(why, "\"faults\" is a list of pause, crash, lost-reply, expiry, failover");
+    return 0;
+}
+
+int lesson_read_exploration(const json_t *asked, const json_t *strategies, struct lesson *lesson,
+                            char why[LESSON_WHY]) {
+    const char *strategy = find_strategy(strategies, json_object_get(asked, "strategy"));
+    int64_t values[EXPLORE_NUMBERS];
+    char faults[128];
+
+    *lesson = (struct lesson){.kind = LESSON_EXPLORE};
+    if (read_numbers(asked, explore_numbers, EXPLORE_NUMBERS, values, why) != 0 ||
+        read_faults(asked, faults, why) != 0)
+        return -1;
+    if (strategy == NULL)
+        return refuse(why, "\"strategy\" is none that the target knows");
+    snprintf(lesson->title, sizeof lesson->title, "%s", strategy);
+    add(lesson, "lab");
+    add_text(lesson, "explore", strategy);
+    add(lesson, "--json");
+    add_number(lesson, "--orders", values[ORDERS]);
+    add_number(lesson, "--instances", values[INSTANCES]);
+    add_number(lesson, "--stock", values[UNITS]);
+    add_number(lesson, "--preemptions", values[PREEMPTIONS]);
+    add_text(lesson, "--faults", faults[0] != '\0' ? faults : "none");
+    return finish(lesson, why);
+}

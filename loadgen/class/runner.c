@@ -1,0 +1,182 @@
+/* Starts a program, reads both its outputs, and sees to its end. */
+#include "runner.h"
+
+#include <signal.h>
+#include <string.h>
+
+static void on_closed(uv_handle_t *handle) {
+    struct runner *runner = handle->data;
+
+    if (--runner->open > 0)
+        return;
+    runner->is_running = false;
+    buffer_reset(&runner->line);
+    runner->on_end();
+}
+
+static void close_handle(uv_handle_t *handle) {
+    if (!uv_is_closing(handle))
+        uv_close(handle, on_closed);
+}
+
+static void signal_group(const struct runner *runner, int number) {
+    if (runner->is_running && !runner->has_exited)
+        (void)uv_kill(-runner->process.pid, number);
+}
+
+void runner_kill(struct runner *runner) {
+    signal_group(runner, SIGKILL);
+}
+
+static void on_grace_over(uv_timer_t *timer) {
+    runner_kill(timer->data);
+}
+
+void runner_stop(struct runner *runner) {
+    if (!runner->is_running || runner->has_exited || runner->is_stopping)
+        return;
+    runner->is_stopping = true;
+    (void)uv_timer_start(&runner->grace, on_grace_over, runner->grace_ms, 0);
+    signal_group(runner, SIGINT);
+}
+
+/* What it has left behind in its group dies with it, so both pipes end. */
+static void on_exit(uv_process_t *process, int64_t exit_code, int number) {
+    struct runner *runner = process->data;
+
+    (void)uv_kill(-process->pid, SIGKILL);
+    runner->has_exited = true;
+    runner->exit_code = exit_code;
+    runner->signal = number;
+    close_handle((uv_handle_t *)process);
+    close_handle((uv_handle_t *)&runner->grace);
+}
+
+/* ---- what it says */
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    struct runner *runner = handle->data;
+
+    (void)suggested;
+    *buf = uv_buf_init(runner->read, sizeof runner->read);
+}
+
+static void on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    struct runner *runner = stream->data;
+
+    if (length < 0) {
+        close_handle((uv_handle_t *)stream);
+        return;
+    }
+    if (runner->said.length + (size_t)length > RUNNER_OUTPUT_MAX ||
+        (length > 0 && !buffer_append(&runner->said, buf->base, (size_t)length))) {
+        runner->is_too_much = true;
+        runner_kill(runner);
+    }
+}
+
+/* Keeps the end of it. */
+static void keep(struct runner *runner, const char *line, size_t length) {
+    size_t used = strlen(runner->tail), most = sizeof runner->tail - 2, drop;
+
+    if (length > most)
+        length = most;
+    drop = used + length > most ? used + length - most : 0;
+    memmove(runner->tail, runner->tail + drop, used - drop);
+    memcpy(runner->tail + used - drop, line, length);
+    strcpy(runner->tail + used - drop + length, "\n");
+}
+
+static void take_line(struct runner *runner, const char *line, size_t length) {
+    if (length > 0 && line[0] == '{')
+        runner->on_json(line, length);
+    else if (length > 0)
+        keep(runner, line, length);
+}
+
+static void take_lines(struct runner *runner) {
+    struct buffer *buffer = &runner->line;
+    size_t from = 0;
+    char *end;
+
+    while ((end = memchr(buffer->bytes + from, '\n', buffer->length - from)) != NULL) {
+        take_line(runner, buffer->bytes + from, (size_t)(end - buffer->bytes) - from);
+        from = (size_t)(end - buffer->bytes) + 1;
+    }
+    buffer_drop_front(buffer, from);
+}
+
+static void on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf) {
+    struct runner *runner = stream->data;
+
+    if (length == 0)
+        return;
+    if (length > 0 && buffer_append(&runner->line, buf->base, (size_t)length))
+        take_lines(runner);
+    if (length < 0 || runner->line.length > RUNNER_LINE_MAX) {
+        take_line(runner, runner->line.bytes, runner->line.length);
+        buffer_reset(&runner->line);
+    }
+    if (length < 0)
+        close_handle((uv_handle_t *)stream);
+}
+
+/* ---- */
+
+static void open_handles(struct runner *runner, uv_loop_t *loop) {
+    (void)uv_pipe_init(loop, &runner->output, 0);
+    (void)uv_pipe_init(loop, &runner->errors, 0);
+    (void)uv_timer_init(loop, &runner->grace);
+    runner->output.data = runner->errors.data = runner->grace.data = runner->process.data = runner;
+    runner->open = 4;
+    runner->is_running = true;
+    runner->has_exited = runner->is_stopping = runner->is_too_much = false;
+    runner->exit_code = runner->signal = 0;
+    runner->tail[0] = '\0';
+    buffer_reset(&runner->said);
+}
+
+static void on_not_started(uv_handle_t *handle) {
+    struct runner *runner = handle->data;
+
+    runner->is_running = --runner->open > 0;
+}
+
+static void close_unstarted(struct runner *runner) {
+    uv_handle_t *const handles[] = {(uv_handle_t *)&runner->process, (uv_handle_t *)&runner->output,
+                                    (uv_handle_t *)&runner->errors, (uv_handle_t *)&runner->grace};
+
+    runner->has_exited = true;
+    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++)
+        uv_close(handles[i], on_not_started);
+}
+
+int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char **words) {
+    uv_stdio_container_t streams[] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&runner->output},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+         .data.stream = (uv_stream_t *)&runner->errors}};
+    const uv_process_options_t options = {.exit_cb = on_exit,
+                                          .file = path,
+                                          .args = words,
+                                          .flags = UV_PROCESS_DETACHED, /* its own group */
+                                          .stdio_count = 3,
+                                          .stdio = streams};
+    int rc;
+
+    open_handles(runner, loop);
+    rc = uv_spawn(loop, &runner->process, &options);
+    if (rc != 0) {
+        close_unstarted(runner);
+        return rc;
+    }
+    (void)uv_read_start((uv_stream_t *)&runner->output, on_room, on_output);
+    (void)uv_read_start((uv_stream_t *)&runner->errors, on_room, on_errors);
+    return 0;
+}
+
+void runner_free(struct runner *runner) {
+    buffer_free(&runner->said);
+    buffer_free(&runner->line);
+}

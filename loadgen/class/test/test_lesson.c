@@ -1,0 +1,202 @@
+/* What the page asks for becomes arguments, or a reason; nothing but known names and numbers does.
+ */
+#include "lesson.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define RUN_REST "\"rate\":800,\"requests\":400,\"stock\":100,\"work_ms\":2,\"fault\":"
+#define RUN      "{\"strategies\":[\"none\",\"redis\"]," RUN_REST "\"none\"}"
+#define BOUND    "\"orders\":3,\"instances\":2,\"stock\":1,\"preemptions\":0"
+
+static const struct lesson_place place = {"loadgen", "http://127.0.0.1:8000", "results"};
+static json_t *table;
+static struct lesson lesson;
+static char why[LESSON_WHY];
+
+static int set_up(void **state) {
+    (void)state;
+    table = json_pack("[{s:s},{s:s},{s:s},{s:i}]", "name", "none", "name", "redis", "name",
+                      "redis-ttl", "name", 7);
+    return table == NULL;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    json_decref(table);
+    return 0;
+}
+
+static int read_text(enum lesson_kind kind, const char *text) {
+    json_t *asked = json_loads(text, 0, NULL);
+    int rc;
+
+    assert_non_null(asked);
+    why[0] = '\0';
+    rc = kind == LESSON_RUN ? lesson_read_run(asked, table, &place, &lesson, why)
+                            : lesson_read_exploration(asked, table, &lesson, why);
+    json_decref(asked);
+    return rc;
+}
+
+static void expect_words(const char *expected) {
+    char text[2048] = "";
+
+    for (size_t i = 0; lesson.words[i] != NULL; i++) {
+        strcat(text, i > 0 ? "|" : "");
+        strcat(text, lesson.words[i]);
+    }
+    assert_string_equal(text, expected);
+}
+
+static void expect_refused(enum lesson_kind kind, const char *text, const char *reason) {
+    if (read_text(kind, text) == 0)
+        fail_msg("taken: %s", text);
+    if (strstr(why, reason) == NULL)
+        fail_msg("%s: \"%s\", not \"%s\"", text, why, reason);
+}
+
+static void test_a_run_becomes_arguments(void **state) {
+    (void)state;
+    assert_int_equal(read_text(LESSON_RUN, RUN), 0);
+    assert_string_equal(lesson.title, "none,redis");
+    expect_words("loadgen|--strategy|none,redis|--rate|800|--requests|400|--stock|100|--work|2ms|"
+                 "--dup-rate|0|--late|1s|--target|http://127.0.0.1:8000|--results|results|"
+                 "--name|class|--json-progress|--output-format|json");
+}
+
+static void test_faults_are_those_of_the_list(void **state) {
+    (void)state;
+    assert_int_equal(read_text(LESSON_RUN, "{\"strategies\":[\"redis\"]," RUN_REST "\"pause\"}"),
+                     0);
+    expect_words("loadgen|--strategy|redis|--rate|800|--requests|400|--stock|100|--work|2ms|"
+                 "--dup-rate|0|--fault|inventory-1/before-write:pause=2s@20|--ttl|1s|--late|1s|"
+                 "--target|http://127.0.0.1:8000|--results|results|--name|pause|--json-progress|"
+                 "--output-format|json");
+    assert_int_equal(read_text(LESSON_RUN, "{\"strategies\":[\"redis\"]," RUN_REST "\"redis\"}"),
+                     0);
+    assert_string_equal(lesson.words[14], "redis:kill@150ms");
+    assert_string_equal(lesson.words[16], "redis:start@300ms");
+    expect_refused(LESSON_RUN, "{\"strategies\":[\"redis\"]," RUN_REST "\"redis:kill@1s\"}",
+                   "fault");
+    expect_refused(LESSON_RUN, "{\"strategies\":[\"redis\"]," RUN_REST "null}", "fault");
+}
+
+static void test_only_names_of_the_table_are_strategies(void **state) {
+    static const char *const lists[] = {"[\"none,redis\"]", "[\"--help\"]", "[\"redis,ttl=1s\"]",
+                                        "[\"\"]",           "[7]",          "[null]",
+                                        "[\"none\",\"x\"]", "[[\"none\"]]"};
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        (void)snprintf(text, sizeof text, "{\"strategies\":%s," RUN_REST "\"none\"}", lists[i]);
+        expect_refused(LESSON_RUN, text, "does not know");
+    }
+    expect_refused(LESSON_RUN, "{\"strategies\":[]," RUN_REST "\"none\"}", "choose 1 to 6");
+    expect_refused(LESSON_RUN, "{\"strategies\":\"none\"," RUN_REST "\"none\"}", "choose 1 to 6");
+    expect_refused(LESSON_RUN,
+                   "{\"strategies\":[\"none\",\"none\",\"none\",\"none\",\"none\",\"none\","
+                   "\"none\"]," RUN_REST "\"none\"}",
+                   "choose 1 to 6");
+}
+
+static void test_numbers_are_whole_and_in_range(void **state) {
+    static const char *const bad[] = {"0",       "-1",   "5001", "1.5",
+                                      "\"800\"", "null", "true", "9223372036854775807"};
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        (void)snprintf(text, sizeof text,
+                       "{\"strategies\":[\"none\"],\"requests\":100,\"stock\":1,\"work_ms\":0,"
+                       "\"fault\":\"none\",\"rate\":%s}",
+                       bad[i]);
+        expect_refused(LESSON_RUN, text, "\"rate\" is a whole number from 1 to 5000");
+    }
+    expect_refused(LESSON_RUN, "{}", "\"rate\" is");
+    expect_refused(LESSON_RUN, "[]", "\"rate\" is");
+    expect_refused(LESSON_RUN,
+                   "{\"strategies\":[\"none\"],\"rate\":1,\"requests\":61,\"stock\":1,"
+                   "\"work_ms\":0,\"fault\":\"none\"}",
+                   "more than 60 s");
+}
+
+static void test_an_exploration_becomes_arguments(void **state) {
+    (void)state;
+    assert_int_equal(read_text(LESSON_EXPLORE, "{\"strategy\":\"redis-ttl\"," BOUND
+                                               ",\"faults\":[\"failover\",\"pause\"]}"),
+                     0);
+    assert_string_equal(lesson.title, "redis-ttl");
+    expect_words("lab|explore|redis-ttl|--json|--orders|3|--instances|2|--stock|1|--preemptions|0|"
+                 "--faults|pause,failover");
+    assert_int_equal(read_text(LESSON_EXPLORE, "{\"strategy\":\"none\"," BOUND ",\"faults\":[]}"),
+                     0);
+    expect_words("lab|explore|none|--json|--orders|3|--instances|2|--stock|1|--preemptions|0|"
+                 "--faults|none");
+}
+
+static void test_explorations_are_refused_with_a_reason(void **state) {
+    (void)state;
+    expect_refused(LESSON_EXPLORE, "{\"strategy\":\"/tmp/x.c\"," BOUND ",\"faults\":[]}",
+                   "strategy");
+    expect_refused(LESSON_EXPLORE, "{\"strategy\":\"none\"," BOUND ",\"faults\":\"pause\"}",
+                   "faults");
+    expect_refused(LESSON_EXPLORE, "{\"strategy\":\"none\"," BOUND ",\"faults\":[\"--page\"]}",
+                   "faults");
+    expect_refused(LESSON_EXPLORE,
+                   "{\"strategy\":\"none\"," BOUND ",\"faults\":[\"pause\",\"pause\"]}", "faults");
+    expect_refused(LESSON_EXPLORE, "{\"strategy\":\"none\"," BOUND "}", "faults");
+    expect_refused(LESSON_EXPLORE,
+                   "{\"strategy\":\"none\",\"orders\":9,\"instances\":2,\"stock\":1,"
+                   "\"preemptions\":0,\"faults\":[]}",
+                   "\"orders\" is a whole number from 1 to 4");
+}
+
+static void test_what_does_not_fit_is_refused(void **state) {
+    static char path[5000];
+    const struct lesson_place far = {"loadgen", "http://127.0.0.1:8000", path};
+    json_t *asked = json_loads(RUN, 0, NULL);
+
+    (void)state;
+    memset(path, 'x', sizeof path - 1);
+    assert_int_equal(lesson_read_run(asked, table, &far, &lesson, why), -1);
+    assert_non_null(strstr(why, "too long"));
+    json_decref(asked);
+}
+
+static void test_the_page_learns_what_there_is(void **state) {
+    json_t *setup = lesson_setup();
+
+    (void)state;
+    assert_int_equal(json_integer_value(
+                         json_array_get(json_object_get(json_object_get(setup, "run"), "rate"), 2)),
+                     800);
+    assert_string_equal(json_string_value(json_object_get(
+                            json_array_get(json_object_get(setup, "run_faults"), 0), "name")),
+                        "none");
+    assert_int_equal(json_array_size(json_object_get(setup, "explore_faults")), 5);
+    json_decref(setup);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_run_becomes_arguments),
+        TEST(test_faults_are_those_of_the_list),
+        TEST(test_only_names_of_the_table_are_strategies),
+        TEST(test_numbers_are_whole_and_in_range),
+        TEST(test_an_exploration_becomes_arguments),
+        TEST(test_explorations_are_refused_with_a_reason),
+        TEST(test_what_does_not_fit_is_refused),
+        TEST(test_the_page_learns_what_there_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+// The schedule that `lab explore --json` prints, step by step, forward and back. Steps.show(node, explored) fills the node
+// from that object alone, and needs nothing but steps.css: so a page of one file can have it, too.
+'use strict';
+
+const Steps = (() => {
+  // Text is set as text, so that no name is ever markup.
+  function make(tag, attributes, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (typeof value === 'function') node.addEventListener(name, value);
+      else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? '' : value);
+    }
+    node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+    return node;
+  }
+
+  const number = (value) => (typeof value === 'number' && isFinite(value) ? value.toLocaleString('en-US') : '–');
+  const amount = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
+  const isOrder = (actor) => actor !== 'clock' && actor !== 'fault';
+
+  // The bound within which it was explored, and whether that was all of it.
+  function headline(explored) {
+    const bound = `${amount(explored.orders, 'order', 'orders')} on ${amount(explored.instances, 'instance', 'instances')}, stock ${number(explored.stock)}, ` +
+      `at most ${amount(explored.preemptions, 'preemption', 'preemptions')}, faults: ${(explored.faults || []).join(', ') || 'none'}`;
+    const seen = `${amount(explored.schedules, 'schedule', 'schedules')} in ${number(explored.seconds)} s`;
+    if (explored.violation) return { tone: 'fail', word: (explored.violation.anomalies || []).join(' + ') || 'VIOLATED', text: `${explored.spec} fails in this schedule. ${bound}; ${seen}.` };
+    if (explored.complete) return { tone: 'ok', word: 'NO VIOLATION', text: `${explored.spec} holds in every schedule within the bound: ${bound}; ${seen}, complete.` };
+    return { tone: 'unknown', word: 'NOT COMPLETE', text: `No violation so far, but a limit was hit before all schedules were seen: ${bound}; ${seen}.` };
+  }
+
+  const leftAfter = (step) => (Array.isArray(step.stock) ? step.stock.reduce((sum, one) => sum + one, 0) : null);
+  const stockText = (step) => (!Array.isArray(step.stock) ? '–' : step.stock.length > 1 ? `${leftAfter(step)} (${step.stock.join(' + ')})` : `${leftAfter(step)}`);
+  const who = (step) => (!isOrder(step.actor) ? step.actor : `Order ${step.actor}${step.instance ? ` on ${step.instance}` : ''}`);
+  const what = (step) => `${who(step)}: ${step.action}${step.detail ? `, ${step.detail}` : ''}`;
+
+  function row(step, actors, columns) {
+    const left = make('span', { class: 'steps-left' }, stockText(step)), at = make('span', { class: 'steps-number' }, `${step.number}`);
+    const text = [make('b', {}, step.action), step.detail ? `${step.detail}` : null];
+    const lanes = isOrder(step.actor)
+      ? actors.map((actor) => (actor === step.actor ? make('div', { class: `op order-${actor}` }, text) : make('span', {})))
+      : [make('div', { class: `band ${step.actor}` }, `${step.actor}: ${step.action}${step.detail ? `, ${step.detail}` : ''}`)];
+    const node = make('div', { class: 'steps-row', 'aria-hidden': 'true' }, at, lanes, left);
+    node.style.gridTemplateColumns = columns;
+    if (!isOrder(step.actor)) lanes[0].style.gridColumn = `2 / span ${actors.length}`;
+    return node;
+  }
+
+  function show(host, explored) {
+    const { violation } = explored, head = headline(explored), steps = (violation && violation.steps) || [];
+    const title = [make('p', { class: 'headline' }, make('strong', { class: `big ${head.tone}` }, make('span', { class: 'shape', 'aria-hidden': 'true' },
+      { ok: '✓', fail: '✗', unknown: '?' }[head.tone]), head.word)), make('p', { class: 'steps-bound' }, head.text)];
+    if (violation && violation.summary) title.push(make('p', { class: 'steps-summary' }, violation.summary));
+    if (!steps.length) {
+      host.replaceChildren(make('div', { class: 'steps' }, title));
+      return;
+    }
+    const actors = [...new Set(steps.map((step) => step.actor).filter(isOrder))].sort(), columns = `var(--steps-number) repeat(${Math.max(1, actors.length)}, minmax(0, 1fr)) var(--steps-left)`;
+    const place = make('p', { class: 'steps-place' }), said = make('p', { class: 'steps-what' }), facts = make('p', { class: 'steps-facts' });
+    const now = make('div', { class: 'steps-now', role: 'status', 'aria-live': 'polite', 'aria-atomic': 'true' }, place, said, facts);
+    const rows = steps.map((step) => row(step, actors, columns));
+    const names = make('div', { class: 'steps-row steps-head', 'aria-hidden': 'true' }, make('span', { class: 'steps-number' }, '#'),
+      actors.map((actor) => make('span', {}, `${actor}`)), make('span', { class: 'steps-left' }, 'left'));
+    names.style.gridTemplateColumns = columns;
+    const lanes = make('div', { class: 'steps-lanes', tabindex: '0', role: 'group', 'aria-roledescription': 'schedule',
+      'aria-label': `The schedule: ${steps.length} steps of ${actors.length} orders. Arrow keys go forward and back.` }, names, rows);
+    const slider = make('input', { type: 'range', min: 1, max: steps.length, value: 1, 'aria-label': 'Step', input: () => go(Number(slider.value) - 1) });
+    const buttons = { first: () => 0, back: () => at - 1, forward: () => at + 1, last: () => steps.length - 1 };
+    const texts = { first: 'First', back: '◀ Back', forward: 'Forward ▶', last: 'Last' };
+    const made = Object.fromEntries(Object.keys(buttons).map((name) => [name, make('button', { type: 'button', class: `steps-${name}`, click: () => go(buttons[name]()) }, texts[name])]));
+    let at = 0;
+
+    // The focus stays where it is, so a button that leads nowhere is told to be so, and not switched off.
+    function go(to) {
+      at = Math.max(0, Math.min(steps.length - 1, to));
+      const step = steps[at], over = explored.stock < step.sold, isLast = at === steps.length - 1;
+      place.textContent = `Step ${at + 1} of ${steps.length}`;
+      said.textContent = what(step);
+      facts.replaceChildren(make('span', {}, `clock ${number(step.now_ms)} ms`), make('span', {}, `stock ${stockText(step)}`),
+        make('span', { class: over ? 'bad' : null }, `sold ${number(step.sold)} of ${number(explored.stock)}${over ? `, ${number(step.sold - explored.stock)} too many` : ''}`),
+        isLast ? make('span', { class: 'bad' }, `✗ ${head.word}`) : '');
+      now.classList.toggle('bad', isLast);
+      slider.value = at + 1;
+      slider.setAttribute('aria-valuetext', place.textContent);
+      rows.forEach((node, i) => { node.classList.toggle('now', i === at); node.classList.toggle('later', i > at); });
+      for (const name of ['first', 'back']) made[name].setAttribute('aria-disabled', at === 0);
+      for (const name of ['forward', 'last']) made[name].setAttribute('aria-disabled', isLast);
+      lanes.scrollTop = rows[at].offsetTop - (lanes.clientHeight - rows[at].offsetHeight) / 2;
+    }
+
+    lanes.addEventListener('keydown', (event) => {
+      const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: steps.length - 1 }[event.key];
+      if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      go(to);
+    });
+    rows.forEach((node, i) => node.addEventListener('click', () => go(i)));
+    host.replaceChildren(make('div', { class: 'steps' }, title, make('div', { class: 'steps-buttons' }, made.first, made.back, made.forward, made.last, slider), now, lanes));
+    go(0);
+  }
+
+  return { show };
+})();
