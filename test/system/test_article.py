@@ -6,7 +6,7 @@ import unittest
 
 from harness import LOST_UPDATES, Ledger, SystemTest
 
-RIGHT = ["redis", "sharded", "atomic", "prewarm"]
+RIGHT = ["redis", "sharded", "atomic", "batched", "prewarm"]
 LADDER = ["redis-setnx", "redis-expire", "redis-ttl", "redis-get-del", "redis-owner", "redis-fenced"]
 DATABASE = ["pg-row", "pg-serializable", "pg-table", "sharded-skip"]  # who waits for his turn
 CONTENDED = ["pg-nowait", "pg-version", "pg-value"]  # who is overtaken is refused, or in the end

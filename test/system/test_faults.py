@@ -72,7 +72,7 @@ class Killed(SystemTest):
         self.assertEqual(self.stack.order(self.stack.product(strategy)).status, 201, "it does not sell any more")
 
     def test_an_instance_that_is_told_to_stop_ends_its_sales(self):
-        for strategy in ["redis,ttl=2s", "atomic", "prewarm"]:
+        for strategy in ["redis,ttl=2s", "atomic", "batched", "prewarm"]:
             with self.subTest(strategy):
                 summary, sold_before, _ = self.break_in_the_middle(strategy, lambda: self.stack.restart("inventory-1"))
                 self.judge(summary, sold_before, 0)
@@ -81,7 +81,7 @@ class Killed(SystemTest):
 def add_tests():
     for victim in ["inventory-1", "order-svc", "redis", "postgres"]:
         # The deaths of the others under prewarm are in test_prewarm.py.
-        for strategy in ["redis,ttl=2s", "sharded,ttl=2s", "atomic"] + ["prewarm"] * (victim == "postgres"):
+        for strategy in ["redis,ttl=2s", "sharded,ttl=2s", "atomic", "batched"] + ["prewarm"] * (victim == "postgres"):
             name = f"test_{strategy.partition(',')[0]}_survives_the_death_of_{victim.replace('-', '_')}"
             setattr(Killed, name, lambda self, v=victim, s=strategy: self.survives(v, s))
 

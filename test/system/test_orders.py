@@ -63,7 +63,7 @@ class Orders(SystemTest):
                 Ledger(self.stack, product).check(self)
 
     def test_the_same_key_ten_times_at_once_sells_once(self):
-        for strategy in ["redis", "sharded", "atomic", "prewarm", "prewarm,ack=ledger"]:
+        for strategy in ["redis", "sharded", "atomic", "batched", "prewarm", "prewarm,ack=ledger"]:
             with self.subTest(strategy):
                 product, key = self.stack.product(strategy, 5), str(uuid.uuid4())
                 with ThreadPoolExecutor(10) as pool:

@@ -1,0 +1,30 @@
+/* Chapter 3: a key in Redis is the lock. Whoever sets it holds it; the article deletes it where the
+ * sale failed. */
+#include "key_lock.h"
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell(struct sale *sale) {
+    enum outcome outcome = key_lock_win(sale, "held", 0);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    /* To do: and when it succeeded? */
+    if (outcome == OUTCOME_FAILED)
+        (void)store_kv_delete(sale, KEY_LOCK);
+    return outcome;
+}
+
+const struct strategy strategy_exercise = {
+    .name = "exercise",
+    .family = "lab",
+    .summary = "SETNX, and DEL when the sale failed",
+    .promise = "see the chapter",
+    .breaks = "see the chapter",
+    .source = "your own hand",
+    .default_shards = 1,
+    .sell = sell,
+};

@@ -1,0 +1,32 @@
+/* Chapter 6: a key with an owner. Nobody deletes another's; but it still ends in the middle of long
+ * work. */
+#include "key_lock.h"
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell(struct sale *sale) {
+    char token[TOKEN_TEXT];
+    enum outcome outcome;
+
+    store_random_token(sale, token);
+    /* To do: who says that the holder still lives when the TTL is over? */
+    outcome = key_lock_win(sale, token, sale->options->ttl_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);
+    (void)store_kv_delete_if_equal(sale, KEY_LOCK, token);
+    return outcome;
+}
+
+const struct strategy strategy_exercise = {
+    .name = "exercise",
+    .family = "lab",
+    .summary = "SET NX PX with an owner; compare-and-delete",
+    .promise = "see the chapter",
+    .breaks = "see the chapter",
+    .source = "your own hand",
+    .default_shards = 1,
+    .sell = sell,
+};

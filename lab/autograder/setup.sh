@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# setup.sh: what `lab grade` needs in Gradescope's container; the compiler is for the students' files.
+set -euo pipefail
+
+apt-get update
+DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+    gcc libc6-dev libuv1 libjansson4 libseccomp2 liblua5.1-0
+rm -rf /var/lib/apt/lists/*

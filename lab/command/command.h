@@ -1,0 +1,21 @@
+/* The commands of `lab`, a file each. Each takes argv from its own name on, and answers an exit
+ * code. */
+#ifndef LAB_COMMAND_H
+#define LAB_COMMAND_H
+
+enum {
+    EXIT_HOLDS = 0,
+    EXIT_VIOLATED = 1,
+    EXIT_INCOMPLETE = 2,
+    EXIT_USAGE = 64,
+    EXIT_INTERNAL = 70,
+    EXIT_INTERRUPTED = 130
+};
+
+int command_explore(int argc, char **argv);
+int command_check(int argc, char **argv);
+int command_grade(int argc, char **argv);
+int command_build(int argc, char **argv);
+int command_strategies(int argc, char **argv);
+
+#endif

@@ -1,0 +1,310 @@
+/* lab explore: every schedule of a strategy within a bound. */
+#include "command.h"
+
+#include "clock.h"
+#include "fiber.h"
+#include "settings.h"
+#include "source.h"
+#include "tell.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+    int64_t orders, instances, stock, preemptions, max_steps;
+    char *faults, *replay, *page, *options;
+    bool is_naive, is_json, is_stepped;
+} set;
+
+static const struct setting table[] = {
+    {"orders", 0, SETTING_INT, &set.orders, "3", "orders that come, at any time", "1..7"},
+    {"instances", 0, SETTING_INT, &set.instances, "2", "of inventory-svc, which take turns",
+     "1..4"},
+    {"stock", 0, SETTING_INT, &set.stock, "2", "units", "0..1000"},
+    {"preemptions", 0, SETTING_INT, &set.preemptions, "3",
+     "how often an order that could go on is kept waiting by another", "0..20"},
+    {"faults", 0, SETTING_TEXT, &set.faults, "none",
+     "none; survives, those that its table names; or a list of pause,crash,lost-reply,expiry,"
+     "failover, each once",
+     NULL},
+    {"options", 0, SETTING_TEXT, &set.options, "", "of the spec, as in work=2ms,shards=2", NULL},
+    {"replay", 0, SETTING_TEXT, &set.replay, "", "make the schedule of this id again, no other",
+     NULL},
+    {"step", 0, SETTING_FLAG, &set.is_stepped, NULL,
+     "go through the schedule with Enter, b (back) and q", NULL},
+    {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print one object", NULL},
+    {"page", 0, SETTING_TEXT, &set.page, "", "write a page of one file here", NULL},
+    {"max-steps", 0, SETTING_INT, &set.max_steps, "0",
+     "fail when one order alone makes more steps than this; 0: any number", "0..400"},
+    {"no-table", 0, SETTING_FLAG, &set.is_naive, NULL, "run every schedule, to compare", NULL},
+    {.name = NULL}};
+
+static const struct settings_program program = {
+    .about = "lab explore: every schedule of a strategy within a bound\n"
+             "\nEnds with 0 when all are right, 1 when one is not, 2 when not all could be seen.",
+    .prefix = "LAB",
+    .rest = "SPEC"};
+
+__attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    fputs("lab explore: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+/* ---- what is explored */
+
+/* The faults that the strategy's own table says it survives. */
+static unsigned survived_by(const struct strategy *strategy) {
+    return strategy->survives;
+}
+
+static int read_faults(const struct strategy *strategy, unsigned *faults) {
+    char names[200] = "none, survives";
+    size_t used = strlen(names);
+
+    if (strcmp(set.faults, "survives") == 0) {
+        *faults = survived_by(strategy);
+        return 0;
+    }
+    if (model_faults_read(set.faults, faults) == 0)
+        return 0;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, ", %s",
+                                 sale_fault_name((enum sale_fault)i));
+    return refuse("--faults: one of \"%.60s\" is no fault; there are %s", set.faults, names);
+}
+
+static int set_up(const struct strategy_spec *spec, struct exploration *it) {
+    it->setup = (struct model_setup){.strategy = spec->strategy,
+                                     .options = spec->options,
+                                     .orders = (int)set.orders,
+                                     .instances = (int)set.instances,
+                                     .stock = (int)set.stock};
+    it->preemptions = (int)set.preemptions;
+    it->is_naive = set.is_naive;
+    if (spec->options.shards > MODEL_SHARDS)
+        return refuse("the model has at most %d shards, and \"shards\" is %d", MODEL_SHARDS,
+                      spec->options.shards);
+    if (spec->fail[0] != '\0')
+        return refuse("\"fail=%s\" is for live runs: here every order of steps is tried, and "
+                      "--faults adds failures",
+                      spec->fail);
+    return read_faults(spec->strategy, &it->setup.faults);
+}
+
+/* ---- while it is explored */
+
+#define PATIENCE_S 2 /* with a strategy that goes on after Ctrl-C */
+static volatile sig_atomic_t is_interrupted;
+
+/* Whoever sells without a step is not asked whether to go on: then it ends here. */
+static void on_alarm(int number) {
+    (void)number;
+    _exit(EXIT_INTERRUPTED);
+}
+
+static void on_interrupt(int number) {
+    (void)number;
+    is_interrupted = 1;
+    (void)alarm(PATIENCE_S);
+}
+
+static double now_s(void) {
+    return (double)clock_now_ns() / 1e9;
+}
+
+static struct {
+    struct view *view;
+    double began_s, shown_s;
+} work;
+
+static unsigned judge(void *data, const struct model_world *world) {
+    (void)data;
+    return view_judge(work.view, world);
+}
+
+static bool is_stopped(void *data, const struct exploration *so_far) {
+    const double s = now_s();
+    char schedules[TELL_NUMBER], rate[TELL_NUMBER];
+
+    (void)data;
+    if (s - work.began_s > 1 && s - work.shown_s > 0.25 && isatty(STDERR_FILENO)) {
+        tell_number(so_far->schedules, schedules);
+        tell_number((uint64_t)((double)so_far->schedules / (s - work.began_s)), rate);
+        fprintf(stderr, "\r%s schedules so far, %s/s; Ctrl-C ends it\033[K", schedules, rate);
+        work.shown_s = s;
+    }
+    return is_interrupted != 0;
+}
+
+static int explore_all(struct exploration *it, double *seconds) {
+    int err;
+
+    it->judge = judge;
+    it->is_stopped = is_stopped;
+    work.began_s = now_s();
+    err = explore(it);
+    (void)alarm(0);
+    *seconds = now_s() - work.began_s;
+    if (work.shown_s > 0)
+        fputs("\r\033[K", stderr);
+    return err;
+}
+
+/* ---- what came of it */
+
+static int write_page(const struct tell *tell) {
+    FILE *file = fopen(set.page, "w");
+    int err = file != NULL ? tell_page(tell, file) : -1;
+
+    if (file != NULL && fclose(file) != 0)
+        err = -1;
+    if (err == 0)
+        return 0;
+    fprintf(stderr, "lab explore: --page: cannot write %s: %s\n", set.page, strerror(errno));
+    return EXIT_INTERNAL;
+}
+
+static int print(const struct tell *tell) {
+    if (set.is_json)
+        return tell_json(tell, stdout) == 0 ? 0 : EXIT_INTERNAL;
+    tell_text(tell, stdout);
+    if (set.is_stepped && tell->count > 0) {
+        putchar('\n');
+        tell_steps(tell, stdin, stdout);
+    }
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_INTERNAL;
+}
+
+static int check_steps(const struct exploration *it) {
+    const int steps = set.max_steps > 0 ? explore_steps_alone(&it->setup) : 0;
+
+    if (steps <= set.max_steps)
+        return 0;
+    fprintf(stderr, "lab explore: one order alone makes %d steps, and --max-steps is %" PRId64 "\n",
+            steps, set.max_steps);
+    return EXIT_VIOLATED;
+}
+
+static int code_of(const struct tell *tell) {
+    const struct exploration *it = tell->explored;
+
+    if (it->end == EXPLORE_STOPPED)
+        return EXIT_INTERRUPTED;
+    if (tell->anomalies != 0 || it->violated > 0)
+        return EXIT_VIOLATED;
+    return it->end == EXPLORE_COMPLETE ? check_steps(it) : EXIT_INCOMPLETE;
+}
+
+static int fail(void) {
+    fprintf(stderr, "lab explore: out of memory\n");
+    return EXIT_INTERNAL;
+}
+
+static int make_again(struct tell *tell) {
+    static struct model_world world;
+    size_t at;
+
+    switch (tell_schedule(tell, &world, work.view, &at)) {
+    case REPLAY_ENDED:
+    case REPLAY_ENDLESS:
+        return 0;
+    case REPLAY_IMPOSSIBLE:
+        return refuse("--replay: move %zu of \"%.100s\" is not possible there; is it the id of "
+                      "this strategy, with these options?",
+                      at + 1, tell->replay);
+    case REPLAY_NO_MEMORY:
+        break;
+    }
+    return fail();
+}
+
+static int run(struct tell *tell) {
+    struct exploration *it = tell->explored;
+    int code = 0, said;
+
+    if (tell->replay[0] != '\0') {
+        if (schedule_read(&it->shortest, tell->replay) != 0)
+            return refuse("--replay: \"%.100s\" is no schedule's id", tell->replay);
+        it->schedules = it->runs = 1;
+    } else if (explore_all(it, &tell->seconds) != 0 || view_has_failed(work.view)) {
+        return fail();
+    }
+    if (it->shortest.count > 0)
+        code = make_again(tell);
+    if (code != 0)
+        return code;
+    code = code_of(tell);
+    said = set.page[0] != '\0' ? write_page(tell) : 0;
+    if (said == 0)
+        said = print(tell);
+    return said != 0 ? said : code;
+}
+
+/* The command without --replay and what is only about printing. */
+static void write_command(int argc, char **argv, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "lab explore");
+
+    for (int i = 1; i < argc && used < size; i++) {
+        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--step") == 0 ||
+            strncmp(argv[i], "--page=", 7) == 0 || strncmp(argv[i], "--replay=", 9) == 0)
+            continue;
+        if (strcmp(argv[i], "--page") == 0 || strcmp(argv[i], "--replay") == 0)
+            i++;
+        else
+            used += (size_t)snprintf(text + used, size - used, " %s", argv[i]);
+    }
+}
+
+static int explore_source(const char *name, const char *command) {
+    static struct exploration it;
+    struct source source;
+    struct tell tell = {.spec = name,
+                        .options = set.options,
+                        .replay = set.replay,
+                        .command = command,
+                        .explored = &it};
+    int code = source_open(&source, name, set.options);
+
+    if (code == 0)
+        work.view = view_make();
+    if (code == 0)
+        code = work.view == NULL ? fail() : set_up(&source.spec, &it);
+    if (code == 0)
+        code = run(&tell);
+    view_free(work.view);
+    tell_free(&tell);
+    source_close(&source);
+    return code;
+}
+
+int command_explore(int argc, char **argv) {
+    char command[1024];
+    enum settings_result result;
+    int code;
+
+    write_command(argc, argv, command, sizeof command);
+    result = settings_read(table, &program, &argc, argv, NULL);
+    code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
+    (void)signal(SIGALRM, on_alarm);
+    (void)signal(SIGINT, on_interrupt);
+    (void)signal(SIGTERM, on_interrupt);
+    if (result == SETTINGS_OK && argc != 2)
+        (void)refuse("name one SPEC, such as redis-ttl or redis,work=2ms");
+    else if (result == SETTINGS_OK)
+        code = explore_source(argv[1], command);
+    fiber_cleanup();
+    settings_free(table);
+    return code;
+}

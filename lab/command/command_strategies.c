@@ -1,0 +1,89 @@
+/* lab strategies: which faults each strategy survives, as its own table has it. */
+#include "command.h"
+
+#include "json_text.h"
+#include "settings.h"
+#include "strategies.h"
+
+#include <stdio.h>
+
+static struct { bool is_json; } set;
+
+static const struct setting table[] = {
+    {"json", 0, SETTING_FLAG, &set.is_json, NULL, "print an array of objects", NULL},
+    {.name = NULL}};
+
+static const struct settings_program program = {
+    .about = "lab strategies: each strategy, and which faults it survives and which break it\n"
+             "\nAs explored without options: three orders on two instances, a stock of 2, three\n"
+             "preemptions. One that is wrong needs no fault.",
+    .prefix = "LAB",
+    .rest = ""};
+
+/* ---- as text */
+
+/* "crash, expiry", or `none`. */
+static const char *names_of(unsigned faults, const char *none, char text[80]) {
+    size_t used = 0;
+
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if ((faults >> i & 1U) != 0)
+            used += (size_t)snprintf(text + used, 80 - used, "%s%s", used > 0 ? ", " : "",
+                                     sale_fault_name((enum sale_fault)i));
+    return used > 0 ? text : none;
+}
+
+static int print_text(void) {
+    char survives[80], breaks[80];
+
+    printf("%-16s  %-5s  %-42s  %s\n", "strategy", "right", "survives", "broken by");
+    for (size_t i = 0; strategies[i] != NULL; i++) {
+        const struct strategy *strategy = strategies[i];
+
+        if (strategy->is_right)
+            printf("%-16s  %-5s  %-42s  %s\n", strategy->name, "yes",
+                   names_of(strategy->survives, "-", survives),
+                   names_of(SURVIVES_ALL & ~strategy->survives, "-", breaks));
+        else
+            printf("%-16s  %-5s  %-42s  %s\n", strategy->name, "no", "-", "needs no fault");
+    }
+    return fflush(stdout);
+}
+
+/* ---- as JSON */
+
+static json_t *json_faults(unsigned faults) {
+    json_t *names = json_array();
+
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if ((faults >> i & 1U) != 0)
+            json_text_append(&names, json_text(sale_fault_name((enum sale_fault)i)));
+    return names;
+}
+
+static int print_json(void) {
+    json_t *all = json_array();
+
+    for (size_t i = 0; strategies[i] != NULL; i++) {
+        const struct strategy *strategy = strategies[i];
+
+        json_text_append(
+            &all, JSON_TEXT_OBJECT({"name", json_text(strategy->name)},
+                                   {"right", json_boolean(strategy->is_right)},
+                                   {"survives", json_faults(strategy->survives)},
+                                   {"breaks", json_faults(SURVIVES_ALL & ~strategy->survives)}));
+    }
+    return json_text_print(all, stdout);
+}
+
+int command_strategies(int argc, char **argv) {
+    enum settings_result result = settings_read(table, &program, &argc, argv, NULL);
+    int code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
+
+    if (result == SETTINGS_OK && argc == 1)
+        code = (set.is_json ? print_json() : print_text()) == 0 ? 0 : EXIT_INTERNAL;
+    else if (result == SETTINGS_OK)
+        fprintf(stderr, "lab strategies: takes no argument, such as \"%.60s\"\n", argv[1]);
+    settings_free(table);
+    return code;
+}

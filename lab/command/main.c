@@ -1,0 +1,38 @@
+/* lab: explores strategies, checks a student's, grades. */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *help;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"explore", "every schedule of a few orders: complete, or the shortest that fails",
+     command_explore},
+    {"check", "a student's file against its chapter's checks", command_check},
+    {"grade", "points for a folder of such files, and results.json", command_grade},
+    {"strategies", "which faults each survives", command_strategies},
+    {"build", "such a file as a shared object, for live runs", command_build},
+};
+
+static int list(FILE *to) {
+    fprintf(to,
+            "lab: the same strategies under every schedule\n\nUsage: lab COMMAND [OPTION...]\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].help);
+    fprintf(to, "\n`lab COMMAND --help` tells more.\n");
+    return to == stdout ? 0 : EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2)
+        return list(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+        return list(stdout);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "lab: unknown command \"%.60s\"\n", argv[1]);
+    return list(stderr);
+}

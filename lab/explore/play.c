@@ -1,0 +1,72 @@
+/* Orders as fibers. */
+#include "play.h"
+
+#include "fiber.h"
+
+#include <assert.h>
+
+static struct {
+    struct model_world *world;
+    struct fiber_event go[MODEL_ORDERS + 1];
+    bool is_begun[MODEL_ORDERS + 1], has_ended[MODEL_ORDERS + 1];
+    int steps[MODEL_ORDERS + 1];
+} play;
+
+static void on_turn(struct model_world *world, int index) {
+    (void)world;
+    play.go[index] = (struct fiber_event)FIBER_EVENT_INIT;
+    fiber_event_wait(&play.go[index]);
+}
+
+static void sell(void *arg) {
+    const int index = (int)((struct model_sale *)arg - play.world->sales);
+
+    model_sell(play.world, index);
+    play.has_ended[index] = true;
+}
+
+static void drop(int index) {
+    if (play.is_begun[index] && !play.has_ended[index])
+        fiber_discard(&play.go[index]);
+    play.is_begun[index] = play.has_ended[index] = false;
+    play.steps[index] = 0;
+}
+
+void play_end(struct model_world *world) {
+    for (int i = 0; i <= world->setup.orders; i++)
+        drop(i);
+    play.world = NULL;
+}
+
+int play_begin(struct model_world *world) {
+    if (play.world != NULL)
+        play_end(play.world);
+    play.world = world;
+    world->turn = on_turn;
+    model_begin(world);
+    return 0;
+}
+
+int play_move(struct model_world *world, struct model_move move) {
+    assert(world == play.world);
+    if (model_make(world, move)) {
+        play.steps[move.who]++;
+        if (play.is_begun[move.who]) {
+            fiber_event_set(&play.go[move.who]);
+        } else {
+            play.is_begun[move.who] = true;
+            if (fiber_start(sell, &world->sales[move.who]) != 0)
+                return -1;
+        }
+    }
+    for (int i = 0; i <= world->setup.orders; i++)
+        if (model_is_gone(world, i) && play.is_begun[i] && !play.has_ended[i]) {
+            fiber_discard(&play.go[i]);
+            play.has_ended[i] = true;
+        }
+    return 0;
+}
+
+int play_steps(int index) {
+    return play.steps[index];
+}

@@ -1,0 +1,397 @@
+/* The search through all schedules. */
+#include "explore.h"
+
+#include "play.h"
+#include "table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define ASK_EVERY 1024 /* runs */
+#define NOBODY    0xff
+
+/* A state with a choice, on the way to where the search is. */
+struct choice {
+    uint64_t key; /* 0: it is not to be remembered */
+    uint8_t preemptions, last;
+    uint16_t forced; /* moves between the choice before and this */
+    uint8_t count, at;
+    struct model_move moves[MODEL_MOVES];
+    struct known known; /* what was found so far */
+};
+
+struct search {
+    struct exploration *exploration;
+    struct model_world world;
+    struct table table;
+    struct choice choices[SCHEDULE_MOVES];
+    size_t depth;
+
+    /* Where the run is. */
+    struct schedule schedule;
+    int preemptions; /* left */
+    uint8_t last;    /* the order that moved last */
+    uint16_t forced;
+    uint16_t cost; /* as of struct distance */
+    struct distance nearest;
+};
+
+/* The order that moved last, if it could go on: then any other move is a preemption. */
+static uint8_t who_could_go_on(const struct search *search) {
+    const struct model_order *order;
+
+    if (search->last == NOBODY)
+        return NOBODY;
+    order = &search->world.state.orders[search->last];
+    return order->state == ORDER_RUNS && order->waits == WAITS_NOT &&
+                   model_is_ready(&search->world, search->last)
+               ? search->last
+               : NOBODY;
+}
+
+static bool is_run(struct model_move move) {
+    return move.kind == MOVE_RUN || move.kind == MOVE_LOSE || move.kind == MOVE_DROP;
+}
+
+/* Faults are bounded by their number, not by this. */
+static bool is_preemption(struct model_move move, uint8_t could_go_on) {
+    if (could_go_on == NOBODY)
+        return false;
+    if (is_run(move))
+        return move.who != could_go_on;
+    return move.kind == MOVE_RESUME || move.kind == MOVE_LAND || move.kind == MOVE_BRING;
+}
+
+static bool is_fault(struct model_move move) {
+    return !is_run(move) && move.kind != MOVE_RESUME && move.kind != MOVE_BRING;
+}
+
+static uint16_t cost_of(struct model_move move, uint8_t could_go_on) {
+    return (uint16_t)(is_preemption(move, could_go_on) || is_fault(move) ||
+                      move.kind == MOVE_LOSE || move.kind == MOVE_DROP);
+}
+
+static int make(struct search *search, struct model_move move) {
+    const uint8_t could_go_on = who_could_go_on(search);
+
+    if (is_preemption(move, could_go_on))
+        search->preemptions--;
+    search->cost = (uint16_t)(search->cost + cost_of(move, could_go_on));
+    if (is_run(move))
+        search->last = move.who;
+    search->schedule.moves[search->schedule.count++] = move;
+    if (play_move(&search->world, move) != 0)
+        return -1;
+    /* Who cannot go on now is nobody that later moves keep waiting, be it paused and resumed. */
+    search->last = who_could_go_on(search);
+    return 0;
+}
+
+/* What can be done here within the bound. */
+static size_t find_moves(struct search *search, struct model_move moves[MODEL_MOVES]) {
+    const uint8_t could_go_on = who_could_go_on(search);
+    const size_t all = model_moves(&search->world, moves);
+    size_t count = 0;
+
+    assert(all <= MODEL_MOVES);
+    for (size_t i = 0; i < all; i++)
+        if (search->preemptions > 0 || !is_preemption(moves[i], could_go_on))
+            moves[count++] = moves[i];
+    return count;
+}
+
+static uint64_t key_of(const struct search *search) {
+    uint64_t key = model_hash(&search->world);
+
+    key ^= ((uint64_t)search->preemptions << 8 | who_could_go_on(search)) *
+           UINT64_C(0xd6e8feb86659fd93);
+    key ^= key >> 32;
+    key *= UINT64_C(0xd6e8feb86659fd93);
+    key ^= key >> 32;
+    return key != 0 ? key : 1;
+}
+
+/* ---- what was found goes up the way that was come */
+
+static void add_to_choice(struct search *search, const struct known *found, uint16_t forced) {
+    struct choice *choice = &search->choices[search->depth - 1];
+    const struct model_move move = choice->moves[choice->at];
+    struct known *known = &choice->known;
+    struct distance distance = found->distance;
+
+    known->schedules += found->schedules;
+    known->violated += found->violated;
+    if (found->violated == 0)
+        return;
+    distance.cost = (uint16_t)(distance.cost + cost_of(move, choice->last));
+    distance.moves = (uint16_t)(distance.moves + forced + 1);
+    if (is_nearer(distance, known->distance)) {
+        known->distance = distance;
+        known->nearest = move;
+    }
+}
+
+/* The run ended with `found`: go back to the last choice that has another way. 1: there is one; 0:
+ * there is none, and the search ends; -1: no memory for what is known. */
+static int go_back(struct search *search, struct known found, uint16_t forced) {
+    const bool is_naive = search->exploration->is_naive;
+
+    while (search->depth > 0) {
+        struct choice *choice = &search->choices[search->depth - 1];
+
+        add_to_choice(search, &found, forced);
+        if (++choice->at < choice->count)
+            return 1;
+        found = choice->known;
+        forced = choice->forced;
+        /* Without the table the first choice is kept all the same: the nearest way begins there. */
+        if ((!is_naive || search->depth == 1) &&
+            table_add(&search->table, &found, EXPLORE_MEMORY) != 0)
+            return -1;
+        search->depth--;
+    }
+    search->exploration->schedules = found.schedules;
+    search->exploration->violated = found.violated;
+    return 0;
+}
+
+/* ---- a run */
+
+static void begin_choice(struct search *search, uint64_t key, const struct model_move *moves,
+                         size_t count) {
+    struct choice *choice = &search->choices[search->depth++];
+
+    choice->key = key;
+    choice->last = who_could_go_on(search);
+    choice->forced = search->forced;
+    choice->count = (uint8_t)count;
+    choice->at = 0;
+    for (size_t i = 0; i < count; i++)
+        choice->moves[i] = moves[i];
+    choice->known = (struct known){.key = key, .distance = DISTANCE_NONE};
+    search->forced = 0;
+}
+
+static int begin_run(struct search *search) {
+    search->schedule.count = 0;
+    search->preemptions = search->exploration->preemptions;
+    search->last = NOBODY;
+    search->forced = 0;
+    search->cost = 0;
+    search->exploration->runs++;
+    return play_begin(&search->world);
+}
+
+/* From the beginning to the choice whose next way is taken; what lies between choices is forced. */
+static int make_again(struct search *search) {
+    struct model_move moves[MODEL_MOVES];
+
+    for (size_t i = 0; i < search->depth; i++) {
+        const struct choice *choice = &search->choices[i];
+
+        for (unsigned j = 0; j < choice->forced; j++) {
+            const size_t count = find_moves(search, moves);
+
+            assert(count == 1);
+            (void)count;
+            if (make(search, moves[0]) != 0)
+                return -1;
+        }
+        (void)model_moves(&search->world, moves); /* which may let time pass */
+        if (make(search, choice->moves[choice->at]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Without a table the nearest violation is kept itself. */
+static void keep_nearest(struct search *search) {
+    const struct distance distance = {search->cost, (uint16_t)search->schedule.count};
+
+    if (!is_nearer(distance, search->nearest))
+        return;
+    search->nearest = distance;
+    search->exploration->shortest = search->schedule;
+}
+
+static struct known judge(struct search *search) {
+    struct exploration *exploration = search->exploration;
+    const unsigned found = exploration->judge(exploration->data, &search->world);
+
+    if (found != 0 && exploration->is_naive)
+        keep_nearest(search);
+    return (struct known){.schedules = 1,
+                          .violated = found != 0,
+                          .distance = found != 0 ? (struct distance){0, 0} : DISTANCE_NONE};
+}
+
+/* When all has ended but the last customer, how it came to this is all the same. */
+static bool is_to_be_known(const struct search *search, const struct model_move *moves,
+                           size_t count) {
+    return count > 1 || (moves[0].who == search->exploration->setup.orders &&
+                         search->world.state.orders[moves[0].who].state == ORDER_TO_COME);
+}
+
+/* Go on to the end, or to a state that is known. 1: `found` is what is there; 0: the schedule does
+ * not end; -1: no memory. */
+static int go_on(struct search *search, struct known *found) {
+    struct model_move moves[MODEL_MOVES];
+
+    for (;;) {
+        const size_t count = find_moves(search, moves);
+
+        if (count == 0) {
+            *found = judge(search);
+            return 1;
+        }
+        if (search->schedule.count == EXPLORE_MOVES)
+            return 0;
+        if (is_to_be_known(search, moves, count)) {
+            const uint64_t key = key_of(search);
+            const struct known *known =
+                search->exploration->is_naive ? NULL : table_find(&search->table, key);
+
+            if (known != NULL) {
+                *found = *known;
+                return 1;
+            }
+            begin_choice(search, key, moves, count);
+        } else {
+            search->forced++;
+        }
+        if (make(search, moves[0]) != 0)
+            return -1;
+    }
+}
+
+/* ---- the whole */
+
+/* What was found below the choices that are not done yet has not gone up from them. */
+static bool is_stopped(const struct search *search) {
+    struct exploration *exploration = search->exploration;
+
+    if (exploration->runs % ASK_EVERY != 0 || exploration->is_stopped == NULL)
+        return false;
+    exploration->schedules = exploration->violated = 0;
+    for (size_t i = 0; i < search->depth; i++) {
+        exploration->schedules += search->choices[i].known.schedules;
+        exploration->violated += search->choices[i].known.violated;
+    }
+    return exploration->is_stopped(exploration->data, exploration);
+}
+
+static int search_all(struct search *search) {
+    struct exploration *exploration = search->exploration;
+    struct known found;
+    int more = 1;
+
+    while (more == 1) {
+        if (begin_run(search) != 0 || make_again(search) != 0)
+            return -1;
+        switch (go_on(search, &found)) {
+        case -1:
+            return -1;
+        case 0:
+            exploration->end = EXPLORE_ENDLESS;
+            exploration->shortest = search->schedule;
+            return 0;
+        }
+        if (is_stopped(search)) {
+            exploration->end = EXPLORE_STOPPED;
+            return 0;
+        }
+        more = go_back(search, found, search->forced);
+    }
+    if (more < 0)
+        exploration->end = EXPLORE_MEMORY_ENDED;
+    return 0;
+}
+
+/* Where the search was stopped, the choices that are not done yet know no less. */
+static int add_up(struct search *search) {
+    struct known found = {.distance = DISTANCE_NONE};
+    uint16_t forced = 0;
+
+    while (search->depth > 0) {
+        struct choice *choice = &search->choices[search->depth - 1];
+
+        if (found.schedules > 0)
+            add_to_choice(search, &found, forced);
+        found = choice->known;
+        forced = choice->forced;
+        if (table_find(&search->table, found.key) == NULL &&
+            table_add(&search->table, &found, 2 * EXPLORE_MEMORY) != 0)
+            return -1;
+        search->depth--;
+    }
+    search->exploration->schedules = found.schedules;
+    search->exploration->violated = found.violated;
+    return 0;
+}
+
+/* Along the nearest way, by what is known of its states. */
+static int find_shortest(struct search *search) {
+    struct model_move moves[MODEL_MOVES];
+    size_t count;
+
+    if (begin_run(search) != 0)
+        return -1;
+    search->exploration->runs--;
+    while ((count = find_moves(search, moves)) > 0) {
+        struct model_move move = moves[0];
+
+        if (is_to_be_known(search, moves, count)) {
+            const struct known *known = table_find(&search->table, key_of(search));
+
+            assert(known != NULL && known->violated > 0);
+            move = known->nearest;
+        }
+        if (make(search, move) != 0)
+            return -1;
+    }
+    search->exploration->shortest = search->schedule;
+    return 0;
+}
+
+int explore_steps_alone(const struct model_setup *setup) {
+    struct search *search = calloc(1, sizeof *search);
+    int steps = -1, err;
+
+    if (search == NULL)
+        return -1;
+    search->world.setup = *setup;
+    search->world.setup.orders = 1;
+    err = play_begin(&search->world);
+    while (err == 0 && search->schedule.count++ < EXPLORE_MOVES &&
+           model_is_ready(&search->world, 0))
+        err = play_move(&search->world, (struct model_move){MOVE_RUN, 0});
+    if (err == 0)
+        steps = play_steps(0);
+    play_end(&search->world);
+    free(search);
+    return steps;
+}
+
+int explore(struct exploration *exploration) {
+    struct search *search = calloc(1, sizeof *search);
+    int err = -1;
+
+    if (search == NULL)
+        return -1;
+    search->exploration = exploration;
+    search->world.setup = exploration->setup;
+    search->nearest = DISTANCE_NONE;
+    exploration->end = EXPLORE_COMPLETE;
+    exploration->runs = exploration->schedules = exploration->violated = 0;
+    err = search_all(search);
+    if (err == 0 && search->depth > 0)
+        err = add_up(search);
+    exploration->states = search->table.count;
+    if (err == 0 && exploration->violated > 0 && exploration->end != EXPLORE_ENDLESS &&
+        !exploration->is_naive)
+        err = find_shortest(search);
+    play_end(&search->world);
+    table_free(&search->table);
+    free(search);
+    return err;
+}

@@ -1,0 +1,213 @@
+/* What each fault breaks, and what it does not. */
+#include "read_then_write.h"
+#include "trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static enum lock_kind kind;
+static enum guard guard;
+
+static enum outcome lock_and_sell(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, kind, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, guard, lock);
+    store_unlock(sale, lock, outcome);
+    return outcome;
+}
+
+/* A lock of the process is tried with one instance: with two it guards nothing anyway. */
+static unsigned flaws_of(enum lock_kind which, enum guard how, unsigned faults) {
+    const bool is_local = which == LOCK_LOCAL || which == LOCK_SPIN;
+
+    kind = which;
+    guard = how;
+    return explore_trial(&(struct trial){
+        .sell = lock_and_sell, .faults = faults, .instances = is_local ? 1 : 2, .replicas = 1});
+}
+
+static const enum lock_kind leases[] = {LOCK_REDIS,   LOCK_REDIS_FAIR, LOCK_REDIS_WAIT,
+                                        LOCK_REDLOCK, LOCK_ZOOKEEPER,  LOCK_ETCD};
+#define LEASES (sizeof leases / sizeof *leases)
+
+static void test_a_pause_breaks_each_lease_and_no_fence(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LEASES; i++) {
+        assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_PAUSE), FLAW_TWIN);
+        assert_int_equal(flaws_of(leases[i], GUARD_FENCE, 1U << FAULT_PAUSE), 0);
+    }
+    assert_int_equal(flaws_of(LOCK_PG_ADVISORY, GUARD_ANY, 1U << FAULT_PAUSE), FLAW_TWIN);
+    assert_int_equal(flaws_of(LOCK_TABLE, GUARD_FENCE, 1U << FAULT_PAUSE), 0);
+}
+
+static void test_a_pause_breaks_no_lock_without_a_ttl(void **state) {
+    (void)state;
+    assert_int_equal(flaws_of(LOCK_LOCAL, GUARD_ANY, 1U << FAULT_PAUSE), 0);
+    assert_int_equal(flaws_of(LOCK_FLOCK, GUARD_ANY, 1U << FAULT_PAUSE), 0);
+}
+
+static void test_a_lease_outlives_what_its_dead_holder_had_sent(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LEASES; i++)
+        assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_CRASH), 0);
+    assert_int_equal(explore_trial(&(struct trial){
+                         .sell = lock_and_sell, .faults = 1U << FAULT_CRASH, .ttl_ms = 500}),
+                     0);
+}
+
+static void test_a_lock_that_a_crash_frees_lets_the_next_in_before_the_write(void **state) {
+    (void)state;
+    assert_int_equal(flaws_of(LOCK_FLOCK, GUARD_ANY, 1U << FAULT_CRASH), FLAW_TWIN);
+    assert_int_equal(flaws_of(LOCK_LOCAL, GUARD_ANY, 1U << FAULT_CRASH), FLAW_TWIN);
+    assert_int_equal(flaws_of(LOCK_PG_ADVISORY, GUARD_ANY, 1U << FAULT_CRASH), FLAW_TWIN);
+    assert_int_equal(flaws_of(LOCK_PG_ADVISORY, GUARD_FENCE, 1U << FAULT_CRASH), 0);
+}
+
+static void test_a_directory_stays_after_a_crash(void **state) {
+    (void)state;
+    assert_int_equal(flaws_of(LOCK_MKDIR, GUARD_ANY, 1U << FAULT_CRASH), FLAW_STUCK);
+}
+
+static void test_a_lock_is_kept_while_an_unanswered_write_may_land(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LEASES; i++)
+        assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_LOST_REPLY), 0);
+    assert_int_equal(flaws_of(LOCK_LOCAL, GUARD_ANY, 1U << FAULT_LOST_REPLY), 0);
+    assert_int_equal(flaws_of(LOCK_FLOCK, GUARD_ANY, 1U << FAULT_LOST_REPLY), 0);
+    assert_int_equal(flaws_of(LOCK_TABLE, GUARD_FENCE, 1U << FAULT_LOST_REPLY), 0);
+    assert_int_equal(flaws_of(LOCK_MKDIR, GUARD_ANY, 1U << FAULT_LOST_REPLY), FLAW_STUCK);
+}
+
+/* It gives the lock back, whatever became of the write. */
+static enum outcome forget_unknown(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome == OUTCOME_UNKNOWN ? OUTCOME_OK : outcome);
+    return outcome;
+}
+
+static void test_who_gives_it_back_too_early_is_overtaken_by_his_own_write(void **state) {
+    (void)state;
+    assert_int_equal(
+        explore_trial(&(struct trial){.sell = forget_unknown, .faults = 1U << FAULT_LOST_REPLY}),
+        FLAW_TWIN);
+}
+
+static void test_a_failover_forgets_what_no_replica_had(void **state) {
+    static const enum lock_kind kept[] = {LOCK_REDLOCK, LOCK_ZOOKEEPER, LOCK_ETCD,
+                                          LOCK_PG_ADVISORY};
+    const struct trial with_two = {
+        .sell = lock_and_sell, .faults = 1U << FAULT_FAILOVER, .replicas = 2};
+
+    (void)state;
+    assert_int_equal(flaws_of(LOCK_REDIS, GUARD_ANY, with_two.faults), FLAW_TWIN);
+    assert_int_equal(flaws_of(LOCK_REDIS, GUARD_FENCE, with_two.faults), 0);
+    assert_int_equal(flaws_of(LOCK_REDIS_WAIT, GUARD_ANY, with_two.faults), FLAW_TWIN);
+    assert_int_equal(explore_trial(&with_two), 0);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        assert_int_equal(flaws_of(kept[i], GUARD_ANY, with_two.faults), 0);
+}
+
+static void test_only_what_is_not_renewed_expires(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LEASES; i++)
+        assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_EXPIRY), 0);
+    assert_int_equal(flaws_of(LOCK_TABLE, GUARD_ANY, 1U << FAULT_EXPIRY), FLAW_TWIN);
+    assert_int_equal(flaws_of(LOCK_TABLE, GUARD_FENCE, 1U << FAULT_EXPIRY), 0);
+}
+
+static void test_a_lease_is_renewed_while_its_holder_works(void **state) {
+    struct trial trial = {
+        .sell = lock_and_sell, .orders = 2, .ttl_ms = 100, .work_ms = 1000, .replicas = 1};
+
+    (void)state;
+    guard = GUARD_ANY;
+    kind = LOCK_REDIS;
+    assert_int_equal(explore_trial(&trial), 0);
+    /* Its holder sees that it has ended, and sells nothing: nobody does. */
+    kind = LOCK_TABLE;
+    assert_int_equal(explore_trial(&trial), FLAW_STUCK);
+}
+
+static enum outcome take_one(struct sale *sale) {
+    return store_take_stock(sale, 0);
+}
+
+static enum outcome sell_in_transaction(struct sale *sale) {
+    return lock_row_then_write(sale, 0, ROW_WAIT);
+}
+
+static void test_the_database_alone_survives_all_of_them(void **state) {
+    const unsigned all = (1U << FAULT_COUNT) - 1;
+
+    (void)state;
+    assert_int_equal(explore_trial(&(struct trial){.sell = take_one, .faults = all}), 0);
+    assert_int_equal(explore_trial(&(struct trial){.sell = sell_in_transaction, .faults = all}), 0);
+}
+
+static enum outcome unlock_early(struct sale *sale) {
+    struct store_lock *lock;
+    enum outcome outcome = store_lock(sale, LOCK_REDIS, 0, &lock);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    assert_int_equal(store_begin(sale, READ_COMMITTED), OUTCOME_OK);
+    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
+    store_unlock(sale, lock, outcome);
+    return store_end(sale, outcome);
+}
+
+static enum outcome look_and_sell(struct sale *sale) {
+    return look_then_write(sale, LOCK_REDIS_RW);
+}
+
+/* States that are taken for one go on alike. */
+static void test_the_table_leaves_nothing_out(void **state) {
+    static enum outcome (*const sells[])(struct sale *) = {lock_and_sell, unlock_early,
+                                                           look_and_sell};
+
+    (void)state;
+    kind = LOCK_TABLE;
+    guard = GUARD_ANY;
+    for (size_t i = 0; i < 3; i++) {
+        struct trial trial = {
+            .sell = sells[i], .orders = 2, .faults = 1U << FAULT_PAUSE | 1U << FAULT_CRASH};
+        const unsigned flaws = explore_trial(&trial);
+        const struct exploration with_table = trial_result;
+
+        trial.is_naive = true;
+        assert_int_equal(explore_trial(&trial), flaws);
+        assert_true(trial_result.schedules == with_table.schedules);
+        assert_true(trial_result.violated == with_table.violated);
+        assert_true(trial_result.runs > with_table.runs);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_pause_breaks_each_lease_and_no_fence),
+        cmocka_unit_test(test_a_pause_breaks_no_lock_without_a_ttl),
+        cmocka_unit_test(test_a_lease_outlives_what_its_dead_holder_had_sent),
+        cmocka_unit_test(test_a_lock_that_a_crash_frees_lets_the_next_in_before_the_write),
+        cmocka_unit_test(test_a_directory_stays_after_a_crash),
+        cmocka_unit_test(test_a_lock_is_kept_while_an_unanswered_write_may_land),
+        cmocka_unit_test(test_who_gives_it_back_too_early_is_overtaken_by_his_own_write),
+        cmocka_unit_test(test_a_failover_forgets_what_no_replica_had),
+        cmocka_unit_test(test_only_what_is_not_renewed_expires),
+        cmocka_unit_test(test_a_lease_is_renewed_while_its_holder_works),
+        cmocka_unit_test(test_the_database_alone_survives_all_of_them),
+        cmocka_unit_test(test_the_table_leaves_nothing_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+/* A grading, told to people. */
+#include "grading.h"
+
+#include "model.h"
+
+#include <inttypes.h>
+
+static void print_bound(const struct check *check, FILE *to) {
+    bool is_first = true;
+
+    fprintf(to, "--orders %d --instances %d --stock %d --preemptions %d --faults ", check->orders,
+            check->instances, check->stock, check->preemptions);
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if ((check->faults >> i & 1U) != 0) {
+            fprintf(to, "%s%s", is_first ? "" : ",", sale_fault_name((enum sale_fault)i));
+            is_first = false;
+        }
+    fprintf(to, "%s%s%s", is_first ? "none" : "", check->options[0] != '\0' ? " --options " : "",
+            check->options);
+}
+
+static void print_failure(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
+    const struct attempt *attempt = &grading->attempts[i];
+    const struct check *check = &grading->chapter.checks[i];
+
+    fprintf(to, "      %s\n", attempt->summary);
+    if (is_whole && attempt->story[0] != '\0')
+        fprintf(to, "%s", attempt->story);
+    if (attempt->id[0] != '\0') {
+        fprintf(to, "      See it: lab explore %s ", grading->name);
+        print_bound(check, to);
+        fprintf(to, " --replay %s\n", attempt->id);
+    }
+    fprintf(to, "      Next: %s\n", check->advice);
+}
+
+void grading_print_check(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
+    const struct attempt *attempt = &grading->attempts[i];
+    const struct check *check = &grading->chapter.checks[i];
+    const bool holds = attempt->end == ATTEMPT_HOLDS;
+
+    fprintf(to, "  %-6s %3d of %3d  %s", holds ? "holds" : "FAILS", holds ? check->points : 0,
+            check->points, check->name);
+    if (holds)
+        fprintf(to, ": all %" PRId64 " schedules\n", attempt->schedules);
+    else if (attempt->end == ATTEMPT_VIOLATED && attempt->violated > 0)
+        fprintf(to, ": %" PRId64 " of %" PRId64 " schedules fail\n", attempt->violated,
+                attempt->schedules);
+    else
+        fprintf(to, "\n");
+    if (!holds)
+        print_failure(grading, i, to, is_whole);
+}
+
+void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
+    fprintf(to, "Chapter %d, %s: %s\n", grading->chapter.number, grading->chapter.title,
+            grading->name);
+    if (grading->file != GRADING_CHECKED)
+        fprintf(to, "  %s\n", grading->why);
+    for (size_t i = 0; i < grading->attempted; i++)
+        grading_print_check(grading, i, to, is_whole);
+    fprintf(to, "  %d of 100 points\n", grading_points(grading));
+}

@@ -1,0 +1,114 @@
+/* Limits and filters of system calls. */
+#include "seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+
+/* What running needs: memory, for which the filter forbids to make more of it executable; the
+ * clocks, where they are calls; the result; the end. */
+static const int running[] = {
+    SCMP_SYS(brk),           SCMP_SYS(munmap),         SCMP_SYS(mremap),
+    SCMP_SYS(madvise),       SCMP_SYS(futex),          SCMP_SYS(write),
+    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres),   SCMP_SYS(gettimeofday),
+    SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction),
+    SCMP_SYS(sigaltstack),   SCMP_SYS(getpid),         SCMP_SYS(gettid),
+    SCMP_SYS(exit),          SCMP_SYS(exit_group),     SCMP_SYS(restart_syscall),
+};
+
+static const int loading[] = {
+    SCMP_SYS(read),  SCMP_SYS(pread64), SCMP_SYS(fstat),  SCMP_SYS(newfstatat),
+    SCMP_SYS(close), SCMP_SYS(lseek),   SCMP_SYS(mmap),   SCMP_SYS(mprotect),
+    SCMP_SYS(prctl), SCMP_SYS(seccomp), SCMP_SYS(access), SCMP_SYS(getrandom),
+};
+
+static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count) {
+    int err = 0;
+
+    for (size_t i = 0; i < count && err == 0; i++)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+    return err;
+}
+
+static int load_filter(scmp_filter_ctx filter, int err) {
+    if (err == 0)
+        err = seccomp_load(filter);
+    seccomp_release(filter);
+    if (err == 0)
+        return 0;
+    errno = -err;
+    return -1;
+}
+
+#define LIMIT(what, most) setrlimit(what, &(struct rlimit){(rlim_t)(most), (rlim_t)(most)})
+
+/* A signal of the CPU limit comes a second before the kill. */
+static int set_limits(const struct seal_limits *limits) {
+    const struct rlimit cpu = {(rlim_t)limits->cpu_s, (rlim_t)limits->cpu_s + 1};
+
+    if (setrlimit(RLIMIT_CPU, &cpu) != 0 || LIMIT(RLIMIT_CORE, 0) != 0 ||
+        LIMIT(RLIMIT_FSIZE, 0) != 0 || LIMIT(RLIMIT_NPROC, 0) != 0)
+        return -1;
+#ifndef HAS_ASAN
+    if (LIMIT(RLIMIT_AS, limits->memory_bytes) != 0)
+        return -1;
+#endif
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0
+               ? -1
+               : 0;
+}
+
+static int close_all_but(int keep) {
+    if (keep > STDERR_FILENO + 1 && close_range(STDERR_FILENO + 1, (unsigned)keep - 1, 0) != 0)
+        return -1;
+    (void)close(STDIN_FILENO);
+    (void)close(STDOUT_FILENO);
+    return close_range((unsigned)keep + 1, ~0U, 0);
+}
+
+int seal_for_loading(const struct seal_limits *limits, int keep) {
+    scmp_filter_ctx filter;
+    int err;
+
+    if (close_all_but(keep) != 0 || set_limits(limits) != 0)
+        return -1;
+    filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    if (filter == NULL)
+        return -1;
+    err = allow_all(filter, running, sizeof running / sizeof *running);
+    if (err == 0)
+        err = allow_all(filter, loading, sizeof loading / sizeof *loading);
+    if (err == 0) /* O_RDONLY is 0, so no bit that writes or makes may be there */
+        err = seccomp_rule_add(
+            filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+            SCMP_A2(SCMP_CMP_MASKED_EQ, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_TMPFILE, 0));
+    return load_filter(filter, err);
+}
+
+int seal_for_running(void) {
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    int err;
+
+    if (filter == NULL)
+        return -1;
+    err = allow_all(filter, running, sizeof running / sizeof *running);
+    if (err == 0)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
+    if (err == 0)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4, 0));
+    return load_filter(filter, err);
+}

@@ -1,0 +1,207 @@
+/* What a process can still do once it is shut in: each call in a child of its own. */
+#include "seal.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CANNOT 77 /* the child's exit code: there is no seccomp here */
+
+enum sealed { FOR_LOADING, FOR_RUNNING };
+
+/* How a child ended that makes one call behind the seal. */
+static int end_of(enum sealed sealed, void (*call)(void)) {
+    const struct seal_limits limits = {1, (size_t)600 << 20};
+    const int keep = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int status = 0;
+    pid_t child;
+
+    assert_true(keep >= 0);
+    child = fork();
+    if (child == 0) {
+        if (seal_for_loading(&limits, keep) != 0 ||
+            (sealed == FOR_RUNNING && seal_for_running() != 0))
+            _exit(CANNOT);
+        call();
+        _exit(0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    (void)close(keep);
+    return status;
+}
+
+static void assert_ended(enum sealed sealed, void (*call)(void), const char *what) {
+    const int status = end_of(sealed, call);
+
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+        fail_msg("%s: status %x, and not SIGSYS", what, (unsigned)status);
+}
+
+static void assert_goes(enum sealed sealed, void (*call)(void), const char *what) {
+    const int status = end_of(sealed, call);
+
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("%s: status %x", what, (unsigned)status);
+}
+
+static void nothing(void) {
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define HAS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HAS_TSAN 1
+#endif
+#endif
+
+static void skip_without_seccomp(void) {
+#ifdef HAS_TSAN
+    print_message("the thread sanitizer makes calls of its own: nothing was tested\n");
+    skip();
+#endif
+    const int status = end_of(FOR_LOADING, nothing);
+
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != CANNOT)
+        return;
+    print_message("this kernel, or this container, has no seccomp: nothing was tested\n");
+    skip();
+}
+
+/* ---- what is tried */
+
+#define CALL(name, what)                                                                           \
+    static void name(void) {                                                                       \
+        if ((what) < 0)                                                                            \
+            _exit(0);                                                                              \
+    }
+
+CALL(read_file, open("/etc/passwd", O_RDONLY))
+CALL(write_file, open("/tmp/test-seal", O_WRONLY))
+CALL(make_file, open("/tmp/test-seal", O_RDONLY | O_CREAT, 0600))
+CALL(append_file, open("/tmp/test-seal", O_RDWR | O_APPEND))
+CALL(hidden_file, open("/tmp", O_TMPFILE | O_RDWR, 0600))
+CALL(old_open, syscall(SYS_open, "/etc/passwd", O_RDONLY))
+CALL(remove_file, unlink("/tmp/test-seal"))
+CALL(make_socket, socket(AF_INET, SOCK_STREAM, 0))
+CALL(make_pair, socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){0, 0}))
+CALL(make_child, syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0L))
+CALL(make_fork, syscall(SYS_fork))
+CALL(run_program, execl("/bin/true", "true", (char *)NULL))
+CALL(signal_parent, kill(getppid(), SIGUSR1))
+CALL(trace_parent, ptrace(PTRACE_ATTACH, getppid(), NULL, NULL))
+CALL(read_parent, syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0))
+CALL(ask_io_uring, syscall(SYS_io_uring_setup, 1, NULL))
+CALL(map_code,
+     mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1
+                                                                                               : 0)
+CALL(read_bytes, read(2, (char[1]){0}, 1))
+CALL(take_memory,
+     mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED
+         ? -1
+         : 0)
+CALL(raise_limit, setrlimit(RLIMIT_CPU, &(struct rlimit){99, 99}))
+CALL(rename_process, prctl(PR_SET_NAME, "other", 0, 0, 0))
+
+static void make_memory_executable(void) {
+    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)mprotect(memory, 4096, PROT_READ | PROT_EXEC);
+}
+
+static void look_at_clock(void) {
+    struct timespec now;
+
+    (void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+}
+
+static void loop(void) {
+    for (volatile unsigned i = 0;; i++)
+        ;
+}
+
+#define TRIED(call)                                                                                \
+    { call, #call }
+struct tried {
+    void (*call)(void);
+    const char *name;
+};
+
+static const struct tried never[] = {
+    TRIED(write_file),   TRIED(make_file),   TRIED(append_file),  TRIED(hidden_file),
+    TRIED(old_open),     TRIED(remove_file), TRIED(make_socket),  TRIED(make_pair),
+    TRIED(make_child),   TRIED(make_fork),   TRIED(run_program),  TRIED(signal_parent),
+    TRIED(trace_parent), TRIED(read_parent), TRIED(ask_io_uring), TRIED(raise_limit)};
+static const struct tried not_while_it_runs[] = {TRIED(read_file), TRIED(map_code),
+                                                 TRIED(read_bytes), TRIED(rename_process),
+                                                 TRIED(make_memory_executable)};
+
+/* ---- tests */
+
+static void test_who_is_shut_in_reaches_nobody(void **state) {
+    (void)state;
+    skip_without_seccomp();
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        assert_ended(FOR_LOADING, never[i].call, never[i].name);
+        assert_ended(FOR_RUNNING, never[i].call, never[i].name);
+    }
+}
+
+static void test_who_runs_reads_nothing_and_makes_no_code(void **state) {
+    (void)state;
+    skip_without_seccomp();
+    for (size_t i = 0; i < sizeof not_while_it_runs / sizeof *not_while_it_runs; i++) {
+        const struct tried *tried = &not_while_it_runs[i];
+
+        assert_goes(FOR_LOADING, tried->call, tried->name);
+        assert_ended(FOR_RUNNING, tried->call, tried->name);
+    }
+}
+
+static void test_memory_and_clocks_are_left(void **state) {
+    (void)state;
+    skip_without_seccomp();
+    assert_goes(FOR_RUNNING, take_memory, "memory");
+    assert_goes(FOR_RUNNING, look_at_clock, "the clock");
+}
+
+static void test_a_loop_ends_with_its_time(void **state) {
+    int status;
+
+    (void)state;
+    skip_without_seccomp();
+    status = end_of(FOR_RUNNING, loop);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGXCPU);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_is_shut_in_reaches_nobody),
+        cmocka_unit_test(test_who_runs_reads_nothing_and_makes_no_code),
+        cmocka_unit_test(test_memory_and_clocks_are_left),
+        cmocka_unit_test(test_a_loop_ends_with_its_time),
+    };
+
+    return cmocka_run_group_tests_name("seal", tests, NULL, NULL);
+}

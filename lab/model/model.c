@@ -1,0 +1,346 @@
+/* The world: its beginning, its choices, its clock. */
+#include "model_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is not in a file of its own */
+
+static enum outcome begin_write(struct sale *sale, enum guard guard,
+                                const struct store_lock *under) {
+    (void)sale, (void)guard, (void)under;
+    return OUTCOME_OK;
+}
+
+static void end_write(struct sale *sale) {
+    (void)sale;
+}
+
+static enum outcome pause_before_retry(struct sale *base) {
+    struct model_sale *sale = model_of(base);
+    const int64_t due_ms = order_of(sale)->begun_ms + base->options->wait_ms;
+
+    model_wait(sale, WAITS_CHANGE, due_ms);
+    if (sale->world->state.now_ms < due_ms) {
+        model_say(sale, "tries again");
+        return model_answer(sale, OUTCOME_OK, NULL, 0);
+    }
+    model_say(sale, "gives up");
+    return model_answer(sale, OUTCOME_BUSY, NULL, 0);
+}
+
+static void work(struct sale *base) {
+    struct model_sale *sale = model_of(base);
+    struct model_order *order = order_of(sale);
+
+    if (base->options->work_ms == 0)
+        return;
+    order->wake_ms = sale->world->state.now_ms + base->options->work_ms;
+    model_wait(sale, WAITS_SLEEP, 0);
+    order->wake_ms = 0;
+    (void)model_answer(sale, OUTCOME_OK, NULL, 0);
+    model_say(sale, "has worked");
+}
+
+static enum outcome pass(struct sale *sale, enum fail_point point) {
+    (void)sale, (void)point;
+    return OUTCOME_OK;
+}
+
+static const struct store_ops ops = {.read_stock = model_read_stock,
+                                     .begin_write = begin_write,
+                                     .write_stock = model_write_stock,
+                                     .end_write = end_write,
+                                     .take_stock = model_take_stock,
+                                     .take_in_batch = model_take_in_batch,
+                                     .take_returned = model_take_returned,
+                                     .hand_out = model_hand_out,
+                                     .write_pending = model_write_pending,
+                                     .find_sale = model_find_sale,
+                                     .read_for_update = model_read_for_update,
+                                     .begin = model_begin_transaction,
+                                     .commit = model_commit,
+                                     .rollback = model_rollback,
+                                     .lock = model_lock,
+                                     .lock_shared = model_lock_shared,
+                                     .stamp = model_stamp,
+                                     .lock_stamped = model_lock_stamped,
+                                     .check_lock = model_check_lock,
+                                     .unlock = model_unlock,
+                                     .kv = model_kv,
+                                     .deal = model_deal,
+                                     .random_token = model_random_token,
+                                     .pause = pause_before_retry,
+                                     .work = work,
+                                     .pass = pass};
+
+/* ---- the beginning */
+
+static void lay_out_rows(struct model_world *world) {
+    const int shards = world->setup.options.shards;
+    int next = 1;
+
+    assert(shards >= 1 && shards <= MODEL_SHARDS);
+    for (int i = 0; i < shards; i++) {
+        struct model_row *row = &world->state.rows[i];
+
+        row->initial = row->available =
+            world->setup.stock / shards + (i < world->setup.stock % shards);
+        row->first_unit = next;
+        row->holder = -1;
+        next += row->initial;
+    }
+}
+
+void model_begin(struct model_world *world) {
+    const struct model_setup *setup = &world->setup;
+
+    assert(setup->orders >= 1 && setup->orders <= MODEL_ORDERS);
+    memset(&world->state, 0, sizeof world->state);
+    world->is_lost = world->is_dropped = false;
+    world->mover = -1;
+    world->keys.key_count = world->keys.value_count = 0;
+    world->keys.is_timed = false;
+    lay_out_rows(world);
+    for (int i = 0; i <= setup->orders; i++) {
+        struct model_sale *sale = &world->sales[i];
+
+        world->state.orders[i].instance = (uint8_t)(i % setup->instances);
+        sale->world = world;
+        sale->index = sale->ledger = i;
+        sale->tokens = 0;
+        if (sale->order_id[0] == '\0') /* not again for each schedule */
+            (void)snprintf(sale->order_id, sizeof sale->order_id, "00000000-0000-7000-8000-%012d",
+                           i + 1);
+        sale->sale = (struct sale){.ops = &ops,
+                                   .options = &world->setup.options,
+                                   .order_id = sale->order_id,
+                                   .instance = world->instances[i % setup->instances]};
+    }
+    for (int i = 0; i < setup->instances; i++) {
+        if (world->instances[i][0] == '\0')
+            (void)snprintf(world->instances[i], sizeof world->instances[i], "inventory-%d", i + 1);
+        world->state.dealt[i] = (uint8_t)(i % setup->options.shards);
+    }
+    if (setup->strategy != NULL && setup->strategy->prepare != NULL)
+        model_prepare(world);
+}
+
+static void end_order(struct model_world *world, int index, enum outcome outcome) {
+    struct model_order *order = &world->state.orders[index];
+    const struct sale *sale = &world->sales[index].sale;
+
+    order->state = ORDER_ENDED;
+    order->has_changed = 0;
+    order->outcome = (uint8_t)outcome;
+    order->past = 0;
+    if (outcome == OUTCOME_SOLD) {
+        order->shard = sale->shard;
+        order->unit = (int32_t)sale->unit;
+        order->remaining = (int32_t)sale->remaining;
+        order->fence = (int32_t)sale->fence;
+    }
+    world->state.answered |= (uint8_t)(1U << index);
+}
+
+void model_sell(struct model_world *world, int index) {
+    struct model_order *order = &world->state.orders[index];
+    enum outcome outcome;
+
+    order->begun_ms = world->state.now_ms;
+    order->came_after = world->state.answered;
+    outcome = strategy_sell(world->setup.strategy, &world->sales[index].sale, false);
+    if (order->state == ORDER_KILLED)
+        model_bury(world, index);
+    else
+        end_order(world, index, outcome);
+}
+
+/* ---- choices */
+
+static bool is_over(const struct model_world *world, const struct model_order *order) {
+    return order->due_ms <= world->state.now_ms;
+}
+
+bool model_is_ready(const struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+
+    if (order->state != ORDER_RUNS && order->state != ORDER_TO_COME)
+        return false;
+    if ((world->state.paused >> order->instance & 1U) != 0)
+        return false;
+    switch ((enum order_wait)order->waits) {
+    case WAITS_NOT:
+    case WAITS_SLEEP:
+        return true;
+    case WAITS_BATCH:
+        return is_over(world, order);
+    case WAITS_CHANGE:
+        return order->has_changed != 0 || is_over(world, order);
+    case WAITS_LOCK:
+        return is_over(world, order) || model_is_open(world, index);
+    case WAITS_ROW:
+        return is_over(world, order) || !model_is_held_by_other(world, index, order->wait_shard);
+    }
+    return false;
+}
+
+/* What happens beside the orders. A unit comes back only while there is one left to see it. */
+static size_t add_others(struct model_world *world, struct model_move *moves, size_t runs) {
+    size_t count = runs;
+
+    for (int i = 0; i < world->setup.instances; i++)
+        if (model_may_bring(world, i, runs == 0))
+            moves[count++] = (struct model_move){MOVE_BRING, (uint8_t)i};
+    for (int i = 0; i < world->setup.orders && runs > 0; i++)
+        if (model_may_return(world, i))
+            moves[count++] = (struct model_move){MOVE_RETURN, (uint8_t)i};
+    return count;
+}
+
+/* Customers who have not come yet are alike, but for the rows that they are dealt at random: of
+ * those of one instance the first comes first. */
+static bool is_preceded(const struct model_world *world, int index) {
+    const struct model_order *orders = world->state.orders;
+
+    if (world->setup.options.deal == DEAL_RANDOM)
+        return false;
+    for (int i = 0; i < index && orders[index].state == ORDER_TO_COME; i++)
+        if (orders[i].state == ORDER_TO_COME && orders[i].instance == orders[index].instance)
+            return true;
+    return false;
+}
+
+static size_t add_runs(struct model_world *world, struct model_move *moves) {
+    const int last = world->setup.orders;
+    size_t count = 0;
+
+    for (int i = 0; i < last; i++)
+        if (model_is_ready(world, i) && !is_preceded(world, i))
+            moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)i};
+    if (world->state.orders[last].state == ORDER_RUNS && model_is_ready(world, last))
+        moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)last};
+    return count;
+}
+
+/* Of those who need not wait any more at the next moment at which somebody need not. */
+static size_t add_later_runs(struct model_world *world, struct model_move *moves) {
+    const struct model_state now = world->state;
+    const bool has_keys = model_next_key_ms(world) < INT64_MAX;
+    size_t count = 0;
+
+    if (has_keys)
+        world->saved = world->keys;
+    while (count == 0 && model_pass_time(world))
+        count = add_runs(world, moves);
+    world->state = now;
+    if (has_keys)
+        world->keys = world->saved;
+    return count;
+}
+
+static bool have_ended(const struct model_world *world) {
+    for (int i = 0; i < world->setup.orders; i++)
+        if (world->state.orders[i].state < ORDER_ENDED)
+            return false;
+    return true;
+}
+
+size_t model_moves(struct model_world *world, struct model_move moves[MODEL_MOVES]) {
+    const int last = world->setup.orders;
+    const bool is_last = have_ended(world);
+    const size_t ready = add_runs(world, moves);
+    size_t count = add_others(world, moves, ready > 0 ? ready : add_later_runs(world, moves));
+
+    /* When all has ended, one more customer comes, alone. */
+    if (count == 0 && is_last && world->state.paused == 0 &&
+        world->state.orders[last].state == ORDER_TO_COME)
+        moves[count++] = (struct model_move){MOVE_RUN, (uint8_t)last};
+    return model_add_faults(world, moves, count, is_last);
+}
+
+/* Who sleeps or waits is woken when it may go on, and who comes last when all that ends by itself
+ * has ended. */
+static void wake(struct model_world *world, int index) {
+    const struct model_order *order = &world->state.orders[index];
+
+    if (index == world->setup.orders && order->state == ORDER_TO_COME)
+        model_end_faults(world);
+    if (order->wake_ms > world->state.now_ms)
+        model_let_pass(world, order->wake_ms);
+    while (!model_is_ready(world, index) && model_pass_time(world))
+        ;
+}
+
+bool model_make(struct model_world *world, struct model_move move) {
+    world->is_lost = move.kind == MOVE_LOSE;
+    world->is_dropped = move.kind == MOVE_DROP;
+    world->mover = -1;
+    switch ((enum model_move_kind)move.kind) {
+    case MOVE_LOSE:
+    case MOVE_DROP:
+        world->state.faults_made |= 1U << FAULT_LOST_REPLY;
+        wake(world, move.who);
+        world->mover = move.who;
+        return true;
+    case MOVE_RUN:
+        wake(world, move.who);
+        world->mover = move.who;
+        return true;
+    case MOVE_BRING:
+        model_bring(world, move.who);
+        return false;
+    case MOVE_RETURN:
+        model_return(world, move.who);
+        return false;
+    case MOVE_LAND:
+        return model_land(world, move.who);
+    case MOVE_PAUSE:
+    case MOVE_RESUME:
+    case MOVE_CRASH:
+    case MOVE_EXPIRE:
+    case MOVE_FAILOVER:
+        model_make_fault(world, move);
+        return false;
+    }
+    return false;
+}
+
+bool model_is_gone(const struct model_world *world, int index) {
+    return world->state.orders[index].state == ORDER_KILLED &&
+           (world->state.flying >> index & 1U) == 0;
+}
+
+static_assert(sizeof(struct model_order) == 80 && sizeof(struct model_sold) == 16 &&
+                  offsetof(struct model_state, rows) == 24,
+              "no padding, which would be hashed");
+
+static uint64_t hash_orders(const struct model_world *world, uint64_t hash) {
+    for (int i = 0; i <= world->setup.orders; i++) {
+        struct model_order order = world->state.orders[i];
+        const int64_t begun_ms = order.begun_ms + world->setup.options.wait_ms;
+
+        order.begun_ms = order.state == ORDER_RUNS ? model_from_now(world, begun_ms) : 0;
+        order.due_ms = model_from_now(world, order.due_ms);
+        order.wake_ms = model_from_now(world, order.wake_ms);
+        order.lock.ends_ms = model_from_now(world, order.lock.ends_ms);
+        hash = model_mix(hash, &order, sizeof order);
+    }
+    return hash;
+}
+
+uint64_t model_hash(const struct model_world *world) {
+    const struct model_state *state = &world->state;
+    const size_t orders = (size_t)world->setup.orders + 1;
+    uint64_t hash =
+        model_mix(1, &state->answered, offsetof(struct model_state, rows) - sizeof state->now_ms);
+
+    hash = model_mix(hash, state->rows, sizeof *state->rows * (size_t)world->setup.options.shards);
+    hash = model_mix(hash, state->sold, sizeof *state->sold * orders);
+    hash = hash_orders(world, hash);
+    hash = model_hash_locks(world, hash);
+    hash = model_hash_batches(world, hash);
+    hash = model_hash_transactions(world, hash);
+    return model_hash_keys(world, model_hash_units(world, hash));
+}

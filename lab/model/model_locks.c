@@ -1,0 +1,261 @@
+/* Locks, as a sale takes them, looks at them and gives them back.
+ *
+ * LOCK_PG_ADVISORY_RAW is taken by whoever asks: a pooler gives the session that was used last, all
+ * statements are done before the next begins, so all sales have one session; and that may take its
+ * own lock as often as it likes. */
+#include "model_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DRIFT_MS 2    /* and a hundredth of the TTL: as lockkit has it */
+#define NEED_MS  2300 /* of a lease, before a write; as the live store has it */
+
+static const struct lock_traits *traits_of(const struct store_lock *lock) {
+    return &model_locks[lock->kind];
+}
+
+static const char *name_of(const struct store_lock *lock) {
+    return lock_kind_name((enum lock_kind)lock->kind);
+}
+
+static int64_t count_fence(struct model_world *world, const struct store_lock *lock) {
+    int32_t *fence = &world->state.fences[lock->shard];
+
+    if (!traits_of(lock)->has_fence)
+        return 0;
+    if (lock->shard < world->setup.options.shards && world->state.rows[lock->shard].fence > *fence)
+        *fence = world->state.rows[lock->shard].fence;
+    return ++*fence;
+}
+
+static enum outcome refuse(struct model_sale *sale, enum outcome outcome, const char *why) {
+    struct model_order *order = order_of(sale);
+
+    (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s", name_of(&order->lock), why);
+    memset(&order->lock, 0, sizeof order->lock);
+    return model_answer(sale, outcome, NULL, 0);
+}
+
+/* It is free for this sale. */
+static enum outcome take(struct model_sale *sale) {
+    struct model_world *world = sale->world;
+    struct store_lock *lock = &order_of(sale)->lock;
+    const int64_t ttl_ms = sale->sale.options->ttl_ms, now_ms = world->state.now_ms;
+    const bool ends = traits_of(lock)->end == ENDS_AT_TTL;
+    const bool is_lost = world->is_lost;
+
+    lock->behind = 0;
+    if (lock->kind != LOCK_PG_ADVISORY_RAW &&
+        !model_grant(world, sale->index, ends || is_lost ? now_ms + ttl_ms : 0))
+        return refuse(sale, OUTCOME_BUSY, "no room for one more");
+    lock->fence = count_fence(world, lock);
+    if (is_lost) {
+        model_say(sale, "takes the lock (%s), and is not told", name_of(lock));
+        return refuse(sale, OUTCOME_BUSY, "no answer");
+    }
+    if (lock->kind == LOCK_STAMPED)
+        world->state.stamped[order_of(sale)->instance]++;
+    lock->times = 1;
+    lock->ends_ms = ends ? now_ms + ttl_ms - ttl_ms / 100 - DRIFT_MS : 0;
+    if (lock->fence != 0)
+        model_say(sale, "takes the lock (%s), token %d", name_of(lock), (int)lock->fence);
+    else
+        model_say(sale, "takes the lock (%s)%s", name_of(lock),
+                  lock->is_shared != 0 ? " beside others" : "");
+    return model_answer(sale, OUTCOME_OK, &lock->fence, sizeof lock->fence);
+}
+
+static enum outcome win(struct model_sale *sale) {
+    struct model_world *world = sale->world;
+    struct model_order *order = order_of(sale);
+    const int64_t due_ms = order->begun_ms + sale->sale.options->wait_ms;
+
+    model_step(sale, STEP_LOCKS);
+    if (model_is_open(world, sale->index))
+        return take(sale);
+    order->lock.behind = model_line_before(world, sale->index);
+    while (world->state.now_ms < due_ms) {
+        model_say(sale, "waits for the lock (%s)", name_of(&order->lock));
+        model_wait(sale, WAITS_LOCK, due_ms);
+        order->waits = WAITS_LOCK; /* it stands in line while it looks */
+        if (model_is_open(world, sale->index)) {
+            order->waits = WAITS_NOT;
+            model_leave_line(world, sale->index);
+            return take(sale);
+        }
+        order->waits = WAITS_NOT;
+    }
+    model_leave_line(world, sale->index);
+    model_say(sale, "gives up waiting for the lock");
+    return refuse(sale, OUTCOME_BUSY, "another sale has it");
+}
+
+/* What it wants is known before its turn: it may be asked whether that is free. */
+static enum outcome begin(struct model_sale *sale, enum lock_kind kind, int shard, bool is_shared) {
+    struct store_lock *lock = &order_of(sale)->lock;
+
+    if (shard < 0 || shard >= MODEL_SHARDS || kind == LOCK_KEY || lock->times > 0) {
+        (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s", lock_kind_name(kind),
+                       lock->times > 0 ? "a sale has one lock at a time" : "there is none");
+        return model_answer(sale, OUTCOME_FAILED, NULL, 0);
+    }
+    *lock =
+        (struct store_lock){.kind = (uint8_t)kind, .shard = (uint8_t)shard, .is_shared = is_shared};
+    return OUTCOME_OK;
+}
+
+enum outcome model_lock(struct sale *base, enum lock_kind kind, int shard,
+                        struct store_lock **lock) {
+    struct model_sale *sale = model_of(base);
+    enum outcome outcome;
+
+    *lock = &order_of(sale)->lock;
+    if (kind == LOCK_REENTRANT && (*lock)->times > 0 && (*lock)->kind == kind &&
+        (*lock)->shard == shard) {
+        (*lock)->times++;
+        return model_answer(sale, OUTCOME_OK, NULL, 0);
+    }
+    outcome = begin(sale, kind, shard, false);
+    return outcome == OUTCOME_OK ? win(sale) : outcome;
+}
+
+enum outcome model_lock_shared(struct sale *base, enum lock_kind kind, int shard,
+                               struct store_lock **lock) {
+    struct model_sale *sale = model_of(base);
+    enum outcome outcome;
+
+    *lock = &order_of(sale)->lock;
+    outcome = begin(sale, kind, shard, true);
+    return outcome == OUTCOME_OK ? win(sale) : outcome;
+}
+
+/* ---- stamps */
+
+/* Nobody has it, and nobody waits for it. */
+static uint64_t stamp_of(struct model_sale *sale, int shard) {
+    const struct model_order *order = order_of(sale);
+    const struct model_state *state = &sale->world->state;
+
+    for (int i = 0; i <= sale->world->setup.orders; i++) {
+        const struct model_grant *grant = &state->grants[i];
+        const struct model_order *other = &state->orders[i];
+
+        if ((grant->owner != 0 && grant->kind == LOCK_STAMPED && grant->shard == shard &&
+             grant->place == order->instance + 1) ||
+            (other->waits == WAITS_LOCK && other->lock.kind == LOCK_STAMPED &&
+             other->lock.shard == shard && other->instance == order->instance))
+            return 0;
+    }
+    return state->stamped[order->instance] + UINT64_C(1);
+}
+
+uint64_t model_stamp(struct sale *base, int shard) {
+    struct model_sale *sale = model_of(base);
+    uint64_t stamp;
+
+    model_turn(sale);
+    stamp = stamp_of(sale, shard);
+    model_say(sale, stamp != 0 ? "takes a stamp: %d" : "takes no stamp, as the lock is taken",
+              (int)stamp);
+    (void)model_answer(sale, OUTCOME_OK, &stamp, sizeof stamp);
+    return stamp;
+}
+
+enum outcome model_lock_stamped(struct sale *base, int shard, uint64_t stamp,
+                                struct store_lock **lock) {
+    struct model_sale *sale = model_of(base);
+    enum outcome outcome;
+
+    *lock = &order_of(sale)->lock;
+    if (stamp == 0)
+        return model_answer(sale, OUTCOME_CONFLICT, NULL, 0);
+    outcome = begin(sale, LOCK_STAMPED, shard, false);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    model_step(sale, STEP_LOCKS);
+    if (stamp == stamp_of(sale, shard))
+        return take(sale);
+    model_say(sale, "does not take the lock: somebody had it since");
+    return refuse(sale, OUTCOME_CONFLICT, "somebody had it since");
+}
+
+/* ---- what its holder does with it */
+
+/* By the holder's own count: it does not know what became of it at the server. */
+enum outcome model_check_lock(struct sale *base, const struct store_lock *lock) {
+    struct model_sale *sale = model_of(base);
+    const int64_t third_ms = base->options->ttl_ms / 3;
+    const int64_t need_ms = third_ms < NEED_MS ? third_ms : NEED_MS;
+
+    if (lock->ends_ms == 0 || sale->world->state.now_ms + need_ms <= lock->ends_ms)
+        return model_answer(sale, OUTCOME_OK, NULL, 0);
+    model_say(sale, "sees that its lock has ended, or is about to");
+    (void)snprintf(base->message, MESSAGE_BYTES,
+                   "the lease ended, or was about to, before the write");
+    return model_answer(sale, OUTCOME_BUSY, NULL, 0);
+}
+
+/* What it sent may land until then. */
+static int64_t landed_ms(const struct model_sale *sale) {
+    const struct model_state *state = &sale->world->state;
+
+    return state->flight.owner == sale->index + 1 ? state->flight.until_ms : state->now_ms;
+}
+
+static void abandon(struct model_sale *sale) {
+    struct model_world *world = sale->world;
+    struct model_grant *grant = model_find_grant(world, sale->index);
+    int64_t ends_ms = landed_ms(sale);
+
+    if (grant == NULL)
+        return;
+    switch (model_locks[grant->kind].end) {
+    case ENDS_WITH_PROCESS:
+        break;
+    case ENDS_WITH_LEASE:
+        if (ends_ms < world->state.now_ms + sale->sale.options->ttl_ms)
+            ends_ms = world->state.now_ms + sale->sale.options->ttl_ms;
+        break;
+    case ENDS_AT_TTL:
+        return;
+    case ENDS_WITH_NOTHING:
+        ends_ms = MODEL_NEVER;
+        break;
+    }
+    if (ends_ms <= world->state.now_ms)
+        model_free_grant(world, grant);
+    else
+        grant->ends_ms = ends_ms;
+}
+
+static void release(struct model_sale *sale) {
+    struct model_grant *grant = model_find_grant(sale->world, sale->index);
+
+    if (grant != NULL)
+        model_free_grant(sale->world, grant);
+    model_say(sale, "gives the lock back%s",
+              grant != NULL || order_of(sale)->lock.kind == LOCK_PG_ADVISORY_RAW
+                  ? ""
+                  : ", which was not its own any more");
+}
+
+/* To abandon it is no step: others find it taken, as before. */
+void model_unlock(struct sale *base, struct store_lock *lock, enum outcome outcome) {
+    struct model_sale *sale = model_of(base);
+    struct model_order *order = order_of(sale);
+
+    if (lock != &order->lock || lock->times == 0 || --lock->times > 0)
+        return;
+    if (outcome == OUTCOME_UNKNOWN) {
+        model_say(sale, "leaves the lock as it is: its write may still land");
+        abandon(sale);
+    } else {
+        lock->times = 1;
+        model_step(sale, STEP_UNLOCKS);
+        release(sale);
+    }
+    memset(lock, 0, sizeof *lock);
+    (void)model_answer(sale, OUTCOME_OK, NULL, 0);
+    model_changed(sale->world);
+}

@@ -1,0 +1,350 @@
+/* Transactions as PostgreSQL has them. A row that one has read for update, or written, is its own
+ * until its end; others that want to write wait, and look again then.
+ Serializable:
+ * what it reads is as at its first read, and a row that was written since cannot be written. */
+#include "model_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define IDLE_MS     5000
+#define DEADLOCK_MS 1000 /* of waiting: then it looks whether that is in vain */
+
+/* ---- the end */
+
+/* Who is committed is remembered while an open one does not see it. */
+static void forget_committed(struct model_state *state) {
+    uint8_t oldest = UINT8_MAX;
+
+    for (size_t i = 0; i <= MODEL_ORDERS; i++)
+        if (is_serial(&state->txns[i]) && state->txns[i].before < oldest)
+            oldest = state->txns[i].before;
+    for (size_t i = 0; i <= MODEL_ORDERS; i++)
+        if (state->txns[i].state == TXN_COMMITTED && state->txns[i].after <= oldest) {
+            memset(&state->txns[i], 0, sizeof state->txns[i]);
+            for (size_t j = 0; j <= MODEL_ORDERS; j++)
+                state->txns[j].readers &= (uint8_t) ~(1U << i);
+        }
+}
+
+/* Its rows are free, and nobody remembers it. */
+static void end(struct model_world *world, int index, enum txn_state state) {
+    struct model_state *all = &world->state;
+    const struct model_txn was = all->txns[index];
+
+    for (int i = 0; i < world->setup.options.shards; i++)
+        if (all->rows[i].holder == index) {
+            all->rows[i].holder = -1;
+            model_changed(world);
+        }
+    memset(all->seen[index], 0, sizeof all->seen[index]);
+    memset(&all->txns[index], 0, sizeof all->txns[index]);
+    all->txns[index].state = (uint8_t)state;
+    if (state == TXN_COMMITTED) {
+        all->txns[index] = was;
+        all->txns[index].state = TXN_COMMITTED;
+        all->txns[index].after = all->sold_count;
+        all->txns[index].idle_ms = all->txns[index].overtaken = 0;
+    } else {
+        for (size_t i = 0; i <= MODEL_ORDERS; i++)
+            all->txns[i].readers &= (uint8_t) ~(1U << index);
+    }
+    forget_committed(all);
+}
+
+void model_abort(struct model_world *world, int index) {
+    if (is_open(&world->state.txns[index]))
+        end(world, index, TXN_LOST);
+}
+
+void model_abort_idle(struct model_world *world) {
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_txn *txn = &world->state.txns[i];
+
+        if (is_open(txn) && txn->idle_ms <= world->state.now_ms &&
+            world->state.orders[i].waits != WAITS_ROW)
+            end(world, i, TXN_LOST);
+    }
+}
+
+enum outcome model_fail(struct model_sale *sale, enum outcome outcome) {
+    if (is_in_transaction(sale))
+        end(sale->world, sale->index, TXN_FAILED);
+    if (outcome == OUTCOME_CONFLICT)
+        (void)snprintf(sale->sale.message, MESSAGE_BYTES, "%s", outcome_text(outcome));
+    return outcome;
+}
+
+/* ---- what is seen */
+
+static void take_snapshot(struct model_sale *sale) {
+    struct model_state *state = &sale->world->state;
+    struct model_txn *txn = txn_of(sale);
+
+    if (txn->state != TXN_SERIALIZABLE || txn->has_snapshot != 0)
+        return;
+    txn->has_snapshot = 1;
+    txn->before = state->sold_count;
+    for (int i = 0; i < sale->sale.options->shards; i++) {
+        const struct stock_row row = model_row(sale->world, i);
+
+        state->seen[sale->index][i] = (struct model_seen){
+            (int16_t)row.available, (int16_t)row.version, (int16_t)row.unit, (int16_t)row.fence};
+    }
+}
+
+struct stock_row model_see(struct model_sale *sale, int shard) {
+    const struct model_seen *seen = &sale->world->state.seen[sale->index][shard];
+    const struct model_txn *txn = txn_of(sale);
+    struct stock_row row = model_row(sale->world, shard);
+
+    if (is_serial(txn)) {
+        row.available = seen->available;
+        row.version = seen->version;
+        row.unit = seen->unit;
+        row.fence = seen->fence;
+    }
+    if (is_open(txn) && txn->wrote == shard + 1) {
+        row.available = txn->available;
+        row.unit = model_unit_at(sale->world, shard, row.available);
+        row.version++;
+        row.fence = txn->fence > row.fence ? txn->fence : row.fence;
+    }
+    return row;
+}
+
+void model_note_written(struct model_world *world, int shard) {
+    for (int i = 0; i <= world->setup.orders; i++)
+        if (is_serial(&world->state.txns[i]))
+            world->state.txns[i].overtaken |= (uint16_t)(1U << shard);
+}
+
+bool model_is_overtaken(struct model_sale *sale, int shard) {
+    return is_serial(txn_of(sale)) && (txn_of(sale)->overtaken >> shard & 1U) != 0;
+}
+
+enum outcome model_begin_step(struct model_sale *sale) {
+    struct model_txn *txn = txn_of(sale);
+
+    if (!is_in_transaction(sale))
+        return OUTCOME_OK;
+    if (!is_open(txn)) {
+        (void)snprintf(sale->sale.message, MESSAGE_BYTES, "the transaction had %s",
+                       txn->state == TXN_LOST ? "stood idle for too long" : "failed");
+        return txn->state == TXN_LOST ? OUTCOME_BUSY : OUTCOME_FAILED;
+    }
+    if (txn->is_doomed != 0)
+        return model_fail(sale, OUTCOME_CONFLICT);
+    take_snapshot(sale);
+    txn->idle_ms = sale->world->state.now_ms + IDLE_MS;
+    return OUTCOME_OK;
+}
+
+/* ---- waiting for a row */
+
+bool model_is_held_by_other(const struct model_world *world, int index, int shard) {
+    const int holder = world->state.rows[shard].holder;
+
+    return holder >= 0 && holder != index;
+}
+
+/* It waits for a row whose holder waits for a row … whose holder is it. */
+static bool is_deadlock(const struct model_world *world, int index, int shard) {
+    int at = world->state.rows[shard].holder;
+
+    for (int i = 0; i <= MODEL_ORDERS && at >= 0 && at != index; i++) {
+        const struct model_order *order = &world->state.orders[at];
+
+        at = order->waits == WAITS_ROW ? world->state.rows[order->wait_shard].holder : -1;
+    }
+    return at == index;
+}
+
+enum outcome model_wait_for_row(struct model_sale *sale, int shard, int64_t most_ms) {
+    struct model_world *world = sale->world;
+    const int64_t begun_ms = world->state.now_ms;
+    int64_t due_ms = begun_ms + (most_ms < DEADLOCK_MS ? most_ms : DEADLOCK_MS);
+
+    while (model_is_held_by_other(world, sale->index, shard)) {
+        model_say(sale, "waits for the row, which another's transaction has");
+        order_of(sale)->wait_shard = (uint8_t)shard;
+        model_wait(sale, WAITS_ROW, due_ms);
+        if (!model_is_held_by_other(world, sale->index, shard))
+            break;
+        if (is_deadlock(world, sale->index, shard))
+            return OUTCOME_CONFLICT;
+        if (world->state.now_ms >= begun_ms + most_ms) {
+            (void)snprintf(sale->sale.message, MESSAGE_BYTES, "other sales hold the stock");
+            return OUTCOME_BUSY;
+        }
+        due_ms = begun_ms + most_ms;
+    }
+    order_of(sale)->wait_shard = 0;
+    if (is_open(txn_of(sale)))
+        txn_of(sale)->idle_ms = world->state.now_ms + IDLE_MS;
+    return OUTCOME_OK;
+}
+
+/* ---- the operations */
+
+enum outcome model_begin_transaction(struct sale *base, enum isolation isolation) {
+    struct model_sale *sale = model_of(base);
+    struct model_txn *txn = txn_of(sale);
+
+    assert(!is_in_transaction(sale));
+    memset(txn, 0, sizeof *txn);
+    txn->state = isolation == SERIALIZABLE ? TXN_SERIALIZABLE : TXN_READ_COMMITTED;
+    txn->idle_ms = sale->world->state.now_ms + IDLE_MS;
+    return model_answer(sale, OUTCOME_OK, NULL, 0);
+}
+
+/* What a read for update does with one row, as it is then: OK, and it is had; SOLD_OUT: it has no
+ * units any more, which only matters of ANY_SHARD. */
+static enum outcome win_row(struct model_sale *sale, int shard, enum row_wait wait, int64_t most_ms,
+                            bool must_have_units) {
+    struct model_world *world = sale->world;
+    enum outcome outcome;
+
+    if (!model_note_read(sale, shard) || model_is_overtaken(sale, shard))
+        return OUTCOME_CONFLICT;
+    if (wait != ROW_WAIT && model_is_held_by_other(world, sale->index, shard))
+        return OUTCOME_BUSY;
+    outcome = model_wait_for_row(sale, shard, most_ms);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    if (model_is_overtaken(sale, shard))
+        return OUTCOME_CONFLICT;
+    if (must_have_units && model_see(sale, shard).available <= 0)
+        return OUTCOME_SOLD_OUT;
+    world->state.rows[shard].holder = sale->index;
+    return OUTCOME_OK;
+}
+
+/* The rows are looked at as they were when the statement began, from the one that is dealt on; one
+ * that lost its last unit while it was waited for is passed over. */
+static enum outcome win_any(struct model_sale *sale, enum row_wait wait, int64_t most_ms,
+                            int *shard) {
+    const int shards = sale->sale.options->shards, first = sale->sale.ops->deal(&sale->sale);
+    uint32_t with_units = 0;
+
+    for (int i = 0; i < shards; i++)
+        with_units |= (uint32_t)(model_see(sale, i).available > 0) << i;
+    if (with_units == 0)
+        return OUTCOME_SOLD_OUT;
+    for (int i = 0; i < shards; i++) {
+        enum outcome outcome;
+
+        *shard = (first + i) % shards;
+        if ((with_units >> *shard & 1U) == 0)
+            continue;
+        outcome = win_row(sale, *shard, wait, most_ms, true);
+        if (outcome != OUTCOME_SOLD_OUT && !(outcome == OUTCOME_BUSY && wait == ROW_SKIP_LOCKED))
+            return outcome;
+    }
+    return OUTCOME_BUSY;
+}
+
+static enum outcome read_for_update(struct model_sale *sale, int *shard, enum row_wait wait) {
+    const int64_t left_ms =
+        order_of(sale)->begun_ms + sale->sale.options->wait_ms - sale->world->state.now_ms;
+    const int64_t most_ms = left_ms > SERVER_MS ? SERVER_MS : left_ms > 0 ? left_ms : 1;
+    enum outcome outcome = model_begin_step(sale);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    if (*shard == ANY_SHARD)
+        outcome = win_any(sale, wait, most_ms, shard);
+    else if (model_has_no_row(sale, *shard))
+        return OUTCOME_FAILED;
+    else
+        outcome = win_row(sale, *shard, wait, most_ms, false);
+    if (outcome == OUTCOME_BUSY)
+        (void)snprintf(sale->sale.message, MESSAGE_BYTES, "other sales hold the stock");
+    /* Who passes held rows over, or finds no unit, was refused nothing. */
+    return outcome == OUTCOME_CONFLICT || (outcome == OUTCOME_BUSY && wait != ROW_SKIP_LOCKED)
+               ? model_fail(sale, outcome)
+               : outcome;
+}
+
+enum outcome model_read_for_update(struct sale *base, int shard, enum row_wait wait,
+                                   struct stock_row *row) {
+    struct model_sale *sale = model_of(base);
+    enum outcome outcome;
+
+    assert(is_in_transaction(sale));
+    model_turn(sale);
+    outcome = read_for_update(sale, &shard, wait);
+    if (outcome != OUTCOME_OK) {
+        model_say(sale, "reads the stock for update: %s", outcome_text(outcome));
+        return model_answer(sale, outcome, NULL, 0);
+    }
+    *row = model_see(sale, shard);
+    row->unit = row->first_unit + row->available - 1;
+    model_say(sale, "reads the stock for update: %" PRId64 " left", row->available);
+    return model_answer_row(sale, row);
+}
+
+enum outcome model_commit(struct sale *base) {
+    struct model_sale *sale = model_of(base);
+    struct model_txn *txn = txn_of(sale);
+    enum outcome outcome;
+
+    assert(is_in_transaction(sale));
+    model_step(sale, STEP_SELLS);
+    if (model_is_dropped(sale)) {
+        end(sale->world, sale->index, TXN_NONE);
+        return OUTCOME_UNKNOWN;
+    }
+    outcome = model_begin_step(sale);
+    if (outcome == OUTCOME_OK && txn->wrote != 0) {
+        model_doom_pivots(sale);
+        outcome = model_sell_unit(sale, txn->wrote - 1, txn);
+    }
+    end(sale->world, sale->index,
+        outcome == OUTCOME_SOLD && is_serial(txn) ? TXN_COMMITTED : TXN_NONE);
+    if (outcome == OUTCOME_SOLD)
+        model_say(sale, "commits: unit %" PRId64 " is sold", base->unit);
+    else
+        model_say(sale, "commits: %s", outcome_text(outcome));
+    return model_answer(sale, model_may_lose(sale, outcome), NULL, 0);
+}
+
+static bool has_row(struct model_sale *sale) {
+    for (int i = 0; i < sale->sale.options->shards; i++)
+        if (sale->world->state.rows[i].holder == sale->index)
+            return true;
+    return false;
+}
+
+/* One that has nothing is gone without a step: nobody sees it. */
+void model_rollback(struct sale *base) {
+    struct model_sale *sale = model_of(base);
+
+    assert(is_in_transaction(sale));
+    if (has_row(sale) || is_serial(txn_of(sale))) {
+        model_turn(sale);
+        model_say(sale, "rolls back");
+    }
+    end(sale->world, sale->index, TXN_NONE);
+    (void)model_answer(sale, OUTCOME_OK, NULL, 0);
+}
+
+uint64_t model_hash_transactions(const struct model_world *world, uint64_t hash) {
+    const struct model_state *state = &world->state;
+
+    static_assert(sizeof(struct model_txn) == 32, "no padding, which would be hashed");
+    for (int i = 0; i <= world->setup.orders; i++) {
+        struct model_txn txn = state->txns[i];
+
+        if (txn.state == TXN_NONE)
+            continue;
+        txn.idle_ms = model_from_now(world, txn.idle_ms);
+        hash = model_mix(hash + (uint64_t)i + 1, &txn, sizeof txn);
+        if (is_serial(&state->txns[i]))
+            hash = model_mix(hash, state->seen[i],
+                             sizeof **state->seen * (size_t)world->setup.options.shards);
+    }
+    return hash;
+}

@@ -1,0 +1,183 @@
+/* From a student's file to a strategy. */
+#include "student_internal.h"
+
+#include "utf8.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KNOWN_OPTIONS (2 * TAKES_HANDOVER - 1)
+
+enum student_end student_refuse(struct student_file *file, const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(file->message, sizeof file->message, format, args);
+    va_end(args);
+    return STUDENT_REFUSED;
+}
+
+static enum student_end broken(struct student_file *file, const char *what) {
+    (void)student_refuse(file, "%s: %s", what, strerror(errno));
+    return STUDENT_BROKEN;
+}
+
+/* A message is shown on terminals and in JSON, and quotes the source. */
+static void clean(struct student_file *file) {
+    static char room[UTF8_ROOM(STUDENT_MESSAGE)];
+    size_t length;
+
+    (void)utf8_clean(room, file->message);
+    length = strnlen(room, sizeof file->message - 1);
+    while (length > 0 && ((unsigned char)room[length] & 0xc0) == 0x80)
+        length--;
+    memcpy(file->message, room, length);
+    file->message[length] = '\0';
+}
+
+static enum student_end make_folder(struct student_file *file) {
+    const char *temporary = getenv("TMPDIR");
+
+    if (snprintf(file->folder, sizeof file->folder, "%s/lab-XXXXXX",
+                 temporary != NULL && temporary[0] == '/' && strlen(temporary) < 40 ? temporary
+                                                                                    : "/tmp") > 0 &&
+        mkdtemp(file->folder) != NULL)
+        return STUDENT_OK;
+    file->folder[0] = '\0';
+    return broken(file, "a temporary folder");
+}
+
+/* Under its own name, so that the compiler's messages have that. */
+static enum student_end write_source(const struct source *source, struct student_file *file) {
+    char path[sizeof file->folder + sizeof file->name];
+    FILE *to;
+    bool is_written;
+
+    (void)snprintf(path, sizeof path, "%s/%s", file->folder, file->name);
+    to = fopen(path, "wx");
+    if (to == NULL)
+        return broken(file, "a temporary file");
+    is_written = fwrite(source->text, 1, source->size, to) == source->size;
+    return fclose(to) == 0 && is_written ? STUDENT_OK : broken(file, "a temporary file");
+}
+
+static enum student_end compile(const struct source *source, struct student_file *file) {
+    const char *compiler = getenv("CC");
+    const char *const to_object[] = {compiler != NULL && compiler[0] != '\0' ? compiler : "gcc",
+                                     "-std=gnu11",
+                                     "-O1",
+                                     "-g0",
+                                     "-fPIC",
+                                     "-fno-common",
+                                     "-fno-asynchronous-unwind-tables",
+                                     "-fno-stack-protector",
+                                     "-ftrivial-auto-var-init=pattern",
+                                     "-Wall",
+                                     "-Wextra",
+                                     "-Werror=implicit-function-declaration",
+                                     "-Werror=incompatible-pointer-types",
+                                     "-Werror=int-conversion",
+                                     "-Werror=return-type",
+                                     "-fdiagnostics-color=never",
+                                     "-I" LAB_SOURCES "/inventory-svc/seam",
+                                     "-I" LAB_SOURCES "/inventory-svc/strategies/redis",
+                                     "-c",
+                                     file->name,
+                                     "-o",
+                                     "exercise.o",
+                                     NULL};
+    const char *const to_shared[] = {
+        to_object[0],  "-shared",      "-nostartfiles", "-Wl,-init,.",
+        "-Wl,-fini,.", "-Wl,-z,relro", "-Wl,-z,now",    "-Wl,-z,noexecstack",
+        "-o",          "exercise.so",  "exercise.o",    NULL};
+    char path[sizeof file->folder + 16];
+    enum student_end end = compiler_run(to_object, file);
+
+    (void)snprintf(path, sizeof path, "%s/exercise.o", file->folder);
+    if (end == STUDENT_OK)
+        end = object_check(path, source, file);
+    return end == STUDENT_OK ? compiler_run(to_shared, file) : end;
+}
+
+static enum student_end build(const char *path, struct source *source, struct student_file *file) {
+    enum student_end end = source_read(source, path, file);
+
+    if (end == STUDENT_OK)
+        end = source_check(source, file);
+    if (end == STUDENT_OK)
+        end = make_folder(file);
+    if (end == STUDENT_OK)
+        end = write_source(source, file);
+    return end == STUDENT_OK ? compile(source, file) : end;
+}
+
+enum student_end student_build(const char *path, struct student_file *file) {
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const size_t length = strlen(name);
+    struct source *source;
+    enum student_end end;
+
+    *file = (struct student_file){.message = ""};
+    if (length < 3 || length >= sizeof file->name || strcmp(name + length - 2, ".c") != 0 ||
+        name[0] == '-' || strpbrk(name, "\n\r\"") != NULL)
+        return student_refuse(file, "%.200s: a strategy's file is named NAME.c", name);
+    strcpy(file->name, name);
+    source = malloc(sizeof *source);
+    if (source == NULL)
+        return broken(file, "memory");
+    end = build(path, source, file);
+    free(source);
+    (void)snprintf(file->object, sizeof file->object, "%s/exercise.so", file->folder);
+    clean(file);
+    return end;
+}
+
+void student_remove(struct student_file *file) {
+    DIR *folder = file->folder[0] != '\0' ? opendir(file->folder) : NULL;
+    struct dirent *entry;
+
+    if (folder == NULL)
+        return;
+    while ((entry = readdir(folder)) != NULL)
+        (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)closedir(folder);
+    (void)rmdir(file->folder);
+    file->folder[0] = '\0';
+}
+
+static bool is_whole(const struct strategy *strategy) {
+    return strategy->name != NULL && strategy->family != NULL && strategy->summary != NULL &&
+           strategy->promise != NULL && strategy->breaks != NULL && strategy->source != NULL &&
+           strategy->sell != NULL;
+}
+
+const struct strategy *student_load(const char *object, char message[STUDENT_MESSAGE]) {
+    void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    const struct strategy *strategy;
+
+    if (library == NULL) {
+        (void)snprintf(message, STUDENT_MESSAGE, "%s", dlerror());
+        return NULL;
+    }
+    strategy = dlsym(library, "strategy_exercise");
+    if (strategy == NULL || !is_whole(strategy) || strcmp(strategy->name, "exercise") != 0) {
+        (void)snprintf(message, STUDENT_MESSAGE,
+                       "strategy_exercise is to have all its texts and .sell, and .name = "
+                       "\"exercise\"");
+        return NULL;
+    }
+    if ((strategy->takes & ~(unsigned)KNOWN_OPTIONS) != 0 || strategy->default_shards < 1 ||
+        strategy->default_shards > 1000) {
+        (void)snprintf(message, STUDENT_MESSAGE,
+                       "strategy_exercise: .takes is of TAKES_..., .default_shards from 1 to 1000");
+        return NULL;
+    }
+    return strategy;
+}

@@ -1,0 +1,204 @@
+/* A student's file: what is refused, with which words, and what is accepted. */
+#include "student.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HEAD "#include \"strategy.h\"\n"
+#define TAIL                                                                                       \
+    "\nconst struct strategy strategy_exercise = {.name = \"exercise\", .family = \"f\",\n"        \
+    " .summary = \"s\", .promise = \"p\", .breaks = \"b\", .source = \"s\",\n"                     \
+    " .default_shards = 1, .sell = sell};\n"
+#define SELL(body) HEAD "static enum outcome sell(struct sale *sale) {\n" body "\n}\n" TAIL
+#define RIGHT      SELL("return store_take_stock(sale, 0);")
+
+static char folder[] = "/tmp/test-student-XXXXXX";
+static char path[64];
+
+static int make_folder(void **state) {
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/exercise.c", folder);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+static void write_file(const char *text, size_t size) {
+    FILE *to = fopen(path, "w");
+
+    assert_non_null(to);
+    assert_int_equal(fwrite(text, 1, size, to), size);
+    assert_int_equal(fclose(to), 0);
+}
+
+static void assert_built(enum student_end wanted, const char *says) {
+    struct student_file file;
+    const enum student_end end = student_build(path, &file);
+    char was[sizeof file.folder];
+
+    strcpy(was, file.folder);
+    if (end != wanted || strstr(file.message, says) == NULL)
+        fail_msg("it ended with %d: \"%s\", not with %d: \"%s\"", end, file.message, wanted, says);
+    student_remove(&file);
+    assert_int_not_equal(was[0] != '\0' ? access(was, F_OK) : -1, 0);
+}
+
+static const struct {
+    const char *source, *says;
+} refused[] = {
+    {SELL("static int n; return store_take_stock(sale, n++);"), "a variable that sales share"},
+    {HEAD "#include <stdlib.h>\n" TAIL, "exercise.c:2: #include <stdlib.h>"},
+    {"#include \"../store/store_live.h\"\n", "exercise.c:1: #include"},
+    {"#  include\t<unistd.h>\n", "exercise.c:1: #include <unistd.h>"},
+    {"/* */ #include <unistd.h>\n", "exercise.c:1: #include <unistd.h>"},
+    {"#define H <unistd.h>\n#include H\n", "exercise.c:2: #include H"},
+    {"%:include <unistd.h>\n", "write # for %:"},
+    {"#inc\\\nlude <unistd.h>\n", "exercise.c:1: #inc"},
+    {"#include \\\n<unistd.h>\n", "exercise.c:1: #include"},
+    {"#\\ \n include <unistd.h>\n", "exercise.c:1: #include <unistd.h>"},
+    {"int x;\\\n\n\\\n#include <unistd.h>\n", "exercise.c:3: #include <unistd.h>"},
+    {"/\\\n* \" */ #include \"/dev/zero\" /* \" */\n" RIGHT,
+     "exercise.c:1: #include \"/dev/zero\""},
+    {"\f#include <unistd.h>\n" RIGHT, "without form feeds"},
+    {"\v#include <unistd.h>\n" RIGHT, "without form feeds"},
+    {"int f(void);\r#include <unistd.h>\n" RIGHT, "lone carriage returns"},
+    {"static const char *const a = R\"(\" /*)\";\n#include <unistd.h>\n//*/\n" RIGHT,
+     "without R\""},
+    {"#define P(a, b) a##b\n" SELL("P(__as, m__)(\"nop\"); return OUTCOME_BUSY;"),
+     "exercise.c:1: ## has no place"},
+    {SELL("__as\\\nm__(\"nop\"); return OUTCOME_BUSY;"), "exercise.c:3: __asm__"},
+    {"#if __has_include(</etc/passwd>)\n#endif\n" RIGHT, "exercise.c:1: __has_include"},
+    {SELL("return __TIME__[7] % 2 ? OUTCOME_BUSY : OUTCOME_FAILED;"), "exercise.c:3: __TIME__"},
+    {HEAD "const char large[1 << 26] = {1};\n" RIGHT, "did not come to an end"},
+    {"#pragma GCC poison x\n", "#pragma has no place"},
+    {"#include_next <stdio.h>\n", "#include_next"},
+    {SELL("__asm__(\"syscall\"); return OUTCOME_BUSY;"), "exercise.c:3: __asm__"},
+    {HEAD "__attribute__((constructor)) static void f(void) {}\n", "exercise.c:2: __attribute__"},
+    {HEAD "void _init(void) {}\n" RIGHT, "exercise.c:2: _init"},
+    {HEAD "static int sales;\n" SELL("sales++; return store_take_stock(sale, sales);"),
+     "exercise.c:2: sales: a variable that sales share"},
+    {HEAD "int sales;\n" RIGHT, "exercise.c:2: sales"},
+    {SELL("static _Thread_local int n; return store_take_stock(sale, n++);"), "exercise.c:3: "},
+    {SELL("extern int system(const char *); system(\"id\"); return OUTCOME_BUSY;"),
+     "exercise.c:3: system: a strategy may not call this"},
+    {SELL("extern long syscall(long); return (enum outcome)syscall(39);"), "exercise.c:3: syscall"},
+    {SELL("extern int live_sale_confirm(void); return (enum outcome)live_sale_confirm();"),
+     "live_sale_confirm"},
+    {SELL("return store_read(sale);"), "exercise.c:3"},
+    {SELL("return sale->nothing;"), "nothing"},
+    {HEAD "int x;\n#if 0\n" RIGHT "#endif\n", "x: a variable"},
+    {HEAD, "strategy_exercise"},
+};
+
+static void test_what_goes_beyond_the_seam_is_refused_with_its_line(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        write_file(refused[i].source, strlen(refused[i].source));
+        assert_built(STUDENT_REFUSED, refused[i].says);
+    }
+}
+
+static const char *const accepted[] = {
+    RIGHT,
+    "\xef\xbb\xbf" RIGHT,
+    "/* asm? ?"
+    "?/ __attribute__ #include <stdlib.h>\n*/\n// #include <unistd.h>\n" RIGHT,
+    "#include <stdio.h>\r\n" SELL(
+        "char t[9]; (void)snprintf(t, sizeof t, \"asm %s\", \"#x\"); return "
+        "store_take_stock(sale, t[0] == 'a' ? 0 : 1);"),
+    "static const int table[] = {0, 1};\n" SELL("return store_take_stock(sale, table[0]);"),
+    "static const char *const texts[] = {\"/*\", \"//\"};\n" SELL(
+        "return texts[0][0] == '\"' ? OUTCOME_BUSY : store_take_stock(sale, 0);"),
+    "#define TWO \\\n    2\n" RIGHT,
+    "#include \\\n<stddef.h>\n// a line \\ \n that goes on\n" RIGHT,
+    "/* R\"x\" */\n#define TEXT(x) #x \" R\"\n" SELL(
+        "return TEXT(R)[0] == 'R' ? store_take_stock(sale, 0) : "
+        "OUTCOME_BUSY;"),
+};
+
+static void test_what_stays_behind_the_seam_is_accepted(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
+        write_file(accepted[i], strlen(accepted[i]));
+        assert_built(STUDENT_OK, "");
+    }
+}
+
+static void test_what_is_no_file_is_refused(void **state) {
+    static char large[STUDENT_SOURCE + 1];
+
+    (void)state;
+    memset(large, '\n', sizeof large);
+    write_file(large, sizeof large);
+    assert_built(STUDENT_REFUSED, "more than 65536 bytes");
+    write_file("int x;\0int y;", 13);
+    assert_built(STUDENT_REFUSED, "not a text");
+    (void)unlink(path);
+    assert_built(STUDENT_REFUSED, "No such file");
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_built(STUDENT_REFUSED, "it is a link");
+    (void)unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_built(STUDENT_REFUSED, "not a file");
+    (void)unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_built(STUDENT_REFUSED, "not a file");
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* Each shipped strategy, as if a student had written it. */
+static void test_the_shipped_strategies_are_accepted(void **state) {
+    char command[600];
+    glob_t found;
+
+    (void)state;
+    assert_int_equal(glob("inventory-svc/strategies/*/*.c", 0, NULL, &found), 0);
+    assert_true(found.gl_pathc > 35);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (strstr(found.gl_pathv[i], "key_lock.c") != NULL ||
+            strstr(found.gl_pathv[i], "/test/") != NULL)
+            continue;
+        (void)snprintf(command, sizeof command,
+                       "sed 's/strategy_[a-z_]* = {/strategy_exercise = {/' %s >%s",
+                       found.gl_pathv[i], path);
+        assert_int_equal(system(command), 0);
+        assert_built(STUDENT_OK, "");
+    }
+    globfree(&found);
+}
+
+static void test_a_compiler_that_is_missing_is_no_fault_of_the_student(void **state) {
+    (void)state;
+    write_file(RIGHT, strlen(RIGHT));
+    assert_int_equal(setenv("CC", "no-such-compiler", 1), 0);
+    assert_built(STUDENT_BROKEN, "could not be run");
+    assert_int_equal(unsetenv("CC"), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_goes_beyond_the_seam_is_refused_with_its_line),
+        cmocka_unit_test(test_what_stays_behind_the_seam_is_accepted),
+        cmocka_unit_test(test_what_is_no_file_is_refused),
+        cmocka_unit_test(test_the_shipped_strategies_are_accepted),
+        cmocka_unit_test(test_a_compiler_that_is_missing_is_no_fault_of_the_student),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,102 @@
+/* Collects what happens in a schedule. */
+#include "tell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct tell_step *add_step(struct tell *tell) {
+    if (tell->count == tell->room) {
+        const size_t room = tell->room > 0 ? 2 * tell->room : 64;
+        struct tell_step *steps = realloc(tell->steps, room * sizeof *steps);
+
+        if (steps == NULL) {
+            tell->has_failed = true;
+            return NULL;
+        }
+        tell->steps = steps;
+        tell->room = room;
+    }
+    return &tell->steps[tell->count++];
+}
+
+static int instance_of(const struct model_world *world, struct model_move move, int actor) {
+    if (actor >= 0)
+        return world->state.orders[actor].instance;
+    return actor == REPLAY_FAULT && (move.kind == MOVE_PAUSE || move.kind == MOVE_RESUME ||
+                                     move.kind == MOVE_CRASH || move.kind == MOVE_BRING)
+               ? move.who
+               : -1;
+}
+
+static void take_stock(struct tell_step *step, const struct model_world *world) {
+    for (int i = 0; i < world->setup.options.shards; i++)
+        step->stock[i] = world->state.rows[i].available;
+    step->sold = world->state.sold_count;
+}
+
+static void on_say(void *data, const struct model_world *world, struct model_move move, int actor,
+                   const char *text) {
+    struct tell *tell = data;
+    struct tell_step *step = add_step(tell);
+
+    if (step == NULL)
+        return;
+    memset(step, 0, sizeof *step);
+    step->actor = actor;
+    step->instance = instance_of(world, move, actor);
+    step->now_ms = world->state.now_ms;
+    (void)snprintf(step->action, sizeof step->action, "%s", text);
+    take_stock(step, world);
+    /* A jump of the clock is told when what follows it may have happened already. */
+    if (tell->count > 1 && actor == REPLAY_CLOCK) {
+        memcpy(step->stock, step[-1].stock, sizeof step->stock);
+        step->sold = step[-1].sold;
+    }
+}
+
+/* A line may be told before its effect. */
+static void on_made(void *data, const struct model_world *world) {
+    struct tell *tell = data;
+
+    if (tell->count > 0 && tell->steps[tell->count - 1].actor != REPLAY_CLOCK)
+        take_stock(&tell->steps[tell->count - 1], world);
+}
+
+/* Fewer than the moves that it would take. */
+static void tell_endless(struct tell *tell, const struct model_world *world) {
+    tell->anomalies = 1U << VIEW_ENDLESS;
+    (void)snprintf(tell->summary, sizeof tell->summary, "After %d steps", EXPLORE_MOVES);
+    for (int i = 0; i <= world->setup.orders; i++)
+        if (world->state.orders[i].state == ORDER_RUNS) {
+            const size_t used = strlen(tell->summary);
+
+            (void)snprintf(tell->summary + used, sizeof tell->summary - used, " %c", 'A' + i);
+        }
+    strcat(tell->summary, " has not ended.");
+}
+
+enum replay_end tell_schedule(struct tell *tell, struct model_world *world, struct view *view,
+                              size_t *at) {
+    const struct replay replay = {.say = on_say, .made = on_made, .data = tell};
+    enum replay_end end;
+
+    world->setup = tell->explored->setup;
+    tell->count = 0;
+    end = explore_replay(world, &tell->explored->shortest, &replay, at);
+    if (tell->has_failed || view_has_failed(view))
+        return REPLAY_NO_MEMORY;
+    schedule_write(&tell->explored->shortest, tell->id);
+    if (end == REPLAY_ENDED) {
+        tell->anomalies = view_judge(view, world);
+        view_tell(view, world, tell->summary);
+    } else if (end == REPLAY_ENDLESS) {
+        tell_endless(tell, world);
+    }
+    return end;
+}
+
+void tell_free(struct tell *tell) {
+    free(tell->steps);
+    tell->steps = NULL;
+    tell->count = tell->room = 0;
+}

@@ -1,0 +1,271 @@
+/* What the judge says of schedules' ends. */
+#include "explore.h"
+#include "fiber.h"
+#include "spec.h"
+#include "view_internal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct model_world world;
+static struct view *view;
+
+static const struct strategy none = {.name = "none"};
+
+static int set_up(void **state) {
+    (void)state;
+    memset(&world, 0, sizeof world);
+    world.setup = (struct model_setup){.strategy = &none,
+                                       .options = {.shards = 1, .wait_ms = 5000},
+                                       .orders = 2,
+                                       .instances = 2,
+                                       .stock = 2};
+    model_begin(&world);
+    view = view_make();
+    assert_non_null(view);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    view_free(view);
+    return 0;
+}
+
+static void end(int index, enum outcome outcome, unsigned came_after) {
+    struct model_order *order = &world.state.orders[index];
+
+    order->state = ORDER_ENDED;
+    order->outcome = (uint8_t)outcome;
+    order->came_after = (uint8_t)came_after;
+    world.state.answered |= (uint8_t)(1U << index);
+}
+
+/* A row of the ledger, whatever is told. */
+static void sell(int index, int unit) {
+    world.state.sold[index] = (struct model_sold){
+        .is_there = true, .number = ++world.state.sold_count, .unit = unit, .remaining = unit - 1};
+    world.state.orders[index].unit = unit;
+    world.state.rows[0].available = unit - 1;
+}
+
+static void sold(int index, int unit, unsigned came_after) {
+    sell(index, unit);
+    end(index, OUTCOME_SOLD, came_after);
+}
+
+static void assert_told(unsigned expected, const char *text) {
+    char told[VIEW_TEXT];
+
+    assert_int_equal(view_judge(view, &world), expected);
+    assert_int_equal(view_judge(view, &world), expected); /* by what is known */
+    view_tell(view, &world, told);
+    assert_string_equal(told, text);
+    assert_false(view_has_failed(view));
+}
+
+static void test_a_sale_of_all_units_is_right(void **state) {
+    (void)state;
+    sold(0, 2, 0);
+    sold(1, 1, 0);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_told(0, "");
+}
+
+static void test_a_twin_names_the_orders_by_their_letters(void **state) {
+    (void)state;
+    end(0, OUTCOME_BUSY, 0);
+    sold(2, 2, 3);
+    sold(1, 2, 0);
+    assert_told(1U << ANOMALY_TWIN | 1U << ANOMALY_STALE,
+                "C was sent after B had been answered, and read 2, where B had left 1, so both "
+                "sold unit 2. There was one unit 2, and two orders have it: a contradiction.");
+}
+
+static void test_whoever_came_later_must_not_see_an_older_count(void **state) {
+    (void)state;
+    sold(0, 1, 0);
+    sold(1, 2, 1);
+    world.state.rows[0].available = 0;
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_int_equal(view_judge(view, &world), 1U << ANOMALY_STALE);
+    world.state.orders[1].came_after = 0; /* they may have overlapped */
+    assert_int_equal(view_judge(view, &world), 0);
+}
+
+static void test_a_last_customer_is_sold_what_is_left(void **state) {
+    (void)state;
+    sold(0, 2, 0);
+    end(1, OUTCOME_BUSY, 0);
+    sold(2, 1, 3);
+    assert_told(0, "");
+}
+
+static void test_sold_out_while_units_are_left_is_an_undersell(void **state) {
+    (void)state;
+    end(0, OUTCOME_BUSY, 0);
+    sold(1, 2, 0);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_told(1U << ANOMALY_UNDERSELL,
+                "At the end 1 units are left in the stock. A count may only fall, so they were "
+                "there when C was refused: a contradiction.");
+}
+
+static void test_sold_out_before_another_bought_is_early(void **state) {
+    (void)state;
+    end(0, OUTCOME_SOLD_OUT, 0);
+    sold(1, 2, 1);
+    sold(2, 1, 3);
+    assert_int_equal(view_judge(view, &world), 1U << ANOMALY_EARLY_SOLD_OUT);
+}
+
+static void test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck(void **state) {
+    (void)state;
+    sold(0, 2, 0);
+    end(1, OUTCOME_BUSY, 0);
+    end(2, OUTCOME_BUSY, 3);
+    assert_told(1U << ANOMALY_STUCK,
+                "1 unit is left, and the last customer, C, who came alone, was told BUSY.");
+    end(2, OUTCOME_CONFLICT, 3);
+    assert_int_equal(view_judge(view, &world), 1U << ANOMALY_STUCK);
+    world.state.rows[0].available = 0; /* then there is nothing to be had */
+    sold(1, 1, 0);
+    end(2, OUTCOME_BUSY, 3);
+    assert_int_equal(view_judge(view, &world), 0);
+}
+
+static void test_a_killed_order_may_have_its_unit_or_not(void **state) {
+    (void)state;
+    world.state.faults_made = 1U << FAULT_CRASH;
+    world.state.orders[0].state = ORDER_KILLED;
+    end(1, OUTCOME_BUSY, 0);
+    sold(2, 2, 2);
+    assert_told(0, "");
+    sell(0, 2);
+    sold(2, 1, 2);
+    assert_told(0, "");
+}
+
+static void test_a_no_with_a_row_is_an_orphan_and_a_yes_without_a_ghost(void **state) {
+    (void)state;
+    sell(0, 2);
+    end(0, OUTCOME_BUSY, 0);
+    sold(1, 1, 0);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_told(1U << ANOMALY_ORPHAN,
+                "The ledger has a sale, and its customer was told no: a contradiction.");
+    end(0, OUTCOME_SOLD, 0);
+    world.state.sold[0].is_there = false;
+    assert_int_equal(view_judge(view, &world) & (1U << ANOMALY_GHOST | 1U << ANOMALY_ORPHAN),
+                     1U << ANOMALY_GHOST);
+}
+
+static void test_a_repeat_is_told_of_the_unit_that_the_ledger_has(void **state) {
+    (void)state;
+    sell(0, 2);
+    world.state.orders[0].unit = 0;
+    end(0, OUTCOME_REPEATED, 0);
+    sold(1, 1, 0);
+    end(2, OUTCOME_SOLD_OUT, 3);
+    assert_told(0, "");
+}
+
+static void test_a_failure_needs_a_fault(void **state) {
+    (void)state;
+    sold(0, 2, 0);
+    end(1, OUTCOME_FAILED, 0);
+    sold(2, 1, 3);
+    assert_told(1U << VIEW_NO_ANSWER, "B was answered FAILED, and nothing had failed.");
+    world.state.faults_made = 1U << FAULT_LOST_REPLY;
+    assert_told(0, "");
+    world.state.orders[1].outcome = OUTCOME_OK;
+    assert_int_equal(view_judge(view, &world), 1U << VIEW_NO_ANSWER);
+    world.state.orders[1].outcome = 99;
+    assert_int_equal(view_judge(view, &world), 1U << VIEW_NO_ANSWER);
+}
+
+static void test_an_order_that_waits_for_ever_is_endless(void **state) {
+    (void)state;
+    sold(0, 2, 0);
+    world.state.orders[1].state = ORDER_RUNS;
+    sold(2, 1, 1);
+    assert_told(1U << VIEW_ENDLESS, "B does not end.");
+}
+
+static void test_anomalies_have_names(void **state) {
+    (void)state;
+    assert_string_equal(view_name(ANOMALY_TWIN), "TWIN");
+    assert_string_equal(view_name(VIEW_ENDLESS), "ENDLESS");
+    assert_string_equal(view_meaning(VIEW_ENDLESS), "an order does not end");
+    assert_string_equal(view_meaning(ANOMALY_TWIN), anomaly_text(ANOMALY_TWIN));
+}
+
+/* ---- what is known again is what the judge would say, in all ends of real schedules */
+
+static uint64_t ends, wrong;
+
+static unsigned judge_both(void *data, const struct model_world *at) {
+    const unsigned found = view_judge(data, at);
+
+    assert_int_equal(found, view_judge_anew(data, at));
+    ends++;
+    wrong += found != 0;
+    return found;
+}
+
+static uint64_t explore_both(const char *text, int stock) {
+    struct strategy_spec spec;
+    char message[MESSAGE_BYTES];
+    struct exploration it = {.preemptions = 2, .is_naive = true, .judge = judge_both, .data = view};
+
+    assert_int_equal(spec_parse(text, &spec, message), 0);
+    it.setup = (struct model_setup){.strategy = spec.strategy,
+                                    .options = spec.options,
+                                    .orders = 3,
+                                    .instances = 2,
+                                    .stock = stock};
+    ends = wrong = 0;
+    assert_int_equal(explore(&it), 0);
+    assert_int_equal(it.end, EXPLORE_COMPLETE);
+    assert_int_equal(ends, it.schedules);
+    assert_int_equal(wrong, it.violated);
+    return it.violated;
+}
+
+static void test_what_is_known_is_what_the_judge_says(void **state) {
+    (void)state;
+    for (int stock = 0; stock <= 3; stock++) {
+        assert_int_equal(explore_both("none", stock) > 0, stock > 0);
+        assert_int_equal(explore_both("pg-version", stock), 0);
+        assert_int_equal(explore_both("pg-value", stock), 0);
+        assert_int_equal(explore_both("atomic", stock), 0);
+    }
+    fiber_cleanup();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_a_sale_of_all_units_is_right),
+        TEST(test_a_twin_names_the_orders_by_their_letters),
+        TEST(test_whoever_came_later_must_not_see_an_older_count),
+        TEST(test_a_last_customer_is_sold_what_is_left),
+        TEST(test_sold_out_while_units_are_left_is_an_undersell),
+        TEST(test_sold_out_before_another_bought_is_early),
+        TEST(test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck),
+        TEST(test_a_killed_order_may_have_its_unit_or_not),
+        TEST(test_a_no_with_a_row_is_an_orphan_and_a_yes_without_a_ghost),
+        TEST(test_a_repeat_is_told_of_the_unit_that_the_ledger_has),
+        TEST(test_a_failure_needs_a_fault),
+        TEST(test_an_order_that_waits_for_ever_is_endless),
+        TEST(test_anomalies_have_names),
+        TEST(test_what_is_known_is_what_the_judge_says),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""The grader's own report card: what is known to be wrong and passes (a false pass), what is known to be right and fails (a
+false fail). Over the museum of planted bugs, the strategies that products are sold by, the chapters' exercises and answers, and
+mutants.
+
+Usage: test/card/card.py >docs/report-card.md      B=build/gcc has the programs
+"""
+
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from mutants import MUTANTS
+
+ROOT = Path(__file__).resolve().parents[2]
+LAB = ROOT / os.environ.get("B", "build/gcc") / "bin/lab"
+BOUND = {"orders": 3, "instances": 2, "stock": 2, "preemptions": 3, "faults": "none", "options": ""}
+FAULTY = {"orders": 2, "preemptions": 2}
+REFERENCES = json.loads(subprocess.run([LAB, "strategies", "--json"], capture_output=True, text=True, check=True).stdout)
+# So that two orders meet in one row, or have two.
+OPTIONS = {"segment": "shards=1", "sharded": "shards=1", "sharded-skip": "shards=2", "prewarm": "shards=2"}
+MUSEUM = json.loads((ROOT / "lab/museum/museum.json").read_text())
+CHAPTERS = sorted((ROOT / "lab").glob("[0-9][0-9]-*"))
+
+
+def explore(source, **bound):
+    """Whether no schedule is violated; what was found in the shortest that is."""
+    at = BOUND | bound
+    flags = [f"--{name}={at[name]}" for name in BOUND]
+    done = subprocess.run([LAB, "explore", source, *flags, "--json"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=300)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"card: lab explore {source}: {done.returncode}: {done.stderr}")
+    violation = json.loads(done.stdout)["violation"]
+    return violation is None, violation["anomalies"] if violation else []
+
+
+def grade(file, number):
+    """Its points, and the checks that fail."""
+    done = subprocess.run([LAB, "check", file, "--chapter", str(number), "--brief"], cwd=ROOT, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
+    total = re.search(r"^  (\d+) of 100 points$", done.stdout, re.M)
+    if done.returncode not in (0, 1) or not total:
+        raise SystemExit(f"card: lab check {file}: {done.returncode}: {done.stdout}{done.stderr}")
+    if " error: " in done.stdout:
+        raise SystemExit(f"card: {file} does not compile: {done.stdout}")
+    return int(total[1]), re.findall(r"^  FAILS .* of +\d+  (.*?)(?:: \d+ of \d+ schedules fail)?$", done.stdout, re.M)
+
+
+# ---- one row each: (what, where, whether it is wrong, whether it passed, what was found)
+
+def judge_bug(bug):
+    """Explored within its own bound, and handed in for a chapter."""
+    file = ROOT / "lab/museum" / bug["file"]
+    passed, found = explore(file, **{name: bug[name] for name in BOUND})
+    points, failing = grade(file, bug["chapter"])
+    return [(bug["file"], "its bound", True, passed, " ".join(found)),
+            (bug["file"], f"chapter {bug['chapter']}", True, points == 100, "; ".join(failing))]
+
+
+def judge_reference(reference):
+    """It is right within the bound, and under all the faults that its table says it survives, together; and each of the others
+    breaks it."""
+    spec = ",".join(filter(None, (reference["name"], OPTIONS.get(reference["name"]))))
+    passed, found = explore(spec)
+    if not reference["right"]:
+        return [(spec, "no fault", True, passed, " ".join(found))]
+    if passed and reference["survives"]:
+        passed, found = explore(spec, faults=",".join(reference["survives"]), **FAULTY)
+    rows = [(spec, ", ".join(reference["survives"]) or "no fault", False, passed, " ".join(found))]
+    for fault in reference["breaks"]:
+        passed, found = explore(spec, faults=fault, **FAULTY)
+        rows.append((spec, fault, True, passed, " ".join(found)))
+    return rows
+
+
+def judge_file(file, number, wrong):
+    points, failing = grade(file, number)
+    return str(file.relative_to(ROOT / "lab")), str(number), wrong, points == 100, "; ".join(failing)
+
+
+def as_exercise(text):
+    """A strategy as a student would hand it in."""
+    text = re.sub(r"const struct strategy strategy_\w+ =", "const struct strategy strategy_exercise =", text)
+    return re.sub(r'\.name = "[^"]*"', '.name = "exercise"', text)
+
+
+def judge_mutant(mutant, folder, index):
+    what, source, before, after, number, wrong = mutant
+    text = (ROOT / source).read_text()
+    if before not in text:
+        raise SystemExit(f"card: mutant \"{what}\": {source} has no \"{before}\"")
+    file = Path(folder) / f"{index}.c"
+    includes = "" if "<stdio.h>" in text else "#include <stdio.h>\n"
+    file.write_text(includes + as_exercise(text.replace(before, after)))
+    points, failing = grade(file, number)
+    name = source.removeprefix("inventory-svc/strategies/").removeprefix("lab/")
+    return f"{name}: {what}", str(number), wrong, points == 100, "; ".join(failing)
+
+
+def measure():
+    """All rows, by part."""
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        bugs = pool.map(judge_bug, MUSEUM)
+        references = pool.map(judge_reference, REFERENCES)
+        files = pool.map(lambda each: judge_file(*each), [(chapter / name, int(chapter.name[:2]), name == "exercise.c")
+                                                          for name in ("exercise.c", "answer.c") for chapter in CHAPTERS])
+        mutants = pool.map(lambda pair: judge_mutant(pair[1], folder, pair[0]), enumerate(MUTANTS))
+        return {"the museum": [row for rows in bugs for row in rows], "strategies": [row for rows in references for row in rows], "chapters": list(files),
+                "mutants": list(mutants)}
+
+
+# ---- the page
+
+INTRODUCTION = """# The grader's report card
+
+What is known to be wrong and passes all the same is a **false pass**; what is known to be right and fails is a **false fail**.
+Both are to be 0. This page is printed by `test/card/card.py`, and `test/system/test_card.py` makes all of it again and compares.
+How one grades is in [grading.md](grading.md).
+
+"""
+PARTS = {
+    "the museum": (
+        "planted bugs",
+        "[lab/museum](../lab/museum) has {count} strategies with a bug each, found within the smallest bound that shows it; its\n"
+        "`museum.json` has the bound, and one where the bug cannot show. Handed in for a chapter, each loses points.",
+        ("file", "in", "found")),
+    "strategies": (
+        "strategies, under faults",
+        "Each of the strategies that products are sold by: every schedule of 3 orders on 2 instances with 2 units and 3 preemptions;\n"
+        "under faults, 2 orders and 2 preemptions. One that is right holds under all faults that it survives, each once in a\n"
+        "schedule; and each fault that breaks it is found to.",
+        ("strategy", "under", "found")),
+    "chapters": (
+        "exercises and answers",
+        "An exercise is to lose points, an answer has all of them.",
+        ("file", "chapter", "fails")),
+    "mutants": (
+        "mutants",
+        "An answer or a strategy with one edit, graded by a chapter. One that is equivalent as far as its chapter goes has to pass.",
+        ("edit", "chapter", "fails")),
+}
+
+
+def false_passes(rows):
+    return [row for row in rows if row[2] and row[3]]
+
+
+def false_fails(rows):
+    return [row for row in rows if not row[2] and not row[3]]
+
+
+def print_table(heads, rows, to):
+    heads = [heads[0], heads[1], "is", "passes", heads[2]]
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), file=to)
+    for what, where, wrong, passed, found in rows:
+        cells = [what, where, "wrong" if wrong else "right", "yes" if passed else "no", found]
+        print("| " + " | ".join(cells) + " |", file=to)
+
+
+def print_page(measured, to=sys.stdout):
+    print(INTRODUCTION, end="", file=to)
+    print("| | wrong | of them pass | right | of them fail |\n|---|---|---|---|---|", file=to)
+    for name, rows in [*measured.items(), ("all", [row for rows in measured.values() for row in rows])]:
+        wrong = [row for row in rows if row[2]]
+        label = PARTS[name][0] if name in PARTS else "**all**"
+        cells = [label, len(wrong), len(false_passes(rows)), len(rows) - len(wrong), len(false_fails(rows))]
+        print("| " + " | ".join(map(str, cells)) + " |", file=to)
+    for name, rows in measured.items():
+        title, text, heads = PARTS[name]
+        print(f"\n## {title.capitalize()}\n\n{text.format(count=len(MUSEUM))}\n", file=to)
+        print_table(heads, rows, to)
+
+
+if __name__ == "__main__":
+    print_page(measure())

@@ -1,0 +1,164 @@
+"""Mutants: mechanical edits of the chapters' answers, of a hint, and of strategies that are sold by.
+
+Each is (what was done, the file, the text before, the text after, the chapter that grades it, whether it is wrong). One that is
+not wrong is equivalent as far as its chapter goes, and has to pass.
+"""
+
+WRONG, EQUIVALENT = True, False
+STRATEGIES = "inventory-svc/strategies"
+ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE = (
+    f"lab/{name}/answer.c" for name in ("01-oversell", "02-mutex", "03-setnx", "04-ttl", "05-owner", "06-renewal", "07-fencing",
+                                        "08-replication", "09-sessions", "10-rows", "11-shards", "12-throughput"))
+TAKE = "return store_take_stock(sale, 0);"
+UNDER_ANY = "    outcome = read_then_write(sale, 0, GUARD_ANY, lock);\n    store_unlock(sale, lock, outcome);\n"
+UNDER_FENCE = UNDER_ANY.replace("GUARD_ANY", "GUARD_FENCE")
+WON = "    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n"
+DELETE = "    (void)store_kv_delete(sale, KEY_LOCK);\n"
+DELETE_OWN = "    (void)store_kv_delete_if_equal(sale, KEY_LOCK, token);\n"
+RETRY = """    while (outcome == OUTCOME_CONFLICT) {
+        outcome = store_pause(sale);
+        if (outcome == OUTCOME_OK)
+            outcome = read_then_write(sale, 0, GUARD_VERSION, NULL);
+    }
+"""
+TTL = "sale->options->work_ms + LATE_MS"
+LOOKED = "    if (row.available <= 0)\n        return OUTCOME_SOLD_OUT;\n"
+UNLOCK = "    store_unlock(sale, lock, outcome);\n"
+
+
+def instead(what):
+    return f"enum outcome outcome = store_take_stock(sale, 0);\n\n    return {what};"
+
+
+MUTANTS = [
+    ("takes from another row", ONE, "sale, 0", "sale, 1", 1, WRONG),
+    ("says SOLD whatever came of it", ONE, TAKE, "(void)store_take_stock(sale, 0);\n    return OUTCOME_SOLD;", 1, WRONG),
+    ("says UNKNOWN when it has sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD ? OUTCOME_UNKNOWN : outcome"), 1, WRONG),
+    ("says FAILED when it has sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD ? OUTCOME_FAILED : outcome"), 1, WRONG),
+    ("says BUSY when it has sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD ? OUTCOME_BUSY : outcome"), 1, WRONG),
+    ("says SOLD OUT when it has sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD ? OUTCOME_SOLD_OUT : outcome"), 1, WRONG),
+    ("says BUSY when all is sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD_OUT ? OUTCOME_BUSY : outcome"), 1, WRONG),
+    ("says FAILED when all is sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD_OUT ? OUTCOME_FAILED : outcome"), 1, WRONG),
+    ("says UNKNOWN when all is sold", ONE, TAKE, instead("outcome == OUTCOME_SOLD_OUT ? OUTCOME_UNKNOWN : outcome"), 1, WRONG),
+    ("takes twice", ONE, TAKE, "(void)store_take_stock(sale, 0);\n    " + TAKE, 1, WRONG),
+    ("does not work", ONE, "    store_work(sale);\n", "", 1, EQUIVALENT),
+
+    ("a lock of the process", TWO, "LOCK_FLOCK", "LOCK_LOCAL", 2, WRONG),
+    ("a reentrant lock of the process", TWO, "LOCK_FLOCK", "LOCK_REENTRANT", 2, WRONG),
+    ("drops the unlock", TWO, UNLOCK, "", 2, WRONG),
+    ("gives back before it writes", TWO, UNDER_ANY,
+     "    store_unlock(sale, lock, outcome);\n    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n", 2, WRONG),
+    ("locks another row's lock at one instance", TWO, "LOCK_FLOCK, 0", "LOCK_FLOCK, sale->instance[10] - '1'", 2, WRONG),
+    ("gives back only when it has sold", TWO, UNLOCK, "    if (outcome == OUTCOME_SOLD)\n    " + UNLOCK, 2, WRONG),
+    ("turns away when all is sold", TWO, "    return outcome;\n}\n",
+     "    return outcome == OUTCOME_SOLD_OUT ? OUTCOME_BUSY : outcome;\n}\n", 2, WRONG),
+    ("a folder for a lock", TWO, "LOCK_FLOCK", "LOCK_MKDIR", 2, EQUIVALENT),
+    ("a guard beside the lock", TWO, "GUARD_ANY", "GUARD_VERSION", 2, EQUIVALENT),
+
+    ("never expires", THREE, "sale->options->ttl_ms", "0", 3, WRONG),
+    ("expires by a second command", THREE, WON,
+     "    (void)store_kv_expire(sale, KEY_LOCK, sale->options->ttl_ms);\n" + WON, 3, EQUIVALENT),
+    ("wins for ever, and expires by a second command", THREE, "sale->options->ttl_ms);\n",
+     "0);\n    (void)store_kv_expire(sale, KEY_LOCK, sale->options->ttl_ms);\n", 3, WRONG),
+    ("deletes before it writes", THREE, WON + DELETE, DELETE + WON, 3, WRONG),
+    ("goes on when it has not won", THREE, "    if (outcome != OUTCOME_OK)\n        return outcome;\n", "", 3, EQUIVALENT),
+
+    ("a constant TTL", FOUR, TTL, "LATE_MS", 4, WRONG),
+    ("a long constant TTL", FOUR, TTL, "LATE_MS + 60000", 4, WRONG),
+    ("half the work", FOUR, TTL, "sale->options->work_ms / 2 + LATE_MS", 4, WRONG),
+    ("the work and no more", FOUR, TTL, "sale->options->work_ms", 4, WRONG),
+    ("seconds for milliseconds", FOUR, TTL, "(sale->options->work_ms + LATE_MS) / 1000", 4, WRONG),
+    ("twice the work", FOUR, TTL, "2 * sale->options->work_ms + LATE_MS", 4, WRONG),
+    ("a second more", FOUR, TTL, TTL + " + 1000", 4, EQUIVALENT),
+
+    ("deletes blindly", FIVE, DELETE_OWN, "    (void)token;\n" + DELETE, 5, WRONG),
+    ("one token for all", FIVE, "    store_random_token(sale, token);\n", "    (void)snprintf(token, sizeof token, \"held\");\n", 5, WRONG),
+    ("one token for an instance", FIVE, "    store_random_token(sale, token);\n",
+     "    (void)snprintf(token, sizeof token, \"%s\", sale->instance);\n", 5, WRONG),
+    ("looks, then deletes", FIVE, DELETE_OWN,
+     "    char holder[KV_TEXT];\n\n    if (store_kv_get(sale, KEY_LOCK, holder) == OUTCOME_OK && holder[0] == token[0])\n"
+     "    " + DELETE, 5, WRONG),
+    ("the order for a token", FIVE, "    store_random_token(sale, token);\n",
+     "    (void)snprintf(token, sizeof token, \"%s\", sale->order_id);\n", 5, EQUIVALENT),
+    ("does not tell the warehouse", FIVE, "        tell_warehouse(sale);\n", "        (void)tell_warehouse;\n", 5, EQUIVALENT),
+    ("never gives back", FIVE, "    give_back(sale, token);\n", "    (void)give_back;\n", 5, WRONG),
+
+    ("a lock of the process", SIX, "LOCK_REDIS", "LOCK_LOCAL", 6, WRONG),
+    ("drops the unlock", SIX, UNLOCK, "", 6, WRONG),
+    ("gives back only when it has sold", SIX, UNLOCK, "    if (outcome == OUTCOME_SOLD)\n    " + UNLOCK, 6, WRONG),
+    ("a guard that sees other writes", SIX, "GUARD_ANY", "GUARD_VERSION", 6, EQUIVALENT),
+    ("gives back before it writes", SIX, UNDER_ANY,
+     "    store_unlock(sale, lock, outcome);\n    outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n", 6, WRONG),
+
+    ("guard ANY for FENCE", SEVEN, "GUARD_FENCE", "GUARD_ANY", 7, WRONG),
+    ("drops the unlock", SEVEN, UNLOCK, "", 7, WRONG),
+    ("guard VERSION for FENCE", SEVEN, "GUARD_FENCE", "GUARD_VERSION", 7, EQUIVALENT),
+    ("does not look at the lease", SEVEN, "GUARD_FENCE, lock", "GUARD_ANY, NULL", 7, WRONG),
+    ("says SOLD OUT to who is too late", SEVEN, "    return outcome;\n}\n",
+     "    return outcome == OUTCOME_CONFLICT || outcome == OUTCOME_BUSY ? OUTCOME_SOLD_OUT : outcome;\n}\n", 7, WRONG),
+
+    ("guard ANY for FENCE", EIGHT, "GUARD_FENCE", "GUARD_ANY", 8, WRONG),
+    ("one Redis, and no fence", EIGHT, "LOCK_REDLOCK, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n        return outcome;\n"
+     "    outcome = read_then_write(sale, 0, GUARD_FENCE", "LOCK_REDIS, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n"
+     "        return outcome;\n    outcome = read_then_write(sale, 0, GUARD_ANY", 8, WRONG),
+    ("waits for a replica, without a fence", EIGHT, "LOCK_REDLOCK, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n"
+     "        return outcome;\n    outcome = read_then_write(sale, 0, GUARD_FENCE",
+     "LOCK_REDIS_WAIT, 0, &lock);\n\n    if (outcome != OUTCOME_OK)\n"
+     "        return outcome;\n    outcome = read_then_write(sale, 0, GUARD_ANY", 8, WRONG),
+    ("drops the unlock", EIGHT, UNLOCK, "", 8, WRONG),
+    ("one Redis, and the fence", EIGHT, "LOCK_REDLOCK", "LOCK_REDIS", 8, EQUIVALENT),
+
+    ("a folder that nobody removes", NINE, "LOCK_ZOOKEEPER", "LOCK_MKDIR", 9, WRONG),
+    ("guard ANY for FENCE", NINE, "GUARD_FENCE", "GUARD_ANY", 9, WRONG),
+    ("drops the unlock", NINE, UNLOCK, "", 9, WRONG),
+    ("etcd", NINE, "LOCK_ZOOKEEPER", "LOCK_ETCD", 9, EQUIVALENT),
+    ("a node without a line", NINE, "LOCK_ZOOKEEPER", "LOCK_ZOOKEEPER_UNFAIR", 9, EQUIVALENT),
+
+    ("guard ANY for VERSION", TEN, "GUARD_VERSION", "GUARD_ANY", 10, WRONG),
+    ("guard VALUE for VERSION", TEN, "GUARD_VERSION", "GUARD_VALUE", 10, WRONG),
+    ("no retry", TEN, RETRY, "", 10, WRONG),
+    ("SOLD OUT for CONFLICT", TEN, RETRY, "    if (outcome == OUTCOME_CONFLICT)\n        outcome = OUTCOME_SOLD_OUT;\n", 10, WRONG),
+    ("BUSY for CONFLICT", TEN, RETRY, "    if (outcome == OUTCOME_CONFLICT)\n        outcome = OUTCOME_BUSY;\n", 10, WRONG),
+    ("ignores CONFLICT: says SOLD", TEN, RETRY, "    if (outcome == OUTCOME_CONFLICT)\n        outcome = OUTCOME_SOLD;\n", 10, WRONG),
+    ("one retry, and then it writes all the same", TEN, RETRY,
+     "    if (outcome == OUTCOME_CONFLICT)\n        outcome = read_then_write(sale, 0, GUARD_ANY, NULL);\n", 10, WRONG),
+    ("one retry", TEN, "while (outcome", "if (outcome", 10, WRONG),
+    ("no pause before the retry", TEN, RETRY, "    while (outcome == OUTCOME_CONFLICT)\n"
+     "        outcome = read_then_write(sale, 0, GUARD_VERSION, NULL);\n", 10, EQUIVALENT),
+    ("reads another row", TEN, "sale, 0, GUARD", "sale, 1, GUARD", 10, WRONG),
+
+    ("forgets a row", ELEVEN, "i < shards", "i < shards - 1", 11, WRONG),
+    ("begins a row late", ELEVEN, "int i = 0; i < shards", "int i = 1; i < shards", 11, WRONG),
+    ("runs over the last row", ELEVEN, "(first + i) % shards", "first + i", 11, WRONG),
+    ("sells from the first row under another's lock", ELEVEN, "read_then_write(sale, shard", "read_then_write(sale, 0", 11, WRONG),
+    ("leaves a unit in each row", ELEVEN, "row.available <= 0", "row.available <= 1", 11, WRONG),
+    ("drops the unlock", ELEVEN, UNLOCK, "", 11, WRONG),
+    ("goes on after it has sold", ELEVEN, "outcome == OUTCOME_SOLD_OUT; i++", "outcome != OUTCOME_OK; i++", 11, WRONG),
+    ("one lock for all rows", ELEVEN, "LOCK_REDIS, shard", "LOCK_REDIS, 0", 11, EQUIVALENT),
+    ("does not look before it locks", ELEVEN, LOOKED, "", 11, EQUIVALENT),
+    ("begins with the first row", ELEVEN, "first = store_deal(sale)", "first = 0", 11, EQUIVALENT),
+    ("backwards", ELEVEN, "(first + i) % shards", "(first - i + shards) % shards", 11, EQUIVALENT),
+
+    ("BUSY for UNKNOWN", TWELVE, TAKE, instead("outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome"), 12, WRONG),
+    ("SOLD for UNKNOWN", TWELVE, TAKE, instead("outcome == OUTCOME_UNKNOWN ? OUTCOME_SOLD : outcome"), 12, WRONG),
+    ("SOLD OUT for UNKNOWN", TWELVE, TAKE, instead("outcome == OUTCOME_UNKNOWN ? OUTCOME_SOLD_OUT : outcome"), 12, WRONG),
+    ("SOLD OUT for REPEATED", TWELVE, TAKE, instead("outcome == OUTCOME_REPEATED ? OUTCOME_SOLD_OUT : outcome"), 12, WRONG),
+    ("looks first", TWELVE, TAKE, "struct stock_row row;\n\n    (void)store_read_stock(sale, 0, &row);\n    " + TAKE, 12, WRONG),
+    ("reads and writes", TWELVE, TAKE, "struct stock_row row;\n    enum outcome outcome = store_read_stock(sale, 0, &row);\n\n"
+     "    if (outcome != OUTCOME_OK || row.available <= 0)\n        return outcome == OUTCOME_OK ? OUTCOME_SOLD_OUT : outcome;\n"
+     "    return store_write_stock(sale, &row, GUARD_VERSION, 0);", 12, WRONG),
+    ("works after it has sold", TWELVE, "    store_work(sale);\n    " + TAKE,
+     "    enum outcome outcome = store_take_stock(sale, 0);\n\n    store_work(sale);\n    return outcome;", 12, EQUIVALENT),
+
+    ("READ COMMITTED for SERIALIZABLE", f"{STRATEGIES}/postgres/pg_serializable.c", "SERIALIZABLE);", "READ_COMMITTED);", 10, WRONG),
+    ("commits what was refused", f"{STRATEGIES}/postgres/pg_serializable.c",
+     "return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL));",
+     "(void)read_then_write(sale, 0, GUARD_ANY, NULL);\n    return store_end(sale, OUTCOME_SOLD);", 10, WRONG),
+    ("never ends its transaction", f"{STRATEGIES}/postgres/pg_serializable.c",
+     "return store_end(sale, read_then_write(sale, 0, GUARD_ANY, NULL))", "return read_then_write(sale, 0, GUARD_ANY, NULL)", 10, WRONG),
+    ("no retry", f"{STRATEGIES}/spread/sharded_skip.c", "while (outcome == OUTCOME_BUSY && ", "while (outcome == OUTCOME_OK && ", 11, WRONG),
+    ("held rows count as empty", f"{STRATEGIES}/spread/sharded_skip.c", "    return outcome;\n}",
+     "    return outcome == OUTCOME_BUSY ? OUTCOME_SOLD_OUT : outcome;\n}", 11, EQUIVALENT),
+    ("waits for one row", f"{STRATEGIES}/spread/sharded_skip.c", "ROW_SKIP_LOCKED", "ROW_WAIT", 11, EQUIVALENT),
+    ("one row", f"{STRATEGIES}/spread/sharded_skip.c", "ANY_SHARD", "0", 11, WRONG),
+]

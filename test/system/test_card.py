@@ -1,0 +1,48 @@
+"""The grader's report card: nothing that is wrong passes, nothing that is right fails, and docs/report-card.md says what is so. And
+the same folder gets the same grades, byte for byte. Needs no servers."""
+
+import io
+import subprocess
+import sys
+import unittest
+
+from harness import ROOT
+
+sys.path.insert(0, str(ROOT / "test/card"))
+import card  # noqa: E402
+from mutants import MUTANTS  # noqa: E402
+
+
+class Card(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.measured = card.measure()
+        cls.rows = [row for rows in cls.measured.values() for row in rows]
+
+    def test_nothing_that_is_wrong_passes(self):
+        self.assertEqual(card.false_passes(self.rows), [])
+
+    def test_nothing_that_is_right_fails(self):
+        self.assertEqual(card.false_fails(self.rows), [])
+
+    def test_the_page_says_what_is_so(self):
+        page = io.StringIO()
+        card.print_page(self.measured, page)
+        self.assertEqual((ROOT / "docs/report-card.md").read_text(), page.getvalue(),
+                         "print it again: test/card/card.py >docs/report-card.md")
+
+    def test_it_is_about_all_there_is(self):
+        self.assertGreaterEqual(len(card.REFERENCES), 36)
+        self.assertGreaterEqual(len([mutant for mutant in MUTANTS if mutant[-1]]), 40)
+        self.assertEqual({mutant[4] for mutant in MUTANTS}, set(range(1, 13)))
+
+
+class Again(unittest.TestCase):
+    def test_the_same_folder_gets_the_same_grades(self):
+        done = subprocess.run([ROOT / "test/card/again", "3"], cwd=ROOT, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("3 gradings, all the same", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

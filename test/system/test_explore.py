@@ -1,0 +1,211 @@
+"""lab explore from outside: what it prints, its JSON and page, how it ends. Needs no servers."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import BUILD, ROOT, wait_for
+
+LAB = ROOT / BUILD / "bin" / "lab"
+LONG = ("none,work=2ms", "--orders", "5", "--preemptions", "12", "--no-table")
+
+
+def lab(*args, **more):
+    return subprocess.run([LAB, "explore", *args], capture_output=True, text=True, timeout=60, cwd=ROOT, **more)
+
+
+def explored(*args):
+    done = lab(*args, "--json")
+    return done.returncode, json.loads(done.stdout)
+
+
+def catches_interrupts(pid):
+    caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text()).group(1)
+    return int(caught, 16) >> (signal.SIGINT - 1) & 1
+
+
+class Explore(unittest.TestCase):
+    def test_a_right_strategy_holds_in_every_schedule(self):
+        done = lab("pg-version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("schedules: complete, none violated", done.stdout)
+        self.assertIn("It holds in every schedule within this bound.", done.stdout)
+
+    def test_a_wrong_one_ends_with_1_and_its_shortest_schedule(self):
+        done = lab("none", "--orders", "2")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("TWIN", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^ +1 +0  A +2 +0  A, at inventory-1, reads the stock: 2 left$")
+        self.assertRegex(done.stdout, r"B writes 1, and sells unit 2")
+        self.assertNotIn("\033", done.stdout)
+        again = re.search(r"^Again: lab explore (.*)$", done.stdout, re.M).group(1)
+        self.assertEqual(again.split()[:-1], ["none", "--orders", "2", "--replay"])
+        replayed = lab(*again.split())
+        self.assertEqual(replayed.returncode, 1)
+        lines = [line for line in done.stdout.splitlines() if re.match(r" +\d+ ", line)]
+        self.assertEqual([line for line in replayed.stdout.splitlines() if re.match(r" +\d+ ", line)], lines)
+
+    def test_no_line_is_wider_than_100_columns(self):
+        for spec, orders in (("none,work=2ms", "3"), ("pg-version,wait=1m,work=1500ms", "3"), ("none", "7"), ("pg-nowait", "7")):
+            done = lab(spec, "--orders", orders, "--preemptions", "0", "--stock", "1000")
+            for line in done.stdout.splitlines():
+                if not line.startswith("Again: "):
+                    self.assertLessEqual(len(line), 100, line)
+
+    def test_json_is_one_object_that_says_all(self):
+        code, found = explored("none,work=2ms", "--stock", "1")
+        self.assertEqual(code, 1)
+        self.assertEqual(list(found), ["spec", "orders", "instances", "stock", "preemptions", "faults", "options", "complete",
+                                       "schedules", "runs", "states", "seconds", "violation"])
+        self.assertEqual((found["spec"], found["orders"], found["instances"], found["stock"], found["preemptions"], found["faults"],
+                          found["options"], found["complete"]), ("none,work=2ms", 3, 2, 1, 3, [], "", True))
+        self.assertGreater(found["schedules"], found["runs"])
+        violation = found["violation"]
+        self.assertEqual(list(violation), ["id", "anomalies", "summary", "steps"])
+        self.assertIn("TWIN", violation["anomalies"])
+        self.assertIn("unit 1", violation["summary"])
+        steps = violation["steps"]
+        self.assertEqual(steps[0], {"number": 1, "actor": "A", "instance": "inventory-1", "action": "reads the stock",
+                                    "detail": "1 left", "now_ms": 0, "stock": [1], "sold": 0})
+        self.assertEqual([step["number"] for step in steps], list(range(1, len(steps) + 1)))
+        self.assertTrue(any(step["actor"] == "clock" and step["action"] == "2 ms pass" for step in steps))
+        self.assertEqual(steps[-1]["sold"], max(step["sold"] for step in steps))
+        self.assertEqual([step["now_ms"] for step in steps], sorted(step["now_ms"] for step in steps))
+
+    def test_json_of_a_right_one_has_no_violation(self):
+        code, found = explored("atomic", "--options", "work=2ms")
+        self.assertEqual((code, found["violation"], found["complete"], found["options"]), (0, None, True, "work=2ms"))
+
+    def test_json_names_the_faults(self):
+        self.assertEqual(explored("atomic", "--faults", "expiry,pause")[1]["faults"], ["pause", "expiry"])
+        self.assertEqual(explored("atomic", "--faults", "none")[1]["faults"], [])
+        self.assertEqual(lab("atomic", "--faults", "survives").returncode, 0)
+
+    def test_with_and_without_a_table_it_counts_the_same(self):
+        _, known = explored("none,work=2ms")
+        _, naive = explored("none,work=2ms", "--no-table")
+        self.assertEqual(naive["schedules"], known["schedules"])
+        self.assertEqual(naive["runs"], naive["schedules"])
+        self.assertEqual(len(naive["violation"]["id"]), len(known["violation"]["id"]))
+
+    def test_a_replay_is_judged(self):
+        _, found = explored("none", "--orders", "2")
+        code, again = explored("none", "--orders", "2", "--replay", found["violation"]["id"])
+        self.assertEqual(code, 1)
+        self.assertEqual(again["violation"], found["violation"])
+        done = lab("none", "--orders", "2", "--replay", "AABB")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Nothing is wrong with this schedule.", done.stdout)
+
+    def test_a_batch_is_one_step_that_sells_to_all_of_it(self):
+        for flags in ((), ("--instances", "1"), ("--orders", "5", "--preemptions", "2")):
+            self.assertEqual(explored("batched", *flags)[0], 0, flags)
+        done = lab("batched", "--instances", "1", "--stock", "3", "--replay", "ABCABC")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^ .* 2 +1  B sends one statement for B and C$")
+        self.assertRegex(done.stdout, r"(?m)^ .* 0 +3  B sells to B and C with one statement: unit 2 to B, unit 1 to C$")
+
+    def test_a_page_is_one_file_that_reads_without_its_script(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.html"
+            self.assertEqual(lab("none", "--orders", "2", "--page", page).returncode, 1)
+            text = page.read_text()
+            self.assertTrue(text.startswith("<!DOCTYPE html>"))
+            self.assertNotRegex(text, r"""(?:src|href)=["'](?!data:)""")
+            self.assertIn("<td>reads the stock: 2 left<td>2<td>0", text)
+            self.assertIn("<title>none: OVERSELL TWIN</title>", text)
+            data = re.search(r'<script type="application/json" id="explored">(.*?)</script>', text, re.S).group(1)
+            self.assertIn("TWIN", json.loads(data)["violation"]["anomalies"])
+            self.assertIn("const Steps", text)
+            self.assertNotRegex(text, r"@[a-z]+@")
+        self.assertEqual(lab("none", "--page", "/nowhere/page.html").returncode, 70)
+
+    def test_an_order_alone_may_be_held_to_a_number_of_steps(self):
+        self.assertEqual(lab("atomic", "--max-steps", "1").returncode, 0)
+        done = lab("pg-version", "--max-steps", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("makes 2 steps, and --max-steps is 1", done.stderr)
+
+    def test_a_strategy_names_the_faults_that_it_survives(self):
+        done = subprocess.run([LAB, "strategies", "--json"], capture_output=True, text=True, timeout=20)
+        told = {strategy["name"]: strategy for strategy in json.loads(done.stdout)}
+        self.assertEqual((done.returncode, len(told)), (0, 38))
+        self.assertEqual(told["redis"], {"name": "redis", "right": True, "survives": ["crash", "lost-reply", "expiry"],
+                                         "breaks": ["pause", "failover"]})
+        code, found = explored("redis", "--faults", "survives")
+        self.assertEqual((code, found["faults"]), (0, told["redis"]["survives"]))
+        text = subprocess.run([LAB, "strategies"], capture_output=True, text=True, timeout=20).stdout
+        self.assertEqual([line.split()[0] for line in text.splitlines()[1:]], list(told))
+
+    def test_what_cannot_be_is_refused_with_what_can(self):
+        for args, told in ((("nothing",), "strategies: none, mutex"), (("none,foo=1",), "its options: work, wait"),
+                           ((), "name one SPEC"), (("none", "atomic"), "name one SPEC"), (("none", "--orders", "8"), "1..7"),
+                           (("none", "--faults", "fire"), "there are none, survives, pause, crash, lost-reply, expiry, failover"),
+                           (("none", "--replay", "AZ"), "no schedule's id"), (("none", "--replay", "AAA"), "move 3"),
+                           (("sharded,shards=17",), "at most 16 shards"), (("none,fail=after-read:crash",), "--faults"),
+                           (("none", "--nothing"), "--nothing"), (("none", "--preemptions", "-1"), "0..20"),
+                           (("nothing.c",), "nothing.c")):
+            done = lab(*args)
+            self.assertEqual((done.returncode, done.stdout), (64, ""), args)
+            self.assertIn(told, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1 if "--" not in "".join(args) else done.stderr.count("\n"))
+
+    def test_help_names_every_option(self):
+        done = lab("--help")
+        self.assertEqual(done.returncode, 0)
+        for option in ("orders", "instances", "stock", "preemptions", "faults", "replay", "step", "json", "page", "no-table",
+                       "max-steps", "options"):
+            self.assertIn(f"--{option}", done.stdout)
+
+    def test_ctrl_c_ends_it_with_what_is_known(self):
+        run = subprocess.Popen([LAB, "explore", *LONG, "--json"], stdout=subprocess.PIPE, text=True)
+        wait_for("it catches the signal", lambda: catches_interrupts(run.pid))
+        run.send_signal(signal.SIGINT)
+        found = json.loads(run.communicate(timeout=20)[0])
+        self.assertEqual((run.returncode, found["complete"]), (130, False))
+        self.assertGreater(found["schedules"], 0)
+
+    def test_ctrl_c_ends_a_strategy_that_makes_no_step(self):
+        text = (ROOT / "lab/museum/turns_all_away.c").read_text().replace("return outcome", "for (;;)\n        ;\n    return outcome", 1)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "endless.c"
+            path.write_text(text)
+            run = subprocess.Popen([LAB, "explore", str(path)], stdout=subprocess.DEVNULL)
+            wait_for("it catches the signal", lambda: catches_interrupts(run.pid))
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(timeout=20), 130)
+
+    def test_a_reader_who_leaves_ends_it(self):
+        run = subprocess.Popen([LAB, "explore", "none"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run.stdout.close()
+        self.assertIn(run.wait(timeout=20), (-signal.SIGPIPE, 70))
+        run.stderr.close()
+
+    def test_a_terminal_sees_how_far_it_is(self):
+        master, slave = pty.openpty()
+        run = subprocess.Popen([LAB, "explore", *LONG, "--json"], stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        seen = b""
+        while b"schedules so far" not in seen:
+            self.assertTrue(select.select([master], [], [], 20)[0], "no progress")
+            seen += os.read(master, 4096)
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=20), 130)
+        os.close(master)
+
+    def test_steps_go_forward_and_back(self):
+        done = lab("none", "--orders", "2", "--step", input="\n\nb\nq\n")
+        shown = re.findall(r"step (\d+) of (\d+);", done.stdout)
+        self.assertEqual([int(at) for at, _ in shown], [1, 2, 3, 2])
+        self.assertEqual(done.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

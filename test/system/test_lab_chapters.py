@@ -1,0 +1,247 @@
+"""The twelve chapters of lab/, played as a student would: the exercise fails and is told what to do, each hint gets further,
+the answer passes. Without servers, but for two runs of chapter 1; and each command of scripts/lab once."""
+
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import BUILD, PORT_BASE, ROOT, wait_for
+
+LAB = ROOT / BUILD / "bin/lab"
+CHAPTERS = sorted((ROOT / "lab").glob("[0-9][0-9]-*"))
+CHEATS = {
+    # Looks first, where a check could see that it is late; and where steps are counted it does not look.
+    "05-owner": ("hint-1.c", "    if (store_kv_get(", "    if (sale->options->work_ms == 0 || store_kv_get("),
+    "04-ttl": ("exercise.c", "TTL_MS 500", "TTL_MS 16000"),
+    "11-shards": ("hint-2.c", "ROWS 4", "ROWS 10"),
+}
+
+
+def plan_of(chapter):
+    return json.loads((chapter / "chapter.json").read_text())
+
+
+def number_of(chapter):
+    return int(chapter.name[:2])
+
+
+def steps_of(chapter):
+    """The files of a chapter in the order in which a student comes to them."""
+    return [chapter / "exercise.c", *sorted(chapter.glob("hint-*.c")), chapter / "answer.c"]
+
+
+def check(file, number, *flags):
+    return subprocess.run([LAB, "check", file, "--chapter", str(number), *flags], cwd=ROOT, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
+
+
+def points(file, number):
+    """What `lab check` gives: points, the names of the checks that hold, and of the schedules the part that fails."""
+    done = check(file, number, "--brief")
+    total = re.search(r"^  (\d+) of 100 points$", done.stdout, re.M)
+    if not total:
+        raise AssertionError(f"lab check {file}: {done.returncode}: {done.stdout}{done.stderr}")
+    failing = [int(some) / int(of) for some, of in re.findall(r": (\d+) of (\d+) schedules fail$", done.stdout, re.M)]
+    return int(total[1]), re.findall(r"^  holds .* of +\d+  (.*): [^:]*$", done.stdout, re.M), sum(failing)
+
+
+def explored(arguments):
+    return subprocess.run([LAB, "explore", *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=60).stdout
+
+
+class Played(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        files = [(file, number_of(chapter)) for chapter in CHAPTERS for file in steps_of(chapter)]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            cls.results = dict(zip([file for file, _ in files], pool.map(lambda pair: points(*pair), files)))
+
+    def test_there_are_twelve(self):
+        self.assertEqual([number_of(chapter) for chapter in CHAPTERS], list(range(1, 13)))
+
+    def test_each_exercise_fails_and_each_answer_passes(self):
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                names = [each["name"] for each in plan_of(chapter)["checks"]]
+                self.assertLess(self.results[chapter / "exercise.c"][0], 100)
+                self.assertEqual(self.results[chapter / "answer.c"], (100, names, 0))
+
+    def test_each_step_gets_further(self):
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                got = [self.results[file] for file in steps_of(chapter)]
+                for before, after in zip(got, got[1:]):
+                    # More points, or as many, and fewer of the schedules fail.
+                    self.assertLess((before[0], -before[2]), (after[0], -after[2]), got)
+
+    def test_each_text_shows_schedules_that_explore_prints(self):
+        """Each step of a schedule in the text: its number, time, lanes and counts, and who makes it."""
+        step = re.compile(r"^ +\d+ +\d+  .*?\d +\d+  [\w-]+", re.M)
+        jobs = []
+        for chapter in CHAPTERS:
+            part = (chapter / "README.md").read_text().partition("## Every schedule")[2].partition("\n## ")[0]
+            flags = plan_of(chapter)["explore"].split()[1:]
+            told = {tuple(each.split()) for each in re.findall(r"^scripts/lab explore \d+([^#\n]*)", part, re.M)}
+            jobs.append((chapter, set(step.findall(part)), [(file, *flags, *more) for file in steps_of(chapter) for more in told]))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for chapter, shown, runs in jobs:
+                with self.subTest(chapter.name):
+                    printed = "".join(pool.map(explored, runs))
+                    self.assertLessEqual(shown, set(step.findall(printed)))
+
+    def test_an_exercise_is_told_what_to_do(self):
+        for chapter in CHAPTERS[::4]:
+            with self.subTest(chapter.name):
+                done = check(chapter / "exercise.c", number_of(chapter))
+                passed = self.results[chapter / "exercise.c"][1]
+                first = next(each for each in plan_of(chapter)["checks"] if each["name"] not in passed)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn(" ".join(first["advice"].split()), " ".join(done.stdout.split()))
+
+    def test_what_only_looks_right_does_not_pass(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, (file, old, new) in CHEATS.items():
+                with self.subTest(name):
+                    text = (ROOT / "lab" / name / file).read_text()
+                    self.assertIn(old, text)
+                    cheat = Path(folder) / f"{name}.c"
+                    cheat.write_text(text.replace(old, new))
+                    self.assertLess(points(cheat, name[:2])[0], 100)
+
+
+class Written(unittest.TestCase):
+    def test_each_plan_is_whole(self):
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                plan, text = plan_of(chapter), (chapter / "README.md").read_text()
+                self.assertEqual(sum(each["points"] for each in plan["checks"]), 100)
+                self.assertEqual(len(plan["hints"]), len(list(chapter.glob("hint-*.c"))))
+                self.assertIn(plan["minutes"], range(20, 41))
+                self.assertTrue(text.startswith(f"# {number_of(chapter)}. {plan['title']}\n\n{plan['minutes']} minutes. "))
+                for each in plan["checks"]:
+                    self.assertGreater(len(each["advice"]), 40)
+
+    def test_each_text_has_its_parts_in_order(self):
+        parts = ["The story", "Predict", "Run it", "Break it", "Read the lines", "Every schedule", "Fix it", "Check it",
+                 "A number to reach", "Questions"]
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                text = (chapter / "README.md").read_text()
+                self.assertEqual(re.findall(r"^## (.*)$", text, re.M), parts)
+                questions = text.partition("## Questions")[2]
+                asked, answered = questions.split("<details>")
+                count = len(re.findall(r"^\d\. ", asked, re.M))
+                self.assertGreaterEqual(count, 3)
+                self.assertEqual(len(re.findall(r"^\d\. ", answered, re.M)), count)
+                self.assertRegex(answered, r"(?m)^</details>$")
+
+    def test_each_text_shows_only_commands_of_its_own(self):
+        for chapter in CHAPTERS:
+            with self.subTest(chapter.name):
+                for command, which in re.findall(r"scripts/lab ([a-z]+) (\S+)", (chapter / "README.md").read_text()):
+                    self.assertIn(command, ("start", "run", "explore", "check", "hint", "answer", "watch"))
+                    self.assertEqual(which.strip("`.,*):"), str(number_of(chapter)))
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.home = Path(tempfile.mkdtemp(prefix="sale-lab-", dir="/tmp"))
+        self.home.chmod(0o755)  # Postgres runs as another user than root
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith("LOADGEN_")}
+        self.env |= {"B": BUILD, "LAB_WORK": str(self.home / "work"), "RUN_DIR": str(self.home / "run"),
+                     "PORT_BASE": str(PORT_BASE), "LOADGEN_NO_RESULTS": "1", "LOADGEN_LATE": "1s", "LOADGEN_NO_PROGRESS": "1"}
+
+    def tearDown(self):
+        data = self.home / "run/postgres"
+        if data.is_symlink():
+            shutil.rmtree(data.resolve(), ignore_errors=True)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def lab(self, *arguments, code=0):
+        """From another folder than the project's."""
+        done = subprocess.run([ROOT / "scripts/lab", *arguments], cwd=self.home, env=self.env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def mine(self, chapter):
+        return self.home / "work" / f"{chapter[:2]}.c"
+
+    def test_wrong_arguments_are_told_what_there_is(self):
+        for arguments in [(), ("begin", "1"), ("start",), ("start", "1", "2"), ("check",), ("run",), ("hint", "1", "x"),
+                          ("list", "1"), ("watch", "1", "--what"), ("run", "1", "--with")]:
+            with self.subTest(arguments):
+                self.assertIn("Usage: scripts/lab list", self.lab(*arguments, code=64))
+        self.assertIn("there is no chapter '13'", self.lab("start", "13", code=64))
+        self.assertIn("lab: chapter 1 has 1 hints", self.lab("hint", "1", "9", code=64))
+        self.assertIn("scripts/lab watch N", self.lab("--help"))
+
+    def test_a_student_goes_through_a_chapter(self):
+        self.assertIn("# 1. See an oversell", self.lab("start", "1"))
+        self.assertNotIn("The window is as wide as", self.lab("start", "oversell"))  # which is an answer
+        self.assertEqual(self.mine("01-oversell").read_text(), (ROOT / "lab/01-oversell/exercise.c").read_text())
+        self.assertRegex(self.lab("list"), r" 1  begun +20 min")
+        self.assertIn("GUARD_VALUE", self.lab("check", "1", code=1))
+        self.assertIn("+    return store_write_stock(sale, &seen, GUARD_VALUE, NULL);", self.lab("hint", "1"))
+        self.assertIn("you have seen them", self.lab("hint", "1", code=64))
+        self.assertIn("hint 1 of 1: write only if the count is the one that was read\n", self.lab("hint", "1", "1"))
+        answer = self.lab("answer", "01")
+        self.assertIn("store_take_stock", answer)
+        self.mine("01-oversell").write_text(answer)
+        self.lab("check", "01-oversell")
+        self.assertRegex(self.lab("list"), r" 1  passed +20 min")
+        self.assertIn("work/01.c.~1~", self.lab("reset", "1"))
+        self.assertEqual(self.mine("01-oversell").with_name("01.c.~1~").read_text(), answer)
+        self.assertEqual(self.mine("01-oversell").read_text(), (ROOT / "lab/01-oversell/exercise.c").read_text())
+
+    def test_explore_shows_the_shortest_schedule(self):
+        self.lab("explore", "2", code=1)
+        self.lab("explore", "2", "--preemptions", "0", "--orders", "1")
+
+    def test_watch_checks_at_each_save_and_ends_with_ctrl_c(self):
+        said = self.home / "said"
+        self.lab("start", "1")
+        with open(said, "w") as output:
+            watching = subprocess.Popen([ROOT / "scripts/lab", "watch", "1"], cwd=self.home, env=self.env, stdout=output,
+                                        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            for text, sign in [(None, "the checks: not yet"), ("int x = ;\n", "it does not build"),
+                               ((ROOT / "lab/01-oversell/answer.c").read_text(), "all is well")]:
+                if text:
+                    self.mine("01-oversell").write_text(text)
+                wait_for(sign, lambda sign=sign: re.search(f"== {sign}.*\nwaiting for the next save", said.read_text()), 60)
+        finally:
+            os.killpg(watching.pid, signal.SIGINT)
+            self.assertEqual(watching.wait(timeout=20), 130, said.read_text())
+
+    def test_grade_shows_a_sale_beside_the_points_and_does_not_score_it(self):
+        handed_in = self.home / "handed-in"
+        handed_in.mkdir()
+        shutil.copy(ROOT / "lab/01-oversell/exercise.c", handed_in / "01.c")
+        done = subprocess.run([ROOT / BUILD / "bin/lab", "grade", handed_in, "--chapter", "1", "--live", "--chapters", ROOT / "lab"],
+                              cwd=self.home, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        points, _, live = done.stdout.partition("Live, chapter 1 (shown, not scored):\n")
+        self.assertIn("  10 of 100 points\n", points)
+        self.assertRegex(live, r"(?m)^exercise +VIOLATED")
+        self.assertTrue(live.endswith("\n10 of 100 points\n"))
+
+    def test_run_sells_with_the_file_and_stops_what_it_started(self):
+        self.assertIn("exercise: sold 800 of 500 units", self.lab("run", "1", code=1))
+        shutil.copy(ROOT / "lab/01-oversell/answer.c", self.mine("01-oversell"))
+        said = self.lab("run", "1", "--instances", "1", "--requests", "200", "--stock", "150")
+        self.assertIn("exercise: sold all 150 units once each and refused the other 50", said)
+        status = subprocess.run([ROOT / "scripts/stack", "status"], env=self.env, capture_output=True, text=True)
+        self.assertNotRegex(status.stdout, r" pid \d")
+
+
+if __name__ == "__main__":
+    unittest.main()
