@@ -49,6 +49,28 @@ def wrk_rate(url, lua=None, seconds=SECONDS, connections=CLIENTS, may_refuse=Fal
     return float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1)) * (1 - share)
 
 
+def pid_of(stack, name):
+    return (stack.run_dir / f"{name}.pid").read_text().split()[0]
+
+
+def children_of(pid):
+    return set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+
+
+def cpu_s(pid):
+    """Of a process so far, with its children that have ended, and those that have not."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = children_of(pid)
+    except OSError:  # it has just ended, and is its parent's to count
+        return 0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, children))
+
+
+def memory_mb(stack, name):
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid_of(stack, name)}/status").read_text()).group(1)) / 1024
+
+
 class NullServer:
     def __enter__(self):
         self.process = subprocess.Popen([str(ROOT / BUILD / "bin/bench_null_server"), "--port", str(NULL_PORT)],

@@ -1,0 +1,148 @@
+"""The part of bench/run that holds docs/capacity.md's model against the stack: from what an order costs with 1 and 8 in flight it
+predicts how many a second are sold with 32 and 128, and by what they are limited; then it measures them.
+
+CPU per order of a part, with n in flight, is taken to be a + b/n: b is what n orders share, as wake-ups and commits."""
+
+import os
+import re
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+
+from hot import WRK
+from measure import BUILD, CLIENTS, PORT_BASE, ROOT, ROUNDS, output_of, report, script, wrk_rate
+from harness import Stack  # measure.py says where it is
+
+SPECS, LOW, FEW, PREDICTED, SECONDS = ("atomic", "redis", "sharded", "batched"), 1, 8, (CLIENTS, 4 * CLIENTS), 2
+SHARDS = {"redis": 1, "sharded": 10}  # locks among which sales are spread
+SINGLE_THREADED = ("order-svc", "inventory-1", "inventory-2", "redis")
+PARTS = (*SINGLE_THREADED, "postgres", "wrk")
+TICK_S, CORES = 1 / os.sysconf("SC_CLK_TCK"), os.cpu_count()
+
+
+def stat(pid):
+    """Of a process: its parent, and seconds of CPU by its main thread, in the kernel, and of children that ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    own = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9  # clock ticks are too coarse for some orders
+    return int(fields[1]), own, int(fields[12]) * TICK_S, (int(fields[13]) + int(fields[14])) * TICK_S
+
+
+def stats():
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            found[int(path.name)] = stat(path.name)
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # ended meanwhile
+    return found
+
+
+def cpu(stack):
+    """Seconds of CPU so far of each part, how much of them in the kernel, and of all that runs on this machine."""
+    found, used, kernel = stats(), {}, 0.0
+    for part in PARTS[:-1]:
+        pid = int((stack.run_dir / f"{part}.pid").read_text().split()[0])
+        own = [found[pid]] + [each for each in found.values() if each[0] == pid]
+        used[part] = sum(each[1] for each in own) + found[pid][3]
+        kernel += sum(each[2] for each in own)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used["wrk"] = children.ru_utime + children.ru_stime
+    ticks = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    return used, kernel + children.ru_stime, (sum(ticks) - ticks[3] - ticks[4]) * TICK_S
+
+
+def holds(stack):
+    """How many locks were held so far, and for how many seconds together."""
+    text = "".join(stack.ask("GET", "/metrics", to=name).text for name in ("inventory-1", "inventory-2"))
+    return [sum(float(value) for value in re.findall(rf"^inventory_lock_hold_seconds_{what}(?:{{.*}})? (\S+)", text, re.M))
+            for what in ("count", "sum")]
+
+
+def measured(stack, spec, in_flight):
+    """Orders a second over HTTP with so many in flight, what each cost, and the cores that were there for it."""
+    path = script(WRK.format(product=stack.product(f"{spec},wait=20s", 100_000_000)))
+    url = f"http://127.0.0.1:{PORT_BASE}/orders"
+    wrk_rate(url, path, 1, in_flight)
+    held, before, began = holds(stack), cpu(stack), time.monotonic()
+    rate = wrk_rate(url, path, SECONDS, in_flight)
+    after, took, held_since = cpu(stack), time.monotonic() - began, holds(stack)
+    os.unlink(path)
+    if rate == 0:
+        sys.exit(f"bench: nothing was sold in {SECONDS} s under {spec}: the machine has too much other work")
+    orders, ours = rate * SECONDS, sum(after[0].values()) - sum(before[0].values())
+    count, held_s = (new - old for new, old in zip(held_since, held))
+    return {"rate": rate, "cpu": {part: (after[0][part] - before[0][part]) / orders for part in PARTS},
+            "kernel": (after[1] - before[1]) / ours, "cores": CORES - max(0, after[2] - before[2] - ours) / took,
+            "hold": held_s / count if count else None}
+
+
+def trips(stack):
+    """Seconds of a round trip to Redis that writes, and of what the statement that sells takes longer than one that reads: so long
+    is its row locked."""
+    product = stack.product("atomic", 100_000_000)
+    assert stack.order(product).status == 201  # lays out the stock
+    redis, sale, both = (1 / float(output_of([str(ROOT / BUILD / "bin/bench_serial"), *how, product, "1"],
+                                             env=dict(os.environ, **stack.settings))) for how in (("1", "0"), ("0", "1"), ("0", "2")))
+    return redis, max(2 * sale - both, 1e-6)
+
+
+def cost_at(low, few, in_flight):
+    """CPU per order of each part with so many in flight."""
+    costs = {}
+    for part in PARTS:
+        shared = (low["cpu"][part] - few["cpu"][part]) / (1 / LOW - 1 / FEW)
+        costs[part] = max(low["cpu"][part] - shared * (1 / LOW - 1 / in_flight), 0)
+    return costs
+
+
+def predict(spec, low, few, trip, in_flight, cores):
+    """The limits, in orders a second; the least is the prediction."""
+    costs = cost_at(low, few, in_flight)
+    limits = {"cores": cores / sum(costs.values()), "in flight": in_flight * low["rate"]}
+    limits |= {part: 1 / costs[part] for part in SINGLE_THREADED if costs[part] > 0}
+    if spec in SHARDS:  # whoever gives a lock back tells the next
+        limits["lock"] = SHARDS[spec] / (few["hold"] + trip[0])
+    elif spec == "atomic":
+        limits["row"] = 1 / trip[1]
+    return limits
+
+
+def show(spec, low, few, trip):
+    print(f"         {spec}: alone {1000 / low['rate']:.2f} ms" + (f", holds its lock {1000 * few['hold']:.2f} ms" if few["hold"] else "") +
+          f"; round trip to Redis {1e6 * trip[0]:.0f} µs, a sale locks its row {1e6 * trip[1]:.0f} µs")
+    for in_flight, point in ((LOW, low), (FEW, few)):
+        print(f"           CPU per order, {in_flight} in flight: " + ", ".join(f"{part} {1e6 * used:.0f}" for part, used in
+              point["cpu"].items()) + f" µs; {point['kernel']:.0%} of it in the kernel")
+
+
+def show_growth(costs, rate=1_000_000):
+    print(f"           {rate:,} orders a second: " + ", ".join(f"{part} {rate * used:,.0f}" for part, used in
+          costs.items() if part != "wrk") + " cores")
+
+
+def bench_capacity():
+    stack, errors = Stack(ORDER_SVC_FLAGS="--inventory-timeout 30s").up(), {}
+    try:
+        for spec in SPECS:
+            rounds = []
+            for _ in range(ROUNDS):
+                trip, low, few = trips(stack), measured(stack, spec, LOW), measured(stack, spec, FEW)
+                for in_flight in PREDICTED:
+                    real = measured(stack, spec, in_flight)
+                    limits = predict(spec, low, few, trip, in_flight, real["cores"])
+                    by = min(limits, key=limits.get)
+                    rounds.append((in_flight, limits[by], by, real["rate"], real["cores"]))
+            show(spec, low, few, trip)
+            show_growth(cost_at(low, few, PREDICTED[-1]))
+            for in_flight in PREDICTED:
+                own = [each for each in rounds if each[0] == in_flight]
+                errors[spec, in_flight] = statistics.median(each[1] / each[3] - 1 for each in own)
+                for _, predicted, by, real, cores in own:
+                    print(f"           {in_flight} in flight, {cores:.1f} cores: predicted {predicted:,.0f}/s, {1000 * in_flight / predicted:.0f} ms "
+                          f"(limit: {by}), measured {real:,.0f}/s, {1000 * in_flight / real:.0f} ms")
+    finally:
+        stack.down()
+    return all([report(f"{spec}, {in_flight} in flight, predicted / measured, median of {ROUNDS}", f"{error:+.0%}", "within 20 %",
+                       abs(error) <= 0.2) for (spec, in_flight), error in errors.items()])

@@ -1,0 +1,51 @@
+"""How many schedules lab explores in a second, and what all strategies take. CPU seconds: others may share the machine."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+from measure import BUILD, ROOT, report
+
+LAB = str(ROOT / BUILD / "bin" / "lab")
+SINGLE = ("none", "mutex", "redis", "pg-version", "atomic")
+WORK = ("--options", "work=2ms")
+RUNS_MOST = 4_000_000
+
+
+def explore(*args):
+    """What it printed, its CPU seconds, and its peak memory in MB."""
+    with tempfile.TemporaryFile() as to:
+        child = subprocess.Popen([LAB, "explore", *args, "--json"], stdout=to)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        to.seek(0)
+        return json.load(to), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def strategies():
+    done = subprocess.run([LAB, "explore", "no-such"], capture_output=True, text=True, check=False)
+    return done.stderr.split("strategies: ")[1].strip().split(", ")
+
+
+def bench_explore():
+    is_met = True
+    for name in SINGLE:
+        for orders in range(3, 6):  # as many as can all be run in some seconds
+            known, known_s, _ = explore(name, *WORK, "--orders", str(orders))
+            if known["schedules"] > RUNS_MOST:
+                break
+            counted, counted_s, most = known, known_s, str(orders)
+        found, cpu_s, _ = explore(name, *WORK, "--orders", most, "--no-table")
+        rate = found["schedules"] / cpu_s
+        is_met &= report(f"explore {name}, each run", f"{rate:,.0f} schedules/s of {found['schedules']:,}, "
+                         f"with the table {counted['schedules'] / counted_s:,.0f}/s", "100,000", rate >= 100_000)
+    slowest, largest = (0, ""), (0, "")
+    for name in strategies():
+        found, cpu_s, mb = explore(name)
+        if not found["complete"]:
+            is_met = report(f"explore {name}", "not complete", "complete", False)
+        slowest, largest = max(slowest, (cpu_s, name)), max(largest, (mb, name))
+    is_met &= report("explore all strategies, the slowest", f"{slowest[1]} {slowest[0]:.1f} s", "10 s", slowest[0] < 10)
+    is_met &= report("explore all strategies, the largest", f"{largest[1]} {largest[0]:.0f} MB", "100 MB", largest[0] < 100)
+    return is_met
