@@ -28,7 +28,8 @@ FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
     $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
-LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) -lm
+LAB_LIBS := -lseccomp $(shell pkg-config --libs lua5.1 2>/dev/null)
+LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) $(LAB_LIBS) -lm
 
 # llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
 # they are.
@@ -38,12 +39,13 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/input uvkit
+UVKIT := uvkit/batch uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/input uvkit
 SEES_uvkit :=
 SEES_uvkit/input := uvkit
 SEES_uvkit/settings := uvkit
 SEES_uvkit/http_server := uvkit/input uvkit
 SEES_uvkit/http_client := uvkit/input uvkit
+SEES_uvkit/batch := uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
@@ -74,12 +76,14 @@ $(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
 SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
 SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
 SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/pg uvkit/redis uvkit
-SEES_inventory-svc/product := inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
+SEES_inventory-svc/spec := inventory-svc/strategies $(FAMILIES) inventory-svc/seam uvkit/settings uvkit
+SEES_inventory-svc/product := inventory-svc/spec inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
 SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
-SEES_inventory-svc := inventory-svc/http $(SEES_inventory-svc/http)
+SEES_inventory-svc/exercise := inventory-svc/seam
+SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
 SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit/input uvkit
@@ -94,9 +98,23 @@ SEES_loadgen/report := loadgen/rounds $(SEES_loadgen/rounds)
 SEES_loadgen/page := loadgen/report $(SEES_loadgen/report)
 SEES_loadgen/results := loadgen/page $(SEES_loadgen/page)
 SEES_loadgen/serve := loadgen/results $(SEES_loadgen/results)
+SEES_loadgen/class := loadgen/serve loadgen/send $(SEES_loadgen/serve)
 SEES_loadgen/claims := loadgen/report $(SEES_loadgen/report)
-SEES_loadgen/run := loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
-SEES_bench := lockkit/include loadgen/judge loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
+SEES_loadgen/run := loadgen/class loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
+SEES_lab/redis := inventory-svc/seam
+FLAGS_lab/redis := $(shell pkg-config --cflags lua5.1 2>/dev/null)
+SEES_lab/model := lab/redis inventory-svc/seam
+SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
+SEES_lab/verdict := lab/explore loadgen/judge $(SEES_loadgen/judge) lab/model $(SEES_lab/model)
+SEES_lab/student := inventory-svc/seam uvkit
+FLAGS_lab/student := -DLAB_SOURCES='"$(CURDIR)"'
+FLAGS_lab/command := $(FLAGS_lab/student)
+SEES_lab/tell := lab/verdict $(SEES_lab/verdict)
+SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) inventory-svc/spec $(SEES_inventory-svc/spec)
+SEES_lab/command := lab/grade $(SEES_lab/grade)
+SEES_bench := order-svc lockkit/include loadgen/judge loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
+# What tests of a room see above it, to compare with.
+TESTS_SEE_lab/model := test/lib/inventory-svc inventory-svc/sale $(SEES_inventory-svc/sale)
 FLAGS_uvkit/http_server := $(LLHTTP_CFLAGS)
 FLAGS_uvkit/http_client := $(LLHTTP_CFLAGS)
 ROOMS := $(patsubst SEES_%,%,$(filter SEES_%,$(.VARIABLES)))
@@ -104,10 +122,10 @@ $(foreach a,$(ROOMS),$(foreach b,$(SEES_$a),$(if $(filter $a,$(SEES_$b)),$(error
 
 folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
-# What a source includes from. Tests also see the fixtures, and these every room of their folder.
-fixtures = $(if $(filter lockkit backends,$(folder)),test/lib/backends test/lib/lockkit,$(folder:%=test/lib/%)) test/lib/servers test/lib $(UVKIT)
+# What a source includes from. Tests also see the fixtures, and these every room of their folder; those of lab the strategies.
+fixtures = $(if $(filter lockkit backends,$(folder)),test/lib/backends test/lib/lockkit,$(folder:%=test/lib/%)) $(if $(filter lab,$(folder)),inventory-svc/spec $(SEES_inventory-svc/spec)) test/lib/servers test/lib $(UVKIT)
 sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder:backends=lockkit)%,$(ROOMS))) lockkit/include) \
-    $(if $(findstring test/,$1),$(fixtures))
+    $(if $(findstring test/,$1),$(TESTS_SEE_$(room)) $(fixtures))
 includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room))
 
 objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
@@ -115,7 +133,7 @@ objects = $(patsubst %,$(B)/%.o,$(basename $(wildcard $1)))
 # own only those below it.
 is_core = $(filter $(LOCKKIT_CORE),$(firstword $1))
 archives = $(patsubst %,$(B)/%.a,$(subst lockkit/include,$(if $(is_core),,$(filter-out $(firstword $1),$(LOCKKIT)) $(UVKIT)),$1)) $(B)/llhttp.a
-PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lockctl)
+PROGRAMS := $(addprefix $(B)/bin/,order-svc inventory-svc loadgen lab lockctl)
 BENCHES := $(patsubst bench/%.c,$(B)/bin/bench_%,$(wildcard bench/*.c))
 TESTS := $(patsubst %.c,$(B)/%,$(wildcard */test/test_*.c */*/test/test_*.c */*/*/test/test_*.c))
 # Tests fail our allocations one by one (test/lib/fault.h).
@@ -128,8 +146,13 @@ MAKEFLAGS += --no-builtin-rules
 all: $(PROGRAMS) ## build the programs
 
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
-$(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc))
+# What a strategy may call, also one of a shared object (--exercise).
+$(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc)) inventory-svc/exercise/exports.list
+$(B)/bin/inventory-svc: override LDFLAGS += -Wl,--dynamic-list=inventory-svc/exercise/exports.list
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
+$(B)/bin/lab: $(call archives,lab/command $(SEES_lab/command))
+# A student's strategy calls the seam by name.
+$(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=inventory-svc/exercise/exports.list
 # It has nothing of lockkit but what a library shows.
 $(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/settings uvkit) $(B)/lib/lockkit.o
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
@@ -138,7 +161,7 @@ $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 $(PROGRAMS) $(B)/bin/hold $(B)/bin/async:
 	@mkdir -p $(@D)
-	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
+	$(call run,LINK)$(CC) $(LDFLAGS) -o $@ -Wl,--start-group $(filter-out %.list,$^) -Wl,--end-group $(LIBS)
 
 .SECONDEXPANSION:
 $(B)/llhttp.a: $(LLHTTP_OBJECTS)
@@ -164,11 +187,15 @@ $(B)/%.o: %.c Makefile
 $(B)/%.o: %.S Makefile
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
+# glibc's fortified longjmp takes a jump to another stack for one into a frame that has returned, and aborts.
+$(B)/uvkit/fiber.o: override CFLAGS += -U_FORTIFY_SOURCE
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
+$(B)/lab/tell/tell_texts.o: $(wildcard lab/tell/page.*) $(addprefix loadgen/page/,palette.css steps.css steps.js)
 $(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
+$(B)/loadgen/class/class_text.o: $(wildcard loadgen/class/*.html loadgen/class/*.css loadgen/class/*.js) $(addprefix loadgen/page/,palette.css dom.js steps.css steps.js)
 # What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no
 # git. Made again only when that has changed.
 DESCRIBE = GIT_OPTIONAL_LOCKS=0 git --git-dir=.git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null
@@ -181,7 +208,7 @@ $(TOLD): $(B)/revision
 $(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit; that of a backend all of lockkit.
-test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room))) $(UVKIT))
+test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room)) $(TESTS_SEE_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
@@ -252,6 +279,16 @@ demo: ## build, start everything, run five strategies, print the table, stop eve
 	@scripts/deps build
 	@scripts/demo
 
+class: ## build, start a stack and the page that runs strategies in front of a class; Ctrl-C ends all
+	@scripts/deps build
+	@scripts/class
+
+lab: ## the labs: build what they need, list the twelve chapters, and say how to begin
+	@scripts/deps lab
+	@$(MAKE) --no-print-directory all
+	@scripts/lab list
+	@printf '%s\n' 'Begin with:  scripts/lab start 1   (scripts/lab --help has the rest)'
+
 up: ## build and start the stack for your own curl and loadgen
 	@scripts/deps build
 	@$(MAKE) --no-print-directory all
@@ -302,6 +339,10 @@ bench: ## measure, as ratios against pgbench, wrk and raw round trips
 	@$(MAKE) --no-print-directory benches
 	@bench/run
 
+growth: all ## how rates and latencies grow with rows, clients, shards and instances: a page with plots
+	@scripts/deps test
+	@bench/run growth
+
 power: all ## how many of 20 default runs catch each strategy that is wrong
 	@scripts/deps build
 	@bench/power
@@ -319,5 +360,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib install uninstall deps demo up down test test-unit test-system fuzz fuzzers tests claims soak image test-compose benches bench power lint format clean help
+.PHONY: .FORCE all rooms lib install uninstall deps demo class lab up down test test-unit test-system fuzz fuzzers tests claims soak image test-compose benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -9,6 +9,7 @@ shape_default() {
     only_servers='' instances=2 replicas=0 redlocks=0 zookeepers=0 etcds=0 pgbouncers=0
     redis_durability=${REDIS_DURABILITY:-always} lock_dirs=${LOCK_DIRS:-shared}
     kept_ORDER_SVC_FLAGS=${ORDER_SVC_FLAGS:-} kept_INVENTORY_SVC_FLAGS=${INVENTORY_SVC_FLAGS:-}
+    kept_INVENTORY_SVC_EXERCISE=${INVENTORY_SVC_EXERCISE:+$(realpath -m "$INVENTORY_SVC_EXERCISE")}
 }
 
 # As the last `up` left it, but for flags in the environment.
@@ -23,7 +24,7 @@ shape_load() {
 shape_save() {
     local name
     for name in only_servers instances replicas redlocks zookeepers etcds pgbouncers redis_durability lock_dirs \
-        kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS; do
+        kept_ORDER_SVC_FLAGS kept_INVENTORY_SVC_FLAGS kept_INVENTORY_SVC_EXERCISE; do
         printf '%s=%q\n' "$name" "${!name}"
     done >"$RUN_DIR/shape"
 }

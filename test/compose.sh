@@ -5,7 +5,7 @@ set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 70
 port=$((${TEST_PORT_BASE:-8700} + 200))
-export ORDER_SVC_PORT=$port INVENTORY_1_PORT=$((port + 1)) INVENTORY_2_PORT=$((port + 2)) REPORT_PORT=$((port + 3))
+export ORDER_SVC_PORT=$port INVENTORY_PORTS=$((port + 1))-$((port + 8)) REPORT_PORT=$((port + 9))
 export IMAGE=saletest$port:new REVISION=0123456789abcdef0123456789abcdef01234567
 export COMPOSE_PROJECT_NAME=saletest$port POSTGRES_PASSWORD=test-postgres REDIS_PASSWORD=test-redis
 export ORDER_SVC_PASSWORD=test-order INVENTORY_SVC_PASSWORD=test-inventory LOADGEN_PASSWORD=test-loadgen
@@ -82,7 +82,8 @@ is_on_loopback_only() {
     addresses=$(containers | xargs docker inspect --format \
         '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostIp .HostPort}}{{end}}{{end}}' | sed '/^$/d' | sort)
     echo "$addresses"
-    [[ $addresses == "$(printf '127.0.0.1 %d\n' "$port" $((port + 1)) $((port + 2)) $((port + 3)))" ]]
+    ((4 == $(wc -l <<<"$addresses"))) && ! grep -v '^127[.]0[.]0[.]1 ' <<<"$addresses" &&
+        (($(awk -v low=$port -v high=$((port + 9)) '$2 > low && $2 < high' <<<"$addresses" | wc -l) == 2))
 }
 
 is_one_image() { # of all containers but the two servers', and nothing else was tagged for the project
@@ -166,6 +167,33 @@ refuses_failpoints() {
     ((code == 64)) && [[ $said == *'docker compose --profile lab run --rm lab'* ]]
 }
 
+instances_in_use() {
+    curl -fsS -m 10 "http://127.0.0.1:$port/metrics" | grep -c '^order_inventory_up{.*} 1$'
+}
+
+has_instances() { # has_instances NUMBER
+    [[ $(instances_in_use) == "$1" ]]
+}
+
+within_20_s() { # within_20_s COMMAND...: becomes true
+    local end=$((SECONDS + 20))
+    until "$@"; do ((SECONDS < end)) || return; done
+}
+
+instances_of_last_sale() {
+    "${compose[@]}" exec -T postgres psql -XAtU postgres inventory -c "SELECT count(DISTINCT instance) FROM reservation
+        WHERE product_id = (SELECT product_id FROM product ORDER BY created_at DESC LIMIT 1)" </dev/null
+}
+
+# order-svc stays, and finds who came and who went.
+sells_with() { # sells_with NUMBER
+    local sellers
+    "${compose[@]}" up -d --no-recreate --scale inventory="$1" order-svc </dev/null && within_20_s has_instances "$1" &&
+        loadgen --strategy redis --requests 200 --stock 100 --late 1s && sellers=$(instances_of_last_sale) || return
+    echo "$sellers instances sold"
+    ((sellers == $1))
+}
+
 two_runs() {
     local first code=0
     loadgen --no-judge --path /readyz --rate 50 --late 1s &
@@ -201,10 +229,11 @@ check 'the services and the page are published, on loopback alone' is_on_loopbac
 check 'one image is built and tagged once' is_one_image
 check 'an edit of README, a test or a script compiles nothing' is_cached
 check 'another revision compiles what names it, and no more' names_revision
-for service in order-svc inventory-1 inventory-2; do check "$service runs unprivileged" is_unprivileged $service; done
+for service in order-svc inventory; do check "$service runs unprivileged" is_unprivileged $service; done
 check 'Postgres runs without the passwords of others' has_only postgres postgres
 check 'Redis runs without a password in its environment' has_only redis redis
 check 'order-svc answers from outside' curl -fsS -m 10 "http://127.0.0.1:$port/readyz"
+for number in 4 2; do check "with --scale inventory=$number so many sell" sells_with $number; done
 check 'the lab has services that honour failpoints' "${compose[@]}" --profile lab run --rm -T lab
 check 'the others refuse them' refuses_failpoints
 finish
