@@ -61,7 +61,7 @@ class Stack:
         """shape: more words for `up`, as "--with", "replica". flags: ORDER_SVC_FLAGS="...", INVENTORY_SVC_FLAGS="..." for
         the services, REDIS_DURABILITY="..."."""
         self.shape = shape
-        self.run_dir = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+        self.run_dir = Path(tempfile.mkdtemp(prefix="sale-test-"))
         self.run_dir.chmod(0o755)  # Postgres runs as another user than root
         # loadgen leaves no results folder behind, unless a test asks for one.
         self.env = dict({"LOADGEN_NO_RESULTS": "1"} | os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir),

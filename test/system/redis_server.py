@@ -15,7 +15,7 @@ URL = f"redis://:{PASSWORD}@127.0.0.1:{PORT}"
 
 class RedisServer:
     def __init__(self):
-        self.dir = tempfile.mkdtemp(prefix="sale-redis-", dir="/tmp")
+        self.dir = tempfile.mkdtemp(prefix="sale-redis-")
         self.process = subprocess.Popen(["redis-server", "-"], cwd=self.dir, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self.process.stdin.write(f'port {PORT}\nbind 127.0.0.1\nsave ""\nrequirepass {PASSWORD}\n'.encode())
         self.process.stdin.close()

@@ -24,7 +24,7 @@ def is_open(port):
 class Demo(unittest.TestCase):
     def setUp(self):
         # A clone without its history: a user's own .run is left alone.
-        self.folder = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="sale-test-"))
         self.folder.chmod(0o755)
         for entry in ROOT.iterdir():
             if entry.name not in (".git", ".run", "build", "results"):

@@ -15,7 +15,7 @@ class Faults(SystemTest):
     flags = {"INVENTORY_SVC_FLAGS": "--lab", "ORDER_SVC_FLAGS": "--settle-after 1s --settle-every 100ms"}
 
     def setUp(self):
-        self.results = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+        self.results = Path(tempfile.mkdtemp(prefix="sale-test-"))
 
     def tearDown(self):
         shutil.rmtree(self.results)

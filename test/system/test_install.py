@@ -38,7 +38,7 @@ def declared():
 class Install(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.dir = Path(tempfile.mkdtemp(prefix="lockkit-", dir="/tmp"))
+        cls.dir = Path(tempfile.mkdtemp(prefix="lockkit-"))
         cls.prefix = cls.dir / "usr"
         cls.addClassCleanup(shutil.rmtree, cls.dir)
         make("install", f"B={BUILD}", f"PREFIX={cls.prefix}")

@@ -153,7 +153,7 @@ class Written(unittest.TestCase):
 
 class Commands(unittest.TestCase):
     def setUp(self):
-        self.home = Path(tempfile.mkdtemp(prefix="sale-lab-", dir="/tmp"))
+        self.home = Path(tempfile.mkdtemp(prefix="sale-lab-"))
         self.home.chmod(0o755)  # Postgres runs as another user than root
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("LOADGEN_")}
         self.env |= {"B": BUILD, "LAB_WORK": str(self.home / "work"), "RUN_DIR": str(self.home / "run"),

@@ -40,7 +40,7 @@ class LockctlTest(unittest.TestCase):
     def setUp(self):
         self.name = self.id().rpartition(".")[2]
         self.env = dict(os.environ, LOCKCTL_URL=URL)
-        self.dir = Path(tempfile.mkdtemp(prefix="lockctl-test-", dir="/tmp"))
+        self.dir = Path(tempfile.mkdtemp(prefix="lockctl-test-"))
         self.addCleanup(shutil.rmtree, self.dir)
 
     def lockctl(self, *words, timeout=30, **more):

@@ -23,7 +23,7 @@ QUICK = ["-R", "800", "-d", "200ms", "--no-progress"]
 class Results(SystemTest):
     def setUp(self):
         super().setUp()
-        self.root = Path(tempfile.mkdtemp(prefix="sale-results-", dir="/tmp"))
+        self.root = Path(tempfile.mkdtemp(prefix="sale-results-"))
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
 
     def fire(self, *args, code=0, root=None, under=()):

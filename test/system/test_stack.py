@@ -18,7 +18,7 @@ class StackScript(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = Path(tempfile.mkdtemp(prefix="sale-test-", dir="/tmp"))
+        cls.folder = Path(tempfile.mkdtemp(prefix="sale-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         shutil.copytree(ROOT / BUILD / "bin", cls.folder / "bin")
         cls.stack = Stack()

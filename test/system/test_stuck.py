@@ -27,7 +27,7 @@ class Stuck(SystemTest):
         return [anomaly["name"] for anomaly in strategy["anomalies"]]
 
     def test_a_lease_without_an_end_is_found_and_found_again(self):
-        root = Path(tempfile.mkdtemp(prefix="sale-results-", dir="/tmp"))
+        root = Path(tempfile.mkdtemp(prefix="sale-results-"))
         self.addCleanup(shutil.rmtree, root, ignore_errors=True)
         code, strategy = self.fire("1h", "--expect", "redis=STUCK", "--no-results=false", "--results", str(root))
         self.assertEqual((code, strategy["verdict"], self.names(strategy)), (0, "VIOLATED", ["STUCK"]), strategy)

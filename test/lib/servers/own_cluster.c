@@ -1,6 +1,8 @@
 /* Starts three servers and makes them a cluster. */
 #include "own_cluster.h"
 
+#include "own_folder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -71,8 +73,7 @@ static bool is_whole(struct own_redis *node) {
 }
 
 void own_cluster_start(struct own_cluster *cluster) {
-    (void)snprintf(cluster->folder, sizeof cluster->folder, "/tmp/own-cluster-XXXXXX");
-    assert_non_null(mkdtemp(cluster->folder));
+    own_folder_make(cluster->folder, sizeof cluster->folder, "own-cluster");
     for (int i = 0; i < CLUSTER_NODES; i++)
         start_node(cluster, i);
     for (int i = 1; i < CLUSTER_NODES; i++)
@@ -87,15 +88,9 @@ void own_cluster_start(struct own_cluster *cluster) {
 }
 
 void own_cluster_stop(struct own_cluster *cluster) {
-    char path[128];
-
-    for (int i = 0; i < CLUSTER_NODES; i++) {
+    for (int i = 0; i < CLUSTER_NODES; i++)
         own_redis_stop(&cluster->nodes[i]);
-        (void)snprintf(path, sizeof path, "%s/nodes-%d.conf", cluster->folder,
-                       cluster->nodes[i].port);
-        (void)unlink(path);
-    }
-    (void)rmdir(cluster->folder);
+    own_folder_remove(cluster->folder);
 }
 
 void own_cluster_begin_moving(struct own_cluster *cluster, int slot, int from, int to) {

@@ -1,6 +1,8 @@
 /* Starts etcd on free ports in a folder of its own, and ends it. */
 #include "own_etcd.h"
 
+#include "own_folder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,7 +17,6 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 
 #define PATIENCE_MS 20000
@@ -181,8 +182,7 @@ void own_etcd_start(struct own_etcd *own, int count) {
     assert_true(count <= OWN_ETCD_MOST);
     memset(own->members, 0, sizeof own->members);
     own->count = count;
-    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-etcd-XXXXXX");
-    assert_non_null(mkdtemp(own->folder));
+    own_folder_make(own->folder, sizeof own->folder, "own-etcd");
     choose_ports(own);
     for (int i = 0; i < count; i++) {
         at += (size_t)snprintf(own->cluster + at, sizeof own->cluster - at,
@@ -196,17 +196,10 @@ void own_etcd_start(struct own_etcd *own, int count) {
     (void)own_etcd_leader(own);
 }
 
-static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *at) {
-    (void)stat;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 void own_etcd_stop(struct own_etcd *own) {
     for (int i = 0; i < own->count; i++)
         own_etcd_kill(own, i);
-    (void)nftw(own->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    own_folder_remove(own->folder);
 }
 
 int own_etcd_keys(const struct own_etcd *own) {

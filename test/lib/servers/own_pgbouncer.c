@@ -2,6 +2,8 @@
  * root, as which it refuses to run. */
 #include "own_pgbouncer.h"
 
+#include "own_folder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -105,8 +107,7 @@ void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int conn
     if (getenv("TEST_PG") == NULL)
         fail_msg("set TEST_PG to a conninfo of a scratch database (test/run does)");
     own->port = free_port();
-    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-pgbouncer-XXXXXX");
-    assert_non_null(mkdtemp(own->folder));
+    own_folder_make(own->folder, sizeof own->folder, "own-pgbouncer");
     (void)snprintf(own->url, sizeof own->url, "postgres://pooled@127.0.0.1:%d/pooled", own->port);
     (void)snprintf(path, sizeof path, "%s/pgbouncer.ini", own->folder);
     (void)umask(077);
@@ -123,11 +124,7 @@ void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int conn
 }
 
 void own_pgbouncer_stop(struct own_pgbouncer *own) {
-    char path[96];
-
     (void)kill(own->pid, SIGKILL);
     (void)waitpid(own->pid, NULL, 0);
-    (void)snprintf(path, sizeof path, "%s/pgbouncer.ini", own->folder);
-    (void)unlink(path);
-    (void)rmdir(own->folder);
+    own_folder_remove(own->folder);
 }

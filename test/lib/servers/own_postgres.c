@@ -2,6 +2,8 @@
  * refuses to run. */
 #include "own_postgres.h"
 
+#include "own_folder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,7 +18,6 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <grp.h>
 #include <libpq-fe.h>
@@ -104,10 +105,9 @@ void own_postgres_start(struct own_postgres *own) {
     int status;
 
     own->port = free_port();
-    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-postgres-XXXXXX");
+    own_folder_make(own->folder, sizeof own->folder, "own-postgres");
     (void)snprintf(own->url, sizeof own->url, "postgres://postgres@127.0.0.1:%d/postgres",
                    own->port);
-    assert_non_null(mkdtemp(own->folder));
     if (as)
         assert_int_equal(chown(own->folder, as->pw_uid, as->pw_gid), 0);
     assert_int_equal(waitpid(run(init), &status, 0) > 0 && status == 0, 1);
@@ -119,14 +119,7 @@ void own_postgres_crash(struct own_postgres *own) {
     (void)waitpid(own->pid, NULL, 0);
 }
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at) {
-    (void)about;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 void own_postgres_stop(struct own_postgres *own) {
     own_postgres_crash(own);
-    (void)nftw(own->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    own_folder_remove(own->folder);
 }

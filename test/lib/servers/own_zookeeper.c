@@ -1,6 +1,8 @@
 /* Starts Debian's ZooKeeper, by its class, with a folder and a configuration of its own. */
 #include "own_zookeeper.h"
 
+#include "own_folder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -156,8 +158,7 @@ void own_zookeeper_start(struct own_zookeeper *own, int count) {
 
     memset(own, 0, sizeof *own);
     own->count = count;
-    (void)snprintf(own->folder, sizeof own->folder, "/tmp/own-zookeeper-XXXXXX");
-    assert_non_null(mkdtemp(own->folder));
+    own_folder_make(own->folder, sizeof own->folder, "own-zookeeper");
     (void)snprintf(own->url, sizeof own->url, "zookeeper://");
     for (int i = 0; i < count; i++) {
         own->servers[i].port = free_port();
@@ -187,14 +188,7 @@ void own_zookeeper_kill(struct own_zookeeper *own, int server) {
 }
 
 void own_zookeeper_stop(struct own_zookeeper *own) {
-    pid_t remover;
-
     for (int i = 0; i < own->count; i++)
         own_zookeeper_kill(own, i);
-    remover = fork();
-    if (remover == 0) {
-        (void)execlp("rm", "rm", "-rf", own->folder, (char *)NULL);
-        _exit(127);
-    }
-    (void)waitpid(remover, NULL, 0);
+    own_folder_remove(own->folder);
 }
