@@ -255,6 +255,10 @@ void fault_proxy_cut(struct fault_proxy *proxy) {
         cut(link);
 }
 
+void fault_proxy_cut_last(struct fault_proxy *proxy) {
+    cut(LIST_FIRST(&proxy->links));
+}
+
 static void on_listener_closed(uv_handle_t *handle) {
     free(handle->data);
 }

@@ -42,8 +42,9 @@ void fault_proxy_listen(struct fault_proxy *proxy);
 void fault_proxy_set(struct fault_proxy *proxy, unsigned faults);
 /* Hold everything on the connections that there are, until the next fault_proxy_set(). */
 void fault_proxy_freeze(struct fault_proxy *proxy);
-/* Cut all connections, and lose what is held. */
+/* Cut all connections, or the one that came last, and lose what is held. */
 void fault_proxy_cut(struct fault_proxy *proxy);
+void fault_proxy_cut_last(struct fault_proxy *proxy);
 /* Cuts, and frees itself in the next turns of the loop. */
 void fault_proxy_close(struct fault_proxy *proxy);
 

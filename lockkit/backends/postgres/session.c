@@ -75,12 +75,12 @@ static void give_back(struct session *session) {
         run_statement(session, CLEAN, sent, pg_session_clean_sql, 0, NULL);
 }
 
-void pg_session_call(struct session *session, const char *sql, const char *param) {
+void pg_session_call(struct session *session, const char *sql) {
     if (session->is_called)
         return;
     session->is_called = true;
     session->call = (struct pg_call){
-        .sql = sql, .count = 1, .params = {param}, .on_end = on_called, .data = session};
+        .sql = sql, .count = 1, .params = {session->pid}, .on_end = on_called, .data = session};
     pg_calls_run(&session->all->calls, &session->call);
 }
 
@@ -152,7 +152,7 @@ static void drop(struct session *session, bool is_gone, enum lk_status unsent) {
     session->statement = NOTHING;
     session->is_open = session->is_held = false;
     if (session->is_used)
-        pg_session_call(session, pg_session_end_sql, session->tag);
+        pg_session_call(session, pg_session_end_sql);
     else if (session->is_called)
         session->owner[0] = '\0';
     else
@@ -169,7 +169,7 @@ static void called_for_ghost(struct session *session, const PGresult *result) {
     struct pg_sent *sent;
 
     if (session->call.sql != pg_session_end_sql && session->is_used) {
-        pg_session_call(session, pg_session_end_sql, session->tag);
+        pg_session_call(session, pg_session_end_sql);
         return;
     }
     while ((sent = TAILQ_FIRST(&session->line))) {
@@ -204,9 +204,8 @@ static void on_called(struct pg_call *ended, PGresult *result, enum lk_status st
 /* While it waits at the server. */
 static void serve_waiting(struct session *session, struct pg_sent *sent) {
     if (session->is_given_up) {
-        (void)snprintf(session->pid, sizeof session->pid, "%d", pg_link_pid(session->link));
         if (!session->is_cancelled)
-            pg_session_call(session, pg_session_cancel_sql, session->pid);
+            pg_session_call(session, pg_session_cancel_sql);
         return;
     }
     TAILQ_REMOVE(&session->line, sent, line);
@@ -374,6 +373,7 @@ static void on_open(void *data) {
     pg_tell_up(&session->all->backend);
     if (pg_link_is_direct(session->link)) {
         session->is_open = true;
+        (void)snprintf(session->pid, sizeof session->pid, "%d", pg_link_pid(session->link));
         session->idle_since_ms = clock_now_ms();
         pg_session_serve(session);
         return;

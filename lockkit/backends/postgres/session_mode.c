@@ -100,7 +100,7 @@ static void ask(struct sessions *all, struct pg_sent *sent) {
 
 static void run_on_ghost(struct session *session, struct pg_sent *sent) {
     TAILQ_INSERT_TAIL(&session->line, sent, line);
-    pg_session_call(session, pg_session_end_sql, session->tag);
+    pg_session_call(session, pg_session_end_sql);
 }
 
 static void run(struct pg_backend *backend, struct pg_sent *sent) {
@@ -119,7 +119,7 @@ static void run(struct pg_backend *backend, struct pg_sent *sent) {
     }
     if (session && !session->link && command->verb == LK_ACQUIRE) {
         session->owner[0] = '\0'; /* it is ended, and another begun */
-        pg_session_call(session, pg_session_end_sql, session->tag);
+        pg_session_call(session, pg_session_end_sql);
         session = NULL;
     }
     if (!session && command->verb == LK_ACQUIRE)

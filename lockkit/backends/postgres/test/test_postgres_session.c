@@ -161,6 +161,41 @@ static void test_grant_whose_reply_is_lost_is_given_back(void **state) {
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
 }
 
+static void on_looked(enum lk_status status, const struct lk_inspection *inspection, void *data) {
+    *(int *)data = status == LK_OK ? (int)inspection->holder_count : -1;
+}
+
+static int look(struct postgres_fixture *env, lk_lock *lock) {
+    int holders = -2;
+
+    assert_int_equal(lk_inspect(lock, on_looked, &holders), LK_OK);
+    WAIT_FOR(&env->fixture.loop, holders != -2);
+    return holders;
+}
+
+/* The request to end the session that broke comes late, when the caller has the lock by another. */
+static void test_late_end_of_a_broken_session_spares_the_next(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 10000);
+    struct caller caller;
+
+    assert_int_equal(look(env, lock), 0); /* opens the connection that such requests use */
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK); /* and a session */
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    start(&caller, lock, 10000);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 1);
+    fault_proxy_cut_last(env->proxy);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    fault_proxy_freeze(env->proxy);
+    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
+    assert_int_equal(caller.status, LK_OK);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    assert_int_equal(look(env, lock), 1);
+    assert_int_equal(lk_lease_check(caller.lease, 100), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
 /* One session for the holder, and a few that take turns waiting: not one for each waiter. */
 static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void **state) {
     struct postgres_fixture *env = *state;
@@ -313,6 +348,7 @@ int main(void) {
         POSTGRES_TEST(test_renewed_lease_outlives_its_ttl),
         POSTGRES_TEST(test_half_open_connection_is_suspect_then_lost_then_free),
         POSTGRES_TEST(test_grant_whose_reply_is_lost_is_given_back),
+        POSTGRES_TEST(test_late_end_of_a_broken_session_spares_the_next),
         POSTGRES_TEST(test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on),
         POSTGRES_TEST(test_withdrawal_at_each_moment_leaves_nothing_held),
         POSTGRES_TEST(test_inspection_shows_the_line_in_its_order),
