@@ -38,7 +38,7 @@ static const struct setting settings[] = {
      "libpq connection string of the inventory database", NULL},
     {"db-connections", 0, SETTING_INT, &set.service.db_connections, "4",
      "connections to the database; more contend for a hot row", "1..1000"},
-    {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "1",
+    {"db-in-flight", 0, SETTING_INT, &set.service.db_in_flight, "16",
      "statements sent at once on one of these, when there are two or more; 1: on none", "1..1000"},
     {"redis", 0, SETTING_SECRET, &set.redis, NULL, "redis://[user][:password]@host[:port][/db]",
      NULL},

@@ -2,32 +2,35 @@
 #include "handlers.h"
 
 #include "clock.h"
+#include "json_flat.h"
+#include "json_line.h"
 #include "log.h"
 #include "order.h"
 #include "uuid.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ARTICLE_PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"
 #define QUERY_MS        3000
+#define ORDER_BYTES     1024 /* of an order as JSON: its fields are bounded, escapes and all */
 
-/* NULL without memory. */
-static json_t *order_json(const struct order *order) {
-    json_t *json = json_object();
-    int failed = 0;
+static void reply_order(struct http_exchange *exchange, int status, const struct order *order) {
+    char bytes[ORDER_BYTES];
+    struct json_line line = json_line_begin(bytes, sizeof bytes);
+    size_t length;
 
-    failed |= json_object_set_new(json, "order_id", json_string(order->order_id));
-    failed |= json_object_set_new(json, "product_id", json_string(order->product_id));
-    failed |= json_object_set_new(json, "unit", json_integer(order->unit));
-    failed |= json_object_set_new(json, "remaining", json_integer(order->remaining));
-    failed |= json_object_set_new(json, "price", json_string(order->price));
-    failed |= json_object_set_new(json, "instance", json_string(order->instance));
-    if (failed == 0)
-        return json;
-    json_decref(json);
-    return NULL;
+    json_line_text(&line, "order_id", order->order_id);
+    json_line_text(&line, "product_id", order->product_id);
+    json_line_integer(&line, "unit", order->unit);
+    json_line_integer(&line, "remaining", order->remaining);
+    json_line_text(&line, "price", order->price);
+    json_line_text(&line, "instance", order->instance);
+    length = json_line_end(&line);
+    assert(length > 0);
+    http_reply(exchange, status, "application/json", bytes, length);
 }
 
 /* The order id: the customer's key, or one of ours. False when a 400 has been sent. */
@@ -47,28 +50,20 @@ static bool take_key(struct http_exchange *exchange, struct placement *placement
 
 /* The product of the JSON body. False when the reply has been sent. */
 static bool take_product(struct http_exchange *exchange, struct placement *placement) {
-    json_t *body = http_body_json(exchange);
-    const char *product = json_string_value(json_object_get(body, "product_id"));
-    bool is_good = product != NULL && uuid_parse(product, placement->order.product_id) == 0;
+    struct json_flat flat;
+    size_t length;
+    const char *bytes = http_body(exchange, &length);
+    bool is_flat = http_body_is_json(exchange) && json_flat_read(&flat, bytes, length);
+    json_t *body = is_flat ? NULL : http_body_json(exchange);
+    const char *product = is_flat ? json_flat_text(&flat, "product_id")
+                                  : json_string_value(json_object_get(body, "product_id"));
+    bool is_good = uuid_parse(product, placement->order.product_id) == 0;
 
-    if (body != NULL && !is_good)
+    if ((is_flat || body != NULL) && !is_good)
         http_reply_error(exchange, 400, "bad_request",
                          "the body must be {\"product_id\": \"<uuid>\"}");
     json_decref(body);
     return is_good;
-}
-
-/* The order is placed, so a reply that cannot be made is not a 500: that would deny it. */
-static void reply_order(struct http_exchange *exchange, const struct placement *placement) {
-    json_t *body = order_json(&placement->order);
-    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
-
-    if (text != NULL)
-        http_reply(exchange, placement->status, "application/json", text, strlen(text));
-    else
-        http_reply_error(exchange, 504, "unknown", "placed, but out of memory for the reply");
-    json_decref(body);
-    free(text);
 }
 
 static bool is_sold(const struct placement *placement) {
@@ -110,7 +105,7 @@ static void on_post_order(struct http_exchange *exchange, void *data) {
     order_place(data, &placement);
     reply_headers(exchange, &placement);
     if (is_sold(&placement))
-        reply_order(exchange, &placement);
+        reply_order(exchange, placement.status, &placement.order);
     else
         reply_refusal(exchange, &placement);
 }
@@ -157,7 +152,7 @@ static void on_get_order(struct http_exchange *exchange, void *data) {
     else if (!is_found)
         http_reply_error(exchange, 404, "unknown_order", "no order has the id %s", order_id);
     else
-        http_reply_json(exchange, 200, order_json(&order));
+        reply_order(exchange, 200, &order);
 }
 
 /* Ask an inventory instance and pass its answer on. */

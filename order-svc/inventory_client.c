@@ -412,9 +412,3 @@ void inventory_reserve(struct inventory *inventory, const char *order_id, const 
     }
     reserve_alone(inventory, instance, tried, &order, answer);
 }
-
-const char *inventory_text(const struct inventory_answer *answer, const char *field) {
-    const char *text = json_string_value(json_object_get(answer->body, field));
-
-    return text != NULL ? text : "";
-}

@@ -45,7 +45,4 @@ void inventory_call(struct inventory *inventory, const char *method, const char 
 void inventory_reserve(struct inventory *inventory, const char *order_id, const char *product_id,
                        bool may_be_repeat, int64_t deadline_ms, struct inventory_answer *answer);
 
-/* A field of the answer's body: "" when it is missing or no string. */
-const char *inventory_text(const struct inventory_answer *answer, const char *field);
-
 #endif

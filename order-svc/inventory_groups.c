@@ -123,22 +123,21 @@ static void move_to_answered(struct inventory_group *group, struct inventory_mem
 /* A line that answers none that waits is not used: it is for an order that has its answer, or for
  * none of ours. */
 static void take_line(struct inventory_group *group, const char *line, size_t length) {
-    json_t *json = json_read(line, length, NULL);
-    const char *order_id = json_string_value(json_object_get(json, "order_id"));
-    const char *timing = json_string_value(json_object_get(json, "timing"));
-    int status = (int)json_integer_value(json_object_get(json, "status"));
-    struct inventory_member *member = order_id != NULL ? find(group, order_id) : NULL;
+    struct inventory_answer answer = {.outcome = HTTP_CALL_ANSWERED};
+    struct inventory_member *member;
+    int64_t status = 0;
 
-    if (member == NULL || status == 0) {
+    if (!json_flat_read(&answer.flat, line, length))
+        answer.body = json_read(line, length, NULL);
+    member = find(group, inventory_text(&answer, "order_id"));
+    if (member == NULL || !inventory_integer(&answer, "status", &status)) {
         log_warn("a line of the inventory answers no order", "bytes=%zu", length);
-        json_decref(json);
+        json_decref(answer.body);
         return;
     }
-    member->answer->outcome = HTTP_CALL_ANSWERED;
-    member->answer->status = status;
-    member->answer->body = json;
-    (void)snprintf(member->answer->timing, sizeof member->answer->timing, "%s",
-                   timing != NULL ? timing : "");
+    answer.status = (int)status;
+    (void)snprintf(answer.timing, sizeof answer.timing, "%s", inventory_text(&answer, "timing"));
+    *member->answer = answer;
     move_to_answered(group, member);
 }
 

@@ -71,14 +71,10 @@ static void pass_on(struct placement *placement, enum order_outcome outcome,
 /* Read the reserved unit into the order; false when the answer is not what inventory-svc promises.
  */
 static bool take_unit(struct order *order, const struct inventory_answer *answer) {
-    const json_t *unit = json_object_get(answer->body, "unit");
-    const json_t *remaining = json_object_get(answer->body, "remaining");
-
-    order->unit = json_integer_value(unit);
-    order->remaining = json_integer_value(remaining);
     snprintf(order->price, sizeof order->price, "%s", inventory_text(answer, "price"));
     snprintf(order->instance, sizeof order->instance, "%s", inventory_text(answer, "instance"));
-    return json_is_integer(unit) && json_is_integer(remaining) && order->price[0] != '\0';
+    return inventory_integer(answer, "unit", &order->unit) &&
+           inventory_integer(answer, "remaining", &order->remaining) && order->price[0] != '\0';
 }
 
 /* The customer can find out: the order id is the key. */

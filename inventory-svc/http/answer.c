@@ -63,22 +63,17 @@ void answer_refusal(struct http_exchange *exchange, enum outcome outcome, const 
     http_reply_error(exchange, answers[outcome].status, answers[outcome].code, "%s", message);
 }
 
-json_t *answer_reservation(const struct reservation *reservation, bool is_whole) {
-    json_t *json = json_object();
-    int failed = 0;
+void answer_write(struct json_line *line, const struct reservation *reservation) {
+    json_line_text(line, "order_id", reservation->order_id);
+    json_line_text(line, "product_id", reservation->product_id);
+    json_line_integer(line, "unit", reservation->unit);
+    json_line_integer(line, "remaining", reservation->remaining);
+    json_line_text(line, "price", reservation->price);
+    json_line_text(line, "instance", reservation->instance);
+}
 
-    failed |= json_object_set_new(json, "order_id", json_string(reservation->order_id));
-    failed |= json_object_set_new(json, "product_id", json_string(reservation->product_id));
-    failed |= json_object_set_new(json, "unit", json_integer(reservation->unit));
-    if (is_whole)
-        failed |= json_object_set_new(json, "shard", json_integer(reservation->shard));
-    failed |= json_object_set_new(json, "remaining", json_integer(reservation->remaining));
-    failed |= json_object_set_new(json, "price", json_string(reservation->price));
-    failed |= json_object_set_new(json, "instance", json_string(reservation->instance));
-    if (is_whole)
-        failed |= json_object_set_new(json, "fence", json_integer(reservation->fence));
-    if (failed == 0)
-        return json;
-    json_decref(json);
-    return NULL;
+void answer_write_whole(struct json_line *line, const struct reservation *reservation) {
+    answer_write(line, reservation);
+    json_line_integer(line, "shard", reservation->shard);
+    json_line_integer(line, "fence", reservation->fence);
 }

@@ -3,8 +3,11 @@
 #define INVENTORY_ANSWER_H
 
 #include "http_server.h"
+#include "json_line.h"
 #include "reservation.h"
 #include "selling.h"
+
+#define ANSWER_BYTES 1024 /* of a whole reservation as JSON, escapes and all */
 
 int answer_status(enum outcome outcome);
 
@@ -21,7 +24,8 @@ bool answer_sell(struct http_exchange *exchange, struct selling *selling, struct
 /* Reply that nothing was done, and why: with Retry-After when it is worth another attempt. */
 void answer_refusal(struct http_exchange *exchange, enum outcome outcome, const char *message);
 
-/* A reservation as JSON, with `shard` and `fence` when it is whole. NULL without memory. */
-json_t *answer_reservation(const struct reservation *reservation, bool is_whole);
+/* The members of a reservation, those of the ledger's list; and all that there are. */
+void answer_write(struct json_line *line, const struct reservation *reservation);
+void answer_write_whole(struct json_line *line, const struct reservation *reservation);
 
 #endif

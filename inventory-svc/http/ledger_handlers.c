@@ -4,6 +4,7 @@
 #include "handlers.h"
 
 #include "answer.h"
+#include "buffer.h"
 #include "pending.h"
 #include "reservation_sql.h"
 #include "secret.h"
@@ -98,26 +99,35 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
     return -1;
 }
 
-/* Both NULL without memory. */
-static json_t *array_of(const struct reservation *list, size_t count) {
-    json_t *array = json_array();
-    int failed = 0;
+/* False without memory. */
+static bool write_list(struct buffer *text, const struct reservation *list, size_t count) {
+    char bytes[ANSWER_BYTES];
+    bool is_well = buffer_append_text(text, "{\"reservations\":[");
 
-    for (size_t i = 0; i < count && failed == 0; i++)
-        failed = json_array_append_new(array, answer_reservation(&list[i], false));
-    if (failed == 0)
-        return array;
-    json_decref(array);
-    return NULL;
+    for (size_t i = 0; i < count && is_well; i++) {
+        struct json_line line = json_line_begin(bytes, sizeof bytes);
+
+        answer_write(&line, &list[i]);
+        is_well = (i == 0 || buffer_append(text, ",", 1)) &&
+                  buffer_append(text, bytes, json_line_end(&line));
+    }
+    return is_well && buffer_append(text, "]", 1);
 }
 
-static json_t *page_of(const struct reservation *list, size_t count,
+/* And where to go on, unless NULL. */
+static void reply_list(struct http_exchange *exchange, const struct reservation *list, size_t count,
                        const struct reservation_place *next) {
-    char cursor[UUID_TEXT + 48];
+    char end[UUID_TEXT + 60] = "}";
+    struct buffer text = {0};
 
-    (void)snprintf(cursor, sizeof cursor, "%" PRId64 ".%" PRId64 ".%s", next->reserved_us,
-                   next->seen_xid, next->order_id);
-    return json_pack("{s:o,s:s}", "reservations", array_of(list, count), "next", cursor);
+    if (next != NULL)
+        (void)snprintf(end, sizeof end, ",\"next\":\"%" PRId64 ".%" PRId64 ".%s\"}",
+                       next->reserved_us, next->seen_xid, next->order_id);
+    if (write_list(&text, list, count) && buffer_append_text(&text, end))
+        http_reply(exchange, 200, "application/json", text.bytes, text.length);
+    else
+        http_reply_json(exchange, 500, NULL);
+    buffer_free(&text);
 }
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
@@ -141,7 +151,7 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
         outcome = reservation_sql_list(store->pool, &place, overlap_ms, older_than_ms,
                                        (size_t)limit, list, &count, message);
     if (outcome == OUTCOME_OK)
-        http_reply_json(exchange, 200, page_of(list, count, &place));
+        reply_list(exchange, list, count, &place);
     else
         answer_refusal(exchange, outcome, message);
     free(list);
@@ -186,7 +196,7 @@ void on_confirm(struct http_exchange *exchange, void *data) {
     if (list != NULL)
         outcome = reservation_sql_confirm(store->pool, order_ids, 0, count, list, &count, message);
     if (outcome == OUTCOME_OK)
-        http_reply_json(exchange, 200, json_pack("{s:o}", "reservations", array_of(list, count)));
+        reply_list(exchange, list, count, NULL);
     else
         answer_refusal(exchange, outcome, message);
     free(list);

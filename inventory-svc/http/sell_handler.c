@@ -3,13 +3,17 @@
 
 #include "answer.h"
 
-static void reply_sold(struct http_exchange *exchange, const struct selling *selling) {
-    json_t *body = answer_reservation(&selling->sold, true);
+#include <assert.h>
 
-    if (body != NULL)
-        http_reply_json(exchange, answer_status(selling->outcome), body);
-    else /* and not 500, which says that nothing was sold */
-        http_reply_error(exchange, 504, "unknown", "sold, but out of memory for the reply");
+static void reply_sold(struct http_exchange *exchange, const struct selling *selling) {
+    char bytes[ANSWER_BYTES];
+    struct json_line line = json_line_begin(bytes, sizeof bytes);
+    size_t length;
+
+    answer_write_whole(&line, &selling->sold);
+    length = json_line_end(&line);
+    assert(length > 0);
+    http_reply(exchange, answer_status(selling->outcome), "application/json", bytes, length);
 }
 
 /* The ids of the request in lower case: 0, or -1 after a 400 or 415. */

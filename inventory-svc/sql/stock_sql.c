@@ -183,39 +183,49 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
  * the row as that one left it; the UPDATE finds the row as it was when the statement began, follows
  * it to the version that is locked here (EvalPlanQual), and takes from that. So both have the same
  * `available`. By its ctid the UPDATE would not find it again. */
+#define TAKE_IN_BATCH(fresh, wanted, numbered, places)                                             \
+    "WITH " fresh " seen AS MATERIALIZED (SELECT available FROM stock"                             \
+    "  WHERE product_id = $2::uuid AND shard = $3::int AND available > 0 FOR UPDATE),"             \
+    " taken AS (UPDATE stock s SET available = s.available - least(s.available, wanted),"          \
+    "  version = version + least(s.available, wanted)"                                             \
+    "  FROM seen, (SELECT " wanted ") w"                                                           \
+    "  WHERE product_id = $2::uuid AND shard = $3::int"                                            \
+    "  RETURNING first_unit, seen.available),"                                                     \
+    " sold AS ("                                                                                   \
+    "  INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"    \
+    "  SELECT order_id, $2::uuid, $3::int, first_unit + available - nth, available - nth,"         \
+    "   $4::text, 0"                                                                               \
+    "  FROM taken, " numbered " WHERE nth <= available)"                                           \
+    " SELECT first_unit, available, " places " FROM (VALUES (0)) AS one LEFT JOIN taken ON true"
+
+/* The look at the ledger is a subquery, as the planner would make a join of NOT EXISTS, and might
+ * choose one that reads the whole ledger. */
+#define FRESH                                                                                      \
+    "fresh AS MATERIALIZED ("                                                                      \
+    " SELECT min(place) AS place, order_id"                                                        \
+    " FROM unnest((SELECT $1::uuid[])) WITH ORDINALITY AS asked (order_id, place)"                 \
+    " WHERE (SELECT true FROM reservation r WHERE r.order_id = asked.order_id) IS NULL"            \
+    " GROUP BY order_id),"                                                                         \
+    " numbered AS (SELECT order_id, row_number() OVER (ORDER BY place) AS nth FROM fresh),"
+
 enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
                                   char message[MESSAGE_BYTES]) {
-    /* The look at the ledger is a subquery, as the planner would make a join of NOT EXISTS, and
-     * might choose one that reads the whole ledger. */
-    static struct statement statement = STATEMENT(
-        "take_in_batch", 4,
-        "WITH fresh AS MATERIALIZED ("
-        " SELECT min(place) AS place, order_id"
-        " FROM unnest((SELECT $1::uuid[])) WITH ORDINALITY AS asked (order_id, place)"
-        " WHERE (SELECT true FROM reservation r WHERE r.order_id = asked.order_id) IS NULL"
-        " GROUP BY order_id),"
-        " numbered AS (SELECT order_id, row_number() OVER (ORDER BY place) AS nth FROM fresh),"
-        " seen AS MATERIALIZED (SELECT available FROM stock"
-        "  WHERE product_id = $2::uuid AND shard = $3::int AND available > 0 FOR UPDATE),"
-        " taken AS (UPDATE stock s SET available = s.available - least(s.available, wanted),"
-        "  version = version + least(s.available, wanted)"
-        "  FROM seen, (SELECT count(*) AS wanted FROM fresh) w"
-        "  WHERE product_id = $2::uuid AND shard = $3::int"
-        "  RETURNING first_unit, seen.available),"
-        " sold AS ("
-        "  INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
-        "  SELECT order_id, $2::uuid, $3::int, first_unit + available - nth, available - nth,"
-        "   $4::text, 0"
-        "  FROM taken, numbered WHERE nth <= available)"
-        " SELECT first_unit, available, (SELECT array_agg(place ORDER BY place) FROM fresh)"
-        " FROM (VALUES (0)) AS one LEFT JOIN taken ON true");
+    static struct statement statements[] = {
+        [false] = STATEMENT("take_in_batch", 4,
+                            TAKE_IN_BATCH("", "cardinality($1::uuid[]) AS wanted",
+                                          "unnest($1::uuid[]) WITH ORDINALITY AS asked (order_id, "
+                                          "nth)",
+                                          "NULL")),
+        [true] = STATEMENT("take_new_in_batch", 4,
+                           TAKE_IN_BATCH(FRESH, "count(*) AS wanted FROM fresh", "numbered",
+                                         "(SELECT array_agg(place ORDER BY place) FROM fresh)"))};
     struct number shard = number_of(sale->shard);
     enum outcome outcome;
 
     sale->query =
         (struct pg_query){.params = {sale->order_ids, sale->product_id, shard.text, sale->instance},
                           .deadline_ms = sale->deadline_ms};
-    outcome = statement_write(pool, &statement, &sale->query, message);
+    outcome = statement_write(pool, &statements[sale->has_repeats], &sale->query, message);
     if (outcome == OUTCOME_OK) {
         sale->first_unit = pg_int(&sale->query, 0, 0);
         sale->available = pg_int(&sale->query, 0, 1);

@@ -60,17 +60,20 @@ struct batch_sale {
     int shard;
     const char *order_ids; /* a Postgres array: "{id,id,...}" */
     int64_t deadline_ms;
+    bool has_repeats; /* some orders may be in the ledger, or here twice; false is cheaper */
 
     int64_t first_unit, available; /* of the row before this sale, where it had a unit; else 0 */
-    const char *places;            /* of those whose order was new, ascending: "{1,2,5}", or "" */
+    const char *places;            /* of those whose order was new, ascending: "{1,2,5}", or "";
+                                      when not `has_repeats`, all were */
     struct pg_query query;         /* to be cleared when done with `places` */
 };
 
 /* Sell a unit to each order that is not in the ledger, once where it is here twice, in the order of
  * their places from 1 and as far as there are units: the k-th takes the k-th last. All in one
  * statement, with the ledger rows: OK, and the second part is set; or for all of them alike
- * REPEATED (the ledger got one of these orders since the statement began; no effect), BUSY,
- * UNKNOWN, FAILED. In a fiber; ends soon after `deadline_ms`. */
+ * REPEATED (the ledger got one of these orders since the statement began, or, when not
+ * `has_repeats`, had it or got it twice; no effect), BUSY, UNKNOWN, FAILED. In a fiber; ends soon
+ * after `deadline_ms`. */
 enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
                                   char message[MESSAGE_BYTES]);
 

@@ -1,8 +1,9 @@
 /* The live store's batches: the sales of a row that wait are sold by one statement, in the fiber of
  * the one that came first.
  *
- * It sells to all or to none. An order that the ledger gets while the statement runs makes it
- * refuse all of them: then it is run once more, and finds that order, and after that each sale goes
+ * It sells to all or to none. An order that the ledger has makes it refuse all of them: then one is
+ * run that first looks for each in the ledger, which costs a third of the whole. An order
+ * that the ledger gets while that runs makes it refuse all of them, too, and then each sale goes
  * alone. One that is not answered leaves all of them unknown, and each looks itself up. */
 #include "store_live_internal.h"
 
@@ -99,7 +100,9 @@ static void end_each(const struct batcher_calls *batch, const struct batch_sale 
     for (EACH_MEMBER(member, batch)) {
         struct reservation *sold = &member->live->sold;
 
-        if (new_place < place && places[0] != '\0' && places[0] != '}') {
+        if (!sale->has_repeats)
+            new_place = place;
+        else if (new_place < place && places[0] != '\0' && places[0] != '}') {
             new_place = strtol(places + 1, &end, 10);
             places = end;
         }
@@ -131,6 +134,7 @@ static void sell_to_all(void *data, const struct batcher_calls *batch, unsigned 
     for (int tries = 0; tries < BATCH_TRIES && outcome == OUTCOME_REPEATED; tries++) {
         for (EACH_MEMBER(member, batch))
             member->live->cost.postgres++;
+        sale.has_repeats = tries > 0;
         outcome = stock_sql_take_batch(leader->live->store->pool, &sale, message);
         if (outcome == OUTCOME_OK)
             end_each(batch, &sale);

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Makes $TMPDIR/`name`-XXXXXX and tells its path in `folder`; fails the test if that is too long. */
+/* Makes $TMPDIR/`name`-XXXXXX and tells its path in `folder`; fails the test if that is too long.
+ */
 void own_folder_make(char *folder, size_t size, const char *name);
 /* With all that is in it. */
 void own_folder_remove(const char *folder);

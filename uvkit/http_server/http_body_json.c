@@ -6,21 +6,20 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_json_type(const char *type) {
-    size_t length = strcspn(type, "; \t");
+bool http_body_is_json(const struct http_exchange *exchange) {
+    const char *type = http_header(exchange, "Content-Type");
 
-    return length == strlen("application/json") &&
-           strncasecmp(type, "application/json", length) == 0;
+    return type == NULL || (strcspn(type, "; \t") == strlen("application/json") &&
+                            strncasecmp(type, "application/json", strlen("application/json")) == 0);
 }
 
 json_t *http_body_json(struct http_exchange *exchange) {
-    const char *type = http_header(exchange, "Content-Type");
     json_error_t error;
     size_t length;
     const char *body = http_body(exchange, &length);
     json_t *json;
 
-    if (type != NULL && !is_json_type(type)) {
+    if (!http_body_is_json(exchange)) {
         http_reply_error(exchange, 415, "unsupported_media_type",
                          "send JSON, with Content-Type: application/json");
         return NULL;

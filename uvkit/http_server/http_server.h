@@ -138,5 +138,7 @@ void http_reply_drop(struct http_exchange *exchange);
  * after a 400 with the position of the error, or a 415 when there is a Content-Type and it is not
  * JSON, has been sent. */
 json_t *http_body_json(struct http_exchange *exchange);
+/* False: its Content-Type says that it is not JSON. */
+bool http_body_is_json(const struct http_exchange *exchange);
 
 #endif

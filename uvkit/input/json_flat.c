@@ -1,0 +1,163 @@
+/* One pass over the bytes, in which strings are copied. */
+#include "json_flat.h"
+
+#include <string.h>
+
+#define DIGITS_MOST 18 /* of an int64_t, whatever they are */
+
+struct reader {
+    struct json_flat *flat;
+    const char *at, *end;
+};
+
+static const char *skip(const char *bytes, const char *end) {
+    while (bytes < end && (*bytes == ' ' || *bytes == '\t' || *bytes == '\n' || *bytes == '\r'))
+        bytes++;
+    return bytes;
+}
+
+/* True, and past it, when `c` comes next. */
+static bool take(struct reader *reader, char c) {
+    reader->at = skip(reader->at, reader->end);
+    if (reader->at == reader->end || *reader->at != c)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static bool take_word(struct reader *reader, const char *word, size_t length) {
+    if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, word, length) != 0)
+        return false;
+    reader->at += length;
+    return true;
+}
+
+/* What stands behind the opening quote, up to the closing one. */
+static bool read_string(struct reader *reader, unsigned *begin) {
+    struct json_flat *flat = reader->flat;
+    char *to = flat->bytes + flat->used, *last = flat->bytes + sizeof flat->bytes - 1;
+
+    *begin = flat->used;
+    for (; reader->at < reader->end && *reader->at != '"'; reader->at++) {
+        if (*reader->at == '\\' && (++reader->at == reader->end || !strchr("\"\\/", *reader->at)))
+            return false;
+        if (*reader->at < ' ' || *reader->at > '~' || to >= last)
+            return false;
+        *to++ = *reader->at;
+    }
+    if (reader->at == reader->end || to > last)
+        return false;
+    reader->at++;
+    *to++ = '\0';
+    flat->used = (unsigned)(to - flat->bytes);
+    return true;
+}
+
+/* A fraction or an exponent is found by who wants a comma there. */
+static bool read_integer(struct reader *reader, int64_t *number) {
+    bool is_negative = take_word(reader, "-", 1);
+    const char *from = reader->at;
+
+    for (*number = 0; reader->at < reader->end; reader->at++) {
+        if (*reader->at < '0' || *reader->at > '9')
+            break;
+        if (reader->at - from == DIGITS_MOST)
+            return false;
+        *number = *number * 10 + (*reader->at - '0');
+    }
+    if (reader->at == from || (*from == '0' && reader->at - from > 1))
+        return false;
+    *number = is_negative ? -*number : *number;
+    return true;
+}
+
+static bool read_value(struct reader *reader) {
+    unsigned index = reader->flat->count;
+
+    reader->flat->members[index].number = 0;
+    if (take(reader, '"')) {
+        reader->flat->members[index].kind = JSON_FLAT_STRING;
+        return read_string(reader, &reader->flat->members[index].text);
+    }
+    reader->flat->members[index].kind = JSON_FLAT_BOOLEAN;
+    if (take_word(reader, "false", 5))
+        return true;
+    reader->flat->members[index].number = 1;
+    if (take_word(reader, "true", 4))
+        return true;
+    reader->flat->members[index].kind = JSON_FLAT_INTEGER;
+    return read_integer(reader, &reader->flat->members[index].number);
+}
+
+/* -1: there is none of that name. */
+static int find(const struct json_flat *flat, const char *name) {
+    for (unsigned i = 0; i < flat->count; i++)
+        if (strcmp(flat->bytes + flat->members[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool read_member(struct reader *reader) {
+    struct json_flat *flat = reader->flat;
+    unsigned name;
+
+    if (flat->count == JSON_FLAT_MEMBERS || !take(reader, '"') || !read_string(reader, &name) ||
+        find(flat, flat->bytes + name) >= 0 || !take(reader, ':') || !read_value(reader))
+        return false;
+    flat->members[flat->count++].name = name;
+    return true;
+}
+
+static bool read_object(struct reader *reader) {
+    if (!take(reader, '{'))
+        return false;
+    if (take(reader, '}'))
+        return true;
+    do
+        if (!read_member(reader))
+            return false;
+    while (take(reader, ','));
+    return take(reader, '}');
+}
+
+const char *json_flat_read_next(struct json_flat *flat, const char *bytes, const char *end) {
+    struct reader reader = {flat, bytes, end};
+
+    flat->count = flat->used = 0;
+    return read_object(&reader) ? reader.at : NULL;
+}
+
+bool json_flat_read(struct json_flat *flat, const char *bytes, size_t length) {
+    const char *rest = json_flat_read_next(flat, bytes, bytes + length);
+
+    if (rest != NULL && skip(rest, bytes + length) == bytes + length)
+        return true;
+    flat->count = 0;
+    return false;
+}
+
+static int find_kind(const struct json_flat *flat, const char *name, enum json_flat_kind kind) {
+    int index = find(flat, name);
+
+    return index >= 0 && flat->members[index].kind == kind ? index : -1;
+}
+
+const char *json_flat_text(const struct json_flat *flat, const char *name) {
+    int index = find_kind(flat, name, JSON_FLAT_STRING);
+
+    return index >= 0 ? flat->bytes + flat->members[index].text : NULL;
+}
+
+bool json_flat_integer(const struct json_flat *flat, const char *name, int64_t *number) {
+    int index = find_kind(flat, name, JSON_FLAT_INTEGER);
+
+    if (index >= 0)
+        *number = flat->members[index].number;
+    return index >= 0;
+}
+
+bool json_flat_is_true(const struct json_flat *flat, const char *name) {
+    int index = find_kind(flat, name, JSON_FLAT_BOOLEAN);
+
+    return index >= 0 && flat->members[index].number == 1;
+}

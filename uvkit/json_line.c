@@ -1,0 +1,67 @@
+/* Appends; what does not fit is counted and left away. */
+#include "json_line.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static void append(struct json_line *line, const char *bytes, size_t length) {
+    if (line->length <= line->size && length <= line->size - line->length)
+        memcpy(line->bytes + line->length, bytes, length);
+    line->length += length;
+}
+
+struct json_line json_line_begin(char *bytes, size_t size) {
+    bytes[0] = '{';
+    return (struct json_line){bytes, size, 1};
+}
+
+static void begin_member(struct json_line *line, const char *name) {
+    if (line->length > 1)
+        append(line, ",", 1);
+    append(line, "\"", 1);
+    append(line, name, strlen(name));
+    append(line, "\":", 2);
+}
+
+/* In a string as it is. */
+static bool is_plain(char c) {
+    return (unsigned char)c >= ' ' && c != '"' && c != '\\';
+}
+
+static void append_escaped(struct json_line *line, char c) {
+    char escape[8] = {'\\', c};
+    int length = c == '"' || c == '\\' ? 2 : snprintf(escape, sizeof escape, "\\u%04x", c);
+
+    append(line, escape, (size_t)length);
+}
+
+void json_line_text(struct json_line *line, const char *name, const char *text) {
+    begin_member(line, name);
+    append(line, "\"", 1);
+    for (;;) {
+        size_t plain = 0;
+
+        while (is_plain(text[plain]))
+            plain++;
+        append(line, text, plain);
+        text += plain;
+        if (*text == '\0')
+            break;
+        append_escaped(line, *text++);
+    }
+    append(line, "\"", 1);
+}
+
+void json_line_integer(struct json_line *line, const char *name, int64_t number) {
+    char digits[24];
+
+    begin_member(line, name);
+    append(line, digits, (size_t)snprintf(digits, sizeof digits, "%" PRId64, number));
+}
+
+size_t json_line_end(struct json_line *line) {
+    append(line, "}", 1);
+    return line->length <= line->size ? line->length : 0;
+}
