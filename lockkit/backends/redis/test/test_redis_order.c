@@ -17,7 +17,7 @@
 /* In memory that the processes share. */
 struct log {
     atomic_bool is_over;
-    atomic_int count;
+    atomic_int count, connected;
     struct grant {
         uint64_t fence;
         int client;
@@ -29,7 +29,7 @@ struct worker {
     lk_client *client;
     lk_lock *lock;
     struct log *log;
-    int number;
+    int number, clients;
     uint32_t hold_ms, wait_ms, handover;
     struct one {
         struct worker *worker;
@@ -80,6 +80,29 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     }
 }
 
+static void on_connected(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    struct worker *worker = data;
+
+    (void)request;
+    REQUIRE(status == LK_OK);
+    lk_release(lease, NULL, NULL);
+    atomic_fetch_add(&worker->log->connected, 1);
+}
+
+/* By a lock of its own; so that none has it for long before the others come. */
+static void await_others(struct worker *worker, const char *name) {
+    lk_lock *own;
+    char own_name[128];
+
+    (void)snprintf(own_name, sizeof own_name, "%s-%d", name, worker->number);
+    REQUIRE(lk_lock_open(&own, worker->client, own_name, NULL) == LK_OK);
+    REQUIRE(lk_acquire(own, LK_FOREVER, on_connected, worker, NULL) == LK_OK);
+    while (atomic_load(&worker->log->connected) < worker->clients) {
+        (void)uv_run(&worker->loop, UV_RUN_NOWAIT);
+        (void)usleep(1000);
+    }
+}
+
 static void live(struct worker *worker, const char *name) {
     struct lk_lock_options policy = {
         .size = sizeof policy, .ttl_ms = 5000, .handover = worker->handover};
@@ -87,6 +110,7 @@ static void live(struct worker *worker, const char *name) {
     REQUIRE(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && uv_loop_init(&worker->loop) == 0);
     REQUIRE(lk_client_open(&worker->client, &worker->loop, redis_url(), NULL) == LK_OK);
     REQUIRE(lk_lock_open(&worker->lock, worker->client, name, &policy) == LK_OK);
+    await_others(worker, name);
     for (int i = 0; i < CALLERS; i++) {
         worker->callers[i].worker = worker;
         REQUIRE(uv_timer_init(&worker->loop, &worker->callers[i].hold) == 0);
@@ -146,6 +170,7 @@ static void take_long_turns(struct env *env, int clients, const uint32_t *hold_m
 
         worker = (struct worker){.log = log,
                                  .number = i,
+                                 .clients = clients,
                                  .hold_ms = hold_ms[i],
                                  .handover = handover,
                                  .wait_ms = i == 0 ? wait_ms : others_wait_ms};
