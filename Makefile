@@ -332,6 +332,9 @@ image: ## build the image of compose.yaml, with its revision in env.json
 
 test-compose: ## the same in containers, on a Docker engine
 	@test/run compose
+test-swarm: ## swarm.yaml on a Docker engine that is in no Swarm: deploy it, scale it, run a sale
+	@docker image inspect inventory-sale >/dev/null 2>&1 || $(MAKE) --no-print-directory image
+	@test/swarm.sh
 
 benches: all $(BENCHES)
 bench: ## measure, as ratios against pgbench, wrk and raw round trips
@@ -360,5 +363,5 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib install uninstall deps demo class lab up down test test-unit test-system fuzz fuzzers tests claims soak image test-compose benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib install uninstall deps demo class lab up down test test-unit test-system fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
