@@ -26,9 +26,8 @@ static const struct pg_statement find_order = {
 
 static const struct pg_statement find_missing = {
     "order_find_missing",
-    "SELECT json_build_object('order_ids', json_agg(order_id)) FROM json_to_recordset($1) "
-    "AS r (order_id uuid) WHERE NOT EXISTS (SELECT FROM orders o WHERE o.order_id = r.order_id) "
-    "HAVING count(*) > 0",
+    "SELECT json_build_object('order_ids', json_agg(id)) FROM json_array_elements_text($1) AS id "
+    "WHERE NOT EXISTS (SELECT FROM orders WHERE order_id = id::uuid) HAVING count(*) > 0",
     1};
 
 static const struct pg_statement settle_page = {
@@ -178,17 +177,17 @@ enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t de
     return status;
 }
 
-enum pg_status order_find_missing(struct pg_pool *pool, const char *reservations_json,
-                                  int64_t deadline_ms, char **order_ids_json,
+enum pg_status order_find_missing(struct pg_pool *pool, const char *order_ids_json,
+                                  int64_t deadline_ms, char **missing_json,
                                   char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {
-        .statement = &find_missing, .params = {reservations_json}, .deadline_ms = deadline_ms};
+        .statement = &find_missing, .params = {order_ids_json}, .deadline_ms = deadline_ms};
     enum pg_status status = run(pool, &query, message);
 
-    *order_ids_json = NULL;
+    *missing_json = NULL;
     if (status == PG_OK && query.affected > 0) {
-        *order_ids_json = strdup(pg_text(&query, 0, 0));
-        if (*order_ids_json == NULL) {
+        *missing_json = strdup(pg_text(&query, 0, 0));
+        if (*missing_json == NULL) {
             (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
             status = PG_NOT_SENT;
         }

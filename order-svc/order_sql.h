@@ -37,13 +37,13 @@ enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]);
 
-/* Which of a page of reservations, JSON as inventory-svc lists them, have no order yet: their ids
- * as {"order_ids": [...]}, allocated and the caller's; NULL for none of them. */
-enum pg_status order_find_missing(struct pg_pool *pool, const char *reservations_json,
-                                  int64_t deadline_ms, char **order_ids_json,
+/* Which of these, a JSON array, are no orders yet: their ids as {"order_ids": [...]}, allocated and
+ * the caller's; NULL for none of them. */
+enum pg_status order_find_missing(struct pg_pool *pool, const char *order_ids_json,
+                                  int64_t deadline_ms, char **missing_json,
                                   char message[PG_MESSAGE_BYTES]);
-/* Record all of such a page that have no order yet. `on_settled` is told each order id that had
- * none. */
+/* Record all of these reservations, JSON as inventory-svc confirms them, that have no order yet.
+ * `on_settled` is told each order id that had none. */
 enum pg_status order_settle(struct pg_pool *pool, const char *reservations_json,
                             int64_t deadline_ms, void (*on_settled)(const char *order_id),
                             char message[PG_MESSAGE_BYTES]);

@@ -17,7 +17,8 @@
 #define STEP_MS 2000 /* for each query or call, so that stopping is not held up for longer */
 
 /* So far behind the cursor may a reservation come: sql/audit.sql allows clocks as much. */
-#define OVERLAP_MS 60000
+#define OVERLAP_MS     60000
+#define OVERLAP_PASSES 10 /* in one of so many it is read: all of it, each time */
 
 static struct metric settled = {"order_settled_total",
                                 "Reservations without an order whose order was recorded",
@@ -44,8 +45,9 @@ static void note_success(struct settle *settle, const char *cursor) {
 }
 
 /* The list of an answer as text, the caller's; or NULL with `message`. */
-static char *list_text(const struct inventory_answer *answer, char message[PG_MESSAGE_BYTES]) {
-    const json_t *list = json_object_get(answer->body, "reservations");
+static char *list_text(const struct inventory_answer *answer, const char *name,
+                       char message[PG_MESSAGE_BYTES]) {
+    const json_t *list = json_object_get(answer->body, name);
     char *text = NULL;
 
     if (answer->outcome == HTTP_CALL_ANSWERED && answer->status == 200 && json_is_array(list)) {
@@ -53,7 +55,7 @@ static char *list_text(const struct inventory_answer *answer, char message[PG_ME
         (void)snprintf(message, PG_MESSAGE_BYTES, "out of memory");
     } else {
         (void)snprintf(
-            message, PG_MESSAGE_BYTES, "no list of reservations: status %d %.110s", answer->status,
+            message, PG_MESSAGE_BYTES, "no list of %s: status %d %.110s", name, answer->status,
             answer->message[0] != '\0' ? answer->message : inventory_text(answer, "message"));
     }
     return text;
@@ -67,7 +69,7 @@ static int confirm(struct settle *settle, const char *order_ids, char message[PG
 
     inventory_call(settle->inventory, "POST", "/reservations/confirmations", NULL, order_ids,
                    clock_now_ms() + STEP_MS, &answer);
-    confirmed = list_text(&answer, message);
+    confirmed = list_text(&answer, "reservations", message);
     json_decref(answer.body);
     if (confirmed != NULL)
         status =
@@ -77,13 +79,13 @@ static int confirm(struct settle *settle, const char *order_ids, char message[PG
 }
 
 /* Record the orders of one page that are missing. -1 with `message`. */
-static int record_page(struct settle *settle, const char *reservations,
+static int record_page(struct settle *settle, const char *order_ids,
                        char message[PG_MESSAGE_BYTES]) {
     char *missing;
     int code = 0;
 
-    if (order_find_missing(settle->pool, reservations, clock_now_ms() + STEP_MS, &missing,
-                           message) != PG_OK)
+    if (order_find_missing(settle->pool, order_ids, clock_now_ms() + STEP_MS, &missing, message) !=
+        PG_OK)
         return -1;
     if (missing != NULL)
         code = confirm(settle, missing, message);
@@ -111,7 +113,7 @@ static bool is_cursor(const char *text) {
 static int settle_page(struct settle *settle, struct settlement *at, int overlap_ms,
                        char message[PG_MESSAGE_BYTES]) {
     struct inventory_answer answer;
-    char target[512], *reservations;
+    char target[512], *order_ids;
     const char *next;
     int count = -1;
 
@@ -120,19 +122,19 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
                    "&overlap_ms=%d&older_than_ms=%" PRId64 "&limit=%d",
                    at->cursor, at->since_ms, overlap_ms, settle->after_ms, PAGE);
     inventory_call(settle->inventory, "GET", target, NULL, NULL, clock_now_ms() + STEP_MS, &answer);
-    reservations = list_text(&answer, message);
+    order_ids = list_text(&answer, "order_ids", message);
     next = inventory_text(&answer, "next");
-    if (reservations != NULL && strcmp(reservations, "[]") == 0) {
+    if (order_ids != NULL && strcmp(order_ids, "[]") == 0) {
         count = 0;
-    } else if (reservations != NULL &&
+    } else if (order_ids != NULL &&
                (!is_cursor(next) || (overlap_ms == 0 && strcmp(next, at->cursor) == 0))) {
         (void)snprintf(message, PG_MESSAGE_BYTES, "a list of reservations without a next cursor");
-    } else if (reservations != NULL && record_page(settle, reservations, message) == 0 &&
+    } else if (order_ids != NULL && record_page(settle, order_ids, message) == 0 &&
                settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message) == PG_OK) {
         (void)snprintf(at->cursor, sizeof at->cursor, "%s", next);
-        count = (int)json_array_size(json_object_get(answer.body, "reservations"));
+        count = (int)json_array_size(json_object_get(answer.body, "order_ids"));
     }
-    free(reservations);
+    free(order_ids);
     json_decref(answer.body);
     return count;
 }
@@ -148,7 +150,7 @@ static void settle_all(void *arg) {
     struct settle *settle = arg;
     struct settlement at;
     char message[PG_MESSAGE_BYTES];
-    int count = -1, overlap_ms = OVERLAP_MS;
+    int count = -1, overlap_ms = settle->passes++ % OVERLAP_PASSES == 0 ? OVERLAP_MS : 0;
 
     if (settlement_read(settle->pool, clock_now_ms() + STEP_MS, &at, message) == PG_OK)
         do {

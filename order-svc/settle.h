@@ -23,6 +23,7 @@ struct settle {
     struct inventory *inventory;
     struct pg_pool *pool;
     int64_t after_ms;
+    unsigned passes;
     bool is_running, is_closing;
     char failure[PG_MESSAGE_BYTES]; /* of the last pass, "" when it succeeded */
     void (*on_stopped)(void *data);

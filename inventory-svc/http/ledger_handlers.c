@@ -1,6 +1,6 @@
 /* DELETE /reservations/{order_id}: give a unit back. POST /reservations/confirmations: from now on
- * these are not cancelled. GET /reservations: the ledger, oldest first, for whoever settles
- * reservations with orders. */
+ * these are not cancelled. GET /reservations: the orders in the ledger, oldest first, for whoever
+ * settles reservations with orders. */
 #include "handlers.h"
 
 #include "answer.h"
@@ -100,7 +100,7 @@ static int read_place(struct http_exchange *exchange, struct reservation_place *
 }
 
 /* False without memory. */
-static bool write_list(struct buffer *text, const struct reservation *list, size_t count) {
+static bool write_reservations(struct buffer *text, const struct reservation *list, size_t count) {
     char bytes[ANSWER_BYTES];
     bool is_well = buffer_append_text(text, "{\"reservations\":[");
 
@@ -111,30 +111,37 @@ static bool write_list(struct buffer *text, const struct reservation *list, size
         is_well = (i == 0 || buffer_append(text, ",", 1)) &&
                   buffer_append(text, bytes, json_line_end(&line));
     }
-    return is_well && buffer_append(text, "]", 1);
+    return is_well && buffer_append_text(text, "]}");
 }
 
-/* And where to go on, unless NULL. */
-static void reply_list(struct http_exchange *exchange, const struct reservation *list, size_t count,
+static bool write_page(struct buffer *text, char (*order_ids)[UUID_TEXT], size_t count,
                        const struct reservation_place *next) {
-    char end[UUID_TEXT + 60] = "}";
-    struct buffer text = {0};
+    char end[UUID_TEXT + 60];
+    bool is_well = buffer_append_text(text, "{\"order_ids\":[");
 
-    if (next != NULL)
-        (void)snprintf(end, sizeof end, ",\"next\":\"%" PRId64 ".%" PRId64 ".%s\"}",
-                       next->reserved_us, next->seen_xid, next->order_id);
-    if (write_list(&text, list, count) && buffer_append_text(&text, end))
-        http_reply(exchange, 200, "application/json", text.bytes, text.length);
+    for (size_t i = 0; i < count && is_well; i++)
+        is_well = buffer_append_text(text, i == 0 ? "\"" : ",\"") &&
+                  buffer_append_text(text, order_ids[i]) && buffer_append(text, "\"", 1);
+    (void)snprintf(end, sizeof end, "],\"next\":\"%" PRId64 ".%" PRId64 ".%s\"}", next->reserved_us,
+                   next->seen_xid, next->order_id);
+    return is_well && buffer_append_text(text, end);
+}
+
+/* `text` is used up. */
+static void reply_text(struct http_exchange *exchange, struct buffer *text, bool is_whole) {
+    if (is_whole)
+        http_reply(exchange, 200, "application/json", text->bytes, text->length);
     else
         http_reply_json(exchange, 500, NULL);
-    buffer_free(&text);
+    buffer_free(text);
 }
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     struct reservation_place place;
     int64_t overlap_ms, older_than_ms, limit;
-    struct reservation *list;
+    char(*order_ids)[UUID_TEXT];
+    struct buffer text = {0};
     char message[MESSAGE_BYTES] = "out of memory";
     enum outcome outcome = OUTCOME_FAILED;
     size_t count;
@@ -146,15 +153,15 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
         read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
         read_number(exchange, "limit", LIMIT, 1, LIMIT_MAX, &limit) != 0)
         return;
-    list = calloc((size_t)limit, sizeof *list);
-    if (list != NULL)
+    order_ids = calloc((size_t)limit, sizeof *order_ids);
+    if (order_ids != NULL)
         outcome = reservation_sql_list(store->pool, &place, overlap_ms, older_than_ms,
-                                       (size_t)limit, list, &count, message);
+                                       (size_t)limit, order_ids, &count, message);
     if (outcome == OUTCOME_OK)
-        reply_list(exchange, list, count, &place);
+        reply_text(exchange, &text, write_page(&text, order_ids, count, &place));
     else
         answer_refusal(exchange, outcome, message);
-    free(list);
+    free(order_ids);
 }
 
 /* The order ids of the body as a JSON array; or NULL, and then the reply has been sent. */
@@ -184,6 +191,7 @@ void on_confirm(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     char message[MESSAGE_BYTES] = "out of memory", *order_ids;
     enum outcome outcome = OUTCOME_BUSY;
+    struct buffer text = {0};
     struct reservation *list;
     size_t count;
 
@@ -196,7 +204,7 @@ void on_confirm(struct http_exchange *exchange, void *data) {
     if (list != NULL)
         outcome = reservation_sql_confirm(store->pool, order_ids, 0, count, list, &count, message);
     if (outcome == OUTCOME_OK)
-        reply_list(exchange, list, count, NULL);
+        reply_text(exchange, &text, write_reservations(&text, list, count));
     else
         answer_refusal(exchange, outcome, message);
     free(list);

@@ -2,6 +2,7 @@
 #include "reservation_sql.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Columns: order, product, shard, unit, remaining, fence, instance, price. */
 static void read_row(const struct pg_query *query, int row, struct reservation *out) {
@@ -79,43 +80,44 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
     return outcome;
 }
 
-/* The plain comparison with reserved_at is for the BRIN index, which a row comparison cannot use.
- * What is behind the place and was written before the transactions that were running when it was
- * read last has been read; so the overlap is looked at, and none of it is read twice. */
+/* Rows after a place, and older. The first of the two reads on in the index; the other reads all of
+ * the overlap, too. What is behind the place and was written before the transactions that were
+ * running when it was read last has been read; so none of it is listed twice. */
+#define LIST(after)                                                                                \
+    "WITH place AS (SELECT"                                                                        \
+    " least(timestamptz 'epoch' + $1::bigint * interval '1 microsecond',"                          \
+    "  clock_timestamp() - $3::bigint * interval '1 millisecond') AS at)"                          \
+    " SELECT order_id, (extract(epoch FROM reserved_at) * 1000000)::bigint,"                       \
+    "  pg_snapshot_xmin(pg_current_snapshot()) FROM reservation r"                                 \
+    " WHERE " after " AND reserved_at < clock_timestamp() - $3::bigint * interval '1 millisecond'" \
+    " ORDER BY reserved_at, order_id LIMIT $4::bigint"
+#define BEYOND "(reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
+
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
                                   int64_t overlap_ms, int64_t older_than_ms, size_t limit,
-                                  struct reservation *list, size_t *count,
+                                  char (*order_ids)[UUID_TEXT], size_t *count,
                                   char message[MESSAGE_BYTES]) {
-    static struct statement statement =
-        STATEMENT("list_reservations", 6,
-                  "WITH place AS (SELECT"
-                  " least(timestamptz 'epoch' + $1::bigint * interval '1 microsecond',"
-                  "  clock_timestamp() - $3::bigint * interval '1 millisecond') AS at)"
-                  " SELECT order_id, product_id, shard, unit, remaining, fence, instance, price,"
-                  "  (extract(epoch FROM reserved_at) * 1000000)::bigint,"
-                  "  pg_snapshot_xmin(pg_current_snapshot())"
-                  " FROM reservation r JOIN product USING (product_id)"
-                  " WHERE reserved_at >= (SELECT at - $5::bigint * interval '1 millisecond'"
-                  "  FROM place)"
-                  " AND ((reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
-                  "  OR ($5::bigint > 0 AND age(r.xmin) <= age($6::xid8::xid)))"
-                  " AND reserved_at < clock_timestamp() - $3::bigint * interval '1 millisecond'"
-                  " ORDER BY reserved_at, order_id LIMIT $4::bigint");
+    static struct statement statements[] = {
+        [false] = STATEMENT("list_reservations", 4, LIST(BEYOND)),
+        [true] =
+            STATEMENT("list_reservations_and_behind", 6,
+                      LIST("reserved_at >= (SELECT at - $5::bigint * interval '1 millisecond'"
+                           " FROM place) AND (" BEYOND " OR age(r.xmin) <= age($6::xid8::xid))"))};
     struct number since = number_of(place->reserved_us), older = number_of(older_than_ms),
                   most = number_of((int64_t)limit), overlap = number_of(overlap_ms),
                   seen = number_of(place->seen_xid);
     struct pg_query query = {
         .params = {since.text, place->order_id, older.text, most.text, overlap.text, seen.text}};
-    enum outcome outcome = statement_read(pool, &statement, &query, message);
+    enum outcome outcome = statement_read(pool, &statements[overlap_ms > 0], &query, message);
 
     *count = outcome == OUTCOME_OK ? (size_t)query.affected : 0;
     for (size_t i = 0; i < *count; i++)
-        read_row(&query, (int)i, &list[i]);
+        memcpy(order_ids[i], pg_text(&query, (int)i, 0), UUID_TEXT);
     if (*count > 0) {
-        place->reserved_us = pg_int(&query, (int)*count - 1, 8);
-        (void)snprintf(place->order_id, sizeof place->order_id, "%s", list[*count - 1].order_id);
+        place->reserved_us = pg_int(&query, (int)*count - 1, 1);
+        memcpy(place->order_id, order_ids[*count - 1], UUID_TEXT);
         if (overlap_ms > 0) /* the pages that follow have none, and this one's snapshot counts */
-            place->seen_xid = pg_int(&query, 0, 9);
+            place->seen_xid = pg_int(&query, 0, 2);
     }
     pg_query_clear(&query);
     return outcome;

@@ -38,14 +38,14 @@ struct reservation_place {
     char order_id[UUID_TEXT];
 };
 
-/* Read up to `limit` reservations that come after `place` and are older than `older_than_ms`,
- * oldest first, into `list`; moves `place` to the last of them. With those that came behind it, up
- * to `overlap_ms`, since the last reading with an overlap: by a commit that took its time, or a
- * clock that was set back. A place that the database's clock has not come to yet counts as one
- * `older_than_ms` ago. OK, BUSY, FAILED. */
+/* Read the orders of up to `limit` reservations that come after `place` and are older than
+ * `older_than_ms`, oldest first, into `order_ids`; moves `place` to the last of them. With those
+ * that came behind it, up to `overlap_ms`, since the last reading with an overlap: by a commit that
+ * took its time, or a clock that was set back. A place that the database's clock has not come to
+ * yet counts as one `older_than_ms` ago. OK, BUSY, FAILED. */
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
                                   int64_t overlap_ms, int64_t older_than_ms, size_t limit,
-                                  struct reservation *list, size_t *count,
+                                  char (*order_ids)[UUID_TEXT], size_t *count,
                                   char message[MESSAGE_BYTES]);
 
 #endif

@@ -195,10 +195,7 @@ static void test_a_page_with_a_bad_next_is_no_page(void **state) {
     (void)state;
     run_sql("UPDATE settlement SET cursor = '4.7." A_UUID "'");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        (void)snprintf(list, sizeof list,
-                       "{\"reservations\":[{\"order_id\":\"" A_UUID "\",\"product_id\":\"" A_UUID
-                       "\",\"unit\":1,\"remaining\":0,\"price\":\"1\",\"instance\":\"i\"}],"
-                       "\"next\":\"%s\"}",
+        (void)snprintf(list, sizeof list, "{\"order_ids\":[\"" A_UUID "\"],\"next\":\"%s\"}",
                        bad[i]);
         peer->list = list;
         start();

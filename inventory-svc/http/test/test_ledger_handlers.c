@@ -16,13 +16,13 @@ static void test_the_ledger_goes_on_where_the_cursor_says(void **state) {
     }
     assert_int_equal(get(&e, "GET", "/reservations?since_ms=0&older_than_ms=0&limit=2", "", ""),
                      200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 2);
+    assert_int_equal(json_array_size(json_object_get(e.json, "order_ids")), 2);
     (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
     assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 1);
+    assert_int_equal(json_array_size(json_object_get(e.json, "order_ids")), 1);
     (void)snprintf(next, sizeof next, "%s", text_of(&e, "next"));
     assert_int_equal(get(&e, "GET", "/reservations?older_than_ms=0&after=", next, ""), 200);
-    assert_int_equal(json_array_size(json_object_get(e.json, "reservations")), 0);
+    assert_int_equal(json_array_size(json_object_get(e.json, "order_ids")), 0);
     assert_string_equal(text_of(&e, "next"), next);
 }
 
@@ -30,7 +30,7 @@ static size_t listed(const char *rest, const char *after) {
     struct web_call e;
 
     assert_int_equal(get(&e, "GET", "/reservations?", rest, after), 200);
-    return json_array_size(json_object_get(e.json, "reservations"));
+    return json_array_size(json_object_get(e.json, "order_ids"));
 }
 
 /* A commit that was slow, or a clock that was set back. */

@@ -117,7 +117,7 @@ void order_id_of(int number, char id[UUID_TEXT]) {
     (void)snprintf(id, UUID_TEXT, "00000000-0000-7000-8000-%012d", number);
 }
 
-static json_t *reservation_json(int number) {
+json_t *reservation_json(int number) {
     char id[UUID_TEXT];
 
     order_id_of(number, id);
@@ -125,19 +125,21 @@ static json_t *reservation_json(int number) {
                      number, "remaining", 0, "price", "9.90", "instance", "inventory-9");
 }
 
-json_t *page_after(int after, int last) {
+static json_t *page_after(int after, int last) {
     json_t *list = json_array();
     int failed = list == NULL;
-    char next[64];
+    char id[UUID_TEXT], next[64];
 
-    for (int number = after + 1; number <= last && !failed; number++)
-        failed = json_array_append_new(list, reservation_json(number));
+    for (int number = after + 1; number <= last && !failed; number++) {
+        order_id_of(number, id);
+        failed = json_array_append_new(list, json_string(id));
+    }
     if (failed) {
         json_decref(list);
         return NULL;
     }
     (void)snprintf(next, sizeof next, "%d.7.82391173-9dbc-49b6-821b-746a11dbbe5e", last);
-    return json_pack("{s:o, s:s}", "reservations", list, "next", next);
+    return json_pack("{s:o, s:s}", "order_ids", list, "next", next);
 }
 
 static void on_peer_list(struct http_exchange *exchange, void *data) {

@@ -76,8 +76,8 @@ void peer_let_go(struct peer *peer);
 
 /* The order id of reservation `number`. */
 void order_id_of(int number, char id[UUID_TEXT]);
-/* The reservations after number `after` up to number `last`; NULL without memory. */
-json_t *page_after(int after, int last);
+/* That reservation; NULL without memory. */
+json_t *reservation_json(int number);
 
 /* The first `count` peers, as order-svc is told of them. */
 void open_inventory(int count);
