@@ -1,4 +1,4 @@
-/* One batcher, and a buffer for each statement that may be out. */
+/* One batcher. */
 #include "recorder.h"
 
 #include "metrics.h"
@@ -23,23 +23,17 @@ struct recording {
     struct order_insert insert;
 };
 
-/* What one lane works with. */
-struct group {
-    struct pg_pool *pool;
-    int64_t deadline_ms;
-    struct buffer text;
-};
-
 /* All of them, or when that is refused, each half by itself. */
-static void insert_all(struct group *group, struct order_insert *const *inserts, unsigned count) {
+static void insert_all(struct recorder *recorder, struct order_insert *const *inserts,
+                       unsigned count, int64_t deadline_ms) {
     char message[PG_MESSAGE_BYTES];
     enum pg_status status =
-        order_insert_all(group->pool, inserts, count, group->deadline_ms, &group->text, message);
+        order_insert_all(recorder->pool, inserts, count, deadline_ms, &recorder->text, message);
 
     metric_add(&statements, 1);
     if (status == PG_REJECTED && count > 1) {
-        insert_all(group, inserts, count / 2);
-        insert_all(group, inserts + count / 2, count - count / 2);
+        insert_all(recorder, inserts, count / 2, deadline_ms);
+        insert_all(recorder, inserts + count / 2, count - count / 2, deadline_ms);
         return;
     }
     for (unsigned i = 0; i < count; i++) {
@@ -50,38 +44,30 @@ static void insert_all(struct group *group, struct order_insert *const *inserts,
 }
 
 static void run(void *data, const struct batcher_calls *batch, unsigned count) {
-    struct recorder *recorder = data;
-    struct group group = {.pool = recorder->pool,
-                          .deadline_ms = TAILQ_LAST(batch, batcher_calls)->deadline_ms};
     struct order_insert *inserts[GROUP_MOST];
     struct batcher_call *call;
     unsigned i = 0;
 
-    assert(count > 0 && count <= GROUP_MOST && recorder->spares > 0);
+    assert(count > 0 && count <= GROUP_MOST);
     TAILQ_FOREACH (call, batch, entry)
         inserts[i++] = &((struct recording *)call)->insert;
-    group.text = recorder->spare[--recorder->spares];
     metric_add(&orders, count);
-    insert_all(&group, inserts, count);
-    buffer_reset(&group.text);
-    recorder->spare[recorder->spares++] = group.text;
+    insert_all(data, inserts, count, TAILQ_LAST(batch, batcher_calls)->deadline_ms);
 }
 
 void recorder_init(struct recorder *recorder, struct pg_pool *pool) {
     *recorder = (struct recorder){.pool = pool,
-                                  .batcher = {.lanes = RECORDER_LANES,
+                                  .batcher = {.lanes = 1,
                                               .most = GROUP_MOST,
                                               .limit = UINT_MAX, /* each is a request in flight */
                                               .run = run,
-                                              .data = recorder},
-                                  .spares = RECORDER_LANES};
+                                              .data = recorder}};
     batcher_init(&recorder->batcher);
 }
 
 void recorder_free(struct recorder *recorder) {
-    assert(recorder->spares == RECORDER_LANES);
-    while (recorder->spares > 0)
-        buffer_free(&recorder->spare[--recorder->spares]);
+    assert(recorder->batcher.running == 0);
+    buffer_free(&recorder->text);
 }
 
 void recorder_register_metrics(void) {

@@ -1,5 +1,6 @@
-/* Records orders in groups: those that come while statements are out go together with the next one
- * (batcher.h), and each has an outcome of its own.
+/* Records orders in groups: those that come while a statement is out go together with the next one
+ * (batcher.h), and each has an outcome of its own. One at a time, as each commit has the disk
+ * written, which the sales' own commits then wait for: with two, `atomic` sold a fifth less.
  *
  * A statement that the server refuses has recorded nothing. Then each half of its group is tried
  * by itself, and so on, until what is wrong stands alone and all others are recorded. A statement
@@ -11,15 +12,10 @@
 #include "buffer.h"
 #include "order_sql.h"
 
-/* Statements out at a time: while one waits for the disk another runs. With more of them the groups
- * are smaller and cost Postgres more (`bench/run record`). */
-#define RECORDER_LANES 2
-
 struct recorder {
     struct pg_pool *pool; /* the caller's; may be another when nothing is under way */
     struct batcher batcher;
-    struct buffer spare[RECORDER_LANES]; /* text of the statements that are not out */
-    unsigned spares;
+    struct buffer text; /* of the statement that is out */
 };
 
 void recorder_init(struct recorder *recorder, struct pg_pool *pool);
