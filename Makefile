@@ -39,18 +39,18 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/batch uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/input uvkit
+UVKIT := uvkit/batch uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/text uvkit
 SEES_uvkit :=
-SEES_uvkit/input := uvkit
+SEES_uvkit/text := uvkit
 SEES_uvkit/settings := uvkit
-SEES_uvkit/http_server := uvkit/input uvkit
-SEES_uvkit/http_client := uvkit/input uvkit
+SEES_uvkit/http_server := uvkit/text uvkit
+SEES_uvkit/http_client := uvkit/text uvkit
 SEES_uvkit/batch := uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
-SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/input uvkit
+SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/text uvkit
 # lockkit's backends, a room each. What each sees of uvkit, and of another.
-NEEDS_etcd := uvkit/http_client uvkit/input
+NEEDS_etcd := uvkit/http_client uvkit/text
 NEEDS_redis := uvkit/redis
 NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
 NEEDS_redis_wire := lockkit/backends/redis uvkit/redis
@@ -86,7 +86,7 @@ SEES_inventory-svc/exercise := inventory-svc/seam
 SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
-SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit/input uvkit
+SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit/text uvkit
 SEES_loadgen/ledger := uvkit/settings uvkit
 SEES_loadgen/judge := loadgen/ledger loadgen/record $(SEES_loadgen/record)
 SEES_loadgen/audit := loadgen/judge loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
