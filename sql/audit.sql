@@ -2,9 +2,8 @@
 --   psql inventory -v product=<uuid> -f sql/audit.sql
 --   psql orders    -v product=<uuid> -f sql/audit.sql
 -- loadgen reads what stands below a line `query: <name> on <database>`, up to the next; lines with a backslash are
--- psql's. The ledgers of past runs are not scanned: rows are written in the order of time, the BRIN indexes know the
--- range of times of each block range, and no sale is older than its product, but for the minute by which the clocks of
--- two servers may differ, or one may be set back. In `orders`, which has no products, give `-v since=<time>` for the
+-- psql's. The ledgers of past runs are not scanned: both have an index by time, and no sale is older than its product, but
+-- for the minute by which the clocks of two servers may differ, or one may be set back. In `orders`, which has no products, give `-v since=<time>` for the
 -- same effect.
 \if :{?product}
 \else
