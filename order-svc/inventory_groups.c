@@ -130,7 +130,8 @@ static void take_line(struct inventory_group *group, const char *line, size_t le
     if (!json_flat_read(&answer.flat, line, length))
         answer.body = json_read(line, length, NULL);
     member = find(group, inventory_text(&answer, "order_id"));
-    if (member == NULL || !inventory_integer(&answer, "status", &status)) {
+    if (member == NULL || !inventory_integer(&answer, "status", &status) || status < 100 ||
+        status > 999) {
         log_warn("a line of the inventory answers no order", "bytes=%zu", length);
         json_decref(answer.body);
         return;

@@ -17,8 +17,9 @@
 #define STEP_MS 2000 /* for each query or call, so that stopping is not held up for longer */
 
 /* So far behind the cursor may a reservation come: sql/audit.sql allows clocks as much. */
-#define OVERLAP_MS     60000
-#define OVERLAP_PASSES 10 /* in one of so many it is read: all of it, each time */
+#define OVERLAP_MS        60000
+#define OVERLAP_PASSES    10    /* it is read in one of so many, as all of it is read each time; */
+#define OVERLAP_LATEST_MS 10000 /* after so long; and after what failed */
 
 static struct metric settled = {"order_settled_total",
                                 "Reservations without an order whose order was recorded",
@@ -146,11 +147,23 @@ static void finish(struct settle *settle) {
         settle->on_stopped(settle->data);
 }
 
+/* Of a pass that begins. The cursor goes on meanwhile, and the overlap is behind it. */
+static int next_overlap_ms(struct settle *settle) {
+    const int64_t now_ms = clock_now_ms();
+    const bool is_due = settle->failure[0] != '\0' || settle->passes % OVERLAP_PASSES == 0 ||
+                        now_ms - settle->overlap_at_ms >= OVERLAP_LATEST_MS;
+
+    settle->passes = is_due ? 1 : settle->passes + 1;
+    if (is_due)
+        settle->overlap_at_ms = now_ms;
+    return is_due ? OVERLAP_MS : 0;
+}
+
 static void settle_all(void *arg) {
     struct settle *settle = arg;
     struct settlement at;
     char message[PG_MESSAGE_BYTES];
-    int count = -1, overlap_ms = settle->passes++ % OVERLAP_PASSES == 0 ? OVERLAP_MS : 0;
+    int count = -1, overlap_ms = next_overlap_ms(settle);
 
     if (settlement_read(settle->pool, clock_now_ms() + STEP_MS, &at, message) == PG_OK)
         do {

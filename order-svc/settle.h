@@ -23,7 +23,8 @@ struct settle {
     struct inventory *inventory;
     struct pg_pool *pool;
     int64_t after_ms;
-    unsigned passes;
+    unsigned passes; /* since the one that read the overlap, with it */
+    int64_t overlap_at_ms;
     bool is_running, is_closing;
     char failure[PG_MESSAGE_BYTES]; /* of the last pass, "" when it succeeded */
     void (*on_stopped)(void *data);

@@ -72,11 +72,16 @@ all_sold() {
     [[ $by == 4 ]]
 }
 
-if [[ $(docker info --format '{{.Swarm.LocalNodeState}}') != inactive ]]; then
-    echo 'swarm.sh: this engine is in a Swarm, which is left alone: try another engine'
+refuse() {
+    echo "swarm.sh: $*"
     echo '0 passed, 1 failed'
     exit 1
-fi
+}
+
+state=$(docker info --format '{{.Swarm.LocalNodeState}}') || refuse 'there is no Docker engine'
+[[ $state == inactive ]] || refuse 'this engine is in a Swarm, which is left alone: try another engine'
+[[ -z $(docker volume ls -qf name='^sale_(postgres|redis)$') ]] ||
+    refuse 'the volumes sale_postgres and sale_redis are of a stack that was here: docker volume rm them, if nobody wants them'
 trap on_exit EXIT
 check 'it is deployed' deploy
 check 'all its services become healthy' within 180 runs postgres=1 redis=1 order-svc=1 inventory=2

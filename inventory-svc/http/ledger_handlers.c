@@ -10,6 +10,7 @@
 #include "secret.h"
 #include "settings.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,9 +108,12 @@ static bool write_reservations(struct buffer *text, const struct reservation *li
     for (size_t i = 0; i < count && is_well; i++) {
         struct json_line line = json_line_begin(bytes, sizeof bytes);
 
+        size_t length;
+
         answer_write(&line, &list[i]);
-        is_well = (i == 0 || buffer_append(text, ",", 1)) &&
-                  buffer_append(text, bytes, json_line_end(&line));
+        length = json_line_end(&line);
+        assert(length > 0);
+        is_well = (i == 0 || buffer_append(text, ",", 1)) && buffer_append(text, bytes, length);
     }
     return is_well && buffer_append_text(text, "]}");
 }

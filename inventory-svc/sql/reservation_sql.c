@@ -82,14 +82,15 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
 
 /* Rows after a place, and older. The first of the two reads on in the index; the other reads all of
  * the overlap, too. What is behind the place and was written before the transactions that were
- * running when it was read last has been read; so none of it is listed twice. */
+ * running when it was read last has been read, and is not listed again. */
 #define LIST(after)                                                                                \
     "WITH place AS (SELECT"                                                                        \
     " least(timestamptz 'epoch' + $1::bigint * interval '1 microsecond',"                          \
-    "  clock_timestamp() - $3::bigint * interval '1 millisecond') AS at)"                          \
+    "  now.until) AS at, now.until"                                                                \
+    "  FROM (SELECT clock_timestamp() - $3::bigint * interval '1 millisecond' AS until) AS now)"   \
     " SELECT order_id, (extract(epoch FROM reserved_at) * 1000000)::bigint,"                       \
     "  pg_snapshot_xmin(pg_current_snapshot()) FROM reservation r"                                 \
-    " WHERE " after " AND reserved_at < clock_timestamp() - $3::bigint * interval '1 millisecond'" \
+    " WHERE " after " AND reserved_at < (SELECT until FROM place)"                                 \
     " ORDER BY reserved_at, order_id LIMIT $4::bigint"
 #define BEYOND "(reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
 

@@ -72,7 +72,8 @@ struct batch_sale {
  * their places from 1 and as far as there are units: the k-th takes the k-th last. All in one
  * statement, with the ledger rows: OK, and the second part is set; or for all of them alike
  * REPEATED (the ledger got one of these orders since the statement began, or, when not
- * `has_repeats`, had it or got it twice; no effect), BUSY, UNKNOWN, FAILED. In a fiber; ends soon
+ * `has_repeats`, was to sell it again; no effect), BUSY, UNKNOWN, FAILED. Where no unit is left, an
+ * order that the ledger has is told apart only with `has_repeats`. In a fiber; ends soon
  * after `deadline_ms`. */
 enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
                                   char message[MESSAGE_BYTES]);

@@ -156,6 +156,24 @@ static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void *
     stop();
 }
 
+/* It may have failed for longer than the overlap goes back. */
+static void test_after_a_failure_the_overlap_is_read(void **state) {
+    unsigned listed;
+
+    (void)state;
+    start();
+    wait_for_passes(15);
+    assert_in_range(peer->overlaps, 1, peer->listed / 5);
+    peer->list = "{}";
+    wait_for_passes(2); /* one was under way */
+    listed = peer->listed - peer->overlaps;
+    wait_for_passes(5);
+    peer->list = NULL;
+    wait_for_passes(1);
+    assert_int_equal(peer->listed - peer->overlaps, listed);
+    stop();
+}
+
 /* An order must never be left out: when a page fails, so does all after it. */
 static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
     (void)state;
@@ -300,6 +318,7 @@ int main(void) {
         TEST(test_a_reservation_that_was_cancelled_meanwhile_gets_no_order),
         TEST(test_nothing_is_confirmed_that_has_its_order),
         TEST(test_a_failure_is_said_once_and_again_when_its_reason_changes),
+        TEST(test_after_a_failure_the_overlap_is_read),
         TEST(test_the_cursor_stays_before_a_page_that_failed),
         TEST(test_a_page_with_a_bad_next_is_no_page),
         TEST(test_without_its_row_settling_fails_and_goes_on_when_it_is_back),

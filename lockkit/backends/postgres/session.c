@@ -79,8 +79,11 @@ void pg_session_call(struct session *session, const char *sql) {
     if (session->is_called)
         return;
     session->is_called = true;
-    session->call = (struct pg_call){
-        .sql = sql, .count = 1, .params = {session->pid}, .on_end = on_called, .data = session};
+    session->call = (struct pg_call){.sql = sql,
+                                     .count = sql == pg_session_end_sql ? 2 : 1,
+                                     .params = {session->pid, session->tag},
+                                     .on_end = on_called,
+                                     .data = session};
     pg_calls_run(&session->all->calls, &session->call);
 }
 

@@ -41,7 +41,7 @@ extern const struct pg_link_events pg_session_events;
 
 /* Whatever is to be done next. */
 void pg_session_serve(struct session *session);
-/* With its pid, once on another connection, unless something is. */
+/* Of its pid and tag, once on another connection, unless something is. */
 void pg_session_call(struct session *session, const char *sql);
 /* It has no work, and waits for another owner; too many that do are closed. */
 void pg_session_become_nobodys(struct session *session);

@@ -65,11 +65,12 @@ const char pg_session_cancel_sql[] = "SELECT pg_cancel_backend(pid) FROM pg_stat
 
 #define ENDED(pid) "pg_terminate_backend(" pid ", 400)"
 
-/* Not by the tag, which the next session of the same owner has, too: that of an acquisition that is
- * tried again. */
+/* Not by the tag alone, which the next session of the same owner has, too: that of an acquisition
+ * that is tried again. Nor by the pid, which may be another's by now. Without the label, of which
+ * the server keeps only ASCII. */
 const char pg_session_end_sql[] = "SELECT coalesce(bool_and(" ENDED(
     "pid") "), true) FROM pg_stat_activity"
-           " WHERE pid = $1::int AND starts_with(application_name, 'lockkit')";
+           " WHERE pid = $1::int AND substr(application_name, 1, 36) = substr($2, 1, 36)";
 
 const char pg_session_inspect_sql[] =
     "SELECT NOT k.granted, coalesce(a.owner, 'pid ' || k.pid),"

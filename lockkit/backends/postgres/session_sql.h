@@ -19,7 +19,7 @@ extern const char pg_session_clean_sql[];
 
 /* On any connection. $1 the pid: a row when it did wait, and is cancelled. */
 extern const char pg_session_cancel_sql[];
-/* On any connection. $1 the pid: is there no such session of ours any more? */
+/* On any connection. $1 the pid, $2 the tag: is there no such session any more? */
 extern const char pg_session_end_sql[];
 /* $1 key, $2 name: rows as pg_answer_holders() wants them. */
 extern const char pg_session_inspect_sql[];

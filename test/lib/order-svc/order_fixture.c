@@ -154,9 +154,11 @@ static void on_peer_list(struct http_exchange *exchange, void *data) {
     (void)snprintf(peer->since, sizeof peer->since, "%s", http_query_param(exchange, "since_ms"));
     (void)snprintf(peer->older, sizeof peer->older, "%s",
                    http_query_param(exchange, "older_than_ms"));
-    (void)snprintf(peer->overlap, sizeof peer->overlap, "%s", overlap);
-    if (strcmp(overlap, "0") != 0 && peer->behind > 0)
-        from = peer->behind - 1;
+    if (strcmp(overlap, "0") != 0) {
+        peer->overlaps++;
+        (void)snprintf(peer->overlap, sizeof peer->overlap, "%s", overlap);
+        from = peer->behind > 0 ? peer->behind - 1 : from;
+    }
     if (peer->list != NULL)
         http_reply(exchange, 200, "application/json", peer->list, strlen(peer->list));
     else

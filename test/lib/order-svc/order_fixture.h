@@ -29,7 +29,7 @@
 struct peer {
     struct http_server *server;
     int port;
-    unsigned calls, reserved, cancelled, listed, confirmed;
+    unsigned calls, reserved, cancelled, listed, overlaps, confirmed;
     unsigned strangers; /* calls without the secret */
     int status;         /* of a reservation [201]; 0: the connection is cut */
     const char *body;   /* of it, or NULL for a sale */
@@ -50,7 +50,8 @@ struct peer {
     int reservations;
     int behind; /* from here on they came behind the cursor: an overlap shows them; 0: none */
     int gone;   /* number of one that is listed, and cancelled before it is confirmed; 0: none */
-    char after[64], since[32], older[32], overlap[32]; /* as the last list was asked for */
+    char after[64], since[32], older[32]; /* as the last list was asked for */
+    char overlap[32];                     /* the last one that was not 0: there were `overlaps` */
 };
 
 struct fixture {
