@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ARTICLE_PRODUCT "82391173-9dbc-49b6-821b-746a11dbbe5e"

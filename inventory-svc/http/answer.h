@@ -24,7 +24,7 @@ bool answer_sell(struct http_exchange *exchange, struct selling *selling, struct
 /* Reply that nothing was done, and why: with Retry-After when it is worth another attempt. */
 void answer_refusal(struct http_exchange *exchange, enum outcome outcome, const char *message);
 
-/* The members of a reservation, those of the ledger's list; and all that there are. */
+/* The members of a reservation: those that its order has, too; and all that there are. */
 void answer_write(struct json_line *line, const struct reservation *reservation);
 void answer_write_whole(struct json_line *line, const struct reservation *reservation);
 

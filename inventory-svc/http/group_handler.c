@@ -8,14 +8,17 @@
 #include "json_flat.h"
 #include "utf8.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ORDERS_MAX 256
 #define LINE_BYTES 2048
 
-struct member;
+struct member {
+    struct group *group;
+    char product_id[UUID_TEXT], order_id[UUID_TEXT];
+    bool may_be_repeat;
+};
 
 struct group {
     struct http_exchange *exchange;
@@ -23,12 +26,6 @@ struct group {
     struct member *members;
     size_t left; /* sales that have not ended */
     struct fiber_event is_over;
-};
-
-struct member {
-    struct group *group;
-    char product_id[UUID_TEXT], order_id[UUID_TEXT];
-    bool may_be_repeat;
 };
 
 /* An order whose line does not fit is unknown to who asked. */

@@ -107,7 +107,6 @@ static bool write_reservations(struct buffer *text, const struct reservation *li
 
     for (size_t i = 0; i < count && is_well; i++) {
         struct json_line line = json_line_begin(bytes, sizeof bytes);
-
         size_t length;
 
         answer_write(&line, &list[i]);

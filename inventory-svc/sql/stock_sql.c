@@ -211,12 +211,12 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
 enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
                                   char message[MESSAGE_BYTES]) {
     static struct statement statements[] = {
-        [false] = STATEMENT("take_in_batch", 4,
+        [false] = STATEMENT("take_batch", 4,
                             TAKE_IN_BATCH("", "cardinality($1::uuid[]) AS wanted",
                                           "unnest($1::uuid[]) WITH ORDINALITY AS asked (order_id, "
                                           "nth)",
                                           "NULL")),
-        [true] = STATEMENT("take_new_in_batch", 4,
+        [true] = STATEMENT("take_batch_of_new", 4,
                            TAKE_IN_BATCH(FRESH, "count(*) AS wanted FROM fresh", "numbered",
                                          "(SELECT array_agg(place ORDER BY place) FROM fresh)"))};
     struct number shard = number_of(sale->shard);
