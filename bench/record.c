@@ -106,12 +106,14 @@ int main(int argc, char **argv) {
     bench.ns = (int64_t)(atof(argv[3]) * 1e9);
     if (pg_pool_open(&bench.pool, loop, &options) != 0)
         return 70;
-    recorder_init(&bench.recorder, bench.pool);
+    recorder_init(&bench.recorder, loop, bench.pool);
+    bench.recorder.in_flight = (unsigned)bench.callers;
     bench.begun_ns = clock_now_ns();
     for (int i = bench.callers; i > 0; i--)
         if (fiber_start(call, NULL) != 0)
             return 70;
     (void)uv_run(loop, UV_RUN_DEFAULT);
+    bench.recorder.in_flight = 0;
     recorder_free(&bench.recorder);
     tell();
     return 0;

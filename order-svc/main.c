@@ -70,7 +70,7 @@ static int open_all(uv_loop_t *loop, struct pg_pool *pool) {
     char message[INVENTORY_MESSAGE_BYTES];
 
     svc.pool = pool;
-    recorder_init(&svc.recorder, pool);
+    recorder_init(&svc.recorder, loop, pool);
     svc.inventory_timeout_ms = set.inventory_timeout_ns / 1000000;
     if (set.inventory_secret[0] == '\0')
         log_warn("no secret: units are not given back, nor orders settled",

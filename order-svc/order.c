@@ -269,10 +269,12 @@ void order_place(struct order_svc *svc, struct placement *placement) {
     bool is_new = false;
 
     assert(placement->order.order_id[0] != '\0' && placement->order.product_id[0] != '\0');
+    svc->recorder.in_flight++;
     if (!needs_look_up(svc, placement) || !is_look_up_enough(svc, placement)) {
         reserve(svc, placement, clock_now_ms() + svc->inventory_timeout_ms, &is_new);
         if (placement->outcome == ORDER_PLACED)
             record(svc, placement, is_new);
     }
+    svc->recorder.in_flight--;
     metric_add(&outcomes[placement->outcome].count, 1);
 }

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GROUP_MOST 256
+#define GROUP_MOST  256
+#define ENOUGH_MOST 16 /* of those in one statement, the commit is a small part */
+#define GATHER_MS   2
 
 static struct metric statements = {.name = "order_record_statements_total",
                                    .help = "Statements to record orders",
@@ -55,18 +57,20 @@ static void run(void *data, const struct batcher_calls *batch, unsigned count) {
     insert_all(data, inserts, count, TAILQ_LAST(batch, batcher_calls)->deadline_ms);
 }
 
-void recorder_init(struct recorder *recorder, struct pg_pool *pool) {
+void recorder_init(struct recorder *recorder, uv_loop_t *loop, struct pg_pool *pool) {
     *recorder = (struct recorder){.pool = pool,
                                   .batcher = {.lanes = 1,
                                               .most = GROUP_MOST,
                                               .limit = UINT_MAX, /* each is a request in flight */
+                                              .gather_ms = GATHER_MS,
+                                              .loop = loop,
                                               .run = run,
                                               .data = recorder}};
     batcher_init(&recorder->batcher);
 }
 
 void recorder_free(struct recorder *recorder) {
-    assert(recorder->batcher.running == 0);
+    assert(recorder->batcher.running == 0 && recorder->in_flight == 0);
     buffer_free(&recorder->text);
 }
 
@@ -79,7 +83,9 @@ enum pg_status recorder_insert(struct recorder *recorder, const struct order *or
                                int64_t deadline_ms, bool *is_repeat,
                                char message[PG_MESSAGE_BYTES]) {
     struct recording recording = {.insert = {.order = order, .message = message}};
+    unsigned half = recorder->in_flight / 2;
 
+    recorder->batcher.enough = half < ENOUGH_MOST ? half : ENOUGH_MOST;
     if (!batcher_await(&recorder->batcher, &recording.call, deadline_ms)) {
         (void)snprintf(message, PG_MESSAGE_BYTES, "other orders were recorded until the deadline");
         return PG_NOT_SENT;

@@ -238,25 +238,41 @@ void fiber_discard(struct fiber_event *event) {
 
 struct nap {
     uv_timer_t timer;
-    struct fiber_event is_over;
+    struct fiber_event *awaited, is_closed;
+    bool is_over;
 };
 
 static void on_nap_closed(uv_handle_t *timer) {
     struct nap *nap = timer->data;
 
-    fiber_event_set(&nap->is_over);
+    fiber_event_set(&nap->is_closed);
 }
 
 static void on_nap_over(uv_timer_t *timer) {
-    uv_close((uv_handle_t *)timer, on_nap_closed);
+    struct nap *nap = timer->data;
+
+    nap->is_over = true;
+    fiber_event_set(nap->awaited);
 }
 
-void fiber_sleep(uv_loop_t *loop, uint64_t ms) {
-    struct nap nap = {.is_over = FIBER_EVENT_INIT};
+bool fiber_event_wait_for(uv_loop_t *loop, struct fiber_event *event, uint64_t ms) {
+    struct nap nap = {.awaited = event, .is_closed = FIBER_EVENT_INIT};
 
+    if (event->is_set)
+        return true;
     (void)uv_timer_init(loop, &nap.timer); /* cannot fail */
     nap.timer.data = &nap;
     uv_update_time(loop); /* a stale loop time would make the nap too short */
     (void)uv_timer_start(&nap.timer, on_nap_over, ms, 0);
-    fiber_event_wait(&nap.is_over);
+    fiber_event_wait(event);
+    event->is_set = !nap.is_over;
+    uv_close((uv_handle_t *)&nap.timer, on_nap_closed);
+    fiber_event_wait(&nap.is_closed);
+    return !nap.is_over;
+}
+
+void fiber_sleep(uv_loop_t *loop, uint64_t ms) {
+    struct fiber_event never = FIBER_EVENT_INIT;
+
+    (void)fiber_event_wait_for(loop, &never, ms);
 }

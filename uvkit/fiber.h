@@ -46,6 +46,10 @@ struct fiber_event {
  * fiber; only one fiber may wait for an event. The event may be reused after `is_set = false`. */
 void fiber_event_wait(struct fiber_event *event);
 
+/* The same for at most `ms` milliseconds; false when it has not happened by then. When it happens
+ * meanwhile, the fiber goes on the next time that the loop closes handles, at the end of a turn. */
+bool fiber_event_wait_for(uv_loop_t *loop, struct fiber_event *event, uint64_t ms);
+
 /* Say that it happened. The waiting fiber, if any, runs inside this call up to its next wait or its
  * end, so it is the last line of the function that calls it: the event may be gone when it returns.
  */

@@ -48,7 +48,7 @@ static void expect_placed(const struct buyer *buyer) {
 static int set_up(void **state) {
     svc = (struct order_svc){.inventory_timeout_ms = 5000};
     order_register_metrics();
-    recorder_init(&svc.recorder, NULL);
+    recorder_init(&svc.recorder, &fixture.loop, NULL);
     return set_up_database(state);
 }
 

@@ -23,7 +23,7 @@ static unsigned started, done;
 
 static int set_up(void **state) {
     (void)set_up_database(state);
-    recorder_init(&recorder, fixture.pool);
+    recorder_init(&recorder, &fixture.loop, fixture.pool);
     started = done = 0;
     return 0;
 }
@@ -123,6 +123,20 @@ static void test_orders_that_come_together_are_recorded_by_one_statement(void **
     assert_int_equal(count("SELECT count(DISTINCT xmin::text) FROM orders"), 2);
     assert_int_equal(metric("order_record_statements_total") - statements, 2);
     assert_int_equal(metric("order_records_total") - orders, 21);
+}
+
+static void test_half_of_many_orders_in_flight_go_together(void **state) {
+    (void)state;
+    recorder.in_flight = 16;
+    for (int i = 0; i < 8; i++)
+        (void)start(next_buyer());
+    wait_for_all();
+    (void)start(next_buyer()); /* whoever else is in flight does not come */
+    wait_for_all();
+    recorder.in_flight = 0;
+    for (unsigned i = 0; i < started; i++)
+        expect_recorded(&buyers[i]);
+    assert_int_equal(count("SELECT count(DISTINCT xmin::text) FROM orders"), 2);
 }
 
 static void test_all_of_an_order_is_recorded(void **state) {
@@ -365,7 +379,7 @@ static void record_without_memory(void *arg) {
     run_sql("TRUNCATE orders");
     started = done = 0;
     recorder_free(&recorder);
-    recorder_init(&recorder, fixture.pool);
+    recorder_init(&recorder, &fixture.loop, fixture.pool);
     for (int i = 0; i < 3; i++)
         if (fiber_start(record, next_buyer()) != 0)
             started--;
@@ -385,6 +399,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(test_orders_that_come_together_are_recorded_by_one_statement),
+        TEST(test_half_of_many_orders_in_flight_go_together),
         TEST(test_all_of_an_order_is_recorded),
         TEST(test_a_name_stays_as_it_is_whatever_is_in_it),
         TEST(test_a_refused_order_fails_alone_and_with_its_own_reason),

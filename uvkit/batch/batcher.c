@@ -1,5 +1,6 @@
 /* Who calls while a lane is free leads. A leader that is back first gives its lane to the first one
- * that waits, so that the next batch is on its way, and then lets go those that it had with it. */
+ * that waits, so that the next batch is on its way or gathers, and then lets go those that it had
+ * with it. */
 #include "batcher.h"
 
 #include "clock.h"
@@ -10,6 +11,7 @@
 void batcher_init(struct batcher *batcher) {
     assert(batcher->lanes > 0 && batcher->most > 0 && batcher->run != NULL);
     batcher->running = batcher->waiting = 0;
+    batcher->is_enough = NULL;
     TAILQ_INIT(&batcher->queue);
 }
 
@@ -63,16 +65,34 @@ static void pass_lane(struct batcher *batcher) {
     let_go(&late, NULL);
 }
 
+static void gather(struct batcher *batcher) {
+    struct fiber_event is_enough = FIBER_EVENT_INIT;
+
+    if (batcher->waiting >= batcher->enough)
+        return;
+    assert(batcher->lanes == 1);
+    batcher->is_enough = &is_enough;
+    (void)fiber_event_wait_for(batcher->loop, &is_enough, batcher->gather_ms);
+    batcher->is_enough = NULL;
+}
+
 static void lead(struct batcher *batcher, struct batcher_call *leader) {
     struct batcher_calls batch = TAILQ_HEAD_INITIALIZER(batch);
     unsigned count = 0;
 
     assert(TAILQ_FIRST(&batcher->queue) == leader && batcher->running <= batcher->lanes);
+    gather(batcher);
     for (; count < batcher->most && !TAILQ_EMPTY(&batcher->queue); count++)
         move(batcher, TAILQ_FIRST(&batcher->queue), &batch);
     batcher->run(batcher->data, &batch, count);
     pass_lane(batcher);
     let_go(&batch, leader);
+}
+
+static void follow(struct batcher *batcher, struct fiber_event *is_over) {
+    if (batcher->is_enough != NULL && batcher->waiting >= batcher->enough)
+        fiber_event_set(batcher->is_enough);
+    fiber_event_wait(is_over);
 }
 
 bool batcher_await(struct batcher *batcher, struct batcher_call *call, int64_t deadline_ms) {
@@ -87,7 +107,7 @@ bool batcher_await(struct batcher *batcher, struct batcher_call *call, int64_t d
     if (call->is_leader)
         batcher->running++;
     else
-        fiber_event_wait(&is_over);
+        follow(batcher, &is_over);
     if (call->is_leader)
         lead(batcher, call);
     return !call->is_late;

@@ -253,6 +253,42 @@ static void test_sleepers_wake_in_order_of_time(void **state) {
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+struct patient {
+    uv_loop_t *loop;
+    struct fiber_event event;
+    uint64_t ms[2];
+    struct trace *trace;
+};
+
+static void waits_for_so_long(void *arg) {
+    struct patient *patient = arg;
+
+    for (int i = 0; i < 2; i++)
+        note(patient->trace, fiber_event_wait_for(patient->loop, &patient->event, patient->ms[i])
+                                 ? "happened "
+                                 : "late ");
+}
+
+static void test_a_wait_may_end_before_it_happens(void **state) {
+    uv_loop_t loop;
+    struct trace trace = {.text = ""};
+    struct patient patient = {&loop, FIBER_EVENT_INIT, {1, 3600000}, &trace};
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(fiber_start(waits_for_so_long, &patient), 0);
+    while (trace.text[0] == '\0')
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    assert_string_equal(trace.text, "late ");
+    fiber_event_set(&patient.event); /* which it waits for again */
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_string_equal(trace.text, "late happened ");
+    patient.ms[0] = 3600000;
+    assert_int_equal(fiber_start(waits_for_so_long, &patient), 0); /* it has happened: at once */
+    assert_string_equal(trace.text, "late happened happened happened ");
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_runs_up_to_each_wait, tear_down),
@@ -260,6 +296,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_a_fiber_can_wake_a_fiber, tear_down),
         cmocka_unit_test_teardown(test_two_thousand_fibers_wait_at_a_time, tear_down),
         cmocka_unit_test_teardown(test_sleepers_wake_in_order_of_time, tear_down),
+        cmocka_unit_test_teardown(test_a_wait_may_end_before_it_happens, tear_down),
         cmocka_unit_test_teardown(test_switches_many_times, tear_down),
         cmocka_unit_test_teardown(test_nothing_of_a_discarded_fiber_runs, tear_down),
         cmocka_unit_test_teardown(test_a_discarded_stack_is_used_again, tear_down),

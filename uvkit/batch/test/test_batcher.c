@@ -195,6 +195,45 @@ static void test_who_is_back_may_go_again_at_once(void **state) {
     expect_log(&fixture, "(a)(bCA)(aCB)(bA)B");
 }
 
+#define OPEN_TO_GATHER(fixture, calls, ms)                                                         \
+    OPEN(fixture, 1, 10, 10);                                                                      \
+    fixture.batcher.enough = calls;                                                                \
+    fixture.batcher.gather_ms = ms;                                                                \
+    fixture.batcher.loop = uv_default_loop()
+
+static void run_until_under_way(const struct fixture *fixture) {
+    while (fixture->under_way == 0)
+        assert_true(uv_run(uv_default_loop(), UV_RUN_ONCE) >= 0);
+}
+
+static void test_a_batch_gathers_enough(void **state) {
+    OPEN_TO_GATHER(fixture, 3, 3600000);
+
+    (void)state;
+    start_many(&fixture, 2);
+    (void)uv_run(fixture.batcher.loop, UV_RUN_NOWAIT);
+    assert_int_equal(fixture.under_way, 0);
+    start_many(&fixture, 1);
+    run_until_under_way(&fixture);
+    start_many(&fixture, 3); /* enough when it is back */
+    expect_log(&fixture, "(abc)(defBCA)EFD");
+}
+
+static void test_a_batch_does_not_gather_for_ever(void **state) {
+    OPEN_TO_GATHER(fixture, 3, 1);
+
+    (void)state;
+    start_many(&fixture, 2);
+    run_until_under_way(&fixture);
+    start_many(&fixture, 1);
+    come_back(&fixture); /* not enough again */
+    run_until_under_way(&fixture);
+    fixture.batcher.enough = 1; /* and now it is */
+    come_back(&fixture);
+    start_many(&fixture, 1);
+    expect_log(&fixture, "(ab)BA(c)C(d)D");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_comes_alone_goes_at_once),
@@ -205,6 +244,8 @@ int main(void) {
         cmocka_unit_test(test_who_is_late_is_turned_away_when_its_turn_comes),
         cmocka_unit_test(test_all_may_be_late),
         cmocka_unit_test(test_who_is_back_may_go_again_at_once),
+        cmocka_unit_test(test_a_batch_gathers_enough),
+        cmocka_unit_test(test_a_batch_does_not_gather_for_ever),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
