@@ -2,7 +2,6 @@
 #include "handlers.h"
 
 #include "clock.h"
-#include "json_flat.h"
 #include "json_line.h"
 #include "log.h"
 #include "order.h"
@@ -47,24 +46,6 @@ static bool take_key(struct http_exchange *exchange, struct placement *placement
     return false;
 }
 
-/* The product of the JSON body. False when the reply has been sent. */
-static bool take_product(struct http_exchange *exchange, struct placement *placement) {
-    struct json_flat flat;
-    size_t length;
-    const char *bytes = http_body(exchange, &length);
-    bool is_flat = http_body_is_json(exchange) && json_flat_read(&flat, bytes, length);
-    json_t *body = is_flat ? NULL : http_body_json(exchange);
-    const char *product = is_flat ? json_flat_text(&flat, "product_id")
-                                  : json_string_value(json_object_get(body, "product_id"));
-    bool is_good = uuid_parse(product, placement->order.product_id) == 0;
-
-    if ((is_flat || body != NULL) && !is_good)
-        http_reply_error(exchange, 400, "bad_request",
-                         "the body must be {\"product_id\": \"<uuid>\"}");
-    json_decref(body);
-    return is_good;
-}
-
 static bool is_sold(const struct placement *placement) {
     return placement->outcome == ORDER_PLACED || placement->outcome == ORDER_REPEATED;
 }
@@ -99,7 +80,9 @@ static void reply_refusal(struct http_exchange *exchange, const struct placement
 static void on_post_order(struct http_exchange *exchange, void *data) {
     struct placement placement = {0};
 
-    if (!take_key(exchange, &placement) || !take_product(exchange, &placement))
+    if (!take_key(exchange, &placement) ||
+        !http_body_uuid(exchange, "product_id", placement.order.product_id,
+                        "the body must be {\"product_id\": \"<uuid>\"}"))
         return;
     order_place(data, &placement);
     reply_headers(exchange, &placement);

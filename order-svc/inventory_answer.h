@@ -12,7 +12,7 @@
 struct inventory_answer {
     enum http_call_outcome outcome;
     int status;            /* when ANSWERED */
-    struct json_flat flat; /* its body when that was flat and a line of a group's reply */
+    struct json_flat flat; /* its body when that was flat, and of a reservation */
     json_t *body; /* else a JSON object, or NULL when there was none; the caller drops it */
     char message[INVENTORY_MESSAGE_BYTES]; /* when not ANSWERED: why */
     char timing[HTTP_CALL_HEADER_BYTES];   /* its Server-Timing header, or "" */

@@ -310,12 +310,15 @@ static void note_outcome(struct instance *instance, const struct inventory_answe
     instance->skip_until_ms = instance->pause_ms = 0;
 }
 
-static void take_answer(const struct http_call *call, struct inventory_answer *answer) {
+/* As a tree, if it is to be handed on. */
+static void take_answer(const struct http_call *call, bool wants_tree,
+                        struct inventory_answer *answer) {
     answer->outcome = call->outcome;
     answer->status = call->status;
     snprintf(answer->timing, sizeof answer->timing, "%s", call->header);
     snprintf(answer->message, sizeof answer->message, "%s", call->error != NULL ? call->error : "");
-    if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0)
+    if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0 &&
+        (wants_tree || !json_flat_read(&answer->flat, call->reply, call->reply_length)))
         answer->body = json_read(call->reply, call->reply_length, NULL);
 }
 
@@ -336,13 +339,13 @@ static bool is_over(const struct inventory_answer *answer, int64_t deadline_ms) 
 
 /* To `instance`, unless NULL, and to one after the other until it may have been sent. */
 static void call_alone(struct inventory *inventory, struct instance *instance, uint64_t tried,
-                       struct http_call *call, struct inventory_answer *answer) {
+                       struct http_call *call, bool wants_tree, struct inventory_answer *answer) {
     for (; instance != NULL; instance = choose_next(inventory, tried)) {
         tried |= bit_of(inventory, instance);
         instance->calls++;
         (void)http_call_await(instance->client, call);
         instance->calls--;
-        take_answer(call, answer);
+        take_answer(call, wants_tree, answer);
         http_call_done(call);
         note_outcome(instance, answer);
         if (is_over(answer, call->deadline_ms))
@@ -365,7 +368,7 @@ void inventory_call(struct inventory *inventory, const char *method, const char 
     (void)snprintf(lines, sizeof lines, "%s%s", inventory->authorization,
                    headers != NULL ? headers : "");
     *answer = not_tried;
-    call_alone(inventory, choose_next(inventory, 0), 0, &call, answer);
+    call_alone(inventory, choose_next(inventory, 0), 0, &call, true, answer);
 }
 
 static void reserve_alone(struct inventory *inventory, struct instance *instance, uint64_t tried,
@@ -384,7 +387,7 @@ static void reserve_alone(struct inventory *inventory, struct instance *instance
     (void)snprintf(target, sizeof target, "/products/%s/reservations", order->product_id);
     call.body_length =
         (size_t)snprintf(body, sizeof body, "{\"order_id\":\"%s\"}", order->order_id);
-    call_alone(inventory, instance, tried, &call, answer);
+    call_alone(inventory, instance, tried, &call, false, answer);
 }
 
 void inventory_reserve(struct inventory *inventory, const char *order_id, const char *product_id,

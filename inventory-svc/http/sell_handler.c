@@ -16,24 +16,14 @@ static void reply_sold(struct http_exchange *exchange, const struct selling *sel
     http_reply(exchange, answer_status(selling->outcome), "application/json", bytes, length);
 }
 
-/* The ids of the request in lower case: 0, or -1 after a 400 or 415. */
-static int read_request(struct http_exchange *exchange, char product_id[UUID_TEXT],
-                        char order_id[UUID_TEXT]) {
-    json_t *body;
-    int result;
-
-    if (uuid_parse(http_path_param(exchange, "id"), product_id) != 0) {
-        http_reply_error(exchange, 400, "bad_request", "the product id in the path is no UUID");
-        return -1;
-    }
-    body = http_body_json(exchange);
-    if (body == NULL)
-        return -1;
-    result = uuid_parse(json_string_value(json_object_get(body, "order_id")), order_id);
-    if (result != 0)
-        http_reply_error(exchange, 400, "bad_request", "\"order_id\" must be a UUID in a string");
-    json_decref(body);
-    return result;
+/* The ids of the request in lower case. False when a 400 or 415 has been sent. */
+static bool read_request(struct http_exchange *exchange, char product_id[UUID_TEXT],
+                         char order_id[UUID_TEXT]) {
+    if (uuid_parse(http_path_param(exchange, "id"), product_id) == 0)
+        return http_body_uuid(exchange, "order_id", order_id,
+                              "\"order_id\" must be a UUID in a string");
+    http_reply_error(exchange, 400, "bad_request", "the product id in the path is no UUID");
+    return false;
 }
 
 void on_reserve(struct http_exchange *exchange, void *data) {
@@ -42,7 +32,7 @@ void on_reserve(struct http_exchange *exchange, void *data) {
                               .order_id = order_id,
                               .may_be_repeat = http_header(exchange, "Idempotency-Key") != NULL};
 
-    if (read_request(exchange, product_id, order_id) != 0 || !answer_sell(exchange, &selling, data))
+    if (!read_request(exchange, product_id, order_id) || !answer_sell(exchange, &selling, data))
         return;
     if (selling.outcome == OUTCOME_SOLD || selling.outcome == OUTCOME_REPEATED)
         reply_sold(exchange, &selling);

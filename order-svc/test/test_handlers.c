@@ -26,7 +26,7 @@ static int set_up(void **state) {
     (void)set_up_database(state);
     svc = (struct order_svc){
         .inventory = fixture.inventory, .pool = fixture.pool, .inventory_timeout_ms = 5000};
-    recorder_init(&svc.recorder, fixture.pool);
+    recorder_init(&svc.recorder, &fixture.loop, fixture.pool);
     web_open(&web, &fixture.loop, order_routes, &svc);
     return 0;
 }

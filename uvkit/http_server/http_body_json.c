@@ -1,6 +1,7 @@
 /* A request's body as a JSON object, or the refusal that says what is wrong with it. */
 #include "http_server_internal.h"
 
+#include "json_flat.h"
 #include "json_read.h"
 
 #include <string.h>
@@ -34,4 +35,21 @@ json_t *http_body_json(struct http_exchange *exchange) {
         return json;
     json_decref(json);
     return NULL;
+}
+
+bool http_body_uuid(struct http_exchange *exchange, const char *name, char uuid[UUID_TEXT],
+                    const char *otherwise) {
+    struct json_flat flat;
+    size_t length;
+    const char *bytes = http_body(exchange, &length);
+    bool is_flat = http_body_is_json(exchange) && json_flat_read(&flat, bytes, length);
+    json_t *body = is_flat ? NULL : http_body_json(exchange);
+    const char *text =
+        is_flat ? json_flat_text(&flat, name) : json_string_value(json_object_get(body, name));
+    bool is_good = uuid_parse(text, uuid) == 0;
+
+    if ((is_flat || body != NULL) && !is_good)
+        http_reply_error(exchange, 400, "bad_request", "%s", otherwise);
+    json_decref(body);
+    return is_good;
 }

@@ -15,6 +15,8 @@
 #ifndef UVKIT_HTTP_SERVER_H
 #define UVKIT_HTTP_SERVER_H
 
+#include "uuid.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -138,6 +140,11 @@ void http_reply_drop(struct http_exchange *exchange);
  * after a 400 with the position of the error, or a 415 when there is a Content-Type and it is not
  * JSON, has been sent. */
 json_t *http_body_json(struct http_exchange *exchange);
+/* The UUID in lower case that the body, a JSON object, has as the string `name`; without a tree
+ * when it is as flat as json_flat.h wants it. False when a 400 or 415 has been sent: with
+ * `otherwise` as the message when there is no such UUID. */
+bool http_body_uuid(struct http_exchange *exchange, const char *name, char uuid[UUID_TEXT],
+                    const char *otherwise);
 /* False: its Content-Type says that it is not JSON. */
 bool http_body_is_json(const struct http_exchange *exchange);
 

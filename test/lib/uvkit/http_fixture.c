@@ -125,6 +125,14 @@ static void json(struct http_exchange *exchange, void *data) {
         http_reply_json(exchange, 201, body);
 }
 
+static void uuid(struct http_exchange *exchange, void *data) {
+    char text[UUID_TEXT];
+
+    (void)data;
+    if (http_body_uuid(exchange, "id", text, "send an id"))
+        reply_text(exchange, text);
+}
+
 static void id(struct http_exchange *exchange, void *data) {
     (void)data;
     reply_text(exchange, http_request_id(exchange));
@@ -144,6 +152,7 @@ static const struct http_route routes[] = {{"GET", "/", hello},
                                            {"GET", "/drop", drop},
                                            {"GET", "/header", header},
                                            {"POST", "/json", json},
+                                           {"POST", "/uuid", uuid},
                                            {"GET", "/id", id},
                                            {NULL, NULL, NULL}};
 

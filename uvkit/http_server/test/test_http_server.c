@@ -242,14 +242,13 @@ static void test_large_reply_arrives_whole(void **state) {
     assert_true(total > 8 * 1024 * 1024);
 }
 
-static void ask_json(struct http_fixture *fixture, const char *type, const char *body, int status,
-                     const char *part) {
+static void ask_json(struct http_fixture *fixture, const char *path, const char *type,
+                     const char *body, int status, const char *part) {
     char request[2048];
 
     (void)snprintf(request, sizeof request,
-                   "POST /json HTTP/1.1\r\n" HOST
-                   "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                   type, strlen(body), body);
+                   "POST %s HTTP/1.1\r\n" HOST "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                   path, type, strlen(body), body);
     ask(fixture, request, status, part);
 }
 
@@ -259,14 +258,28 @@ static void test_json_body_is_read_or_refused_with_a_reason(void **state) {
 
     memset(deep, '[', 400);
     deep[400] = '\0';
-    ask_json(fixture, "application/json; charset=utf-8", "{\"a\": \"]{\\\"\"}", 201, "{\"a\":");
-    ask_json(fixture, "text/plain", "{}", 415, "application/json");
-    ask_json(fixture, "application/json", "", 400, "line 1, column 0");
-    ask_json(fixture, "application/json", "{\"a\": 1,}", 400, "line 1, column 9");
-    ask_json(fixture, "application/json", "{\"a\": 1, \"a\": 2}", 400, "duplicate");
-    ask_json(fixture, "application/json", "[1]", 400, "object");
-    ask_json(fixture, "application/json", "{\"a\": \"\xff\"}", 400, "byte 0xff");
-    ask_json(fixture, "application/json", deep, 400, "nested too deeply");
+    ask_json(fixture, "/json", "application/json; charset=utf-8", "{\"a\": \"]{\\\"\"}", 201,
+             "{\"a\":");
+    ask_json(fixture, "/json", "text/plain", "{}", 415, "application/json");
+    ask_json(fixture, "/json", "application/json", "", 400, "line 1, column 0");
+    ask_json(fixture, "/json", "application/json", "{\"a\": 1,}", 400, "line 1, column 9");
+    ask_json(fixture, "/json", "application/json", "{\"a\": 1, \"a\": 2}", 400, "duplicate");
+    ask_json(fixture, "/json", "application/json", "[1]", 400, "object");
+    ask_json(fixture, "/json", "application/json", "{\"a\": \"\xff\"}", 400, "byte 0xff");
+    ask_json(fixture, "/json", "application/json", deep, 400, "nested too deeply");
+}
+
+static void test_uuid_of_a_body_is_read_or_refused_with_a_reason(void **state) {
+    struct http_fixture *fixture = *state;
+    const char *id = "0190b2a8-7f00-7000-8000-00000000000a";
+
+    ask_json(fixture, "/uuid", "application/json",
+             "{\"id\": \"0190B2A8-7F00-7000-8000-00000000000A\", \"n\": 1}", 200, id);
+    ask_json(fixture, "/uuid", "application/json",
+             "{\"n\": [], \"id\": \"0190b2a8-7f00-7000-8000-00000000000\\u0061\"}", 200, id);
+    ask_json(fixture, "/uuid", "application/json", "{\"id\": 1}", 400, "send an id");
+    ask_json(fixture, "/uuid", "application/json", "{\"n\": []}", 400, "send an id");
+    ask_json(fixture, "/uuid", "text/plain", "{}", 415, "application/json");
 }
 
 static void test_many_requests_wait_at_once(void **state) {
@@ -425,6 +438,7 @@ int main(void) {
         TEST(test_dropped_reply_cuts_the_connection),
         TEST(test_large_reply_arrives_whole),
         TEST(test_json_body_is_read_or_refused_with_a_reason),
+        TEST(test_uuid_of_a_body_is_read_or_refused_with_a_reason),
         TEST(test_many_requests_wait_at_once),
         TEST(test_memory_may_fail_at_every_allocation),
         TEST(test_connection_that_found_no_memory_is_accepted_later),
