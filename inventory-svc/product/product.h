@@ -21,6 +21,7 @@ struct product {
     struct product_row row;
     struct strategy_spec spec;
     unsigned next_shard;            /* where the next sale starts */
+    uint64_t seen_empty;            /* rows, when last read: by their number, modulo 64 */
     int64_t none_returned_until_ms; /* see selling.c */
     bool is_leased;                 /* some sale of it asked for a lease at a server: */
     enum lock_kind lease;

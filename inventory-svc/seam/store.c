@@ -327,6 +327,10 @@ int store_deal(struct sale *sale) {
     return sale->ops->deal(sale);
 }
 
+bool store_saw_empty(struct sale *sale, int shard) {
+    return sale->ops->saw_empty(sale, shard);
+}
+
 void store_random_token(struct sale *sale, char token[TOKEN_TEXT]) {
     sale->ops->random_token(sale, token);
 }

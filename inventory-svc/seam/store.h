@@ -244,6 +244,7 @@ struct store_ops {
     enum outcome (*kv)(struct sale *sale, struct kv_call *call);
 
     int (*deal)(struct sale *sale);
+    bool (*saw_empty)(struct sale *sale, int shard);
     void (*random_token)(struct sale *sale, char token[TOKEN_TEXT]);
     enum outcome (*pause)(struct sale *sale);
     void (*work)(struct sale *sale);
@@ -376,6 +377,10 @@ enum outcome store_kv_script(struct sale *sale, struct kv_call *call);
 
 /* The shard at which this sale should look first, by options->deal. */
 int store_deal(struct sale *sale);
+/* Whether store_read_stock() last found no unit in that row, for any sale of this instance. What
+ * was, not what is, and forgotten now and then: it tells what to ask first, and never the answer.
+ * Of the only row never. */
+bool store_saw_empty(struct sale *sale, int shard);
 void store_random_token(struct sale *sale, char token[TOKEN_TEXT]);
 /* Before trying again: a pause that grows with sale->pauses, with jitter. BUSY, at once, when
  * options->wait_ms is over. */

@@ -23,6 +23,21 @@
 #define LOOK_UP_MS       1000 /* with the lock held: others wait for it, and then for its TTL */
 #define NONE_RETURNED_MS 100
 
+static uint64_t row_bit(int shard) {
+    return (uint64_t)1 << (unsigned)shard % 64;
+}
+
+bool live_saw_empty(struct sale *sale, int shard) {
+    return sale->options->shards > 1 && (live_of(sale)->product->seen_empty & row_bit(shard)) != 0;
+}
+
+static void note_empty(struct product *product, const struct stock_row *row) {
+    if (row->available <= 0)
+        product->seen_empty |= row_bit(row->shard);
+    else
+        product->seen_empty &= ~row_bit(row->shard);
+}
+
 enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
     struct live_sale *live = live_of(sale);
     const struct stock_read read = {.on = live->conn,
@@ -39,6 +54,7 @@ enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row
         return outcome;
     live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */
     live_saw_fence(live, row->fence);
+    note_empty(live->product, row);
     return OUTCOME_OK;
 }
 

@@ -138,6 +138,7 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .unlock = live_unlock,
                                          .kv = live_kv,
                                          .deal = deal,
+                                         .saw_empty = live_saw_empty,
                                          .random_token = random_token,
                                          .pause = pause_before_retry,
                                          .work = work,

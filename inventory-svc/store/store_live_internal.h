@@ -66,6 +66,7 @@ void live_note_hold(enum lock_kind kind, int64_t hold_ns);
 
 /* stock_live.c */
 enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row);
+bool live_saw_empty(struct sale *sale, int shard);
 enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct store_lock *under);
 enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                               const struct store_lock *under);

@@ -70,6 +70,7 @@ static const struct store_ops ops = {.read_stock = model_read_stock,
                                      .unlock = model_unlock,
                                      .kv = model_kv,
                                      .deal = model_deal,
+                                     .saw_empty = model_saw_empty,
                                      .random_token = model_random_token,
                                      .pause = pause_before_retry,
                                      .work = work,
@@ -313,7 +314,7 @@ bool model_is_gone(const struct model_world *world, int index) {
 }
 
 static_assert(sizeof(struct model_order) == 80 && sizeof(struct model_sold) == 16 &&
-                  offsetof(struct model_state, rows) == 24,
+                  offsetof(struct model_state, rows) == 32,
               "no padding, which would be hashed");
 
 static uint64_t hash_orders(const struct model_world *world, uint64_t hash) {

@@ -207,6 +207,7 @@ struct model_state {
     uint8_t gave_back;              /* orders that were sold a unit and gave it back: bits */
     uint8_t returned_count, place_count, brought_count;
     uint8_t none[4];
+    uint16_t seen_empty[MODEL_INSTANCES]; /* of several rows, those that it last read so: bits */
     struct model_row rows[MODEL_SHARDS];
     struct model_sold sold[MODEL_ORDERS + 1];
     struct model_order orders[MODEL_ORDERS + 1];

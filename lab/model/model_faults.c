@@ -185,6 +185,7 @@ static void crash(struct model_world *world, int instance) {
         if (state->orders[i].state == ORDER_RUNS && state->orders[i].instance == instance)
             kill_order(world, i);
     state->stamped[instance] = 0;
+    state->seen_empty[instance] = 0;
     state->dealt[instance] = (uint8_t)(instance % world->setup.options.shards); /* as it began */
     model_drop_queue(world, instance);
 }

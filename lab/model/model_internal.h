@@ -172,6 +172,7 @@ void model_prepare(struct model_world *world);
 
 /* model_chance.c */
 int model_deal(struct sale *sale);
+bool model_saw_empty(struct sale *sale, int shard);
 void model_random_token(struct sale *sale, char token[TOKEN_TEXT]);
 
 /* model_transaction.c */

@@ -24,6 +24,28 @@ bool model_has_no_row(struct model_sale *sale, int shard) {
     return true;
 }
 
+static uint16_t *seen_empty(struct model_sale *sale) {
+    return &sale->world->state.seen_empty[order_of(sale)->instance];
+}
+
+/* Of one row no strategy asks, and worlds that differ in nothing else would be explored twice. */
+static void note_empty(struct model_sale *sale, const struct stock_row *row) {
+    const uint16_t bit = (uint16_t)(1U << row->shard);
+
+    if (sale->sale.options->shards > 1 && row->available <= 0)
+        *seen_empty(sale) |= bit;
+    else
+        *seen_empty(sale) &= (uint16_t)~bit;
+}
+
+bool model_saw_empty(struct sale *base, int shard) {
+    struct model_sale *sale = model_of(base);
+    bool is_empty = shard >= 0 && shard < MODEL_SHARDS && (*seen_empty(sale) >> shard & 1) != 0;
+
+    (void)model_answer(sale, OUTCOME_OK, &is_empty, sizeof is_empty);
+    return is_empty;
+}
+
 enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *row) {
     struct model_sale *sale = model_of(base);
     enum outcome outcome;
@@ -37,6 +59,7 @@ enum outcome model_read_stock(struct sale *base, int shard, struct stock_row *ro
     if (!model_note_read(sale, shard))
         return model_answer(sale, model_fail(sale, OUTCOME_CONFLICT), NULL, 0);
     *row = model_see(sale, shard);
+    note_empty(sale, row);
     model_say(sale, "reads the stock: %" PRId64 " left", row->available);
     return model_answer_row(sale, row);
 }

@@ -109,9 +109,9 @@ static const struct {
     {"redis-ttl", 2, KEY_SOLD(2), KEY_REFUSED(2)},
     {"redis-get-del", 2, KEY_SOLD(3), KEY_REFUSED(3)},
     {"redis-owner", 2, KEY_SOLD(2), KEY_REFUSED(2)},
-    {"sharded,shards=1", 3,
-     "pg;desc=\"3\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
-     "pg;desc=\"1\""},
+    {"sharded,shards=1", 2,
+     "pg;desc=\"2\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"0\"",
+     "pg;desc=\"1\", redis;desc=\"2\", retry;desc=\"0\", lock;desc=\"redis\""},
     {"atomic", 1, "pg;desc=\"1\", shard;desc=\"0\"", "pg;desc=\"1\""},
     {"batched", 1, "pg;desc=\"1\", shard;desc=\"0\"", "pg;desc=\"1\""},
 };

@@ -3,20 +3,23 @@
  * A sale starts at the shard it was dealt and, unless borrow=off forbids it, borrows from the
  * others before it says sold out, so no unit is left stranded in a shard. A row seen empty without
  * its lock stays empty, because rows only fall (a returned unit is sold from a list of its own): so
- * empty shards cost one read and no lock. */
+ * empty shards cost one read and no lock, once the instance has found them so. */
 #include "read_then_write.h"
 #include "strategy.h"
 
-static enum outcome sell_from(struct sale *sale, int shard) {
+static enum outcome look(struct sale *sale, int shard) {
     struct stock_row row;
-    struct store_lock *lock;
     enum outcome outcome = store_read_stock(sale, shard, &row);
 
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    if (row.available <= 0)
-        return OUTCOME_SOLD_OUT;
-    outcome = store_lock(sale, LOCK_REDIS, shard, &lock);
+    return outcome == OUTCOME_OK && row.available <= 0 ? OUTCOME_SOLD_OUT : outcome;
+}
+
+static enum outcome sell_from(struct sale *sale, int shard) {
+    enum outcome outcome = store_saw_empty(sale, shard) ? look(sale, shard) : OUTCOME_OK;
+    struct store_lock *lock;
+
+    if (outcome == OUTCOME_OK)
+        outcome = store_lock(sale, LOCK_REDIS, shard, &lock);
     if (outcome != OUTCOME_OK)
         return outcome;
     outcome = read_then_write(sale, shard, GUARD_ANY, lock);

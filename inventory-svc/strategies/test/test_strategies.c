@@ -213,9 +213,11 @@ static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
         assert_int_equal(model_sell("sharded", 2, &sale), OUTCOME_SOLD);
         assert_int_equal(sold[sale.sale.unit]++, 0);
     }
-    model.locks_taken = 0;
-    assert_int_equal(model_sell("sharded", 2, &sale), OUTCOME_SOLD_OUT);
-    assert_int_equal(model.locks_taken, 0);
+    for (int i = 0; i < 2; i++) { /* who does not know yet that a row is empty locks it to see */
+        model.locks_taken = 0;
+        assert_int_equal(model_sell("sharded", 2, &sale), OUTCOME_SOLD_OUT);
+        assert_int_equal(model.locks_taken > 0, i == 0);
+    }
 }
 
 static void test_every_outcome_has_a_name_and_a_text(void **state) {

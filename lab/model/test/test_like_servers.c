@@ -122,6 +122,7 @@ static bool is_possible(const struct run *run, const struct seam_op *op) {
     switch (op->kind) {
     case OP_READ:
     case OP_FIND:
+    case OP_SAW_EMPTY:
     case OP_DEAL:
     case OP_SET_ABSENT:
     case OP_EXPIRE:

@@ -6,6 +6,7 @@ struct model model;
 static enum outcome read_stock(struct sale *sale, int shard, struct stock_row *row) {
     (void)sale;
     *row = model.rows[shard];
+    model.seen_empty[shard] = row->available <= 0;
     return model.read_outcome;
 }
 
@@ -278,6 +279,11 @@ static int deal(struct sale *sale) {
     return ((struct model_sale *)(void *)sale)->first_shard;
 }
 
+static bool saw_empty(struct sale *sale, int shard) {
+    (void)sale;
+    return model.seen_empty[shard];
+}
+
 static enum outcome pass(struct sale *sale, enum fail_point point) {
     if (model.does_stop && model.stop == point)
         wait_for_go(sale);
@@ -293,6 +299,7 @@ static const struct store_ops ops = {.read_stock = read_stock,
                                      .end_write = end_write,
                                      .find_sale = find_sale,
                                      .deal = deal,
+                                     .saw_empty = saw_empty,
                                      .pass = pass,
                                      .write_stock = write_stock,
                                      .take_stock = take_stock,

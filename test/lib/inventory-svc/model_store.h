@@ -20,6 +20,7 @@
  * key. */
 struct model {
     struct stock_row rows[SHARDS];
+    bool seen_empty[SHARDS]; /* when last read */
     bool is_locked[SHARDS];
     int readers;                        /* who share the lock of row 0 */
     const struct sale *holders[SHARDS]; /* and how often they have it */

@@ -360,6 +360,20 @@ static void a_deal_is_even_or_random(const struct seam_world *world) {
     end_sales(world);
 }
 
+static void an_empty_row_is_remembered_until_it_is_read_again(const struct seam_world *world) {
+    begin_sales(world, "sharded,shards=3", 1);
+    for (int i = 0; i < 3; i++) {
+        assert_false(store_saw_empty(sales[0], i));
+        assert_int_equal(read_row(sales[0], i).available, i == 0);
+        assert_int_equal(store_saw_empty(sales[1], i), i != 0);
+    }
+    assert_int_equal(store_take_stock(sales[0], 0), OUTCOME_SOLD);
+    assert_false(store_saw_empty(sales[0], 0));
+    assert_int_equal(read_row(sales[0], 0).available, 0);
+    assert_true(store_saw_empty(sales[0], 0) && store_saw_empty(sales[0], 2));
+    end_sales(world);
+}
+
 static void tokens_differ(const struct seam_world *world) {
     char a[TOKEN_TEXT], b[TOKEN_TEXT];
 
@@ -422,6 +436,7 @@ const struct seam_case seam_contract[] = {
     CASE(a_key_is_set_once_until_it_is_deleted),
     CASE(a_key_ends_with_its_ttl),
     CASE(a_deal_is_even_or_random),
+    CASE(an_empty_row_is_remembered_until_it_is_read_again),
     CASE(tokens_differ),
     CASE(pauses_end_with_the_wait),
     CASE(a_failpoint_strikes_the_nth_sale_once),

@@ -134,6 +134,8 @@ static void play_sale(struct seam_side *side, const struct seam_op *op,
         answer->outcome = store_end(sale, op->end);
     } else if (op->kind == OP_DEAL) {
         answer->numbers[0] = store_deal(sale);
+    } else if (op->kind == OP_SAW_EMPTY) {
+        answer->numbers[0] = store_saw_empty(sale, op->shard);
     }
     note_sold(sale, answer);
 }

@@ -18,6 +18,7 @@
     X(WRITE_PENDING)                                                                               \
     X(BEGIN)                                                                                       \
     X(END)                                                                                         \
+    X(SAW_EMPTY)                                                                                   \
     X(DEAL)                                                                                        \
     X(SELL)   /* by the strategy, from its beginning to its end */                                 \
     X(CANCEL) /* is none of the seam: the caller plays it */                                       \
