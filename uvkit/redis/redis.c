@@ -217,6 +217,9 @@ static void on_down(void *data) {
     }
     trim(redis);
     redis_arm(redis);
+    /* That both are of one server: the next one may be another. */
+    if (!redis->is_closing)
+        redis_connection_drop(&redis->subscriptions.connection, "the other connection was lost");
 }
 
 static bool is_silent(const struct redis *redis, int64_t now) {

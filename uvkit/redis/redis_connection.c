@@ -60,7 +60,7 @@ static void on_watcher_closed(uv_handle_t *handle) {
     let_go(connection);
 }
 
-static void on_timer_closed(uv_handle_t *handle) {
+static void on_own_handle_closed(uv_handle_t *handle) {
     let_go(handle->data);
 }
 
@@ -161,8 +161,10 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
     /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
     if (watcher->context && (status != 0 || events & UV_READABLE))
         redisAsyncHandleRead(watcher->context);
+    connection->is_writing = true;
     if (watcher->context && events & UV_WRITABLE)
         redisAsyncHandleWrite(watcher->context);
+    connection->is_writing = false;
     if (connection->watcher != watcher)
         return;
     if (!watcher->context)
@@ -195,8 +197,25 @@ static void on_delete_read(void *watcher) {
     watch(watcher, 0, UV_READABLE);
 }
 
-static void on_add_write(void *watcher) {
-    watch(watcher, UV_WRITABLE, 0);
+static void on_turn_over(uv_idle_t *writer) {
+    struct redis_connection *connection = writer->data;
+
+    (void)uv_idle_stop(writer);
+    if (connection->watcher)
+        on_ready(&connection->watcher->poll, 0, UV_WRITABLE);
+}
+
+/* A socket that is full, or not connected yet, is watched; else that would be two system calls and
+ * a turn of the loop for each write. An idle handle, as the loop does not wait while one is active:
+ * one to prepare, started by another such, would be called only after the wait. */
+static void on_add_write(void *arg) {
+    struct redis_watcher *watcher = arg;
+    struct redis_connection *connection = watcher->connection;
+
+    if (connection->is_up && !connection->is_writing)
+        (void)uv_idle_start(&connection->writer, on_turn_over);
+    else
+        watch(watcher, UV_WRITABLE, 0);
 }
 
 static void on_delete_write(void *watcher) {
@@ -353,8 +372,9 @@ static void on_pause_over(uv_timer_t *timer) {
 
 void redis_connection_open(struct redis_connection *connection) {
     (void)uv_timer_init(connection->loop, &connection->timer);
-    connection->timer.data = connection;
-    connection->handles = 1;
+    (void)uv_idle_init(connection->loop, &connection->writer);
+    connection->timer.data = connection->writer.data = connection;
+    connection->handles = 2;
     set_why(connection, "still connecting");
     (void)uv_timer_start(&connection->timer, on_pause_over, 0, 0);
 }
@@ -364,7 +384,8 @@ void redis_connection_close(struct redis_connection *connection) {
         return;
     connection->is_closing = true;
     redis_connection_drop(connection, "closing");
-    uv_close((uv_handle_t *)&connection->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&connection->timer, on_own_handle_closed);
+    uv_close((uv_handle_t *)&connection->writer, on_own_handle_closed);
 }
 
 redisAsyncContext *redis_connection_context(const struct redis_connection *connection) {

@@ -63,10 +63,11 @@ struct redis_connection {
 
     struct redis_watcher *watcher; /* of the current socket, or NULL */
     uv_timer_t timer;              /* bounds an attempt, or is the pause before the next */
+    uv_idle_t writer; /* sends what was asked for in a turn of the loop, before it waits */
     unsigned handles;
     unsigned attempts; /* since it was last up for a while */
     int64_t up_since_ms;
-    bool is_up, is_closing, is_told_down;
+    bool is_up, is_closing, is_writing, is_told_down;
     unsigned refusals;        /* since refused_since_ms */
     int64_t refused_since_ms; /* or earlier than REDIS_REFUSED_MS ago */
     bool is_told_refused;     /* until it is refused no more */

@@ -31,6 +31,29 @@ static void test_arguments_may_hold_any_byte_but_nul(void **state) {
     assert_memory_equal(answer.text, bytes, sizeof bytes - 1);
 }
 
+/* The socket takes it in parts, and is waited for in between. */
+static void test_a_command_may_be_larger_than_the_socket_takes(void **state) {
+    const size_t length = (size_t)32 << 20;
+    char *large = malloc(length + 1);
+    struct answer next, answer = {.call = {.argc = 3,
+                                           .argv = {"SET", "test:large", large},
+                                           .deadline_ms = clock_now_ms() + 30000}};
+
+    (void)state;
+    assert_non_null(large);
+    memset(large, 'x', length);
+    large[length] = '\0';
+    open_redis();
+    answer.call.data = &answer;
+    redis_call_start(redis, &answer.call, on_answer);
+    start(&next, 30000, "STRLEN test:large");
+    assert_answer(&next, REDIS_IS_OK, "33554432");
+    assert_answer(&answer, REDIS_IS_OK, "OK");
+    start(&next, 5000, "DEL test:large");
+    assert_answer(&next, REDIS_IS_OK, "1");
+    free(large);
+}
+
 static void test_commands_are_answered_in_the_order_of_their_start(void **state) {
     static struct answer many[1000];
     struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
@@ -207,6 +230,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_command_comes_back_with_its_reply),
         TEST(test_arguments_may_hold_any_byte_but_nul),
+        TEST(test_a_command_may_be_larger_than_the_socket_takes),
         TEST(test_commands_are_answered_in_the_order_of_their_start),
         TEST(test_an_error_reply_is_a_rejection_with_its_text),
         TEST(test_a_late_reply_goes_to_no_later_command),

@@ -129,6 +129,21 @@ static void test_a_broken_connection_is_subscribed_again_and_told(void **state) 
     close_redis();
 }
 
+/* As the next server may be another, and what is said on channels is to be its own. */
+static void test_channels_are_of_the_server_that_takes_commands(void **state) {
+    struct listener a = {.begun = 0};
+
+    (void)state;
+    open_redis();
+    listen_to(&a, channel);
+    WAIT_FOR(&loop, a.begun == 1);
+    kill_clients("normal");
+    WAIT_FOR(&loop, a.begun == 2 && redis->connection.is_up);
+    assert_int_equal(publish(channel, "again"), 1);
+    WAIT_FOR(&loop, a.messages == 1);
+    close_redis();
+}
+
 static void test_one_that_left_while_down_is_not_subscribed_again(void **state) {
     struct listener a = {.begun = 0}, b = {.begun = 0};
     struct fault_proxy *proxy = fault_proxy_open_url(&loop, redis_url());
@@ -302,6 +317,7 @@ int main(void) {
         TEST(test_all_subscribers_of_a_channel_share_one_subscription),
         TEST(test_one_that_comes_later_is_told_that_it_is_effective),
         TEST(test_a_broken_connection_is_subscribed_again_and_told),
+        TEST(test_channels_are_of_the_server_that_takes_commands),
         TEST(test_one_that_left_while_down_is_not_subscribed_again),
         TEST(test_a_server_that_falls_silent_is_subscribed_to_again),
         TEST(test_subscribers_may_leave_in_a_callback),
