@@ -80,8 +80,8 @@ void lease_set_validity(struct lk_lease *lease, const struct lk_command *command
         return;
     }
     policy->ttl_ms = command->granted_ms > 0 ? command->granted_ms : policy->asked_ms;
-    if (policy->suspect_ms >= policy->ttl_ms)
-        policy->suspect_ms = policy->ttl_ms / 4;
+    policy->suspect_ms =
+        policy->asked_suspect_ms < policy->ttl_ms ? policy->asked_suspect_ms : policy->ttl_ms / 4;
     atomic_store(&lease->valid_until_ns, validity_until(sent_ns, policy->ttl_ms));
 }
 

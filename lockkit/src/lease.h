@@ -42,8 +42,9 @@ enum lease_phase {
 
 /* The options of the lock, with defaults filled in: a lease may outlive its lk_lock. */
 struct lk_policy {
-    uint32_t asked_ms, ttl_ms; /* the TTL as asked for; as granted */
-    uint32_t suspect_ms, poll_ms;
+    uint32_t asked_ms, ttl_ms;             /* the TTL as asked for; as granted */
+    uint32_t asked_suspect_ms, suspect_ms; /* the latter less than the TTL as granted */
+    uint32_t poll_ms;
     uint32_t permits, limit;
     uint32_t handover; /* how often a grant may be handed over */
     enum lk_mode mode;

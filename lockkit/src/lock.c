@@ -47,6 +47,7 @@ static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_clie
     policy->ttl_ms = options.ttl_ms ? options.ttl_ms : 10000;
     policy->asked_ms = policy->ttl_ms;
     policy->suspect_ms = options.suspect_ms ? options.suspect_ms : policy->ttl_ms / 4;
+    policy->asked_suspect_ms = policy->suspect_ms;
     policy->poll_ms = options.poll_ms ? options.poll_ms : 250;
     policy->handover = options.handover;
     if (policy->handover == 0 && may_hand_over(policy))

@@ -33,12 +33,14 @@ static void take(const redisReply *reply, enum lk_verb verb) {
 
     if (reply->type == REDIS_REPLY_ERROR)
         (void)cluster_redirection_parse(&redirection, reply->str);
-    redis_answer_take(&server, &command, reply, 0, &found);
+    redis_grants_init(&server.grants);
+    redis_answer_take(&server, &command, redis_grants_now_ms(), reply, 0, &found);
     for (size_t i = 0; i < command.holder_count; i++)
         read_owner(command.holders[i].owner);
     for (size_t i = 0; i < command.waiter_count; i++)
         read_owner(command.waiters[i].label);
     free(found);
+    redis_grants_forget(&server.grants);
 }
 
 /* hiredis makes room for as many elements as an array says it will have: gigabytes, if it likes. */

@@ -1,6 +1,7 @@
 /* Reads the replies of the scripts, as redis_scripts.h says. */
 #include "redis_answer.h"
 
+#include "redis_grants.h"
 #include "redis_messages.h"
 
 #include <stdlib.h>
@@ -20,17 +21,17 @@ static const char *string_at(const redisReply *reply, size_t index) {
     return element && element->type == REDIS_REPLY_STRING ? element->str : "";
 }
 
-/* The last element, if it is a list: of owners of ours. */
-static void wake(const struct redis_server *server, const char *name, const redisReply *reply) {
-    const redisReply *owners = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
-                                   ? reply->element[reply->elements - 1]
-                                   : NULL;
+/* The last element, if it is a list: of news for others of ours. */
+static void take_news(struct redis_server *server, const redisReply *reply) {
+    const redisReply *news = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
+                                 ? reply->element[reply->elements - 1]
+                                 : NULL;
 
-    for (size_t i = 0; owners && owners->type == REDIS_REPLY_ARRAY && i < owners->elements; i++)
-        server->config.push(server->config.data, LK_PUSH_FREE, name, string_at(owners, i), NULL);
+    for (size_t i = 0; news && news->type == REDIS_REPLY_ARRAY && i < news->elements; i++)
+        redis_messages_take(server, string_at(news, i));
 }
 
-static void take_grant(struct redis_server *server, struct lk_command *command,
+static void take_grant(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
                        const redisReply *reply) {
     if (integer_at(reply, 0) == 1) {
         command->status = LK_OK;
@@ -40,8 +41,10 @@ static void take_grant(struct redis_server *server, struct lk_command *command,
     command->status = LK_BUSY;
     command->remaining_ms = integer_at(reply, 1);
     command->is_queued = integer_at(reply, 2) == 1;
-    if (command->is_queued)
-        redis_messages_listen(server);
+    if (!command->is_queued)
+        return;
+    redis_grants_clock(&server->grants, sent_ms, integer_at(reply, 3));
+    redis_messages_listen(server);
 }
 
 static size_t count_of(const redisReply *reply, size_t index) {
@@ -85,11 +88,11 @@ static void take_inspection(struct lk_command *command, const redisReply *reply,
     command->waiter_count = waiters;
 }
 
-void redis_answer_take(struct redis_server *server, struct lk_command *command,
+void redis_answer_take(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
                        const redisReply *reply, size_t index, struct lk_holder **found) {
     switch (command->verb) {
     case LK_ACQUIRE:
-        take_grant(server, command, reply);
+        take_grant(server, command, sent_ms, reply);
         break;
     case LK_RENEW:
     case LK_RELEASE:
@@ -100,5 +103,5 @@ void redis_answer_take(struct redis_server *server, struct lk_command *command,
         take_inspection(command, reply, found);
         return;
     }
-    wake(server, command->name, reply);
+    take_news(server, reply);
 }

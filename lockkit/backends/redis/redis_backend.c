@@ -20,7 +20,7 @@ static void send_renewals(struct redis_sent_list *list) {
     struct redis_sent *batch[REDIS_BATCH_MOST], *sent;
     size_t count = 0;
 
-    while ((sent = TAILQ_FIRST(list)) && !sent->is_failed && count < REDIS_BATCH_MOST &&
+    while ((sent = TAILQ_FIRST(list)) && !sent->is_answered && count < REDIS_BATCH_MOST &&
            (count == 0 || sent->deadline_ms == batch[0]->deadline_ms)) {
         TAILQ_REMOVE(list, sent, entry);
         batch[count++] = sent;
@@ -28,27 +28,33 @@ static void send_renewals(struct redis_sent_list *list) {
     if (count == 0 || redis_exchange_start(batch[0]->server, batch, count))
         return;
     for (size_t i = 0; i < count; i++) {
-        batch[i]->is_failed = true;
+        batch[i]->is_answered = true;
+        batch[i]->command->status = LK_NOMEM;
         TAILQ_INSERT_TAIL(list, batch[i], entry);
     }
 }
 
-static void on_turn(uv_prepare_t *turn) {
+static void on_turn(uv_idle_t *turn) {
     struct redis_server *server = turn->data;
     struct redis_sent_list due = TAILQ_HEAD_INITIALIZER(due);
     struct redis_sent *sent;
 
-    (void)uv_prepare_stop(turn);
+    (void)uv_idle_stop(turn);
     TAILQ_CONCAT(&due, &server->due, entry);
     while ((sent = TAILQ_FIRST(&due))) {
-        if (!sent->is_failed) {
+        if (!sent->is_answered) {
             send_renewals(&due);
             continue;
         }
         TAILQ_REMOVE(&due, sent, entry);
-        sent->command->status = LK_NOMEM;
         sent->command->on_answer(sent->command);
     }
+}
+
+/* Whether a hand-over has answered it. */
+static bool was_handed(struct redis_server *server, struct lk_command *command) {
+    return (command->verb == LK_ACQUIRE || command->verb == LK_RELEASE) &&
+           redis_grants_take(&server->grants, command) && command->verb == LK_ACQUIRE;
 }
 
 static void run(struct lk_backend *backend, struct lk_command *command) {
@@ -62,16 +68,21 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     command->remaining_ms = -1;
     *sent = (struct redis_sent){
         .server = server, .command = command, .deadline_ms = clock_now_ms() + command->reply_ms};
-    if (!is_batched && redis_exchange_start(server, &sent, 1))
-        return;
-    sent->is_failed = !is_batched;
+    sent->is_answered = was_handed(server, command);
+    if (!sent->is_answered && !is_batched) {
+        if (redis_exchange_start(server, &sent, 1))
+            return;
+        sent->is_answered = true;
+        command->status = LK_NOMEM;
+    }
     TAILQ_INSERT_TAIL(&server->due, sent, entry);
-    (void)uv_prepare_start(&server->turn, on_turn);
+    (void)uv_idle_start(&server->turn, on_turn);
 }
 
 static void on_up(void *data) {
     struct redis_server *server = data;
 
+    redis_grants_forget(&server->grants);
     redis_eviction_check(&server->eviction, server->redis);
 }
 
@@ -102,13 +113,14 @@ static enum lk_status open_redis(struct lk_backend **backend,
     server->base.ops = &backend_redis;
     server->config = *config;
     TAILQ_INIT(&server->due);
+    redis_grants_init(&server->grants);
     if (redis_messages_init(server))
         status = connect_to(server);
     if (status != LK_OK) {
         free(server);
         return status;
     }
-    (void)uv_prepare_init(config->loop, &server->turn);
+    (void)uv_idle_init(config->loop, &server->turn);
     server->turn.data = server;
     *backend = &server->base;
     return LK_OK;
@@ -133,6 +145,7 @@ static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) 
     struct redis_server *server = (struct redis_server *)backend;
 
     assert(TAILQ_EMPTY(&server->due));
+    redis_grants_forget(&server->grants);
     server->on_closed = cb;
     server->data = data;
     server->parts = 2;

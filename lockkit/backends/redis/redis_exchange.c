@@ -25,7 +25,7 @@ struct exchange {
     bool is_whole;    /* the script's text is sent, not its digest */
     bool is_given_back;
     int64_t replicas; /* that have it; -1: not known */
-    int64_t deadline_ms;
+    int64_t deadline_ms, sent_ms;
     char why[sizeof((struct redis_call *)NULL)->message];
     struct lk_holder *found;
     size_t count;
@@ -152,7 +152,8 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
 
         command->status = statuses[call->status];
         if (reply)
-            redis_answer_take(exchange->server, command, reply, i, &exchange->found);
+            redis_answer_take(exchange->server, command, exchange->sent_ms, reply, i,
+                              &exchange->found);
     }
     if (--exchange->running == 0)
         settle(exchange);
@@ -295,6 +296,7 @@ bool redis_exchange_start(struct redis_server *server, struct redis_sent *const 
     exchange->is_asking = server->is_asking;
     exchange->script = script_of(sent[0]->command);
     exchange->deadline_ms = sent[0]->deadline_ms;
+    exchange->sent_ms = redis_grants_now_ms();
     exchange->count = count;
     for (size_t i = 0; i < count; i++)
         exchange->commands[i] = sent[i]->command;

@@ -1,22 +1,38 @@
-/* Messages are an owner token and the name of the lock that it was handed. */
+/* News of hand-overs, `owner:fence:ttl:now:name`. */
 #include "redis_messages.h"
 
+#include "redis_grants.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
+#define EXACT_MOST (UINT64_C(1) << 53) /* of Lua's numbers */
+
+void redis_messages_take(struct redis_server *server, const char *news) {
+    struct redis_grant grant = {0};
+    int name = 0;
+
+    if (sscanf(news, "%40[0-9a-f]:%" SCNu64 ":%" SCNu32 ":%" SCNu64 ":%n", grant.owner,
+               &grant.fence, &grant.ttl_ms, &grant.at_ms, &name) < 4 ||
+        name == 0 || news[name] == '\0' || grant.fence > EXACT_MOST || grant.at_ms > EXACT_MOST)
+        return;
+    if (server->replicas == 0) /* or else they are asked, too */
+        redis_grants_put(&server->grants, &grant);
+    server->config.push(server->config.data, LK_PUSH_FREE, news + name, grant.owner, NULL);
+}
+
 /* NULL, newly effective, is an event as well: something may have been missed before. */
 static void on_message(struct redis_subscription *subscription, const char *message) {
-    const struct redis_server *server = subscription->data;
-    char owner[OWNER_SIZE] = "";
+    struct redis_server *server = subscription->data;
 
-    if (!message) {
-        server->config.push(server->config.data, LK_PUSH_FREE, NULL, NULL, NULL);
-    } else if (strlen(message) >= OWNER_SIZE) {
-        memcpy(owner, message, OWNER_SIZE - 1);
-        server->config.push(server->config.data, LK_PUSH_FREE, message + OWNER_SIZE - 1, owner,
-                            NULL);
+    if (message) {
+        redis_messages_take(server, message);
+        return;
     }
+    redis_grants_forget(&server->grants);
+    server->config.push(server->config.data, LK_PUSH_FREE, NULL, NULL, NULL);
 }
 
 bool redis_messages_init(struct redis_server *server) {

@@ -5,10 +5,10 @@ extern const char redis_acquire[], redis_renew[], redis_renew_shared[], redis_re
     redis_inspect[], redis_break[];
 
 const struct redis_script redis_scripts[] = {
-    [REDIS_ACQUIRE] = {redis_acquire, "d160be484ed48b7a00bb1724961851275f7afe7f"},
+    [REDIS_ACQUIRE] = {redis_acquire, "c4c180f57aa9f3f4d4b9532653cfee64bef95242"},
     [REDIS_RENEW] = {redis_renew, "a9d29142f15efb8c50ad176b1aa5368222f4ae36"},
     [REDIS_RENEW_SHARED] = {redis_renew_shared, "737719165f510e6ec8837b3cefd11b33e14cd080"},
-    [REDIS_RELEASE] = {redis_release, "1ad3c381c8b2628c358b9843b6a358498586351c"},
-    [REDIS_INSPECT] = {redis_inspect, "30ca61d010cd2f26c45a55b277eb6e545f323aba"},
-    [REDIS_BREAK] = {redis_break, "efafc72fa1c6839103975912fbf333f4d5e70e41"},
+    [REDIS_RELEASE] = {redis_release, "687b63aa4115910e05a93b096fb34ed12881e3ca"},
+    [REDIS_INSPECT] = {redis_inspect, "fe81828ca5b3f50f5a73fe8e1af6f68b86da4e0e"},
+    [REDIS_BREAK] = {redis_break, "1693a9cd67f6b5a9c3b68d72ec48ed68b13df408"},
 };

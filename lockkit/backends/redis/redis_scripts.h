@@ -7,24 +7,27 @@
  *   :fence  string, the last fencing token given away; without a TTL, so that it outlives the lock
  *   :queue  sorted set of owners by arrival: who waits
  *   :shared sorted set of owners by the end of their TTL (ms of the server's clock): who shares it
- *   :info   hash by owner: of one who waits `alive:bound:permits:limit:above+more:client:label`
+ *   :info   hash by owner: of one who waits `alive:bound:ttl:permits:limit:above+more:client:label`
  *           (alive: until when it counts as waiting), of one who shares `fence:permits:label`; and
  *           the permits taken, under `used`
  *
  * All but the counter expire by themselves. Permits are 0 for LK_EXCLUSIVE.
  *
  * Whoever makes room hands over: the first in line that is alive is granted the lock at once, and
- * told by a message to its client's channel `lk:client:<client>`: its owner token, then the name.
- * That grant is for a bound of time, its patience, or its TTL when that is less; it answers with
- * ACQUIRE, which makes that the whole TTL. One that does not is passed over, by the next who asks.
+ * told by a message to its client's channel `lk:client:<client>`, `owner:fence:ttl:now:name`. A
+ * client that gets it in time holds the lock, and has nothing to ask. If nobody listens on the
+ * channel, the grant is for a bound of time, its patience, or its TTL when that is less, as the
+ * message says; ACQUIRE makes that the whole TTL. One that does not come is passed over, by the
+ * next who asks.
  * Nobody overtakes: neither a newcomer one who waits, nor one who would fit the first in line that
  * does not. */
 enum redis_script_id {
     /* KEYS lock, fence, queue, shared, info
      * ARGV owner, client, TTL in ms, highest fencing token seen, patience in ms or 0, label,
      *      how many tokens more; and with LK_SHARED permits, limit
-     * {1, fence, owners}, or {0, remaining ms or -1, 1 when it stands in line, owners}; owners:
-     * those of the same client that it was handed over to, who get no message; may be left out */
+     * {1, fence, news}, or {0, remaining ms or -1, 1 when it stands in line, now, news}; now: the
+     * server's clock in ms; news: the messages to the same client, which does not get them on its
+     * channel; both may be left out */
     REDIS_ACQUIRE,
     /* KEYS locks
      * ARGV of each lock the owner and the TTL in ms
@@ -36,14 +39,14 @@ enum redis_script_id {
     REDIS_RENEW_SHARED,
     /* KEYS as REDIS_ACQUIRE
      * ARGV owner, client
-     * {1, owners} or {0, owners}, as REDIS_ACQUIRE */
+     * {1, news} or {0, news}, as REDIS_ACQUIRE */
     REDIS_RELEASE,
     /* KEYS as REDIS_ACQUIRE
      * two lists, holders and waiters, of each: owner, ms left, fence, permits, label */
     REDIS_INSPECT,
     /* KEYS as REDIS_ACQUIRE
      * ARGV owner, or "" for all; client
-     * {1, owners} or {0, owners}, as REDIS_ACQUIRE */
+     * {1, news} or {0, news}, as REDIS_ACQUIRE */
     REDIS_BREAK,
     REDIS_SCRIPTS
 };

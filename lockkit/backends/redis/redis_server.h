@@ -6,6 +6,7 @@
 #include "log.h"
 #include "redis.h"
 #include "redis_eviction.h"
+#include "redis_grants.h"
 
 #include <sys/queue.h>
 
@@ -16,7 +17,7 @@ struct redis_sent {
     struct redis_server *server;
     struct lk_command *command;
     int64_t deadline_ms;
-    bool is_failed; /* there was no memory for it */
+    bool is_answered; /* at the end of the turn the command is told its status */
     TAILQ_ENTRY(redis_sent) entry;
 };
 TAILQ_HEAD(redis_sent_list, redis_sent);
@@ -30,13 +31,14 @@ struct redis_server {
     char channel[sizeof "lk:client:" + CLIENT_SIZE];
     struct redis_subscription subscription; /* from the first wait on */
     bool is_subscribed;
+    struct redis_grants grants;
     struct redis_eviction eviction;
     struct log_limit refusals;
     /* Of a node of a cluster: one name in a command, and redirections are not told. */
     bool is_in_cluster;
     bool is_asking; /* while a command is started: ASKING goes before it */
     /* What is done at the end of this turn of the loop. */
-    uv_prepare_t turn;
+    uv_idle_t turn; /* before it the loop never sleeps, whoever starts it */
     struct redis_sent_list due;
     unsigned parts; /* that have still to close */
     lk_close_cb on_closed;

@@ -83,6 +83,20 @@ static void test_held_lock_is_busy_and_times_out(void **state) {
     assert_int_equal(lk_sync_release(second), LK_OK);
 }
 
+/* Its loop sleeps between the renewals. */
+static void test_a_lock_is_renewed_while_nothing_else_happens(void **state) {
+    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 600};
+    struct shared *shared = *state;
+    lk_held *first, *second;
+
+    assert_int_equal(lk_sync_acquire(shared->sync, shared->name, &options, LK_FOREVER, &first),
+                     LK_OK);
+    uv_sleep(1500);
+    assert_int_equal(lk_sync_check(first, 10), LK_OK);
+    assert_int_equal(lk_sync_acquire(shared->sync, shared->name, NULL, LK_TRY, &second), LK_BUSY);
+    assert_int_equal(lk_sync_release(first), LK_OK);
+}
+
 static void test_bad_arguments_are_refused(void **state) {
     struct shared *shared = *state;
     lk_sync *sync;
@@ -117,6 +131,7 @@ static int run(const char *name, const char *backend_url) {
     static const struct CMUnitTest tests[] = {
         SYNC_TEST(test_threads_exclude_each_other),
         SYNC_TEST(test_held_lock_is_busy_and_times_out),
+        SYNC_TEST(test_a_lock_is_renewed_while_nothing_else_happens),
         SYNC_TEST(test_bad_arguments_are_refused),
         cmocka_unit_test(test_each_allocation_may_fail),
     };

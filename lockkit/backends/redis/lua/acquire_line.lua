@@ -13,12 +13,11 @@ if patience > 0 then
     local last = redis.call('ZREVRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2] or 0
     redis.call('ZADD', KEYS[3], last + 1, owner)
   end
-  redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%d:%d:%s+%s:%s:%s', now + patience,
-    math.min(patience, tonumber(ttl)), permits, limit, ARGV[4], ARGV[7], ARGV[2],
-    ARGV[6]))
+  redis.call('HSET', KEYS[5], owner, string.format('%.0f:%d:%s:%d:%d:%s+%s:%s:%s', now + patience,
+    math.min(patience, tonumber(ttl)), ttl, permits, limit, ARGV[4], ARGV[7], ARGV[2], ARGV[6]))
   keep(patience)
 end
-if held then return {0, redis.call('PTTL', KEYS[1]), 1} end
+if held then return {0, redis.call('PTTL', KEYS[1]), 1, now} end
 hand_over(owner)
 if patience == 0 and redis.call('EXISTS', KEYS[3]) == 0 and fits(permits, limit) then
   mine = grant(owner, permits, ttl, ARGV[4], ARGV[7], ARGV[6])
@@ -33,4 +32,4 @@ if left == -2 then
   local first = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2]
   left = first and first - now or -1
 end
-return {0, left, patience > 0 and 1 or 0, here}
+return {0, left, patience > 0 and 1 or 0, now, here}

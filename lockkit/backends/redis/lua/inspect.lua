@@ -13,7 +13,7 @@ for _, owner in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], now + 1, '+inf')) do
   add(holders, owner, redis.call('ZSCORE', KEYS[4], owner) - now, fence, permits, label)
 end
 for _, owner in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
-  local alive, permits, label = string.match(redis.call('HGET', KEYS[5], owner) or '', '^(%d+):%d+:(%d+):%d+:%d+%+%d+:%x+:(.*)$')
+  local alive, permits, label = string.match(redis.call('HGET', KEYS[5], owner) or '', '^(%d+):%d+:%d+:(%d+):%d+:%d+%+%d+:%x+:(.*)$')
   if alive and tonumber(alive) >= now then add(waiters, owner, alive - now, '0', permits, label) end
 end
 return {holders, waiters}

@@ -40,31 +40,40 @@ local function grant(owner, permits, ms, above, more, label)
   end
   return fence
 end
+-- Not the receivers that PUBLISH counts: a message also goes to other nodes, and to those who listen to all channels.
+local function listens(channel)
+  return (redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 0) > 0
+end
 
 -- To the first in line, and those behind that it leaves room for. `mine` is the token of `me`, when that is one of them; `here`
--- are those of the same client, which is told by the answer; others get a message.
+-- is what those of the same client are told, by the answer; others get it as a message. Whose client does not listen may be
+-- dead, and has it for a bound of time only.
 local mine, here = nil, {}
 local function hand_over(me)
   while true do
     local owner = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
     if not owner then return end
-    local alive, bound, permits, limit, above, more, client, label = string.match(
-      redis.call('HGET', KEYS[5], owner) or '', '^(%d+):(%d+):(%d+):(%d+):(%d+)%+(%d+):(%x+):(.*)$')
+    local alive, bound, ttl, permits, limit, above, more, client, label = string.match(redis.call('HGET', KEYS[5], owner) or '',
+      '^(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)%+(%d+):(%x+):(.*)$')
+    permits = tonumber(permits)
     if not alive or tonumber(alive) < now then
       leave(owner)
-    elseif not fits(tonumber(permits), tonumber(limit)) then
+    elseif not fits(permits, tonumber(limit)) then
       return
     else
-      local fence = grant(owner, tonumber(permits), owner == me and ARGV[3] or bound, above, more, label)
+      local channel = 'lk:client:' .. client
+      local ms = (client == ARGV[2] or listens(channel)) and ttl or bound
+      local fence = grant(owner, permits, ms, above, more, label)
       if not fence then return end
+      local news = string.format('%s:%.0f:%s:%.0f:%s', owner, fence, ms, now, string.sub(KEYS[1], 5, -2))
       if owner == me then
         mine = fence
       elseif client == ARGV[2] then
-        here[#here + 1] = owner
+        here[#here + 1] = news
       else
-        redis.pcall('PUBLISH', 'lk:client:' .. client, owner .. string.sub(KEYS[1], 5, -2))
+        redis.pcall('PUBLISH', channel, news)
       end
-      if permits == '0' then return end
+      if permits == 0 then return end
     end
   end
 end

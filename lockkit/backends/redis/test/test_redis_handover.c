@@ -231,13 +231,13 @@ static void take_where_others_waited(struct fixture *fixture, struct caller *cal
     assert_int_equal(caller->status, LK_OK);
 }
 
-/* As if the lock were free. */
+/* As if it had been handed over, long ago. */
 static void send_message(struct own_redis *own, const char *owner, const char *name) {
     redisReply *channels = redisCommand(own->admin, "PUBSUB CHANNELS lk:client:*");
 
     assert_int_equal(channels->elements, 1);
-    assert_int_equal(own_redis_do(own, "PUBLISH %s %s%s", channels->element[0]->str, owner, name),
-                     1);
+    assert_int_equal(
+        own_redis_do(own, "PUBLISH %s %s:1:1:1:%s", channels->element[0]->str, owner, name), 1);
     freeReplyObject(channels);
 }
 

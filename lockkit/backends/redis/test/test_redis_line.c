@@ -30,9 +30,28 @@ static void start_in_line(struct env *env, struct caller *caller, lk_lock *lock)
     WAIT_FOR(&env->fixture.loop, lk_request_round_trips(caller->request) > 0);
 }
 
+/* It asks again once it has its channel: when that is answered, no reply to it is on its way. */
+static void wait_for_channel(struct env *env, lk_client *client, const struct caller *caller) {
+    WAIT_FOR(&env->fixture.loop, counters(client).wakeups == 1);
+    WAIT_FOR(&env->fixture.loop, lk_request_round_trips(caller->request) >= 2);
+}
+
 static size_t keys_left(struct env *env) {
     redisReply *reply = redisCommand(env->redis, "KEYS lk:{%s}*", env->fixture.name);
     size_t count = reply->elements;
+
+    freeReplyObject(reply);
+    return count;
+}
+
+/* On the channel of the first in line. */
+static int64_t listeners(struct env *env) {
+    static const char script[] = "local first = redis.call('ZRANGE', KEYS[1] .. ':queue', 0, 0)[1]"
+                                 "local info = redis.call('HGET', KEYS[1] .. ':info', first)"
+                                 "local client = string.match(info, '%+%d+:(%x+):')"
+                                 "return redis.call('PUBSUB', 'NUMSUB', 'lk:client:' .. client)[2]";
+    redisReply *reply = redisCommand(env->redis, "EVAL %s 1 %s", script, env->key);
+    int64_t count = reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
 
     freeReplyObject(reply);
     return count;
@@ -46,7 +65,8 @@ static void test_dead_waiter_is_passed_over(void **state) {
     assert_int_equal(take(&env->fixture, &holder, polled(env, env->fixture.client), LK_TRY), LK_OK);
     start_in_line(env, &dead, polled(env, env->far));
     start_in_line(env, &next, polled(env, other));
-    fault_proxy_set(env->proxy, PROXY_HOLDS);
+    fault_proxy_set(env->proxy, PROXY_REFUSES);
+    WAIT_FOR(&env->fixture.loop, listeners(env) == 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     assert_in_range(ask(env, "PTTL %s"), 0, 210); /* handed to the dead one, and not for long */
     WAIT_FOR(&env->fixture.loop, next.calls == 1);
@@ -58,6 +78,127 @@ static void test_dead_waiter_is_passed_over(void **state) {
     close_client(&env->fixture, other);
 }
 
+/* `holder` gives back what `waiter` waits for with `far`, and has its channel. */
+static void stand_in_line(struct env *env, struct caller *holder, struct caller *waiter,
+                          struct lk_lock_options options) {
+    assert_int_equal(take(&env->fixture, holder, unpolled(env, env->fixture.client), LK_TRY),
+                     LK_OK);
+    start_in_line(env, waiter, open_as(env, env->far, options));
+    wait_for_channel(env, env->far, waiter);
+}
+
+static void test_who_is_told_holds_it_without_asking(void **state) {
+    struct env *env = *state;
+    struct caller holder, waiter;
+    unsigned round_trips;
+
+    stand_in_line(env, &holder, &waiter,
+                  (struct lk_lock_options){.ttl_ms = 10000, .poll_ms = LONG_MS, .no_renew = 1});
+    round_trips = lk_request_round_trips(waiter.request);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(waiter.status, LK_OK);
+    assert_int_equal(waiter.round_trips, round_trips);
+    assert_owner(env, waiter.lease);
+    assert_int_equal(ask(env, "GET %s:fence"), lk_lease_fence(waiter.lease));
+    assert_in_range(lk_lease_remaining_ms(waiter.lease), 9000 - 9000 / 100 - 2, 10000);
+    assert_true(lk_lease_remaining_ms(waiter.lease) <= ask(env, "PTTL %s"));
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    assert_false(exists(env));
+}
+
+/* `waiter` is told of its hand-over once so much of the TTL has passed. The round trips that it
+ * made from then on. */
+static unsigned tell_late(struct env *env, struct caller *waiter, uint32_t ttl_ms,
+                          int64_t late_ms) {
+    struct caller holder;
+    unsigned round_trips;
+
+    stand_in_line(env, &holder, waiter,
+                  (struct lk_lock_options){.ttl_ms = ttl_ms, .poll_ms = LONG_MS, .no_renew = 1});
+    round_trips = lk_request_round_trips(waiter->request);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, ask(env, "PTTL %s") < ttl_ms - late_ms);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, waiter->calls == 1);
+    return waiter->round_trips - round_trips;
+}
+
+/* The TTL began when it was handed over, not when that was heard of. */
+static void test_who_is_told_late_holds_it_for_less(void **state) {
+    struct env *env = *state;
+    struct caller waiter;
+
+    assert_int_equal(tell_late(env, &waiter, 60000, 1000), 0);
+    assert_true(lk_lease_remaining_ms(waiter.lease) < 59000 - 59000 / 100);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+static void test_who_is_told_too_late_asks(void **state) {
+    struct env *env = *state;
+    struct caller waiter;
+
+    assert_int_equal(tell_late(env, &waiter, 2000, 201), 1);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+}
+
+static int64_t server_ms(struct own_redis *own) {
+    redisReply *time = redisCommand(own->admin, "TIME");
+    const int64_t ms = strtoll(time->element[0]->str, NULL, 10) * 1000;
+
+    freeReplyObject(time);
+    return ms;
+}
+
+/* News for the first in line, on the only channel. */
+static void tell(struct own_redis *own, const char *name, int64_t at_ms, int ttl_ms) {
+    redisReply *channels = redisCommand(own->admin, "PUBSUB CHANNELS lk:client:*");
+    redisReply *line = redisCommand(own->admin, "ZRANGE lk:{%s}:queue 0 0", name);
+
+    assert_int_equal(channels->elements, 1);
+    assert_int_equal(own_redis_do(own, "PUBLISH %s %s:9007199254740000:%d:%lld:%s",
+                                  channels->element[0]->str, line->element[0]->str, ttl_ms,
+                                  (long long)at_ms, name),
+                     1);
+    freeReplyObject(channels);
+    freeReplyObject(line);
+}
+
+/* Of the future, as after a step of the server's clock; of what was not asked for, as when a place
+ * in line has gone from one waiter to another; of long ago. */
+static void test_news_that_cannot_be_is_not_believed(void **state) {
+    static const struct {
+        int64_t since_ms;
+        int ttl_ms;
+    } news[] = {
+        {60000, LONG_MS}, {0, LONG_MS * 2}, {0, LONG_MS / 2}, {-LONG_MS / 5, LONG_MS}, {-1, 0}};
+    struct env *env = *state;
+    struct caller holder, waiter;
+    struct own_redis own; /* as there is one client only that has a channel */
+    lk_client *clients[2];
+
+    own_redis_start(&own);
+    for (int i = 0; i < 2; i++)
+        clients[i] = open_client(&env->fixture, own.url);
+    assert_int_equal(take(&env->fixture, &holder, unpolled(env, clients[0]), LK_TRY), LK_OK);
+    start(&waiter, unpolled(env, clients[1]), LK_FOREVER);
+    wait_for_channel(env, clients[1], &waiter);
+    for (size_t i = 0; i < sizeof news / sizeof *news; i++) {
+        const unsigned asked = lk_request_round_trips(waiter.request);
+
+        tell(&own, env->fixture.name, server_ms(&own) + news[i].since_ms, news[i].ttl_ms);
+        WAIT_FOR(&env->fixture.loop, lk_request_round_trips(waiter.request) == asked + 1);
+        assert_int_equal(waiter.calls, 0);
+    }
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    for (int i = 0; i < 2; i++)
+        close_client(&env->fixture, clients[i]);
+    own_redis_stop(&own);
+}
+
 static void test_one_that_gives_up_what_it_was_handed_hands_it_on(void **state) {
     struct env *env = *state;
     struct caller holder, first, next;
@@ -67,8 +208,9 @@ static void test_one_that_gives_up_what_it_was_handed_hands_it_on(void **state) 
                      LK_OK);
     start_in_line(env, &first, unpolled(env, env->far));
     start_in_line(env, &next, unpolled(env, other));
-    WAIT_FOR(&env->fixture.loop, counters(other).wakeups == 1); /* it has its channel */
-    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);           /* also messages */
+    wait_for_channel(env, env->far, &first);
+    wait_for_channel(env, other, &next);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES); /* also messages */
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     assert_int_equal(next.calls, 0);
     lk_cancel(first.request);
@@ -139,8 +281,8 @@ static void on_member(lk_request *request, enum lk_status status, lk_lease *leas
 #define MEMBERS 8
 #define ROUNDS  50
 
-/* However many wait: to stand in line, to be told, to answer, and to give it back. */
-static void test_hand_over_takes_three_commands_and_one_message(void **state) {
+/* However many wait: to stand in line, to be told, and to give it back. */
+static void test_hand_over_takes_two_commands_and_one_message(void **state) {
     struct env *env = *state;
     lk_client *clients[MEMBERS];
     struct member members[MEMBERS];
@@ -161,8 +303,8 @@ static void test_hand_over_takes_three_commands_and_one_message(void **state) {
     scripts = calls_of(&own, "evalsha");
     messages = calls_of(&own, "publish");
     own_redis_stop(&own);
-    /* And once for each when its channel was there. */
-    assert_in_range(scripts, 2 * MEMBERS * ROUNDS, 3 * MEMBERS * ROUNDS + 3 * MEMBERS);
+    /* And, for each, until its channel was there. */
+    assert_in_range(scripts, 2 * MEMBERS * ROUNDS, 2 * MEMBERS * ROUNDS + 4 * MEMBERS);
     assert_in_range(messages, MEMBERS * ROUNDS / 2, MEMBERS * ROUNDS);
 }
 
@@ -210,10 +352,14 @@ static void test_neither_readers_nor_writers_starve(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         REDIS_TEST(test_dead_waiter_is_passed_over),
+        REDIS_TEST(test_who_is_told_holds_it_without_asking),
+        REDIS_TEST(test_who_is_told_late_holds_it_for_less),
+        REDIS_TEST(test_who_is_told_too_late_asks),
+        REDIS_TEST(test_news_that_cannot_be_is_not_believed),
         REDIS_TEST(test_one_that_gives_up_what_it_was_handed_hands_it_on),
         REDIS_TEST(test_newcomer_hands_over_what_has_expired),
         REDIS_TEST(test_nothing_is_left_of_those_who_gave_up),
-        REDIS_TEST(test_hand_over_takes_three_commands_and_one_message),
+        REDIS_TEST(test_hand_over_takes_two_commands_and_one_message),
         REDIS_TEST(test_permits_of_the_dead_are_free_after_their_ttl),
         REDIS_TEST(test_neither_readers_nor_writers_starve),
     };

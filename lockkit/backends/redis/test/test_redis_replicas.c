@@ -119,6 +119,30 @@ static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **
     lk_release(caller.lease, NULL, NULL);
 }
 
+/* News of it says nothing of replicas. */
+static void test_handed_over_is_not_granted_without_the_replicas(void **state) {
+    struct caller holder, waiter;
+    lk_client *other;
+
+    (void)state;
+    open_here("?wait=2&wait_ms=50", 5000);
+    other = open_client(&fixture, primary.url);
+    assert_int_equal(take(&fixture, &holder, open_lock(&fixture, other, 5000), LK_TRY), LK_OK);
+    start(&waiter, fixture.lock, 1500);
+    WAIT_FOR(&fixture.loop, counters(fixture.client).wakeups == 1); /* it has its channel */
+    WAIT_FOR(&fixture.loop, lk_request_round_trips(waiter.request) >= 2);
+    for (int i = 0; i < REPLICAS; i++)
+        assert_int_equal(kill(replicas[i].pid, SIGSTOP), 0);
+    assert_int_equal(give(&fixture, &holder), LK_OK);
+    WAIT_FOR(&fixture.loop, waiter.calls == 1);
+    assert_int_equal(waiter.status, LK_REFUSED);
+    for (int i = 0; i < REPLICAS; i++)
+        assert_int_equal(kill(replicas[i].pid, SIGCONT), 0);
+    assert_int_equal(take(&fixture, &waiter, fixture.lock, 10000), LK_OK);
+    assert_int_equal(give(&fixture, &waiter), LK_OK);
+    close_client(&fixture, other);
+}
+
 static void test_parameters_that_are_none_are_refused(void **state) {
     static const char *const queries[] = {
         "?wait=0", "?wait=-1",       "?wait=x", "?wait=",   "?wiat=2",
@@ -141,6 +165,7 @@ int main(void) {
         TEST(test_with_fewer_replicas_known_nothing_is_granted),
         TEST(test_replica_that_is_paused_or_killed_does_not_count),
         TEST(test_lease_is_lost_when_its_renewals_are_not_on_the_replicas),
+        TEST(test_handed_over_is_not_granted_without_the_replicas),
         TEST(test_parameters_that_are_none_are_refused),
     };
 

@@ -157,6 +157,33 @@ static void test_waiter_gets_the_lock_on_the_new_node(void **state) {
     close_client(&env->fixture, client);
 }
 
+/* Its message comes from the node that it is subscribed at, by way of the new one, which knows of
+ * no listener and keeps the lock for a bound of time only. */
+static void test_waiter_does_not_believe_in_more_than_the_new_node_keeps(void **state) {
+    struct env *env = *state;
+    lk_client *client = open_quick(env);
+    struct lk_lock_options options = {.size = sizeof options, .poll_ms = 1000};
+    struct caller holder, waiter;
+    lk_lock *near, *far;
+
+    assert_int_equal(lk_lock_open(&near, env->fixture.client, env->fixture.name, &options), LK_OK);
+    assert_int_equal(lk_lock_open(&far, client, env->fixture.name, &options), LK_OK);
+    assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
+    start(&waiter, far, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, counters(client).wakeups >= 1); /* it has its channel */
+    WAIT_FOR(&env->fixture.loop, lk_request_round_trips(waiter.request) >= 2);
+    own_cluster_begin_moving(&cluster, env->slot, env->home, env->away);
+    own_cluster_move_keys(&cluster, env->slot, env->home, env->away);
+    own_cluster_end_moving(&cluster, env->slot, env->away);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(waiter.status, LK_OK);
+    assert_true(lk_lease_remaining_ms(waiter.lease) <=
+                own_redis_do(&cluster.nodes[env->away], "PTTL lk:{%s}", env->fixture.name));
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    close_client(&env->fixture, client);
+}
+
 static void test_cluster_without_a_node_is_unavailable_until_it_is_back(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -198,6 +225,7 @@ int main(void) {
         TEST(test_lease_is_renewed_while_its_slot_moves),
         TEST(test_lock_cannot_be_taken_before_its_slot_has_moved),
         TEST(test_waiter_gets_the_lock_on_the_new_node),
+        TEST(test_waiter_does_not_believe_in_more_than_the_new_node_keeps),
         TEST(test_cluster_without_a_node_is_unavailable_until_it_is_back),
         TEST(test_bad_urls_are_invalid),
     };
