@@ -137,12 +137,14 @@ static void tell(struct zk_session *session) {
 
 /* A server that accepts connections and is silent, or a host that is not there, must not use up
  * the time of the session: each has a share of it, and the library may try one of them
- * twice before it comes to another. */
+ * twice before it comes to another. A lone one has two: a server of 3.8 that starts forgets
+ * connections that come before its database is there, and never answers them. */
 static bool is_attempt_over(const struct zk_session *session) {
     const size_t servers = session->url->server_count;
+    const uint64_t share_ms = session->timeout_ms / 3 / (servers > 1 ? servers : 2);
 
-    return servers > 1 && session->socket && !session->told_up &&
-           uv_now(session->loop) >= session->socket->since_ms + session->timeout_ms / 3 / servers;
+    return session->socket && !session->told_up &&
+           uv_now(session->loop) >= session->socket->since_ms + share_ms;
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events);
