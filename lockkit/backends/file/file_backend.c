@@ -97,6 +97,8 @@ static void take_acquired(struct folder *folder, struct task *task) {
     }
     free(task->owner);
     task->command->fence = task->job.fence;
+    if (task->job.again_ms > 0)
+        task->command->remaining_ms = task->job.again_ms;
 }
 
 static void take_released(struct folder *folder, struct task *task) {

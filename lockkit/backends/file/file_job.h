@@ -27,7 +27,9 @@ struct file_job {
     struct file_held held;
 
     uint64_t fence;
-    bool is_taken; /* of INSPECT */
+    bool is_taken;    /* of INSPECT */
+    int64_t again_ms; /* of ACQUIRE, BUSY for a moment of which no event tells: until it is over; or
+                         0 */
     struct file_record record;
     char why[FILE_WHY_SIZE]; /* when REFUSED */
 };

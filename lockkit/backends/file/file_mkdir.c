@@ -183,8 +183,10 @@ static enum lk_status run_guarded(struct file_job *job, const struct files *file
     int guard = lock_guard(job, files);
     enum lk_status status;
 
-    if (guard < 0 && errno == EWOULDBLOCK)
+    if (guard < 0 && errno == EWOULDBLOCK) {
+        job->again_ms = GUARDED_MS;
         return job->verb == LK_ACQUIRE ? LK_BUSY : LK_UNKNOWN;
+    }
     if (guard < 0)
         return file_refuse(job, "guard");
     status = job->verb == LK_ACQUIRE ? acquire(job, files) : look(job, files);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,6 +123,32 @@ static void test_waiter_is_woken_by_the_release_of_another_client(void **state) 
     WAIT_FOR(&env->fixture.loop, second.calls == 1);
     assert_int_equal(give(&env->fixture, &second), LK_OK);
     close_client(&env->fixture, client);
+}
+
+/* Whoever gives it back has its guard for longer than a waiter waits, as on a slow disk: that the
+ * lock is free is told before the guard is. */
+static void test_waiter_comes_again_when_the_guard_is_free(void **state) {
+    struct env *env = *state;
+    struct lk_lock_options options = {.size = sizeof options, .poll_ms = 60000};
+    struct caller first, second;
+    lk_lock *lock;
+    int guard;
+
+    assert_int_equal(attempt(env, &first), LK_OK);
+    assert_int_equal(lk_lock_open(&lock, env->fixture.client, env->fixture.name, &options), LK_OK);
+    start(&second, lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, lk_request_round_trips(second.request) > 0);
+    guard = open(path_of(env, "x.guard"), O_RDONLY);
+    assert_int_equal(flock(guard, LOCK_EX), 0);
+    assert_int_equal(unlink(path_of(env, "x.held/owner")), 0);
+    assert_int_equal(rmdir(path_of(env, "x.held")), 0);
+    WAIT_FOR(&env->fixture.loop, lk_request_round_trips(second.request) > 4);
+    assert_int_equal(second.calls, 0);
+    (void)close(guard);
+    WAIT_FOR(&env->fixture.loop, second.calls == 1);
+    assert_int_equal(second.status, LK_OK);
+    assert_int_equal(give(&env->fixture, &first), LK_LOST);
+    assert_int_equal(give(&env->fixture, &second), LK_OK);
 }
 
 static void test_full_disk_is_told_and_leaves_nothing_held(void **state) {
@@ -296,6 +323,7 @@ int main(void) {
         MKDIR(test_stopped_holder_keeps_its_lock),
         FLOCK(test_waiter_is_woken_by_the_release_of_another_client),
         MKDIR(test_waiter_is_woken_by_the_release_of_another_client),
+        MKDIR(test_waiter_comes_again_when_the_guard_is_free),
         FLOCK(test_full_disk_is_told_and_leaves_nothing_held),
         MKDIR(test_full_disk_is_told_and_leaves_nothing_held),
         FLOCK(test_damaged_counter_is_refused_and_never_begun_anew),
