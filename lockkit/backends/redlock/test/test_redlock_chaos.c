@@ -77,6 +77,18 @@ static void look(uv_timer_t *timer) {
         let_go(timer);
 }
 
+/* Told by the nodes, before the validity has ended: from here on it is nobody's, whatever the last
+ * look said, and is given back. */
+static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    struct actor *actor = data;
+    const int64_t told_ns = now_ns();
+
+    (void)lease;
+    (void)why;
+    if (state == LK_LOST_STATE && actor->grant.until_ns > told_ns)
+        actor->grant.until_ns = told_ns;
+}
+
 static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
     struct actor *actor = data;
     const int64_t before_ns = now_ns();
@@ -90,6 +102,7 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
     actor->grant.fence = lk_lease_fence(lease);
     actor->grant.from_ns = actor->grant.until_ns = before_ns;
     if (lk_lease_check(lease, 0) == LK_OK) {
+        lk_lease_on_state(lease, on_state, actor);
         (void)uv_timer_start(&actor->timer, look, 1 + dice(&actor->process->random, 10), 10);
         return;
     }
@@ -179,6 +192,7 @@ static void test_no_two_hold_whatever_happens_to_a_minority(void **state) {
     struct history *history = history_open();
     uint32_t random = (uint32_t)clock_now_ns() | 1;
     pid_t children[PROCESSES];
+    const char *wrong;
     char url[512];
     int64_t end_ms;
 
@@ -204,7 +218,9 @@ static void test_no_two_hold_whatever_happens_to_a_minority(void **state) {
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     }
     print_message("%u grants\n", history->count);
-    assert_ptr_equal(history_check(history), NULL);
+    wrong = history_check(history);
+    if (wrong)
+        fail_msg("%s", wrong);
     assert_true(history->count > 20);
     history_close(history);
 }

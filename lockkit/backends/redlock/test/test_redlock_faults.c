@@ -139,6 +139,9 @@ static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
     lock = open_lock(&env->fixture, client, LONG_MS);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    for (int i = 0; i < 2; i++) /* also where the majority did not wait for it */
+        WAIT_FOR(&env->fixture.loop, counter(env, i) > 0);
+    WAIT_FOR(&env->fixture.loop, votes_held(env) == 0);
     for (int i = 0; i < 2; i++) {
         fault_proxy_set(proxies[i], PROXY_HOLDS_REPLIES);
         minted[i] = counter(env, i);
