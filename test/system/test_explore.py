@@ -183,10 +183,11 @@ class Explore(unittest.TestCase):
             self.assertEqual(run.wait(timeout=20), 130)
 
     def test_a_reader_who_leaves_ends_it(self):
-        run = subprocess.Popen([LAB, "explore", "none"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        run.stdout.close()
-        self.assertIn(run.wait(timeout=20), (-signal.SIGPIPE, 70))
-        run.stderr.close()
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "wb") as left:
+            run = subprocess.run([LAB, "explore", "none"], stdout=left, stderr=subprocess.PIPE, timeout=20)
+        self.assertIn(run.returncode, (-signal.SIGPIPE, 70))
 
     def test_a_terminal_sees_how_far_it_is(self):
         master, slave = pty.openpty()
