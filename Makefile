@@ -339,7 +339,6 @@ test-swarm: ## swarm.yaml on a Docker engine that is in no Swarm: deploy it, sca
 benches: all $(BENCHES)
 bench: ## measure, as ratios against pgbench, wrk and raw round trips
 	@scripts/deps test
-	@$(MAKE) --no-print-directory benches
 	@bench/run
 
 growth: all ## how rates and latencies grow with rows, clients, shards and instances: a page with plots

@@ -1,5 +1,5 @@
-"""The part of bench/run that holds docs/capacity.md's model against the stack: from what an order costs with 1 and 8 in flight it
-predicts how many a second are sold with 32 and 128, and by what they are limited; then it measures them.
+"""The part of bench/run that holds docs/capacity.md's model against the stack: from what an order costs with 32 and 128 in flight it
+predicts how many a second are sold with 256 and 512, and by what they are limited; then it measures them.
 
 CPU per order of a part, with n in flight, is taken to be a + b/n: b is what n orders share, as wake-ups and commits."""
 
@@ -11,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from hot import WRK
+from hot import STOCK, WRK, sold
 from measure import BUILD, CLIENTS, PORT_BASE, ROOT, ROUNDS, output_of, report, script, wrk_rate
 from harness import Stack  # measure.py says where it is
 
-SPECS, LOW, FEW, PREDICTED, SECONDS = ("atomic", "redis", "sharded", "batched"), 1, 8, (CLIENTS, 4 * CLIENTS), 2
+SPECS, LOW, FEW, PREDICTED, SECONDS = ("atomic", "redis", "sharded", "batched"), CLIENTS, 4 * CLIENTS, (8 * CLIENTS, 16 * CLIENTS), 2
 SHARDS = {"redis": 1, "sharded": 10}  # locks among which sales are spread
 SINGLE_THREADED = ("order-svc", "inventory-1", "inventory-2", "redis")
 PARTS = (*SINGLE_THREADED, "postgres", "wrk")
@@ -62,18 +62,20 @@ def holds(stack):
 
 def measured(stack, spec, in_flight):
     """Orders a second over HTTP with so many in flight, what each cost, and the cores that were there for it."""
-    path = script(WRK.format(product=stack.product(f"{spec},wait=20s", 100_000_000)))
+    product = stack.product(f"{spec},wait=20s", STOCK)
+    path = script(WRK.format(product=product))
     url = f"http://127.0.0.1:{PORT_BASE}/orders"
     wrk_rate(url, path, 1, in_flight)
-    held, before, began = holds(stack), cpu(stack), time.monotonic()
-    rate = wrk_rate(url, path, SECONDS, in_flight)
+    held, begun_with, before, began = holds(stack), sold(stack, product), cpu(stack), time.monotonic()
+    wrk_rate(url, path, SECONDS, in_flight)
     after, took, held_since = cpu(stack), time.monotonic() - began, holds(stack)
+    orders = sold(stack, product) - begun_with  # wrk leaves some behind, which are sold in its next round
     os.unlink(path)
-    if rate == 0:
+    if orders == 0:
         sys.exit(f"bench: nothing was sold in {SECONDS} s under {spec}: the machine has too much other work")
-    orders, ours = rate * SECONDS, sum(after[0].values()) - sum(before[0].values())
+    ours = sum(after[0].values()) - sum(before[0].values())
     count, held_s = (new - old for new, old in zip(held_since, held))
-    return {"rate": rate, "cpu": {part: (after[0][part] - before[0][part]) / orders for part in PARTS},
+    return {"rate": orders / took, "cpu": {part: (after[0][part] - before[0][part]) / orders for part in PARTS},
             "kernel": (after[1] - before[1]) / ours, "cores": CORES - max(0, after[2] - before[2] - ours) / took,
             "hold": held_s / count if count else None}
 
@@ -81,7 +83,7 @@ def measured(stack, spec, in_flight):
 def trips(stack):
     """Seconds of a round trip to Redis that writes, and of what the statement that sells takes longer than one that reads: so long
     is its row locked."""
-    product = stack.product("atomic", 100_000_000)
+    product = stack.product("atomic", STOCK)
     assert stack.order(product).status == 201  # lays out the stock
     redis, sale, both = (1 / float(output_of([str(ROOT / BUILD / "bin/bench_serial"), *how, product, "1"],
                                              env=dict(os.environ, **stack.settings))) for how in (("1", "0"), ("0", "1"), ("0", "2")))
@@ -97,10 +99,15 @@ def cost_at(low, few, in_flight):
     return costs
 
 
+def busy(point):
+    """The part of the cores that could be kept busy: the rest waited for a lock, a row or the disk, and more orders do not help."""
+    return point["rate"] * sum(point["cpu"].values()) / point["cores"]
+
+
 def predict(spec, low, few, trip, in_flight, cores):
     """The limits, in orders a second; the least is the prediction."""
     costs = cost_at(low, few, in_flight)
-    limits = {"cores": cores / sum(costs.values()), "in flight": in_flight * low["rate"]}
+    limits = {"cores": busy(few) * cores / sum(costs.values())}
     limits |= {part: 1 / costs[part] for part in SINGLE_THREADED if costs[part] > 0}
     if spec in SHARDS:  # whoever gives a lock back tells the next
         limits["lock"] = SHARDS[spec] / (few["hold"] + trip[0])
@@ -110,7 +117,7 @@ def predict(spec, low, few, trip, in_flight, cores):
 
 
 def show(spec, low, few, trip):
-    print(f"         {spec}: alone {1000 / low['rate']:.2f} ms" + (f", holds its lock {1000 * few['hold']:.2f} ms" if few["hold"] else "") +
+    print(f"         {spec}: {busy(few):.0%} of the cores are busy with {FEW} in flight" + (f", holds its lock {1000 * few['hold']:.2f} ms" if few["hold"] else "") +
           f"; round trip to Redis {1e6 * trip[0]:.0f} µs, a sale locks its row {1e6 * trip[1]:.0f} µs")
     for in_flight, point in ((LOW, low), (FEW, few)):
         print(f"           CPU per order, {in_flight} in flight: " + ", ".join(f"{part} {1e6 * used:.0f}" for part, used in

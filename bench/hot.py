@@ -114,9 +114,10 @@ def bench_batched(stack):
 
 
 def bench_spread(stack):
-    atomic, sharded = laid_out(stack, "atomic"), laid_out(stack, "sharded")
-    ours, theirs = zip(*[(orders_rate(stack, sharded, 32), orders_rate(stack, atomic, 32)) for _ in range(ROUNDS)])
-    return ratio("sharded / atomic, 32 in flight", ours, theirs, 0.8)
+    atomic, *spread = (laid_out(stack, spec) for spec in ["atomic", "sharded", "sharded,handover=16"])
+    theirs, *ours = zip(*[[orders_rate(stack, product, 32) for product in (atomic, *spread)] for _ in range(ROUNDS)])
+    return all([ratio(f"{name} / atomic, 32 in flight", rates, theirs, 0.8)
+                for name, rates in zip(["sharded", "sharded,handover=16"], ours)])
 
 
 def bench_clients(stack):

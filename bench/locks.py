@@ -6,11 +6,14 @@ import statistics
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from hot import STOCK
 from measure import BUILD, CLIENTS, ROOT, ROUNDS, output_of, report, wrk_rate
 from harness import Stack  # measure.py says where it is
 
 SERIAL_S, SALES, ORDERS = 2, 2000, 1600
-SPECS = {"sharded": "sharded,shards=1", "segment": "segment,shards=1", "sharded-skip": "sharded-skip,shards=1"}
+# Strategies that want more servers than the others, which share a stack without them.
+SERVERS = {"redis-wait": "replica", "redlock": "redlock", "zookeeper": "zookeeper", "zookeeper-unfair": "zookeeper", "etcd": "etcd"}
+SPECS = {"segment": "segment,shards=1"}
 
 
 def run(stack, spec, *more):
@@ -37,7 +40,7 @@ def serial_rate(stack, product, trips):
 
 def hot_rate(stack, spec, names):
     """Sales a second by the article's own path, through some instances, so that order-svc costs nothing."""
-    product = stack.product(f"{spec},wait=20s", 100_000_000)
+    product = stack.product(f"{spec},wait=20s", STOCK)
     urls = [f"http://127.0.0.1:{stack.port(name)}/inventory/minusInventory?inventoryId={product}" for name in names]
     with ThreadPoolExecutor() as pool:
         return sum(pool.map(lambda url: wrk_rate(url, connections=CLIENTS // len(urls), seconds=SERIAL_S, may_refuse=True),
@@ -47,12 +50,14 @@ def hot_rate(stack, spec, names):
 def bench_locks():
     stack, is_met = Stack().up(), True
     try:
-        product = stack.product("atomic", 100_000_000)
+        product = stack.product("atomic", STOCK)
         assert stack.order(product).status == 201  # lays out the stock
         for strategy in strategies(stack):
+            if strategy["family"] == "spread" or strategy["name"] in SERVERS:
+                continue
             spec = SPECS.get(strategy["name"], strategy["name"])
             work = run(stack, spec, "--rate", "20000", "--requests", "200", "--max-in-flight", "1")["work"]
-            if strategy["family"] == "spread" or (work["hold_ms"] is None and work["postgres_per_order"] < 3):
+            if work["hold_ms"] is None and work["postgres_per_order"] < 3:
                 continue
             trips = round(work["redis_per_order"]), round(work["postgres_per_order"])
             names = ["inventory-1", "inventory-2"][:1 if strategy["family"] == "one process" else 2]
@@ -69,7 +74,7 @@ def bench_cohort():
     """Where the lease stays in an instance, the statements alone are the limit."""
     stack, names = Stack().up(), ["inventory-1", "inventory-2"]
     try:
-        product = stack.product("atomic", 100_000_000)
+        product = stack.product("atomic", STOCK)
         assert stack.order(product).status == 201  # lays out the stock
         work = run(stack, "redis-cohort", "--rate", "20000", "--requests", "200", "--max-in-flight", "1")["work"]
         trips = 0, round(work["postgres_per_order"])
@@ -83,22 +88,28 @@ def bench_cohort():
                   "at least 0.80", ours / raw >= 0.8)
 
 
+def show_rung(stack, name):
+    steady = run(stack, name, "--rate", "800", "--requests", str(ORDERS))
+    full, work = saturated(stack, name), steady["work"]
+    sold_rate = full["achieved_rate"] * full["outcomes"]["sold"] / SALES  # a refusal is no sale
+    hold = f"{work['hold_ms']['p50']:.1f} ms" if work["hold_ms"] else "-"
+    print(f"| `{name}` | {steady['outcomes']['sold']} of {ORDERS} | {steady['latency_ms']['p99']:.0f} ms | {hold} | "
+          f"{work['postgres_per_order']:.1f} | {work['redis_per_order']:.1f} | {work['retries_per_success'] or 0:.1f} | "
+          f"{sold_rate:.0f} | {full['service_ms']['p99']:.0f} ms |", flush=True)
+
+
 def bench_ladder():
     """A table of all strategies; it judges nothing."""
-    stack = Stack(ORDER_SVC_FLAGS="--inventory-timeout 30s").up()
-    try:
-        print("| strategy | sold, at 800/s | p99 | hold | PG | Redis | retries | sold a second, 32 in flight | p99 |")
-        print("|---|---|---|---|---|---|---|---|---|")
-        for strategy in strategies(stack):
-            steady = run(stack, strategy["name"], "--rate", "800", "--requests", str(ORDERS))
-            full, work = saturated(stack, strategy["name"]), steady["work"]
-            sold_rate = full["achieved_rate"] * full["outcomes"]["sold"] / SALES  # a refusal is no sale
-            hold = f"{work['hold_ms']['p50']:.1f} ms" if work["hold_ms"] else "-"
-            print(f"| `{strategy['name']}` | {steady['outcomes']['sold']} of {ORDERS} | {steady['latency_ms']['p99']:.0f} ms | {hold} | "
-                  f"{work['postgres_per_order']:.1f} | {work['redis_per_order']:.1f} | {work['retries_per_success'] or 0:.1f} | "
-                  f"{sold_rate:.0f} | {full['service_ms']['p99']:.0f} ms |", flush=True)
-    finally:
-        stack.down()
+    print("| strategy | sold, at 800/s | p99 | hold | PG | Redis | retries | sold a second, 32 in flight | p99 |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for servers in [None, *dict.fromkeys(SERVERS.values())]:
+        stack = Stack(*(["--with", servers] if servers else []), ORDER_SVC_FLAGS="--inventory-timeout 30s").up()
+        try:
+            for strategy in strategies(stack):
+                if SERVERS.get(strategy["name"]) == servers:
+                    show_rung(stack, strategy["name"])
+        finally:
+            stack.down()
     return True
 
 
