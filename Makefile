@@ -39,16 +39,17 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/batch uvkit/service uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/text uvkit
+UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/text uvkit
 SEES_uvkit :=
 SEES_uvkit/text := uvkit
 SEES_uvkit/settings := uvkit
 SEES_uvkit/http_server := uvkit/text uvkit
 SEES_uvkit/http_client := uvkit/text uvkit
 SEES_uvkit/batch := uvkit
+SEES_uvkit/metrics := uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit
-SEES_uvkit/service := uvkit/pg uvkit/http_server uvkit/settings uvkit/text uvkit
+SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/settings uvkit/text uvkit
 # lockkit's backends, a room each. What each sees of uvkit, and of another.
 NEEDS_etcd := uvkit/http_client uvkit/text
 NEEDS_redis := uvkit/redis
@@ -74,8 +75,8 @@ FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination pos
 SEES_inventory-svc/seam :=
 $(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
 SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
-SEES_inventory-svc/sql := inventory-svc/seam uvkit/pg uvkit
-SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/pg uvkit/redis uvkit
+SEES_inventory-svc/sql := inventory-svc/seam uvkit/metrics uvkit/pg uvkit
+SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/metrics uvkit/pg uvkit/redis uvkit
 SEES_inventory-svc/spec := inventory-svc/strategies $(FAMILIES) inventory-svc/seam uvkit/settings uvkit
 SEES_inventory-svc/product := inventory-svc/spec inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
