@@ -2,6 +2,7 @@
 #include "instances.h"
 
 #include "fiber.h"
+#include "text_copy.h"
 
 #include <netdb.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static void list_urls(const char *url, const struct addrinfo *addresses, char *u
                 (count++, !append_url(urls, size, each, port)))
                 break;
     if (count < 2)
-        (void)snprintf(urls, size, "%s", url);
+        text_copy(urls, size, url);
 }
 
 struct look_up {
@@ -138,8 +139,8 @@ static unsigned read_names(struct instances *instances, char *urls) {
 
         if (http_origin_parse(url, name->host, sizeof name->host, &port) != 0)
             continue; /* inventory_open() has refused it */
-        (void)snprintf(name->url, sizeof name->url, "%s", url);
-        (void)snprintf(name->urls, sizeof name->urls, "%s", url);
+        text_copy(name->url, sizeof name->url, url);
+        text_copy(name->urls, sizeof name->urls, url);
         name->is_literal = is_literal(name->host);
         names += !name->is_literal;
         instances->count++;

@@ -6,6 +6,7 @@
 #include "json_read.h"
 #include "log.h"
 #include "metrics.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static int open_instance(struct inventory *inventory, struct instance *instance,
     instance->client = client;
     instance->skip_until_ms = instance->pause_ms = 0;
     instance->is_gone = false;
-    (void)snprintf(instance->url, sizeof instance->url, "%s", url);
+    text_copy(instance->url, sizeof instance->url, url);
     (void)snprintf(instance->label, sizeof instance->label, "url=\"%.255s\"", url);
     return 0;
 }
@@ -173,7 +174,7 @@ int inventory_open(struct inventory **out, uv_loop_t *loop, const char *urls, co
         return 0;
     }
     if (code != UV_EINVAL)
-        (void)snprintf(message, INVENTORY_MESSAGE_BYTES, "%s", uv_strerror(code));
+        text_copy(message, INVENTORY_MESSAGE_BYTES, uv_strerror(code));
     if (inventory != NULL && inventory->count > 0)
         inventory_close(inventory, NULL, NULL);
     else
@@ -315,8 +316,8 @@ static void take_answer(const struct http_call *call, bool wants_tree,
                         struct inventory_answer *answer) {
     answer->outcome = call->outcome;
     answer->status = call->status;
-    snprintf(answer->timing, sizeof answer->timing, "%s", call->header);
-    snprintf(answer->message, sizeof answer->message, "%s", call->error != NULL ? call->error : "");
+    text_copy(answer->timing, sizeof answer->timing, call->header);
+    text_copy(answer->message, sizeof answer->message, call->error != NULL ? call->error : "");
     if (call->outcome == HTTP_CALL_ANSWERED && call->reply_length > 0 &&
         (wants_tree || !json_flat_read(&answer->flat, call->reply, call->reply_length)))
         answer->body = json_read(call->reply, call->reply_length, NULL);

@@ -9,6 +9,7 @@
 #include "fiber.h"
 #include "json_read.h"
 #include "log.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -137,7 +138,7 @@ static void take_line(struct inventory_group *group, const char *line, size_t le
         return;
     }
     answer.status = (int)status;
-    (void)snprintf(answer.timing, sizeof answer.timing, "%s", inventory_text(&answer, "timing"));
+    text_copy(answer.timing, sizeof answer.timing, inventory_text(&answer, "timing"));
     *member->answer = answer;
     move_to_answered(group, member);
 }
@@ -190,7 +191,7 @@ static void end_member(struct inventory_answer *answer, const struct http_call *
         answer->status = 0;
         why = "the reply has no line for it";
     }
-    (void)snprintf(answer->message, sizeof answer->message, "%s", why);
+    text_copy(answer->message, sizeof answer->message, why);
 }
 
 static void on_ended(struct http_call *call) {

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "log.h"
 #include "metrics.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -51,7 +52,7 @@ __attribute__((format(printf, 3, 4))) static void end(struct placement *placemen
 
     placement->outcome = outcome;
     placement->status = outcomes[outcome].status;
-    snprintf(placement->error, sizeof placement->error, "%s", outcomes[outcome].text);
+    text_copy(placement->error, sizeof placement->error, outcomes[outcome].text);
     va_start(args, format);
     vsnprintf(placement->message, sizeof placement->message, format, args);
     va_end(args);
@@ -65,14 +66,14 @@ static void pass_on(struct placement *placement, enum order_outcome outcome,
     end(placement, outcome, "%s", inventory_text(answer, "message"));
     placement->status = answer->status;
     if (code[0] != '\0')
-        snprintf(placement->error, sizeof placement->error, "%s", code);
+        text_copy(placement->error, sizeof placement->error, code);
 }
 
 /* Read the reserved unit into the order; false when the answer is not what inventory-svc promises.
  */
 static bool take_unit(struct order *order, const struct inventory_answer *answer) {
-    snprintf(order->price, sizeof order->price, "%s", inventory_text(answer, "price"));
-    snprintf(order->instance, sizeof order->instance, "%s", inventory_text(answer, "instance"));
+    text_copy(order->price, sizeof order->price, inventory_text(answer, "price"));
+    text_copy(order->instance, sizeof order->instance, inventory_text(answer, "instance"));
     return inventory_integer(answer, "unit", &order->unit) &&
            inventory_integer(answer, "remaining", &order->remaining) && order->price[0] != '\0';
 }
@@ -129,7 +130,7 @@ static void reserve(struct order_svc *svc, struct placement *placement, int64_t 
     inventory_reserve(svc->inventory, order->order_id, order->product_id, placement->is_key_given,
                       deadline_ms, &answer);
     judge_reservation(placement, &answer);
-    snprintf(placement->timing, sizeof placement->timing, "%s", answer.timing);
+    text_copy(placement->timing, sizeof placement->timing, answer.timing);
     *is_new = answer.status == 201;
     json_decref(answer.body);
 }

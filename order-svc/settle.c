@@ -6,6 +6,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "order_sql.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -36,7 +37,7 @@ static void note_failure(struct settle *settle, const char *why) {
 
     if (strcmp(settle->failure, why) != 0 && !settle->is_closing)
         log_warn("cannot settle now", "error=%s", log_quote(quoted, sizeof quoted, why));
-    (void)snprintf(settle->failure, sizeof settle->failure, "%s", why);
+    text_copy(settle->failure, sizeof settle->failure, why);
 }
 
 static void note_success(struct settle *settle, const char *cursor) {
@@ -132,7 +133,7 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
         (void)snprintf(message, PG_MESSAGE_BYTES, "a list of reservations without a next cursor");
     } else if (order_ids != NULL && record_page(settle, order_ids, message) == 0 &&
                settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message) == PG_OK) {
-        (void)snprintf(at->cursor, sizeof at->cursor, "%s", next);
+        text_copy(at->cursor, sizeof at->cursor, next);
         count = (int)json_array_size(json_object_get(answer.body, "order_ids"));
     }
     free(order_ids);

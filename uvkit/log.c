@@ -2,6 +2,7 @@
  * processes on one file never mix. */
 #include "log.h"
 #include "clock.h"
+#include "text_copy.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -188,11 +189,11 @@ const char *log_quote(char *buffer, size_t size, const char *text) {
     size_t used = 1;
 
     if (!has_to_be_quoted(text)) {
-        (void)snprintf(buffer, size, "%s", text);
+        text_copy(buffer, size, text);
         return buffer;
     }
     if (size < sizeof "\"\"") {
-        (void)snprintf(buffer, size, "%s", "");
+        text_copy(buffer, size, "");
         return buffer;
     }
     buffer[0] = '"';

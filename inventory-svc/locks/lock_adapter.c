@@ -2,6 +2,7 @@
 #include "lock_adapter.h"
 
 #include "fiber.h"
+#include "text_copy.h"
 
 #include <stdio.h>
 
@@ -53,7 +54,7 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     struct inspecting *inspecting = data;
 
     if (status == LK_OK && inspection->holder_count > 0)
-        (void)snprintf(inspecting->label, inspecting->size, "%s", inspection->holders[0].label);
+        text_copy(inspecting->label, inspecting->size, inspection->holders[0].label);
     fiber_event_set(&inspecting->done);
 }
 

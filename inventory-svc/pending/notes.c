@@ -5,6 +5,7 @@
 #include "fiber.h"
 #include "log.h"
 #include "redis.h"
+#include "text_copy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,10 +65,10 @@ static void read_note(struct note *note, const char *order_id, const char *text)
     int64_t first = 0, before = 0;
     int used = 0;
 
-    (void)snprintf(note->sale.order_id, UUID_TEXT, "%s", order_id);
+    text_copy(note->sale.order_id, UUID_TEXT, order_id);
     (void)sscanf(text, "%d %" SCNd64 " %" SCNd64 " %n", &note->shard, &first, &before, &used);
     note->sale.unit = first + before - 1;
-    (void)snprintf(note->instance, INSTANCE_BYTES, "%s", text + used);
+    text_copy(note->instance, INSTANCE_BYTES, text + used);
 }
 
 /* [is finished, order, note, order, note ...] */
@@ -212,7 +213,7 @@ static int take_products(const redisReply *reply, void *data) {
 
     list->products = calloc(reply->elements + 1, UUID_TEXT);
     for (size_t i = 0; i < reply->elements && list->products != NULL; i++)
-        (void)snprintf(list->products[list->count++], UUID_TEXT, "%s", reply->element[i]->str);
+        text_copy(list->products[list->count++], UUID_TEXT, reply->element[i]->str);
     return list->products != NULL ? 0 : -1;
 }
 

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "metrics.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -213,8 +214,8 @@ static int add(struct pending *pending, const struct pending_sale *sale, struct 
     if (entry == NULL)
         return -1;
     *entry = (struct entry){.shard = sale->shard, .sale.unit = sale->unit, .waiting = waiting};
-    (void)snprintf(entry->product_id, UUID_TEXT, "%s", sale->product_id);
-    (void)snprintf(entry->sale.order_id, UUID_TEXT, "%s", sale->order_id);
+    text_copy(entry->product_id, UUID_TEXT, sale->product_id);
+    text_copy(entry->sale.order_id, UUID_TEXT, sale->order_id);
     TAILQ_INSERT_TAIL(&pending->queue, entry, others);
     pending->queued++;
     pending->awaited += waiting != NULL;

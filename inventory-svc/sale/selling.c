@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "metrics.h"
 #include "strategies.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static enum outcome find_first(struct selling *selling, struct live_sale *live) 
     } else {
         outcome = OUTCOME_REPEATED;
     }
-    (void)snprintf(live->sale.message, MESSAGE_BYTES, "%s", why);
+    text_copy(live->sale.message, MESSAGE_BYTES, why);
     return outcome;
 }
 
@@ -83,7 +84,7 @@ static enum outcome sell(struct selling *selling, struct store *store, struct pr
         selling->sold = live.sold;
     else if (outcome == OUTCOME_REPEATED)
         outcome = find_first(selling, &live);
-    (void)snprintf(selling->message, MESSAGE_BYTES, "%s", why_not(outcome, live.sale.message));
+    text_copy(selling->message, MESSAGE_BYTES, why_not(outcome, live.sale.message));
     selling->is_reply_dropped = live.is_reply_dropped;
     (void)sale_cost_text(&live.cost, selling->timing);
     return outcome;

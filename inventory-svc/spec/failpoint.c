@@ -4,6 +4,7 @@
 
 #include "fiber.h"
 #include "settings.h"
+#include "text_copy.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -81,7 +82,7 @@ int failpoint_parse(const char *text, struct failpoint *failpoint, char message[
     *failpoint = (struct failpoint){0};
     if (text[0] == '\0')
         return 0;
-    (void)snprintf(copy, sizeof copy, "%s", text);
+    text_copy(copy, sizeof copy, text);
     if (strlen(text) < sizeof copy && parse_point(strsep(&rest, ":"), failpoint) == 0 &&
         parse_action(strsep(&rest, "@"), failpoint) == 0 && parse_nth(rest, &failpoint->nth) == 0)
         return 0;

@@ -1,6 +1,8 @@
 /* SQL of the products. */
 #include "product_sql.h"
 
+#include "text_copy.h"
+
 #include <stdio.h>
 
 enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, struct product_row *row,
@@ -13,12 +15,12 @@ enum outcome product_sql_find(struct pg_pool *pool, const char *product_id, stru
 
     if (outcome == OUTCOME_OK && query.affected == 0) {
         outcome = OUTCOME_UNKNOWN_PRODUCT;
-        (void)snprintf(message, MESSAGE_BYTES, "%s", outcome_text(outcome));
+        text_copy(message, MESSAGE_BYTES, outcome_text(outcome));
     } else if (outcome == OUTCOME_OK) {
-        (void)snprintf(row->name, sizeof row->name, "%s", pg_text(&query, 0, 0));
-        (void)snprintf(row->price, sizeof row->price, "%s", pg_text(&query, 0, 1));
+        text_copy(row->name, sizeof row->name, pg_text(&query, 0, 0));
+        text_copy(row->price, sizeof row->price, pg_text(&query, 0, 1));
         row->initial_stock = pg_int(&query, 0, 2);
-        (void)snprintf(row->strategy, sizeof row->strategy, "%s", pg_text(&query, 0, 3));
+        text_copy(row->strategy, sizeof row->strategy, pg_text(&query, 0, 3));
     }
     pg_query_clear(&query);
     return outcome;

@@ -3,14 +3,15 @@
 
 #include "clock.h"
 #include "log.h"
+#include "text_copy.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct number number_of(int64_t value) {
-    struct number number;
+    struct number number = {""};
 
-    (void)snprintf(number.text, sizeof number.text, "%" PRId64, value);
+    (void)decimal_write(number.text, value);
     return number;
 }
 
@@ -96,7 +97,7 @@ static enum outcome outcome_of(struct statement *statement, const struct pg_quer
                  log_quote(quoted, sizeof quoted, query->message));
         break;
     }
-    (void)snprintf(message, MESSAGE_BYTES, "%s", text);
+    text_copy(message, MESSAGE_BYTES, text);
     return outcome;
 }
 

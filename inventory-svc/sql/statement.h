@@ -2,6 +2,7 @@
 #ifndef INVENTORY_STATEMENT_H
 #define INVENTORY_STATEMENT_H
 
+#include "decimal.h"
 #include "log.h"
 #include "metrics.h"
 #include "pg.h"
@@ -50,7 +51,7 @@ struct statement {
 
 /* An integer parameter as text. */
 struct number {
-    char text[24];
+    char text[DECIMAL_BYTES];
 };
 struct number number_of(int64_t value);
 

@@ -10,6 +10,7 @@
 #include "batcher.h"
 #include "clock.h"
 #include "stock_sql.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -164,7 +165,7 @@ static enum outcome refuse(struct member *member, const char *why) {
     struct live_sale *live = member->live;
 
     live->cost.wait_ns = clock_now_ns() - member->asked_ns;
-    (void)snprintf(live->sale.message, MESSAGE_BYTES, "%s", why);
+    text_copy(live->sale.message, MESSAGE_BYTES, why);
     return OUTCOME_BUSY;
 }
 

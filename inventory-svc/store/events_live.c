@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "lab.h"
 #include "log.h"
+#include "text_copy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ void live_tell_firing(const struct live_sale *live, enum fail_point point, enum 
 
     if (live->store->lab == NULL)
         return;
-    (void)snprintf(detail, sizeof detail, "%s", fail_actions[action].text);
+    text_copy(detail, sizeof detail, fail_actions[action].text);
     if (fail_actions[action].has_duration)
         (void)snprintf(detail, sizeof detail, "%s %" PRId64 " ms", fail_actions[action].text, ms);
     event.detail = detail;
@@ -50,8 +51,8 @@ static void fold(struct live_sale *live, const struct kv_call *call, const char 
     if (live->refusals++ == 0)
         live->refused_from_ns = begun_ns;
     live->refused_ns = clock_now_ns();
-    (void)snprintf(live->refused_key, sizeof live->refused_key, "%s", key);
-    (void)snprintf(live->refused_token, sizeof live->refused_token, "%s", call->value);
+    text_copy(live->refused_key, sizeof live->refused_key, key);
+    text_copy(live->refused_token, sizeof live->refused_token, call->value);
 }
 
 void live_note_refusals(struct live_sale *live) {

@@ -5,6 +5,7 @@
 #include "fiber.h"
 #include "log.h"
 #include "redis.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -52,7 +53,7 @@ static void read_reply(struct kv_call *call, const redisReply *reply) {
         call->is_yes = reply->integer != 0;
         (void)snprintf(call->reply, sizeof call->reply, "%lld", reply->integer);
     } else if (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS) {
-        (void)snprintf(call->reply, sizeof call->reply, "%s", reply->str);
+        text_copy(call->reply, sizeof call->reply, reply->str);
     }
 }
 
@@ -197,7 +198,7 @@ static void on_loaded(struct redis_call *redis, const redisReply *reply) {
     struct kv_waiting *waiting = redis->data;
 
     if (redis->status == REDIS_IS_OK && reply->type == REDIS_REPLY_STRING)
-        (void)snprintf(digest_of(redis->argv[2])->sha1, sizeof digests->sha1, "%s", reply->str);
+        text_copy(digest_of(redis->argv[2])->sha1, sizeof digests->sha1, reply->str);
     fiber_event_set(&waiting->answered);
 }
 

@@ -10,6 +10,7 @@
 #include "fiber.h"
 #include "lab_sql.h"
 #include "log.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -192,7 +193,7 @@ static void write_all(void *arg) {
 /* ---- noting */
 
 static void copy(char *to, size_t size, const char *from) {
-    (void)snprintf(to, size, "%s", from != NULL ? from : "");
+    text_copy(to, size, from != NULL ? from : "");
 }
 
 static struct row *make_row(struct lab *lab, const struct lab_event *event) {

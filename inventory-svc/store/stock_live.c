@@ -16,6 +16,7 @@
 #include "reservation_sql.h"
 #include "segment_sql.h"
 #include "stock_sql.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -76,10 +77,10 @@ struct reservation *live_begin_sold(struct live_sale *live, int shard) {
     struct reservation *sold = &live->sold;
 
     *sold = (struct reservation){.shard = shard};
-    (void)snprintf(sold->order_id, sizeof sold->order_id, "%s", live->order_id);
-    (void)snprintf(sold->product_id, sizeof sold->product_id, "%s", live->product->id);
-    (void)snprintf(sold->instance, sizeof sold->instance, "%s", live->store->instance);
-    (void)snprintf(sold->price, sizeof sold->price, "%s", live->product->row.price);
+    text_copy(sold->order_id, sizeof sold->order_id, live->order_id);
+    text_copy(sold->product_id, sizeof sold->product_id, live->product->id);
+    text_copy(sold->instance, sizeof sold->instance, live->store->instance);
+    text_copy(sold->price, sizeof sold->price, live->product->row.price);
     return sold;
 }
 

@@ -2,6 +2,7 @@
 #include "http_client_internal.h"
 
 #include "sigpipe.h"
+#include "text_copy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void set_address(struct http_client *client, const char *host, int port) 
         memset(&client->literal, 0, sizeof client->literal);
     if (port != 80)
         (void)snprintf(port_text, sizeof port_text, ":%d", port);
-    (void)snprintf(client->host, sizeof client->host, "%s", host);
+    text_copy(client->host, sizeof client->host, host);
     (void)snprintf(client->authority, sizeof client->authority, "%s%s%s%s", is_v6 ? "[" : "", host,
                    is_v6 ? "]" : "", port_text);
 }

@@ -14,6 +14,7 @@
 #include "backoff.h"
 #include "clock.h"
 #include "log.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -76,7 +77,7 @@ static void tell_down(struct redis_connection *connection) {
         (connection->is_told_down || is_again))
         return;
     connection->is_told_down = true;
-    (void)snprintf(connection->told, sizeof connection->told, "%s", connection->why);
+    text_copy(connection->told, sizeof connection->told, connection->why);
     log_warn("redis is down", "redis=%s use=%s why=%s", connection->name, connection->use,
              log_quote(why, sizeof why, connection->why));
 }

@@ -1,7 +1,8 @@
 /* Appends; what does not fit is counted and left away. */
 #include "json_line.h"
 
-#include <inttypes.h>
+#include "decimal.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,10 +56,10 @@ void json_line_text(struct json_line *line, const char *name, const char *text) 
 }
 
 void json_line_integer(struct json_line *line, const char *name, int64_t number) {
-    char digits[24];
+    char digits[DECIMAL_BYTES];
 
     begin_member(line, name);
-    append(line, digits, (size_t)snprintf(digits, sizeof digits, "%" PRId64, number));
+    append(line, digits, decimal_write(digits, number));
 }
 
 size_t json_line_end(struct json_line *line) {

@@ -2,6 +2,7 @@
 #include "json_read.h"
 
 #include "buffer.h"
+#include "text_copy.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -95,7 +96,7 @@ json_t *json_read_file(const char *path, json_error_t *error) {
         json = json_read(content.bytes != NULL ? content.bytes : "", content.length, error);
     } else if (error != NULL) {
         *error = (json_error_t){.line = -1, .column = -1};
-        (void)snprintf(error->text, sizeof error->text, "%s", strerror(failed));
+        text_copy(error->text, sizeof error->text, strerror(failed));
     }
     if (file != NULL)
         (void)fclose(file); /* was only read */

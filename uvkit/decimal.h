@@ -1,0 +1,28 @@
+/* An integer as decimal digits: what snprintf() does with PRId64, on a hot path. */
+#ifndef UVKIT_DECIMAL_H
+#define UVKIT_DECIMAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define DECIMAL_BYTES 21 /* "-9223372036854775808" and its NUL */
+
+/* Writes `number` and a NUL; returns the length. */
+static inline size_t decimal_write(char text[DECIMAL_BYTES], int64_t number) {
+    char digits[DECIMAL_BYTES];
+    size_t at = sizeof digits - 1;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+
+    digits[at] = '\0';
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0)
+        digits[--at] = '-';
+    memcpy(text, digits + at, sizeof digits - at);
+    return sizeof digits - 1 - at;
+}
+
+#endif
