@@ -1,6 +1,9 @@
 /* The statements on the orders database. */
 #include "order_sql.h"
 
+#include "decimal.h"
+#include "text_copy.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,8 +46,11 @@ static const struct pg_statement read_settlement = {
     "settlement_read",
     "SELECT cursor, floor(extract(epoch FROM since) * 1000)::bigint FROM settlement", 0};
 
-static const struct pg_statement write_settlement = {"settlement_write",
-                                                     "UPDATE settlement SET cursor = $1", 1};
+/* Nobody waits for the disk: a cursor that a server's crash takes back has pages read again. */
+static const struct pg_statement write_settlement = {
+    "settlement_write",
+    "UPDATE settlement SET cursor = $1 WHERE set_config('synchronous_commit', 'off', true) = 'off'",
+    1};
 
 /* Run it, and on failure leave `message`. To be cleared in both cases. */
 static enum pg_status run(struct pg_pool *pool, struct pg_query *query,
@@ -75,10 +81,9 @@ static bool append_quoted(struct buffer *text, const char *value) {
 }
 
 static bool append_number(struct buffer *text, int64_t value) {
-    char digits[24];
+    char digits[DECIMAL_BYTES];
 
-    (void)snprintf(digits, sizeof digits, "%" PRId64, value);
-    return buffer_append_text(text, digits);
+    return buffer_append(text, digits, decimal_write(digits, value));
 }
 
 static bool append_field(struct buffer *text, const struct order *order, enum inserted field) {
@@ -166,12 +171,12 @@ enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t de
 
     *is_found = status == PG_OK && query.affected > 0;
     if (*is_found) {
-        (void)snprintf(order->order_id, sizeof order->order_id, "%s", pg_text(&query, 0, 0));
-        (void)snprintf(order->product_id, sizeof order->product_id, "%s", pg_text(&query, 0, 1));
+        text_copy(order->order_id, sizeof order->order_id, pg_text(&query, 0, 0));
+        text_copy(order->product_id, sizeof order->product_id, pg_text(&query, 0, 1));
         order->unit = pg_int(&query, 0, 2);
         order->remaining = pg_int(&query, 0, 3);
-        (void)snprintf(order->price, sizeof order->price, "%s", pg_text(&query, 0, 4));
-        (void)snprintf(order->instance, sizeof order->instance, "%s", pg_text(&query, 0, 5));
+        text_copy(order->price, sizeof order->price, pg_text(&query, 0, 4));
+        text_copy(order->instance, sizeof order->instance, pg_text(&query, 0, 5));
     }
     pg_query_clear(&query);
     return status;
@@ -219,7 +224,7 @@ enum pg_status settlement_read(struct pg_pool *pool, int64_t deadline_ms,
                        "the table settlement has lost its row; apply sql/orders.sql");
         status = PG_REJECTED;
     } else if (status == PG_OK) {
-        (void)snprintf(settlement->cursor, sizeof settlement->cursor, "%s", pg_text(&query, 0, 0));
+        text_copy(settlement->cursor, sizeof settlement->cursor, pg_text(&query, 0, 0));
         settlement->since_ms = pg_int(&query, 0, 1);
     }
     pg_query_clear(&query);

@@ -117,37 +117,20 @@ static bool write_reservations(struct buffer *text, const struct reservation *li
     return is_well && buffer_append_text(text, "]}");
 }
 
-static bool write_page(struct buffer *text, char (*order_ids)[UUID_TEXT], size_t count,
-                       const struct reservation_place *next) {
-    char end[UUID_TEXT + 60];
-    bool is_well = buffer_append_text(text, "{\"order_ids\":[");
-
-    for (size_t i = 0; i < count && is_well; i++)
-        is_well = buffer_append_text(text, i == 0 ? "\"" : ",\"") &&
-                  buffer_append_text(text, order_ids[i]) && buffer_append(text, "\"", 1);
-    (void)snprintf(end, sizeof end, "],\"next\":\"%" PRId64 ".%" PRId64 ".%s\"}", next->reserved_us,
-                   next->seen_xid, next->order_id);
-    return is_well && buffer_append_text(text, end);
-}
-
-/* `text` is used up. */
-static void reply_text(struct http_exchange *exchange, struct buffer *text, bool is_whole) {
+static void reply_text(struct http_exchange *exchange, const struct buffer *text, bool is_whole) {
     if (is_whole)
         http_reply(exchange, 200, "application/json", text->bytes, text->length);
     else
         http_reply_json(exchange, 500, NULL);
-    buffer_free(text);
 }
 
 void on_list_reservations(struct http_exchange *exchange, void *data) {
     struct store *store = data;
     struct reservation_place place;
     int64_t overlap_ms, older_than_ms, limit;
-    char(*order_ids)[UUID_TEXT];
     struct buffer text = {0};
-    char message[MESSAGE_BYTES] = "out of memory";
+    char message[MESSAGE_BYTES] = "out of memory", end[UUID_TEXT + 60];
     enum outcome outcome = OUTCOME_FAILED;
-    size_t count;
 
     if (!secret_is_given(exchange, store->secret))
         return;
@@ -156,15 +139,16 @@ void on_list_reservations(struct http_exchange *exchange, void *data) {
         read_number(exchange, "older_than_ms", OLDER_MS, 0, TIME_MAX_MS, &older_than_ms) != 0 ||
         read_number(exchange, "limit", LIMIT, 1, LIMIT_MAX, &limit) != 0)
         return;
-    order_ids = calloc((size_t)limit, sizeof *order_ids);
-    if (order_ids != NULL)
+    if (buffer_append_text(&text, "{\"order_ids\":"))
         outcome = reservation_sql_list(store->pool, &place, overlap_ms, older_than_ms,
-                                       (size_t)limit, order_ids, &count, message);
+                                       (size_t)limit, &text, message);
+    (void)snprintf(end, sizeof end, ",\"next\":\"%" PRId64 ".%" PRId64 ".%s\"}", place.reserved_us,
+                   place.seen_xid, place.order_id);
     if (outcome == OUTCOME_OK)
-        reply_text(exchange, &text, write_page(&text, order_ids, count, &place));
+        reply_text(exchange, &text, buffer_append_text(&text, end));
     else
         answer_refusal(exchange, outcome, message);
-    free(order_ids);
+    buffer_free(&text);
 }
 
 /* The order ids of the body as a JSON array; or NULL, and then the reply has been sent. */
@@ -210,6 +194,7 @@ void on_confirm(struct http_exchange *exchange, void *data) {
         reply_text(exchange, &text, write_reservations(&text, list, count));
     else
         answer_refusal(exchange, outcome, message);
+    buffer_free(&text);
     free(list);
     free(order_ids);
 }

@@ -1,19 +1,21 @@
 /* SQL of the ledger. */
 #include "reservation_sql.h"
 
+#include "text_copy.h"
+
 #include <stdio.h>
 #include <string.h>
 
 /* Columns: order, product, shard, unit, remaining, fence, instance, price. */
 static void read_row(const struct pg_query *query, int row, struct reservation *out) {
-    (void)snprintf(out->order_id, sizeof out->order_id, "%s", pg_text(query, row, 0));
-    (void)snprintf(out->product_id, sizeof out->product_id, "%s", pg_text(query, row, 1));
+    text_copy(out->order_id, sizeof out->order_id, pg_text(query, row, 0));
+    text_copy(out->product_id, sizeof out->product_id, pg_text(query, row, 1));
     out->shard = (int)pg_int(query, row, 2);
     out->unit = pg_int(query, row, 3);
     out->remaining = pg_int(query, row, 4);
     out->fence = pg_int(query, row, 5);
-    (void)snprintf(out->instance, sizeof out->instance, "%s", pg_text(query, row, 6));
-    (void)snprintf(out->price, sizeof out->price, "%s", pg_text(query, row, 7));
+    text_copy(out->instance, sizeof out->instance, pg_text(query, row, 6));
+    text_copy(out->price, sizeof out->price, pg_text(query, row, 7));
 }
 
 enum outcome reservation_sql_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
@@ -75,29 +77,31 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
 
     *was_there = outcome == OUTCOME_OK && query.affected > 0;
     if (*was_there)
-        (void)snprintf(product_id, UUID_TEXT, "%s", pg_text(&query, 0, 0));
+        text_copy(product_id, UUID_TEXT, pg_text(&query, 0, 0));
     pg_query_clear(&query);
     return outcome;
 }
 
-/* Rows after a place, and older. The first of the two reads on in the index; the other reads all of
- * the overlap, too. What is behind the place and was written before the transactions that were
- * running when it was read last has been read, and is not listed again. */
+/* Rows after a place, and older, as one row: to read and write each by itself costs more than to
+ * find it. The first of the two reads on in the index; the other reads all of the overlap, too.
+ * What is behind the place and was written before the transactions that were running when it was
+ * read last has been read, and is not listed again. */
 #define LIST(after)                                                                                \
     "WITH place AS (SELECT"                                                                        \
     " least(timestamptz 'epoch' + $1::bigint * interval '1 microsecond',"                          \
     "  now.until) AS at, now.until"                                                                \
     "  FROM (SELECT clock_timestamp() - $3::bigint * interval '1 millisecond' AS until) AS now)"   \
-    " SELECT order_id, (extract(epoch FROM reserved_at) * 1000000)::bigint,"                       \
-    "  pg_snapshot_xmin(pg_current_snapshot()) FROM reservation r"                                 \
-    " WHERE " after " AND reserved_at < (SELECT until FROM place)"                                 \
-    " ORDER BY reserved_at, order_id LIMIT $4::bigint"
+    " SELECT '[\"' || string_agg(order_id::text, '\",\"') || '\"]',"                               \
+    "  (extract(epoch FROM max(reserved_at)) * 1000000)::bigint,"                                  \
+    "  pg_snapshot_xmin(pg_current_snapshot())"                                                    \
+    " FROM (SELECT order_id, reserved_at FROM reservation r"                                       \
+    "  WHERE " after " AND reserved_at < (SELECT until FROM place)"                                \
+    "  ORDER BY reserved_at, order_id LIMIT $4::bigint) AS page HAVING count(*) > 0"
 #define BEYOND "(reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
 
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
                                   int64_t overlap_ms, int64_t older_than_ms, size_t limit,
-                                  char (*order_ids)[UUID_TEXT], size_t *count,
-                                  char message[MESSAGE_BYTES]) {
+                                  struct buffer *order_ids, char message[MESSAGE_BYTES]) {
     static struct statement statements[] = {
         [false] = STATEMENT("list_reservations", 4, LIST(BEYOND)),
         [true] =
@@ -110,13 +114,16 @@ enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place
     struct pg_query query = {
         .params = {since.text, place->order_id, older.text, most.text, overlap.text, seen.text}};
     enum outcome outcome = statement_read(pool, &statements[overlap_ms > 0], &query, message);
+    const bool is_empty = outcome == OUTCOME_OK && query.affected == 0;
+    const char *list = outcome == OUTCOME_OK && !is_empty ? pg_text(&query, 0, 0) : "[]";
 
-    *count = outcome == OUTCOME_OK ? (size_t)query.affected : 0;
-    for (size_t i = 0; i < *count; i++)
-        memcpy(order_ids[i], pg_text(&query, (int)i, 0), UUID_TEXT);
-    if (*count > 0) {
-        place->reserved_us = pg_int(&query, (int)*count - 1, 1);
-        memcpy(place->order_id, order_ids[*count - 1], UUID_TEXT);
+    if (outcome == OUTCOME_OK && !buffer_append_text(order_ids, list)) {
+        text_copy(message, MESSAGE_BYTES, "out of memory");
+        outcome = OUTCOME_FAILED;
+    } else if (outcome == OUTCOME_OK && !is_empty) {
+        place->reserved_us = pg_int(&query, 0, 1);
+        text_copy(place->order_id, UUID_TEXT,
+                  list + strlen(list) - strlen("\"]") - (UUID_TEXT - 1));
         if (overlap_ms > 0) /* the pages that follow have none, and this one's snapshot counts */
             place->seen_xid = pg_int(&query, 0, 2);
     }

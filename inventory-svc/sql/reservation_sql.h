@@ -5,6 +5,7 @@
 #ifndef INVENTORY_RESERVATION_SQL_H
 #define INVENTORY_RESERVATION_SQL_H
 
+#include "buffer.h"
 #include "pg.h"
 #include "reservation.h"
 #include "statement.h"
@@ -38,14 +39,13 @@ struct reservation_place {
     char order_id[UUID_TEXT];
 };
 
-/* Read the orders of up to `limit` reservations that come after `place` and are older than
- * `older_than_ms`, oldest first, into `order_ids`; moves `place` to the last of them. With those
- * that came behind it, up to `overlap_ms`, since the last reading with an overlap: by a commit that
- * took its time, or a clock that was set back. A place that the database's clock has not come to
- * yet counts as one `older_than_ms` ago. OK, BUSY, FAILED. */
+/* Append the ids of the orders of up to `limit` reservations that come after `place` and are older
+ * than `older_than_ms`, oldest first, to `order_ids`, as a JSON array; moves `place` to the last.
+ * With those that came behind it, up to `overlap_ms`, since the last reading with an overlap: by a
+ * commit that took its time, or a clock that was set back. A place that the database's clock has
+ * not come to yet counts as one `older_than_ms` ago. OK, BUSY, FAILED. */
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
                                   int64_t overlap_ms, int64_t older_than_ms, size_t limit,
-                                  char (*order_ids)[UUID_TEXT], size_t *count,
-                                  char message[MESSAGE_BYTES]);
+                                  struct buffer *order_ids, char message[MESSAGE_BYTES]);
 
 #endif

@@ -1,7 +1,9 @@
 /* The ledger as settling reads it: page by page, and what came late. */
 #include "instance.h"
 
+#include "json_read.h"
 #include "reservation_sql.h"
+#include "text_copy.h"
 
 #define SLOW "0190b2a8-7f00-7000-8000-000000000001"
 
@@ -12,7 +14,7 @@ static void sell_some(const char *product_id, size_t count) {
         assert_int_equal(sell(&buyer, product_id, NULL), OUTCOME_SOLD);
 }
 
-/* A page of the ledger in a fiber. */
+/* A page of the ledger in a fiber, with the ids of the first two. */
 struct page {
     struct reservation_place place;
     char order_ids[2][UUID_TEXT];
@@ -23,12 +25,26 @@ struct page {
     bool is_done;
 };
 
+static void read_ids(struct page *page, const struct buffer *text) {
+    json_t *ids = json_read(text->bytes, text->length, NULL);
+
+    page->count = json_array_size(ids);
+    for (size_t i = 0; i < page->count; i++)
+        text_copy(page->order_ids[i], UUID_TEXT, json_string_value(json_array_get(ids, i)));
+    if (page->count > 0)
+        assert_string_equal(page->place.order_id, page->order_ids[page->count - 1]);
+    json_decref(ids);
+}
+
 static void run_list(void *arg) {
     struct page *page = arg;
+    struct buffer text = {0};
 
-    page->outcome =
-        reservation_sql_list(instance.store.pool, &page->place, page->overlap_ms,
-                             page->older_than_ms, 2, page->order_ids, &page->count, page->message);
+    page->outcome = reservation_sql_list(instance.store.pool, &page->place, page->overlap_ms,
+                                         page->older_than_ms, 2, &text, page->message);
+    if (page->outcome == OUTCOME_OK)
+        read_ids(page, &text);
+    buffer_free(&text);
     page->is_done = true;
 }
 
