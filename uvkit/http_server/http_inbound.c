@@ -12,8 +12,10 @@
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
-#define FRESH_MS     500 /* from connecting to the first request, when the server is told to stop */
-#define NEVER_MS     (INT64_MAX / 2)
+/* For a request, when the server is told to stop: from connecting to the first, and behind a reply
+ * that had begun. */
+#define FRESH_MS 500
+#define NEVER_MS (INT64_MAX / 2)
 /* Requests that a connection may begin in a turn of the loop: enough to make reading cheap, and few
  * beside the others, who have theirs in the same turn. */
 #define REQUESTS_A_TURN 16
@@ -320,12 +322,15 @@ static void on_next_turn(uv_idle_t *more) {
 static void advance(struct http_inbound *inbound) {
     if (inbound->state != REPLYING || inbound->writes > 0 || inbound->is_unsent)
         return;
-    if (!inbound->exchange.keeps_alive || inbound->server->is_draining) {
+    if (!inbound->exchange.keeps_alive) {
         linger(inbound);
         return;
     }
     http_exchange_reset(&inbound->exchange);
-    move(inbound, IDLE, (int64_t)inbound->server->options.idle_timeout_ms);
+    /* A reply that had begun before it drains has not said that it is the last on here. */
+    move(inbound, IDLE,
+         inbound->server->is_draining ? FRESH_MS
+                                      : (int64_t)inbound->server->options.idle_timeout_ms);
     if (!inbound->is_pumping)
         pump_pending(inbound);
 }

@@ -140,6 +140,27 @@ static void test_chunks_of_a_turn_come_together_and_the_connection_goes_on(void 
     assert_int_equal(http_peer_reply(peer, NULL, 0), 200);
 }
 
+/* Its first line had said nothing of an end, so its peer may ask again at once. */
+static void test_drain_answers_who_asks_behind_chunks_that_had_begun(void **state) {
+    struct http_fixture *fixture = *state;
+    struct http_peer *peer = &fixture->peer;
+    char reply[512];
+
+    http_peer_say(peer, "GET /chunks HTTP/1.1\r\n" HOST "\r\n");
+    http_peer_expect(peer, "two\r\n");
+    http_server_drain(fixture->server, 60000, on_http_fixture_closed, fixture);
+    http_fixture_let_go(fixture);
+    http_peer_expect(peer, "two\r\n5\r\nthree\r\n0\r\n\r\n");
+    http_peer_turn(peer);
+    peer->length = 0;
+    http_peer_say(peer, "GET / HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(http_peer_reply(peer, reply, sizeof reply), 200);
+    assert_non_null(strstr(reply, "Connection: close"));
+    http_peer_expect_end(peer);
+    http_peer_close(peer);
+    WAIT_FOR(&fixture->loop, fixture->is_closed);
+}
+
 static void test_a_request_behind_one_with_chunks_waits_for_the_last(void **state) {
     struct http_fixture *fixture = *state;
     struct http_peer *peer = &fixture->peer;
@@ -196,6 +217,7 @@ int main(void) {
         TEST(test_head_of_a_stream_has_no_part),
         TEST(test_a_stream_goes_on_until_its_reader_is_gone),
         TEST(test_chunks_of_a_turn_come_together_and_the_connection_goes_on),
+        TEST(test_drain_answers_who_asks_behind_chunks_that_had_begun),
         TEST(test_a_request_behind_one_with_chunks_waits_for_the_last),
         TEST(test_to_http_1_0_chunks_are_a_stream),
         TEST(test_head_of_chunks_has_none),
