@@ -99,6 +99,24 @@ enum outcome reservation_sql_cancel(struct pg_pool *pool, const char *order_id, 
     "  ORDER BY reserved_at, order_id LIMIT $4::bigint) AS page HAVING count(*) > 0"
 #define BEYOND "(reserved_at, order_id) > ((SELECT at FROM place), $2::uuid)"
 
+static enum outcome take_page(const struct pg_query *query, bool has_overlap,
+                              struct reservation_place *place, struct buffer *order_ids,
+                              char message[MESSAGE_BYTES]) {
+    const char *list = query->affected > 0 ? pg_text(query, 0, 0) : "[]";
+
+    if (!buffer_append_text(order_ids, list)) {
+        text_copy(message, MESSAGE_BYTES, "out of memory");
+        return OUTCOME_FAILED;
+    }
+    if (query->affected == 0)
+        return OUTCOME_OK;
+    place->reserved_us = pg_int(query, 0, 1);
+    text_copy(place->order_id, UUID_TEXT, list + strlen(list) - strlen("\"]") - (UUID_TEXT - 1));
+    if (has_overlap) /* the pages that follow have none, and this one's snapshot counts */
+        place->seen_xid = pg_int(query, 0, 2);
+    return OUTCOME_OK;
+}
+
 enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place *place,
                                   int64_t overlap_ms, int64_t older_than_ms, size_t limit,
                                   struct buffer *order_ids, char message[MESSAGE_BYTES]) {
@@ -114,19 +132,9 @@ enum outcome reservation_sql_list(struct pg_pool *pool, struct reservation_place
     struct pg_query query = {
         .params = {since.text, place->order_id, older.text, most.text, overlap.text, seen.text}};
     enum outcome outcome = statement_read(pool, &statements[overlap_ms > 0], &query, message);
-    const bool is_empty = outcome == OUTCOME_OK && query.affected == 0;
-    const char *list = outcome == OUTCOME_OK && !is_empty ? pg_text(&query, 0, 0) : "[]";
 
-    if (outcome == OUTCOME_OK && !buffer_append_text(order_ids, list)) {
-        text_copy(message, MESSAGE_BYTES, "out of memory");
-        outcome = OUTCOME_FAILED;
-    } else if (outcome == OUTCOME_OK && !is_empty) {
-        place->reserved_us = pg_int(&query, 0, 1);
-        text_copy(place->order_id, UUID_TEXT,
-                  list + strlen(list) - strlen("\"]") - (UUID_TEXT - 1));
-        if (overlap_ms > 0) /* the pages that follow have none, and this one's snapshot counts */
-            place->seen_xid = pg_int(&query, 0, 2);
-    }
+    if (outcome == OUTCOME_OK)
+        outcome = take_page(&query, overlap_ms > 0, place, order_ids, message);
     pg_query_clear(&query);
     return outcome;
 }
