@@ -4,6 +4,7 @@
 #include "http_client.h"
 #include "reply.h"
 #include "spool.h"
+#include "text_copy.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -87,7 +88,7 @@ void recorder_free(struct recorder *recorder) {
 int16_t recorder_instance(struct recorder *recorder, const char *name) {
     char printable[RECORD_INSTANCE_TEXT];
 
-    snprintf(printable, sizeof printable, "%s", name);
+    text_copy(printable, sizeof printable, name);
     utf8_make_printable(printable);
     for (size_t i = 0; i < recorder->instance_count; i++)
         if (strcmp(recorder->instances[i], printable) == 0)
