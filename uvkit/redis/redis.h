@@ -3,11 +3,11 @@
  * Commands are pipelined in the order they are issued. Each has a deadline. A connection that
  * breaks is opened again with a growing, jittered pause, and subscriptions are made again, also
  * when only that for commands broke, as both are to be of one server; a command is sent at most
- * once. A server that answers nothing for REDIS_SILENCE_MS while commands
- * are unanswered is taken for dead, and connected to again; so is one that says READONLY,
- * MASTERDOWN or LOADING to a command, which ends as rejected, since its name may lead to the new
- * primary by then. Works with hiredis 0.14 (which has no timeouts of its own) and later; TLS needs
- * 1.0 with hiredis_ssl, when this is built.
+ * once. A server that answers nothing for REDIS_SILENCE_MS while commands are unanswered is taken
+ * for dead, and connected to again; so is one that says READONLY, MASTERDOWN or LOADING to a
+ * command, which ends as rejected, since its name may lead to the new primary by then. Works with
+ * hiredis 0.14 (which has no timeouts of its own) and later; TLS needs 1.0 with hiredis_ssl, when
+ * this is built.
  *
  * A channel that the server's ACL denies is told in the log, and asked for again after a minute.
  *

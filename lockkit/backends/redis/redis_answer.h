@@ -6,8 +6,8 @@
 
 /* Fill in the outcome of what was sent at `sent_ms`, by redis_grants_now_ms(). `index` is the
  * command's among those of a batch of renewals. Whoever of this client it was handed over to is
- * woken. `*found` is what INSPECT allocated, for free(); the rest
- * of its strings live as long as `reply`. */
+ * woken. `*found` is what INSPECT allocated, for free(); the rest of its strings live as long as
+ * `reply`. */
 void redis_answer_take(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
                        const redisReply *reply, size_t index, struct lk_holder **found);
 
