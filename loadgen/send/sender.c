@@ -17,7 +17,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define BURST   64    /* requests sent before answers are looked at again */
+/* Requests sent before answers are looked at again. Who has fallen behind sends few, and then one
+ * for each answer: more would have more connections in use, each colder in the caches than the
+ * last, and so cost the time in which to catch up. */
+#define BURST 16
 #define NEAR_NS 30000 /* to arm the timer, sleep and wake up takes about as long */
 
 /* Connections that are opened at a time once the sending has begun: it takes longer than to send,
@@ -151,8 +154,8 @@ static void send_next(struct sender *sender, int64_t now_ns) {
 }
 
 /* At --max-in-flight what is due waits, in order, for answers. */
-static void send_due(struct sender *sender) {
-    for (int sent = 0; sent < BURST; sent++) {
+static void send_due(struct sender *sender, int most) {
+    for (int sent = 0; sent < most; sent++) {
         int64_t now = clock_now_ns();
 
         punctual_rest(now);
@@ -176,11 +179,11 @@ static void on_due(uv_poll_t *poll, int status, int events) {
     (void)status;
     (void)events;
     if (!uv_is_active((uv_handle_t *)&sender->near)) /* or else it has been set for the past */
-        send_due(sender);
+        send_due(sender, BURST);
 }
 
 static void on_near(uv_idle_t *near) {
-    send_due(near->data);
+    send_due(near->data, BURST);
 }
 
 /* Before the loop waits: for the next planned moment, unless answers alone are waited for. To set
@@ -212,7 +215,7 @@ static void on_answer(struct http_call *call) {
     slot->next = sender->free_slots;
     sender->free_slots = slot;
     sender->in_flight--;
-    send_due(sender);
+    send_due(sender, 1);
 }
 
 static int make_slots(struct sender *sender) {

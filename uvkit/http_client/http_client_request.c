@@ -1,7 +1,8 @@
 /* The bytes of a request: what a call may contain, and how it is written. */
 #include "http_client_internal.h"
 
-#include <stdio.h>
+#include "decimal.h"
+
 #include <string.h>
 
 /* RFC 9110, 5.6.2. */
@@ -28,6 +29,12 @@ static bool is_target(const char *target) {
     return true;
 }
 
+static const char *skip_value(const char *value) {
+    while (((unsigned char)*value >= ' ' && *value != 0x7f) || *value == '\t')
+        value++;
+    return value;
+}
+
 /* Every line is "name: value CR LF", so that no value brings a line or a request of its own. */
 static bool are_header_lines(const char *lines) {
     while (*lines != '\0') {
@@ -35,10 +42,8 @@ static bool are_header_lines(const char *lines) {
 
         if (length == 0 || lines[length] != ':')
             return false;
-        for (lines += length; *lines != '\r'; lines++)
-            if (*lines == '\0' || *lines == 0x7f || ((unsigned char)*lines < ' ' && *lines != '\t'))
-                return false;
-        if (lines[1] != '\n')
+        lines = skip_value(lines + length);
+        if (lines[0] != '\r' || lines[1] != '\n')
             return false;
         lines += 2;
     }
@@ -56,27 +61,27 @@ const char *http_request_flaw(const struct http_call *call) {
 }
 
 /* A GET without a body says nothing of one; a POST without one says that it is empty. */
-static void format_length(const struct http_call *call, char *line, size_t size) {
-    bool is_without = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0 ||
-                      strcmp(call->method, "DELETE") == 0;
+static bool append_length(struct buffer *request, const struct http_call *call) {
+    char digits[DECIMAL_BYTES];
 
-    line[0] = '\0';
-    if (call->body != NULL || !is_without)
-        (void)snprintf(line, size, "Content-Length: %zu\r\n",
-                       call->body != NULL ? call->body_length : 0);
+    if (call->body == NULL &&
+        (strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0 ||
+         strcmp(call->method, "DELETE") == 0))
+        return true;
+    (void)decimal_write(digits, call->body != NULL ? (int64_t)call->body_length : 0);
+    return buffer_append_text(request, "Content-Length: ") && buffer_append_text(request, digits) &&
+           buffer_append_text(request, "\r\n");
 }
 
 bool http_request_build(struct http_client *client, const struct http_call *call) {
     struct buffer *request = &client->request;
-    char length[64];
 
-    format_length(call, length, sizeof length);
     request->length = 0;
     return buffer_append_text(request, call->method) && buffer_append_text(request, " ") &&
            buffer_append_text(request, call->target) &&
            buffer_append_text(request, " HTTP/1.1\r\nHost: ") &&
            buffer_append_text(request, client->authority) && buffer_append_text(request, "\r\n") &&
            (call->headers == NULL || buffer_append_text(request, call->headers)) &&
-           buffer_append_text(request, length) && buffer_append_text(request, "\r\n") &&
+           append_length(request, call) && buffer_append_text(request, "\r\n") &&
            (call->body == NULL || buffer_append(request, call->body, call->body_length));
 }

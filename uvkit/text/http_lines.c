@@ -29,7 +29,7 @@ size_t http_lines_look(struct http_lines *lines, const char *bytes, size_t lengt
             lines->first = *at;
         lines->is_folded |= lines->first == ' ' || lines->first == '\t';
         if (lines->count == 0)
-            for (const char *byte = at; byte < stop; byte++)
+            for (const char *byte = stop - at > 8 ? stop - 8 : at; byte < stop; byte++)
                 lines->tail = lines->tail << 8 | (unsigned char)*byte;
         lines->length += (size_t)(stop - at);
         at = stop;

@@ -32,25 +32,41 @@ static bool take_word(struct reader *reader, const char *word, size_t length) {
     return true;
 }
 
+/* Copies text that means what it says, up to what does not. False: there is no room for it and one
+ * byte more, or it has no end. */
+static bool copy_plain(struct reader *reader) {
+    struct json_flat *flat = reader->flat;
+    const char *at = reader->at;
+    size_t length;
+
+    while (at < reader->end && *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\')
+        at++;
+    length = (size_t)(at - reader->at);
+    if (at == reader->end || length >= sizeof flat->bytes - flat->used)
+        return false;
+    memcpy(flat->bytes + flat->used, reader->at, length);
+    flat->used += (unsigned)length;
+    reader->at = at;
+    return true;
+}
+
 /* What stands behind the opening quote, up to the closing one. */
 static bool read_string(struct reader *reader, unsigned *begin) {
     struct json_flat *flat = reader->flat;
-    char *to = flat->bytes + flat->used, *last = flat->bytes + sizeof flat->bytes - 1;
 
     *begin = flat->used;
-    for (; reader->at < reader->end && *reader->at != '"'; reader->at++) {
-        if (*reader->at == '\\' && (++reader->at == reader->end || !strchr("\"\\/", *reader->at)))
+    while (copy_plain(reader)) {
+        char c = *reader->at++;
+
+        if (c == '"') {
+            flat->bytes[flat->used++] = '\0';
+            return true;
+        }
+        if (c != '\\' || reader->at == reader->end || memchr("\"\\/", *reader->at, 3) == NULL)
             return false;
-        if (*reader->at < ' ' || *reader->at > '~' || to >= last)
-            return false;
-        *to++ = *reader->at;
+        flat->bytes[flat->used++] = *reader->at++;
     }
-    if (reader->at == reader->end || to > last)
-        return false;
-    reader->at++;
-    *to++ = '\0';
-    flat->used = (unsigned)(to - flat->bytes);
-    return true;
+    return false;
 }
 
 /* A fraction or an exponent is found by who wants a comma there. */
