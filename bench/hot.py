@@ -114,10 +114,11 @@ def bench_batched(stack):
 
 
 def bench_spread(stack):
-    atomic, *spread = (laid_out(stack, spec) for spec in ["atomic", "sharded", "sharded,handover=16"])
-    theirs, *ours = zip(*[[orders_rate(stack, product, 32) for product in (atomic, *spread)] for _ in range(ROUNDS)])
-    return all([ratio(f"{name} / atomic, 32 in flight", rates, theirs, 0.8)
-                for name, rates in zip(["sharded", "sharded,handover=16"], ours)])
+    """`sharded` hands a lease over inside an instance; without that it is told, and has no goal."""
+    products = [laid_out(stack, spec) for spec in ["atomic", "sharded", "sharded,handover=0"]]
+    atomic, sharded, asking = zip(*[[orders_rate(stack, product, 32) for product in products] for _ in range(ROUNDS)])
+    print(f"         sharded,handover=0: {statistics.median(asking):,.0f} a second")
+    return ratio("sharded / atomic, 32 in flight", sharded, atomic, 0.8)
 
 
 def bench_clients(stack):

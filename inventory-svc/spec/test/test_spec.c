@@ -90,6 +90,8 @@ static void test_hand_over_is_an_option_of_some_leases_in_redis(void **state) {
     assert_int_equal(spec.options.handover, 0);
     assert_int_equal(spec_parse("redis-cohort", &spec, why), 0);
     assert_int_equal(spec.options.handover, 16);
+    assert_int_equal(spec_parse("sharded", &spec, why), 0);
+    assert_int_equal(spec.options.handover, 16);
     assert_int_equal(spec_parse("sharded,handover=1000", &spec, why), 0);
     assert_int_equal(spec.options.handover, 1000);
     assert_int_equal(spec_parse("redis,handover=1001", &spec, why), -1);

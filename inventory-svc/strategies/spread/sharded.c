@@ -42,11 +42,12 @@ const struct strategy strategy_sharded = {
     .family = "spread",
     .summary = "several stock rows, a Redis lease each; borrows before it says sold out",
     .promise = "as redis, per row; never sold out while any row has a unit",
-    .breaks = "as redis; with borrow=off units are stranded where nobody looks any more",
+    .breaks = "as redis-cohort; with borrow=off units are stranded where nobody looks any more",
     .source = "How a distributed lock is made, 5",
     .takes = TAKES_SHARDS | TAKES_BORROW | TAKES_DEAL | TAKES_HANDOVER,
     .is_right = true,
     .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY),
     .default_shards = 10,
+    .default_handover = 16,
     .sell = sell,
 };
