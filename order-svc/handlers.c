@@ -51,11 +51,11 @@ static bool is_sold(const struct placement *placement) {
 }
 
 static void reply_headers(struct http_exchange *exchange, const struct placement *placement) {
-    char location[64];
+    char location[sizeof "/orders/" + UUID_TEXT];
 
     http_reply_header(exchange, "Order-Id", placement->order.order_id);
     if (is_sold(placement)) {
-        snprintf(location, sizeof location, "/orders/%s", placement->order.order_id);
+        (void)stpcpy(stpcpy(location, "/orders/"), placement->order.order_id);
         http_reply_header(exchange, "Location", location);
     }
     if (placement->outcome == ORDER_REPEATED)

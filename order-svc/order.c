@@ -15,12 +15,12 @@
 #include "order.h"
 
 #include "clock.h"
+#include "decimal.h"
 #include "log.h"
 #include "metrics.h"
 #include "text_copy.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +45,19 @@ void order_register_metrics(void) {
     recorder_register_metrics();
 }
 
+static void set_outcome(struct placement *placement, enum order_outcome outcome) {
+    placement->outcome = outcome;
+    placement->status = outcomes[outcome].status;
+    text_copy(placement->error, sizeof placement->error, outcomes[outcome].text);
+    placement->message[0] = '\0';
+}
+
 __attribute__((format(printf, 3, 4))) static void end(struct placement *placement,
                                                       enum order_outcome outcome,
                                                       const char *format, ...) {
     va_list args;
 
-    placement->outcome = outcome;
-    placement->status = outcomes[outcome].status;
-    text_copy(placement->error, sizeof placement->error, outcomes[outcome].text);
+    set_outcome(placement, outcome);
     va_start(args, format);
     vsnprintf(placement->message, sizeof placement->message, format, args);
     va_end(args);
@@ -109,7 +114,7 @@ static void judge_reservation(struct placement *placement, const struct inventor
             answer->message);
     } else if ((answer->status == 201 || answer->status == 200) &&
                take_unit(&placement->order, answer)) {
-        end(placement, ORDER_PLACED, "%s", "");
+        set_outcome(placement, ORDER_PLACED);
     } else if (answer->status == 409) {
         pass_on(placement, ORDER_SOLD_OUT, answer);
     } else if (answer->status == 503) {
@@ -173,7 +178,7 @@ static void repeat(struct placement *placement, const struct order *first) {
         return;
     }
     placement->order = *first;
-    end(placement, ORDER_REPEATED, "%s", "");
+    set_outcome(placement, ORDER_REPEATED);
 }
 
 /* Look for an order with this id, and answer as it was answered. */
@@ -213,11 +218,13 @@ static void take_first(struct order_svc *svc, struct placement *placement) {
 
 /* Beside what the sale took, which another service measured. */
 static void tell_recording(struct placement *placement, int64_t ns) {
-    size_t used = strlen(placement->timing);
+    static const char name[] = ", order;dur=";
+    const size_t used = strlen(placement->timing);
+    char ms[DECIMAL_BYTES + 2];
 
-    if (used > 0)
-        snprintf(placement->timing + used, sizeof placement->timing - used,
-                 ", order;dur=%" PRId64 ".%03" PRId64, ns / 1000000, ns / 1000 % 1000);
+    (void)decimal_write_thousandths(ms, ns / 1000);
+    if (used > 0 && sizeof name + strlen(ms) <= sizeof placement->timing - used)
+        (void)stpcpy(stpcpy(placement->timing + used, name), ms);
 }
 
 /* Evenly: of 50 % every second, so that a run can be repeated. */

@@ -1,4 +1,4 @@
-/* An integer as decimal digits: what snprintf() does with PRId64, on a hot path. */
+/* Numbers as decimal digits: what snprintf() does with PRId64, on a hot path. */
 #ifndef UVKIT_DECIMAL_H
 #define UVKIT_DECIMAL_H
 
@@ -23,6 +23,17 @@ static inline size_t decimal_write(char text[DECIMAL_BYTES], int64_t number) {
         digits[--at] = '-';
     memcpy(text, digits + at, sizeof digits - at);
     return sizeof digits - 1 - at;
+}
+
+/* Thousandths, as "1.234"; they are not negative. */
+static inline size_t decimal_write_thousandths(char text[DECIMAL_BYTES + 2], int64_t number) {
+    size_t at = decimal_write(text, number / 1000);
+    char digits[DECIMAL_BYTES];
+
+    (void)decimal_write(digits, 1000 + number % 1000); /* the 1 keeps the zeros behind it */
+    digits[0] = '.';
+    memcpy(text + at, digits, sizeof ".234");
+    return at + 4;
 }
 
 #endif

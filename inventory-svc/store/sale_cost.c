@@ -1,9 +1,8 @@
 /* Adds up what a sale cost, and writes it as a Server-Timing header. */
 #include "sale_cost.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "decimal.h"
+
 #include <string.h>
 
 void sale_cost_init(struct sale_cost *cost) {
@@ -56,40 +55,45 @@ void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_
     add_trips(cost, kind, is_released);
 }
 
-/* Append a part, or leave it out when it has no room. */
-__attribute__((format(printf, 2, 3))) static void append(char text[SALE_COST_TEXT],
-                                                         const char *format, ...) {
-    size_t used = strlen(text);
-    va_list args;
-    int length;
+/* Append a metric, or leave it out when it has no room. */
+static void append(char text[SALE_COST_TEXT], const char *name, const char *value,
+                   const char *end) {
+    const size_t used = strlen(text);
+    const char *comma = used > 0 ? ", " : "";
 
-    va_start(args, format);
-    length = vsnprintf(text + used, SALE_COST_TEXT - used, format, args);
-    va_end(args);
-    if (length < 0 || (size_t)length >= SALE_COST_TEXT - used)
-        text[used] = '\0';
+    if (strlen(comma) + strlen(name) + strlen(value) + strlen(end) < SALE_COST_TEXT - used)
+        (void)stpcpy(stpcpy(stpcpy(stpcpy(text + used, comma), name), value), end);
 }
 
 static void append_time(char text[SALE_COST_TEXT], const char *name, int64_t ns) {
-    int64_t us = ns / 1000;
+    char ms[DECIMAL_BYTES + 2];
 
-    if (ns >= 0)
-        append(text, "%s;dur=%" PRId64 ".%03" PRId64 ", ", name, us / 1000, us % 1000);
+    if (ns < 0)
+        return;
+    (void)decimal_write_thousandths(ms, ns / 1000);
+    append(text, name, ms, "");
+}
+
+static void append_number(char text[SALE_COST_TEXT], const char *name, int64_t number) {
+    char digits[DECIMAL_BYTES];
+
+    (void)decimal_write(digits, number);
+    append(text, name, digits, "\"");
 }
 
 const char *sale_cost_text(const struct sale_cost *cost, char text[SALE_COST_TEXT]) {
     text[0] = '\0';
-    append_time(text, "wait", cost->wait_ns);
-    append_time(text, "hold", cost->hold_ns);
-    append_time(text, "commit", cost->commit_ns);
-    append(text, "pg;desc=\"%u\"", cost->postgres);
+    append_time(text, "wait;dur=", cost->wait_ns);
+    append_time(text, "hold;dur=", cost->hold_ns);
+    append_time(text, "commit;dur=", cost->commit_ns);
+    append_number(text, "pg;desc=\"", cost->postgres);
     if (cost->redis > 0 || (cost->has_lock && is_apart(cost->lock)))
-        append(text, ", redis;desc=\"%u\"", cost->redis);
+        append_number(text, "redis;desc=\"", cost->redis);
     if (cost->retries > 0 || (cost->has_lock && locks[cost->lock].server != NOBODY))
-        append(text, ", retry;desc=\"%u\"", cost->retries);
+        append_number(text, "retry;desc=\"", cost->retries);
     if (cost->has_lock)
-        append(text, ", lock;desc=\"%s\"", locks[cost->lock].name);
+        append(text, "lock;desc=\"", locks[cost->lock].name, "\"");
     if (cost->shard >= 0)
-        append(text, ", shard;desc=\"%d\"", cost->shard);
+        append_number(text, "shard;desc=\"", cost->shard);
     return text;
 }

@@ -2,7 +2,6 @@
 #include "http_server_internal.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -94,7 +93,7 @@ static bool append_clean(struct buffer *buffer, const char *text) {
     if (!buffer_append_text(buffer, text))
         return false;
     for (; from < buffer->length; from++)
-        if (iscntrl((unsigned char)buffer->bytes[from]))
+        if ((unsigned char)buffer->bytes[from] < ' ' || buffer->bytes[from] == 0x7f)
             buffer->bytes[from] = ' ';
     return true;
 }

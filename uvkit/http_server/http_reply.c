@@ -2,6 +2,7 @@
  * its line. */
 #include "http_server_internal.h"
 
+#include "decimal.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HEAD_BYTES 256 /* of the status line and our own headers, which have some 160 at most */
 
 static const char out_of_memory[] =
     "{\"error\":\"out_of_memory\",\"message\":\"the server is short of memory\"}";
@@ -59,21 +62,40 @@ static const char *date_line(struct http_server *server) {
     return server->date;
 }
 
+static char *write_length(char *to, const struct http_exchange *exchange, int status,
+                          size_t length) {
+    if (exchange->is_chunked)
+        return stpcpy(to, "Transfer-Encoding: chunked\r\n");
+    if (status == 204 || exchange->is_stream) /* a 204 may not have one: RFC 9110, 8.6 */
+        return to;
+    to = stpcpy(to, "Content-Length: ");
+    to += decimal_write(to, (int64_t)length);
+    return stpcpy(to, "\r\n");
+}
+
+/* Without printf, which took a tenth of a service's time under load. Returns where it ends. */
+static char *write_head(char head[HEAD_BYTES], const struct http_exchange *exchange, int status,
+                        size_t length) {
+    char *to = stpcpy(head, "HTTP/1.1 ");
+
+    to += decimal_write(to, status);
+    to = stpcpy(to, " ");
+    to = stpcpy(to, status_text(status));
+    to = stpcpy(to, "\r\n");
+    to = stpcpy(to, date_line(exchange->inbound->server));
+    to = write_length(to, exchange, status, length);
+    return stpcpy(to, connection_line(exchange));
+}
+
 /* `body` NULL: it has none, or follows. */
 static void send_reply(struct http_exchange *exchange, int status, const char *body,
                        size_t length) {
-    char head[256], content_length[48] = "";
-    int head_length;
+    char head[HEAD_BYTES];
+    const char *end = write_head(head, exchange, status, length);
     uv_buf_t bufs[4];
 
-    if (exchange->is_chunked)
-        (void)snprintf(content_length, sizeof content_length, "Transfer-Encoding: chunked\r\n");
-    else if (status != 204 && !exchange->is_stream) /* a 204 may not have one: RFC 9110, 8.6 */
-        (void)snprintf(content_length, sizeof content_length, "Content-Length: %zu\r\n", length);
-    head_length =
-        snprintf(head, sizeof head, "HTTP/1.1 %d %s\r\n%s%s%s", status, status_text(status),
-                 date_line(exchange->inbound->server), content_length, connection_line(exchange));
-    bufs[0] = uv_buf_init(head, (unsigned)head_length);
+    assert(end < head + sizeof head);
+    bufs[0] = uv_buf_init(head, (unsigned)(end - head));
     bufs[1] = uv_buf_init(exchange->reply_headers.bytes, (unsigned)exchange->reply_headers.length);
     bufs[2] = uv_buf_init((char[]){'\r', '\n'}, 2);
     bufs[3] = uv_buf_init((char *)(uintptr_t)body, (unsigned)length); /* only read */

@@ -39,10 +39,24 @@ static void test_numbers_are_as_printf_has_them(void **state) {
     }
 }
 
+static void test_thousandths_have_three_places(void **state) {
+    static const int64_t numbers[] = {0, 1, 10, 999, 1000, 1001, 1234567, INT64_MAX};
+    char text[DECIMAL_BYTES + 2], expected[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        (void)snprintf(expected, sizeof expected, "%" PRId64 ".%03" PRId64, numbers[i] / 1000,
+                       numbers[i] % 1000);
+        assert_int_equal(decimal_write_thousandths(text, numbers[i]), strlen(expected));
+        assert_string_equal(text, expected);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_copy_is_cut_to_its_size),
         cmocka_unit_test(test_numbers_are_as_printf_has_them),
+        cmocka_unit_test(test_thousandths_have_three_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
