@@ -77,12 +77,12 @@ def sold(stack, product):
     return int(stack.value("inventory", f"SELECT {STOCK} - sum(available) FROM stock WHERE product_id = '{product}'"))
 
 
-def cpu_us_by_part(stack, product, connections):
-    """What an order costs each part, in microseconds, at saturation."""
+def rate_and_cpu_us(stack, product, connections):
+    """Orders a second, and what one costs each part, in microseconds."""
     cpu, orders = cpu_by_part(stack), sold(stack, product)
-    orders_rate(stack, product, connections)
+    rate = orders_rate(stack, product, connections)
     orders = sold(stack, product) - orders
-    return {name: (after - cpu[name]) * 1e6 / orders for name, after in cpu_by_part(stack).items()}
+    return rate, {name: (after - cpu[name]) * 1e6 / orders for name, after in cpu_by_part(stack).items()}
 
 
 def ratio(what, ours, theirs, goal):
@@ -103,14 +103,15 @@ def bench_orders(stack):
 
 def bench_batched(stack):
     clients, _ = best_of_pgbench(stack)
-    product = laid_out(stack, "batched")
-    ours, best = zip(*[(orders_rate(stack, product, BUSY), pgbench_rate(stack, clients)) for _ in range(ROUNDS)])
-    is_met = ratio(f"batched through order-svc, {BUSY} in flight / pgbench with its best number of clients, {clients}", ours, best, 4)
-    is_met &= report("batched, the rate itself", f"{statistics.median(ours):,.0f} a second", "at least 31,000 on a quiet machine",
-                     statistics.median(ours) >= 31000)
-    parts = cpu_us_by_part(stack, product, BUSY)
-    told = ", ".join(f"{name} {us:.0f}" for name, us in parts.items())
-    return report("CPU per order under batched", f"{sum(parts.values()):.0f} us ({told})", "at most 50 us", sum(parts.values()) <= 50) and is_met
+    product, rounds = laid_out(stack, "batched"), []
+    for _ in range(ROUNDS):
+        rounds.append((*rate_and_cpu_us(stack, product, BUSY), pgbench_rate(stack, clients)))
+    ours, parts, best = zip(*rounds)
+    rate, parts = statistics.median(ours), sorted(parts, key=lambda part: sum(part.values()))[ROUNDS // 2]
+    us, told = sum(parts.values()), ", ".join(f"{name} {us:.0f}" for name, us in parts.items())
+    return all([ratio(f"batched through order-svc, {BUSY} in flight / pgbench with its best number of clients, {clients}", ours, best, 4),
+                report("batched, the rate itself", f"{rate:,.0f} a second", "at least 31,000 on a quiet machine", rate >= 31000),
+                report("CPU per order under batched", f"{us:.0f} us ({told})", "at most 50 us", us <= 50)])
 
 
 def bench_spread(stack):
