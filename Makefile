@@ -56,7 +56,7 @@ NEEDS_redis := uvkit/redis
 NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
 NEEDS_redis_wire := lockkit/backends/redis uvkit/redis
 NEEDS_redlock := uvkit/redis
-found := $(filter-out $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
+found := $(filter-out test $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
 others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
 # Those that need another come first, as the linker wants it, and go with it.
 BACKENDS := $(foreach a,$(found),$(if $(call others,$a),$(if $(filter $(found),$(call others,$a)),$a)))

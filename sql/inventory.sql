@@ -71,7 +71,7 @@ CREATE TABLE IF NOT EXISTS stock_lock (
 -- The locks of the strategy pg-advisory, as lockkit/backends/postgres/lockkit.sql has them.
 CREATE TABLE IF NOT EXISTS lockkit_lock (
     name text PRIMARY KEY,
-    fence bigint NOT NULL,                          -- of the last grant
+    fence bigint NOT NULL,                          -- of the last grant, the greatest that is reserved with it
     owner text,                                     -- of the last exclusive grant; of mode=table NULL when free
     label text NOT NULL DEFAULT '',                 -- who that is, for people
     until timestamptz NOT NULL DEFAULT '-infinity', -- mode=table: when it ends, by this server's clock

@@ -178,7 +178,7 @@ struct sale_options {
     bool acknowledges_late; /* prewarm: answer when the ledger has the sale */
     bool is_fenced;         /* the row refuses a fencing token that is not the newest */
     int replicas;           /* that must have a lock before it is ours [1] */
-    int handover; /* how often in a row a lease stays in the instance [16; redis 0] */
+    int handover; /* how often in a row a lease stays in the instance [16; redis, pg-advisory 0] */
 };
 
 struct store_ops;

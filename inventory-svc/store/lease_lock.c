@@ -36,17 +36,18 @@ static enum outcome not_acquired(struct live_sale *live, enum lk_status status) 
 static const struct {
     enum lock_server server;
     bool is_fair; /* each who waits stands in the server's line itself, not one for its instance */
+    bool hands_over; /* as often as the sale's options say */
 } leases[] = {
-    [LOCK_LOCAL] = {LOCK_AT_LOCAL, false},
-    [LOCK_REDIS] = {LOCK_AT_REDIS, false},
-    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, true},
-    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS, false},
-    [LOCK_REDIS_RW] = {LOCK_AT_REDIS, false},
-    [LOCK_REDLOCK] = {LOCK_AT_REDLOCK, false},
-    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER, false},
-    [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER, false},
-    [LOCK_ETCD] = {LOCK_AT_ETCD, false},
-    [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, false},
+    [LOCK_LOCAL] = {LOCK_AT_LOCAL},
+    [LOCK_REDIS] = {LOCK_AT_REDIS, .hands_over = true},
+    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, .is_fair = true},
+    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS},
+    [LOCK_REDIS_RW] = {LOCK_AT_REDIS},
+    [LOCK_REDLOCK] = {LOCK_AT_REDLOCK},
+    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER},
+    [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER},
+    [LOCK_ETCD] = {LOCK_AT_ETCD},
+    [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, .hands_over = true},
 };
 
 /* ZooKeeper's leases last as long as the session of their client, which is no shorter than this. */
@@ -78,7 +79,7 @@ static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempt
         .poll_ms = leases[live->lock.kind].is_fair ? FAIR_POLL_MS : 0,
         .is_fair = leases[live->lock.kind].is_fair,
         .mode = live->lock.is_shared ? LK_SHARED : LK_EXCLUSIVE,
-        .handover = live->lock.kind == LOCK_REDIS ? (uint32_t)sale->handover : 0,
+        .handover = leases[live->lock.kind].hands_over ? (uint32_t)sale->handover : 0,
     };
     int64_t wait_ms = live->lock_deadline_ms - clock_now_ms();
     char name[LOCK_NAME_BYTES];

@@ -1,4 +1,5 @@
-/* Reads replies: those that the services write as flat objects, and a real parser for the rest of JSON. */
+/* Reads replies: those that the services write as flat objects, and a real parser for the rest of
+ * JSON. */
 #include "reply.h"
 
 #include "json_flat.h"

@@ -20,7 +20,7 @@
 /* Requests sent before answers are looked at again. Who has fallen behind sends few, and then one
  * for each answer: more would have more connections in use, each colder in the caches than the
  * last, and so cost the time in which to catch up. */
-#define BURST 16
+#define BURST   16
 #define NEAR_NS 30000 /* to arm the timer, sleep and wake up takes about as long */
 
 /* Connections that are opened at a time once the sending has begun: it takes longer than to send,

@@ -59,7 +59,6 @@ struct lk_command {
 
 struct lk_backend {
     const struct lk_backend_ops *ops;
-    uint32_t handover; /* by the URL: of locks that do not say */
 };
 
 enum lk_push {

@@ -284,7 +284,8 @@ void lk_lease_on_state(lk_lease *lease, lk_state_cb cb, void *data);
 struct lk_holder {
     const char *owner; /* owner token, or what another program wrote there */
     const char *label; /* "" when not known */
-    /* 0: none, or not known, as for one who waits. Of the first, where leases are handed over. */
+    /* 0: none, or not known, as for one who waits. Where leases are handed over, of the first, or
+     * the greatest of those that are reserved with it. */
     uint64_t fence;
     /* Until its TTL ends; for one who waits, until it is skipped if not heard of. -1: it has none,
      * or it is not known. */

@@ -9,6 +9,7 @@
 #endif
 #include "local.h"
 #include "log.h"
+#include "parameter.h"
 #ifdef LOCKKIT_WITH_postgres
 #include "postgres_backend.h"
 #endif
@@ -181,9 +182,38 @@ static enum lk_status find_backend(const struct lk_backend_ops **ops, const char
     return LK_INVALID;
 }
 
+/* `handover=` of a URL is for the locks, whatever the backend. */
+static enum lk_status take_handover(struct lk_client *client, char *url) {
+    char text[8], *end;
+    unsigned long number;
+
+    if (!parameter_take(url, "handover", text, sizeof text))
+        return LK_OK;
+    number = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number == 0 || number > HANDOVER_MOST)
+        return LK_INVALID;
+    client->handover = (uint32_t)number;
+    return LK_OK;
+}
+
+static enum lk_status open_backend(struct lk_client *client, const struct lk_backend_ops *ops,
+                                   const char *url) {
+    char *rest = strdup(url);
+    const struct lk_backend_config config = {.loop = client->loop,
+                                             .url = rest,
+                                             .label = client->label,
+                                             .push = client_push,
+                                             .data = client};
+    enum lk_status status = rest ? take_handover(client, rest) : LK_NOMEM;
+
+    if (status == LK_OK)
+        status = ops->open(&client->backend, &config);
+    free(rest);
+    return status;
+}
+
 enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
                               const struct lk_client_options *options) {
-    struct lk_backend_config config = {.loop = loop, .url = url, .push = client_push};
     const struct lk_backend_ops *ops;
     struct lk_client *client;
     enum lk_status status = find_backend(&ops, url);
@@ -197,9 +227,7 @@ enum lk_status lk_client_open(lk_client **out, uv_loop_t *loop, const char *url,
     status = LK_INVALID;
     if (init(client, loop, options) != 0)
         goto err_after_client;
-    config.label = client->label;
-    config.data = client;
-    status = ops->open(&client->backend, &config);
+    status = open_backend(client, ops, url);
     if (status != LK_OK)
         goto err_after_client;
     assert(client->backend->ops == ops);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#define HANDOVER_MOST 1000
+
 /* What a part of the client has to do in the next turn of the loop, and not inside the call that
  * made it due. A member of that part, which stays until `run` has been called, once. */
 struct client_task {
@@ -20,6 +22,7 @@ struct lk_client {
     uv_loop_t *loop;
     struct lk_backend *backend;
     unsigned caps;
+    uint32_t handover; /* by the URL: of locks that do not say */
     char label[LABEL_MAX_BYTES + 1];
     uint32_t reply_ms, cleanup_ms;
     uint64_t (*clock_ns)(void *data);

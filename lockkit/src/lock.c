@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TTL_MIN_MS    10
-#define TTL_MAX_MS    86400000
-#define HANDOVER_MOST 1000
+#define TTL_MIN_MS 10
+#define TTL_MAX_MS 86400000
 
 /* What the backend must be able to do for it. */
 static unsigned needed_caps(const struct lk_policy *policy) {
@@ -51,7 +50,7 @@ static enum lk_status fill_policy(struct lk_policy *policy, const struct lk_clie
     policy->poll_ms = options.poll_ms ? options.poll_ms : 250;
     policy->handover = options.handover;
     if (policy->handover == 0 && may_hand_over(policy))
-        policy->handover = client->backend->handover;
+        policy->handover = client->handover;
     policy->is_renewed = policy->has_ttl && !options.no_renew;
     if (!is_in_range(policy))
         return LK_INVALID;

@@ -259,6 +259,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
                                   .owner = command->owner,
                                   .label = folder->config.label,
                                   .fence_above = command->fence_above,
+                                  .handover = command->handover,
                                   .deadline_ms = clock_now_ms() + command->reply_ms,
                                   .held = {-1, -1}};
     command->remaining_ms = -1;

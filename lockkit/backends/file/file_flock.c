@@ -47,7 +47,7 @@ static int write_grant(struct file_job *job, int folder) {
     if (file_record_read(job->held.record, &record) != 0)
         return -1;
     is_new = record.fence == 0;
-    job->fence = record.fence = file_next_fence(job, record.fence);
+    file_mint(job, &record);
     (void)snprintf(record.owner, sizeof record.owner, "%s", job->owner);
     (void)snprintf(record.label, sizeof record.label, "%s", job->label);
     if (!file_process_self(&record.process))
@@ -58,10 +58,15 @@ static int write_grant(struct file_job *job, int folder) {
 }
 
 static enum lk_status acquire(struct file_job *job, int folder, const char *file_name) {
+    struct file_record record;
     enum lk_status status;
 
-    if (job->held.lock >= 0)
+    if (job->held.lock >= 0) {
+        if (file_record_read(job->held.record, &record) != 0)
+            return file_refuse(job, "record");
+        job->fence = record.fence - job->handover;
         return LK_OK;
+    }
     job->held.lock = try_lock(folder, file_name);
     if (job->held.lock < 0)
         return errno == EWOULDBLOCK ? LK_BUSY : file_refuse(job, "lock");
@@ -140,6 +145,6 @@ static enum lk_status run(struct file_job *job) {
 
 const struct file_kind file_flock = {
     .name = "flock",
-    .caps = LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS,
+    .caps = LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_HANDOVER,
     .run = run,
 };

@@ -20,8 +20,11 @@ enum lk_status file_refuse(struct file_job *job, const char *what) {
     return errno == ENOMEM ? LK_NOMEM : LK_REFUSED;
 }
 
-uint64_t file_next_fence(const struct file_job *job, uint64_t last) {
-    return (last > job->fence_above ? last : job->fence_above) + 1;
+void file_mint(struct file_job *job, struct file_record *record) {
+    const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
+
+    job->fence = last + 1;
+    record->fence = job->fence + job->handover;
 }
 
 /* Letters, digits and a few marks stand for themselves, so no name has a dot or a slash in it. */

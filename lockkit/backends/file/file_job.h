@@ -23,6 +23,7 @@ struct file_job {
     enum lk_verb verb;
     const char *root, *name, *owner, *label;
     uint64_t fence_above;
+    uint32_t handover; /* so many tokens are reserved: the record has the greatest */
     int64_t deadline_ms;
     struct file_held held;
 
@@ -52,8 +53,8 @@ bool file_name_decode(char *name, size_t size, const char *file);
 /* A record, as one line. EBADMSG for one that is damaged; an empty file is a record of nothing. */
 int file_record_read(int file, struct file_record *record);
 int file_record_write(int file, const struct file_record *record);
-/* The next fencing token after `last`. */
-uint64_t file_next_fence(const struct file_job *job, uint64_t last);
+/* Into `record` the next fencing token after its own, with those that are reserved. */
+void file_mint(struct file_job *job, struct file_record *record);
 
 /* LK_REFUSED, with errno's text for why. */
 enum lk_status file_refuse(struct file_job *job, const char *what);

@@ -94,7 +94,7 @@ static int count_grant(struct file_job *job, const struct files *files,
                        struct file_record *record) {
     if (read_file(files, files->fence, record) < 0)
         return -1;
-    record->fence = file_next_fence(job, record->fence);
+    file_mint(job, record);
     (void)snprintf(record->owner, sizeof record->owner, "%s", job->owner);
     (void)snprintf(record->label, sizeof record->label, "%s", job->label);
     if (!file_process_self(&record->process)) {
@@ -129,9 +129,10 @@ static enum lk_status acquire(struct file_job *job, const struct files *files) {
 
     if (read_holder(files, &record, &is_there) != 0)
         return file_refuse(job, "record");
-    job->fence = record.fence;
-    if (is_there && strcmp(record.owner, job->owner) == 0)
+    if (is_there && strcmp(record.owner, job->owner) == 0) {
+        job->fence = record.fence - job->handover;
         return LK_OK;
+    }
     if (is_there && !file_process_is_dead(&record.process))
         return LK_BUSY;
     if (is_there && take_apart(files) != 0)
@@ -139,7 +140,6 @@ static enum lk_status acquire(struct file_job *job, const struct files *files) {
     clear(files);
     if (count_grant(job, files, &record) != 0)
         return file_refuse(job, "fencing token");
-    job->fence = record.fence;
     if (put_together(files, &record) == 0)
         return LK_OK;
     return errno == EEXIST ? LK_BUSY : file_refuse(job, "lock");
@@ -209,6 +209,7 @@ static enum lk_status run(struct file_job *job) {
 
 const struct file_kind file_mkdir = {
     .name = "mkdir",
-    .caps = LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK,
+    .caps =
+        LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK | LK_CAP_HANDOVER,
     .run = run,
 };

@@ -106,12 +106,13 @@ static enum lk_status grant(struct local *local, struct name *name, struct lk_co
         return LK_NOMEM;
     assert(strlen(command->owner) == OWNER_SIZE - 1);
     memcpy(held->owner, command->owner, OWNER_SIZE);
-    held->holder = (struct lk_holder){.owner = held->owner,
-                                      .label = local->config.label,
-                                      .fence = atomic_fetch_add(&last_fence, 1) + 1,
-                                      .remaining_ms = -1,
-                                      .mode = command->mode,
-                                      .permits = command->permits};
+    held->holder =
+        (struct lk_holder){.owner = held->owner,
+                           .label = local->config.label,
+                           .fence = atomic_fetch_add(&last_fence, 1 + command->handover) + 1,
+                           .remaining_ms = -1,
+                           .mode = command->mode,
+                           .permits = command->permits};
     LIST_INSERT_HEAD(&name->held, held, entry);
     command->fence = held->holder.fence;
     return LK_OK;
@@ -295,7 +296,7 @@ static void close_local(struct lk_backend *backend, lk_close_cb cb, void *data) 
 const struct lk_backend_ops backend_local = {
     .scheme = "local:",
     .caps = LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_SHARED | LK_CAP_PERMITS |
-            LK_CAP_BREAK,
+            LK_CAP_HANDOVER | LK_CAP_BREAK,
     .command_size = sizeof(struct answer),
     .open = open_local,
     .close = close_local,

@@ -2,6 +2,7 @@
 #include "postgres_backend.h"
 
 #include "clock.h"
+#include "parameter.h"
 #include "postgres_internal.h"
 
 #include <assert.h>
@@ -170,32 +171,11 @@ static void run(struct lk_backend *base, struct lk_command *command) {
     (void)snprintf(sent->ttl, sizeof sent->ttl, "%u", command->ttl_ms);
     (void)snprintf(sent->above, sizeof sent->above, "%llu",
                    (unsigned long long)command->fence_above);
+    (void)snprintf(sent->reserved, sizeof sent->reserved, "%u", command->handover);
     (void)snprintf(sent->key, sizeof sent->key, "%lld", (long long)pg_advisory_key(command->name));
     TAILQ_INSERT_TAIL(&backend->sent, sent, entry);
     backend->mode->run(backend, sent);
     arm(backend, sent->due_ms);
-}
-
-/* The URL without `mode`, which libpq does not know; the mode into `mode`, empty for none. NULL
- * without memory. */
-static char *take_mode(const char *url, char mode[16]) {
-    char *conninfo = strdup(url);
-    char *query = conninfo ? strchr(conninfo, '?') : NULL;
-    char *at = query;
-    size_t length;
-
-    *mode = '\0';
-    while (at && strncmp(at + 1, "mode=", 5) != 0)
-        at = strchr(at + 1, '&');
-    if (!at)
-        return conninfo;
-    length = strcspn(at + 6, "&");
-    (void)snprintf(mode, 16, "%.*s", (int)length, at + 6);
-    if (at[6 + length] == '&') /* what follows takes its place */
-        memmove(at + 1, at + 6 + length + 1, strlen(at + 6 + length + 1) + 1);
-    else
-        *at = '\0';
-    return conninfo;
 }
 
 static const struct pg_mode *find_mode(const char *name) {
@@ -244,11 +224,13 @@ static enum lk_status open_postgres(struct lk_backend **out,
                                     const struct lk_backend_config *config) {
     struct pg_backend *backend = NULL;
     enum lk_status status = LK_NOMEM;
-    char mode[16];
-    char *conninfo = take_mode(config->url, mode);
+    char mode[16] = "";
+    char *conninfo = strdup(config->url);
 
-    if (conninfo)
+    if (conninfo) {
+        (void)parameter_take(conninfo, "mode", mode, sizeof mode); /* which libpq does not know */
         status = check(mode, conninfo);
+    }
     if (status == LK_OK)
         backend = calloc(1, find_mode(mode)->size);
     if (!backend) {

@@ -60,7 +60,8 @@ struct pg_sent {
     struct session *session;    /* that runs it, or is to */
     struct pg_call call;
     bool is_called;
-    char ttl[PG_NUMBER_SIZE], above[PG_NUMBER_SIZE], key[PG_NUMBER_SIZE], tag[64];
+    char ttl[PG_NUMBER_SIZE], above[PG_NUMBER_SIZE], reserved[PG_NUMBER_SIZE], key[PG_NUMBER_SIZE];
+    char tag[64];
     char why[PG_LINK_WHY_SIZE];
     PGresult *result; /* what the answer's strings are in */
     struct lk_holder *holders;

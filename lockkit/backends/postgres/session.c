@@ -48,7 +48,8 @@ static void take(struct session *session, enum statement statement, struct pg_se
                                                      session->all->backend.config.label,
                                                      sent->ttl,
                                                      session->tag,
-                                                     sent->above};
+                                                     sent->above,
+                                                     sent->reserved};
 
     session->is_used = true;
     session->is_cancelled = false;

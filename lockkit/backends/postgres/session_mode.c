@@ -178,7 +178,7 @@ static void close_all(struct pg_backend *backend) {
 const struct pg_mode pg_session_mode = {
     .name = "session",
     .caps = LK_CAP_TTL | LK_CAP_SESSION | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR |
-            LK_CAP_CROSS_PROCESS | LK_CAP_SHARED | LK_CAP_BREAK | LK_CAP_WAITERS,
+            LK_CAP_CROSS_PROCESS | LK_CAP_SHARED | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
     .size = sizeof(struct sessions),
     .init = init,
     .run = run,

@@ -20,11 +20,12 @@
     " INSERT INTO lockkit_lock AS l (key, name, owner, label, fence)"                              \
     " SELECT $1::bigint, $2, $3, $4,"                                                              \
     "  greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $7::bigint + 1)"        \
+    "   + $8::bigint"                                                                              \
     " FROM got WHERE ok"                                                                           \
     " ON CONFLICT (name) DO UPDATE SET key = excluded.key, owner = excluded.owner,"                \
     "  label = excluded.label,"                                                                    \
-    "  fence = greatest(l.fence + 1, excluded.fence)"                                              \
-    " RETURNING fence)"                                                                            \
+    "  fence = greatest(l.fence + 1 + $8::bigint, excluded.fence)"                                 \
+    " RETURNING fence - $8::bigint AS fence)"                                                      \
     "SELECT ok, (SELECT fence FROM minted) FROM got"
 
 /* While it waits, keep-alives find out whether the client is still there: of about its TTL in all.

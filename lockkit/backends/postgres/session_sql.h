@@ -5,10 +5,10 @@
 #include "backend.h"
 
 /* Taking a lock: $1 key, $2 name, $3 owner, NULL when shared, $4 label, $5 ttl, $6 tag, $7 a token
- * that was seen. A row: is it granted, fence. The token is minted by the statement that is granted.
- * A second name with the same key is a 23505. */
+ * that was seen, $8 how many are reserved. A row: is it granted, fence. The token is minted by the
+ * statement that is granted. A second name with the same key is a 23505. */
 extern const char *const pg_session_try_sql[2], *const pg_session_wait_sql[2]; /* by mode */
-#define SESSION_TAKE_PARAMS 7
+#define SESSION_TAKE_PARAMS 8
 
 /* $1 key, $2 ttl: is it held? */
 extern const char pg_session_check_sql[];

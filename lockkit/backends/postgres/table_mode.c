@@ -25,24 +25,25 @@ struct table {
     bool is_deaf; /* a pooler stands between */
 };
 
-/* $1 name, $2 owner, $3 label, $4 ttl, $5 a token that was seen. A lock that is held is not
- * touched: the conflict alone would write to its row. The token is at least the server's clock in
- * microseconds, so that it rises even when the last rows were lost (a failover to a replica that
- * lagged). */
+/* $1 name, $2 owner, $3 label, $4 ttl, $5 a token that was seen, $6 how many are reserved. A lock
+ * that is held is not touched: the conflict alone would write to its row. The token is at least the
+ * server's clock in microseconds, so that it rises even when the last rows were lost (a failover to
+ * a replica that lagged). */
 static const char acquire_sql[] =
     "WITH got AS ("
     " INSERT INTO lockkit_lock AS l (name, owner, label, fence, until)"
     " SELECT $1, $2, $3,"
-    "  greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $5::bigint + 1),"
+    "  greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $5::bigint + 1)"
+    "   + $6::bigint,"
     "  clock_timestamp() + $4::int * interval '1 ms'"
     " WHERE NOT EXISTS (SELECT FROM lockkit_lock WHERE name = $1 AND owner <> $2"
     "  AND until > clock_timestamp())"
     " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, label = excluded.label,"
     "  until = clock_timestamp() + $4::int * interval '1 ms',"
     "  fence = CASE WHEN l.owner = excluded.owner THEN l.fence"
-    "   ELSE greatest(l.fence + 1, excluded.fence) END"
+    "   ELSE greatest(l.fence + 1 + $6::bigint, excluded.fence) END"
     " WHERE l.owner IS NULL OR l.until <= clock_timestamp() OR l.owner = excluded.owner"
-    " RETURNING fence)"
+    " RETURNING fence - $6::bigint AS fence)"
     "SELECT fence, -1 FROM got UNION ALL"
     " SELECT NULL, ceil(extract(epoch FROM until - clock_timestamp()) * 1000)::bigint"
     " FROM lockkit_lock WHERE name = $1 AND owner IS NOT NULL AND NOT EXISTS (SELECT FROM got)";
@@ -176,10 +177,11 @@ static void prepare(struct pg_sent *sent) {
     switch (command->verb) {
     case LK_ACQUIRE:
         call->sql = acquire_sql;
-        call->count = 5;
+        call->count = 6;
         call->params[2] = sent->backend->config.label;
         call->params[3] = sent->ttl;
         call->params[4] = sent->above;
+        call->params[5] = sent->reserved;
         return;
     case LK_RENEW:
         call->sql = renew_sql;
@@ -224,7 +226,8 @@ static void close_all(struct pg_backend *backend) {
 
 const struct pg_mode pg_table_mode = {
     .name = "table",
-    .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK,
+    .caps = LK_CAP_TTL | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK |
+            LK_CAP_HANDOVER,
     .size = sizeof(struct table),
     .init = init,
     .run = run,

@@ -33,8 +33,7 @@ enum lk_status redis_replicas_parse(struct redis_server *server, const char *url
 
         at = begin + strcspn(begin, "&");
         if (take(begin, at, "wait=", &server->replicas) ||
-            take(begin, at, "wait_ms=", &server->replicas_ms) ||
-            take(begin, at, "handover=", &server->base.handover))
+            take(begin, at, "wait_ms=", &server->replicas_ms))
             continue;
         if (strncmp(begin, "db=", 3) != 0) {
             free(*rest);

@@ -95,7 +95,6 @@ static enum lk_status open_node(struct cluster *cluster, const char *host, int p
         return status;
     node->server = (struct redis_server *)backend;
     node->server->is_in_cluster = true;
-    cluster->base.handover = node->server->base.handover;
     (void)snprintf(node->host, sizeof node->host, "%s", host);
     node->port = port;
     cluster->node_count++;

@@ -394,8 +394,10 @@ static void test_random_histories_on_zookeeper_keep_the_promises(void **state) {
  * stopped can know: what README.md says of it. Of all else it is free. */
 static void test_random_histories_on_postgres_keep_the_promises(void **state) {
     run_histories(*state, postgres_url("mode=table"));
+    run_histories(*state, postgres_url("mode=table&handover=4"));
     is_never_cut = true;
     run_histories(*state, postgres_url("mode=session"));
+    run_histories(*state, postgres_url("mode=session&handover=4"));
     is_never_cut = false;
 }
 

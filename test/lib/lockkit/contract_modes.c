@@ -256,6 +256,36 @@ static void test_broken_lock_is_lost_and_the_next_token_is_higher(void **state) 
     assert_int_equal(give(fixture, &next), LK_OK);
 }
 
+/* Without another at the server: each who has it excludes the others as the first one did. */
+static void test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_them(void **state) {
+    struct fixture *fixture = *state;
+    struct caller callers[3], next;
+    lk_lock *lock, *other;
+    uint64_t fence;
+
+    if (!has(fixture, LK_CAP_HANDOVER))
+        return;
+    lock = open_as(fixture, fixture->client, &(struct lk_lock_options){.handover = 2});
+    other = open_as(fixture, other_client(fixture), &(struct lk_lock_options){.handover = 1});
+    assert_int_equal(take(fixture, &callers[0], lock, LK_TRY), LK_OK);
+    fence = lk_lease_fence(callers[0].lease);
+    start(&callers[1], lock, LK_FOREVER);
+    start(&callers[2], lock, LK_FOREVER);
+    for (unsigned i = 1; i <= 2; i++) {
+        assert_int_equal(give(fixture, &callers[i - 1]), LK_OK);
+        WAIT_FOR(&fixture->loop, callers[i].calls == 1);
+        assert_int_equal(callers[i].status, LK_OK);
+        assert_true(lk_lease_fence(callers[i].lease) == fence + i);
+        assert_int_equal(take(fixture, &next, other, LK_TRY), LK_BUSY);
+    }
+    assert_int_equal(counters(fixture->client).handed_over, 2);
+    assert_int_equal(give(fixture, &callers[2]), LK_OK);
+    assert_int_equal(take(fixture, &next, other, 10000), LK_OK);
+    assert_true(lk_lease_fence(next.lease) > fence + 2);
+    assert_int_equal(give(fixture, &next), LK_OK);
+    assert_free(fixture, fixture->lock);
+}
+
 const struct CMUnitTest contract_modes[] = {
     CONTRACT(test_what_it_cannot_do_is_refused),
     CONTRACT(test_permits_out_of_range_are_invalid),
@@ -265,5 +295,6 @@ const struct CMUnitTest contract_modes[] = {
     CONTRACT(test_fair_ones_are_served_in_the_order_they_came_across_clients),
     CONTRACT(test_one_who_gives_up_leaves_the_line),
     CONTRACT(test_broken_lock_is_lost_and_the_next_token_is_higher),
+    CONTRACT(test_tokens_rise_as_it_is_handed_over_and_the_next_grant_is_above_them),
 };
 const size_t contract_modes_count = sizeof contract_modes / sizeof *contract_modes;

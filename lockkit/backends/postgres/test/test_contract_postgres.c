@@ -15,6 +15,12 @@ int main(void) {
     failed = run_contract(&(struct contract){.name = "session", .url = session, .crowd = 50}) +
              run_contract(&(struct contract){.name = "table", .url = table, .crowd = 50}) +
              run_contract(&(struct contract){.name = "pooled", .url = pooled, .crowd = 50});
+    (void)strcat(session, "&handover=16");
+    (void)strcat(table, "&handover=16");
+    failed +=
+        run_contract(
+            &(struct contract){.name = "session with hand-over", .url = session, .crowd = 50}) +
+        run_contract(&(struct contract){.name = "table with hand-over", .url = table, .crowd = 50});
     own_pgbouncer_stop(&pooler);
     return failed;
 }
