@@ -124,9 +124,22 @@ static enum outcome check_remote(struct live_sale *live) {
     return check(live, (uint32_t)live_need_ms(live));
 }
 
+static uint64_t handed_over(const lk_client *client) {
+    struct lk_counters counters = {.size = sizeof counters};
+
+    lk_client_counters(client, &counters);
+    return counters.handed_over;
+}
+
 /* The customer need not wait for the confirmation. */
 static void release(struct live_sale *live) {
+    lk_client *client;
+    enum lk_status status = open_client(live->store, live->lock.kind, live->sale.options, &client);
+    uint64_t before = status == LK_OK ? handed_over(client) : 0;
+
+    assert(status == LK_OK); /* it has granted the lease */
     lk_release(live->lock.grant, NULL, NULL);
+    live->lock.is_handed_over = handed_over(client) > before;
 }
 
 static void abandon(struct live_sale *live, int64_t hold_ms) {

@@ -137,30 +137,28 @@ static int64_t hold_ms(const struct live_sale *live) {
     return left_ms > 0 ? left_ms : 0;
 }
 
-/* Who shares a lock takes no turn of others, so that is no hold. */
-static void count_hold(struct live_sale *live, bool is_released) {
-    const struct store_lock *lock = &live->lock;
-    int64_t hold_ns = lock->is_shared ? -1 : clock_now_ns() - lock->acquired_ns;
-
-    if (hold_ns >= 0)
-        live_note_hold(lock->kind, hold_ns);
-    sale_cost_unlock(&live->cost, lock->kind, hold_ns, is_released);
+static void give_back(struct live_sale *live, bool is_abandoned) {
+    if (is_abandoned)
+        kinds[live->lock.kind]->abandon(live, hold_ms(live));
+    else
+        kinds[live->lock.kind]->release(live);
 }
 
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
     struct live_sale *live = live_of(sale);
     const bool is_abandoned = outcome == OUTCOME_UNKNOWN;
+    /* Who shares a lock takes no turn of others, so that is no hold. */
+    const int64_t hold_ns = lock->is_shared ? -1 : clock_now_ns() - lock->acquired_ns;
 
     assert(lock == &live->lock && lock->grant != NULL && lock->times > 0);
     lock->times--;
-    if (lock->times == 0)
-        count_hold(live, !is_abandoned);
-    if (is_abandoned)
-        kinds[lock->kind]->abandon(live, hold_ms(live));
-    else
-        kinds[lock->kind]->release(live);
-    if (lock->times == 0)
-        lock->grant = NULL;
+    give_back(live, is_abandoned);
+    if (lock->times > 0)
+        return;
+    if (hold_ns >= 0)
+        live_note_hold(lock->kind, hold_ns);
+    sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned && !lock->is_handed_over);
+    lock->grant = NULL;
 }
 
 /* On the heap: the sale ends before it. */

@@ -40,8 +40,8 @@ void sale_cost_lock(struct sale_cost *cost, enum lock_kind kind, int64_t wait_ns
 /* The same of a lock that is made of raw commands, which count by themselves: an attempt at it has
  * ended, `wait_ns` after the first began. */
 void sale_cost_key(struct sale_cost *cost, int64_t wait_ns);
-/* It is given back after `hold_ns`, or -1 where it was shared; released: not merely left to run
- * out. */
+/* It is given back after `hold_ns`, or -1 where it was shared; released: at the server, not merely
+ * left to run out, nor handed over. */
 void sale_cost_unlock(struct sale_cost *cost, enum lock_kind kind, int64_t hold_ns,
                       bool is_released);
 

@@ -35,10 +35,11 @@ struct store {
 
 struct store_lock {
     enum lock_kind kind;
-    void *grant;    /* the kind's own (lock_ops); NULL while it is not held */
-    bool is_shared; /* it was asked for */
-    uint64_t stamp; /* it was asked for, if nobody had it since; or 0 */
-    unsigned times; /* it is held: more than once by a reentrant one alone */
+    void *grant;         /* the kind's own (lock_ops); NULL while it is not held */
+    bool is_shared;      /* it was asked for */
+    uint64_t stamp;      /* it was asked for, if nobody had it since; or 0 */
+    unsigned times;      /* it is held: more than once by a reentrant one alone */
+    bool is_handed_over; /* it went to another sale of this instance: no server was asked */
     int64_t acquired_ns;
     struct {
         char token[TOKEN_TEXT];

@@ -182,10 +182,10 @@ struct lk_lock_options {
     uint32_t limit, permits;
     /* How often in a row, 0..1000, the lock goes straight from one holder to the next waiter of
      * this client, without a round trip, while other clients wait; then it is given back. Only
-     * while its validity is fresh: less than a third of the TTL after the grant or its last
-     * renewal. Only between locks of the same `ttl_ms` and `handover`, LK_EXCLUSIVE and not
-     * `is_fair`. Such a release is LK_OK by the clock: the server is not asked. [0, or what the URL
-     * says: `handover=`] */
+     * while its validity is fresh, where it has a TTL: less than a third of it after the grant or
+     * its last renewal. Only between locks of the same `ttl_ms` and `handover`, LK_EXCLUSIVE and
+     * not `is_fair`. Such a release is LK_OK by the clock: the server is not asked. [0, or what the
+     * URL says: `handover=`] */
     uint32_t handover;
 };
 

@@ -190,7 +190,7 @@ static enum lk_status take_handover(struct lk_client *client, char *url) {
     if (!parameter_take(url, "handover", text, sizeof text))
         return LK_OK;
     number = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number == 0 || number > HANDOVER_MOST)
+    if (text[0] < '1' || text[0] > '9' || *end != '\0' || number > HANDOVER_MOST)
         return LK_INVALID;
     client->handover = (uint32_t)number;
     return LK_OK;

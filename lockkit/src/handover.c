@@ -21,7 +21,7 @@ static bool may_hand_over(const struct lk_lease *lease, int64_t now_ns) {
 
     return lease->phase == LEASE_HELD && lease->handovers_left > 0 && !lease->is_doubtful &&
            lease->in_flight == 0 && lease->told == LK_HELD && lk_lease_state(lease) == LK_HELD &&
-           now_ns - lease->sent_ns < fresh_ns;
+           (!lease->policy.has_ttl || now_ns - lease->sent_ns < fresh_ns);
 }
 
 /* One who asked for the same, and for whom it is not SUSPECT from the start. */

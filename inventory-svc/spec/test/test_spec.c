@@ -84,7 +84,7 @@ static void test_a_fence_and_replicas_are_options_of_some_leases(void **state) {
     assert_int_equal(spec_parse("none,fence=on", &spec, why), -1);
 }
 
-static void test_hand_over_is_an_option_of_some_leases_in_redis(void **state) {
+static void test_hand_over_is_an_option_of_some_leases(void **state) {
     (void)state;
     assert_int_equal(spec_parse("redis", &spec, why), 0);
     assert_int_equal(spec.options.handover, 0);
@@ -94,6 +94,10 @@ static void test_hand_over_is_an_option_of_some_leases_in_redis(void **state) {
     assert_int_equal(spec.options.handover, 16);
     assert_int_equal(spec_parse("sharded,handover=1000", &spec, why), 0);
     assert_int_equal(spec.options.handover, 1000);
+    assert_int_equal(spec_parse("pg-advisory", &spec, why), 0);
+    assert_int_equal(spec.options.handover, 0);
+    assert_int_equal(spec_parse("pg-advisory,handover=1,fence=on", &spec, why), 0);
+    assert_int_equal(spec.options.handover, 1);
     assert_int_equal(spec_parse("redis,handover=1001", &spec, why), -1);
     assert_int_equal(spec_parse("redis-fair,handover=1", &spec, why), -1);
 }
@@ -213,7 +217,7 @@ int main(void) {
         cmocka_unit_test(test_options_are_read),
         cmocka_unit_test(test_an_acknowledgement_is_an_option_of_prewarm),
         cmocka_unit_test(test_a_fence_and_replicas_are_options_of_some_leases),
-        cmocka_unit_test(test_hand_over_is_an_option_of_some_leases_in_redis),
+        cmocka_unit_test(test_hand_over_is_an_option_of_some_leases),
         cmocka_unit_test(test_several_failpoints_are_read),
         cmocka_unit_test(test_the_ends_of_the_ranges_are_inside),
         cmocka_unit_test(test_each_mistake_says_what_exists),

@@ -11,7 +11,8 @@ const struct strategy strategy_pg_advisory = {
     .name = "pg-advisory",
     .family = "database",
     .summary = "an advisory lock of a session of its own, which ends when it is idle for the TTL",
-    .promise = "one holder across all instances, in the order they came; a pooler is refused",
+    .promise = "one holder across all instances, in the order they came without handover=; a "
+               "pooler is refused",
     .breaks = "a holder paused past its TTL just before it writes, or killed while its write is on "
               "its way, unless fence=on",
     .source = "PostgreSQL, Advisory Locks; lockkit.h",

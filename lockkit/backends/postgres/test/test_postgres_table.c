@@ -77,9 +77,12 @@ static void test_renewal_never_revives(void **state) {
 
 static void test_reply_lost_after_the_command_took_effect(void **state) {
     struct postgres_fixture *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->far, 2000);
+    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 2000, .handover = 16};
     struct caller first, caller;
+    char reserved[24];
+    lk_lock *lock;
 
+    assert_int_equal(lk_lock_open(&lock, env->far, env->fixture.name, &options), LK_OK);
     assert_int_equal(take(&env->fixture, &first, lock, LK_FOREVER), LK_OK); /* opens a connection */
     assert_int_equal(give(&env->fixture, &first), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
@@ -89,6 +92,9 @@ static void test_reply_lost_after_the_command_took_effect(void **state) {
     fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(caller.status, LK_OK); /* its own grant, found again */
+    (void)snprintf(reserved, sizeof reserved, "%llu",
+                   (unsigned long long)lk_lease_fence(caller.lease) + 16);
+    assert_string_equal(row(env, "fence"), reserved);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     assert_string_equal(row(env, "owner"), "");
 }
