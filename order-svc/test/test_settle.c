@@ -7,17 +7,20 @@
 #define EVERY_MS 10
 
 static struct settle settle;
+static bool is_started;
 
 static struct peer *const peer = &fixture.peers[0];
 
 static void start(void) {
     settle_start(&settle, &fixture.loop, fixture.inventory, fixture.pool, AFTER_MS, EVERY_MS);
     fixture.open++;
+    is_started = true;
 }
 
 static void begin_stop(void) {
     unsigned open = fixture.open;
 
+    is_started = false;
     settle_stop(&settle, on_something_closed, NULL);
     assert_int_equal(fixture.open, open);
 }
@@ -307,9 +310,16 @@ static void test_memory_may_fail_at_every_allocation(void **state) {
     json_set_alloc_funcs(malloc, free);
 }
 
+/* Of a test that failed in the middle, too, or its tear-down would hang and hide why. */
+static int tear_down(void **state) {
+    if (is_started)
+        stop();
+    return tear_down_database(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down_database)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down)
         TEST(test_it_begins_where_the_database_was_made),
         TEST(test_all_pages_are_settled_in_one_pass),
         TEST(test_the_cursor_outlives_the_process),
