@@ -38,16 +38,16 @@ static const struct {
     bool is_fair; /* each who waits stands in the server's line itself, not one for its instance */
     bool hands_over; /* as often as the sale's options say */
 } leases[] = {
-    [LOCK_LOCAL] = {LOCK_AT_LOCAL},
-    [LOCK_REDIS] = {LOCK_AT_REDIS, .hands_over = true},
-    [LOCK_REDIS_FAIR] = {LOCK_AT_REDIS, .is_fair = true},
-    [LOCK_REDIS_WAIT] = {LOCK_AT_REDIS},
-    [LOCK_REDIS_RW] = {LOCK_AT_REDIS},
-    [LOCK_REDLOCK] = {LOCK_AT_REDLOCK},
-    [LOCK_ZOOKEEPER] = {LOCK_AT_ZOOKEEPER},
-    [LOCK_ZOOKEEPER_UNFAIR] = {LOCK_AT_ZOOKEEPER},
-    [LOCK_ETCD] = {LOCK_AT_ETCD},
-    [LOCK_PG_ADVISORY] = {LOCK_AT_POSTGRES, .hands_over = true},
+    [LOCK_LOCAL] = {.server = LOCK_AT_LOCAL},
+    [LOCK_REDIS] = {.server = LOCK_AT_REDIS, .hands_over = true},
+    [LOCK_REDIS_FAIR] = {.server = LOCK_AT_REDIS, .is_fair = true},
+    [LOCK_REDIS_WAIT] = {.server = LOCK_AT_REDIS},
+    [LOCK_REDIS_RW] = {.server = LOCK_AT_REDIS},
+    [LOCK_REDLOCK] = {.server = LOCK_AT_REDLOCK},
+    [LOCK_ZOOKEEPER] = {.server = LOCK_AT_ZOOKEEPER},
+    [LOCK_ZOOKEEPER_UNFAIR] = {.server = LOCK_AT_ZOOKEEPER},
+    [LOCK_ETCD] = {.server = LOCK_AT_ETCD},
+    [LOCK_PG_ADVISORY] = {.server = LOCK_AT_POSTGRES, .hands_over = true},
 };
 
 /* ZooKeeper's leases last as long as the session of their client, which is no shorter than this. */
