@@ -46,6 +46,8 @@ int workers_open(struct workers *workers, size_t count, const struct sender *lik
     const pid_t parent = getpid();
     struct sender all = *like;
 
+    /* With one on every core, what they load on this machine would stand still. */
+    is_realtime_wanted = is_realtime_wanted && count < uv_available_parallelism();
     assert(count > 0 && count <= SHARE_WORKERS);
     all.workers = count;
     for (size_t i = 0; i < count; i++) {
