@@ -6,15 +6,15 @@
 
 bool parameter_take(char *url, const char *name, char *value, size_t size) {
     const size_t length = strlen(name);
-    char *at = strchr(url, '?'), *end;
+    char *at = strchr(url, '?'), *from, *end;
 
     while (at && (strncmp(at + 1, name, length) != 0 || at[1 + length] != '='))
         at = strchr(at + 1, '&');
     if (!at)
         return false;
-    end = at + 1 + length + 1;
-    end += strcspn(end, "&");
-    (void)snprintf(value, size, "%.*s", (int)(end - (at + length + 2)), at + length + 2);
+    from = at + 1 + length + 1;
+    end = from + strcspn(from, "&");
+    (void)snprintf(value, size, "%.*s", (int)(end - from), from);
     if (*end == '&') /* what follows takes its place */
         memmove(at + 1, end + 1, strlen(end + 1) + 1);
     else
