@@ -137,24 +137,27 @@ static void wait_for_passes(unsigned passes) {
     WAIT_FOR(&fixture.loop, peer->listed >= listed + passes);
 }
 
+/* A server that stalls for longer than a step may take is a reason of its own, and what comes back
+ * after it is one again: so it is said a few times, but never at each of many passes. */
 static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void **state) {
     (void)state;
     catch_log();
     peer->list = "{}";
     start();
-    wait_for_passes(5);
-    assert_int_equal(logged("cannot settle now"), 1);
+    wait_for_passes(20);
+    assert_in_range(logged("no list of order_ids"), 1, 5);
+    assert_int_equal(logged("does not exist"), 0);
     peer->list = NULL;
     peer->reservations = 1;
     run_sql("ALTER TABLE orders RENAME TO others");
-    WAIT_FOR(&fixture.loop, logged("cannot settle now") == 2);
+    WAIT_FOR(&fixture.loop, logged("does not exist") > 0);
     assert_int_equal(logged("settling again"), 0);
-    wait_for_passes(5);
-    assert_int_equal(logged("cannot settle now"), 2);
+    wait_for_passes(20);
+    assert_in_range(logged("does not exist"), 1, 5);
     run_sql("ALTER TABLE others RENAME TO orders");
-    WAIT_FOR(&fixture.loop, logged("settling again") == 1);
-    wait_for_passes(5);
-    assert_int_equal(logged("settling again"), 1);
+    WAIT_FOR(&fixture.loop, logged("settling again") > 0);
+    wait_for_passes(20);
+    assert_in_range(logged("settling again"), 1, 5);
     assert_int_equal(count_orders(), 1);
     stop();
 }
