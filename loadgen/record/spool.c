@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define TOUCHED ((size_t)256 << 20) /* at once: the records of a million requests */
+
 /* Its name lives for a moment alone, because not every file system has O_TMPFILE. */
 static int make_nameless(const char *directory) {
     char *name;
@@ -43,8 +45,12 @@ int spool_make(const char *directory, size_t length) {
     return -1;
 }
 
+/* The first touch of a page of a file is slow, and may wait for the file system's journal. */
 void *spool_map(int fd, size_t length) {
     void *room = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-    return room != MAP_FAILED ? room : NULL;
+    if (room == MAP_FAILED)
+        return NULL;
+    (void)madvise(room, length < TOUCHED ? length : TOUCHED, MADV_POPULATE_WRITE);
+    return room;
 }
