@@ -1,6 +1,8 @@
 /* Takes real-time priority, with a bound that the kernel keeps. */
 #include "punctual.h"
 
+#include "clock.h"
+
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,17 +13,16 @@
 #include <unistd.h>
 
 #define BUSY_US  200000
-#define REST_NS  50000000 /* at most, between two looks at whether it has paused */
-#define PAUSE_NS 50000    /* one that is over before it has begun would be none */
+#define PAUSE_NS 50000 /* one that is over before it has begun would be none */
 
-/* The kernel lets other processes have 5 % of each second, in one piece, and a process with
- * real-time priority that needs all of its processor stands still for 50 ms. */
-#define FULL_PERCENT 90
-#define FULL_LOOKS   8 /* in a row: 400 ms or longer */
+/* The kernel stops real-time processes that have had 95 % of a processor for a second for the 50 ms
+ * that are left of it. */
+#define SHARE_PERCENT 93
+#define LOOK_NS       1000000
+#define OWED_NS       30000000 /* by who can never pause */
 
-static int64_t looked_ns, used_ns; /* the time of the last look, and the processor's till then */
-static long pauses;                /* at that time */
-static int full_looks;             /* in a row */
+/* At the last look: the time, the processor's till then, and what of it was above the share. */
+static int64_t looked_ns, used_ns, owed_ns;
 
 static void be_ordinary(void) {
     static const struct sched_param none = {.sched_priority = 0};
@@ -66,6 +67,15 @@ static void use_right(void) {
     (void)syscall(SYS_capset, &header, rights);
 }
 
+/* The processor's time since the last look. */
+static int64_t look(int64_t now_ns) {
+    int64_t before_ns = used_ns;
+
+    looked_ns = now_ns;
+    used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return used_ns - before_ns;
+}
+
 bool punctual_start(bool is_wanted) {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 
@@ -76,8 +86,9 @@ bool punctual_start(bool is_wanted) {
     /* Threads, such as those that resolve names, are to be ordinary. */
     if (!bound() || sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) != 0)
         return false;
-    full_looks = 0;
     wait_a_moment(); /* or what it computed before it lost the priority would count */
+    (void)look(clock_now_ns());
+    owed_ns = 0;
     return true;
 }
 
@@ -89,32 +100,16 @@ bool punctual_stop(void) {
     return was_kept;
 }
 
-static int64_t ns_of(struct timeval time) {
-    return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
-}
-
-/* One look at this thread's processor time, after `passed_ns`. */
-static void count_full(const struct rusage *usage, int64_t passed_ns) {
-    int64_t now_used_ns = ns_of(usage->ru_utime) + ns_of(usage->ru_stime);
-    bool is_full = (now_used_ns - used_ns) * 100 > passed_ns * FULL_PERCENT;
-
-    used_ns = now_used_ns;
-    full_looks = is_full ? full_looks + 1 : 0;
-    if (full_looks == FULL_LOOKS)
-        (void)punctual_stop();
-}
-
-void punctual_rest(int64_t now_ns) {
+void punctual_rest(int64_t now_ns, bool has_time) {
     int64_t passed_ns = now_ns - looked_ns;
-    struct rusage usage;
 
-    if (passed_ns < REST_NS)
+    if (passed_ns < LOOK_NS)
         return;
-    looked_ns = now_ns;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0)
-        return;
-    if (usage.ru_nvcsw == pauses)
+    owed_ns += look(now_ns) - passed_ns * SHARE_PERCENT / 100;
+    if (owed_ns < 0)
+        owed_ns = 0;
+    if (has_time && owed_ns > PAUSE_NS)
         wait_a_moment();
-    pauses = usage.ru_nvcsw;
-    count_full(&usage, passed_ns);
+    else if (owed_ns > OWED_NS)
+        (void)punctual_stop();
 }

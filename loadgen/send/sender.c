@@ -17,9 +17,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* Requests sent before answers are looked at again. Who has fallen behind sends few, and then one
- * for each answer: more would have more connections in use, each colder in the caches than the
- * last, and so cost the time in which to catch up. */
+/* Requests sent before answers are looked at again, where none has come since. Who has fallen
+ * behind sends one for each answer: more would have more connections in use, each colder in the
+ * caches than the last, on both sides, and so cost the time in which to catch up. */
 #define BURST   16
 #define NEAR_NS 30000 /* to arm the timer, sleep and wake up takes about as long */
 
@@ -158,7 +158,6 @@ static void send_due(struct sender *sender, int most) {
     for (int sent = 0; sent < most; sent++) {
         int64_t now = clock_now_ns();
 
-        punctual_rest(now);
         if (!is_due(sender, now)) {
             sender->is_held = false;
             break;
@@ -173,17 +172,24 @@ static void send_due(struct sender *sender, int most) {
     maybe_finished(sender);
 }
 
+static void send_burst(struct sender *sender) {
+    const bool was_answered = sender->is_answered;
+
+    sender->is_answered = false;
+    send_due(sender, was_answered ? 1 : BURST);
+}
+
 static void on_due(uv_poll_t *poll, int status, int events) {
     struct sender *sender = poll->data;
 
     (void)status;
     (void)events;
     if (!uv_is_active((uv_handle_t *)&sender->near)) /* or else it has been set for the past */
-        send_due(sender, BURST);
+        send_burst(sender);
 }
 
 static void on_near(uv_idle_t *near) {
-    send_due(near->data, BURST);
+    send_burst(near->data);
 }
 
 /* Before the loop waits: for the next planned moment, unless answers alone are waited for. To set
@@ -193,8 +199,10 @@ static void on_prepare(uv_prepare_t *prepare) {
     bool is_waiting = !sender->is_held && !sender->is_stopped && sender->next < sender->plan->count;
     int64_t at = is_waiting ? due_ns(sender) : 0;
     struct itimerspec when = {.it_value = {at / 1000000000, at % 1000000000}};
+    int64_t now = clock_now_ns();
 
-    if (is_waiting && at - clock_now_ns() < NEAR_NS) {
+    punctual_rest(now, at > now);
+    if (is_waiting && at - now < NEAR_NS) {
         (void)uv_idle_start(&sender->near, on_near);
         return;
     }
@@ -215,6 +223,7 @@ static void on_answer(struct http_call *call) {
     slot->next = sender->free_slots;
     sender->free_slots = slot;
     sender->in_flight--;
+    sender->is_answered = true;
     send_due(sender, 1);
 }
 

@@ -53,7 +53,8 @@ struct sender {
     uv_timer_t cut_timer;
     size_t next, in_flight;
     bool is_stopped, is_closing;
-    bool is_held; /* arrivals are due and wait, at max_in_flight */
+    bool is_held;     /* arrivals are due and wait, at max_in_flight */
+    bool is_answered; /* since the last burst */
     unsigned open_handles;
     struct fiber_event finished;
 };

@@ -111,9 +111,22 @@ static void test_a_process_that_rests_keeps_the_priority(void **state) {
         int64_t until_ms = computed_ms() + 150;
 
         while (computed_ms() < until_ms)
-            punctual_rest(clock_now_ns());
+            punctual_rest(clock_now_ns(), false);
         sleep_ms(50);
     }
+    assert_true(punctual_stop());
+}
+
+/* It turns and turns, as the sender does while nothing is due. */
+static void test_a_process_with_time_keeps_below_what_the_kernel_stops_it_at(void **state) {
+    const int64_t start_ms = clock_now_ms(), began_ms = computed_ms();
+
+    (void)state;
+    if (!start())
+        return;
+    while (clock_now_ms() < start_ms + 1200)
+        punctual_rest(clock_now_ns(), true);
+    assert_true((computed_ms() - began_ms) * 100 < (clock_now_ms() - start_ms) * 95);
     assert_true(punctual_stop());
 }
 
@@ -124,7 +137,7 @@ static void test_a_process_that_fills_its_processor_loses_the_priority(void **st
     if (!start())
         return;
     while (!is_ordinary() && clock_now_ms() < deadline_ms)
-        punctual_rest(clock_now_ns());
+        punctual_rest(clock_now_ns(), false);
     assert_true(is_ordinary());
     assert_false(punctual_stop());
 }
@@ -136,6 +149,7 @@ int main(void) {
         cmocka_unit_test(test_a_right_that_is_permitted_is_used),
         cmocka_unit_test(test_a_process_that_never_pauses_loses_the_priority),
         cmocka_unit_test(test_a_process_that_rests_keeps_the_priority),
+        cmocka_unit_test(test_a_process_with_time_keeps_below_what_the_kernel_stops_it_at),
         cmocka_unit_test(test_a_process_that_fills_its_processor_loses_the_priority),
     };
 
