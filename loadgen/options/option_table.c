@@ -99,7 +99,7 @@ static const struct option table[] = {
     ROW("path", 0, TEXT, path, "/orders", NULL, COMPARED, "of the POST requests"),
     ROW("no-realtime", 0, FLAG, is_ordinary, NULL, NULL, HISTORY,
         "send without real-time priority (else taken where permitted, until 200 ms without a pause "
-        "or 400 ms on a full core; and with fewer --workers than cores)"),
+        "or 400 ms behind on a full core; and with fewer --workers than cores)"),
     ROW("product", 0, TEXT, product, NULL, NULL, NOWHERE,
         "id of one to attack that was never sold from, instead of new ones"),
     ROW("stock", 0, INT, stock, "500", "0..1000000000", COMPARED,

@@ -12,17 +12,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUSY_US  200000
-#define PAUSE_NS 50000 /* one that is over before it has begun would be none */
+#define BUSY_US 200000
 
 /* The kernel stops real-time processes that have had 95 % of a processor for a second for the 50 ms
- * that are left of it. */
+ * that are left of it; since Linux 6.12 often only where others wait for it. */
 #define SHARE_PERCENT 93
 #define LOOK_NS       1000000
-#define OWED_NS       30000000 /* by who can never pause */
+#define OWED_NS       30000000 /* by who can hardly pause: too much */
 
+/* A pause that is over before it has begun would be none. */
+#define LEAST_PAUSE_NS 50000
+#define MOST_PAUSE_NS  200000
+#define REST_NS        50000000 /* then who has no time pauses, too, but as short as can be */
+
+static volatile sig_atomic_t is_kept;
 /* At the last look: the time, the processor's till then, and what of it was above the share. */
 static int64_t looked_ns, used_ns, owed_ns;
+static int64_t rested_ns; /* the end of the last pause */
 
 static void be_ordinary(void) {
     static const struct sched_param none = {.sched_priority = 0};
@@ -33,6 +39,7 @@ static void be_ordinary(void) {
 
 static void on_too_busy(int number) {
     (void)number;
+    is_kept = 0;
     be_ordinary();
 }
 
@@ -49,10 +56,11 @@ static bool bound(void) {
 }
 
 /* The kernel counts a process's time anew whenever it has waited for something. */
-static void wait_a_moment(void) {
-    static const struct timespec moment = {.tv_nsec = PAUSE_NS};
+static void pause_for(int64_t ns) {
+    const struct timespec moment = {.tv_nsec = ns};
 
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+    rested_ns = clock_now_ns();
 }
 
 /* In a container the right may come with the program's file (Dockerfile): permitted, but not in
@@ -86,30 +94,38 @@ bool punctual_start(bool is_wanted) {
     /* Threads, such as those that resolve names, are to be ordinary. */
     if (!bound() || sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) != 0)
         return false;
-    wait_a_moment(); /* or what it computed before it lost the priority would count */
-    (void)look(clock_now_ns());
+    pause_for(LEAST_PAUSE_NS); /* or what it computed before it lost the priority would count */
+    (void)look(rested_ns);
     owed_ns = 0;
+    is_kept = 1;
     return true;
 }
 
 bool punctual_stop(void) {
     bool was_kept = sched_getscheduler(0) == (SCHED_RR | SCHED_RESET_ON_FORK);
 
+    is_kept = 0;
     if (was_kept)
         be_ordinary();
     return was_kept;
 }
 
+static int64_t pause_ns(bool has_time) {
+    if (!has_time || owed_ns < LEAST_PAUSE_NS)
+        return LEAST_PAUSE_NS;
+    return owed_ns < MOST_PAUSE_NS ? owed_ns : MOST_PAUSE_NS;
+}
+
 void punctual_rest(int64_t now_ns, bool has_time) {
     int64_t passed_ns = now_ns - looked_ns;
 
-    if (passed_ns < LOOK_NS)
+    if (!is_kept || passed_ns < LOOK_NS)
         return;
     owed_ns += look(now_ns) - passed_ns * SHARE_PERCENT / 100;
     if (owed_ns < 0)
         owed_ns = 0;
-    if (has_time && owed_ns > PAUSE_NS)
-        wait_a_moment();
-    else if (owed_ns > OWED_NS)
+    if (owed_ns > OWED_NS)
         (void)punctual_stop();
+    else if (owed_ns > 0 && (has_time || now_ns - rested_ns > REST_NS))
+        pause_for(pause_ns(has_time));
 }

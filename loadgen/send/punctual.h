@@ -11,9 +11,9 @@
  * all of its processor for some 400 ms: then the priority is ordinary again. False when there is no
  * such priority, because it is not wanted or not permitted. */
 bool punctual_start(bool is_wanted);
-/* To be called often, at `now_ns` on the monotonic clock: pauses for a moment, 0.1 ms, when nothing
- * is due, so that it `has_time`, and this process takes more than the part of its processor that
- * the kernel lets it have at that priority. */
+/* To be called often, at `now_ns` on the monotonic clock. Keeps what this process takes of its
+ * processor below what the kernel lets it have at that priority: it pauses, for 0.05 to 0.2 ms and
+ * the time to wake up, when it `has_time`, as nothing is due; else as seldom as it may. */
 void punctual_rest(int64_t now_ns, bool has_time);
 /* Whether there was such a priority to the end. */
 bool punctual_stop(void);

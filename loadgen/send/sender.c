@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 /* Requests sent before answers are looked at again, where none has come since. Who has fallen
- * behind sends one for each answer: more would have more connections in use, each colder in the
- * caches than the last, on both sides, and so cost the time in which to catch up. */
+ * behind sends one for each answer and one a turn of the loop: more would have more connections in
+ * use, each colder in the caches than the last, on both sides, and so cost the time in which to
+ * catch up. */
 #define BURST   16
 #define NEAR_NS 30000 /* to arm the timer, sleep and wake up takes about as long */
 

@@ -119,10 +119,8 @@ static void on_read(uv_stream_t *tcp, ssize_t length, const uv_buf_t *input) {
         else if (connection->reply.is_complete)
             finish_reply(connection);
     }
-    client->just_read = connection;
     http_client_dispatch(client);
     http_client_tell(client);
-    client->just_read = NULL;
 }
 
 /* All connections share one buffer: what is in it is parsed before the next read. */
@@ -275,15 +273,12 @@ static void take_call(struct http_connection *connection, struct http_call *call
 
 /* The server has closed the connection, or spoken out of turn, and the loop has not read it yet.
  * Writing would succeed, and the call be lost. What a server says to who has just connected, that
- * it is too busy, is an answer. Who calls as he is told of a reply is not made to look again: that
- * would be a twentieth of what a call costs. */
+ * it is too busy, is an answer. */
 static bool is_over(const struct http_connection *connection) {
     uv_os_fd_t fd = -1;
     ssize_t got;
     char byte;
 
-    if (connection == connection->client->just_read)
-        return false;
     (void)uv_fileno((const uv_handle_t *)&connection->tcp, &fd);
     got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return got < 0 ? errno != EAGAIN : got == 0 || !connection->is_fresh;

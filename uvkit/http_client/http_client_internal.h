@@ -75,7 +75,6 @@ struct http_client {
     int64_t armed_ms;  /* when the timer fires, if it is active */
     int64_t retry_ms;  /* until then, while others work, no new connection is tried */
     uv_idle_t ending;  /* active while calls are ended and not told */
-    const struct http_connection *just_read; /* while what follows from that is done */
     uint64_t opened, connect_failures;
     bool is_closing;
     unsigned closing_handles; /* of the three above, once nothing needs them */

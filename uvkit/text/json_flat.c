@@ -110,7 +110,7 @@ static int find(const struct json_flat *flat, const char *name) {
     for (unsigned i = 0; i < flat->count; i++) {
         const char *member = flat->bytes + flat->members[i].name;
 
-        if (member[0] == name[0] && strcmp(member, name) == 0)
+        if (member[0] == name[0] && strcmp(member, name) == 0) /* most differ in the first byte */
             return (int)i;
     }
     return -1;

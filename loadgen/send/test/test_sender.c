@@ -294,6 +294,31 @@ static void test_a_limit_that_is_not_reached_delays_nothing(void **state) {
     assert_int_equal(sending.recorder->late_launches, 0);
 }
 
+static size_t most_in_flight(void) {
+    size_t most = 0;
+
+    for (size_t i = 0; i < sending.recorder->count; i++) {
+        size_t in_flight = 0;
+
+        for (size_t j = 0; j < sending.recorder->count; j++)
+            in_flight += sending_record(j)->sent_ns <= sending_record(i)->sent_ns &&
+                         sending_record(j)->received_ns > sending_record(i)->sent_ns;
+        most = in_flight > most ? in_flight : most;
+    }
+    return most;
+}
+
+/* All are due at once; the server answers in the next turn of the loop. 16 more in flight at each
+ * turn would be some 100 in the end, one more some 30. */
+static void test_who_is_behind_has_few_in_flight(void **state) {
+    (void)state;
+    sending_plan_requests(300, 100000000);
+    sending.sender.connections = 300;
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 300);
+    assert_in_range(most_in_flight(), 16, 64);
+}
+
 static void test_an_empty_plan_sends_nothing(void **state) {
     (void)state;
     sending_plan_requests(0, 100);
@@ -317,6 +342,7 @@ int main(void) {
         SENT(test_connections_are_open_before_the_first_request),
         SENT(test_a_repeat_waits_for_its_first_at_the_limit),
         SENT(test_a_limit_that_is_not_reached_delays_nothing),
+        SENT(test_who_is_behind_has_few_in_flight),
         SENT(test_an_empty_plan_sends_nothing),
     };
 
