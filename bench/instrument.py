@@ -22,7 +22,7 @@ wrk.body = '{"product_id":""}'
 STEP, LOWEST, HIGHEST = 0.025, 12, 40  # parts of wrk's rate that are tried: 0.3 to 1.0
 BEHIND = 0.1  # percentage points that loadgen may be behind the machine
 IDLE = 99.0  # a machine that keeps its own threads from the clock for longer is no measure
-DRIFT = 1.05  # of wrk's rate in a try: with more, it was not the part of it that it seemed
+DRIFT = 1.1  # of wrk's rate in a try: with more, it was not the part of it that it seemed
 TRIES, BUSY_TRIES, TRY_SECONDS, CPU_SECONDS = 5, 10, 2, 3
 
 

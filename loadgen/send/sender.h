@@ -65,8 +65,9 @@ struct sender {
  * when it could not start; then nothing was sent. */
 __attribute__((warn_unused_result)) int sender_run(struct sender *sender);
 
-/* Send no more (what is due by now and was not sent is UNSENT), and give up what is not answered in
- * `grace_ms`. May be called at any time while sender_run() runs, and more than once. */
+/* Send what became due in this turn of the loop, and no more (what else is due by now is UNSENT);
+ * and give up what is not answered in `grace_ms`. May be called at any time while sender_run()
+ * runs, and more than once. */
 void sender_stop(struct sender *sender, uint64_t grace_ms);
 
 #endif

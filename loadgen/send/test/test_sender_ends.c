@@ -181,6 +181,30 @@ static void test_a_stop_gives_up_the_last_answers(void **state) {
     sending_assert_outcomes(RECORD_UNKNOWN, 5);
 }
 
+static void on_late_stop(uv_timer_t *timer) {
+    while (clock_now_ns() <= sending.recorder->start_ns + sending.plan.arrivals[1].due_ns)
+        continue;
+    on_stop(timer);
+}
+
+static void sell_and_stop_late(struct http_exchange *exchange, void *data) {
+    if (sending.served == 0)
+        assert_int_equal(uv_timer_start(&sending.stopper, on_late_stop, 0, 0), 0);
+    sending_sell(exchange, data);
+}
+
+/* It could be sent, so it is not one that there was no connection for. */
+static void test_a_stop_sends_what_became_due_in_the_same_turn(void **state) {
+    (void)state;
+    grace_ms = 20000;
+    sending.answer = sell_and_stop_late;
+    sending_plan_requests(3, 10);
+    sending.plan.arrivals[2].due_ns = INT64_C(30000000000);
+    sending_run();
+    sending_assert_outcomes(RECORD_SOLD, 2);
+    assert_int_equal(sending.recorder->count, 2);
+}
+
 static void test_a_stop_leaves_what_waits_at_the_limit_unsent(void **state) {
     (void)state;
     sending.sender.max_in_flight = 5;
@@ -265,6 +289,7 @@ int main(void) {
         STOPPED(test_a_stop_before_the_first_moment_sends_none),
         STOPPED(test_a_stop_lets_answers_come_within_its_grace),
         STOPPED(test_a_stop_gives_up_the_last_answers),
+        STOPPED(test_a_stop_sends_what_became_due_in_the_same_turn),
         STOPPED(test_a_stop_leaves_what_waits_at_the_limit_unsent),
         SENT(test_a_host_that_is_none_is_told),
         SENT(test_a_process_without_files_is_told),
