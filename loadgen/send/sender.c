@@ -351,8 +351,7 @@ void sender_stop(struct sender *sender, uint64_t grace_ms) {
         sender->is_stopped = true;
         return;
     }
-    if (!sender->is_held)
-        send_due(sender, BURST); /* what became due in this turn of the loop */
+    send_due(sender, BURST); /* what became due in this turn of the loop */
     while (is_due(sender, clock_now_ns()))
         leave_unsent(sender);
     sender->is_stopped = true;

@@ -107,12 +107,9 @@ static bool read_value(struct reader *reader) {
 
 /* -1: there is none of that name. */
 static int find(const struct json_flat *flat, const char *name) {
-    for (unsigned i = 0; i < flat->count; i++) {
-        const char *member = flat->bytes + flat->members[i].name;
-
-        if (member[0] == name[0] && strcmp(member, name) == 0) /* most differ in the first byte */
+    for (unsigned i = 0; i < flat->count; i++)
+        if (strcmp(flat->bytes + flat->members[i].name, name) == 0)
             return (int)i;
-    }
     return -1;
 }
 
