@@ -183,7 +183,7 @@ static void test_a_sale_past_its_deadline_sends_nothing(void **state) {
 }
 
 static void test_a_lock_not_won_in_time_is_busy(void **state) {
-    static const char *const specs[] = {"redis,wait=20ms,work=1s", "mutex,wait=20ms,work=1s",
+    static const char *const specs[] = {"redis,wait=300ms,work=1s", "mutex,wait=300ms,work=1s",
                                         "redis,wait=0,work=1s", "mutex,wait=0,work=1s"};
 
     (void)state;
