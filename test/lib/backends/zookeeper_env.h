@@ -31,11 +31,7 @@ lk_client *open_zookeeper(struct zookeeper_env *env, const char *servers, const 
 /* An on_state callback, with the env for its data, which writes "held ", "suspect " or "lost ". */
 void trace_state(lk_lease *lease, enum lk_state state, const char *why, void *data);
 
-/* How many hold and wait, by the server, as the first client sees it. */
-struct crowd {
-    size_t holders, waiters;
-};
-struct crowd crowd(struct zookeeper_env *env);
+/* Until so many hold and wait, by the server, as the first client sees it. */
 void await_crowd(struct zookeeper_env *env, size_t holders, size_t waiters);
 
 #define ZOOKEEPER_TEST(test)                                                                       \

@@ -125,7 +125,7 @@ static void test_fence_rises_across_clients_and_restarts(void **state) {
 
 /* Whether its TTL, if it has one, ends before or after the time. */
 static void test_abandoned_lock_stays_held_for_the_time_given(void **state) {
-    static const struct { uint32_t ttl_ms, hold_ms; } cases[] = {{300, 0}, {100, 500}, {600, 100}};
+    static const struct { uint32_t ttl_ms, hold_ms; } cases[] = {{300, 0}, {500, 900}, {600, 100}};
     struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -139,7 +139,7 @@ static void test_abandoned_lock_stays_held_for_the_time_given(void **state) {
         abandoned_ms = clock_now_ms();
         lk_abandon(caller.lease, cases[i].hold_ms);
         assert_int_equal(take(fixture, &caller, fixture->lock, 10000), LK_OK);
-        assert_true(clock_now_ms() - abandoned_ms >= cases[i].hold_ms);
+        assert_in_range(clock_now_ms() - abandoned_ms, cases[i].hold_ms, PATIENCE_MS);
         assert_true(lk_lease_fence(caller.lease) > fence);
         assert_int_equal(give(fixture, &caller), LK_OK);
     }
@@ -160,7 +160,7 @@ static void test_lock_stays_abandoned_when_its_client_is_closed(void **state) {
     lk_abandon(caller.lease, 1500);
     close_client(fixture, client);
     assert_int_equal(take(fixture, &caller, fixture->lock, 20000), LK_OK);
-    assert_true(clock_now_ms() - abandoned_ms >= 1500);
+    assert_in_range(clock_now_ms() - abandoned_ms, 1500, PATIENCE_MS);
     assert_int_equal(give(fixture, &caller), LK_OK);
 }
 
