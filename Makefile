@@ -209,7 +209,7 @@ $(TOLD): $(B)/revision
 $(TOLD): override CFLAGS += -DREVISION='"$(shell cat $(B)/revision)"'
 
 # A unit test links its room, those below it, and the fixtures with what they need of uvkit; that of a backend all of lockkit.
-test_of = $(B)/test/lib/fault.o $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room)) $(TESTS_SEE_$(room))) $(UVKIT))
+test_of = $(addprefix $(B)/test/lib/,fault.o failed.o) $(call archives,$(filter-out uvkit% $(if $(filter lockkit/backends/%,$(room)),$(LOCKKIT)),$(fixtures) $(room) $(SEES_$(room)) $(TESTS_SEE_$(room))) $(UVKIT))
 $(TESTS): $(B)/%: $(B)/%.o $$(call test_of,$$*)
 	$(call run,LINK)$(CC) $(LDFLAGS) $(WRAP) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS) -lcmocka
 $(B)/lockkit/src/test/test_hold: | $(B)/bin/hold # which it runs
