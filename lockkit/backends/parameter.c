@@ -2,6 +2,7 @@
 #include "parameter.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool parameter_take(char *url, const char *name, char *value, size_t size) {
@@ -20,4 +21,26 @@ bool parameter_take(char *url, const char *name, char *value, size_t size) {
     else
         *at = '\0';
     return true;
+}
+
+bool parameter_take_number(char *url, const char *name, unsigned most, unsigned *number) {
+    char text[12], *end;
+    unsigned long value;
+
+    if (!parameter_take(url, name, text, sizeof text))
+        return true;
+    value = strtoul(text, &end, 10);
+    if (text[0] < '1' || text[0] > '9' || *end != '\0' || value > most)
+        return false;
+    *number = (unsigned)value;
+    return true;
+}
+
+bool parameter_has_others(const char *url, const char *name) {
+    const size_t length = strlen(name);
+
+    for (const char *at = strchr(url, '?'); at && *at; at = strchr(at + 1, '&'))
+        if (strncmp(at + 1, name, length) != 0 || at[1 + length] != '=')
+            return true;
+    return false;
 }

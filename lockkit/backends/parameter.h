@@ -9,4 +9,11 @@
  * there, and then `value` has it, cut to `size`. */
 bool parameter_take(char *url, const char *name, char *value, size_t size);
 
+/* The same for a number; false when what stands there is none from 1 to `most`. Then, and when
+ * nothing stands there, `*number` stays. */
+bool parameter_take_number(char *url, const char *name, unsigned most, unsigned *number);
+
+/* Whether `url` has another one than `name`. */
+bool parameter_has_others(const char *url, const char *name);
+
 #endif

@@ -182,20 +182,6 @@ static enum lk_status find_backend(const struct lk_backend_ops **ops, const char
     return LK_INVALID;
 }
 
-/* `handover=` of a URL is for the locks, whatever the backend. */
-static enum lk_status take_handover(struct lk_client *client, char *url) {
-    char text[8], *end;
-    unsigned long number;
-
-    if (!parameter_take(url, "handover", text, sizeof text))
-        return LK_OK;
-    number = strtoul(text, &end, 10);
-    if (text[0] < '1' || text[0] > '9' || *end != '\0' || number > HANDOVER_MOST)
-        return LK_INVALID;
-    client->handover = (uint32_t)number;
-    return LK_OK;
-}
-
 static enum lk_status open_backend(struct lk_client *client, const struct lk_backend_ops *ops,
                                    const char *url) {
     char *rest = strdup(url);
@@ -204,8 +190,10 @@ static enum lk_status open_backend(struct lk_client *client, const struct lk_bac
                                              .label = client->label,
                                              .push = client_push,
                                              .data = client};
-    enum lk_status status = rest ? take_handover(client, rest) : LK_NOMEM;
+    enum lk_status status = rest ? LK_OK : LK_NOMEM;
 
+    if (rest && !parameter_take_number(rest, "handover", HANDOVER_MOST, &client->handover))
+        status = LK_INVALID;
     if (status == LK_OK)
         status = ops->open(&client->backend, &config);
     free(rest);

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "parameter.h"
 #include "redis_eviction.h"
 #include "wire_layout.h"
 #include "wire_watch.h"
@@ -188,14 +189,6 @@ static void on_up(void *data) {
     redis_eviction_check(&server->eviction, server->redis);
 }
 
-/* A parameter that is not the server's promises what is not done here. */
-static bool has_other_parameters(const char *url) {
-    for (const char *at = strchr(url, '?'); at && *at; at = strchr(at + 1, '&'))
-        if (strncmp(at + 1, "db=", 3) != 0)
-            return true;
-    return false;
-}
-
 /* redis+string://host is redis://host; redis+string:unix:///path is unix:///path. */
 static int connect_server(struct server *server, const char *url) {
     const char *rest = url + strlen(server->layout->scheme);
@@ -203,7 +196,8 @@ static int connect_server(struct server *server, const char *url) {
     char *whole = NULL;
     int status;
 
-    if (has_other_parameters(rest))
+    if (parameter_has_others(rest,
+                             "db")) /* one that is not the server's promises what is not done */
         return UV_EINVAL;
     if (strncmp(rest, "//", 2) == 0 && asprintf(&whole, "redis:%s", rest) < 0)
         return UV_ENOMEM;
