@@ -46,6 +46,11 @@ static void note_success(struct settle *settle, const char *cursor) {
     settle->failure[0] = '\0';
 }
 
+/* When a query or call that begins is given up. */
+static int64_t due_ms(const struct settle *settle) {
+    return clock_now_ms() + settle->step_ms;
+}
+
 /* The list of an answer as text, the caller's; or NULL with `message`. */
 static char *list_text(const struct inventory_answer *answer, const char *name,
                        char message[PG_MESSAGE_BYTES]) {
@@ -70,12 +75,11 @@ static int confirm(struct settle *settle, const char *order_ids, char message[PG
     char *confirmed;
 
     inventory_call(settle->inventory, "POST", "/reservations/confirmations", NULL, order_ids,
-                   clock_now_ms() + STEP_MS, &answer);
+                   due_ms(settle), &answer);
     confirmed = list_text(&answer, "reservations", message);
     json_decref(answer.body);
     if (confirmed != NULL)
-        status =
-            order_settle(settle->pool, confirmed, clock_now_ms() + STEP_MS, on_settled, message);
+        status = order_settle(settle->pool, confirmed, due_ms(settle), on_settled, message);
     free(confirmed);
     return status == PG_OK ? 0 : -1;
 }
@@ -86,8 +90,7 @@ static int record_page(struct settle *settle, const char *order_ids,
     char *missing;
     int code = 0;
 
-    if (order_find_missing(settle->pool, order_ids, clock_now_ms() + STEP_MS, &missing, message) !=
-        PG_OK)
+    if (order_find_missing(settle->pool, order_ids, due_ms(settle), &missing, message) != PG_OK)
         return -1;
     if (missing != NULL)
         code = confirm(settle, missing, message);
@@ -123,7 +126,7 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
                    "/reservations?after=%s&since_ms=%" PRId64
                    "&overlap_ms=%d&older_than_ms=%" PRId64 "&limit=%d",
                    at->cursor, at->since_ms, overlap_ms, settle->after_ms, PAGE);
-    inventory_call(settle->inventory, "GET", target, NULL, NULL, clock_now_ms() + STEP_MS, &answer);
+    inventory_call(settle->inventory, "GET", target, NULL, NULL, due_ms(settle), &answer);
     order_ids = list_text(&answer, "order_ids", message);
     next = inventory_text(&answer, "next");
     if (order_ids != NULL && strcmp(order_ids, "[]") == 0) {
@@ -132,7 +135,7 @@ static int settle_page(struct settle *settle, struct settlement *at, int overlap
                (!is_cursor(next) || (overlap_ms == 0 && strcmp(next, at->cursor) == 0))) {
         (void)snprintf(message, PG_MESSAGE_BYTES, "a list of reservations without a next cursor");
     } else if (order_ids != NULL && record_page(settle, order_ids, message) == 0 &&
-               settlement_write(settle->pool, next, clock_now_ms() + STEP_MS, message) == PG_OK) {
+               settlement_write(settle->pool, next, due_ms(settle), message) == PG_OK) {
         text_copy(at->cursor, sizeof at->cursor, next);
         count = (int)json_array_size(json_object_get(answer.body, "order_ids"));
     }
@@ -166,7 +169,7 @@ static void settle_all(void *arg) {
     char message[PG_MESSAGE_BYTES];
     int count = -1, overlap_ms = next_overlap_ms(settle);
 
-    if (settlement_read(settle->pool, clock_now_ms() + STEP_MS, &at, message) == PG_OK)
+    if (settlement_read(settle->pool, due_ms(settle), &at, message) == PG_OK)
         do {
             count = settle_page(settle, &at, overlap_ms, message);
             overlap_ms = 0; /* the first page had it */
@@ -190,7 +193,8 @@ static void on_time(uv_timer_t *timer) {
 
 void settle_start(struct settle *settle, uv_loop_t *loop, struct inventory *inventory,
                   struct pg_pool *pool, int64_t after_ms, int64_t every_ms) {
-    *settle = (struct settle){.inventory = inventory, .pool = pool, .after_ms = after_ms};
+    *settle = (struct settle){
+        .inventory = inventory, .pool = pool, .after_ms = after_ms, .step_ms = STEP_MS};
     metric_register(&settled);
     (void)uv_timer_init(loop, &settle->timer); /* cannot fail */
     settle->timer.data = settle;

@@ -22,8 +22,8 @@ struct settle {
     uv_timer_t timer;
     struct inventory *inventory;
     struct pg_pool *pool;
-    int64_t after_ms;
-    unsigned passes; /* since the one that read the overlap, with it */
+    int64_t after_ms, step_ms; /* a query or call is given up after `step_ms` */
+    unsigned passes;           /* since the one that read the overlap, with it */
     int64_t overlap_at_ms;
     bool is_running, is_closing;
     char failure[PG_MESSAGE_BYTES]; /* of the last pass, "" when it succeeded */

@@ -213,7 +213,7 @@ static void test_a_call_that_is_late_goes_to_no_other(void **state) {
     (void)state;
     open_inventory(2);
     fixture.peers[0].is_holding = fixture.peers[1].is_holding = true;
-    begin(&caller, 100);
+    begin(&caller, 700);
     WAIT_FOR(&fixture.loop, caller.is_done);
     assert_int_equal(caller.answer.outcome, HTTP_CALL_UNKNOWN);
     assert_true(fixture.peers[0].calls + fixture.peers[1].calls <= 1);

@@ -139,7 +139,7 @@ static void test_a_late_inventory_is_unknown(void **state) {
     struct buyer buyer;
 
     (void)state;
-    svc.inventory_timeout_ms = 200;
+    svc.inventory_timeout_ms = 700;
     fixture.peers[0].is_holding = true;
     begin(&buyer, NULL);
     expect(&buyer, ORDER_UNKNOWN, 504, "unknown");
