@@ -193,7 +193,7 @@ static void test_a_lock_that_is_given_up_was_waited_for_and_not_held(void **stat
     (void)state;
     make_product(id, "redis", 5); /* which connects */
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-    make_product(id, "redis,wait=400ms,ttl=1s,fail=before-unlock:error@1", 5);
+    make_product(id, "redis,wait=1s,ttl=3s,fail=before-unlock:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_non_null(strstr(first.selling.timing, "redis;desc=\"1\"")); /* it was not released */
     assert_int_equal(sell(&second, id, NULL), OUTCOME_BUSY);
@@ -232,7 +232,7 @@ static void test_a_raw_key_tells_its_retries_and_its_wait(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "redis-setnx,wait=300ms,fail=before-delete:error@1", 5);
+    make_product(id, "redis-setnx,wait=1s,fail=before-delete:error@1", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     assert_true(part_ms(&first, "hold;dur=") < 0); /* it holds it still */
     assert_int_equal(sell(&second, id, NULL), OUTCOME_BUSY);

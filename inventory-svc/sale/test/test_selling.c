@@ -120,7 +120,7 @@ static void test_work_longer_than_the_ttl_keeps_its_lease(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "redis,ttl=1s,work=1500ms,wait=20s", 5);
+    make_product(id, "redis,ttl=2s,work=2500ms,wait=20s", 5);
     buy_all(id, 2);
     assert_int_equal(count_outcome(buyers, 2, OUTCOME_SOLD), 2);
     assert_int_equal(twins(id), 0);

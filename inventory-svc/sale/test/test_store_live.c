@@ -107,11 +107,11 @@ static void test_an_unknown_write_keeps_the_lock_until_its_ttl(void **state) {
     int64_t begun_ms;
 
     (void)state;
-    make_product(id, "redis,ttl=600ms,fail=after-write:error@1", 5);
+    make_product(id, "redis,ttl=1200ms,fail=after-write:error@1", 5);
     begun_ms = clock_now_ms();
     assert_int_equal(sell(&first, id, NULL), OUTCOME_UNKNOWN);
     assert_int_equal(sell(&second, id, NULL), OUTCOME_SOLD);
-    assert_true(clock_now_ms() - begun_ms >= 550);
+    assert_true(clock_now_ms() - begun_ms >= 1150);
     assert_int_equal(second.selling.sold.unit, 4);
     assert_int_equal(twins(id), 0);
     assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
@@ -183,7 +183,7 @@ static void test_a_sale_past_its_deadline_sends_nothing(void **state) {
 }
 
 static void test_a_lock_not_won_in_time_is_busy(void **state) {
-    static const char *const specs[] = {"redis,wait=300ms,work=1s", "mutex,wait=300ms,work=1s",
+    static const char *const specs[] = {"redis,wait=700ms,work=2s", "mutex,wait=300ms,work=1s",
                                         "redis,wait=0,work=1s", "mutex,wait=0,work=1s"};
 
     (void)state;

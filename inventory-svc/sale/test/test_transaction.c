@@ -42,7 +42,6 @@ static void hold_replies(struct buyer *buyer, char id[UUID_TEXT], const char *st
                          unsigned answers) {
     uint64_t before;
 
-    WAIT_FOR(&instance.loop, stats().idle == 2);
     lay_out(id, strategy, 5);
     WAIT_FOR(&instance.loop, stats().idle == 2);
     before = stats().queries;

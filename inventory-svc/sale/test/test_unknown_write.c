@@ -41,7 +41,7 @@ static void test_an_unknown_write_keeps_a_lock_without_ttl(void **state) {
 
 static void test_an_unknown_write_keeps_a_lock_with_a_short_ttl(void **state) {
     (void)state;
-    land_late("redis,ttl=200ms,wait=400ms");
+    land_late("redis,ttl=1s,wait=2s");
 }
 
 /* Calls stock_sql_write() in a fiber. */

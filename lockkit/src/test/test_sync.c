@@ -85,7 +85,7 @@ static void test_held_lock_is_busy_and_times_out(void **state) {
 
 /* Its loop sleeps between the renewals. */
 static void test_a_lock_is_renewed_while_nothing_else_happens(void **state) {
-    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 600};
+    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 1000};
     struct shared *shared = *state;
     lk_held *first, *second;
 

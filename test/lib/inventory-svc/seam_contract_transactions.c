@@ -55,7 +55,7 @@ static void what_is_rolled_back_was_not_sold(const struct seam_world *world) {
 static void a_row_for_update_is_kept_from_others(const struct seam_world *world) {
     struct stock_row row;
 
-    begin_sales(world, "none,wait=300ms", 5);
+    begin_sales(world, "none,wait=1s", 5);
     start(sales[0], READ_COMMITTED);
     assert_int_equal(store_read_for_update(sales[0], 0, ROW_NOWAIT, &row), OUTCOME_OK);
     for (enum row_wait wait = ROW_WAIT; wait <= ROW_SKIP_LOCKED; wait++)

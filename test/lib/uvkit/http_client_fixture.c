@@ -73,7 +73,7 @@ void on_ended(struct http_call *call) {
     struct record *record = call->data;
 
     record->callbacks++;
-    record->fixture->ended++;
+    record->nth = ++record->fixture->ended;
     (void)snprintf(record->reply, sizeof record->reply, "%s", call->reply);
 }
 

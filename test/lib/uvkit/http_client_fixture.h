@@ -36,7 +36,7 @@ struct fixture {
 struct record {
     struct http_call call;
     struct fixture *fixture;
-    unsigned callbacks;
+    unsigned callbacks, nth; /* it was the nth to end */
     char reply[256];
 };
 

@@ -100,7 +100,7 @@ static void test_deadline_after_sending_closes_the_connection(void **state) {
 
     open_client(fixture, (struct http_client_options){.connections = 1});
     for (int i = 0; i < 2; i++) {
-        call_by(fixture, &late, "GET", 100);
+        call_by(fixture, &late, "GET", 700);
         fd = accept_one(fixture);
         expect_request(fixture, fd);
         say(fd, parts[i]);
@@ -297,7 +297,7 @@ static void test_large_body_is_written_in_pieces(void **state) {
                                .target = "/",
                                .body = body,
                                .body_length = BYTES,
-                               .deadline_ms = clock_now_ms() + (way == 1 ? 50 : PATIENCE_MS),
+                               .deadline_ms = clock_now_ms() + (way == 1 ? 1000 : PATIENCE_MS),
                                .data = &record};
         http_call_start(fixture->client, &record.call, on_ended);
         fd = accept_one(fixture);

@@ -195,7 +195,7 @@ static void test_query_late_in_the_queue_is_not_sent(void **state) {
     int slow_ended, late_ended, next_ended;
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    start_query(fixture, &slow, "SELECT pg_sleep(0.3)", PATIENCE_MS, &slow_ended);
+    start_query(fixture, &slow, "SELECT pg_sleep(1)", PATIENCE_MS, &slow_ended);
     start_query(fixture, &next, "SELECT 1", PATIENCE_MS, &next_ended);
     start_query(fixture, &late, "SELECT 1", 20, &late_ended);
     WAIT_FOR(&fixture->loop, late_ended != 0);

@@ -246,12 +246,12 @@ static void test_answer_that_came_in_time_counts_after_a_pause(void **state) {
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
     start_query(fixture, &query, "SELECT 1", 100, &ended);
-    (void)usleep(200 * 1000);
+    (void)usleep(700 * 1000);
     WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_OK);
     pg_query_clear(&query);
     start_statement(fixture, &query, 100, &ended);
-    (void)usleep(200 * 1000);
+    (void)usleep(700 * 1000);
     WAIT_FOR(&fixture->loop, ended != 0);
     assert_int_equal(query.status, PG_NOT_SENT);
     assert_string_equal(query.message, "prepared too late to be sent");

@@ -48,7 +48,7 @@ static void test_one_connection_of_several_is_never_held(void **state) {
 static void start_hold(void *arg) {
     struct fixture *fixture = arg;
 
-    assert_null(pg_hold(fixture->pool, clock_now_ms() + 300));
+    assert_null(pg_hold(fixture->pool, clock_now_ms() + 1000));
 }
 
 static void pass_those_that_hold(struct fixture *fixture) {

@@ -145,7 +145,7 @@ static void test_first_past_its_deadline_is_cancelled_alone(void **state) {
 
     open_pipeline(fixture, fixture->conninfo, MOST);
     (void)ask(fixture, LOCK);
-    start_query(fixture, &sent.queries[0], AWAIT_LOCK, 50, &sent.ended[0]);
+    start_query(fixture, &sent.queries[0], AWAIT_LOCK, 800, &sent.ended[0]);
     start(fixture, &sent, 1, KEEP_ROW);
     expect(fixture, &sent, 0, PG_REJECTED);
     assert_string_equal(sent.queries[0].sqlstate, "57014");
@@ -183,7 +183,7 @@ static void test_late_cancel_request_costs_the_next_nothing(void **state) {
     open_pipeline(fixture, fixture->proxy_conninfo, MOST);
     (void)ask(fixture, LOCK);
     fault_proxy_set(fixture->proxy, PROXY_HOLDS_REPLIES);
-    start_query(fixture, &sent.queries[0], "SELECT 1", 200, &sent.ended[0]);
+    start_query(fixture, &sent.queries[0], "SELECT 1", 1000, &sent.ended[0]);
     start(fixture, &sent, 1,
           "INSERT INTO test_pg_pipe SELECT 1 FROM (SELECT pg_advisory_xact_lock(7701)) a");
     WAIT_FOR(&fixture->loop, ask(fixture, WAITERS) == 1);

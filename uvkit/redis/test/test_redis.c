@@ -112,7 +112,7 @@ static void test_deadlines_count_one_by_one(void **state) {
     (void)state;
     open_redis();
     answers = 0;
-    start(&block, 10000, "BLPOP test:nothing 0.5");
+    start(&block, 10000, "BLPOP test:nothing 1");
     start(&third, 150, "ECHO 3");
     start(&first, 50, "ECHO 1");
     start(&second, 100, "ECHO 2");

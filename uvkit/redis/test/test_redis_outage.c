@@ -97,7 +97,7 @@ static void test_an_answer_that_came_in_time_counts_after_a_pause(void **state) 
     start(&first, 100, "ECHO 1");
     start(&second, 100, "ECHO 2");
     (void)uv_run(&loop, UV_RUN_NOWAIT); /* sent */
-    (void)usleep(200 * 1000);
+    (void)usleep(700 * 1000);
     assert_answer(&first, REDIS_IS_OK, "1");
     assert_answer(&second, REDIS_IS_OK, "2");
 }

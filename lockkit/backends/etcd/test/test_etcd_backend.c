@@ -76,10 +76,11 @@ static void test_base64_comes_back(void **state) {
 
 static void test_second_acquisition_of_a_client_costs_one_question(void **state) {
     struct etcd_env *env = *state;
+    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 60000);
     struct caller caller;
 
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
         assert_int_equal(caller.round_trips, i == 0 ? 2 : 1);
         assert_int_equal(give(&env->fixture, &caller), LK_OK);
     }

@@ -29,7 +29,7 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     struct etcd_env *env = *state;
     struct caller caller;
 
-    hold(env, &caller, env->far, 1000);
+    hold(env, &caller, env->far, 2000);
     lk_lease_on_state(caller.lease, etcd_trace_state, env);
     assert_int_equal(lk_acquire(env->fixture.lock, LK_FOREVER, etcd_trace_successor, env, NULL),
                      LK_OK);

@@ -56,7 +56,7 @@ static void test_session_mode_refuses_the_pooler(void **state) {
 
     lk_set_log(on_log, &told);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_REFUSED);
-    assert_int_equal(take(&env->fixture, &caller, lock, 300), LK_REFUSED);
+    assert_int_equal(take(&env->fixture, &caller, lock, 700), LK_REFUSED);
     lk_set_log(NULL, NULL);
     assert_true(told > 0);
     assert_int_equal(ask_locks(env, "true"), 0);

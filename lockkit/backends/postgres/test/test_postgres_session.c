@@ -14,14 +14,15 @@ static lk_lock *lock_with(struct postgres_fixture *env, lk_client *client,
     return lock;
 }
 
-static void terminate_holder(struct postgres_fixture *env) {
+/* One that has the lock, "granted", or waits for it, "NOT granted". */
+static void terminate(struct postgres_fixture *env, const char *which) {
     char sql[300];
 
     (void)snprintf(sql, sizeof sql,
                    "SELECT count(pg_terminate_backend(pid)) FROM pg_locks JOIN lockkit_lock ON"
                    " ((classid::bigint << 32) | objid::bigint) = key"
-                   " WHERE locktype = 'advisory' AND granted AND name = '%s'",
-                   env->fixture.name);
+                   " WHERE locktype = 'advisory' AND %s AND name = '%s'",
+                   which, env->fixture.name);
     assert_string_equal(postgres_ask(sql), "1");
 }
 
@@ -31,7 +32,7 @@ static void test_terminated_session_is_told_as_lost(void **state) {
 
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
     follow(env, holder.lease);
-    terminate_holder(env);
+    terminate(env, "granted");
     WAIT_FOR(&env->fixture.loop, env->trace[0] != '\0');
     assert_string_equal(env->trace, "L");
     assert_string_equal(env->why, "the session that held it has ended");
@@ -49,8 +50,7 @@ static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
     start(&waiter, env->fixture.lock, LK_FOREVER);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
-    (void)postgres_ask("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted"
-                       " AND locktype = 'advisory'");
+    terminate(env, "NOT granted");
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 0);
     WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
@@ -93,7 +93,7 @@ static void test_paused_holder_loses_the_lock_at_its_ttl(void **state) {
     fixture_init(&aside);
     memcpy(aside.name, env->fixture.name, sizeof aside.name);
     aside.client = open_client(&aside, postgres_url(postgres_mode));
-    assert_int_equal(take(&aside, &paused, open_lock(&aside, aside.client, 300), LK_TRY), LK_OK);
+    assert_int_equal(take(&aside, &paused, open_lock(&aside, aside.client, 300), 10000), LK_OK);
     follow(env, paused.lease);
     assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
     assert_int_equal(lk_lease_check(paused.lease, 0), LK_LOST); /* before anyone else has it */
@@ -107,16 +107,12 @@ static void test_paused_holder_loses_the_lock_at_its_ttl(void **state) {
 
 static void test_renewed_lease_outlives_its_ttl(void **state) {
     struct postgres_fixture *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 200);
-    struct lk_counters counters = {.size = sizeof counters};
+    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 750);
     struct caller holder, other;
 
-    assert_int_equal(take(&env->fixture, &holder, lock, LK_TRY), LK_OK);
+    assert_int_equal(take(&env->fixture, &holder, lock, 10000), LK_OK);
     follow(env, holder.lease);
-    do {
-        lk_client_counters(env->fixture.client, &counters);
-        (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
-    } while (counters.renewed < 10);
+    WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= 4);
     assert_int_equal(take(&env->fixture, &other, open_lock(&env->fixture, env->far, 2000), LK_TRY),
                      LK_BUSY);
     assert_null(strchr(env->trace, 'L'));
@@ -129,7 +125,7 @@ static void test_half_open_connection_is_suspect_then_lost_then_free(void **stat
     struct caller holder, other;
 
     assert_int_equal(
-        take(&env->fixture, &holder, open_lock(&env->fixture, env->far, 600), LK_FOREVER), LK_OK);
+        take(&env->fixture, &holder, open_lock(&env->fixture, env->far, 2000), LK_FOREVER), LK_OK);
     follow(env, holder.lease);
     fault_proxy_freeze(env->proxy);
     assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
@@ -202,7 +198,7 @@ static void test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on(void
     struct caller holder, waiter;
     long before, after;
     static const char sessions[] =
-        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'lockkit:%'";
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'lockkit:%:test'";
 
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
     before = strtol(postgres_ask(sessions), NULL, 10);

@@ -65,7 +65,7 @@ static void test_renewal_never_revives(void **state) {
     struct caller caller;
     char sql[200];
 
-    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+    assert_int_equal(take(&env->fixture, &caller, lock, 10000), LK_OK);
     follow(env, caller.lease);
     (void)snprintf(sql, sizeof sql, "UPDATE lockkit_lock SET until = now() WHERE name = '%s'",
                    env->fixture.name);

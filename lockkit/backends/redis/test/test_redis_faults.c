@@ -55,7 +55,7 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    hold(env, &caller, env->far, 1200);
+    hold(env, &caller, env->far, 2000);
     lk_lease_on_state(caller.lease, on_state, env);
     assert_int_equal(lk_acquire(open_lock(&env->fixture, env->fixture.client, 400), LK_FOREVER,
                                 on_successor, env, NULL),
@@ -87,8 +87,8 @@ static void test_renewal_keeps_the_lock_past_its_ttl(void **state) {
     struct env *env = *state;
     struct caller caller, other;
 
-    hold(env, &caller, env->far, 300);
-    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed >= 10);
+    hold(env, &caller, env->far, 900);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed >= 4);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(
         take(&env->fixture, &other, open_lock(&env->fixture, env->fixture.client, 300), LK_TRY),

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#define TTL_MS 400
+#define TTL_MS 800
 
 static void begin(struct env *env, struct holder *holder) {
     holder_start(holder, redis_url(), env->fixture.name, TTL_MS);

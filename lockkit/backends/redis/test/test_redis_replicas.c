@@ -80,7 +80,7 @@ static void test_with_fewer_replicas_known_nothing_is_granted(void **state) {
     assert_int_equal(take(&fixture, &caller, fixture.lock, LK_TRY), LK_REFUSED);
     assert_false(has_it(&primary));
     assert_int_equal(said(" of the 3 replicas wanted have it"), 1);
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 300), LK_REFUSED);
+    assert_int_equal(take(&fixture, &caller, fixture.lock, 700), LK_REFUSED);
     WAIT_FOR(&fixture.loop, !has_it(&primary));
 }
 
@@ -98,7 +98,7 @@ static void test_replica_that_is_paused_or_killed_does_not_count(void **state) {
     assert_int_equal(take(&fixture, &caller, fixture.lock, 10000), LK_OK);
     assert_int_equal(give(&fixture, &caller), LK_OK);
     assert_int_equal(kill(replicas[0].pid, SIGKILL), 0);
-    assert_int_equal(take(&fixture, &caller, fixture.lock, 300), LK_REFUSED);
+    assert_int_equal(take(&fixture, &caller, fixture.lock, 700), LK_REFUSED);
     WAIT_FOR(&fixture.loop, !has_it(&primary));
 }
 
@@ -107,7 +107,7 @@ static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **
     struct caller caller;
 
     (void)state;
-    open_here("?wait=2&wait_ms=50", 1500);
+    open_here("?wait=2&wait_ms=50", 2400);
     assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
     assert_int_equal(kill(replicas[0].pid, SIGSTOP), 0);
     WAIT_FOR(&fixture.loop, lk_lease_state(caller.lease) == LK_SUSPECT);

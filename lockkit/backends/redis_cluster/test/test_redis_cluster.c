@@ -26,7 +26,7 @@ static int stop_all(void **state) {
 }
 
 static lk_client *open_quick(struct env *env) {
-    struct lk_client_options options = {.size = sizeof options, .label = "test", .reply_ms = 250};
+    struct lk_client_options options = {.size = sizeof options, .label = "test", .reply_ms = 550};
     lk_client *client;
     char url[128];
 

@@ -151,7 +151,7 @@ static void test_what_they_have_lost_stays_ours(void **state) {
     struct caller caller;
 
     (void)state;
-    tell_take(200, 0);
+    tell_take(200, 10000);
     assert_answer("held");
     assert_int_equal(take(&t.fixture, &caller, t.fixture.lock, 10000), LK_OK);
     tell("extend 30000\n");
@@ -171,7 +171,7 @@ static void test_what_we_have_lost_stays_theirs(void **state) {
 
     (void)state;
     assert_int_equal(lk_lock_open(&lock, t.fixture.client, t.fixture.name, &options), LK_OK);
-    assert_int_equal(take(&t.fixture, &caller, lock, LK_TRY), LK_OK);
+    assert_int_equal(take(&t.fixture, &caller, lock, 10000), LK_OK);
     tell_take(30000, 10000);
     assert_answer("held");
     assert_int_equal(lk_lease_state(caller.lease), LK_LOST_STATE);

@@ -236,7 +236,7 @@ static void test_without_the_right_to_a_ttl_there_is_no_lock(void **state) {
 /* It is asked for again with the same token: found, and not counted as taken twice. */
 static void test_a_grant_whose_reply_was_lost_is_found_again(void **state) {
     struct fault_proxy *proxy = fault_proxy_open_url(&t.fixture.loop, t.own.url);
-    struct lk_client_options options = {.size = sizeof options, .reply_ms = 200};
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = 2000};
     struct caller caller;
     char url[600], field[64];
     lk_client *client;

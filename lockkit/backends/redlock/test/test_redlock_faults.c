@@ -97,7 +97,7 @@ static void test_holder_without_a_majority_is_suspect_and_lost(void **state) {
     struct caller caller;
 
     assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 600), LK_TRY),
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 2000), LK_TRY),
         LK_OK);
     kill_nodes(env, 0, 3);
     WAIT_FOR(&env->fixture.loop, lk_lease_state(caller.lease) == LK_SUSPECT);
