@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-void cm_print_error(const char *format, ...); /* of the library, and in no header */
+/* Of the library, and in no header. */
+void cm_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void cm_print_error(const char *format, ...) {
     va_list args;
