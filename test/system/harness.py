@@ -4,11 +4,13 @@ Every test file runs against a stack of its own (scripts/stack), on ports from T
 of $B/bin. The ledger is read with psql as superuser, apart from the services and from loadgen.
 """
 
+import atexit
 import http.client
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -27,6 +29,8 @@ PORTS = {"order-svc": 0, "inventory-1": 1, "inventory-2": 2, **{f"redlock-{i}": 
          "postgres": 90, "redis": 91, "replica": 92}
 ARTICLE_PRODUCT = "82391173-9dbc-49b6-821b-746a11dbbe5e"
 LOST_UPDATES = "TWIN+LEAK?+STALE?"  # what a strategy without a common lock shows while the stock lasts
+
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: after any other exception unittest goes on
 
 
 def wait_for(what, condition, seconds=20):
@@ -75,6 +79,7 @@ class Stack:
         return done
 
     def up(self):
+        atexit.register(self.down)  # of a run that is interrupted
         try:
             self.script("up", *self.shape)
         except BaseException:
@@ -86,6 +91,7 @@ class Stack:
         return self
 
     def down(self):
+        atexit.unregister(self.down)
         try:
             self.script("down")
         finally:
