@@ -196,8 +196,7 @@ static int connect_server(struct server *server, const char *url) {
     char *whole = NULL;
     int status;
 
-    if (parameter_has_others(rest,
-                             "db")) /* one that is not the server's promises what is not done */
+    if (parameter_has_others(rest, "db")) /* which would promise what is not done here */
         return UV_EINVAL;
     if (strncmp(rest, "//", 2) == 0 && asprintf(&whole, "redis:%s", rest) < 0)
         return UV_ENOMEM;
