@@ -32,6 +32,8 @@ class Demo(unittest.TestCase):
         (self.folder / "build").symlink_to(ROOT / "build")
         self.env = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "MAKEFLAGS", "MAKELEVEL")}
         self.env.update(PORT_BASE=str(PORT_BASE), B=BUILD, LOADGEN_PORT=str(PORT_BASE + 80),
+                        # Without its history it would build the programs again, of which other tests run these.
+                        REVISION=(ROOT / BUILD / "revision").read_text().strip(),
                         LOADGEN_LATE="1s")  # a busy machine, too, is to see each command succeed
 
     def tearDown(self):

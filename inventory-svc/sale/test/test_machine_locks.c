@@ -84,7 +84,7 @@ static void test_a_directory_of_a_holder_that_is_unsure_stays(void **state) {
     char id[UUID_TEXT], path[100];
 
     (void)state;
-    make_product(id, "mkdir,wait=50ms,fail=before-unlock:error@1", 5);
+    make_product(id, "mkdir,wait=500ms,fail=before-unlock:error@1", 5);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
     assert_int_equal(left(id), 4);
