@@ -144,7 +144,7 @@ static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "pg-table,wait=700ms,fail=after-lock:delay=2s@2", 5);
+    make_product(id, "pg-table,wait=700ms,fail=after-lock:delay=1200ms@2", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     begin(&holder, id, NULL);
     WAIT_FOR(&instance.loop, lock_fence(id) == 2);
