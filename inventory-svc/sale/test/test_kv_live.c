@@ -256,13 +256,6 @@ static void test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl(void **state
     regain_kv();
 }
 
-static uint64_t statements(void) {
-    struct pg_pool_stats stats;
-
-    pg_pool_stats(instance.store.pool, &stats);
-    return stats.queries;
-}
-
 /* From when a sale has read the stock, under the lock, Redis does not answer, or is not there. */
 static void sell_without_release(const char *strategy, unsigned faults, bool is_deleted) {
     struct buyer buyer;
@@ -271,9 +264,9 @@ static void sell_without_release(const char *strategy, unsigned faults, bool is_
     divert_through_proxy();
     make_product(product_id, strategy, 5);
     assert_int_equal(sell(&buyer, product_id, NULL), OUTCOME_SOLD);
-    before = statements();
+    before = pool_stats().queries;
     begin(&buyer, product_id, NULL);
-    WAIT_FOR(&instance.loop, statements() > before);
+    WAIT_FOR(&instance.loop, pool_stats().queries > before);
     assert_int_not_equal(pttl(), -2);
     fault_proxy_set(proxy, faults);
     if (faults == PROXY_REFUSES)

@@ -3,13 +3,6 @@
 
 #include "reservation_sql.h"
 
-static uint64_t answered(void) {
-    struct pg_pool_stats stats;
-
-    pg_pool_stats(instance.store.pool, &stats);
-    return stats.queries;
-}
-
 /* Strategies, and how many statements a sale has made when it has read. */
 static const struct {
     const char *name;
@@ -28,9 +21,9 @@ static void read_five(struct buyer *buyer, char id[UUID_TEXT], size_t which, con
                    wait);
     make_product(id, spec, 6);
     assert_int_equal(sell(first, id, NULL), OUTCOME_SOLD);
-    before = answered();
+    before = pool_stats().queries;
     begin(buyer, id, NULL);
-    WAIT_FOR(&instance.loop, answered() == before + all[which].statements);
+    WAIT_FOR(&instance.loop, pool_stats().queries == before + all[which].statements);
 }
 
 static void test_a_sale_that_another_overtook_begins_again(void **state) {

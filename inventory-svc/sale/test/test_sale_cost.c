@@ -58,13 +58,6 @@ static void test_the_longest_text_has_whole_parts(void **state) {
     assert_int_equal(text[length - 1], '"');
 }
 
-static uint64_t statements(void) {
-    struct pg_pool_stats stats;
-
-    pg_pool_stats(instance.store.pool, &stats);
-    return stats.queries;
-}
-
 /* The counts of a buyer's cost, and the statements that the pool has answered since `before`. */
 static void expect_counts(const struct buyer *buyer, const char *counts, unsigned long before,
                           unsigned expected) {
@@ -72,7 +65,7 @@ static void expect_counts(const struct buyer *buyer, const char *counts, unsigne
 
     assert_non_null(found);
     assert_string_equal(found, counts);
-    assert_int_equal(statements() - before, expected);
+    assert_int_equal(pool_stats().queries - before, expected);
 }
 
 /* Of a lock made of so many raw commands. */
@@ -136,13 +129,13 @@ static void test_each_strategy_takes_the_round_trips_that_it_must(void **state) 
 
         make_product(id, cases[i].spec, 2);
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
-        before = statements();
+        before = pool_stats().queries;
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
         expect_counts(&buyer, cases[i].sold, before, cases[i].statements);
         assert_non_null(strstr(buyer.selling.timing, "commit;dur="));
         assert_int_equal(sell(&buyer, id, NULL),
                          OUTCOME_SOLD_OUT); /* this one looks for a returned unit */
-        before = statements();
+        before = pool_stats().queries;
         assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD_OUT);
         expect_counts(&buyer, cases[i].refused, before, 1);
         assert_null(strstr(buyer.selling.timing, "commit;dur="));
@@ -157,10 +150,10 @@ static void test_a_look_at_the_ledger_counts(void **state) {
     (void)state;
     make_product(id, "atomic", 1);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-    before = statements();
+    before = pool_stats().queries;
     assert_int_equal(sell(&again, id, NULL), OUTCOME_SOLD_OUT);
     expect_counts(&again, "pg;desc=\"2\"", before, 2); /* and a returned unit */
-    before = statements();
+    before = pool_stats().queries;
     assert_int_equal(sell(&again, id, first.order_id), OUTCOME_REPEATED);
     expect_counts(&again, "pg;desc=\"3\"", before, 3); /* is it there, and its row */
 }
@@ -174,7 +167,7 @@ static void test_a_returned_unit_is_a_sale_like_others(void **state) {
     make_product(id, "atomic", 1);
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     run_sql("INSERT INTO returned_unit VALUES ('%s', 0, 1)", id);
-    before = statements();
+    before = pool_stats().queries;
     assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
     expect_counts(&buyer, "pg;desc=\"2\", shard;desc=\"0\"", before, 2);
     assert_non_null(strstr(buyer.selling.timing, "commit;dur="));

@@ -29,13 +29,6 @@ static void lay_out(char id[UUID_TEXT], const char *strategy, int stock) {
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
 }
 
-static struct pg_pool_stats stats(void) {
-    struct pg_pool_stats stats;
-
-    pg_pool_stats(instance.store.pool, &stats);
-    return stats;
-}
-
 /* Lay out, and so have the connection that is held next know all statements; then begin a sale, and
  * hold back what is answered to it after its first `answers`. */
 static void hold_replies(struct buyer *buyer, char id[UUID_TEXT], const char *strategy,
@@ -43,10 +36,10 @@ static void hold_replies(struct buyer *buyer, char id[UUID_TEXT], const char *st
     uint64_t before;
 
     lay_out(id, strategy, 5);
-    WAIT_FOR(&instance.loop, stats().idle == 2);
-    before = stats().queries;
+    WAIT_FOR(&instance.loop, pool_stats().idle == 2);
+    before = pool_stats().queries;
     begin(buyer, id, NULL);
-    WAIT_FOR(&instance.loop, stats().queries == before + answers);
+    WAIT_FOR(&instance.loop, pool_stats().queries == before + answers);
     fault_proxy_set(to_postgres, PROXY_HOLDS_REPLIES);
 }
 

@@ -102,13 +102,6 @@ static void test_an_older_token_writes_and_lowers_nothing(void **state) {
                      6);
 }
 
-static uint64_t answered(void) {
-    struct pg_pool_stats stats;
-
-    pg_pool_stats(instance.store.pool, &stats);
-    return stats.queries;
-}
-
 static uint64_t lost(void) {
     struct lk_counters counters = {.size = sizeof counters};
 
@@ -125,7 +118,7 @@ static void test_nothing_lies_between_the_check_and_the_write(void **state) {
     (void)state;
     make_product(id, "redis,ttl=900ms,fail=after-read:delay=100ms", 5);
     begin(&buyer, id, NULL);
-    WAIT_FOR(&instance.loop, answered() >= 3); /* the product, its rows, and the stock */
+    WAIT_FOR(&instance.loop, pool_stats().queries >= 3); /* the product, its rows, and the stock */
     fault_proxy_set(to_postgres, PROXY_HOLDS_REPLIES);
     fault_proxy_freeze(to_redis);
     WAIT_FOR(&instance.loop, lost() == 1);

@@ -5,13 +5,6 @@ struct fault_proxy *to_postgres, *to_redis;
 static struct pg_pool *usual_pool;
 static lk_client *usual_redis;
 
-static unsigned idle_connections(void) {
-    struct pg_pool_stats stats = {0};
-
-    pg_pool_stats(instance.store.pool, &stats);
-    return stats.idle;
-}
-
 int go_far(void **state) {
     /* No statement_timeout: how long what is stuck stays so is for the test to say. */
     struct pg_pool_options db = {.name = instance.name, .connections = 2};
@@ -35,7 +28,7 @@ int go_far(void **state) {
     product_table_close(store->products);
     store->products = product_table_open(store->pool, store->instance, true, 100);
     /* All of them, so that one sale after another is on the first, which knows its statements. */
-    WAIT_FOR(&instance.loop, idle_connections() == db.connections);
+    WAIT_FOR(&instance.loop, pool_stats().idle == db.connections);
     return 0;
 }
 

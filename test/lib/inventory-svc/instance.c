@@ -178,11 +178,17 @@ void run_cancel(void *arg) {
     cancel->is_done = true;
 }
 
-void instance_await_rollback(void) {
+struct pg_pool_stats pool_stats(void) {
     struct pg_pool_stats stats;
 
+    pg_pool_stats(instance.store.pool, &stats);
+    return stats;
+}
+
+void instance_await_rollback(void) {
     for (int tries = 0; tries < 1000; tries++) {
-        pg_pool_stats(instance.store.pool, &stats);
+        const struct pg_pool_stats stats = pool_stats();
+
         if (stats.idle + stats.held >= stats.connections)
             return;
         fiber_sleep(&instance.loop, 1);

@@ -59,6 +59,7 @@ struct buyer {
     bool is_done;
 };
 
+struct pg_pool_stats pool_stats(void);
 /* Start a sale; `order_id` NULL makes a new one. */
 void begin(struct buyer *buyer, const char *product_id, const char *order_id);
 void finish(struct buyer *buyers, size_t count);
