@@ -11,15 +11,23 @@ export COMPOSE_PROJECT_NAME=saletest$port POSTGRES_PASSWORD=test-postgres REDIS_
 export ORDER_SVC_PASSWORD=test-order INVENTORY_SVC_PASSWORD=test-inventory LOADGEN_PASSWORD=test-loadgen
 export INVENTORY_SVC_SECRET=test-secret
 passed=0 failed=0
-output=$(mktemp) copy=$(mktemp -d) burners=()
+output=$(mktemp) copy=$(mktemp -d) burner=$COMPOSE_PROJECT_NAME-burner
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi
 if docker buildx version >/dev/null 2>&1; then plain=(--progress=plain); else plain=() && export DOCKER_BUILDKIT=0; fi
 
+stop_burners() {
+    docker ps -aqf "name=^$burner" | xargs -r docker rm -f
+}
+
+clean_up() { # of this run, or of one that was killed: its containers still mount the files of its checkout
+    stop_burners
+    "${compose[@]}" --profile report --profile lab down -v --remove-orphans
+    docker rmi "$IMAGE" "$IMAGE-other"
+} >/dev/null 2>&1 </dev/null
+
 on_exit() {
     trap '' INT TERM
-    ((${#burners[@]} == 0)) || docker kill "${burners[@]}" >/dev/null 2>&1
-    "${compose[@]}" --profile report --profile lab down -v >/dev/null 2>&1 </dev/null
-    docker rmi "$IMAGE" "$IMAGE-other" >/dev/null 2>&1
+    clean_up
     rm -rf "$output" "$copy"
 }
 
@@ -51,11 +59,10 @@ demo() { # demo OPTION...: of compose run
 slow_demo() {
     local i code=0
     for ((i = 0; i < 2 * $(nproc); i++)); do
-        burners+=("$(docker run -d --rm "$IMAGE" sh -c 'while :; do :; done')") || return
+        docker run -d --rm --name "$burner-$i" "$IMAGE" sh -c 'while :; do :; done' || return
     done
     demo -e LOADGEN_NO_REALTIME=1 || code=$?
-    docker kill "${burners[@]}" >/dev/null
-    burners=()
+    stop_burners
     ((code == 0)) && ! grep -E '^(none|mutex|redis|sharded|atomic) .*INCONCLUSIVE' "$output"
 }
 
@@ -206,6 +213,7 @@ trap on_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 docker info >"$output" 2>&1 || { echo 'compose.sh: no Docker engine answers' && failed=1 && finish; }
+clean_up
 
 echo "${compose[*]} build"
 if ! "${compose[@]}" build >"$output" 2>&1 </dev/null; then
