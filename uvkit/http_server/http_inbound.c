@@ -12,9 +12,10 @@
 
 #define LINGER_MS    2000
 #define LINGER_BYTES (1024 * 1024)
-/* For a request, when the server is told to stop: from connecting to the first, and behind a reply
- * that had begun. */
-#define FRESH_MS 500
+/* Without a request, before a server that drains closes a connection: its peer was not told that it
+ * may not ask any more, and what it sends while we close would be reset (nginx has
+ * keepalive_min_timeout for the same). */
+#define QUIET_MS 500
 #define NEVER_MS (INT64_MAX / 2)
 /* Requests that a connection may begin in a turn of the loop: enough to make reading cheap, and few
  * beside the others, who have theirs in the same turn. */
@@ -106,7 +107,6 @@ static void begin_request(struct http_inbound *inbound) {
     for (unsigned i = 0; i < 16; i++)
         inbound->exchange.id[i] = "0123456789abcdef"[id >> (60 - 4 * i) & 15];
     server->stats.requests++;
-    inbound->is_fresh = false;
     inbound->begun++;
 }
 
@@ -329,7 +329,7 @@ static void advance(struct http_inbound *inbound) {
     http_exchange_reset(&inbound->exchange);
     /* A reply that had begun before it drains has not said that it is the last on here. */
     move(inbound, IDLE,
-         inbound->server->is_draining ? FRESH_MS
+         inbound->server->is_draining ? QUIET_MS
                                       : (int64_t)inbound->server->options.idle_timeout_ms);
     if (!inbound->is_pumping)
         pump_pending(inbound);
@@ -358,15 +358,15 @@ static bool has_unread(const struct http_inbound *inbound) {
 
 void http_inbound_drain(struct http_inbound *inbound) {
     const struct http_server *server = inbound->server;
-    int64_t fresh_until_ms =
-        inbound->deadline_ms + FRESH_MS - (int64_t)server->options.idle_timeout_ms;
+    int64_t quiet_until_ms =
+        inbound->deadline_ms + QUIET_MS - (int64_t)server->options.idle_timeout_ms;
 
     if (inbound->state != IDLE || inbound->is_waiting || has_unread(inbound))
         return;
-    if (inbound->is_fresh && fresh_until_ms > (int64_t)uv_now(server->loop))
-        inbound->deadline_ms = fresh_until_ms;
-    else
+    if (quiet_until_ms <= (int64_t)uv_now(server->loop))
         http_inbound_close(inbound, "draining");
+    else if (quiet_until_ms < inbound->deadline_ms)
+        inbound->deadline_ms = quiet_until_ms;
 }
 
 void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
@@ -376,7 +376,6 @@ void http_inbound_init(struct http_inbound *inbound, struct http_server *server,
     inbound->on_written = advance;
     inbound->on_over = on_over;
     inbound->tcp.data = inbound;
-    inbound->is_fresh = true;
     inbound->exchange.inbound = inbound;
     llhttp_init(&inbound->parser, HTTP_REQUEST, &http_request_callbacks);
     inbound->parser.data = inbound;

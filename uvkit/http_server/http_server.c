@@ -22,6 +22,7 @@
 #define ACCEPTED_A_TURN 16
 /* Connections above the limit that may be open at once to be told so; more are closed unheard. */
 #define TURNED_AWAY_AT_ONCE 128
+#define DRAIN_SWEEP_MS      100 /* the sweep has less to do then, and the end waits for it */
 
 static void on_handle_closed(uv_handle_t *handle) {
     struct http_server *server = handle->data;
@@ -323,8 +324,10 @@ void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_ser
         http_inbound_drain(inbound);
     if (timeout_ms == 0)
         http_server_cut(server);
-    else
+    else {
         (void)uv_timer_start(&server->drain, on_drain_timeout, timeout_ms, 0);
+        (void)uv_timer_start(&server->sweep, on_sweep, DRAIN_SWEEP_MS, DRAIN_SWEEP_MS);
+    }
     close_rest_when_empty(server);
 }
 

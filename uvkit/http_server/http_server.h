@@ -74,11 +74,11 @@ int http_server_port(const struct http_server *server);
 
 void http_server_stats(const struct http_server *server, struct http_server_stats *stats);
 
-/* Stop accepting, close idle connections, let requests that have begun and the first one of who has
- * just connected finish with `Connection: close`, and after `timeout_ms` cut what is left; then
- * close as http_server_close does. May be called once; `cb` runs exactly once, later, on the loop,
- * with the server freed. Handlers still waiting at the cut keep running and their replies go
- * nowhere; `cb` waits for them. */
+/* Stop accepting, close connections that have been idle for half a second, let requests that have
+ * begun, and those that come on the other connections, finish with `Connection: close`, and after
+ * `timeout_ms` cut what is left; then close as http_server_close does. May be called once; `cb`
+ * runs exactly once, later, on the loop, with the server freed. Handlers still waiting at the cut
+ * keep running and their replies go nowhere; `cb` waits for them. */
 typedef void (*http_server_cb)(void *data);
 void http_server_drain(struct http_server *server, uint64_t timeout_ms, http_server_cb cb,
                        void *data);

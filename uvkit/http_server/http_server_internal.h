@@ -78,7 +78,6 @@ struct http_inbound {
     /* How the socket calls up: a write is out; closed, and no handler: it may be freed. */
     void (*on_written)(struct http_inbound *inbound), (*on_over)(struct http_inbound *inbound);
     enum http_inbound_state state;
-    bool is_fresh;         /* no request has begun */
     bool has_handler;      /* its fiber is not over */
     bool is_handle_closed; /* on_closed has run */
     bool is_pumping;       /* a caller up the stack feeds the parser */
