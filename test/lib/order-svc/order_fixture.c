@@ -2,6 +2,7 @@
 #include "order_fixture.h"
 
 #include "log.h"
+#include "own_port.h"
 
 #include <unistd.h>
 
@@ -256,6 +257,8 @@ static void on_tick(uv_timer_t *timer) {
 }
 
 int set_up_peers(void **state) {
+    static int ports[PEERS]; /* the same for all tests */
+
     (void)state;
     memset(&fixture, 0, sizeof fixture);
     (void)alarm(PATIENCE_S);
@@ -263,8 +266,10 @@ int set_up_peers(void **state) {
     assert_int_equal(uv_loop_init(&fixture.loop), 0);
     assert_int_equal(uv_timer_init(&fixture.loop, &fixture.tick), 0);
     assert_int_equal(uv_timer_start(&fixture.tick, on_tick, 2, 2), 0);
-    for (int i = 0; i < PEERS; i++)
-        peer_open(&fixture.peers[i], 0);
+    for (int i = 0; i < PEERS; i++) {
+        ports[i] = ports[i] != 0 ? ports[i] : own_port();
+        peer_open(&fixture.peers[i], ports[i]);
+    }
     return 0;
 }
 

@@ -69,7 +69,6 @@ extern struct fixture fixture;
 int set_up_peers(void **state);
 int tear_down_peers(void **state);
 
-/* Port 0: any. */
 void peer_open(struct peer *peer, int port);
 void peer_close(struct peer *peer);
 /* No call waits any more. */

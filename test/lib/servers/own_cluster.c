@@ -2,6 +2,7 @@
 #include "own_cluster.h"
 
 #include "own_folder.h"
+#include "own_port.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +53,8 @@ static void start_node(struct own_cluster *cluster, int index) {
     struct own_redis *node = &cluster->nodes[index];
     redisReply *reply;
 
-    cluster->buses[index] = own_redis_free_port();
-    node->port = own_redis_free_port();
+    cluster->buses[index] = own_port();
+    node->port = own_port();
     (void)snprintf(node->url, sizeof node->url, "redis://127.0.0.1:%d", node->port);
     own_cluster_restart(cluster, index);
     reply = redisCommand(node->admin, "CLUSTER MYID");

@@ -2,6 +2,7 @@
 #include "own_etcd.h"
 
 #include "own_folder.h"
+#include "own_port.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,29 +23,6 @@
 #define PATIENCE_MS 20000
 #define POLL_US     20000
 #define ALL         "{\"key\":\"AA==\",\"range_end\":\"AA==\"%s}"
-
-static int listen_on_any(int *port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
-
-/* All at once, so that they differ. */
-static void choose_ports(struct own_etcd *own) {
-    int fds[2 * OWN_ETCD_MOST];
-
-    for (int i = 0; i < own->count; i++) {
-        fds[2 * i] = listen_on_any(&own->members[i].port);
-        fds[2 * i + 1] = listen_on_any(&own->members[i].peer_port);
-    }
-    for (int i = 0; i < 2 * own->count; i++)
-        (void)close(fds[i]);
-}
 
 static void serve(const struct own_etcd *own, int member) {
     char name[16], folder[128], client[64], peer[64];
@@ -183,8 +161,9 @@ void own_etcd_start(struct own_etcd *own, int count) {
     memset(own->members, 0, sizeof own->members);
     own->count = count;
     own_folder_make(own->folder, sizeof own->folder, "own-etcd");
-    choose_ports(own);
     for (int i = 0; i < count; i++) {
+        own->members[i].port = own_port();
+        own->members[i].peer_port = own_port();
         at += (size_t)snprintf(own->cluster + at, sizeof own->cluster - at,
                                "%sm%d=http://127.0.0.1:%d", i > 0 ? "," : "", i,
                                own->members[i].peer_port);

@@ -3,6 +3,7 @@
 #include "own_pgbouncer.h"
 
 #include "own_folder.h"
+#include "own_port.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
 #include <cmocka.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -26,17 +26,6 @@
 #include <signal.h>
 
 #define PATIENCE_MS 10000
-
-static int free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
 
 static const char *value_of(const PQconninfoOption *options, const char *keyword) {
     for (; options->keyword; options++)
@@ -106,7 +95,7 @@ void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int conn
 
     if (getenv("TEST_PG") == NULL)
         fail_msg("set TEST_PG to a conninfo of a scratch database (test/run does)");
-    own->port = free_port();
+    own->port = own_port();
     own_folder_make(own->folder, sizeof own->folder, "own-pgbouncer");
     (void)snprintf(own->url, sizeof own->url, "postgres://pooled@127.0.0.1:%d/pooled", own->port);
     (void)snprintf(path, sizeof path, "%s/pgbouncer.ini", own->folder);

@@ -3,6 +3,7 @@
 #include "own_postgres.h"
 
 #include "own_folder.h"
+#include "own_port.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
 #include <cmocka.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -25,17 +25,6 @@
 #include <signal.h>
 
 #define PATIENCE_MS 30000
-
-static int free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
 
 /* The newest that is installed. */
 static const char *program(const char *name) {
@@ -104,7 +93,7 @@ void own_postgres_start(struct own_postgres *own) {
                                 "postgres", "-E", "UTF8",      "--locale", "C",     NULL};
     int status;
 
-    own->port = free_port();
+    own->port = own_port();
     own_folder_make(own->folder, sizeof own->folder, "own-postgres");
     (void)snprintf(own->url, sizeof own->url, "postgres://postgres@127.0.0.1:%d/postgres",
                    own->port);

@@ -1,6 +1,8 @@
 /* Starts redis-server on a free port, and ends it. */
 #include "own_redis.h"
 
+#include "own_port.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,24 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
 #include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #define PATIENCE_MS 10000
-
-int own_redis_free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
 
 static void serve(const struct own_redis *own) {
     char text[12];
@@ -62,7 +52,7 @@ void own_redis_start_again(struct own_redis *own) {
 }
 
 void own_redis_start(struct own_redis *own) {
-    own->port = own_redis_free_port();
+    own->port = own_port();
     (void)snprintf(own->url, sizeof own->url, "redis://127.0.0.1:%d", own->port);
     (void)snprintf(own->socket, sizeof own->socket, "/tmp/own-redis-%ld-%d", (long)getpid(),
                    own->port);

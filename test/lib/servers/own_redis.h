@@ -24,9 +24,7 @@ void own_redis_start_again(struct own_redis *own);
 void own_redis_pause(struct own_redis *own);
 void own_redis_go_on(struct own_redis *own);
 
-/* For fixtures that start a server themselves: a port that nobody has, and `admin`, when the server
- * answers at its port. */
-int own_redis_free_port(void);
+/* For fixtures that start a server themselves: `admin`, when the server answers at its port. */
 void own_redis_connect(struct own_redis *own);
 
 /* A command, which must not be refused; the integer that it answers, or 0. */

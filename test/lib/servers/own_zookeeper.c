@@ -2,6 +2,7 @@
 #include "own_zookeeper.h"
 
 #include "own_folder.h"
+#include "own_port.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,19 +22,6 @@
 #include <stdlib.h>
 
 #define PATIENCE_MS 60000
-
-/* Kept, so that no other takes it before the server does; its port is free to be listened on once
- * this is closed. */
-static int free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
 
 static FILE *open_file(const struct own_zookeeper *own, int server, const char *name) {
     char path[160];
@@ -161,9 +149,9 @@ void own_zookeeper_start(struct own_zookeeper *own, int count) {
     own_folder_make(own->folder, sizeof own->folder, "own-zookeeper");
     (void)snprintf(own->url, sizeof own->url, "zookeeper://");
     for (int i = 0; i < count; i++) {
-        own->servers[i].port = free_port();
-        peers[i][0] = free_port();
-        peers[i][1] = free_port();
+        own->servers[i].port = own_port();
+        peers[i][0] = own_port();
+        peers[i][1] = own_port();
         length = strlen(own->url);
         (void)snprintf(own->url + length, sizeof own->url - length, "%s127.0.0.1:%d", i ? "," : "",
                        own->servers[i].port);

@@ -1,6 +1,8 @@
 /* The client's loop, and the far end on plain sockets. */
 #include "http_client_fixture.h"
 
+#include "own_port.h"
+
 struct http_client_stats stats_of(struct fixture *fixture) {
     struct http_client_stats stats;
 
@@ -32,11 +34,13 @@ void open_client(struct fixture *fixture, struct http_client_options options) {
 }
 
 int http_client_set_up(void **state) {
+    static int port; /* the same for all tests */
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
     assert_non_null(fixture);
     assert_int_equal(uv_loop_init(&fixture->loop), 0);
-    listen_on(fixture, 0, 128);
+    port = port != 0 ? port : own_port();
+    listen_on(fixture, port, 128);
     *state = fixture;
     return 0;
 }

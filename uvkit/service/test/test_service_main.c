@@ -3,8 +3,8 @@
 #include "service.h"
 
 #include "metrics.h"
+#include "own_port.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -163,23 +163,11 @@ static void test_what_cannot_serve_is_closed(void **state) {
     assert_non_null(strstr(said, "test-svc: \"nowhere\" is not an address to listen on"));
 }
 
-/* A port that was free a moment ago. */
-static int free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
-
 static void test_after_the_drain_all_is_closed_once_under_its_own_name(void **state) {
     char port[8];
 
     (void)state;
-    (void)snprintf(port, sizeof port, "%d", free_port());
+    (void)snprintf(port, sizeof port, "%d", own_port());
     assert_int_equal(run("--port", port), 1000 + 100 + 0);
     assert_non_null(strstr(said, "svc=test-7 msg=\"draining\""));
     assert_non_null(strstr(said, "svc=test-7 msg=\"stopped\""));
@@ -190,7 +178,7 @@ static void test_core_files_are_only_for_who_asks_for_them(void **state) {
     char port[16];
 
     (void)state;
-    (void)snprintf(port, sizeof port, "--port=%d", free_port());
+    (void)snprintf(port, sizeof port, "--port=%d", own_port());
     dumpable = 1;
     assert_int_equal(run(port, "--cores"), 1000 + 100 + 0);
     dumpable = 0;

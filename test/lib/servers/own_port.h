@@ -1,0 +1,10 @@
+/* A port of 127.0.0.1 for a server of this test's own. */
+#ifndef TEST_OWN_PORT_H
+#define TEST_OWN_PORT_H
+
+/* One that nobody else is given while this process runs: a socket stays bound to it, with
+ * SO_REUSEADDR and without listening, so that a server with SO_REUSEADDR may listen there, end, and
+ * listen again, and that connections are refused meanwhile. */
+int own_port(void);
+
+#endif
