@@ -4,7 +4,8 @@
  * Where a TTL frees the lock, nothing is to be done if it ends late enough; else one renewal with
  * the time that is missing, repeated until the server answers it. Where there is none, or a session
  * that outlives the lease, the lease itself waits for the time to pass, renewed where it needs to
- * be, and is released. */
+ * be, and is released. A session is asked to stay a TTL longer than that, so that the lock is kept
+ * should we stand still, and given back by us should we not. */
 #include "lease.h"
 
 #include <assert.h>
@@ -49,6 +50,13 @@ bool lease_outlives_hold(const struct lk_lease *lease) {
            atomic_load(&lease->valid_until_ns) >= lease->hold_until_ns;
 }
 
+static uint32_t missing_ms(const struct lk_lease *lease, int64_t left_ms) {
+    if (!lease->policy.is_session)
+        return (uint32_t)left_ms + 1;
+    left_ms += lease->policy.ttl_ms;
+    return left_ms < INT32_MAX ? (uint32_t)left_ms : INT32_MAX; /* the most that Postgres takes */
+}
+
 void lease_stay_abandoned(struct lk_lease *lease) {
     int64_t left_ms = validity_left_ms(lease->hold_until_ns, client_now_ns(lease->client));
     bool is_freed_by_us = !lease->policy.has_ttl || lease->policy.is_session;
@@ -61,8 +69,7 @@ void lease_stay_abandoned(struct lk_lease *lease) {
     } else if (!lease->policy.has_ttl) {
         wait_ms(lease, (uint64_t)left_ms + 1);
     } else if (lease->in_flight == 0) {
-        if (!lease->policy.is_session)
-            lease->policy.asked_ms = (uint32_t)left_ms + 1;
+        lease->policy.asked_ms = missing_ms(lease, left_ms);
         lease_run(lease, &lease->renewal, LK_RENEW, lease->client->reply_ms, on_extended);
     }
 }
