@@ -141,9 +141,9 @@ static int start(uv_loop_t *loop) {
     int err = http_server_open(&life.server, loop, &options);
 
     if (err == 0)
-        err = http_server_listen(life.server, service->listen, service->port);
+        err = watch_signals(loop); /* first, so that whoever is answered may stop it */
     if (err == 0)
-        err = watch_signals(loop);
+        err = http_server_listen(life.server, service->listen, service->port);
     life.is_draining = err != 0;
     if (life.server == NULL)
         on_closed(NULL);
