@@ -293,9 +293,10 @@ const struct claim claims[] = {
      "Who asks again and again for a lock is overtaken; a line is served in its order.",
      "Twice as many want the lock as it can serve. Under redis-owner each who does not get it "
      "pauses and asks again, and luck decides: somebody sees many served who asked a quarter of a "
-     "second later or more. Where the server keeps a line, nobody does.",
-     {FAILURE(&two, "--strategy redis-owner --threshold overtaken>=10" LINE),
-      CURE(&two, "--strategy redis-fair --threshold overtaken==0" LINE)}},
+     "second later or more. Where the server keeps a line, nobody does; 20 are left for a machine "
+     "that stands still, as that many come to the other instance in half a second.",
+     {FAILURE(&two, "--strategy redis-owner --threshold overtaken>=40" LINE),
+      CURE(&two, "--strategy redis-fair --threshold overtaken<=20" LINE)}},
 };
 
 const size_t claim_count = sizeof claims / sizeof claims[0];

@@ -234,7 +234,7 @@ static int fail(const char *what) {
     return EXIT_INTERNAL;
 }
 
-/* Where the scripts are, and .run/claims beside them. */
+/* Where the scripts are, and --run-dir, or .run/claims beside them. */
 static int find_scripts(struct lab *lab) {
     char *stack;
 
@@ -249,10 +249,12 @@ static int find_scripts(struct lab *lab) {
     *strrchr(stack, '/') = '\0';
     snprintf(lab->scripts, sizeof lab->scripts, "%s", stack);
     *strrchr(stack, '/') = '\0';
-    snprintf(lab->home, sizeof lab->home, "%s/.run", stack);
-    if (mkdir(lab->home, 0755) != 0 && errno != EEXIST)
-        return fail(lab->home);
-    snprintf(lab->home, sizeof lab->home, "%s/.run/claims", stack);
+    snprintf(lab->home, sizeof lab->home, "%s", lab->options->run_dir);
+    if (lab->home[0] == '\0') {
+        snprintf(lab->home, sizeof lab->home, "%s/.run", stack);
+        (void)mkdir(lab->home, 0755); /* without it the next one fails */
+        snprintf(lab->home, sizeof lab->home, "%s/.run/claims", stack);
+    }
     free(stack);
     return mkdir(lab->home, 0755) == 0 || errno == EEXIST ? 0 : fail(lab->home);
 }

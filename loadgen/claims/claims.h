@@ -1,7 +1,7 @@
 /* loadgen claims: lists the claims, or shows them.
  *
- * Each is shown on a stack of its own, in .run/claims beside the scripts, on ports from --port-base
- * on. What several claims need alike is started once. */
+ * Each is shown on a stack of its own, in --run-dir, on ports from --port-base on. What several
+ * claims need alike is started once. */
 #ifndef LOADGEN_CLAIMS_H
 #define LOADGEN_CLAIMS_H
 

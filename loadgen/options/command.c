@@ -28,7 +28,8 @@ static const char about_fire[] =
     "130 interrupted.";
 
 static const struct command_words commands[] = {
-    [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire, "listen port class port-base keep"},
+    [COMMAND_FIRE] = {"", 0, 0, "[COMMAND]", about_fire,
+                      "listen port class port-base run-dir keep"},
     [COMMAND_CREATE] =
         {"create", 0, 0, "create",
          "loadgen create: make one product under --strategy, and print its id, for\n"
@@ -74,7 +75,7 @@ static const struct command_words commands[] = {
          "list alone.\n"
          "Exit codes: 0 each failure appeared and each cure held, 1 not so, 64 bad usage,\n"
          "69 the stack does not start, 70 internal, 130 interrupted.",
-         "results output-format output port-base stack keep"},
+         "results output-format output port-base run-dir stack keep"},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

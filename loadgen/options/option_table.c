@@ -152,6 +152,8 @@ static const struct option table[] = {
     ROW("port", 0, INT, port, "8080", "1..65535", NOWHERE, "port that `serve` listens on"),
     ROW("port-base", 0, INT, port_base, "8200", "1..65443", NOWHERE,
         "where the stack of `claims` listens"),
+    ROW("run-dir", 0, TEXT, run_dir, NULL, NULL, NOWHERE,
+        "folder of that stack, in place of .run/claims"),
     ROW("keep", 0, FLAG, is_keeping, NULL, NULL, NOWHERE,
         "leave the stack of `claims` running, and a results folder of each run"),
     ROW("list-strategies", 0, FLAG, is_listing, NULL, NULL, NOWHERE,

@@ -72,6 +72,7 @@ struct options {
 
     /* The claims. */
     int64_t port_base;
+    char *run_dir;   /* "": .run/claims beside the scripts */
     bool is_keeping; /* --keep */
 
     bool is_ordinary; /* --no-realtime */

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import tempfile
 import unittest
+from pathlib import Path
 
 from harness import BUILD, PORT_BASE, ROOT
 
-HOME = ROOT / ".run/claims"
+HOME = Path(tempfile.gettempdir()) / f"sale-claims-{PORT_BASE}"  # in memory: a disk that stalls holds up each lock
+HERE = ["--run-dir", str(HOME), "--port-base", str(PORT_BASE)]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("LOADGEN_")} | {"B": BUILD}
 
 
@@ -35,7 +37,7 @@ class Claims(unittest.TestCase):
         shutil.rmtree(cls.results)
 
     def show(self, claim):
-        done = claims(claim, "--keep", "--results", self.results, "--port-base", str(PORT_BASE))
+        done = claims(claim, "--keep", "--results", self.results, *HERE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"\n{claim}: SHOWN in ", done.stdout)
 
@@ -47,7 +49,7 @@ class Command(unittest.TestCase):
         self.assertIn('no claim "nothing-of-the-kind"', done.stderr)
 
     def test_ctrl_c_stops_the_run_and_all_that_was_started(self):
-        command = [ROOT / "scripts/loadgen", "claims", "process-lock", "--port-base", str(PORT_BASE)]
+        command = [ROOT / "scripts/loadgen", "claims", "process-lock", *HERE]
         with subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as running:
             for line in running.stdout:
@@ -61,6 +63,10 @@ class Command(unittest.TestCase):
     def test_docs_claims_md_is_what_the_table_prints(self):
         done = claims("--output-format", "markdown")
         self.assertEqual((done.returncode, done.stdout), (0, (ROOT / "docs/claims.md").read_text()))
+
+
+def tearDownModule():
+    shutil.rmtree(HOME)
 
 
 def add_tests():
