@@ -116,14 +116,14 @@ static void test_an_instance_is_tried_again_by_one_call_at_a_time(void **state) 
     fd = take_port(port);
     assert_int_equal(listen(fd, 128), 0);
     begun_ms = clock_now_ms();
-    while (clock_now_ms() < begun_ms + 200) { /* longer than the first pause */
+    while (tries == 0 || clock_now_ms() < begun_ms + 200) { /* longer than the first pause */
         for (int i = 0; i < MANY; i++)
             begin(&callers[i], 20);
         for (int i = 0; i < MANY; i++)
             WAIT_FOR(&fixture.loop, callers[i].is_done);
+        for (int peer; (peer = accept(fd, NULL, NULL)) >= 0; tries++)
+            (void)close(peer);
     }
-    for (int peer; (peer = accept(fd, NULL, NULL)) >= 0; tries++)
-        (void)close(peer);
     assert_in_range(tries, 1, 1 + (clock_now_ms() - begun_ms) / 1000);
     (void)close(fd);
 }

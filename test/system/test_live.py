@@ -210,7 +210,7 @@ class LiveTest(SystemTest):
     def test_an_interrupted_view_is_wiped(self):
         for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 130)]:
             seen = self.terminal(*TWO, "-d", "20s")
-            seen.wait_for("sending 0.5")
+            seen.wait_for("sending 1")
             seen.run.send_signal(number)
             seen.wait_for("loadgen: interrupted")
             self.assertEqual(seen.end(), code, seen.output)
@@ -221,7 +221,7 @@ class LiveTest(SystemTest):
 
     def test_a_second_interrupt_wipes_it_too(self):
         seen = self.terminal("--strategy", "redis,work=50ms", "-d", "20s", "--no-results")
-        seen.wait_for("sending 0.5")
+        seen.wait_for("sending 1")
         seen.run.send_signal(signal.SIGINT)
         seen.wait_for("loadgen: interrupted")
         seen.wait_for("waiting for answers")
@@ -233,7 +233,7 @@ class LiveTest(SystemTest):
 
     def test_a_killed_program_leaves_the_cursor(self):
         seen = self.terminal(*TWO, "-d", "20s")
-        seen.wait_for("sending 0.5")
+        seen.wait_for("sending 1")
         seen.run.kill()
         self.assertEqual(seen.end(), -9)
         self.assertTrue(seen.screen.is_cursor_shown)

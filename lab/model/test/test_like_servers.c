@@ -339,6 +339,7 @@ static void begin_pairs(struct run *run) {
         (void)snprintf(sale->order_id, sizeof sale->order_id, "%s", pair->order_id);
         run->world.state.orders[i].state = ORDER_RUNS;
         live_sale_init(&pair->live, &instance.store, run->product, pair->order_id, clock_now_ms());
+        pair->live.deadline_ms += 60000; /* the model's sales have none */
         pair->sides[0].sale = &pair->live.sale;
         pair->sides[1].sale = &sale->sale;
     }

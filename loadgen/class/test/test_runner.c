@@ -93,6 +93,7 @@ static void test_too_much_output_ends_it(void **state) {
 
 static void test_it_is_asked_to_end_first(void **state) {
     (void)state;
+    runner.grace_ms = 20000;
     start("trap 'echo judged >&2; exit 130' INT; echo ready >&2; while :; do sleep 0.01; done");
     WAIT_FOR(&loop, runner.tail[0] != '\0');
     runner_stop(&runner);

@@ -2,6 +2,8 @@
  */
 #include "sender_fixture.h"
 
+#include "clock.h"
+#include "fiber.h"
 #include "http_client.h"
 
 #include <setjmp.h>
@@ -47,11 +49,17 @@ static void test_each_request_is_sent_once_and_recorded(void **state) {
     }
 }
 
-/* All are under way at the same time: had one waited for an answer, they would take 10 s. */
+static void sell_when_all_have_come(struct http_exchange *exchange, void *data) {
+    for (sending.serving++; sending.serving < 50;)
+        fiber_sleep(&sending.loop, 1);
+    sending_sell(exchange, data);
+}
+
+/* Had one waited for an answer, that would time out, and be unknown. */
 static void test_late_answers_delay_no_request(void **state) {
     (void)state;
     sending_plan_requests(50, 1000);
-    sending.answer_ms = 500;
+    sending.answer = sell_when_all_have_come;
     sending_run();
     sending_assert_outcomes(RECORD_SOLD, 50);
     for (size_t i = 0; i < 50; i++)
@@ -308,12 +316,24 @@ static size_t most_in_flight(void) {
     return most;
 }
 
+/* A connection that waits to be accepted answers nothing, however many turns that takes. */
+static int64_t start_when_all_are_accepted(void *data) {
+    struct http_server_stats stats;
+
+    (void)data;
+    for (http_server_stats(sending.server, &stats); stats.connections < 300;
+         http_server_stats(sending.server, &stats))
+        fiber_sleep(&sending.loop, 1);
+    return clock_now_ns() + SENDER_LEAD_NS;
+}
+
 /* All are due at once; the server answers in the next turn of the loop. 16 more in flight at each
  * turn would be some 100 in the end, one more some 30. */
 static void test_who_is_behind_has_few_in_flight(void **state) {
     (void)state;
     sending_plan_requests(300, 100000000);
     sending.sender.connections = 300;
+    sending.sender.choose_start = start_when_all_are_accepted;
     sending_run();
     sending_assert_outcomes(RECORD_SOLD, 300);
     assert_in_range(most_in_flight(), 16, 64);

@@ -195,13 +195,15 @@ static void test_query_late_in_the_queue_is_not_sent(void **state) {
     int slow_ended, late_ended, next_ended;
 
     open_ready_pool(fixture, fixture->conninfo, 1, 0);
-    start_query(fixture, &slow, "SELECT pg_sleep(1)", PATIENCE_MS, &slow_ended);
+    (void)ask(fixture, "SELECT pg_advisory_lock(7702)");
+    start_query(fixture, &slow, "SELECT pg_advisory_xact_lock(7702)", PATIENCE_MS, &slow_ended);
     start_query(fixture, &next, "SELECT 1", PATIENCE_MS, &next_ended);
     start_query(fixture, &late, "SELECT 1", 20, &late_ended);
     WAIT_FOR(&fixture->loop, late_ended != 0);
     assert_int_equal(slow_ended, 0);
     assert_int_equal(late.status, PG_NOT_SENT);
     assert_string_equal(late.message, "all connections were busy until the deadline");
+    (void)ask(fixture, "SELECT pg_advisory_unlock(7702)");
     WAIT_FOR(&fixture->loop, slow_ended != 0 && next_ended != 0);
     pg_query_clear(&slow);
     pg_query_clear(&next);

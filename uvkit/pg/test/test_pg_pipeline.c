@@ -1,6 +1,7 @@
 /* The Postgres pool with a connection in pipeline mode. */
 #include "fault.h"
 #include "pg_fixture.h"
+#include "pg_internal.h"
 
 #define LOCK       "SELECT pg_advisory_lock(7701)"
 #define UNLOCK     "SELECT pg_advisory_unlock(7701)"
@@ -168,6 +169,7 @@ static void test_later_ones_past_their_deadlines_are_unknown_alone(void **state)
     start_query(fixture, &sent.queries[3], KEEP_ROW, 50, &sent.ended[3]);
     expect(fixture, &sent, 1, PG_UNKNOWN);
     expect(fixture, &sent, 3, PG_UNKNOWN);
+    fixture->pool->answer_ms = PATIENCE_MS; /* also for those, which the server does now */
     (void)ask(fixture, UNLOCK);
     expect(fixture, &sent, 0, PG_OK);
     expect(fixture, &sent, 2, PG_OK);

@@ -97,10 +97,11 @@ static void test_a_late_reply_goes_to_no_later_command(void **state) {
     (void)state;
     open_redis();
     id = connection_id();
-    start(&late, 50, "BLPOP test:nothing 0.5");
+    start(&late, 50, "BLPOP test:late 60");
     start(&next, 10000, "ECHO next");
     assert_answer(&late, REDIS_IS_UNKNOWN, "no answer in time");
     assert_int_equal(next.times, 0);
+    ORDER("RPUSH test:late x");
     assert_answer(&next, REDIS_IS_OK, "next");
     assert_int_equal(late.times, 1);
     assert_int_equal(connection_id(), id);
@@ -112,7 +113,7 @@ static void test_deadlines_count_one_by_one(void **state) {
     (void)state;
     open_redis();
     answers = 0;
-    start(&block, 10000, "BLPOP test:nothing 1");
+    start(&block, 10000, "BLPOP test:late 60");
     start(&third, 150, "ECHO 3");
     start(&first, 50, "ECHO 1");
     start(&second, 100, "ECHO 2");
@@ -120,6 +121,7 @@ static void test_deadlines_count_one_by_one(void **state) {
     assert_int_equal(first.nth, 1);
     assert_int_equal(second.nth, 2);
     assert_int_equal(third.nth, 3);
+    ORDER("RPUSH test:late x");
     assert_answer(&block, REDIS_IS_OK, NULL);
 }
 
