@@ -105,6 +105,26 @@ static void test_paused_holder_loses_the_lock_at_its_ttl(void **state) {
     fixture_end(&aside);
 }
 
+/* Its loop does not run after its last word. */
+static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller paused, other;
+    struct fixture aside;
+    int64_t abandoned_ms;
+
+    fixture_init(&aside);
+    memcpy(aside.name, env->fixture.name, sizeof aside.name);
+    aside.client = open_client(&aside, postgres_url(postgres_mode));
+    assert_int_equal(take(&aside, &paused, open_lock(&aside, aside.client, 500), 10000), LK_OK);
+    abandoned_ms = clock_now_ms();
+    lk_abandon(paused.lease, 1000);
+    (void)uv_run(&aside.loop, UV_RUN_NOWAIT);
+    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
+    assert_in_range(clock_now_ms() - abandoned_ms, 1000, PATIENCE_MS);
+    assert_int_equal(give(&env->fixture, &other), LK_OK);
+    fixture_end(&aside);
+}
+
 static void test_renewed_lease_outlives_its_ttl(void **state) {
     struct postgres_fixture *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 750);
@@ -341,6 +361,7 @@ int main(void) {
         POSTGRES_TEST(test_waiter_whose_session_is_terminated_waits_again),
         POSTGRES_TEST(test_killed_waiter_leaves_the_line),
         POSTGRES_TEST(test_paused_holder_loses_the_lock_at_its_ttl),
+        POSTGRES_TEST(test_paused_client_keeps_what_it_abandoned_for_the_time_given),
         POSTGRES_TEST(test_renewed_lease_outlives_its_ttl),
         POSTGRES_TEST(test_half_open_connection_is_suspect_then_lost_then_free),
         POSTGRES_TEST(test_grant_whose_reply_is_lost_is_given_back),
