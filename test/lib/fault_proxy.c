@@ -31,6 +31,7 @@ struct end {
     struct proxy_link *link;
     struct end *peer;
     STAILQ_HEAD(, chunk) held;
+    bool has_ended; /* after what is held */
 };
 
 struct proxy_link {
@@ -100,6 +101,8 @@ static void flush(struct end *end) {
         if (uv_write(&chunk->write, &end->peer->socket.stream, &buffer, 1, on_written))
             free(chunk);
     }
+    if (end->has_ended && !is_held(end))
+        cut(end->link);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
@@ -110,7 +113,8 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
 
     if (size <= 0) {
         free(chunk);
-        if (size < 0)
+        end->has_ended = size < 0 && end->link->is_frozen;
+        if (size < 0 && !end->has_ended)
             cut(end->link);
         return;
     }

@@ -40,7 +40,8 @@ struct fault_proxy *fault_proxy_open_url(uv_loop_t *loop, const char *url);
 void fault_proxy_listen(struct fault_proxy *proxy);
 
 void fault_proxy_set(struct fault_proxy *proxy, unsigned faults);
-/* Hold everything on the connections that there are, until the next fault_proxy_set(). */
+/* Hold everything on the connections that there are, their end too, until the next
+ * fault_proxy_set(). */
 void fault_proxy_freeze(struct fault_proxy *proxy);
 /* Cut all connections, or the one that came last, and lose what is held. */
 void fault_proxy_cut(struct fault_proxy *proxy);

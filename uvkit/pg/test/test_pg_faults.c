@@ -234,7 +234,7 @@ static void test_query_that_arrives_after_its_cancel_request_is_cancelled(void *
                    ask(fixture, "SELECT pid " POOL_BACKENDS));
     fault_proxy_freeze(fixture->proxy);
     start_query(fixture, &query, "SELECT pg_sleep(1000)", 30, &ended);
-    WAIT_FOR(&fixture->loop, ended != 0 && fixture->proxy->cuts == 1);
+    WAIT_FOR(&fixture->loop, ended != 0 && fixture->proxy->cuts > 0); /* the request has */
     assert_int_equal(query.status, PG_UNKNOWN);
     fault_proxy_set(fixture->proxy, PROXY_PASSES);
     WAIT_FOR(&fixture->loop, ask(fixture, is_there) == 0);
