@@ -324,15 +324,13 @@ static void begin_model(struct run *run, int stock) {
 
 /* The last sale is sometimes another of the first one's order. */
 static void begin_pairs(struct run *run) {
-    const bool is_repeat = pick(run, 3) == 0;
-
     for (int i = 0; i < SALES; i++) {
         struct pair *pair = &run->pairs[i];
         struct model_sale *sale = &run->world.sales[i];
 
         memset(pair, 0, sizeof *pair);
         uuid_v7(pair->order_id);
-        if (i == SALES - 1 && is_repeat) {
+        if (i == SALES - 1 && pick(run, 3) == 0) {
             memcpy(pair->order_id, run->pairs[0].order_id, UUID_TEXT);
             sale->ledger = 0;
         }
