@@ -37,10 +37,10 @@ const rows = (page) => page.evaluate(() => [...document.querySelectorAll('#compa
 
 // The unguarded strategy, by keyboard alone: Enter in a number field runs it.
 async function runNone(page) {
-  await choose(page, ['none'], { requests: 200, rate: 200, stock: 100, work_ms: 20 });
+  await choose(page, ['none'], { requests: 1000, rate: 200, stock: 100, work_ms: 20 });
   await page.locator('#ask [name=work_ms]').press('Enter');
   const red = await page.waitForFunction(() => document.querySelector('#sold-tile.bad') && { isRunDisabled: document.querySelector('#run').disabled }, null, { timeout: 20000 });
-  seen.runWhileBusy = (await red.jsonValue()).isRunDisabled; // looked at in that moment: the run may be over soon
+  seen.runWhileBusy = (await red.jsonValue()).isRunDisabled; // looked at in that moment
   seen.red = await stage(page);
   await picture(page, 'oversold');
   await ended(page, 1);

@@ -70,7 +70,7 @@ class Guards(SystemTest):
         first = threading.Thread(target=self.stack.sql, args=("scratch", "BEGIN; UPDATE stock SET available = 1, fence = 9 WHERE id = 42;"
                                                               "SELECT pg_sleep(1); COMMIT"))
         first.start()
-        while not self.stack.value("scratch", "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
+        while first.is_alive() and not self.stack.value("scratch", "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
             pass
         self.assertEqual(self.write_postgres(8, 2), 0)
         first.join()
