@@ -10,7 +10,6 @@ import signal
 import subprocess
 import tempfile
 import termios
-import time
 import unittest
 from pathlib import Path
 
@@ -125,10 +124,9 @@ class Run(LockctlTest):
         self.assertEqual(self.code_of(first), 0)
 
     def test_it_is_renewed_while_the_command_runs(self):
-        process = self.start("sleep 2.5", "--ttl", "800ms")
-        time.sleep(1.6)  # two TTLs
-        self.assertTrue(self.is_busy())
-        self.assertEqual(self.code_of(process), 0)
+        script = f"sleep 4.1; exec {LOCKCTL} run -w 0 - {self.name} -- true"  # after two TTLs
+        done = self.run_command("sh", "-c", script, flags=["--ttl", "2s", "--signal", "none"])
+        self.assertEqual(done.returncode, BUSY, done.stderr)
 
     def test_it_is_held_until_the_last_of_the_group_has_ended(self):
         process = self.start("(sleep 1.5; echo late >late) & exit 4")

@@ -147,7 +147,7 @@ DELAYS = {
     "the_article_a_b_c": ("redis-ttl,ttl=3s", "--faults", "expiry", "--replay", "AAAx0BBACCCCBBDDD"),
 }
 # Postgres ends what waits for a row for 2 s. With which row an instance begins to deal is told by its name, by the other's here.
-MORE = {"early_unlock": {"hold": {"B": 1500}}, "the_article_a_b_c": {"hold": {"A": 4500}},
+MORE = {"early_unlock": {"hold": {"B": 1000}}, "the_article_a_b_c": {"hold": {"A": 4500}},
         "a_deletes_the_key_that_it_looked_at": {"hold": {"A": 4500}},
         "shards_that_do_not_borrow": {"names": {"inventory-1": "inventory-2", "inventory-2": "inventory-1"}}}
 

@@ -46,7 +46,7 @@ class Stuck(SystemTest):
         self.assertIn("the same verdicts and counts", again.stderr)
 
     def test_a_lease_with_an_end_is_not_stuck(self):
-        code, strategy = self.fire("200ms")
+        code, strategy = self.fire("600ms")
         self.assertEqual((code, self.names(strategy)), (0, []), strategy)
 
     def test_a_run_that_is_stopped_is_not_stuck(self):
