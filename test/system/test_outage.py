@@ -60,7 +60,7 @@ class Refusals(SystemTest):
 
     def set_read_only(self, database, value):
         self.stack.sql("postgres", f"ALTER DATABASE {database} SET default_transaction_read_only = {value};"
-                                   f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
+                                   f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{database}'")
 
     def place_orders(self, database):
         """The answers of both instances, and what was sold meanwhile."""

@@ -66,7 +66,7 @@ class StackScript(unittest.TestCase):
         self.stack.sql("inventory", "SELECT confirmed FROM reservation")
 
     def loadgen(self, *args, cwd, script="loadgen", **env):
-        clean = {k: v for k, v in self.stack.env.items() if not k.startswith("LOADGEN_")}
+        clean = {k: v for k, v in self.stack.env.items() if not k.startswith("LOADGEN_") or k == "LOADGEN_LATE"}
         return subprocess.run([str(ROOT / "scripts" / script), *args], cwd=cwd, env={**clean, **env}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
 
