@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "own_cluster.h"
 
-#define TTL_MS 1500
+#define TTL_MS 3000
 
 static struct own_cluster cluster;
 
@@ -25,15 +25,12 @@ static int stop_all(void **state) {
     return 0;
 }
 
-static lk_client *open_quick(struct env *env) {
-    struct lk_client_options options = {.size = sizeof options, .label = "test", .reply_ms = 550};
-    lk_client *client;
+static lk_client *open_here(struct env *env) {
     char url[128];
 
     (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d",
                    cluster.nodes[0].port, cluster.nodes[1].port);
-    assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &options), LK_OK);
-    return client;
+    return open_client(&env->fixture, url);
 }
 
 static int node_of(int slot) {
@@ -46,10 +43,13 @@ static int node_of(int slot) {
 
 static int set_up(void **state) {
     struct env *env = calloc(1, sizeof *env);
+    static int count;
 
     assert_non_null(env);
     fixture_init(&env->fixture);
-    env->fixture.client = open_quick(env);
+    /* Each in a slot that no other test has moved. */
+    (void)snprintf(env->fixture.name, sizeof env->fixture.name, "slot-%d", count++);
+    env->fixture.client = open_here(env);
     env->lock = open_lock(&env->fixture, env->fixture.client, TTL_MS);
     env->slot = cluster_slot(env->fixture.name);
     env->home = node_of(env->slot);
@@ -140,7 +140,7 @@ static void test_lock_cannot_be_taken_before_its_slot_has_moved(void **state) {
 
 static void test_waiter_gets_the_lock_on_the_new_node(void **state) {
     struct env *env = *state;
-    lk_client *client = open_quick(env);
+    lk_client *client = open_here(env);
     struct caller holder, waiter;
 
     assert_int_equal(take(&env->fixture, &holder, env->lock, LK_TRY), LK_OK);
@@ -161,7 +161,7 @@ static void test_waiter_gets_the_lock_on_the_new_node(void **state) {
  * no listener and keeps the lock for a bound of time only. */
 static void test_waiter_does_not_believe_in_more_than_the_new_node_keeps(void **state) {
     struct env *env = *state;
-    lk_client *client = open_quick(env);
+    lk_client *client = open_here(env);
     struct lk_lock_options options = {.size = sizeof options, .poll_ms = 1000};
     struct caller holder, waiter;
     lk_lock *near, *far;
