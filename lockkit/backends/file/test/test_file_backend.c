@@ -2,9 +2,9 @@
  * that are full, among what others left behind. */
 #include "fixture.h"
 #include "holder.h"
+#include "own_folder.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -23,8 +23,7 @@ static int set_up(void **state, int kind) {
     struct env *env = calloc(1, sizeof *env);
 
     assert_non_null(env);
-    (void)snprintf(env->folder, sizeof env->folder, "/tmp/lockkit-file-XXXXXX");
-    assert_non_null(mkdtemp(env->folder));
+    own_folder_make(env->folder, sizeof env->folder, "lockkit-file");
     (void)snprintf(env->url, sizeof env->url, "file:%s?kind=%s", env->folder, kinds[kind]);
     fixture_init(&env->fixture);
     (void)snprintf(env->fixture.name, sizeof env->fixture.name, "x");
@@ -42,18 +41,11 @@ static int set_up_mkdir(void **state) {
     return set_up(state, 1);
 }
 
-static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *at) {
-    (void)stat;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 static int tear_down(void **state) {
     struct env *env = *state;
 
     fixture_end(&env->fixture);
-    (void)nftw(env->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    own_folder_remove(env->folder);
     free(env);
     return 0;
 }
@@ -301,13 +293,14 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
 static void test_holder_hears_that_its_folder_was_taken_away(void **state) {
     struct env *env = *state;
     struct caller caller;
+    char gone[96];
 
     assert_int_equal(attempt(env, &caller), LK_OK);
     lk_lease_on_state(caller.lease, on_state, env);
-    assert_int_equal(rename(path_of(env, "x.held"), "/tmp/lockkit-file-gone"), 0);
+    (void)snprintf(gone, sizeof gone, "%s/gone", env->folder);
+    assert_int_equal(rename(path_of(env, "x.held"), gone), 0);
     WAIT_FOR(&env->fixture.loop, env->why);
     assert_int_equal(give(&env->fixture, &caller), LK_LOST);
-    (void)nftw("/tmp/lockkit-file-gone", remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 #define FLOCK(test)                                                                                \
