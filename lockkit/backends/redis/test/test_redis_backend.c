@@ -90,9 +90,15 @@ static void test_event_missed_while_disconnected_is_made_up_for(void **state) {
 static void test_round_trips_are_counted(void **state) {
     struct env *env = *state;
     struct caller holder, waiter;
-    lk_lock *near = open_unpolled(env, env->fixture.client), *lock = open_unpolled(env, env->far);
+    struct own_redis own; /* as nobody else brings it the script */
+    lk_client *client, *other;
+    lk_lock *near, *lock;
 
-    freeReplyObject(redisCommand(env->redis, "SCRIPT FLUSH"));
+    own_redis_start(&own);
+    client = open_client(&env->fixture, own.url);
+    other = open_client(&env->fixture, own.url);
+    near = open_unpolled(env, other);
+    lock = open_unpolled(env, client);
     assert_int_equal(take(&env->fixture, &holder, near, LK_TRY), LK_OK);
     assert_int_equal(holder.round_trips, 2); /* the second brought the script */
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
@@ -101,11 +107,14 @@ static void test_round_trips_are_counted(void **state) {
     assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
     assert_int_equal(waiter.round_trips, 1);
     start(&waiter, lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
+    WAIT_FOR(&env->fixture.loop, counters(client).wakeups == 1);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
-    assert_int_equal(waiter.round_trips, 1 + counters(env->far).wakeups);
+    assert_int_equal(waiter.round_trips, 1 + counters(client).wakeups);
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    close_client(&env->fixture, client);
+    close_client(&env->fixture, other);
+    own_redis_stop(&own);
 }
 
 /* Clients that have a channel. */
