@@ -41,7 +41,7 @@ static void serve(const struct own_etcd *own, int member) {
                  client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
                  "--initial-advertise-peer-urls", peer, "--initial-cluster", own->cluster,
                  "--heartbeat-interval", "50", "--election-timeout", "500", "--unsafe-no-fsync",
-                 (char *)NULL);
+                 "--bcrypt-cost", "4", (char *)NULL);
     _exit(127);
 }
 
