@@ -106,9 +106,11 @@ static void await_others(struct worker *worker, const char *name) {
 static void live(struct worker *worker, const char *name) {
     struct lk_lock_options policy = {
         .size = sizeof policy, .ttl_ms = 5000, .handover = worker->handover};
+    /* Also how long a place in line lasts: no one that lives loses it in a stall. */
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = 10000};
 
     REQUIRE(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && uv_loop_init(&worker->loop) == 0);
-    REQUIRE(lk_client_open(&worker->client, &worker->loop, redis_url(), NULL) == LK_OK);
+    REQUIRE(lk_client_open(&worker->client, &worker->loop, redis_url(), &options) == LK_OK);
     REQUIRE(lk_lock_open(&worker->lock, worker->client, name, &policy) == LK_OK);
     await_others(worker, name);
     for (int i = 0; i < CALLERS; i++) {
