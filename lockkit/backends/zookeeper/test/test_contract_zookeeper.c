@@ -10,9 +10,9 @@ int main(void) {
     int failed;
 
     own_zookeeper_start(&own, 1);
-    (void)snprintf(url, sizeof url, "%s/line?session=2000", own.url);
+    (void)snprintf(url, sizeof url, "%s/line?session=5000", own.url);
     failed = run_contract(&(struct contract){.name = "zookeeper", .url = url});
-    (void)snprintf(url, sizeof url, "%s/single?session=2000&fair=0", own.url);
+    (void)snprintf(url, sizeof url, "%s/single?session=5000&fair=0", own.url);
     failed += run_contract(&(struct contract){.name = "zookeeper-unfair", .url = url});
     own_zookeeper_stop(&own);
     return failed;
