@@ -19,9 +19,10 @@ lk_client *redlock_env_open(struct redlock_env *env, const char *options) {
     struct lk_client_options client_options = {
         .size = sizeof client_options, .label = "test", .reply_ms = REDLOCK_ENV_REPLY_MS};
     lk_client *client;
-    char url[512];
+    char url[512], all[80];
 
-    (void)own_ensemble_url(env->ensemble, url, sizeof url, options);
+    (void)snprintf(all, sizeof all, "%s&cutoff=%d", options, REDLOCK_ENV_REPLY_MS);
+    (void)own_ensemble_url(env->ensemble, url, sizeof url, all);
     assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &client_options), LK_OK);
     return client;
 }
@@ -33,7 +34,7 @@ int redlock_env_set_up(void **state) {
     env->ensemble = &ensemble;
     own_ensemble_renew(&ensemble);
     fixture_init(&env->fixture);
-    env->fixture.client = redlock_env_open(env, "?quarantine=0&cutoff=300");
+    env->fixture.client = redlock_env_open(env, "?quarantine=0");
     *state = env;
     return 0;
 }

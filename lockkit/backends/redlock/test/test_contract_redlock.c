@@ -10,7 +10,7 @@ int main(void) {
     own_ensemble_start(&ensemble);
     failed = run_contract(&(struct contract){
         .name = "redlock",
-        .url = own_ensemble_url(&ensemble, url, sizeof url, "?quarantine=0&cutoff=500")});
+        .url = own_ensemble_url(&ensemble, url, sizeof url, "?quarantine=0&cutoff=2000")});
     own_ensemble_stop(&ensemble);
     return failed;
 }

@@ -33,7 +33,7 @@ static void test_grant_is_on_all_nodes_and_leaves_none(void **state) {
 
 static void test_minority_that_is_killed_is_not_missed(void **state) {
     struct redlock_env *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 1500);
+    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 3000);
     struct caller caller;
 
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
@@ -133,8 +133,8 @@ static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
         proxies[i] = fault_proxy_open_url(&env->fixture.loop, env->ensemble->nodes[i].url);
         fault_proxy_listen(proxies[i]);
     }
-    (void)snprintf(url, sizeof url, "redlock:%s,%s,%s?quarantine=0", proxies[0]->url,
-                   proxies[1]->url, env->ensemble->nodes[2].url);
+    (void)snprintf(url, sizeof url, "redlock:%s,%s,%s?quarantine=0&cutoff=%d", proxies[0]->url,
+                   proxies[1]->url, env->ensemble->nodes[2].url, REDLOCK_ENV_REPLY_MS);
     client = open_client(&env->fixture, url);
     lock = open_lock(&env->fixture, client, LONG_MS);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
@@ -165,7 +165,7 @@ static void test_lease_outlives_the_restart_of_every_node(void **state) {
     struct caller caller;
 
     assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 1500), LK_TRY),
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 3000), LK_TRY),
         LK_OK);
     for (int i = 0; i < ENSEMBLE_NODES; i++) {
         own_redis_kill(&env->ensemble->nodes[i]);

@@ -38,7 +38,7 @@ static void test_node_that_forgot_a_vote_has_none(void **state) {
     struct caller holder, second;
 
     forget_a_vote(env, &holder);
-    client = redlock_env_open(env, "?longest=60000&cutoff=300");
+    client = redlock_env_open(env, "?longest=60000");
     assert_int_equal(take(&env->fixture, &second, open_lock(&env->fixture, client, LONG_MS), 1500),
                      LK_UNAVAILABLE);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 2); /* the holder's */
@@ -53,7 +53,7 @@ static void test_without_quarantine_two_hold(void **state) {
     struct caller holder, second;
 
     forget_a_vote(env, &holder);
-    client = redlock_env_open(env, "?quarantine=0&cutoff=300");
+    client = redlock_env_open(env, "?quarantine=0");
     assert_int_equal(take(&env->fixture, &second, open_lock(&env->fixture, client, LONG_MS), 1500),
                      LK_OK);
     assert_int_equal(lk_lease_check(holder.lease, 0), LK_OK);
@@ -65,7 +65,7 @@ static void test_without_quarantine_two_hold(void **state) {
 /* A client that was there before: it counts none of its new connections' votes either. */
 static void test_client_that_stays_notices_the_restart(void **state) {
     struct redlock_env *env = *state;
-    lk_client *client = redlock_env_open(env, "?longest=2000&cutoff=300");
+    lk_client *client = redlock_env_open(env, "?longest=2000");
     lk_lock *lock = open_lock(&env->fixture, client, 2000);
     struct caller caller;
 
@@ -87,7 +87,7 @@ static void test_client_that_stays_notices_the_restart(void **state) {
 
 static void test_lock_that_outlasts_the_quarantine_is_refused(void **state) {
     struct redlock_env *env = *state;
-    lk_client *client = redlock_env_open(env, "?longest=2000&cutoff=300");
+    lk_client *client = redlock_env_open(env, "?longest=2000");
     struct caller caller;
 
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 2001), LK_TRY),
@@ -103,13 +103,13 @@ static void test_node_that_does_not_tell_its_age_has_no_vote(void **state) {
 
     for (int i = 0; i < ENSEMBLE_NODES; i++)
         (void)own_redis_do(&env->ensemble->nodes[i], "ACL SETUSER default -info");
-    client = redlock_env_open(env, "?longest=1000&cutoff=300");
+    client = redlock_env_open(env, "?longest=1000");
     told_silent = 0;
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 1000), LK_TRY),
                      LK_UNAVAILABLE);
     WAIT_FOR(&env->fixture.loop, told_silent >= ENSEMBLE_NODES);
     close_client(&env->fixture, client);
-    client = redlock_env_open(env, "?quarantine=0&cutoff=300");
+    client = redlock_env_open(env, "?quarantine=0");
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 2000), LK_TRY),
                      LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
@@ -128,8 +128,8 @@ static void test_server_has_one_vote(void **state) {
 
     (void)snprintf(url, sizeof url,
                    "redlock:redis://127.0.0.1:%d,redis://127.0.0.1:%d/1,redis://127.0.0.1:1"
-                   "?quarantine=0",
-                   port, port);
+                   "?quarantine=0&cutoff=%d",
+                   port, port, REDLOCK_ENV_REPLY_MS);
     client = open_client(&env->fixture, url);
     assert_int_equal(
         take(&env->fixture, &caller, open_lock(&env->fixture, client, LONG_MS), LK_TRY),
