@@ -68,7 +68,7 @@ static void test_lost_is_told_at_once_and_is_final(void **state) {
 static void test_doubt_ends_with_the_next_renewal(void **state) {
     struct env *env = *state;
 
-    hold(env, redis_url(), 900);
+    hold(env, redis_url(), 3000);
     client_push(env->fixture.client, LK_PUSH_SUSPECT, env->fixture.name,
                 lk_lease_owner(env->holder.lease), "the connection was lost");
     assert_int_equal(env->told, 1);

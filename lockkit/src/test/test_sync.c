@@ -18,11 +18,12 @@ struct shared {
 };
 
 static int set_up(void **state) {
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = FIXTURE_REPLY_MS};
     struct shared *shared = calloc(1, sizeof *shared);
 
     assert_non_null(shared);
     (void)snprintf(shared->name, sizeof shared->name, "sync-%lld", (long long)clock_wall_us());
-    assert_int_equal(lk_sync_open(&shared->sync, url, NULL), LK_OK);
+    assert_int_equal(lk_sync_open(&shared->sync, url, &options), LK_OK);
     *state = shared;
     return 0;
 }
@@ -85,13 +86,13 @@ static void test_held_lock_is_busy_and_times_out(void **state) {
 
 /* Its loop sleeps between the renewals. */
 static void test_a_lock_is_renewed_while_nothing_else_happens(void **state) {
-    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 1000};
+    const struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 3000};
     struct shared *shared = *state;
     lk_held *first, *second;
 
     assert_int_equal(lk_sync_acquire(shared->sync, shared->name, &options, LK_FOREVER, &first),
                      LK_OK);
-    uv_sleep(1500);
+    uv_sleep(4000);
     assert_int_equal(lk_sync_check(first, 10), LK_OK);
     assert_int_equal(lk_sync_acquire(shared->sync, shared->name, NULL, LK_TRY, &second), LK_BUSY);
     assert_int_equal(lk_sync_release(first), LK_OK);

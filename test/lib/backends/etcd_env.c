@@ -27,7 +27,7 @@ int etcd_stop(void **state) {
 int etcd_env_set_up(void **state) {
     struct etcd_env *env = calloc(1, sizeof *env);
     struct lk_client_options options = {
-        .size = sizeof options, .label = "far", .reply_ms = 600, .cleanup_ms = 5000};
+        .size = sizeof options, .label = "far", .reply_ms = FIXTURE_REPLY_MS, .cleanup_ms = 5000};
     char first[64];
 
     assert_non_null(env);

@@ -11,7 +11,7 @@ struct etcd_env {
     struct fixture fixture; /* its client talks to the cluster directly */
     struct own_etcd *own;
     struct fault_proxy *proxy;
-    lk_client *far; /* with quick deadlines */
+    lk_client *far;
     char trace[64]; /* of states, in the order they came */
     char why[96];   /* of the last */
 };

@@ -1,9 +1,10 @@
 /* Two clients of one Redis, a proxy before one of them, and a look behind both. */
 #include "redis_env.h"
 
-lk_client *open_with(struct env *env, const char *url, uint64_t (*clock)(void *)) {
+lk_client *open_with(struct env *env, const char *url, uint32_t reply_ms,
+                     uint64_t (*clock)(void *)) {
     struct lk_client_options options = {
-        .size = sizeof options, .reply_ms = 150, .cleanup_ms = 15000, .clock_ns = clock};
+        .size = sizeof options, .reply_ms = reply_ms, .cleanup_ms = 15000, .clock_ns = clock};
     lk_client *client;
 
     assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &options), LK_OK);
@@ -19,7 +20,7 @@ int env_set_up(void **state) {
     env->proxy = fault_proxy_open_url(&env->fixture.loop, redis_url());
     fault_proxy_listen(env->proxy);
     env->redis = redis_admin_connect();
-    env->far = open_with(env, env->proxy->url, NULL);
+    env->far = open_with(env, env->proxy->url, FIXTURE_REPLY_MS, NULL);
     (void)snprintf(env->key, sizeof env->key, "lk:{%s}", env->fixture.name);
     *state = env;
     return 0;

@@ -11,13 +11,14 @@
 struct env {
     struct fixture fixture; /* its client talks to the server directly */
     struct fault_proxy *proxy;
-    lk_client *far; /* the same server through the proxy, with quick deadlines */
+    lk_client *far; /* the same server through the proxy */
     redisContext *redis;
     char key[96];
     char trace[64]; /* of events, in the order they came */
 };
 
-lk_client *open_with(struct env *env, const char *url, uint64_t (*clock)(void *));
+lk_client *open_with(struct env *env, const char *url, uint32_t reply_ms,
+                     uint64_t (*clock)(void *));
 int env_set_up(void **state);
 int env_tear_down(void **state);
 /* The integer that the server answers to `command key`, or -1. */

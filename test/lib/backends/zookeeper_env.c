@@ -23,7 +23,7 @@ int zookeeper_down(void **state) {
 
 lk_client *open_zookeeper(struct zookeeper_env *env, const char *servers, const char *query) {
     struct lk_client_options options = {
-        .size = sizeof options, .reply_ms = 500, .cleanup_ms = 15000, .label = "far"};
+        .size = sizeof options, .reply_ms = FIXTURE_REPLY_MS, .cleanup_ms = 15000, .label = "far"};
     char url[300];
     lk_client *client;
 

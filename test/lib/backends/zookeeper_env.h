@@ -26,7 +26,7 @@ int zookeeper_down(void **state);
 int zookeeper_env_set_up(void **state);
 int zookeeper_env_tear_down(void **state);
 
-/* A client of `servers` with quick deadlines; `query` is what follows the path, or "". */
+/* A client of `servers`; `query` is what follows the path, or "". */
 lk_client *open_zookeeper(struct zookeeper_env *env, const char *servers, const char *query);
 /* An on_state callback, with the env for its data, which writes "held ", "suspect " or "lost ". */
 void trace_state(lk_lease *lease, enum lk_state state, const char *why, void *data);

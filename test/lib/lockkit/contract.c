@@ -8,7 +8,7 @@ int contract_set_up(void **state) {
 
     assert_non_null(fixture);
     fixture_init(fixture);
-    fixture->client = open_patient_client(fixture, contract->url);
+    fixture->client = open_client(fixture, contract->url);
     fixture->lock = open_lock(fixture, fixture->client, 2000);
     *state = fixture;
     return 0;

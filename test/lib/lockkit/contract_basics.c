@@ -112,7 +112,7 @@ static void test_fence_rises_across_clients_and_restarts(void **state) {
     lk_client *client;
 
     for (int i = 0; i < 10; i++) {
-        client = open_patient_client(fixture, contract->url);
+        client = open_client(fixture, contract->url);
         assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 2000), LK_FOREVER),
                          LK_OK);
         assert_true(lk_lease_fence(caller.lease) > last);
@@ -154,7 +154,7 @@ static void test_lock_stays_abandoned_when_its_client_is_closed(void **state) {
 
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return;
-    client = open_patient_client(fixture, contract->url);
+    client = open_client(fixture, contract->url);
     assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 1000), LK_TRY), LK_OK);
     abandoned_ms = clock_now_ms();
     lk_abandon(caller.lease, 1500);

@@ -6,7 +6,7 @@
 static lk_client *other_client(struct fixture *fixture) {
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return fixture->client;
-    fixture->other = open_patient_client(fixture, contract->url);
+    fixture->other = open_client(fixture, contract->url);
     return fixture->other;
 }
 

@@ -88,7 +88,7 @@ static void test_holders_of_two_clients_never_overlap(void **state) {
 
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return;
-    client = open_patient_client(fixture, contract->url);
+    client = open_client(fixture, contract->url);
     crowd = crowd_start(fixture, fixture->lock, open_lock(fixture, client, 2000));
     WAIT_FOR(&fixture->loop, crowd->gone == contenders());
     assert_int_equal(crowd->overlaps, 0);
@@ -127,7 +127,7 @@ static void test_close_at_each_moment_gives_everything_back(void **state) {
 
     for (int moment = 0; moment < MOMENTS; moment++) {
         is_closed = false;
-        client = open_patient_client(fixture, contract->url);
+        client = open_client(fixture, contract->url);
         start(&holder, open_lock(fixture, client, 2000), LK_FOREVER);
         start(&waiter, open_lock(fixture, client, 2000), LK_FOREVER);
         start(&releaser, open_lock(fixture, client, 2000), LK_FOREVER);

@@ -16,21 +16,13 @@ void close_client(struct fixture *fixture, lk_client *client) {
     WAIT_FOR(&fixture->loop, is_closed);
 }
 
-static lk_client *open_with(struct fixture *fixture, const char *url, uint32_t reply_ms) {
+lk_client *open_client(struct fixture *fixture, const char *url) {
     struct lk_client_options options = {
-        .size = sizeof options, .label = "test", .reply_ms = reply_ms};
+        .size = sizeof options, .label = "test", .reply_ms = FIXTURE_REPLY_MS};
     lk_client *client;
 
     assert_int_equal(lk_client_open(&client, &fixture->loop, url, &options), LK_OK);
     return client;
-}
-
-lk_client *open_client(struct fixture *fixture, const char *url) {
-    return open_with(fixture, url, 0);
-}
-
-lk_client *open_patient_client(struct fixture *fixture, const char *url) {
-    return open_with(fixture, url, 2000);
 }
 
 struct lk_counters counters(const lk_client *client) {
@@ -40,12 +32,18 @@ struct lk_counters counters(const lk_client *client) {
     return counted;
 }
 
-lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms) {
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
+lk_lock *open_wary_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms,
+                        uint32_t suspect_ms) {
+    struct lk_lock_options options = {
+        .size = sizeof options, .ttl_ms = ttl_ms, .suspect_ms = suspect_ms};
     lk_lock *lock;
 
     assert_int_equal(lk_lock_open(&lock, client, fixture->name, &options), LK_OK);
     return lock;
+}
+
+lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms) {
+    return open_wary_lock(fixture, client, ttl_ms, 0);
 }
 
 void fixture_init(struct fixture *fixture) {

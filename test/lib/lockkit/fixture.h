@@ -17,6 +17,9 @@
 
 #include <cmocka.h>
 
+/* How long clients wait for a reply: a machine that stalls is not silent. */
+#define FIXTURE_REPLY_MS 2000
+
 struct fixture {
     uv_loop_t loop;
     uv_timer_t tick;           /* keeps UV_RUN_ONCE from sleeping for long */
@@ -40,10 +43,11 @@ void fixture_end(struct fixture *fixture);
 void on_flag(void *data); /* sets a bool */
 void close_client(struct fixture *fixture, lk_client *client);
 lk_client *open_client(struct fixture *fixture, const char *url);
-/* The same, one that also waits for a slow machine's replies. */
-lk_client *open_patient_client(struct fixture *fixture, const char *url);
 struct lk_counters counters(const lk_client *client);
 lk_lock *open_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms);
+/* The same, SUSPECT so long before it is LOST that a stall does not skip either. */
+lk_lock *open_wary_lock(struct fixture *fixture, lk_client *client, uint32_t ttl_ms,
+                        uint32_t suspect_ms);
 
 void on_caller_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data);
 void on_caller_released(enum lk_status status, void *data);

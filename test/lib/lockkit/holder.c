@@ -43,13 +43,15 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 }
 
 static void hold_for_ever(const char *url, const char *name, uint32_t ttl_ms) {
+    struct lk_client_options client_options = {.size = sizeof client_options,
+                                               .reply_ms = FIXTURE_REPLY_MS};
     struct lk_lock_options options = {.size = sizeof options, .ttl_ms = ttl_ms};
     lk_client *client;
     lk_lock *lock;
     uv_loop_t loop;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || uv_loop_init(&loop) != 0 ||
-        lk_client_open(&client, &loop, url, NULL) != LK_OK ||
+        lk_client_open(&client, &loop, url, &client_options) != LK_OK ||
         lk_lock_open(&lock, client, name, &options) != LK_OK ||
         lk_acquire(lock, LK_FOREVER, on_acquired, NULL, NULL) != LK_OK)
         _exit(1);

@@ -1,10 +1,15 @@
 /* Silence, lost replies, a server that restarts and keys that others delete. */
 #include "etcd_env.h"
 
-static void hold(struct etcd_env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms) {
-    lk_lock *lock = open_lock(&env->fixture, client, ttl_ms);
+static void hold_warily(struct etcd_env *env, struct caller *caller, lk_client *client,
+                        uint32_t ttl_ms, uint32_t suspect_ms) {
+    lk_lock *lock = open_wary_lock(&env->fixture, client, ttl_ms, suspect_ms);
 
     assert_int_equal(take(&env->fixture, caller, lock, LK_FOREVER), LK_OK);
+}
+
+static void hold(struct etcd_env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms) {
+    hold_warily(env, caller, client, ttl_ms, 0);
 }
 
 /* So that there is a lease to spare, and the next attempt is one question. */
@@ -29,7 +34,7 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     struct etcd_env *env = *state;
     struct caller caller;
 
-    hold(env, &caller, env->far, 2000);
+    hold_warily(env, &caller, env->far, 2000, 1300);
     lk_lease_on_state(caller.lease, etcd_trace_state, env);
     assert_int_equal(lk_acquire(env->fixture.lock, LK_FOREVER, etcd_trace_successor, env, NULL),
                      LK_OK);
@@ -44,7 +49,7 @@ static void test_suspect_lease_is_held_again_after_a_renewal(void **state) {
     struct etcd_env *env = *state;
     struct caller caller;
 
-    hold(env, &caller, env->far, 4000);
+    hold_warily(env, &caller, env->far, 4000, 2400);
     lk_lease_on_state(caller.lease, etcd_trace_state, env);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "suspect"));
@@ -58,8 +63,8 @@ static void test_renewal_keeps_the_lock_past_its_ttl(void **state) {
     struct etcd_env *env = *state;
     struct caller caller, other;
 
-    hold(env, &caller, env->far, 1000);
-    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed >= 6);
+    hold(env, &caller, env->far, 3000);
+    WAIT_FOR(&env->fixture.loop, counters(env->far).renewed >= 4);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(take(&env->fixture, &other, env->fixture.lock, LK_TRY), LK_BUSY);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);

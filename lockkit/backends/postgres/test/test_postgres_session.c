@@ -127,7 +127,7 @@ static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void *
 
 static void test_renewed_lease_outlives_its_ttl(void **state) {
     struct postgres_fixture *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 750);
+    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 3000);
     struct caller holder, other;
 
     assert_int_equal(take(&env->fixture, &holder, lock, 10000), LK_OK);
@@ -144,8 +144,9 @@ static void test_half_open_connection_is_suspect_then_lost_then_free(void **stat
     struct postgres_fixture *env = *state;
     struct caller holder, other;
 
-    assert_int_equal(
-        take(&env->fixture, &holder, open_lock(&env->fixture, env->far, 2000), LK_FOREVER), LK_OK);
+    assert_int_equal(take(&env->fixture, &holder,
+                          open_wary_lock(&env->fixture, env->far, 2000, 1300), LK_FOREVER),
+                     LK_OK);
     follow(env, holder.lease);
     fault_proxy_freeze(env->proxy);
     assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);

@@ -218,14 +218,16 @@ static void test_client_subscribes_at_its_first_wait_for_all_names(void **state)
     own_redis_stop(&own);
 }
 
+#define SHORT_MS 150 /* for a reply that does not come */
+
 static void test_absent_server_is_unavailable(void **state) {
     struct env *env = *state;
-    lk_client *client = open_with(env, "redis://127.0.0.1:1", NULL);
+    lk_client *client = open_with(env, "redis://127.0.0.1:1", SHORT_MS, NULL);
     lk_lock *lock = open_lock(&env->fixture, client, 5000);
     struct caller caller;
 
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNAVAILABLE);
-    assert_int_equal(take(&env->fixture, &caller, lock, 600), LK_UNAVAILABLE);
+    assert_int_equal(take(&env->fixture, &caller, lock, 1000), LK_UNAVAILABLE);
     assert_int_equal(caller.round_trips, 0);
     assert_int_equal(counters(client).unavailable, 2);
     close_client(&env->fixture, client);
@@ -237,7 +239,7 @@ static void test_attempt_that_was_never_sent_is_no_round_trip(void **state) {
     lk_client *client;
 
     fault_proxy_set(env->proxy, PROXY_HOLDS); /* also what a connection begins with */
-    client = open_with(env, env->proxy->url, NULL);
+    client = open_with(env, env->proxy->url, SHORT_MS, NULL);
     assert_int_not_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), 20),
                          LK_OK);
     close_client(&env->fixture, client);
@@ -261,7 +263,7 @@ static void test_key_of_another_type_grants_nothing(void **state) {
  * others nothing. */
 static void test_renewals_leave_together(void **state) {
     struct env *env = *state;
-    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 1500};
+    struct lk_lock_options options = {.size = sizeof options, .ttl_ms = 3000};
     struct caller *callers = calloc(LEASES, sizeof *callers);
     char name[96];
     struct own_redis own; /* as it counts what all ask of it */
@@ -283,7 +285,7 @@ static void test_renewals_leave_together(void **state) {
     freeReplyObject(redisCommand(own.admin, "SADD lk:{%s-7} other", env->fixture.name));
     scripts = calls_of(&own, "evalsha");
     for (uint64_t round = 1; round <= 3; round++) {
-        (void)usleep(600 * 1000); /* the loop stands still, so that all are due in its next turn */
+        (void)usleep(1200 * 1000); /* the loop stands still, so that all are due in its next turn */
         WAIT_FOR(&env->fixture.loop, counters(client).renewed >= round * (LEASES - 1));
     }
     assert_in_range(calls_of(&own, "evalsha") - scripts, 3, 3 * LEASES / 10);

@@ -28,10 +28,15 @@ static void on_successor(lk_request *request, enum lk_status status, lk_lease *l
     lk_release(lease, NULL, NULL);
 }
 
-static void hold(struct env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms) {
-    lk_lock *lock = open_lock(&env->fixture, client, ttl_ms);
+static void hold_warily(struct env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms,
+                        uint32_t suspect_ms) {
+    lk_lock *lock = open_wary_lock(&env->fixture, client, ttl_ms, suspect_ms);
 
     assert_int_equal(take(&env->fixture, caller, lock, LK_FOREVER), LK_OK);
+}
+
+static void hold(struct env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms) {
+    hold_warily(env, caller, client, ttl_ms, 0);
 }
 
 /* So that the next attempt is one command. */
@@ -55,7 +60,7 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    hold(env, &caller, env->far, 2000);
+    hold_warily(env, &caller, env->far, 2000, 1300);
     lk_lease_on_state(caller.lease, on_state, env);
     assert_int_equal(lk_acquire(open_lock(&env->fixture, env->fixture.client, 400), LK_FOREVER,
                                 on_successor, env, NULL),
@@ -73,7 +78,7 @@ static void test_suspect_lease_is_held_again_after_a_renewal(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    hold(env, &caller, env->far, 3000);
+    hold_warily(env, &caller, env->far, 3000, 1800);
     lk_lease_on_state(caller.lease, on_state, env);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "suspect"));
@@ -87,7 +92,7 @@ static void test_renewal_keeps_the_lock_past_its_ttl(void **state) {
     struct env *env = *state;
     struct caller caller, other;
 
-    hold(env, &caller, env->far, 900);
+    hold(env, &caller, env->far, 3000);
     WAIT_FOR(&env->fixture.loop, counters(env->far).renewed >= 4);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_int_equal(
@@ -203,17 +208,17 @@ static void test_abandoned_lock_is_extended_until_it_is_confirmed(void **state) 
     struct caller caller;
 
     assert_int_equal(
-        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 2000), LK_FOREVER), LK_OK);
+        take(&env->fixture, &caller, open_lock(&env->fixture, env->far, 10000), LK_FOREVER), LK_OK);
     fault_proxy_freeze(env->proxy);
     lk_abandon(caller.lease, 60000);
     WAIT_FOR(&env->fixture.loop, counters(env->far).renew_failed > 0);
     fault_proxy_set(env->proxy, PROXY_PASSES);
     fault_proxy_cut(env->proxy);
-    WAIT_FOR(&env->fixture.loop, ask(env, "PTTL %s") > 2000);
+    WAIT_FOR(&env->fixture.loop, ask(env, "PTTL %s") > 10000);
     /* And stays so without us. */
     close_client(&env->fixture, env->far);
-    env->far = open_with(env, env->proxy->url, NULL);
-    assert_true(ask(env, "PTTL %s") > 2000);
+    env->far = open_with(env, env->proxy->url, FIXTURE_REPLY_MS, NULL);
+    assert_true(ask(env, "PTTL %s") > 10000);
     freeReplyObject(redisCommand(env->redis, "DEL %s", env->key));
 }
 
@@ -253,7 +258,7 @@ static void test_grant_whose_validity_is_over_on_arrival_is_given_back(void **st
     lk_lock *lock;
 
     fake_now_ns = 1;
-    client = open_with(env, redis_url(), fake_clock);
+    client = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
     lock = open_lock(&env->fixture, client, 60000);
     start(&caller, lock, LK_TRY);
     /* The attempt is sent in the first turn; its reply is read in a later one. */
@@ -273,7 +278,7 @@ static void test_check_sees_at_once_that_the_machine_was_suspended(void **state)
     struct caller caller;
 
     fake_now_ns = 1;
-    client = open_with(env, redis_url(), fake_clock);
+    client = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
     hold(env, &caller, client, 60000);
     assert_int_equal(lk_lease_check(caller.lease, 59000), LK_OK);
     assert_int_equal(lk_lease_check(caller.lease, 59500), LK_LOST);

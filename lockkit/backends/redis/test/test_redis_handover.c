@@ -126,7 +126,7 @@ static void test_only_a_fresh_lease_is_handed_over(void **state) {
     struct env *env = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lk_client *client = open_with(env, redis_url(), fake_clock);
+        lk_client *client = open_with(env, redis_url(), FIXTURE_REPLY_MS, fake_clock);
         lk_lock *lock = open_as(env, client,
                                 (struct lk_lock_options){.ttl_ms = LONG_MS,
                                                          .poll_ms = LONG_MS,
@@ -152,7 +152,7 @@ static void test_only_a_fresh_lease_is_handed_over(void **state) {
 static void test_heir_renews(void **state) {
     struct env *env = *state;
     lk_client *client = env->fixture.client;
-    lk_lock *lock = open_as(env, client, (struct lk_lock_options){.ttl_ms = 1500, .handover = 1});
+    lk_lock *lock = open_as(env, client, (struct lk_lock_options){.ttl_ms = 3000, .handover = 1});
     struct caller holder, heir;
     uint64_t renewed;
 
@@ -163,7 +163,7 @@ static void test_heir_renews(void **state) {
     WAIT_FOR(&env->fixture.loop, heir.calls == 1);
     assert_int_equal(handed_over(client), 1);
     renewed = counters(client).renewed;
-    WAIT_FOR(&env->fixture.loop, counters(client).renewed >= renewed + 2);
+    WAIT_FOR(&env->fixture.loop, counters(client).renewed >= renewed + 3);
     assert_int_equal(lk_lease_state(heir.lease), LK_HELD);
     assert_owner(env, heir.lease);
     assert_int_equal(give(&env->fixture, &heir), LK_OK);

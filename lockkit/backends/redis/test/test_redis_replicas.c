@@ -47,12 +47,16 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void open_here(const char *query, uint32_t ttl_ms) {
+static void open_here_warily(const char *query, uint32_t ttl_ms, uint32_t suspect_ms) {
     char url[128];
 
     (void)snprintf(url, sizeof url, "%s/0%s", primary.url, query);
     fixture.client = open_client(&fixture, url);
-    fixture.lock = open_lock(&fixture, fixture.client, ttl_ms);
+    fixture.lock = open_wary_lock(&fixture, fixture.client, ttl_ms, suspect_ms);
+}
+
+static void open_here(const char *query, uint32_t ttl_ms) {
+    open_here_warily(query, ttl_ms, 0);
 }
 
 static bool has_it(struct own_redis *server) {
@@ -107,7 +111,7 @@ static void test_lease_is_lost_when_its_renewals_are_not_on_the_replicas(void **
     struct caller caller;
 
     (void)state;
-    open_here("?wait=2&wait_ms=50", 2400);
+    open_here_warily("?wait=2&wait_ms=50", 3000, 1800);
     assert_int_equal(take(&fixture, &caller, fixture.lock, 5000), LK_OK);
     assert_int_equal(kill(replicas[0].pid, SIGSTOP), 0);
     WAIT_FOR(&fixture.loop, lk_lease_state(caller.lease) == LK_SUSPECT);

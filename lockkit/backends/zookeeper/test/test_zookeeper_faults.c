@@ -35,7 +35,10 @@ static void test_holder_is_told_before_a_successor_is_granted(void **state) {
     struct caller caller, again;
     uint64_t fence;
 
-    hold(env, &caller, env->far);
+    assert_int_equal(take(&env->fixture, &caller,
+                          open_wary_lock(&env->fixture, env->far, 10000, 1300), LK_FOREVER),
+                     LK_OK);
+    lk_lease_on_state(caller.lease, trace_state, env);
     fence = lk_lease_fence(caller.lease);
     assert_int_equal(lk_acquire(env->fixture.lock, LK_FOREVER, on_successor, env, NULL), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS);
@@ -219,9 +222,10 @@ static int close_ensemble(void **state) {
     return zookeeper_env_tear_down(state);
 }
 
-/* A client of three addresses. */
+/* A client of three addresses, which leaves a silent one early enough to keep its lease. */
 static void open_ensemble(struct zookeeper_env *env) {
-    char servers[100] = "zookeeper:/";
+    struct lk_client_options options = {.size = sizeof options, .reply_ms = 1000};
+    char servers[120] = "zookeeper:/";
 
     for (int i = 0; i < ENSEMBLE; i++) {
         proxies[i] = fault_proxy_open_url(&env->fixture.loop, zookeeper.url);
@@ -229,8 +233,9 @@ static void open_ensemble(struct zookeeper_env *env) {
         (void)snprintf(servers + strlen(servers), sizeof servers - strlen(servers),
                        "%s127.0.0.1:%d", i ? "," : "/", proxies[i]->port);
     }
+    (void)strcat(servers, "/test?session=9000");
     close_client(&env->fixture, env->far);
-    env->far = open_zookeeper(env, servers, "?session=9000");
+    assert_int_equal(lk_client_open(&env->far, &env->fixture.loop, servers, &options), LK_OK);
 }
 
 /* The one that it uses falls silent, and the next that it tries is so, too. */
