@@ -252,7 +252,8 @@ static int find_scripts(struct lab *lab) {
     snprintf(lab->home, sizeof lab->home, "%s", lab->options->run_dir);
     if (lab->home[0] == '\0') {
         snprintf(lab->home, sizeof lab->home, "%s/.run", stack);
-        (void)mkdir(lab->home, 0755); /* without it the next one fails */
+        if (mkdir(lab->home, 0755) != 0 && errno != EEXIST)
+            return fail(lab->home);
         snprintf(lab->home, sizeof lab->home, "%s/.run/claims", stack);
     }
     free(stack);
