@@ -113,8 +113,9 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
 
     if (size <= 0) {
         free(chunk);
-        end->has_ended = size < 0 && end->link->is_frozen;
-        if (size < 0 && !end->has_ended)
+        if (size < 0 && end->link->is_frozen)
+            end->has_ended = true;
+        else if (size < 0)
             cut(end->link);
         return;
     }

@@ -69,14 +69,13 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* What has come since last time: up to `end`, or until nothing has come for a while. */
+/* What has come since last time, `end` with it if there is one, until nothing comes for a while. */
 static const char *read_until(struct fixture *fixture, int fd, const char *end) {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     size_t length = 0;
 
     fixture->seen[0] = '\0';
-    while ((end == NULL || strstr(fixture->seen, end) == NULL) &&
-           poll(&poll_fd, 1, end == NULL ? 50 : 20000) == 1) {
+    while (poll(&poll_fd, 1, end != NULL && !strstr(fixture->seen, end) ? 20000 : 50) == 1) {
         ssize_t part = read(fd, fixture->seen + length, sizeof fixture->seen - 1 - length);
 
         if (part <= 0)

@@ -16,15 +16,11 @@ int redlock_env_stop(void **state) {
 }
 
 lk_client *redlock_env_open(struct redlock_env *env, const char *options) {
-    struct lk_client_options client_options = {
-        .size = sizeof client_options, .label = "test", .reply_ms = REDLOCK_ENV_REPLY_MS};
-    lk_client *client;
     char url[512], all[80];
 
-    (void)snprintf(all, sizeof all, "%s&cutoff=%d", options, REDLOCK_ENV_REPLY_MS);
+    (void)snprintf(all, sizeof all, "%s&cutoff=%d", options, FIXTURE_REPLY_MS);
     (void)own_ensemble_url(env->ensemble, url, sizeof url, all);
-    assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &client_options), LK_OK);
-    return client;
+    return open_client(&env->fixture, url);
 }
 
 int redlock_env_set_up(void **state) {

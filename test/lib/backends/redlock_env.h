@@ -5,8 +5,6 @@
 #include "fixture.h"
 #include "own_ensemble.h"
 
-#define REDLOCK_ENV_REPLY_MS 2000 /* of its clients, and the cutoff of their votes */
-
 struct redlock_env {
     struct fixture fixture; /* its client trusts the nodes to have forgotten nothing */
     struct own_ensemble *ensemble;
@@ -17,7 +15,7 @@ int redlock_env_stop(void **state);
 int redlock_env_set_up(void **state);
 int redlock_env_tear_down(void **state);
 
-/* Another client; `options` begin with "?". */
+/* Another client, whose votes may take as long as its replies; `options` begin with "?". */
 lk_client *redlock_env_open(struct redlock_env *env, const char *options);
 /* On how many of the nodes that run somebody has the vote. */
 int votes_held(struct redlock_env *env);

@@ -134,7 +134,7 @@ static void test_vote_whose_answer_was_lost_is_taken_back(void **state) {
         fault_proxy_listen(proxies[i]);
     }
     (void)snprintf(url, sizeof url, "redlock:%s,%s,%s?quarantine=0&cutoff=%d", proxies[0]->url,
-                   proxies[1]->url, env->ensemble->nodes[2].url, REDLOCK_ENV_REPLY_MS);
+                   proxies[1]->url, env->ensemble->nodes[2].url, FIXTURE_REPLY_MS);
     client = open_client(&env->fixture, url);
     lock = open_lock(&env->fixture, client, LONG_MS);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);

@@ -25,7 +25,7 @@ static void forget_a_vote(struct redlock_env *env, struct caller *holder) {
     assert_int_equal(take(&env->fixture, holder, lock, 10000), LK_OK);
     WAIT_FOR(&env->fixture.loop, votes_held(env) == 3);
     /* Else those that come up are still asked for the vote. */
-    given_up_ms = clock_now_ms() + REDLOCK_ENV_REPLY_MS;
+    given_up_ms = clock_now_ms() + FIXTURE_REPLY_MS;
     WAIT_FOR(&env->fixture.loop, clock_now_ms() > given_up_ms);
     own_redis_kill(&env->ensemble->nodes[2]);
     for (int i = 2; i < ENSEMBLE_NODES; i++)
@@ -129,7 +129,7 @@ static void test_server_has_one_vote(void **state) {
     (void)snprintf(url, sizeof url,
                    "redlock:redis://127.0.0.1:%d,redis://127.0.0.1:%d/1,redis://127.0.0.1:1"
                    "?quarantine=0&cutoff=%d",
-                   port, port, REDLOCK_ENV_REPLY_MS);
+                   port, port, FIXTURE_REPLY_MS);
     client = open_client(&env->fixture, url);
     assert_int_equal(
         take(&env->fixture, &caller, open_lock(&env->fixture, client, LONG_MS), LK_TRY),
