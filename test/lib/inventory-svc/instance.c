@@ -32,8 +32,10 @@ int drop_schema(void **state) {
 int set_up(void **state) {
     struct store *store = &instance.store;
     lk_client *redis;
-    struct pg_pool_options db = {
-        .conninfo = instance.schema.conninfo, .name = instance.name, .settings = STATEMENT_SESSION};
+    struct pg_pool_options db = {.conninfo = instance.schema.conninfo,
+                                 .name = instance.name,
+                                 .settings = STATEMENT_SESSION,
+                                 .connections = 8};
 
     (void)state;
     (void)snprintf(instance.name, sizeof instance.name, "test-%ld", (long)getpid());
@@ -58,6 +60,8 @@ int set_up(void **state) {
     assert_non_null(store->products);
     store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
     assert_non_null(store->pending);
+    /* All of them, so that one sale after another is on the first, which knows its statements. */
+    WAIT_FOR(&instance.loop, pool_stats().idle == db.connections);
     return 0;
 }
 
