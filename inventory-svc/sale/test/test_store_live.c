@@ -270,8 +270,8 @@ static void test_a_pause_before_the_check_sells_nothing(void **state) {
 }
 
 /* By the TTL alone it could still write, but nothing would be left for a slow statement. The first
- * sale leaves the connection that the second will hold and that knows the statement, so that
- * nothing lies between pause and check: no renewal either. */
+ * sale teaches the statement to the connection that the second will hold, so that nothing lies
+ * between pause and check: no renewal either. */
 static void test_a_write_needs_a_third_of_the_lease(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];

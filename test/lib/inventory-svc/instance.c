@@ -29,6 +29,11 @@ int drop_schema(void **state) {
     return 0;
 }
 
+void instance_open_pool(const struct pg_pool_options *options) {
+    assert_int_equal(pg_pool_open(&instance.store.pool, &instance.loop, options), 0);
+    WAIT_FOR(&instance.loop, pool_stats().idle == options->connections);
+}
+
 int set_up(void **state) {
     struct store *store = &instance.store;
     lk_client *redis;
@@ -45,7 +50,7 @@ int set_up(void **state) {
     strcpy(instance.lock_dir, "/tmp/inventory-test-XXXXXX");
     assert_non_null(mkdtemp(instance.lock_dir));
     store->lock_dir = instance.lock_dir;
-    assert_int_equal(pg_pool_open(&store->pool, &instance.loop, &db), 0);
+    instance_open_pool(&db);
     store->pooled = store->pool;
     store->locks = (struct lock_servers){.loop = &instance.loop, .label = "inventory-test"};
     store->locks.urls[LOCK_AT_LOCAL] = "local:";
@@ -60,8 +65,6 @@ int set_up(void **state) {
     assert_non_null(store->products);
     store->pending = pending_open(store->loop, store->pool, store->kv, store->instance);
     assert_non_null(store->pending);
-    /* All of them, so that one sale after another is on the first, which knows its statements. */
-    WAIT_FOR(&instance.loop, pool_stats().idle == db.connections);
     return 0;
 }
 

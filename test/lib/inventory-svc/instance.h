@@ -42,6 +42,10 @@ int tear_down(void **state);
 
 void on_closed(void *data); /* does nothing */
 
+/* Make it the instance's pool, once all its connections stand: so one sale after another is on the
+ * first, which knows its statements. */
+void instance_open_pool(const struct pg_pool_options *options);
+
 /* The client of locks in Redis. */
 lk_client **redis_locks(void);
 

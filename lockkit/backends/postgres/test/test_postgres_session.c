@@ -89,11 +89,12 @@ static void test_paused_holder_loses_the_lock_at_its_ttl(void **state) {
     struct postgres_fixture *env = *state;
     struct caller paused, other;
     struct fixture aside;
+    lk_lock *lock;
 
     fixture_init(&aside);
-    memcpy(aside.name, env->fixture.name, sizeof aside.name);
     aside.client = open_client(&aside, postgres_url(postgres_mode));
-    assert_int_equal(take(&aside, &paused, open_lock(&aside, aside.client, 2000), 10000), LK_OK);
+    lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 2000});
+    assert_int_equal(take(&aside, &paused, lock, 10000), LK_OK);
     follow(env, paused.lease);
     assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
     assert_int_equal(lk_lease_check(paused.lease, 0), LK_LOST); /* before anyone else has it */
@@ -109,14 +110,13 @@ static void test_paused_holder_loses_the_lock_at_its_ttl(void **state) {
 static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void **state) {
     struct postgres_fixture *env = *state;
     struct caller paused, other;
-    struct lk_lock_options options = {.ttl_ms = 2000, .no_renew = 1};
     struct fixture aside;
     lk_lock *lock;
     int64_t abandoned_ms;
 
     fixture_init(&aside);
     aside.client = open_client(&aside, postgres_url(postgres_mode));
-    lock = lock_with(env, aside.client, options);
+    lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 2000, .no_renew = 1});
     assert_int_equal(take(&aside, &paused, lock, 10000), LK_OK);
     abandoned_ms = clock_now_ms();
     lk_abandon(paused.lease, 2500);
