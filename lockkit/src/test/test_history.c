@@ -16,6 +16,7 @@
 #define ACTORS      5
 #define NAMES       4
 #define DURATION_MS 1500
+#define ENOUGH      4 /* grants: where a server is slow beside the TTL, it takes as long as that */
 #define TTL_MS      120
 #define TICK_MS     2
 
@@ -196,7 +197,7 @@ static void close_process(struct process *process) {
 static void on_process_tick(uv_timer_t *timer) {
     struct process *process = timer->data;
 
-    if (clock_now_ms() >= process->end_ms) {
+    if (clock_now_ms() >= process->end_ms && process->history->count >= ENOUGH) {
         close_process(process);
         return;
     }
@@ -350,7 +351,6 @@ static void run_history(struct env *env, const char *url, struct history *histor
 
 static void run_histories(struct env *env, const char *url) {
     static const uint32_t seeds[] = {2463534242, 88172645, 521288629, 7};
-    unsigned grants = 0;
 
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         struct history *history = history_open();
@@ -360,10 +360,8 @@ static void run_histories(struct env *env, const char *url) {
         wrong = history_check(history);
         if (wrong)
             fail_msg("seed %u, %u grants: %s", seeds[i], history->count, wrong);
-        grants += history->count;
         history_close(history);
     }
-    assert_true(grants > 10); /* few, where a disk is slow beside the TTL */
 }
 
 static void test_random_histories_on_redis_keep_the_promises(void **state) {

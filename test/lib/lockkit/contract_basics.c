@@ -155,12 +155,12 @@ static void test_lock_stays_abandoned_when_its_client_is_closed(void **state) {
     if (!has(fixture, LK_CAP_CROSS_PROCESS))
         return;
     client = open_client(fixture, contract->url);
-    assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 1000), LK_TRY), LK_OK);
+    assert_int_equal(take(fixture, &caller, open_lock(fixture, client, 2000), LK_TRY), LK_OK);
     abandoned_ms = clock_now_ms();
-    lk_abandon(caller.lease, 1500);
+    lk_abandon(caller.lease, 2500);
     close_client(fixture, client);
     assert_int_equal(take(fixture, &caller, fixture->lock, 20000), LK_OK);
-    assert_in_range(clock_now_ms() - abandoned_ms, 1500, PATIENCE_MS);
+    assert_in_range(clock_now_ms() - abandoned_ms, 2500, PATIENCE_MS);
     assert_int_equal(give(fixture, &caller), LK_OK);
 }
 
