@@ -1,7 +1,7 @@
 /* What is to fail on purpose: --fault, each SPEC of which is one of
  *
  *     redis:kill@2s                     a server, done by scripts/stack at a moment that counts
- *     inventory-1:pause=2s@1s           from the first planned request of each round
+ *     inventory-1:pause=2s@1s           from the start of the load of each round
  *     after-read:pause=4s@100           a failpoint, which becomes fail= in the spec of each
  *     inventory-1/after-read:crash      product; what it means is the server's to say
  *
@@ -37,7 +37,7 @@ struct fault {
     char text[FAULT_TEXT]; /* as given */
     char server[16];       /* "redis", "inventory-1" */
     enum fault_verb verb;
-    int64_t at_ns;   /* from the first planned request */
+    int64_t at_ns;   /* from the start of the load */
     int64_t span_ns; /* of a pause; else 0 */
 };
 
