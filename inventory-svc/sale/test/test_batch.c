@@ -54,15 +54,9 @@ static void lay_out(char id[UUID_TEXT], const char *strategy, int stock) {
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
 }
 
-/* By the test, until let_go(). */
-static void hold_row(const char *id) {
-    run_sql("BEGIN");
-    (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
-}
-
 static void hold(char id[UUID_TEXT], const char *strategy, int stock) {
     lay_out(id, strategy, stock);
-    hold_row(id);
+    lock_stock(id);
 }
 
 static void let_go(void) {
@@ -190,7 +184,7 @@ static void test_a_repeat_in_a_batch_is_told_so(void **state) {
     assert_int_equal(sell(&elsewhere, other_id, NULL), OUTCOME_SOLD);
     lay_out(id, "batched", 4);
     assert_int_equal(sell(&earlier_one, id, NULL), OUTCOME_SOLD);
-    hold_row(id);
+    lock_stock(id);
     begin_lone(&buyers[0], id);
     begin(&buyers[1], id, earlier_one.order_id);
     begin(&buyers[2], id, NULL);
@@ -347,7 +341,7 @@ static void test_a_refused_batch_sells_nothing(void **state) {
     (void)state;
     lay_out(id, "batched", 5);
     run_sql("ALTER TABLE reservation ADD CONSTRAINT nothing CHECK (unit < 0) NOT VALID");
-    hold_row(id);
+    lock_stock(id);
     begin_lone(&buyers[0], id);
     for (int i = 1; i < 4; i++)
         begin(&buyers[i], id, NULL);

@@ -132,25 +132,21 @@ static void test_a_lock_in_a_table_is_taken_in_turn(void **state) {
     assert_non_null(strstr(buyers[0].selling.timing, "lock;desc=\"table\""));
 }
 
-static void take_for_another(const char *id) {
-    run_sql("INSERT INTO stock_lock VALUES ('%s', 0, 'other', 1, 'infinity')", id);
-}
-
-static void end_anothers(const char *id) {
-    run_sql("UPDATE stock_lock SET expires_at = '-infinity' WHERE product_id = '%s'", id);
-}
-
 static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
-    struct buyer buyer;
+    struct buyer first, holder, other;
     char id[UUID_TEXT];
 
     (void)state;
     make_product(id, "pg-table,wait=100ms", 5);
-    take_for_another(id);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
-    end_anothers(id);
-    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
-    assert_int_equal(lock_fence(id), 2);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
+    lock_stock(id);
+    begin(&holder, id, NULL);
+    WAIT_FOR(&instance.loop, lock_fence(id) == 2);
+    assert_int_equal(sell(&other, id, NULL), OUTCOME_BUSY);
+    run_sql("COMMIT");
+    finish(&holder, 1);
+    assert_int_equal(holder.selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(sell(&other, id, NULL), OUTCOME_SOLD);
 }
 
 /* Another holds it: a refused attempt leaves its mark on the row. */
@@ -160,12 +156,12 @@ static void test_who_waited_is_told_that_it_is_sold_out(void **state) {
 
     (void)state;
     make_product(id, "pg-table", 0);
-    take_for_another(id);
+    run_sql("INSERT INTO stock_lock VALUES ('%s', 0, 'other', 1, 'infinity')", id);
     begin(&buyer, id, NULL);
     WAIT_FOR(
         &instance.loop,
         ask("SELECT count(*) FROM stock_lock WHERE product_id = '%s' AND xmax::text <> '0'", id));
-    end_anothers(id);
+    run_sql("UPDATE stock_lock SET expires_at = '-infinity' WHERE product_id = '%s'", id);
     finish(&buyer, 1);
     assert_int_equal(buyer.selling.outcome, OUTCOME_SOLD_OUT);
     assert_string_equal(buyer.selling.message, outcome_text(OUTCOME_SOLD_OUT));

@@ -27,8 +27,7 @@ static void lay_out(const char *id) {
 static void make_locked_product(char id[UUID_TEXT]) {
     make_product(id, "atomic", 5);
     lay_out(id);
-    run_sql("BEGIN");
-    (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
+    lock_stock(id);
 }
 
 static void test_a_refused_write_sells_nothing(void **state) {

@@ -16,11 +16,6 @@ static long idle(void) {
                instance.name);
 }
 
-static void lock_stock(const char *id) {
-    run_sql("BEGIN");
-    (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
-}
-
 /* With one unit sold, so that its row is there. */
 static void lay_out(char id[UUID_TEXT], const char *strategy, int stock) {
     struct buyer first;

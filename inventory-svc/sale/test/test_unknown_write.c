@@ -18,8 +18,7 @@ static void land_late(const char *strategy) {
 
     make_product(id, strategy, 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
-    run_sql("BEGIN");
-    (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
+    lock_stock(id);
     begin(&first, id, NULL);
     WAIT_FOR(&instance.loop, blocked() == 1);
     fault_proxy_cut(to_postgres);

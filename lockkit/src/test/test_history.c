@@ -183,6 +183,10 @@ static void on_process_closed(void *data) {
     uv_close((uv_handle_t *)&process->tick, NULL);
 }
 
+static bool is_over(const struct history *history, int64_t end_ms) {
+    return clock_now_ms() >= end_ms && history->count >= ENOUGH;
+}
+
 /* In the middle of everything. */
 static void close_process(struct process *process) {
     (void)uv_timer_stop(&process->tick);
@@ -197,7 +201,7 @@ static void close_process(struct process *process) {
 static void on_process_tick(uv_timer_t *timer) {
     struct process *process = timer->data;
 
-    if (clock_now_ms() >= process->end_ms && process->history->count >= ENOUGH) {
+    if (is_over(process->history, process->end_ms)) {
         close_process(process);
         return;
     }
@@ -336,7 +340,8 @@ static void run_history(struct env *env, const char *url, struct history *histor
             live(env->fixture.name, victims[i].proxy->url, history,
                  seed * PROCESSES + (uint32_t)i + 1);
     }
-    while (clock_now_ms() < end_ms) {
+    while (!is_over(history, end_ms)) {
+        assert_true(clock_now_ms() < end_ms + PATIENCE_MS);
         for (int i = 0; i < PROCESSES; i++)
             on_turn(&victims[i], env->redis, &random);
         (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);

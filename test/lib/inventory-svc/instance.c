@@ -122,6 +122,11 @@ void make_product(char id[UUID_TEXT], const char *strategy, int stock) {
     run_sql("INSERT INTO product VALUES ('%s', 'bamboo', 9.90, %d, '%s')", id, stock, strategy);
 }
 
+void lock_stock(const char *id) {
+    run_sql("BEGIN");
+    (void)ask("SELECT 1 FROM stock WHERE product_id = '%s' FOR UPDATE", id);
+}
+
 static void buy(void *arg) {
     struct buyer *buyer = arg;
 

@@ -55,6 +55,8 @@ void regain_redis(lk_client *usual);
 
 /* Make a product and leave its id in `id`. */
 void make_product(char id[UUID_TEXT], const char *strategy, int stock);
+/* Lock the row of its stock, once it is there, until the test ends the transaction. */
+void lock_stock(const char *id);
 
 /* A sale in a fiber of its own. */
 struct buyer {
