@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "file.h"
 #include "file_job.h"
+#include "log.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ struct folder {
     uv_work_t work;
     int events; /* of inotify */
     bool is_watched, is_closing;
+    struct log_limit refusals;
     uv_poll_t poll;
     lk_close_cb on_closed;
     void *data;
@@ -124,6 +126,16 @@ static void take_inspected(struct task *task) {
     task->command->holder_count = 1;
 }
 
+static void tell_refused(struct folder *folder, const char *why) {
+    char quoted[2 * FILE_WHY_SIZE], path[2 * PATH_MAX];
+    unsigned left_out;
+
+    if (log_limit_pass(&folder->refusals, clock_now_ms(), &left_out))
+        log_warn("a lock in a file is refused", "folder=%s left_out=%u why=%s",
+                 log_quote(path, sizeof path, folder->path), left_out,
+                 log_quote(quoted, sizeof quoted, why));
+}
+
 static void answer(struct folder *folder, struct task *task) {
     struct lk_command *command = task->command;
 
@@ -133,8 +145,10 @@ static void answer(struct folder *folder, struct task *task) {
         take_released(folder, task);
     else if (command->verb == LK_INSPECT)
         take_inspected(task);
-    if (task->status == LK_REFUSED)
+    if (task->status == LK_REFUSED) {
         command->why = task->job.why;
+        tell_refused(folder, task->job.why);
+    }
     command->status = task->status;
     command->on_answer(command);
 }

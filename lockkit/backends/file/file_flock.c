@@ -125,7 +125,7 @@ static enum lk_status run(struct file_job *job) {
         return release(job);
     folder = file_folder_open(job->root, job->name, base);
     if (folder < 0)
-        return file_refuse(job, "folder");
+        return file_refuse_folder(job);
     (void)snprintf(file_name, sizeof file_name, "%s.lock", base);
     switch (job->verb) {
     case LK_ACQUIRE:

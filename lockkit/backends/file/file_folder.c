@@ -20,6 +20,15 @@ enum lk_status file_refuse(struct file_job *job, const char *what) {
     return errno == ENOMEM ? LK_NOMEM : LK_REFUSED;
 }
 
+enum lk_status file_refuse_folder(struct file_job *job) {
+    if (errno != EPERM)
+        return file_refuse(job, "folder");
+    (void)snprintf(
+        job->why, sizeof job->why,
+        "folder: another user owns it or may write to it: chmod 700, or use another folder");
+    return LK_REFUSED;
+}
+
 void file_mint(struct file_job *job, struct file_record *record) {
     const uint64_t last = record->fence > job->fence_above ? record->fence : job->fence_above;
 

@@ -58,5 +58,7 @@ void file_mint(struct file_job *job, struct file_record *record);
 
 /* LK_REFUSED, with errno's text for why. */
 enum lk_status file_refuse(struct file_job *job, const char *what);
+/* The same after file_folder_open() failed. */
+enum lk_status file_refuse_folder(struct file_job *job);
 
 #endif

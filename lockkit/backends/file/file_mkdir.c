@@ -200,7 +200,7 @@ static enum lk_status run(struct file_job *job) {
     enum lk_status status;
 
     if (files.folder < 0)
-        return file_refuse(job, "folder");
+        return file_refuse_folder(job);
     name_files(&files, base);
     status = run_guarded(job, &files);
     (void)close(files.folder);

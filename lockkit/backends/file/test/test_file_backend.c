@@ -2,6 +2,7 @@
  * that are full, among what others left behind. */
 #include "fixture.h"
 #include "holder.h"
+#include "log.h"
 #include "own_folder.h"
 
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define LOG_SIZE 512
 
 static const char *const kinds[] = {"flock", "mkdir"};
 
@@ -68,6 +71,22 @@ static void write_text(const struct env *env, const char *file, const char *text
 
 static enum lk_status attempt(struct env *env, struct caller *caller) {
     return take(&env->fixture, caller, env->fixture.lock, LK_TRY);
+}
+
+static void note_refusal(enum log_level level, const char *message, const char *pairs, void *data) {
+    if (level == LOG_WARN && strcmp(message, "a lock in a file is refused") == 0)
+        (void)snprintf(data, LOG_SIZE, "%s", pairs);
+}
+
+/* An attempt is refused, and the log says why. */
+static void assert_refused(struct env *env, const char *why) {
+    struct caller caller;
+    char log[LOG_SIZE] = "";
+
+    log_set_sink(note_refusal, log);
+    assert_int_equal(attempt(env, &caller), LK_REFUSED);
+    log_set_sink(NULL, NULL);
+    assert_non_null(strstr(log, why));
 }
 
 static void test_lock_of_a_killed_process_is_free(void **state) {
@@ -156,7 +175,7 @@ static void test_full_disk_is_told_and_leaves_nothing_held(void **state) {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     none = (struct rlimit){0, limit.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-    assert_int_equal(attempt(env, &caller), LK_REFUSED);
+    assert_refused(env, "File too large");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_int_equal(attempt(env, &caller), LK_OK);
     assert_true(lk_lease_fence(caller.lease) > fence);
@@ -165,11 +184,10 @@ static void test_full_disk_is_told_and_leaves_nothing_held(void **state) {
 
 static void test_damaged_counter_is_refused_and_never_begun_anew(void **state) {
     struct env *env = *state;
-    struct caller caller;
 
     write_text(env, "x.lock", "\001?\n");
     write_text(env, "x.fence", "\001?\n");
-    assert_int_equal(attempt(env, &caller), LK_REFUSED);
+    assert_refused(env, "fencing token: Bad message");
 }
 
 static void test_folder_that_others_may_write_to_is_refused(void **state) {
@@ -177,7 +195,7 @@ static void test_folder_that_others_may_write_to_is_refused(void **state) {
     struct caller caller;
 
     assert_int_equal(chmod(env->folder, 0777), 0);
-    assert_int_equal(attempt(env, &caller), LK_REFUSED);
+    assert_refused(env, "may write to it: chmod 700");
     assert_int_equal(chmod(env->folder, 0700), 0);
     assert_int_equal(attempt(env, &caller), LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
