@@ -166,8 +166,10 @@ static int open_redis(void) {
 
 /* Of its own, as a pooler may be slow or gone. */
 static int open_pooler(void) {
-    const struct pg_pool_options options = {
-        .conninfo = set.pooler, .name = name, .connections = (unsigned)set.service.db_connections};
+    const struct pg_pool_options options = {.conninfo = set.pooler,
+                                            .name = name,
+                                            .is_pooled = true,
+                                            .connections = (unsigned)set.service.db_connections};
     int err;
 
     store.pooled = store.pool;

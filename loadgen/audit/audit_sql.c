@@ -13,16 +13,19 @@ static const struct {
 } variables[] = {{":'product'", "$1"}, {":'since'", "$2"}};
 #define VARIABLES (sizeof variables / sizeof variables[0])
 
+/* It goes back into a query, perhaps of another server: so in a form that none reads otherwise. */
+#define CREATED "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+
 const struct pg_statement product_insert = {
     "product_insert",
     "INSERT INTO product (product_id, name, price, initial_stock, strategy, created_at) "
     "VALUES (gen_random_uuid(), $1, 88888.88, $2::bigint, $3, clock_timestamp()) "
-    "RETURNING product_id, created_at",
+    "RETURNING product_id, " CREATED,
     3};
 
 const struct pg_statement product_select = {
     "product_select",
-    "SELECT created_at, initial_stock, strategy FROM product WHERE product_id = $1::uuid", 1};
+    "SELECT " CREATED ", initial_stock, strategy FROM product WHERE product_id = $1::uuid", 1};
 
 /* Read "-- query: <name> on <database>". */
 static int read_mark(const char *line, struct audit_query *query, char *why, size_t why_size) {

@@ -6,7 +6,7 @@
 
 struct product {
     char id[UUID_TEXT];
-    char since[64]; /* when it was created, as Postgres says it */
+    char since[64]; /* when it was created, in the form of ISO 8601 */
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "file_error.h"
 #include "log.h"
 #include "options.h"
+#include "pg_variables.h"
 #include "run.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ int main(int argc, char **argv) {
     int exit_code = EXIT_USAGE;
     FILE *to;
 
+    pg_variables_forget();
     core_file_forbid(); /* it holds the passwords of two databases */
     log_init("loadgen", LOG_ERROR);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */

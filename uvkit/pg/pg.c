@@ -229,7 +229,6 @@ static void free_pool(struct pg_pool *pool) {
            TAILQ_EMPTY(&pool->ended) && pool->watches == 0);
     free(pool->slots);
     free(pool->conninfo);
-    free(pool->options);
     free(pool->name);
     free(pool);
 }
@@ -252,12 +251,9 @@ static int make_pipelines(struct pg_pool *pool, const struct pg_pool_options *op
 
 int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_options *options) {
     unsigned size = options->connections != 0 ? options->connections : DEFAULT_CONNECTIONS;
-    struct pg_pool *pool;
-    int rv = pg_options_check(options->conninfo);
+    struct pg_pool *pool = calloc(1, sizeof(*pool) + size * sizeof(pool->conns[0]));
+    int rv;
 
-    if (rv != 0)
-        return rv;
-    pool = calloc(1, sizeof(*pool) + size * sizeof(pool->conns[0]));
     if (pool == NULL)
         return UV_ENOMEM;
     pool->loop = loop;

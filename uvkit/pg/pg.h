@@ -87,16 +87,17 @@ struct pg_query {
 
 /* Zero means the default in brackets. */
 struct pg_pool_options {
-    const char *conninfo;        /* libpq connection string or URL; copied; never logged */
-    const char *name;            /* application_name, and the name in logs */
-    const char *settings;        /* "-c name=value ..." of each session: they win over those of
-                                    the conninfo and PGOPTIONS; or NULL */
-    unsigned connections;        /* [8] */
-    unsigned pipelines;          /* of these, in pipeline mode; at least one is not [0] */
-    unsigned in_flight;          /* queries on each of those [16] */
-    unsigned queue;              /* queries and holds that may wait [1,024] */
-    uint64_t answer_ms;          /* see above [200] */
-    uint64_t stall_ms;           /* see above [20] */
+    const char *conninfo; /* libpq connection string or URL; copied; never logged */
+    const char *name;     /* application_name, and the name in logs */
+    const char *settings; /* "-c name=value ..." of each session: they win over those of
+                             the conninfo; or NULL */
+    bool is_pooled;       /* by a pooler, which takes no settings: the sessions are others' */
+    unsigned connections; /* [8] */
+    unsigned pipelines;   /* of these, in pipeline mode; at least one is not [0] */
+    unsigned in_flight;   /* queries on each of those [16] */
+    unsigned queue;       /* queries and holds that may wait [1,024] */
+    uint64_t answer_ms;   /* see above [200] */
+    uint64_t stall_ms;    /* see above [20] */
     uint64_t connect_timeout_ms; /* [2,000] */
 };
 

@@ -301,10 +301,9 @@ static void start_connecting(struct pg_conn *conn) {
     struct pg_pool *pool = conn->pool;
     /* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
      * encryption costs a round trip and several MB where Kerberos is installed but not used. */
-    const char *const names[] = {"gssencmode",      "application_name", "dbname",
-                                 "client_encoding", "options",          NULL};
-    const char *const values[] = {"disable", pool->name,    pool->conninfo,
-                                  "UTF8",    pool->options, NULL};
+    const char *const names[] = {"gssencmode", "application_name", "dbname", "client_encoding",
+                                 NULL};
+    const char *const values[] = {"disable", pool->name, pool->conninfo, "UTF8", NULL};
 
     assert(conn->state == PG_CONN_DOWN && conn->pg == NULL && !conn->is_held);
     conn->state = PG_CONN_CONNECTING;

@@ -70,7 +70,6 @@ struct pg_pool {
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *conninfo, *name;
-    char *options; /* of libpq: the settings of each session; or NULL */
     uint64_t connect_timeout_ms;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     struct pg_queries pipelined;    /* those that wait for a connection in pipeline mode */
@@ -109,9 +108,7 @@ void pg_first_line(char *line, size_t size, const char *text);
 
 /* pg_options.c */
 
-/* 0, UV_EINVAL for what libpq cannot parse, or UV_ENOMEM. */
-int pg_options_check(const char *conninfo);
-/* 0, or UV_ENOMEM, and then some may be copied. */
+/* 0; UV_EINVAL for what libpq cannot parse, or UV_ENOMEM, and then some may be copied. */
 int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options);
 
 /* pg_conn.c */

@@ -1,65 +1,42 @@
-/* Checks what a Postgres pool is told to connect to, and keeps copies of it. */
+/* What a Postgres pool is told to connect to, and the settings that each of its sessions has,
+ * whatever server, database, role and environment say. */
 #include "pg_internal.h"
 
-#include <stdio.h>
+#include "pg_conninfo.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what a conninfo says. */
-static const char *find_option(const PQconninfoOption *option, const char *keyword) {
-    for (; option != NULL && option->keyword != NULL; option++)
-        if (strcmp(option->keyword, keyword) == 0)
-            return option->val;
-    return NULL;
-}
+/* The connection string may say otherwise. Whether a database is read only it alone says. */
+#define DEFAULTS                                                                                   \
+    "-c search_path=\"$user\",public -c synchronous_commit=on -c statement_timeout=0 -c "          \
+    "lock_timeout=0"                                                                               \
+    " -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 "
 
-/* A URL whose password has an unescaped '/' parses, with the password's beginning for a port, and
- * libpq would quote that in its errors. */
-static bool has_odd_port(const PQconninfoOption *options) {
-    const char *port = find_option(options, "port");
+/* Nothing may: results are read, and statements written, for these. */
+#define FIXED                                                                                      \
+    " -c default_transaction_isolation=read\\ committed -c default_transaction_deferrable=off"     \
+    " -c DateStyle=ISO,MDY -c IntervalStyle=postgres -c TimeZone=UTC -c bytea_output=hex"          \
+    " -c extra_float_digits=1 -c standard_conforming_strings=on -c array_nulls=on"                 \
+    " -c row_security=on"
 
-    return port != NULL && port[strspn(port, "0123456789,")] != '\0';
-}
+/* NULL without memory. */
+static char *copy_settings(const char *settings) {
+    char *copy = malloc(sizeof FIXED + 1 + strlen(settings));
 
-int pg_options_check(const char *conninfo) {
-    char *error = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo, &error);
-    int rv = options != NULL ? 0 : (error != NULL ? UV_EINVAL : UV_ENOMEM);
-
-    if (has_odd_port(options))
-        rv = UV_EINVAL;
-    PQconninfoFree(options);
-    PQfreemem(error);
-    return rv;
-}
-
-/* What the user set, and then ours: the last one of a name wins. NULL without memory. */
-static char *join_settings(const char *conninfo, const char *settings) {
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    const char *theirs = find_option(options, "options");
-    char *joined = NULL;
-    size_t size;
-
-    if (theirs == NULL)
-        theirs = getenv("PGOPTIONS");
-    if (theirs == NULL)
-        theirs = "";
-    size = strlen(theirs) + strlen(settings) + sizeof " ";
-    if (options != NULL)
-        joined = malloc(size);
-    if (joined != NULL)
-        (void)snprintf(joined, size, "%s %s", theirs, settings);
-    PQconninfoFree(options);
-    return joined;
+    if (copy != NULL)
+        (void)stpcpy(stpcpy(stpcpy(copy, FIXED), " "), settings);
+    return copy;
 }
 
 int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options) {
-    pool->conninfo = strdup(options->conninfo);
+    char *after = copy_settings(options->settings != NULL ? options->settings : "");
+    int rv = UV_ENOMEM;
+
     pool->name = strdup(options->name != NULL ? options->name : "postgres");
-    if (options->settings != NULL)
-        pool->options = join_settings(options->conninfo, options->settings);
-    return pool->conninfo == NULL || pool->name == NULL ||
-                   (options->settings != NULL && pool->options == NULL)
-               ? UV_ENOMEM
-               : 0;
+    if (after != NULL && pool->name != NULL)
+        rv = pg_conninfo_make(&pool->conninfo, options->conninfo,
+                              options->is_pooled ? "" : DEFAULTS, options->is_pooled ? "" : after);
+    free(after);
+    return rv;
 }

@@ -5,6 +5,7 @@
 #include "core_file.h"
 #include "log.h"
 #include "metrics.h"
+#include "pg_variables.h"
 #include "service_metrics.h"
 
 #include <assert.h>
@@ -266,6 +267,7 @@ int service_main(const struct service *service, int argc, char **argv) {
     int code;
 
     life.service = *service;
+    pg_variables_forget();
     (void)signal(SIGXFSZ, SIG_IGN); /* a log that grows too large loses lines, not the service */
     switch (settings_read(service->table, &program, &argc, argv, NULL)) {
     case SETTINGS_HELP:

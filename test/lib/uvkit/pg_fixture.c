@@ -64,6 +64,27 @@ int ask(struct fixture *fixture, const char *sql) {
     return answer;
 }
 
+void make_role(struct fixture *fixture, char conninfo[512]) {
+    char sql[300];
+
+    (void)snprintf(sql, sizeof sql,
+                   "CREATE ROLE %s LOGIN PASSWORD 'x'; GRANT CONNECT ON DATABASE %s TO %s;"
+                   "GRANT ALL ON ALL TABLES IN SCHEMA public TO %s",
+                   fixture->name, PQdb(fixture->admin), fixture->name, fixture->name);
+    (void)ask(fixture, sql);
+    (void)snprintf(conninfo, 512, "host='%s' port=%s user=%s password=x dbname='%s'",
+                   PQhost(fixture->admin), PQport(fixture->admin), fixture->name,
+                   PQdb(fixture->admin));
+}
+
+void drop_role(struct fixture *fixture) {
+    char sql[200];
+
+    close_pool(fixture);
+    (void)snprintf(sql, sizeof sql, "DROP OWNED BY %s; DROP ROLE %s", fixture->name, fixture->name);
+    (void)ask(fixture, sql);
+}
+
 static void connect_admin(struct fixture *fixture, const char *conninfo) {
     const char *const names[] = {"dbname", "application_name", "options", NULL};
     const char *const values[] = {conninfo, fixture->name, "-c client_min_messages=warning", NULL};

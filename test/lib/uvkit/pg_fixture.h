@@ -48,6 +48,11 @@ struct pg_pool_stats pool_stats(const struct fixture *fixture);
 /* As the administrator, at once: the first field of the answer. */
 int ask(struct fixture *fixture, const char *sql);
 
+/* A role of this process's own, with rights on all tables that are there, and how it connects.
+ * drop_role() closes the pool. */
+void make_role(struct fixture *fixture, char conninfo[512]);
+void drop_role(struct fixture *fixture);
+
 /* The backends of this process's pools, without the administrator's. */
 #define POOL_BACKENDS                                                                              \
     "FROM pg_stat_activity WHERE application_name = current_setting('application_name') AND "      \

@@ -1,0 +1,122 @@
+/* Each keyword that libpq would take from a variable that is set gets the value that it has without
+ * the variable. libpq ignores empty values in an array of keywords, but not in a string. */
+#include "pg_conninfo.h"
+
+#include "buffer.h"
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+/* Defaults of libpq that PQconninfoParse() does not tell. */
+static const struct {
+    const char *keyword, *value; /* NULL: it is left alone */
+} defaults[] = {
+    {"service", NULL},          /* an empty one would be looked for */
+    {"application_name", NULL}, /* each of our clients has its own */
+    {"gssencmode", "disable"},  /* it costs a round trip */
+    {"connect_timeout", "0"},
+    {"sslcertmode", "allow"},
+    {"min_protocol_version", "3.0"},
+    {"max_protocol_version", "3.0"},
+};
+
+static const char *default_of(const PQconninfoOption *option, const char *user) {
+    if (strcmp(option->keyword, "user") == 0)
+        return user;
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (strcmp(option->keyword, defaults[i].keyword) == 0)
+            return defaults[i].value;
+    return option->compiled != NULL ? option->compiled : "";
+}
+
+/* A service that PGSERVICE names may say anything, and PGREQUIRESSL stands for sslmode, too. */
+static bool is_from_environment(const PQconninfoOption *option) {
+    return option->envvar != NULL &&
+           (getenv(option->envvar) != NULL || getenv("PGSERVICE") != NULL ||
+            (strcmp(option->keyword, "sslmode") == 0 && getenv("PGREQUIRESSL") != NULL));
+}
+
+/* What the string leaves to a service that it names, the service says. */
+static bool names_service(const PQconninfoOption *option) {
+    for (; option->keyword != NULL; option++)
+        if (strcmp(option->keyword, "service") == 0)
+            return option->val != NULL;
+    return false;
+}
+
+static bool append_escaped(struct buffer *text, const char *value) {
+    bool is_well = true;
+
+    while (is_well && *value != '\0') {
+        const size_t plain = strcspn(value, "'\\");
+
+        is_well = buffer_append(text, value, plain);
+        value += plain;
+        if (is_well && *value != '\0')
+            is_well = buffer_append(text, "\\", 1) && buffer_append(text, value++, 1);
+    }
+    return is_well;
+}
+
+/* The keyword and its value, which has three parts. */
+static bool append_option(struct buffer *text, const char *keyword, const char *before,
+                          const char *value, const char *after) {
+    return buffer_append_text(text, keyword) && buffer_append_text(text, "='") &&
+           append_escaped(text, before) && append_escaped(text, value) &&
+           append_escaped(text, after) && buffer_append_text(text, "' ");
+}
+
+static bool append_all(struct buffer *text, const PQconninfoOption *option, const char *before,
+                       const char *after) {
+    const bool has_settings = before[0] != '\0' || after[0] != '\0';
+    const bool has_service = names_service(option);
+    bool is_well = true;
+    uv_passwd_t user = {.username = NULL};
+
+    (void)uv_os_get_passwd(&user);
+    for (; option->keyword != NULL && is_well; option++) {
+        const bool is_settings = has_settings && strcmp(option->keyword, "options") == 0;
+        const char *value = option->val;
+
+        if (value == NULL && (is_settings || (!has_service && is_from_environment(option))))
+            value = default_of(option, user.username);
+        if (value != NULL)
+            is_well = append_option(text, option->keyword, is_settings ? before : "", value,
+                                    is_settings ? after : "");
+    }
+    uv_os_free_passwd(&user);
+    return is_well && buffer_append(text, "", 1);
+}
+
+/* A URL whose password has an unescaped '/' parses, with the password's beginning for a port, and
+ * libpq would quote that in its errors. */
+static bool has_odd_port(const PQconninfoOption *option) {
+    for (; option->keyword != NULL; option++)
+        if (strcmp(option->keyword, "port") == 0 && option->val != NULL)
+            return option->val[strspn(option->val, "0123456789,")] != '\0';
+    return false;
+}
+
+int pg_conninfo_make(char **whole, const char *conninfo, const char *before, const char *after) {
+    char *error = NULL; /* not told, as it may show the password */
+    PQconninfoOption *options = PQconninfoParse(conninfo, &error);
+    struct buffer text = {.bytes = NULL};
+    int rv = 0;
+
+    if (options == NULL)
+        rv = error != NULL ? UV_EINVAL : UV_ENOMEM;
+    else if (has_odd_port(options))
+        rv = UV_EINVAL;
+    else if (!append_all(&text, options, before, after))
+        rv = UV_ENOMEM;
+    PQconninfoFree(options);
+    PQfreemem(error);
+    if (rv != 0)
+        buffer_free(&text);
+    else
+        *whole = text.bytes;
+    return rv;
+}

@@ -1,0 +1,36 @@
+/* Another array of the same variables, without those. */
+#include "pg_variables.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char **given, **left; /* setenv() may take a copy of the latter */
+
+static bool is_of_libpq(const char *variable) {
+    return strncmp(variable, "PG", 2) == 0;
+}
+
+void pg_variables_forget(void) {
+    size_t count = 0, kept = 0;
+
+    while (environ[count] != NULL)
+        count++;
+    left = malloc((count + 1) * sizeof *left);
+    if (left == NULL)
+        abort(); /* the program has not begun */
+    for (size_t i = 0; i < count; i++)
+        if (!is_of_libpq(environ[i]))
+            left[kept++] = environ[i];
+    left[kept] = NULL;
+    given = environ;
+    environ = left;
+}
+
+void pg_variables_remember(void) {
+    for (char **variable = given; variable != NULL && *variable != NULL; variable++)
+        if (is_of_libpq(*variable))
+            (void)putenv(*variable);
+}
