@@ -25,6 +25,7 @@ static const struct passing {
     const char *sqlstate;
     bool is_quiet;
 } passing[] = {
+    {"0A000", true},  /* a plan that is out of date: the session is opened anew */
     {"25006", false}, /* read only: a standby, or a database that was set so */
     {"26000", true},  /* the statement is not prepared (any more): the next time it is again */
     {"40", true},     /* deadlock, serialization */

@@ -214,10 +214,13 @@ static void test_an_order_that_is_there_is_never_denied(void **state) {
     struct buyer buyer;
 
     (void)state;
-    close_pool();
-    open_pool(1, 10);
-    run_sql("CREATE FUNCTION blind() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN PERFORM set_config('search_path', 'nowhere', false); RETURN NULL; END $$");
+    run_sql("CREATE TABLE bait ();"
+            "CREATE FUNCTION hide() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN ALTER TABLE orders RENAME TO hidden; RETURN NULL; END $$;"
+            "CREATE CONSTRAINT TRIGGER hide AFTER INSERT ON bait DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION hide();"
+            "CREATE FUNCTION blind() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN INSERT INTO bait DEFAULT VALUES; RETURN NULL; END $$");
     record_meanwhile(&buyer);
     run_sql("CREATE TRIGGER blind BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION blind()");
     peer_let_go(&fixture.peers[0]);

@@ -6,8 +6,14 @@
  * queries wait in the queue until their deadline, so that a restart of the server shorter than that
  * goes unnoticed.
  *
- * A query is sent at most once. What was sent and not answered is UNKNOWN: it may have committed,
- * or may still commit; the connection is then closed, after a cancel request to the server.
+ * Where it connects, and what its sessions are set to, the conninfo and the pool's options say, and
+ * no variable of the environment (pg_conninfo.h). No setting of server, database or role changes
+ * what a statement does, or how its result reads: pg_options.c has the list. What the database says
+ * of being read only holds.
+ *
+ * A query takes effect at most once. What was sent and not answered is UNKNOWN: it may have
+ * committed, or may still commit; the connection is then closed, after a cancel request to the
+ * server.
  *
  * Some of the connections may be in libpq's pipeline mode: each has up to `in_flight` queries sent
  * and unanswered, which the server runs one after another, each a transaction of its own that fails
@@ -25,8 +31,12 @@
  * what became of it: 57014 is REJECTED. Without an answer it is UNKNOWN; its connection is closed
  * if it was the first, else its answer is dropped when it comes. A cancel request that comes late
  * strikes the next query; so the connection is sent nothing more, and closed when all is answered,
- * and what was struck goes back to the queue, as it had no effect: only then is a query sent twice.
- */
+ * and what was struck goes back to the queue, as it had no effect, and is sent again.
+ *
+ * A session can be lost although its connection stands: one that was opened while the database was
+ * read only stays so, and a pooler or an administrator may take its statements, its role or its
+ * tables from it. When one answers so, all sessions are opened anew, and the query, which had no
+ * effect, is sent once more; on a held connection it is REJECTED, as it is part of a whole. */
 #ifndef UVKIT_PG_H
 #define UVKIT_PG_H
 
@@ -82,6 +92,7 @@ struct pg_query {
         struct fiber_event *ended;   /* what its fiber waits for */
         struct pg_conn *held;        /* what a hold was given */
         bool is_hold, is_preparation;
+        bool is_again; /* it was sent before, to a session that was not what it was */
     } internal;
 };
 

@@ -200,7 +200,7 @@ static void close_socket(struct pg_conn *conn) {
     conn->pg = NULL;
     conn->prepared_count = 0;
     conn->slot_count = 0;
-    conn->is_cancelled = conn->is_stalled = false;
+    conn->is_cancelled = conn->is_stalled = conn->is_stale = false;
     conn->farewell[0] = '\0';
 }
 
@@ -224,6 +224,14 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
     conn->due_ms =
         clock_now_ms() + (int64_t)backoff_ms(conn->failures++, PAUSE_FIRST_MS, PAUSE_MOST_MS);
     pg_pool_arm(pool, conn->due_ms);
+}
+
+void pg_conn_renew(struct pg_conn *conn) {
+    assert(conn->query == NULL && conn->slot_count == 0 && !conn->is_held);
+    close_socket(conn);
+    conn->state = PG_CONN_DOWN;
+    conn->due_ms = 0;
+    pg_pool_arm(conn->pool, 0);
 }
 
 /* Wait for `events` on its socket, which has not changed since; or fail. */

@@ -1,9 +1,10 @@
 /* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_options.c the
  * texts, pg_conn.c brings one connection up and down and waits for its socket, pg_run.c runs one
- * query on it, pg_pipeline.c several. */
+ * query on it, pg_pipeline.c several; pg_renew.c knows a session that is not what it was. */
 #ifndef UVKIT_PG_INTERNAL_H
 #define UVKIT_PG_INTERNAL_H
 
+#include "log.h"
 #include "pg.h"
 
 #define PG_NEVER          INT64_MAX
@@ -59,6 +60,7 @@ struct pg_conn {
     int64_t head_ms;   /* since when the first one is the first */
     bool is_cancelled; /* a request to cancel was made: nothing more is sent */
     bool is_stalled;   /* the first one takes long */
+    bool is_stale;     /* see pg_renew.c: it is sent nothing new, and closed once it is idle */
     char
         farewell[160]; /* the error with which the server announced that it closes the connection */
 };
@@ -78,6 +80,8 @@ struct pg_pool {
     struct pg_pool_stats stats; /* of the connections, pg_pool_stats() counts */
     char error[160];            /* why the last connection failed */
     bool is_told_down;
+    int64_t renew_at_ms, renew_pause_ms; /* before that no session is renewed again */
+    struct log_limit renewals;
     bool is_closing, is_closed;
     pg_pool_cb on_closed;
     void *close_data;
@@ -118,6 +122,8 @@ bool pg_conn_is_open(const struct pg_conn *conn);
 void pg_conn_expire(struct pg_conn *conn);
 /* Close it, end its query, and open it again after a pause unless it is held or the pool closes. */
 void pg_conn_fail(struct pg_conn *conn, const char *why);
+/* Close it, which does nothing or is still connecting, and open it again at once. */
+void pg_conn_renew(struct pg_conn *conn);
 /* Push out what libpq has buffered, if it has taken what it was given; wait for room for the rest.
  */
 void pg_conn_flush(struct pg_conn *conn, int is_taken);
@@ -148,6 +154,14 @@ const char *pg_run_error_text(const PGresult *result);
 bool pg_run_is_prepared(const struct pg_conn *conn, const struct pg_statement *statement);
 void pg_run_learn(struct pg_conn *conn, const struct pg_statement *statement);
 void pg_run_forget(struct pg_conn *conn, const struct pg_statement *statement);
+
+/* pg_renew.c */
+
+/* The kept result refuses `query`. True when it was for a session that is not what it was: then the
+ * query is in the queue again, and the session is closed once it is idle. */
+bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query);
+/* A query that was sent again has had success. */
+void pg_renew_note_success(struct pg_pool *pool);
 
 /* pg_pipeline.c */
 

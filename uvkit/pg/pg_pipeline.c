@@ -22,7 +22,7 @@ static struct pg_slot *slot_at(const struct pg_conn *conn, unsigned i) {
 }
 
 bool pg_pipeline_is_stalled(const struct pg_conn *conn) {
-    return !pg_conn_is_open(conn) || conn->is_cancelled || conn->is_stalled;
+    return !pg_conn_is_open(conn) || conn->is_cancelled || conn->is_stalled || conn->is_stale;
 }
 
 bool pg_pipeline_has_room(const struct pg_conn *conn) {

@@ -93,9 +93,11 @@ void pg_run_settle(struct pg_conn *conn) {
     conn->state = PG_CONN_IDLE;
     conn->query = NULL;
     conn->due_ms = PG_NEVER;
-    if (conn->is_held || status == PQTRANS_IDLE)
+    if (conn->is_stale && !conn->is_held)
+        pg_conn_renew(conn);
+    else if (conn->is_held || status == PQTRANS_IDLE)
         return;
-    if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
+    else if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
         send_rollback(conn);
     else
         pg_conn_fail(conn, "the connection is in a state that cannot be rolled back");
@@ -142,6 +144,8 @@ static void end_rejected(struct pg_conn *conn, struct pg_query *query) {
 static void end_ok(struct pg_conn *conn, struct pg_query *query) {
     query->result = conn->result;
     conn->result = NULL;
+    if (query->internal.is_again)
+        pg_renew_note_success(conn->pool);
     if (PQresultStatus(query->result) == PGRES_TUPLES_OK)
         query->affected = PQntuples(query->result);
     else
@@ -151,10 +155,10 @@ static void end_ok(struct pg_conn *conn, struct pg_query *query) {
 
 void pg_run_end(struct pg_conn *conn, struct pg_query *query) {
     conn->pool->stats.queries++;
-    if (is_error(conn->result))
-        end_rejected(conn, query);
-    else
+    if (!is_error(conn->result))
         end_ok(conn, query);
+    else if (!pg_renew_resends(conn, query))
+        end_rejected(conn, query);
 }
 
 bool pg_run_is_lost(const PGresult *result, const struct pg_statement *statement) {

@@ -102,9 +102,7 @@ static void test_statement_that_cannot_be_parsed_fails_alone(void **state) {
     start_statement(fixture, &sent.queries[3], PATIENCE_MS, &sent.ended[3]);
     expect(fixture, &sent, 0, PG_OK);
     expect(fixture, &sent, 1, PG_REJECTED);
-    assert_string_equal(sent.queries[1].sqlstate, "42P01");
     expect(fixture, &sent, 2, PG_REJECTED);
-    assert_string_equal(sent.queries[2].sqlstate, "26000");
     expect(fixture, &sent, 3, PG_OK);
     (void)ask(fixture, "CREATE TABLE test_pg_late ()");
     start_late(fixture, &sent, 4);

@@ -1,0 +1,189 @@
+/* The Postgres pool with sessions that are not any more what they were when they were opened. */
+#include "pg_fixture.h"
+
+#define FRESH_TABLE "DROP TABLE IF EXISTS test_pg_renew; CREATE TABLE test_pg_renew (n int)"
+#define KEEP_ROW    "INSERT INTO test_pg_renew VALUES (1)"
+#define ROWS        "SELECT count(*) FROM test_pg_renew"
+
+static const struct pg_statement read_rows = {"test_rows", "SELECT n FROM test_pg_renew", 0};
+
+static enum pg_status run_read(struct fixture *fixture, struct pg_query *query) {
+    int ended;
+
+    start_prepared(fixture, query, &read_rows, PATIENCE_MS, &ended);
+    WAIT_FOR(&fixture->loop, ended != 0);
+    return query->status;
+}
+
+static void expect(struct fixture *fixture, const char *sql, enum pg_status status) {
+    struct pg_query query;
+
+    assert_int_equal(run_sql(fixture, &query, sql), status);
+    pg_query_clear(&query);
+}
+
+static void expect_read(struct fixture *fixture, enum pg_status status) {
+    struct pg_query query;
+
+    assert_int_equal(run_read(fixture, &query), status);
+    pg_query_clear(&query);
+}
+
+static void open_with_table(struct fixture *fixture, unsigned pipelines) {
+    (void)ask(fixture, FRESH_TABLE);
+    fixture->pipelines = pipelines;
+    open_ready_pool(fixture, fixture->conninfo, pipelines + 1, 0);
+}
+
+/* As often as the pool may be too soon to open others. */
+static bool is_written(struct fixture *fixture) {
+    struct pg_query query;
+    enum pg_status status = run_sql(fixture, &query, KEEP_ROW);
+
+    if (status != PG_OK)
+        assert_string_equal(query.sqlstate, "25006");
+    pg_query_clear(&query);
+    return status == PG_OK;
+}
+
+static void go_on_when_writable(struct fixture *fixture, unsigned pipelines) {
+    char sql[100], conninfo[512];
+
+    (void)ask(fixture, FRESH_TABLE);
+    make_role(fixture, conninfo);
+    (void)snprintf(sql, sizeof sql, "ALTER ROLE %s SET default_transaction_read_only = on",
+                   fixture->name);
+    (void)ask(fixture, sql);
+    fixture->pipelines = pipelines;
+    open_ready_pool(fixture, conninfo, pipelines + 1, 0);
+    for (int i = 0; i < 5; i++)
+        assert_false(is_written(fixture));
+    (void)snprintf(sql, sizeof sql, "ALTER ROLE %s RESET ALL", fixture->name);
+    (void)ask(fixture, sql);
+    WAIT_FOR(&fixture->loop, is_written(fixture));
+    assert_int_equal(ask(fixture, ROWS), 1);
+    drop_role(fixture);
+}
+
+static void test_sessions_that_were_opened_read_only_are_opened_anew(void **state) {
+    go_on_when_writable(*state, 0);
+}
+
+static void test_pipelines_that_were_opened_read_only_are_opened_anew(void **state) {
+    go_on_when_writable(*state, 1);
+}
+
+static void test_plan_that_the_table_has_outlived_is_made_again(void **state) {
+    struct fixture *fixture = *state;
+
+    for (unsigned pipelines = 0; pipelines < 2; pipelines++) {
+        open_with_table(fixture, pipelines);
+        expect_read(fixture, PG_OK);
+        (void)ask(fixture, "ALTER TABLE test_pg_renew ALTER n TYPE bigint");
+        expect_read(fixture, PG_OK);
+        assert_int_equal(pool_stats(fixture).reconnects > 0, 1);
+        close_pool(fixture);
+    }
+}
+
+static void test_session_that_was_set_otherwise_is_replaced(void **state) {
+    static const char *const changes[] = {"SET search_path = nowhere", "SET ROLE pg_monitor",
+                                          "SET default_transaction_read_only = on", "DISCARD ALL",
+                                          "PREPARE test_rows AS SELECT 2"};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        open_with_table(fixture, 0);
+        expect(fixture, changes[i], PG_OK);
+        expect_read(fixture, PG_OK);
+        expect(fixture, KEEP_ROW, PG_OK);
+        assert_int_equal(ask(fixture, ROWS), 1);
+        close_pool(fixture);
+    }
+}
+
+static void test_table_that_is_missing_is_told_until_it_is_there(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_query query;
+
+    open_with_table(fixture, 0);
+    (void)ask(fixture, "DROP TABLE test_pg_renew");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(run_read(fixture, &query), PG_REJECTED);
+        assert_string_equal(query.sqlstate, "42P01");
+    }
+    (void)ask(fixture, FRESH_TABLE);
+    expect_read(fixture, PG_OK);
+}
+
+static void refuse_on_hold(struct fixture *fixture) {
+    struct pg_conn *conn = pg_hold(fixture->pool, clock_now_ms() + PATIENCE_MS);
+
+    assert_non_null(conn);
+    assert_int_equal(run_on(fixture, conn, "SET search_path = nowhere"), PG_OK);
+    assert_int_equal(run_on(fixture, conn, "BEGIN"), PG_OK);
+    assert_int_equal(run_on(fixture, conn, KEEP_ROW), PG_REJECTED);
+    pg_give_back(conn);
+}
+
+static void test_held_session_is_replaced_when_given_back(void **state) {
+    struct fixture *fixture = *state;
+
+    open_with_table(fixture, 0);
+    run_in_fiber(fixture, refuse_on_hold);
+    expect(fixture, KEEP_ROW, PG_OK);
+    assert_int_equal(pool_stats(fixture).reconnects, 1);
+    assert_int_equal(ask(fixture, ROWS), 1);
+}
+
+static void test_what_is_in_flight_beside_it_happens_once(void **state) {
+    enum { QUERIES = 30 };
+    struct fixture *fixture = *state;
+    struct pg_query queries[QUERIES];
+    int ended[QUERIES];
+
+    open_with_table(fixture, 1);
+    expect_read(fixture, PG_OK);
+    (void)ask(fixture, "ALTER TABLE test_pg_renew ALTER n TYPE bigint");
+    endings = 0;
+    for (int i = 0; i < QUERIES; i++)
+        if (i % 3 == 1)
+            start_prepared(fixture, &queries[i], &read_rows, PATIENCE_MS, &ended[i]);
+        else
+            start_query(fixture, &queries[i], KEEP_ROW, PATIENCE_MS, &ended[i]);
+    WAIT_FOR(&fixture->loop, endings == QUERIES);
+    for (int i = 0; i < QUERIES; i++) {
+        assert_int_equal(queries[i].status, PG_OK);
+        pg_query_clear(&queries[i]);
+    }
+    assert_int_equal(ask(fixture, ROWS), QUERIES * 2 / 3);
+}
+
+/* A statement that never can be run costs the others no more than some new sessions. */
+static void test_statement_that_is_wrong_does_not_renew_at_each_query(void **state) {
+    struct fixture *fixture = *state;
+    int64_t begun_ms = clock_now_ms();
+    uint64_t renewals, most;
+
+    open_with_table(fixture, 0);
+    for (int i = 0; i < 200; i++)
+        expect(fixture, "SELECT no_such_column", PG_REJECTED);
+    renewals = pool_stats(fixture).reconnects;
+    most = 10 + (uint64_t)(clock_now_ms() - begun_ms) / 1000;
+    assert_in_range(renewals, 1, most);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_sessions_that_were_opened_read_only_are_opened_anew),
+        TEST(test_pipelines_that_were_opened_read_only_are_opened_anew),
+        TEST(test_plan_that_the_table_has_outlived_is_made_again),
+        TEST(test_session_that_was_set_otherwise_is_replaced),
+        TEST(test_table_that_is_missing_is_told_until_it_is_there),
+        TEST(test_held_session_is_replaced_when_given_back),
+        TEST(test_what_is_in_flight_beside_it_happens_once),
+        TEST(test_statement_that_is_wrong_does_not_renew_at_each_query),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
