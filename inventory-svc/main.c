@@ -12,6 +12,7 @@
 #include "pending.h"
 #include "redis.h"
 #include "service.h"
+#include "stock_sql.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -72,15 +73,16 @@ static struct store store = {.instance = name, .lock_dir = lock_dir};
 static int is_ready(void *data, char *why, size_t size) {
     struct redis_call ping = {
         .argc = 1, .argv = {"PING"}, .deadline_ms = clock_now_ms() + READY_MS};
-    char message[MESSAGE_BYTES];
-    bool has_db = product_sql_ping(store.pool, clock_now_ms() + READY_MS, message) == OUTCOME_OK;
+    char reason[PG_MESSAGE_BYTES];
+    bool has_db = stock_sql_is_ready(store.pool, clock_now_ms() + READY_MS, reason);
     bool has_redis = redis_call_await(store.kv, &ping) == REDIS_IS_OK;
 
     (void)data;
     if (has_db && has_redis)
         return 0;
-    (void)snprintf(why, size, "not reachable:%s%s", has_db ? "" : " Postgres",
-                   has_redis ? "" : " Redis");
+    (void)snprintf(why, size, "%s%s%s%s", has_db ? "" : "the inventory database ",
+                   has_db ? "" : reason, has_db || has_redis ? "" : "; ",
+                   has_redis ? "" : "Redis cannot be reached");
     return -1;
 }
 

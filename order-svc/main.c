@@ -1,9 +1,11 @@
 /* order-svc: takes orders. */
+#include "clock.h"
 #include "handlers.h"
 #include "instances.h"
 #include "log.h"
 #include "number.h"
 #include "order.h"
+#include "order_sql.h"
 #include "service.h"
 #include "settle.h"
 
@@ -11,6 +13,7 @@
 #include <sysexits.h>
 
 #define LOOK_UP_MS 2000
+#define READY_MS   1000
 
 static struct {
     struct service_settings service;
@@ -48,9 +51,11 @@ static struct settle settle;
 static struct instances instances;
 
 static int is_ready(void *data, char *why, size_t size) {
+    char reason[PG_MESSAGE_BYTES];
+
     (void)data;
-    if (!pg_pool_is_up(svc.pool))
-        (void)snprintf(why, size, "the orders database cannot be reached");
+    if (!order_can_insert(svc.pool, clock_now_ms() + READY_MS, reason))
+        (void)snprintf(why, size, "the orders database %s", reason);
     else if (!inventory_is_up(svc.inventory))
         (void)snprintf(why, size, "no inventory instance can be reached");
     else

@@ -163,6 +163,18 @@ enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const
     return status;
 }
 
+/* No orders, by the same statement: the server checks all that it checks of others. */
+bool order_can_insert(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MESSAGE_BYTES]) {
+    struct pg_query query = {.statement = &insert_orders,
+                             .params = {"{}", "{}", "{}", "{}", "{}", "{}"},
+                             .deadline_ms = deadline_ms};
+    bool is_ready = pg_query_await(pool, &query) == PG_OK;
+
+    pg_query_reason(&query, why);
+    pg_query_clear(&query);
+    return is_ready;
+}
+
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]) {
     struct pg_query query = {

@@ -33,6 +33,9 @@ struct order_insert {
 enum pg_status order_insert_all(struct pg_pool *pool, struct order_insert *const *inserts,
                                 unsigned count, int64_t deadline_ms, struct buffer *text,
                                 char message[PG_MESSAGE_BYTES]);
+/* True when the server would let an order be recorded; false, and `why` says what the database
+ * does: "is read only". */
+bool order_can_insert(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MESSAGE_BYTES]);
 /* Find an order by id: OK, and *is_found, and then `order`. */
 enum pg_status order_find(struct pg_pool *pool, const char *order_id, int64_t deadline_ms,
                           struct order *order, bool *is_found, char message[PG_MESSAGE_BYTES]);

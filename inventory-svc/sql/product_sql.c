@@ -64,13 +64,3 @@ enum outcome product_sql_count(struct pg_pool *pool, const char *product_id,
     pg_query_clear(&query);
     return outcome;
 }
-
-enum outcome product_sql_ping(struct pg_pool *pool, int64_t deadline_ms,
-                              char message[MESSAGE_BYTES]) {
-    static struct statement statement = STATEMENT("ping", 0, "SELECT 1");
-    struct pg_query query = {.deadline_ms = deadline_ms};
-    enum outcome outcome = statement_read(pool, &statement, &query, message);
-
-    pg_query_clear(&query);
-    return outcome;
-}

@@ -40,8 +40,4 @@ enum outcome product_sql_lay_out(struct pg_pool *pool, const char *product_id, i
 enum outcome product_sql_count(struct pg_pool *pool, const char *product_id,
                                struct stock_count *count, char message[MESSAGE_BYTES]);
 
-/* Does the server answer before `deadline_ms`? OK, BUSY, FAILED. */
-enum outcome product_sql_ping(struct pg_pool *pool, int64_t deadline_ms,
-                              char message[MESSAGE_BYTES]);
-
 #endif

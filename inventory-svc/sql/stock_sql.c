@@ -142,23 +142,37 @@ static enum outcome take(struct pg_pool *pool, struct statement *statement, stru
     return outcome;
 }
 
+static struct statement take_stock = STATEMENT(
+    "take_stock", 4,
+    "WITH taken AS ("
+    " UPDATE stock SET available = available - 1, version = version + 1"
+    " WHERE product_id = $2::uuid AND shard = $3::int AND available > 0"
+    " RETURNING shard, first_unit, available)"
+    " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
+    " SELECT $1::uuid, $2::uuid, shard, first_unit + available, available, $4::text, 0"
+    " FROM taken RETURNING shard, unit, remaining");
+
 enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int64_t deadline_ms,
                             char message[MESSAGE_BYTES]) {
-    static struct statement statement = STATEMENT(
-        "take_stock", 4,
-        "WITH taken AS ("
-        " UPDATE stock SET available = available - 1, version = version + 1"
-        " WHERE product_id = $2::uuid AND shard = $3::int AND available > 0"
-        " RETURNING shard, first_unit, available)"
-        " INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"
-        " SELECT $1::uuid, $2::uuid, shard, first_unit + available, available, $4::text, 0"
-        " FROM taken RETURNING shard, unit, remaining");
     struct number shard = number_of(sold->shard);
     struct pg_query query = {
         .params = {sold->order_id, sold->product_id, shard.text, sold->instance},
         .deadline_ms = deadline_ms};
 
-    return take(pool, &statement, &query, sold, message);
+    return take(pool, &take_stock, &query, sold, message);
+}
+
+/* A sale of a row that is none: the server checks all that it checks of others. */
+bool stock_sql_is_ready(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MESSAGE_BYTES]) {
+    static const char nothing[] = "00000000-0000-0000-0000-000000000000";
+    struct pg_query query = {.params = {nothing, nothing, "-1", "nobody"},
+                             .deadline_ms = deadline_ms};
+    char message[MESSAGE_BYTES];
+    bool is_ready = statement_write(pool, &take_stock, &query, message) == OUTCOME_OK;
+
+    pg_query_reason(&query, why);
+    pg_query_clear(&query);
+    return is_ready;
 }
 
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,

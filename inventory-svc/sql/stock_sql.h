@@ -50,6 +50,10 @@ enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *wri
 enum outcome stock_sql_take(struct pg_pool *pool, struct reservation *sold, int64_t deadline_ms,
                             char message[MESSAGE_BYTES]);
 
+/* True when the server would let a sale like that begin; false, and `why` says what the database
+ * does: "is read only". */
+bool stock_sql_is_ready(struct pg_pool *pool, int64_t deadline_ms, char why[PG_MESSAGE_BYTES]);
+
 /* The same with a unit that an earlier customer gave back: fills in `shard` and `unit`. */
 enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *sold,
                                      int64_t deadline_ms, char message[MESSAGE_BYTES]);

@@ -233,6 +233,34 @@ static void test_without_its_table_settling_fails_with_a_reason(void **state) {
     in_fiber(fail_all);
 }
 
+static void expect_ready(void) {
+    assert_true(order_can_insert(fixture.pool, soon(), why));
+}
+
+static void expect_no_table(void) {
+    assert_false(order_can_insert(fixture.pool, soon(), why));
+    assert_string_equal(why, "lacks a table");
+}
+
+static void expect_no_column(void) {
+    assert_false(order_can_insert(fixture.pool, soon(), why));
+    assert_string_equal(why, "lacks a column of a table");
+}
+
+static void test_readiness_tells_what_keeps_an_order_from_its_record(void **state) {
+    (void)state;
+    in_fiber(expect_ready);
+    run_sql("ALTER TABLE orders RENAME TO gone");
+    in_fiber(expect_no_table);
+    run_sql("ALTER TABLE gone RENAME TO orders");
+    in_fiber(expect_ready);
+    run_sql("ALTER TABLE orders RENAME unit TO gone");
+    in_fiber(expect_no_column);
+    run_sql("ALTER TABLE orders RENAME gone TO unit");
+    in_fiber(expect_ready);
+    assert_int_equal(count_orders(), 0);
+}
+
 static void test_the_schema_may_be_applied_again(void **state) {
     (void)state;
     run_sql("UPDATE settlement SET cursor = '5'");
@@ -252,6 +280,7 @@ int main(void) {
         TEST(test_the_cursor_is_empty_at_first_and_then_what_was_written),
         TEST(test_a_cursor_that_was_deleted_is_an_error),
         TEST(test_without_its_table_settling_fails_with_a_reason),
+        TEST(test_readiness_tells_what_keeps_an_order_from_its_record),
         TEST(test_the_schema_may_be_applied_again),
     };
 

@@ -191,7 +191,8 @@ class Shape(SystemTest):
         self.stack.script("pause", "postgres")
         self.stack.script("cut")
         self.assertEqual(self.stack.states(), dict.fromkeys(ALL, "ready") | {
-            "inventory-1": "down", "inventory-2": "not ready", "postgres": "paused", "replica": "not ready"})
+            "inventory-1": "down", "inventory-2": "not ready", "order-svc": "not ready", "postgres": "paused",
+            "replica": "not ready"})
         self.stack.script("start")
         self.assert_all_ready()
         before = (self.stack.run_dir / "redis.pid").read_text()

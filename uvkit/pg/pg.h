@@ -136,6 +136,9 @@ void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats);
 /* In a fiber: run a query; returns when it has ended. */
 enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query);
 void pg_query_clear(struct pg_query *query);
+/* Why it did not succeed, as what a database does: "is read only". Unlike `message`, which may name
+ * hosts, users and tables, it is fit for everybody. */
+void pg_query_reason(const struct pg_query *query, char reason[PG_MESSAGE_BYTES]);
 
 /* In a fiber, too: hold a connection for several queries, such as a transaction. NULL when there
  * was none by the deadline. Of several connections one is never held, so that queries that need no
