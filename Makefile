@@ -52,6 +52,7 @@ SEES_uvkit/redis := uvkit
 SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/settings uvkit/text uvkit
 # lockkit's backends, a room each. What each sees of uvkit, and of another.
 NEEDS_etcd := uvkit/http_client uvkit/text
+NEEDS_postgres := uvkit/pg
 NEEDS_redis := uvkit/redis
 NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
 NEEDS_redis_wire := lockkit/backends/redis uvkit/redis

@@ -9,6 +9,8 @@
 #include "child.h"
 #include "lockctl.h"
 
+#include "pg_variables.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -47,6 +49,7 @@ static void become_command(const struct child *child, char **argv, const sigset_
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent) {
         (void)sigprocmask(SIG_SETMASK, mask, NULL);
+        pg_variables_remember();
         (void)execvp(argv[0], argv);
         error = errno;
         (void)!write(report, &error, sizeof error);

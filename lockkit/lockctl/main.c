@@ -1,6 +1,8 @@
 /* lockctl: locks of a cluster for shells, as flock(1) has them on one machine. */
 #include "lockctl.h"
 
+#include "pg_variables.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +47,7 @@ static int run_command(int argc, char **argv) {
 int main(int argc, char **argv) {
     int code = EX_OK;
 
+    pg_variables_forget();
     if (argc < 2)
         return fail(EX_USAGE, "which command? lockctl --help lists what there is");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

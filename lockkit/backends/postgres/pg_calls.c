@@ -28,19 +28,32 @@ static void on_open(void *data) {
     dispatch(worker->calls);
 }
 
+/* Nothing came of it, and it may go better: it ran beside another (of a pooler the isolation is not
+ * ours), or on a session that is not what it was. */
+static bool is_to_run_again(struct pg_call *call, const PGresult *result, bool is_stale) {
+    if (call->is_again || (!is_stale && !pg_has_state(result, "40001")))
+        return false;
+    call->is_again = true;
+    return true;
+}
+
 static void on_result(void *data, PGresult *result) {
     struct pg_worker *worker = data;
     struct pg_call *call = worker->call;
-    bool is_standby = pg_has_state(result, "25006"); /* since a failover: connect again */
+    bool is_stale = pg_is_stale(result);
 
     worker->is_busy = false;
     worker->call = NULL;
-    if (is_standby) {
+    if (is_stale) {
         pg_link_close(worker->link);
         worker->link = NULL;
     }
-    if (call) {
+    if (call)
         call->worker = NULL;
+    if (call && is_to_run_again(call, result, is_stale)) {
+        PQclear(result);
+        TAILQ_INSERT_HEAD(&worker->calls->waiting, call, entry);
+    } else if (call) {
         call->on_end(call, result, LK_OK);
     } else {
         PQclear(result);

@@ -45,12 +45,18 @@ struct pg_link {
 extern const char lockkit_schema_text[];
 
 /* Is this session ours, and not one that a pooler lends? A server tells its pid when it lets a
- * client in; a pooler, which has no server for it yet, tells another. Then it is not touched. */
+ * client in; a pooler, which has no server for it yet, tells another. Then it is not touched. Else
+ * it is set, whatever server, database and role say; but the URL says where the table is, if it
+ * does. A statement_timeout of the role would be for this statement, too. */
 static const char settle_sql[] =
-    "SELECT pg_backend_pid() = $1::int, pg_is_in_recovery(), to_regclass('lockkit_lock') IS NULL,"
-    " CASE WHEN pg_backend_pid() = $1::int THEN"
-    "  set_config('statement_timeout', '0', false) ||"
-    "  set_config('lock_timeout', '0', false) ||"
+    "SET LOCAL statement_timeout = 0;"
+    "SELECT pid = asked, pg_is_in_recovery(),"
+    " CASE WHEN pid = asked THEN"
+    "  (SELECT set_config(name, CASE source WHEN 'client' THEN setting ELSE boot_val END, false)"
+    "   FROM pg_settings WHERE name = 'search_path') ||"
+    "  (SELECT string_agg(set_config(name, '0', false), '') FROM pg_settings WHERE name IN"
+    "   ('statement_timeout', 'lock_timeout', 'transaction_timeout')) ||"
+    "  set_config('row_security', 'on', false) ||"
     "  set_config('default_transaction_isolation', 'read committed', false) ||"
     /* A grant is told when its fencing token is on disk. */
     "  set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
@@ -59,7 +65,8 @@ static const char settle_sql[] =
     /* A client that died waiting leaves the line. */
     "  set_config('client_connection_check_interval', '1s', false) ||"
     "  set_config('idle_session_timeout', '60s', false)"
-    " END";
+    " END, to_regclass('lockkit_lock') IS NULL"
+    " FROM (SELECT pg_backend_pid() AS pid, %d AS asked) AS session";
 
 static void on_poll_closed(uv_handle_t *handle);
 static void on_timer_closed(uv_handle_t *handle);
@@ -213,18 +220,17 @@ int pg_link_pid(const struct pg_link *link) {
 }
 
 static void settle(struct pg_link *link) {
-    char pid[16];
-    const char *params[] = {pid};
+    char sql[sizeof settle_sql + 32];
 
     if (PQserverVersion(link->pg) < 140000) {
         end(link, PG_LINK_REFUSED, "lockkit needs Postgres 14 or later");
         return;
     }
-    (void)snprintf(pid, sizeof pid, "%d", PQbackendPID(link->pg));
+    (void)snprintf(sql, sizeof sql, settle_sql, PQbackendPID(link->pg));
     if (PQsetnonblocking(link->pg, 1) != 0 || watch_socket(link, UV_READABLE) != 0)
         fail_soon(link);
     else
-        send_sql(link, SETTLING, settle_sql, 1, params);
+        send_sql(link, SETTLING, sql, 0, NULL);
 }
 
 static void step_connecting(struct pg_link *link) {
@@ -267,7 +273,7 @@ static void settled(struct pg_link *link, const PGresult *result) {
         end(link, PG_LINK_REFUSED, "the server is a standby, which cannot keep fencing tokens");
     } else {
         link->is_direct = *PQgetvalue(result, 0, 0) == 't';
-        if (*PQgetvalue(result, 0, 2) == 't')
+        if (*PQgetvalue(result, 0, 3) == 't')
             send_sql(link, MAKING, lockkit_schema_text, 0, NULL);
         else
             opened(link);

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "parameter.h"
+#include "pg_conninfo.h"
 #include "postgres_internal.h"
 
 #include <assert.h>
@@ -23,6 +24,16 @@ bool pg_has_state(const PGresult *result, const char *sqlstate) {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
     return state && strcmp(state, sqlstate) == 0;
+}
+
+bool pg_is_stale(const PGresult *result) {
+    static const char *const states[] = {"25006", "3F000", "42", "XX"}; /* how they begin */
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    for (size_t i = 0; state && i < sizeof states / sizeof *states; i++)
+        if (strncmp(state, states[i], strlen(states[i])) == 0)
+            return true;
+    return false;
 }
 
 int64_t pg_integer(const PGresult *result, int row, int column) {
@@ -188,10 +199,7 @@ static const struct pg_mode *find_mode(const char *name) {
 }
 
 /* Says why in the log: a status cannot. */
-static enum lk_status check(const char *mode, const char *conninfo) {
-    PQconninfoOption *options;
-    char *error = NULL;
-
+static enum lk_status check(const char *mode) {
     if (strcmp(mode, TRANSACTION_MODE) == 0) {
         log_warn("postgres mode=transaction is no client", "use=lockkit_pg.h");
         return LK_UNSUPPORTED;
@@ -200,10 +208,25 @@ static enum lk_status check(const char *mode, const char *conninfo) {
         log_warn("postgres:// needs a mode", "modes=session,table");
         return LK_INVALID;
     }
-    options = PQconninfoParse(conninfo, &error);
-    PQconninfoFree(options);
-    PQfreemem(error); /* not told, as it may show the password */
-    return options ? LK_OK : LK_INVALID;
+    return LK_OK;
+}
+
+/* With the mode, which libpq does not know, cut out of it. */
+static enum lk_status read_url(const char *url, char *mode, size_t size, char **conninfo) {
+    char *rest = strdup(url);
+    enum lk_status status;
+    int rv;
+
+    if (!rest)
+        return LK_NOMEM;
+    (void)parameter_take(rest, "mode", mode, size);
+    status = check(mode);
+    if (status == LK_OK) {
+        rv = pg_conninfo_make(conninfo, rest, "", "");
+        status = rv == 0 ? LK_OK : rv == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
+    }
+    free(rest);
+    return status;
 }
 
 static void on_handle_closed(uv_handle_t *handle);
@@ -223,14 +246,9 @@ static void maybe_closed(void *data) {
 static enum lk_status open_postgres(struct lk_backend **out,
                                     const struct lk_backend_config *config) {
     struct pg_backend *backend = NULL;
-    enum lk_status status = LK_NOMEM;
-    char mode[16] = "";
-    char *conninfo = strdup(config->url);
+    char mode[16] = "", *conninfo = NULL;
+    enum lk_status status = read_url(config->url, mode, sizeof mode, &conninfo);
 
-    if (conninfo) {
-        (void)parameter_take(conninfo, "mode", mode, sizeof mode); /* which libpq does not know */
-        status = check(mode, conninfo);
-    }
     if (status == LK_OK)
         backend = calloc(1, find_mode(mode)->size);
     if (!backend) {

@@ -28,6 +28,7 @@ struct pg_call {
     void *data;
     TAILQ_ENTRY(pg_call) entry;
     struct pg_worker *worker; /* that runs it, or NULL */
+    bool is_again;            /* it was refused once, for no reason of its own */
 };
 
 /* Connections for calls, opened when there is work for them. */
@@ -60,6 +61,7 @@ struct pg_sent {
     struct session *session;    /* that runs it, or is to */
     struct pg_call call;
     bool is_called;
+    bool is_again; /* a session that was not what it was has refused it */
     char ttl[PG_NUMBER_SIZE], above[PG_NUMBER_SIZE], reserved[PG_NUMBER_SIZE], key[PG_NUMBER_SIZE];
     char tag[64];
     char why[PG_LINK_WHY_SIZE];
@@ -107,6 +109,9 @@ void pg_tell_down(struct pg_backend *backend, const char *why);
 void pg_tell_up(struct pg_backend *backend);
 bool pg_is_error(const PGresult *result);
 bool pg_has_state(const PGresult *result, const char *sqlstate);
+/* An error of a session that is not what it was when it was opened: the server is a standby since,
+ * or the table, the role or the search_path is another one. A new session may do. */
+bool pg_is_stale(const PGresult *result);
 /* The answer to INSPECT, from rows of: is it a waiter, owner, label, fence, remaining_ms, is it
  * shared. */
 void pg_answer_holders(struct pg_sent *sent, PGresult *rows);

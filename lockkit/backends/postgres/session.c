@@ -309,18 +309,39 @@ static void given_back(struct session *session, struct pg_sent *sent, bool was_h
     pg_session_become_nobodys(session);
 }
 
-/* With its connection goes whatever a session has after an error: the lock, perhaps. */
-static void failed(struct session *session, struct pg_sent *sent, const PGresult *result) {
-    bool is_collision = pg_has_state(result, "23505");
+/* Of one that is not what it was, the idle ones are no better. */
+static void close_idle(struct sessions *all) {
+    struct session *session, *next;
 
-    if (sent)
+    for (session = TAILQ_FIRST(&all->list); session; session = next) {
+        next = TAILQ_NEXT(session, entry);
+        if (pg_session_is_idle(session))
+            pg_session_close(session);
+    }
+}
+
+/* With its connection goes whatever a session has after an error: the lock, perhaps. An acquire
+ * that has failed for the session alone tries another one. */
+static void failed(struct session *session, struct pg_sent *sent, const PGresult *result) {
+    struct pg_backend *backend = &session->all->backend;
+    bool is_collision = pg_has_state(result, "23505");
+    bool is_acquire = sent && sent->command->verb == LK_ACQUIRE;
+    bool is_again = is_acquire && pg_is_stale(result) && !sent->is_again;
+
+    if (is_again)
+        sent->is_again = true;
+    else if (sent)
         pg_refuse(sent, is_collision ? "another name has the same 64-bit key: choose another name"
                                      : PQresultErrorMessage(result));
-    if (sent && sent->command->verb == LK_ACQUIRE)
+    if (pg_is_stale(result))
+        close_idle(session->all);
+    if (is_acquire)
         session->owner[0] = '\0'; /* who gets no release for it */
     pg_link_close(session->link);
     session->link = NULL;
     drop(session, false, LK_UNAVAILABLE);
+    if (is_again)
+        backend->mode->run(backend, sent);
 }
 
 static void take_result(struct session *session, const PGresult *result) {

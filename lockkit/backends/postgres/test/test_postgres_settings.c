@@ -1,0 +1,154 @@
+/* Locks in Postgres under settings of a role and variables of the environment that are not ours;
+ * and over sessions that are not what they were. */
+#include "postgres_fixture.h"
+
+#include <unistd.h>
+
+static const char *const modes[] = {"mode=session", "mode=table"};
+
+static const char *const variables[][2] = {
+    {"PGHOSTADDR", "127.0.0.9"},
+    {"PGHOST", "nowhere"},
+    {"PGPORT", "1"},
+    {"PGUSER", "nobody"},
+    {"PGPASSWORD", "nothing"},
+    {"PGDATABASE", "nowhere"},
+    {"PGSSLMODE", "require"},
+    {"PGCHANNELBINDING", "require"},
+    {"PGTARGETSESSIONATTRS", "read-only"},
+    {"PGCLIENTENCODING", "LATIN1"},
+    {"PGOPTIONS", "-c default_transaction_read_only=on"},
+};
+#define VARIABLES (sizeof variables / sizeof *variables)
+
+static void take_and_give(struct postgres_fixture *env, const char *url) {
+    lk_client *client = open_client(&env->fixture, url);
+    lk_lock *lock = open_lock(&env->fixture, client, 5000);
+    struct caller caller;
+
+    assert_int_equal(take(&env->fixture, &caller, lock, 5000), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    lk_lock_close(lock);
+    close_client(&env->fixture, client);
+}
+
+static void test_no_variable_says_where_to_connect_and_how(void **state) {
+    struct postgres_fixture *env = *state;
+
+    (void)postgres_admin();
+    for (size_t i = 0; i < VARIABLES; i++)
+        assert_int_equal(setenv(variables[i][0], variables[i][1], 1), 0);
+    for (int i = 0; i < 2; i++)
+        take_and_give(env, postgres_url(modes[i]));
+    for (size_t i = 0; i < VARIABLES; i++)
+        (void)unsetenv(variables[i][0]);
+}
+
+/* A role that new sessions get hostile settings for, and rights to make a table. */
+static const char *hostile_url(const char *mode) {
+    static const char *const settings[] = {
+        "search_path = 'nowhere'",   "default_transaction_isolation = 'serializable'",
+        "statement_timeout = '1ms'", "lock_timeout = '1ms'",
+        "DateStyle = 'SQL, DMY'",    "TimeZone = 'Asia/Kolkata'",
+        "row_security = off",        "idle_session_timeout = '100ms'",
+        "bytea_output = 'escape'",   "IntervalStyle = 'sql_standard'",
+        "synchronous_commit = off",  "extra_float_digits = -15"};
+    static char url[300];
+    char sql[300];
+
+    (void)snprintf(sql, sizeof sql,
+                   "CREATE ROLE hostile_%d LOGIN PASSWORD 'x'; GRANT ALL ON SCHEMA public TO"
+                   " hostile_%d; GRANT CONNECT ON DATABASE %s TO hostile_%d",
+                   getpid(), getpid(), PQdb(postgres_admin()), getpid());
+    (void)postgres_ask(sql);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        (void)snprintf(sql, sizeof sql, "ALTER ROLE hostile_%d SET %s", getpid(), settings[i]);
+        (void)postgres_ask(sql);
+    }
+    (void)snprintf(url, sizeof url, "postgres://hostile_%d:x@127.0.0.1:%s/%s?%s", getpid(),
+                   PQport(postgres_admin()), PQdb(postgres_admin()), mode);
+    return url;
+}
+
+static void drop_role(void) {
+    char sql[100];
+
+    (void)snprintf(sql, sizeof sql, "DROP OWNED BY hostile_%d; DROP ROLE hostile_%d", getpid(),
+                   getpid());
+    (void)postgres_ask(sql);
+}
+
+static void test_no_setting_of_a_role_changes_a_lock(void **state) {
+    struct postgres_fixture *env = *state;
+
+    for (int i = 0; i < 2; i++) {
+        lk_client *client = open_client(&env->fixture, hostile_url(modes[i]));
+        lk_lock *lock = open_lock(&env->fixture, client, 5000);
+        struct caller holder, waiter;
+
+        assert_int_equal(take(&env->fixture, &holder, lock, 5000), LK_OK);
+        assert_int_equal(take(&env->fixture, &waiter, lock, LK_TRY), LK_BUSY);
+        start(&waiter, lock, LK_FOREVER);
+        assert_int_equal(give(&env->fixture, &holder), LK_OK);
+        WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+        assert_int_equal(waiter.status, LK_OK);
+        assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+        assert_string_equal(postgres_ask("SELECT to_regclass('public.lockkit_lock')"),
+                            "public.lockkit_lock");
+        lk_lock_close(lock);
+        close_client(&env->fixture, client);
+        drop_role();
+    }
+}
+
+static void test_table_that_was_dropped_is_made_again(void **state) {
+    struct postgres_fixture *env = *state;
+
+    for (int i = 0; i < 2; i++) {
+        lk_client *client = open_client(&env->fixture, postgres_url(modes[i]));
+        lk_lock *lock = open_lock(&env->fixture, client, 5000);
+        struct caller caller;
+
+        assert_int_equal(take(&env->fixture, &caller, lock, 5000), LK_OK);
+        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+        (void)postgres_ask("DROP TABLE lockkit_lock");
+        assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+        assert_int_equal(give(&env->fixture, &caller), LK_OK);
+        lk_lock_close(lock);
+        close_client(&env->fixture, client);
+    }
+}
+
+/* As through a pooler whose sessions are serializable. A sequence does not go back with the
+ * transaction. */
+static void test_statement_that_met_another_is_run_again(void **state) {
+    struct postgres_fixture *env = *state;
+    lk_client *client = open_client(&env->fixture, postgres_url("mode=table"));
+    lk_lock *lock = open_lock(&env->fixture, client, 5000);
+    struct caller caller;
+
+    assert_int_equal(take(&env->fixture, &caller, lock, 5000), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    (void)postgres_ask("CREATE SEQUENCE attempts; CREATE FUNCTION fail() RETURNS trigger"
+                       " LANGUAGE plpgsql AS $$ BEGIN IF nextval('attempts') = 1 THEN RAISE"
+                       " EXCEPTION USING ERRCODE = '40001'; END IF; RETURN NEW; END $$;"
+                       "CREATE TRIGGER fail BEFORE INSERT ON lockkit_lock FOR EACH ROW"
+                       " EXECUTE FUNCTION fail()");
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
+    assert_string_equal(postgres_ask("SELECT last_value FROM attempts"), "2");
+    (void)postgres_ask("DROP TRIGGER fail ON lockkit_lock");
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    lk_lock_close(lock);
+    close_client(&env->fixture, client);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        POSTGRES_TEST(test_no_variable_says_where_to_connect_and_how),
+        POSTGRES_TEST(test_no_setting_of_a_role_changes_a_lock),
+        POSTGRES_TEST(test_table_that_was_dropped_is_made_again),
+        POSTGRES_TEST(test_statement_that_met_another_is_run_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
