@@ -14,6 +14,11 @@
 \else
 \set since -infinity
 \endif
+-- What a database or a role sets of these would end a query, or hide the tables.
+\set QUIET on
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET search_path = "$user", public;
 SELECT to_regclass('reservation') IS NOT NULL AS is_inventory, to_regclass('orders') IS NOT NULL AS is_orders \gset
 
 \if :is_inventory

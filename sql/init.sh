@@ -7,7 +7,7 @@ set -euo pipefail
 
 : "${ORDER_SVC_PASSWORD:?}" "${INVENTORY_SVC_PASSWORD:?}" "${LOADGEN_PASSWORD:?}"
 sql_dir=${SQL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
-export PGUSER=${PGUSER:-${POSTGRES_USER:-postgres}} PGOPTIONS='-c client_min_messages=warning'
+export PGUSER=${PGUSER:-${POSTGRES_USER:-postgres}} PGOPTIONS='-c client_min_messages=warning -c search_path=public -c statement_timeout=0 -c lock_timeout=0'
 
 psql_in() { # psql_in DATABASE [OPTION...]
     psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --dbname "$@"

@@ -69,6 +69,13 @@ class Settings(SystemTest):
         self.assertEqual(answer.status, 201, answer.text)
         wait_for("settled", lambda: self.stack.ask("GET", f"/orders/{order}").status == 200)
 
+    def test_the_audit_for_people_finds_the_tables(self):
+        product = self.stack.loadgen("create", "--strategy", "atomic", "--stock", "3").stdout.split()[-1]
+        done = subprocess.run([str(ROOT / "scripts/audit"), product], env=self.stack.env, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for title in ["Stock: ", "Orders: "]:
+            self.assertIn(title, done.stdout)
+
     def test_locks_of_each_mode_exclude_and_give_the_environment_to_the_command(self):
         for mode in ["session", "table"]:
             url = self.stack.settings["INVENTORY_SVC_DB"] + f"?mode={mode}"
