@@ -73,7 +73,8 @@ static enum outcome sell(struct selling *selling, struct store *store, struct pr
     enum outcome outcome;
 
     live_sale_init(&live, store, product, selling->order_id, begun_ms);
-    outcome = strategy_sell(product->spec.strategy, &live.sale, selling->may_be_repeat);
+    live.sale.may_be_repeat = selling->may_be_repeat;
+    outcome = strategy_sell(product->spec.strategy, &live.sale);
     if (outcome == OUTCOME_SOLD && live.sold.order_id[0] == '\0') {
         (void)snprintf(live.sale.message, MESSAGE_BYTES,
                        "the strategy answered SOLD, and sold none");

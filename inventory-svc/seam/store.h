@@ -187,7 +187,8 @@ struct store_ops;
 struct sale {
     const struct store_ops *ops;
     const struct sale_options *options;
-    const char *order_id; /* the same again in a repeat, and else in no other sale */
+    const char *order_id; /* in no other sale, unless it may be a repeat */
+    bool may_be_repeat; /* the id is a customer's key: another sale, of any product, may have it */
     const char *instance; /* that sells */
     unsigned pauses;      /* that it made before trying again */
     bool is_in_transaction;

@@ -21,10 +21,10 @@ static bool is_in_doubt(const struct strategy *strategy, enum outcome outcome) {
 
 /* Nothing sold now. But a repeat may have its unit already, and a unit may have come back. */
 static enum outcome look_further(const struct strategy *strategy, struct sale *sale,
-                                 enum outcome outcome, bool may_be_repeat) {
+                                 enum outcome outcome) {
     bool is_found = false;
 
-    if (may_be_repeat && outcome != OUTCOME_REPEATED) {
+    if (sale->may_be_repeat && outcome != OUTCOME_REPEATED) {
         enum outcome looked = store_find_sale(sale, &is_found);
 
         if (is_found)
@@ -35,7 +35,7 @@ static enum outcome look_further(const struct strategy *strategy, struct sale *s
     return outcome == OUTCOME_SOLD_OUT ? store_take_returned(sale) : outcome;
 }
 
-enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale, bool may_be_repeat) {
+enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale) {
     enum outcome outcome = outcome_of_sale(sale, strategy->sell(sale), "answered");
 
     if (sale->is_in_transaction) {
@@ -43,5 +43,5 @@ enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale, b
         (void)snprintf(sale->message, MESSAGE_BYTES, "the strategy left its transaction open");
         outcome = OUTCOME_FAILED;
     }
-    return outcome == OUTCOME_SOLD ? outcome : look_further(strategy, sale, outcome, may_be_repeat);
+    return outcome == OUTCOME_SOLD ? outcome : look_further(strategy, sale, outcome);
 }

@@ -73,6 +73,6 @@ struct strategy {
 
 /* Sell one unit by it; and where it sold none, look whether the order, which may be a repeat, has
  * its unit already, and whether a unit came back. */
-enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale, bool may_be_repeat);
+enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale);
 
 #endif

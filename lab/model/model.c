@@ -151,7 +151,7 @@ void model_sell(struct model_world *world, int index) {
 
     order->begun_ms = world->state.now_ms;
     order->came_after = world->state.answered;
-    outcome = strategy_sell(world->setup.strategy, &world->sales[index].sale, false);
+    outcome = strategy_sell(world->setup.strategy, &world->sales[index].sale);
     if (order->state == ORDER_KILLED)
         model_bury(world, index);
     else

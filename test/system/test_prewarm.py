@@ -1,5 +1,6 @@
 """SIGKILL of an instance, of order-svc and of Redis during one sale out of Redis: nothing sold twice, nothing lost."""
 
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -60,8 +61,9 @@ class Prewarm(SystemTest):
         self.assertTrue(output, errors)
         return json.loads(output)["strategies"][0], product
 
-    def survives(self, strategy):
-        summary, product = self.disturb(strategy, self.kill_each, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK))
+    def survives(self, strategy, *more):
+        summary, product = self.disturb(strategy, self.kill_each, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK),
+                                        *more)
         try:
             self.judge(summary, product)
         except AssertionError as error:
@@ -97,10 +99,47 @@ class Prewarm(SystemTest):
         self.assertEqual(self.show(product)["available"], 0)
 
     def test_a_sale_acknowledged_by_redis_survives_the_death_of_each(self):
-        self.survives("prewarm")
+        """Under a key of its own each sale waits for the ledger."""
+        self.survives("prewarm", "--keyless")
 
     def test_a_sale_acknowledged_by_the_ledger_survives_the_death_of_each(self):
         self.survives("prewarm,ack=ledger")
+
+    def check_keys(self, keys, products):
+        """Each key has one order, of one product in both databases, and no unit is lost."""
+        for product in products:
+            wait_for("the way to the ledger is empty", lambda product=product: self.show(product)["pending"] == 0)
+        wait_for("each sale has its order",
+                 lambda: all(not Ledger(self.stack, product).unmatched for product in products))
+        for product in products:
+            Ledger(self.stack, product).check(self)
+        self.assertEqual(sum(self.sold(product) for product in products), len(keys))
+
+    def test_a_key_for_two_products_at_once_is_one_order(self):
+        for pair in [("prewarm", "prewarm"), ("prewarm", "atomic"), ("batched", "prewarm,ack=ledger")]:
+            with self.subTest(pair), concurrent.futures.ThreadPoolExecutor(40) as threads:
+                products = [self.stack.product(strategy, 100) for strategy in pair]
+                keys = [str(uuid.uuid4()) for _ in range(40)]
+                asked = [(product, key) for key in keys for product in products]
+                answers = list(threads.map(lambda order: self.stack.order(*order), asked))
+                for first, second in zip(answers[::2], answers[1::2]):
+                    self.assertEqual(sorted([first.status, second.status]), [201, 422], first.text + second.text)
+                self.check_keys(keys, products)
+                for (product, key), answer in zip(asked, answers):
+                    again = self.stack.order(product, key)
+                    self.assertEqual(again.status, answer.status, again.text)
+
+    def test_a_key_whose_instance_died_goes_to_one_product(self):
+        products = [self.stack.product("prewarm,fail=before-write:crash@1", 10), self.stack.product("prewarm", 10)]
+        key = str(uuid.uuid4())
+        try:
+            self.assertEqual(self.stack.order(products[0], key).status, 504)
+            other = self.stack.order(products[1], key)
+        finally:
+            self.stack.script("up")
+        self.check_keys([key], products)
+        self.assertEqual(self.sold(products[1]), other.status == 201, other.text)
+        self.assertEqual(sorted(self.stack.order(product, key).status for product in products), [201, 422])
 
     def test_a_lone_sale_of_a_killed_instance_is_brought_by_the_other(self):
         product = self.stack.product("prewarm,fail=before-write:crash@1", 10)

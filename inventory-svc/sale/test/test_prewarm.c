@@ -340,6 +340,51 @@ static void test_an_order_id_of_another_product_gives_its_unit_back(void **state
     assert_int_equal(sell(&second, other, NULL), OUTCOME_SOLD_OUT);
 }
 
+/* The ledger has the key under the product whose sale was told. */
+static void check_key(const struct buyer two[2]) {
+    const struct buyer *won = &two[two[0].selling.outcome == OUTCOME_SOLD ? 0 : 1];
+
+    assert_int_equal(count_outcome(two, 2, OUTCOME_SOLD), 1);
+    assert_int_equal(count_outcome(two, 2, OUTCOME_KEY_REUSED), 1);
+    assert_int_equal(ask("SELECT unit FROM reservation WHERE order_id = '%s' AND product_id = '%s'",
+                         won->order_id, won->product_id),
+                     won->selling.sold.unit);
+}
+
+/* Each unit is for sale, sold or back, and nothing is still to come. */
+static void check_units(const char *id, int stock) {
+    assert_int_equal(own_redis_do(&own, "ZCARD sale:{%s}:stock:pending", id), 0);
+    assert_int_equal(ask("SELECT count(*) FROM returned_unit WHERE product_id = '%s'", id) +
+                         sold(id) + left(id),
+                     stock);
+}
+
+static void test_a_key_for_two_products_at_once_is_of_the_one_that_was_told(void **state) {
+    static const char *const pairs[][2] = {{"prewarm", "prewarm"},
+                                           {"prewarm", "prewarm,ack=ledger"},
+                                           {"prewarm", "atomic"},
+                                           {"prewarm", "batched"},
+                                           {"sharded", "prewarm"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        char ids[2][UUID_TEXT], key[UUID_TEXT];
+
+        make_product(ids[0], pairs[i][0], BUYERS);
+        make_product(ids[1], pairs[i][1], BUYERS);
+        for (size_t j = 0; j < BUYERS; j += 2) {
+            uuid_v7(key);
+            begin(&buyers[j], ids[j / 2 % 2], key);
+            begin(&buyers[j + 1], ids[1 - j / 2 % 2], key);
+        }
+        finish(buyers, BUYERS);
+        for (size_t j = 0; j < BUYERS; j += 2)
+            check_key(&buyers[j]);
+        check_units(ids[0], BUYERS);
+        check_units(ids[1], BUYERS);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -356,6 +401,7 @@ int main(void) {
         TEST(test_a_unit_that_redis_sells_twice_is_written_once),
         TEST(test_a_redis_that_lost_its_data_sells_only_what_it_never_had),
         TEST(test_an_order_id_of_another_product_gives_its_unit_back),
+        TEST(test_a_key_for_two_products_at_once_is_of_the_one_that_was_told),
     };
 
     return cmocka_run_group_tests(tests, make_all, drop_all);

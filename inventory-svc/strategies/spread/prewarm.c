@@ -14,10 +14,10 @@
  * Happy path. Preparing, or who takes half of the last segment, loads the next row of stock:
  * Postgres hands it to the data set, then a script adds it. A sale takes the last unit of the
  * segment, and in the same step notes its order, and that it is pending. That is the sale, and 201
- * leaves; under ack=ledger after an instance has written the ledger row and lowered the row of
- * stock, in one statement for many sales; then the note goes. A repeat is told its first unit, in
- * the ledger by then. Once all is sold and written, the orders are forgotten: the ledger knows
- * them.
+ * leaves; under ack=ledger, or a key of the customer's, after an instance has written the ledger
+ * row and lowered the row of stock, in one statement for many sales; then the note goes. A repeat
+ * is told its first unit, in the ledger by then. Once all is sold and written, the orders are
+ * forgotten: the ledger knows them.
  *
  * Failures. Loading dies between its steps: the row is Postgres' to the data set, which has not had
  * it, and asks for the same again. Two load at once: the script takes a row once, as `last` says.
@@ -167,6 +167,12 @@ static enum outcome take(struct sale *sale, struct taken *taken) {
     }
 }
 
+/* A customer can send one key for two products at once, and Redis sells to it for each: only the
+ * ledger decides whose it is. An id without a key is new, and no other sale has it. */
+static bool waits_for_ledger(const struct sale *sale, const struct taken *taken) {
+    return taken->is_again || sale->may_be_repeat || sale->options->acknowledges_late;
+}
+
 /* Until it is known whether a unit was taken; for as long as the sale may wait. */
 static enum outcome take_surely(struct sale *sale, struct taken *taken) {
     enum outcome outcome = take(sale, taken);
@@ -193,8 +199,7 @@ static enum outcome sell(struct sale *sale) {
     if (outcome != OUTCOME_OK)
         return outcome;
     do
-        outcome = store_write_pending(sale, &taken.row,
-                                      taken.is_again || sale->options->acknowledges_late);
+        outcome = store_write_pending(sale, &taken.row, waits_for_ledger(sale, &taken));
     while (outcome == OUTCOME_UNKNOWN && store_pause(sale) == OUTCOME_OK);
     if (taken.is_time_to_load)
         (void)load_next(sale);

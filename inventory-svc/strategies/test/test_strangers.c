@@ -32,7 +32,7 @@ static void assert_fails(enum outcome (*sell)(struct sale *), const char *messag
 
     assert_int_equal(model_sell("atomic", 0, &sale), OUTCOME_SOLD_OUT);
     sale.sale.message[0] = '\0';
-    assert_int_equal(strategy_sell(&stranger, &sale.sale, false), OUTCOME_FAILED);
+    assert_int_equal(strategy_sell(&stranger, &sale.sale), OUTCOME_FAILED);
     assert_false(sale.transaction.is_open);
     assert_string_equal(sale.sale.message, message);
     assert_int_equal(model.rows[0].available, 0);

@@ -124,7 +124,8 @@ static void play_sale(struct seam_side *side, const struct seam_op *op,
     } else if (op->kind == OP_WRITE_PENDING) {
         answer->outcome = store_write_pending(sale, &side->seen, true);
     } else if (op->kind == OP_SELL) {
-        answer->outcome = strategy_sell(strategy, sale, true);
+        sale->may_be_repeat = true;
+        answer->outcome = strategy_sell(strategy, sale);
     } else if (op->kind == OP_FIND) {
         answer->outcome = store_find_sale(sale, &is_found);
         answer->numbers[0] = is_found;
