@@ -174,6 +174,24 @@ static void be_busy_everywhere(struct sale *sale) {
     assert_string_equal(sale->message, ""); /* of a release nobody but the log is told */
 }
 
+static void renew_and_delete(struct sale *sale) {
+    assert_int_equal(store_kv_set_absent(sale, "new", "me", 0, &was_set), OUTCOME_BUSY);
+    assert_string_equal(sale->message, "Redis refused a command");
+    assert_int_equal(store_kv_expire(sale, "lock", 60000), OUTCOME_OK);
+    assert_in_range(pttl(), 1, 60000);
+    assert_int_equal(store_kv_delete_if_equal(sale, "lock", "me"), OUTCOME_OK);
+    assert_int_equal(store_kv_delete(sale, "other"), OUTCOME_OK);
+}
+
+static void test_a_full_server_denies_neither_a_renewal_nor_a_release(void **state) {
+    (void)state;
+    own_redis_do(&own, "SET sale:{%s}:lock me", product_id);
+    own_redis_do(&own, "SET sale:{%s}:other me", product_id);
+    own_redis_do(&own, "CONFIG SET maxmemory 1");
+    (void)run_since(renew_and_delete, 0);
+    assert_int_equal(own_redis_do(&own, "DBSIZE"), 0);
+}
+
 static const char *const rungs[] = {"redis-setnx", "redis-expire", "redis-ttl", "redis-get-del",
                                     "redis-owner"};
 
@@ -332,6 +350,7 @@ int main(void) {
         TEST(test_a_script_answers_a_number_or_a_text),
         TEST(test_a_dead_server_is_busy_and_sells_nothing),
         TEST(test_a_server_that_refuses_is_busy_and_sells_nothing),
+        TEST(test_a_full_server_denies_neither_a_renewal_nor_a_release),
         TEST(test_a_replica_refuses_and_sells_nothing),
         TEST(test_a_key_whose_reply_is_lost_is_nobodys_until_its_ttl),
         TEST(test_a_release_that_fails_changes_no_answer),

@@ -89,6 +89,23 @@ static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     fault_proxy_close(proxy);
 }
 
+/* What it sold before is brought to the ledger, and forgotten there. */
+static void test_a_full_redis_sells_nothing_and_forgets_what_was_brought(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "prewarm,shards=1", 50);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 1");
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_BUSY);
+    WAIT_FOR(&instance.loop, own_redis_do(&own, "ZCARD sale:{%s}:stock:pending", id) == 0);
+    assert_int_equal(sold(id), 1);
+    (void)own_redis_do(&own, "CONFIG SET maxmemory 0");
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    assert_int_equal(buyer.selling.sold.unit, 49);
+}
+
 /* As a server that was started again has. */
 static void test_a_script_that_redis_lost_is_brought_again(void **state) {
     struct buyer buyer;
@@ -155,6 +172,7 @@ int main(void) {
         TEST(test_without_redis_nothing_is_sold),
         TEST(test_a_repeat_without_redis_is_not_told_that_nothing_was_sold),
         TEST(test_a_taking_that_was_not_answered_is_asked_again),
+        TEST(test_a_full_redis_sells_nothing_and_forgets_what_was_brought),
         TEST(test_a_script_that_redis_lost_is_brought_again),
         TEST(test_closing_writes_what_was_added),
         TEST(test_what_postgres_does_not_take_is_brought_later),

@@ -5,10 +5,10 @@ extern const char redis_acquire[], redis_renew[], redis_renew_shared[], redis_re
     redis_inspect[], redis_break[];
 
 const struct redis_script redis_scripts[] = {
-    [REDIS_ACQUIRE] = {redis_acquire, "c4c180f57aa9f3f4d4b9532653cfee64bef95242"},
+    [REDIS_ACQUIRE] = {redis_acquire, "650fea2f8f4a4659f3cd3c53ab1aa21ad3e9d4ae"},
     [REDIS_RENEW] = {redis_renew, "a9d29142f15efb8c50ad176b1aa5368222f4ae36"},
-    [REDIS_RENEW_SHARED] = {redis_renew_shared, "737719165f510e6ec8837b3cefd11b33e14cd080"},
-    [REDIS_RELEASE] = {redis_release, "687b63aa4115910e05a93b096fb34ed12881e3ca"},
-    [REDIS_INSPECT] = {redis_inspect, "fe81828ca5b3f50f5a73fe8e1af6f68b86da4e0e"},
-    [REDIS_BREAK] = {redis_break, "1693a9cd67f6b5a9c3b68d72ec48ed68b13df408"},
+    [REDIS_RENEW_SHARED] = {redis_renew_shared, "0c2f79aa3d00b1c58c26ca8a265594dd2f66b3e1"},
+    [REDIS_RELEASE] = {redis_release, "87fae6125e4be6ebe0d30643d061950ee32dff44"},
+    [REDIS_INSPECT] = {redis_inspect, "e30dac87bd7c374fd2696927633734ac43d581c7"},
+    [REDIS_BREAK] = {redis_break, "dab8a2b5b1a038e87e3562b7195cedc8d1f6b8ad"},
 };

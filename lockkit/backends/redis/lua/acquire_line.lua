@@ -1,15 +1,15 @@
 local owner, ttl, patience = ARGV[1], ARGV[3], tonumber(ARGV[5])
 local permits, limit = tonumber(ARGV[8] or 0), tonumber(ARGV[9] or 0)
-if not held then
-  purge()
-  if permits > 0 and redis.call('ZSCORE', KEYS[4], owner) then
-    redis.call('ZADD', KEYS[4], now + ttl, owner)
-    keep(ttl)
-    return {1, tonumber(string.match(redis.call('HGET', KEYS[5], owner), '^%d+'))}
-  end
+local waits = redis.call('ZSCORE', KEYS[3], owner)
+if not held and permits > 0 and extend(owner, ttl) then
+  return {1, tonumber(string.match(redis.call('HGET', KEYS[5], owner), '^%d+'))}
 end
+-- Redis denies memory to the first write of a script, and to no later one. Two writes that change nothing: the first lets one in
+-- line keep its place; the other is denied to a new one, before purge() lets its writes through.
+if waits then redis.call('HDEL', KEYS[5], '') else redis.call('ZADD', KEYS[4], 'XX', 0, '') end
+if not held then purge() end
 if patience > 0 then
-  if not redis.call('ZSCORE', KEYS[3], owner) then
+  if not waits then
     local last = redis.call('ZREVRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2] or 0
     redis.call('ZADD', KEYS[3], last + 1, owner)
   end

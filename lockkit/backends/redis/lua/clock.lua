@@ -5,3 +5,11 @@ local function keep(ms)
   ms = math.max(tonumber(ms), redis.call('PTTL', KEYS[5]))
   for i = 3, 5 do redis.call('PEXPIRE', KEYS[i], ms) end
 end
+-- A lease that is shared, if it is still ours. PEXPIRE is first, as Redis denies it no memory, nor then the ZADD.
+local function extend(owner, ms)
+  local ends = redis.call('ZSCORE', KEYS[4], owner)
+  if not ends or tonumber(ends) <= now then return false end
+  keep(ms)
+  redis.call('ZADD', KEYS[4], now + ms, owner)
+  return true
+end

@@ -104,6 +104,30 @@ static void test_name_without_a_slot_is_refused(void **state) {
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_UNSUPPORTED);
 }
 
+static void limit_memory(int bytes) {
+    for (int i = 0; i < CLUSTER_NODES; i++)
+        own_redis_do(&cluster.nodes[i], "CONFIG SET maxmemory %d", bytes);
+}
+
+static void test_leases_are_renewed_and_given_back_by_full_nodes(void **state) {
+    struct env *env = *state;
+    const struct lk_lock_options shared = {
+        .size = sizeof shared, .mode = LK_SHARED, .ttl_ms = TTL_MS, .limit = 2};
+    struct caller alone, holder, late;
+    lk_lock *lock;
+
+    assert_int_equal(lk_lock_open(&lock, env->fixture.client, "full", &shared), LK_OK);
+    assert_int_equal(take(&env->fixture, &alone, env->lock, LK_TRY), LK_OK);
+    assert_int_equal(take(&env->fixture, &holder, lock, LK_TRY), LK_OK);
+    limit_memory(1);
+    await_renewals(env, 8); /* of both, past their TTL */
+    assert_int_equal(counters(env->fixture.client).renew_failed, 0);
+    assert_int_equal(take(&env->fixture, &late, lock, LK_TRY), LK_REFUSED);
+    assert_int_equal(give(&env->fixture, &alone), LK_OK);
+    assert_int_equal(give(&env->fixture, &holder), LK_OK);
+    limit_memory(0);
+}
+
 static void test_lease_is_renewed_while_its_slot_moves(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -222,6 +246,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         TEST(test_names_are_on_all_nodes),
         TEST(test_name_without_a_slot_is_refused),
+        TEST(test_leases_are_renewed_and_given_back_by_full_nodes),
         TEST(test_lease_is_renewed_while_its_slot_moves),
         TEST(test_lock_cannot_be_taken_before_its_slot_has_moved),
         TEST(test_waiter_gets_the_lock_on_the_new_node),
