@@ -137,12 +137,18 @@ static void on_get_order(struct http_exchange *exchange, void *data) {
         reply_order(exchange, 200, &order);
 }
 
+/* A status that inventory-svc can mean: of a yes, or of a refusal. */
+static bool is_answer(const struct inventory_answer *answer) {
+    return answer->outcome == HTTP_CALL_ANSWERED && answer->body != NULL &&
+           (answer->status == 200 || (answer->status >= 400 && answer->status < 600));
+}
+
 /* Ask an inventory instance and pass its answer on. */
 static void relay(struct http_exchange *exchange, struct order_svc *svc, const char *target) {
     struct inventory_answer answer;
 
     inventory_call(svc->inventory, "GET", target, NULL, NULL, clock_now_ms() + QUERY_MS, &answer);
-    if (answer.outcome == HTTP_CALL_ANSWERED && answer.body != NULL)
+    if (is_answer(&answer))
         http_reply_json(exchange, answer.status, json_incref(answer.body));
     else
         http_reply_error(exchange, 503, "busy", "no inventory instance answered: %s",

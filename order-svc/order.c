@@ -25,8 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_MS 3000 /* for each query on the orders database, and for its turn */
-#define CANCEL_MS 3000
+#define RECORD_MS  3000 /* for each query on the orders database, and for its turn */
+#define CANCEL_MS  3000
+
+#define UNITS_MOST 1000000000 /* of a product, numbered from 1: sql/inventory.sql */
+#define DIGITS     "0123456789"
 
 static struct {
     int status;
@@ -74,13 +77,35 @@ static void pass_on(struct placement *placement, enum order_outcome outcome,
         text_copy(placement->error, sizeof placement->error, code);
 }
 
-/* Read the reserved unit into the order; false when the answer is not what inventory-svc promises.
- */
-static bool take_unit(struct order *order, const struct inventory_answer *answer) {
-    text_copy(order->price, sizeof order->price, inventory_text(answer, "price"));
-    text_copy(order->instance, sizeof order->instance, inventory_text(answer, "instance"));
-    return inventory_integer(answer, "unit", &order->unit) &&
-           inventory_integer(answer, "remaining", &order->remaining) && order->price[0] != '\0';
+/* As the column `price` takes it. */
+static bool is_price(const char *text) {
+    const size_t whole = strspn(text, DIGITS);
+    const char *rest = text + whole;
+    const size_t part = *rest == '.' ? strspn(rest + 1, DIGITS) : 0;
+
+    return whole > 0 && whole <= 10 && part <= 2 && rest[part > 0 ? part + 1 : 0] == '\0';
+}
+
+/* Not there, or that text. */
+static bool is_same(const struct inventory_answer *answer, const char *field, const char *text) {
+    const char *told = inventory_text(answer, field);
+
+    return told[0] == '\0' || strcmp(told, text) == 0;
+}
+
+bool order_take_unit(struct order *order, const struct inventory_answer *answer) {
+    const char *price = inventory_text(answer, "price");
+    const char *instance = inventory_text(answer, "instance");
+
+    if (!is_same(answer, "order_id", order->order_id) ||
+        !is_same(answer, "product_id", order->product_id) || !is_price(price) ||
+        instance[0] == '\0' || strlen(instance) >= sizeof order->instance)
+        return false;
+    text_copy(order->price, sizeof order->price, price);
+    text_copy(order->instance, sizeof order->instance, instance);
+    return inventory_integer(answer, "unit", &order->unit) && order->unit >= 1 &&
+           order->unit <= UNITS_MOST && inventory_integer(answer, "remaining", &order->remaining) &&
+           order->remaining >= 0 && order->remaining < UNITS_MOST;
 }
 
 /* The customer can find out: the order id is the key. */
@@ -113,7 +138,7 @@ static void judge_reservation(struct placement *placement, const struct inventor
         end(placement, ORDER_BUSY, "no inventory instance could be reached: %s; nothing was sold",
             answer->message);
     } else if ((answer->status == 201 || answer->status == 200) &&
-               take_unit(&placement->order, answer)) {
+               order_take_unit(&placement->order, answer)) {
         set_outcome(placement, ORDER_PLACED);
     } else if (answer->status == 409) {
         pass_on(placement, ORDER_SOLD_OUT, answer);

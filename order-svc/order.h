@@ -42,6 +42,10 @@ struct placement {
     char timing[HTTP_CALL_HEADER_BYTES + 40];
 };
 
+/* Read the unit that a reservation of this order and product tells into the order. False: it is not
+ * what inventory-svc promises, and no yes. */
+bool order_take_unit(struct order *order, const struct inventory_answer *answer);
+
 /* In a fiber: place the order. Counts its outcome. */
 void order_place(struct order_svc *svc, struct placement *placement);
 

@@ -5,6 +5,7 @@
 #include "fiber.h"
 #include "log.h"
 #include "metrics.h"
+#include "order.h"
 #include "order_sql.h"
 #include "text_copy.h"
 
@@ -68,6 +69,45 @@ static char *list_text(const struct inventory_answer *answer, const char *name,
     return text;
 }
 
+/* Of an order that was asked for, and as inventory-svc promises it. */
+static bool is_reservation(const struct inventory_answer *answer, const char *order_ids) {
+    struct order order;
+
+    return uuid_parse(inventory_text(answer, "order_id"), order.order_id) == 0 &&
+           uuid_parse(inventory_text(answer, "product_id"), order.product_id) == 0 &&
+           strstr(order_ids, order.order_id) != NULL && order_take_unit(&order, answer);
+}
+
+/* Sold by a strategy that is wrong. */
+static bool has_no_unit(const struct inventory_answer *answer) {
+    int64_t unit;
+
+    return inventory_integer(answer, "unit", &unit) && unit < 1;
+}
+
+/* Leaves out what has no unit, so that it holds up no other. -1 with `message`: there is something
+ * else in the list that is no order. */
+static int check(json_t *list, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
+    static struct log_limit limit;
+    const size_t count = json_array_size(list);
+    unsigned left_out;
+
+    for (size_t i = count; i-- > 0;) {
+        const struct inventory_answer answer = {.body = json_array_get(list, i)};
+
+        if (has_no_unit(&answer)) {
+            (void)json_array_remove(list, i);
+        } else if (!is_reservation(&answer, order_ids)) {
+            (void)snprintf(message, PG_MESSAGE_BYTES, "a confirmation of what is no order");
+            return -1;
+        }
+    }
+    if (json_array_size(list) < count && log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("reservations without a unit get no order", "count=%zu left_out=%u",
+                 count - json_array_size(list), left_out);
+    return 0;
+}
+
 /* Confirm reservations without an order, and record their orders. -1 with `message`. */
 static int confirm(struct settle *settle, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
     enum pg_status status = PG_NOT_SENT;
@@ -76,7 +116,9 @@ static int confirm(struct settle *settle, const char *order_ids, char message[PG
 
     inventory_call(settle->inventory, "POST", "/reservations/confirmations", NULL, order_ids,
                    due_ms(settle), &answer);
-    confirmed = list_text(&answer, "reservations", message);
+    confirmed = check(json_object_get(answer.body, "reservations"), order_ids, message) == 0
+                    ? list_text(&answer, "reservations", message)
+                    : NULL;
     json_decref(answer.body);
     if (confirmed != NULL)
         status = order_settle(settle->pool, confirmed, due_ms(settle), on_settled, message);

@@ -132,10 +132,55 @@ static void test_nothing_is_confirmed_that_has_its_order(void **state) {
     assert_int_equal(peer->confirmed, 0);
 }
 
+#define RESERVATION(number, unit, price)                                                           \
+    "{\"order_id\":\"00000000-0000-7000-8000-00000000000" number                                   \
+    "\",\"product_id\":\"00000000-0000-7000-8000-000000000001\",\"unit\":" unit                    \
+    ",\"remaining\":0,\"price\":\"" price "\",\"instance\":\"inventory-9\"}"
+
 static void wait_for_passes(unsigned passes) {
     unsigned listed = peer->listed;
 
     WAIT_FOR(&fixture.loop, peer->listed >= listed + passes);
+}
+
+/* As it is read, and so left out. */
+static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
+    (void)state;
+    catch_log();
+    peer->reservations = 3;
+    peer->confirmation = "{\"reservations\":[" RESERVATION("1", "0", "9.90") "," RESERVATION(
+        "2", "2", "9.90") "," RESERVATION("3", "-3", "9.90") "]}";
+    start();
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
+    stop();
+    assert_string_equal(ask("SELECT string_agg(unit::text, ' ') FROM orders"), "2");
+    assert_int_equal(logged("without a unit get no order"), 1);
+    assert_int_equal(logged("count=2"), 1);
+}
+
+static void test_a_confirmation_of_what_is_no_order_is_none(void **state) {
+    static const char *const lists[] = {
+        "{\"reservations\":[7]}",
+        "{\"reservations\":[{}]}",
+        "{\"reservations\":[" RESERVATION("2", "2", "9.90") "]}", /* was not asked for */
+        "{\"reservations\":[" RESERVATION("1", "\"1\"", "9.90") "]}",
+        "{\"reservations\":[" RESERVATION("1", "1", "dear") "]}",
+    };
+
+    (void)state;
+    peer->reservations = 1;
+    peer->confirmation = lists[0];
+    start();
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        peer->confirmation = lists[i];
+        wait_for_passes(3);
+        assert_string_equal(settle.failure, "a confirmation of what is no order");
+        assert_string_equal(cursor(), "");
+    }
+    peer->confirmation = NULL;
+    WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
+    stop();
+    assert_int_equal(count_orders(), 1);
 }
 
 static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void **state) {
@@ -329,6 +374,8 @@ int main(void) {
         TEST(test_what_comes_behind_the_cursor_is_settled_too),
         TEST(test_orders_that_are_there_stay_as_they_are),
         TEST(test_a_reservation_that_was_cancelled_meanwhile_gets_no_order),
+        TEST(test_a_reservation_without_a_unit_gets_no_order),
+        TEST(test_a_confirmation_of_what_is_no_order_is_none),
         TEST(test_nothing_is_confirmed_that_has_its_order),
         TEST(test_a_failure_is_said_once_and_again_when_its_reason_changes),
         TEST(test_after_a_failure_the_overlap_is_read),

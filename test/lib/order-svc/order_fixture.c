@@ -179,7 +179,10 @@ static void on_peer_confirm(struct http_exchange *exchange, void *data) {
         if (number != peer->gone)
             failed |= json_array_append_new(list, reservation_json(number));
     }
-    if (body != NULL && failed == 0)
+    if (peer->confirmation != NULL)
+        http_reply(exchange, 200, "application/json", peer->confirmation,
+                   strlen(peer->confirmation));
+    else if (body != NULL && failed == 0)
         http_reply_json(exchange, 200, json_pack("{s:O}", "reservations", list));
     else if (body != NULL)
         http_reply_json(exchange, 200, NULL);

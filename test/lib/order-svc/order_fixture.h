@@ -45,8 +45,9 @@ struct peer {
     bool is_holding;   /* keep calls waiting */
     struct fiber_event *held[HELD_MOST];
     unsigned holding;
-    char headers[100]; /* Idempotency-Key of the last call, or "" */
-    const char *list;  /* what GET /reservations answers, or NULL for `reservations` of them */
+    char headers[100];        /* Idempotency-Key of the last call, or "" */
+    const char *confirmation; /* what a confirmation answers, or NULL for what was asked for */
+    const char *list; /* what GET /reservations answers, or NULL for `reservations` of them */
     int reservations;
     int behind; /* from here on they came behind the cursor: an overlap shows them; 0: none */
     int gone;   /* number of one that is listed, and cancelled before it is confirmed; 0: none */
