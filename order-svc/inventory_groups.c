@@ -30,6 +30,8 @@ struct inventory_group {
     int64_t deadline_ms; /* of its first member, and so about that of each */
     struct http_call call;
     struct buffer body, line; /* of the request; of the reply, what has come of a line */
+    size_t received;          /* bytes of the reply */
+    unsigned useless;         /* lines of it that answer none that waits */
     bool is_answered;         /* in the list of that name */
 };
 
@@ -92,7 +94,8 @@ static void drop_group(struct inventory_group *group) {
         free_group(group);
         return;
     }
-    group->body.length = group->line.length = 0;
+    group->body.length = group->line.length = group->received = 0;
+    group->useless = 0;
     TAILQ_INSERT_HEAD(&groups->spare, group, entry);
     groups->spares++;
 }
@@ -133,7 +136,7 @@ static void take_line(struct inventory_group *group, const char *line, size_t le
     member = find(group, inventory_text(&answer, "order_id"));
     if (member == NULL || !inventory_integer(&answer, "status", &status) || status < 100 ||
         status > 999) {
-        log_warn("a line of the inventory answers no order", "bytes=%zu", length);
+        group->useless++;
         json_decref(answer.body);
         return;
     }
@@ -168,7 +171,11 @@ static bool take_lines(struct inventory_group *group, const char *bytes, size_t 
 static bool on_part(struct http_call *call, const char *bytes, size_t length) {
     struct inventory_group *group = call->data;
     struct inventory_groups *groups = group->groups;
-    bool is_good = take_lines(group, bytes, length);
+    const size_t room = group->count * LINE_MOST - group->received;
+    const size_t taken = length < room ? length : room;
+    bool is_good = take_lines(group, bytes, taken) && taken == length;
+
+    group->received += taken;
 
     if (!TAILQ_EMPTY(&group->answered) && !group->is_answered) {
         group->is_answered = true;
@@ -176,6 +183,13 @@ static bool on_part(struct http_call *call, const char *bytes, size_t length) {
         act_at_end_of_turn(groups);
     }
     return is_good;
+}
+
+/* Once for a reply, however long it is. */
+static void tell_useless(const struct inventory_group *group) {
+    if (group->useless > 0)
+        log_warn("lines of the inventory answer no order", "lines=%u bytes=%zu", group->useless,
+                 group->received);
 }
 
 /* Of those that have no line. `json` is the reply to all, or NULL. */
@@ -208,6 +222,7 @@ static void on_ended(struct http_call *call) {
         move_to_answered(group, member);
     }
     json_decref(json);
+    tell_useless(group);
     if (group->is_answered)
         TAILQ_REMOVE(&group->groups->answered, group, entry);
     group->is_answered = false;

@@ -176,6 +176,24 @@ static void test_a_line_without_an_end_ends_the_call(void **state) {
     play("ala", "suu");
 }
 
+static void test_lines_for_nobody_are_told_once_for_a_reply(void **state) {
+    (void)state;
+    catch_log();
+    play("afufma", "suuuus");
+    assert_int_equal(logged("lines of the inventory answer no order"), 1);
+    assert_int_equal(logged("lines=3334 "), 1);
+}
+
+/* Of 4,096 bytes for each order. */
+static void test_a_reply_that_is_too_long_is_read_to_its_most(void **state) {
+    (void)state;
+    catch_log();
+    play("affffffffffa", "suuuuuuuuuuu");
+    assert_string_equal(buyers[11].answer.message, "broken off");
+    assert_int_equal(logged("lines of the inventory answer no order"), 1);
+    assert_int_equal(logged("bytes=49152"), 1);
+}
+
 static void test_a_refusal_of_all_is_the_answer_to_each(void **state) {
     (void)state;
     fixture.peers[0].refusal = 503;
@@ -300,6 +318,8 @@ int main(void) {
         TEST(test_a_line_for_an_order_of_nobody_is_none),
         TEST(test_a_second_line_for_an_order_changes_nothing),
         TEST(test_a_line_without_an_end_ends_the_call),
+        TEST(test_lines_for_nobody_are_told_once_for_a_reply),
+        TEST(test_a_reply_that_is_too_long_is_read_to_its_most),
         TEST(test_a_refusal_of_all_is_the_answer_to_each),
         TEST(test_what_could_not_be_sent_goes_to_another_instance),
         TEST(test_with_all_down_nothing_is_sent),

@@ -67,6 +67,8 @@ static void reply_line(struct http_exchange *exchange, struct peer *peer, const 
     length = strlen(line);
     if (how == 'l')
         memset(line, ' ', length = sizeof line);
+    for (length = how == 'f' ? 0 : length; how == 'f' && length + 3 <= sizeof line; length += 3)
+        memcpy(line + length, "{}\n", 3);
     if (how == 's') {
         half = length / 2;
         http_reply_chunk(exchange, line, half);

@@ -38,7 +38,7 @@ struct peer {
     /* What each order of such a request gets, a letter each: `a` its line [and all beyond the last
      * letter], `h` its line when the peer is let go, `s` a half of it before and one after, `-`
      * none, `m` one that is no JSON, `n` one without a status, `d` two, `u` another order's, `l` an
-     * endless one. */
+     * endless one, `f` a flood of short ones. */
     const char *script;
     int refusal;       /* the status of such a request, or 0 */
     int cancel_status; /* [204] */
