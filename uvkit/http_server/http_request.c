@@ -2,7 +2,8 @@
  *
  * llhttp is strict and its lenient flags stay off, and on top of its checks a request is refused
  * when two readers could disagree on where it ends: a field name with a space, a field over two
- * lines, a transfer coding that is not exactly `chunked`, chunks in HTTP/1.0, no Host or two.
+ * lines, a transfer coding that is not exactly `chunked`, chunks in HTTP/1.0, no Host. The same
+ * holds for a field that decides something and comes twice.
  * Trailers are read and forgotten. */
 #include "http_server_internal.h"
 
@@ -64,17 +65,49 @@ static int on_value_complete(llhttp_t *parser) {
     return on_head_text(parser, "", 1);
 }
 
-/* What the checks below need to know of the header fields. */
-struct framing {
-    unsigned hosts, codings;
-    bool is_chunked_only, expects_continue, has_bad_name;
+/* The fields with one value that decide something: which order, which site, where the body ends.
+ * Of two, a proxy may take one and we the other. A proxy may also join two of them by a comma,
+ * which none of the values that `may_not_join` can have. */
+static const struct single {
+    const char *name;
+    bool may_not_join;
+    const char *message;
+} singles[] = {
+#define SINGLE(name, may_not_join)                                                                 \
+    { name, may_not_join, "send " name " once, and with one value" }
+    SINGLE("authorization", false), SINGLE("content-length", false),
+    SINGLE("content-type", true),   SINGLE("expect", false),
+    SINGLE("host", false),          SINGLE("idempotency-key", true),
+    SINGLE("origin", true),         SINGLE("transfer-encoding", false),
+    SINGLE("x-class-token", false),
+#undef SINGLE
 };
 
+/* What the checks below need to know of the header fields. */
+struct framing {
+    unsigned seen;                /* bits: those of `singles` that came */
+    const struct single *doubled; /* one that came twice, or NULL */
+    bool has_host, has_coding, is_chunked_only, expects_continue, has_bad_name;
+};
+
+static void look_at_single(struct framing *framing, const char *name, const char *value) {
+    for (unsigned i = 0; i < sizeof singles / sizeof *singles; i++) {
+        if ((*name | 0x20) != *singles[i].name || strcasecmp(name, singles[i].name) != 0)
+            continue;
+        if ((framing->seen & 1U << i) != 0 ||
+            (singles[i].may_not_join && strchr(value, ',') != NULL))
+            framing->doubled = &singles[i];
+        framing->seen |= 1U << i;
+        return;
+    }
+}
+
 static void look_at_field(struct framing *framing, const char *name, const char *value) {
+    look_at_single(framing, name, value);
     if (strcasecmp(name, "host") == 0) {
-        framing->hosts++;
+        framing->has_host = true;
     } else if (strcasecmp(name, "transfer-encoding") == 0) {
-        framing->codings++;
+        framing->has_coding = true;
         framing->is_chunked_only = strcasecmp(value, "chunked") == 0;
     } else if (strcasecmp(name, "expect") == 0) {
         framing->expects_continue = strcasecmp(value, "100-continue") == 0;
@@ -108,12 +141,14 @@ static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parse
     if (framing->has_bad_name)
         return http_exchange_refuse(exchange, 400, "bad_request",
                                     "a header field has no valid name");
-    if (framing->hosts > 1 || (is_1_1 && framing->hosts == 0))
+    if (framing->doubled != NULL)
+        return http_exchange_refuse(exchange, 400, "bad_request", framing->doubled->message);
+    if (is_1_1 && !framing->has_host)
         return http_exchange_refuse(exchange, 400, "bad_request", "send exactly one Host header");
-    if (framing->codings > 0 && !is_1_1)
+    if (framing->has_coding && !is_1_1)
         return http_exchange_refuse(exchange, 400, "bad_request",
                                     "HTTP/1.0 has no Transfer-Encoding");
-    if (framing->codings > 1 || (framing->codings == 1 && !framing->is_chunked_only))
+    if (framing->has_coding && !framing->is_chunked_only)
         return http_exchange_refuse(exchange, 501, "transfer_encoding",
                                     "the only transfer coding is chunked");
     return true;
@@ -179,10 +214,12 @@ static int on_message_complete(llhttp_t *parser) {
     struct http_exchange *exchange = exchange_of(parser);
 
     /* llhttp lets a trailer end the connection too, and then takes no more requests from it. */
-    if (llhttp_should_keep_alive(parser) == 0 || keep(&exchange->body, parser, "", 1) != 0)
+    if (llhttp_should_keep_alive(parser) == 0)
         exchange->keeps_alive = false;
-    else
+    if (keep(&exchange->body, parser, "", 1) == 0) /* so no body is NULL, and none without end */
         exchange->body.length--;
+    else
+        exchange->keeps_alive = false;
     return HPE_PAUSED;
 }
 

@@ -42,9 +42,11 @@ static void point(json_error_t *error, const char *bytes, const char *at) {
 }
 
 json_t *json_read_as_is(const char *bytes, size_t length, json_error_t *error) {
-    const char *deep = too_deep(bytes, length);
+    const char *deep;
     json_t *json = NULL;
 
+    bytes = bytes != NULL ? bytes : ""; /* an empty buffer has none */
+    deep = too_deep(bytes, length);
     if (deep == NULL)
         json = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, error);
     else if (error != NULL)
@@ -93,7 +95,7 @@ json_t *json_read_file(const char *path, json_error_t *error) {
     json_t *json = NULL;
 
     if (failed == 0) {
-        json = json_read(content.bytes != NULL ? content.bytes : "", content.length, error);
+        json = json_read(content.bytes, content.length, error);
     } else if (error != NULL) {
         *error = (json_error_t){.line = -1, .column = -1};
         text_copy(error->text, sizeof error->text, strerror(failed));

@@ -82,12 +82,16 @@ static void test_brackets_in_strings_are_text(void **state) {
 }
 
 static void test_what_is_no_json_is_said_as_before(void **state) {
+    json_error_t error;
+
     (void)state;
     refuses("", "'[' or '{' expected near end of file", 1, 0);
     refuses("[1,]", "unexpected token", 1, 4);
     refuses("{\"a\": 1, \"a\": 2}", "duplicate", 1, 12);
     refuses("]]]]", "'[' or '{' expected", 1, 1);
     assert_null(json_read("{}\0", 3, NULL));
+    assert_null(json_read(NULL, 0, &error)); /* the bytes of an empty buffer */
+    assert_int_equal(error.line, 1);
 }
 
 #define HOSTILE "{\"a\": [\"\\u001b[2J\\n\", {\"b\": \"\xe2\x80\xae\"}], \"c\": \"库存\"}"
