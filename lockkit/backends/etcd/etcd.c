@@ -26,13 +26,12 @@ void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool 
 }
 
 /* In the server's own words, at a bounded rate. */
-static void tell_refused(struct etcd *etcd, const char *why) {
+static void tell(struct etcd *etcd, const char *event, const char *why) {
     char quoted[256];
     unsigned left_out;
 
     if (log_limit_pass(&etcd->refusals, clock_now_ms(), &left_out))
-        log_warn("etcd refuses a lock command", "left_out=%u why=%s", left_out,
-                 log_quote(quoted, sizeof quoted, why));
+        log_warn(event, "left_out=%u why=%s", left_out, log_quote(quoted, sizeof quoted, why));
 }
 
 void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
@@ -40,13 +39,18 @@ void etcd_sent_end(struct etcd_sent *sent, enum lk_status status) {
 
     if (status == LK_REFUSED && sent->ask.why) {
         command->why = sent->ask.why;
-        tell_refused(sent->etcd, sent->ask.why);
+        tell(sent->etcd, "etcd refuses a lock command", sent->ask.why);
     }
     if (sent->owner)
         etcd_owner_unref(sent->owner);
     sent->owner = NULL;
     command->status = status;
     command->on_answer(command);
+}
+
+void etcd_sent_end_puzzled(struct etcd_sent *sent) {
+    tell(sent->etcd, "etcd gives an answer that is not understood", sent->ask.internal.path);
+    etcd_sent_end(sent, LK_UNKNOWN);
 }
 
 void etcd_sent_keys(const struct etcd_sent *sent, struct etcd_keys *keys) {
@@ -58,16 +62,29 @@ void etcd_sent_keep(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *a
                   json_pack("{s:I}", "ID", (json_int_t)sent->owner->lease.id), true, on_answer);
 }
 
-bool etcd_sent_kept(struct etcd_sent *sent) {
-    int64_t ttl_s = json_integer_of(sent->ask.reply, "TTL");
+/* The TTL, in seconds, that the reply says this lease has; 0: it is gone; -1: neither. */
+static int64_t ttl_of(const json_t *reply, const struct etcd_lease *lease) {
+    const json_t *ttl = json_object_get(reply, "TTL"); /* left out when it is 0 */
+    int64_t ttl_s = json_integer_of(reply, "TTL");
+    const char *text = json_string_value(ttl);
+    bool is_zero = !ttl || (text ? strcmp(text, "0") == 0
+                                 : json_is_integer(ttl) && json_integer_value(ttl) == 0);
 
-    if (ttl_s <= 0 || ttl_s > UINT32_MAX)
-        return false;
+    if (json_integer_of(reply, "ID") != lease->id || ttl_s > UINT32_MAX || (ttl_s == 0 && !is_zero))
+        return -1;
+    return ttl_s;
+}
+
+enum lk_status etcd_sent_kept(struct etcd_sent *sent) {
+    int64_t ttl_s = ttl_of(sent->ask.reply, &sent->owner->lease);
+
+    if (ttl_s <= 0)
+        return ttl_s == 0 ? LK_LOST : LK_UNKNOWN;
     sent->owner->lease.ttl_s = (uint32_t)ttl_s;
     sent->is_kept = true;
     sent->kept_ns = sent->asked_ns;
     sent->kept_term = sent->ask.raft_term;
-    return true;
+    return LK_OK;
 }
 
 void etcd_sent_confirm(struct etcd_sent *sent, int64_t term) {
@@ -99,8 +116,8 @@ enum lk_status etcd_sent_granted(struct etcd_sent *sent, struct etcd_lease *leas
     }
     if (ask->status != LK_OK)
         return ask->status;
-    ttl_s = json_integer_of(ask->reply, "TTL");
-    if (ttl_s <= 0 || ttl_s > UINT32_MAX)
+    ttl_s = ttl_of(ask->reply, lease);
+    if (ttl_s < lease->asked_s)
         return LK_UNKNOWN;
     lease->is_granted = true;
     lease->ttl_s = (uint32_t)ttl_s;

@@ -47,10 +47,12 @@ static void granted(struct etcd_sent *sent) {
 
 static void on_withdrawn(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
+    bool is_done =
+        ask->status == LK_OK && etcd_line_done(ask->reply, "rrd", NULL) == ETCD_DONE_SUCCESS;
 
-    if (ask->status == LK_OK)
+    if (is_done)
         sent->owner->revision = 0;
-    end(sent, ask->status == LK_OK ? LK_BUSY : LK_UNKNOWN);
+    end(sent, is_done ? LK_BUSY : LK_UNKNOWN);
 }
 
 /* One who does not wait leaves nothing in the line. */
@@ -79,6 +81,12 @@ static void judge(struct etcd_sent *sent, const struct etcd_keys *keys, const js
         refused(sent, keys, &place);
 }
 
+/* What was asked may have been done. */
+static void puzzled(struct etcd_sent *sent) {
+    sent->owner->is_doubtful = true;
+    etcd_sent_end_puzzled(sent);
+}
+
 static void lose_lease(struct etcd_owner *owner) {
     etcd_owner_unwatch(owner);
     owner->lease = (struct etcd_lease){0};
@@ -99,22 +107,44 @@ static void not_entered(struct etcd_sent *sent) {
     }
 }
 
+/* Its own key is in the line that it read, unless that is longer than what is read. */
+static void entered(struct etcd_sent *sent, bool has_line) {
+    const json_t *line = etcd_line_found(sent->ask.reply, 1);
+    struct etcd_keys keys;
+
+    sent->owner->revision = sent->ask.revision;
+    if (has_line && json_array_size(line) == 0) {
+        puzzled(sent);
+        return;
+    }
+    etcd_sent_keys(sent, &keys);
+    judge(sent, &keys, line);
+}
+
 static void on_entered(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
-    struct etcd_keys keys;
+    bool has_line = etcd_line_is_read(sent->command);
 
     sent->owner->is_doubtful |= ask->was_unknown;
     if (ask->status == LK_REFUSED && ask->code == ETCD_NOT_FOUND) {
         lose_lease(sent->owner);
         step(sent);
-    } else if (ask->status != LK_OK) {
+        return;
+    }
+    if (ask->status != LK_OK) {
         end(sent, ask->status);
-    } else if (!json_is_true(json_object_get(ask->reply, "succeeded"))) {
+        return;
+    }
+    switch (etcd_line_done(ask->reply, has_line ? "pr" : "p", "r")) {
+    case ETCD_DONE_UNKNOWN:
+        puzzled(sent);
+        break;
+    case ETCD_DONE_SUCCESS:
+        entered(sent, has_line);
+        break;
+    case ETCD_DONE_FAILURE:
         not_entered(sent);
-    } else {
-        etcd_sent_keys(sent, &keys);
-        sent->owner->revision = ask->revision;
-        judge(sent, &keys, etcd_line_found(ask->reply, 1));
+        break;
     }
 }
 
@@ -124,25 +154,34 @@ static void on_looked(struct etcd_ask *ask) {
 
     if (ask->status != LK_OK) {
         end(sent, ask->status);
-    } else if (!json_is_true(json_object_get(ask->reply, "succeeded"))) {
-        sent->owner->revision = 0;
-        step(sent);
-    } else {
+        return;
+    }
+    switch (etcd_line_done(ask->reply, "r", "")) {
+    case ETCD_DONE_UNKNOWN:
+        puzzled(sent);
+        break;
+    case ETCD_DONE_SUCCESS:
         etcd_sent_keys(sent, &keys);
         judge(sent, &keys, etcd_line_found(ask->reply, 0));
+        break;
+    case ETCD_DONE_FAILURE:
+        sent->owner->revision = 0;
+        step(sent);
+        break;
     }
 }
 
 static void on_kept(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
 
-    if (ask->status != LK_OK) {
-        end(sent, ask->status);
-        return;
-    }
-    if (!etcd_sent_kept(sent))
+    enum lk_status status = ask->status == LK_OK ? etcd_sent_kept(sent) : ask->status;
+
+    if (status == LK_LOST)
         lose_lease(sent->owner);
-    step(sent);
+    if (status == LK_OK || status == LK_LOST)
+        step(sent);
+    else
+        end(sent, status);
 }
 
 static void on_granted(struct etcd_ask *ask) {

@@ -44,14 +44,16 @@ void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool 
                    void (*on_answer)(struct etcd_ask *ask));
 /* The command's end: it is answered, and gone. */
 void etcd_sent_end(struct etcd_sent *sent, enum lk_status status);
+/* The same, of one whose question has an answer that is none: with LK_UNKNOWN. */
+void etcd_sent_end_puzzled(struct etcd_sent *sent);
 /* The same, in the next turn of the loop. */
 void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status);
 void etcd_sent_keys(const struct etcd_sent *sent, struct etcd_keys *keys);
 
-/* Ask that the lease be kept alive; and when the answer is here, take it: false when the lease is
- * gone. */
+/* Ask that the lease be kept alive; and when the answer is here, take it: LK_OK, LK_LOST when the
+ * lease is gone, or how the command ends. */
 void etcd_sent_keep(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *ask));
-bool etcd_sent_kept(struct etcd_sent *sent);
+enum lk_status etcd_sent_kept(struct etcd_sent *sent);
 /* The key is there: so the lease was alive, and lasts from when it was kept alive, if `term` was
  * the one of then. */
 void etcd_sent_confirm(struct etcd_sent *sent, int64_t term);

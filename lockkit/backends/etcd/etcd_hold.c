@@ -57,6 +57,10 @@ static void on_seen(struct etcd_ask *ask) {
         etcd_sent_end(sent, ask->status);
         return;
     }
+    if (!etcd_line_is_whole(ask->reply)) {
+        etcd_sent_end_puzzled(sent);
+        return;
+    }
     if (owner->is_gone || json_integer_of(kv, "create_revision") != owner->revision) {
         lost(sent);
         return;
@@ -73,12 +77,13 @@ static void on_seen(struct etcd_ask *ask) {
 
 static void on_kept(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
+    enum lk_status status = ask->status == LK_OK ? etcd_sent_kept(sent) : ask->status;
     struct etcd_keys keys;
 
-    if (ask->status != LK_OK) {
-        etcd_sent_end(sent, ask->status);
-    } else if (sent->owner->is_gone || !etcd_sent_kept(sent)) {
+    if (ask->status == LK_OK && (sent->owner->is_gone || status == LK_LOST)) {
         lost(sent);
+    } else if (status != LK_OK) {
+        etcd_sent_end(sent, status);
     } else {
         etcd_sent_keys(sent, &keys);
         etcd_sent_ask(sent, "/v3/kv/range", etcd_line_own(&keys), true, on_seen);
@@ -88,14 +93,17 @@ static void on_kept(struct etcd_ask *ask) {
 static void on_moved(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
     struct etcd_owner *owner = sent->owner;
+    enum etcd_done done = etcd_line_done(ask->reply, "p", "");
 
     if (ask->status == LK_REFUSED && ask->code == ETCD_NOT_FOUND) { /* the new lease has ended */
         owner->next = (struct etcd_lease){0};
         etcd_sent_end(sent, LK_UNKNOWN);
     } else if (ask->status != LK_OK) {
         etcd_sent_end(sent, ask->status);
-    } else if (owner->is_gone || !json_is_true(json_object_get(ask->reply, "succeeded"))) {
+    } else if (owner->is_gone || done == ETCD_DONE_FAILURE) {
         lost(sent);
+    } else if (done == ETCD_DONE_UNKNOWN) {
+        etcd_sent_end_puzzled(sent);
     } else {
         owner->lease = owner->next;
         owner->next = (struct etcd_lease){0};
@@ -184,6 +192,10 @@ static void on_left(struct etcd_ask *ask) {
 
     if (ask->status != LK_OK) {
         etcd_sent_end(sent, ask->status);
+        return;
+    }
+    if (etcd_line_done(ask->reply, "rrd", NULL) == ETCD_DONE_UNKNOWN) {
+        etcd_sent_end_puzzled(sent);
         return;
     }
     sent->left = was_held(sent) ? LK_OK : LK_LOST;

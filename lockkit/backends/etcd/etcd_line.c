@@ -90,11 +90,15 @@ static json_t *transaction(json_t *compare, json_t *success, json_t *failure) {
     return json_pack("{s:o, s:o, s:o}", "compare", compare, "success", success, "failure", failure);
 }
 
+bool etcd_line_is_read(const struct lk_command *command) {
+    return command->patience_ms > 0 || command->mode == LK_SHARED;
+}
+
 json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *command,
                         const char *label, int64_t lease) {
     json_t *compare = created(keys->own, 0);
 
-    if (command->patience_ms > 0 || command->mode == LK_SHARED)
+    if (etcd_line_is_read(command))
         return transaction(
             json_pack("[o]", compare),
             json_pack("[o, o]", put(keys, command, label, lease), get_line(keys, command, 0)),
@@ -142,16 +146,6 @@ json_t *etcd_line_delete(const json_t *handles) {
     return transaction(json_array(), deletes, json_array());
 }
 
-int64_t etcd_line_deleted(const json_t *reply) {
-    const json_t *responses = json_object_get(reply, "responses"), *response;
-    int64_t count = 0;
-    size_t i;
-
-    json_array_foreach (responses, i, response)
-        count += json_integer_of(json_object_get(response, "response_delete_range"), "deleted");
-    return count;
-}
-
 json_t *etcd_line_own(const struct etcd_keys *keys) {
     return json_pack("{s:s, s:b}", "key", keys->own, "keys_only", 1);
 }
@@ -159,6 +153,60 @@ json_t *etcd_line_own(const struct etcd_keys *keys) {
 json_t *etcd_line_all(const struct etcd_keys *keys) {
     return json_pack("{s:s, s:s, s:s, s:s, s:i}", "key", keys->first, "range_end", keys->end,
                      "sort_target", "CREATE", "sort_order", "ASCEND", "limit", ETCD_LINE_MOST);
+}
+
+static bool is_range(const json_t *range) {
+    const json_t *kvs = json_object_get(range, "kvs"), *kv; /* left out when there are none */
+    size_t i;
+
+    json_array_foreach (kvs, i, kv)
+        if (!json_string_value(json_object_get(kv, "key")) ||
+            json_integer_of(kv, "create_revision") == 0)
+            return false;
+    return json_is_object(range) && (!kvs || json_is_array(kvs));
+}
+
+bool etcd_line_is_whole(const json_t *range) {
+    return is_range(range) && (json_array_size(json_object_get(range, "kvs")) > 0 ||
+                               json_integer_of(range, "count") == 0);
+}
+
+static bool is_reply_to(char operation, const json_t *response) {
+    switch (operation) {
+    case 'p':
+        return json_is_object(json_object_get(response, "response_put"));
+    case 'r':
+        return is_range(json_object_get(response, "response_range"));
+    default:
+        return json_is_object(json_object_get(response, "response_delete_range"));
+    }
+}
+
+enum etcd_done etcd_line_done(const json_t *reply, const char *success, const char *failure) {
+    const json_t *succeeded = json_object_get(reply, "succeeded"); /* left out when it is false */
+    const json_t *responses = json_object_get(reply, "responses");
+    const char *operations = json_is_true(succeeded) ? success : failure;
+
+    if ((succeeded && !json_is_boolean(succeeded)) || !operations ||
+        json_array_size(responses) != strlen(operations))
+        return ETCD_DONE_UNKNOWN;
+    for (size_t i = 0; operations[i]; i++)
+        if (!is_reply_to(operations[i], json_array_get(responses, i)))
+            return ETCD_DONE_UNKNOWN;
+    return json_is_true(succeeded) ? ETCD_DONE_SUCCESS : ETCD_DONE_FAILURE;
+}
+
+int64_t etcd_line_deleted(const json_t *reply) {
+    const json_t *responses = json_object_get(reply, "responses"), *response;
+    int64_t count = 0;
+    size_t i;
+
+    json_array_foreach (responses, i, response) {
+        if (!is_reply_to('d', response))
+            return -1;
+        count += json_integer_of(json_object_get(response, "response_delete_range"), "deleted");
+    }
+    return i > 0 ? count : -1;
 }
 
 const json_t *etcd_line_found(const json_t *reply, size_t index) {

@@ -35,6 +35,7 @@ void etcd_keys_make(struct etcd_keys *keys, const char *prefix, const char *name
  * and alone, enters an empty line only. */
 json_t *etcd_line_enter(const struct etcd_keys *keys, const struct lk_command *command,
                         const char *label, int64_t lease);
+bool etcd_line_is_read(const struct lk_command *command);
 /* Who stands before it, if its key is still the one of this revision. */
 json_t *etcd_line_look(const struct etcd_keys *keys, const struct lk_command *command,
                        int64_t revision);
@@ -42,14 +43,24 @@ json_t *etcd_line_look(const struct etcd_keys *keys, const struct lk_command *co
 json_t *etcd_line_move(const struct etcd_keys *keys, const struct lk_command *command,
                        const char *label, int64_t revision, int64_t lease);
 json_t *etcd_line_leave(const struct etcd_keys *keys);
-/* Delete the keys in `handles`, of which each is still there; and their number, of the reply. */
+/* Delete the keys in `handles`, of which each is still there; and their number, of the reply: -1
+ * when it is none. */
 json_t *etcd_line_delete(const json_t *handles);
 int64_t etcd_line_deleted(const json_t *reply);
 /* To POST to /v3/kv/range: its own key, or all of the line. */
 json_t *etcd_line_own(const struct etcd_keys *keys);
 json_t *etcd_line_all(const struct etcd_keys *keys);
 
-/* What a reply says: NULL, or the array of the keys that the operation at `index` found. */
+/* What a transaction has done, by its reply. `success` and `failure` name the operations of each, a
+ * letter each: put, range, delete. Any other answer is none. */
+enum etcd_done { ETCD_DONE_UNKNOWN, ETCD_DONE_SUCCESS, ETCD_DONE_FAILURE };
+enum etcd_done etcd_line_done(const json_t *reply, const char *success, const char *failure);
+
+/* Whether it is the reply to a range: every key has a name and a revision, and `count` does not
+ * tell of keys that are left out. */
+bool etcd_line_is_whole(const json_t *range);
+
+/* NULL, or the array of the keys that the operation at `index` found. */
 const json_t *etcd_line_found(const json_t *reply, size_t index);
 
 /* Where an owner stands. */

@@ -84,6 +84,10 @@ static void on_listed(struct etcd_ask *ask) {
         etcd_sent_end(sent, ask->status);
         return;
     }
+    if (!etcd_line_is_whole(ask->reply)) {
+        etcd_sent_end_puzzled(sent);
+        return;
+    }
     sent->line = json_incref(json_object_get(ask->reply, "kvs"));
     first = json_array_get(sent->line, 0);
     if (json_integer_of(first, "lease") > 0)
@@ -107,11 +111,12 @@ void etcd_inspect(struct etcd_sent *sent) {
 
 static void on_broken(struct etcd_ask *ask) {
     struct etcd_sent *sent = ask->data;
-    enum lk_status status = ask->status;
+    int64_t deleted = ask->status == LK_OK ? etcd_line_deleted(ask->reply) : 0;
 
-    if (status == LK_OK && etcd_line_deleted(ask->reply) == 0)
-        status = LK_LOST;
-    etcd_sent_end(sent, status);
+    if (deleted < 0)
+        etcd_sent_end_puzzled(sent);
+    else
+        etcd_sent_end(sent, ask->status == LK_OK && deleted == 0 ? LK_LOST : ask->status);
 }
 
 /* Its own keys are those of the one owner who is to go, so whose key is the same holds it. */
@@ -136,6 +141,10 @@ static void on_listed_to_break(struct etcd_ask *ask) {
 
     if (ask->status != LK_OK) {
         etcd_sent_end(sent, ask->status);
+        return;
+    }
+    if (!etcd_line_is_whole(ask->reply)) {
+        etcd_sent_end_puzzled(sent);
         return;
     }
     handles = doomed(sent, json_object_get(ask->reply, "kvs"));

@@ -50,6 +50,8 @@ struct etcd_servers {
     void *data;
 };
 
+static const char not_understood[] = "an answer that is not understood";
+
 static void authenticate(struct etcd_servers *servers, int64_t deadline_ms);
 static void send_ask(struct etcd_ask *ask);
 
@@ -146,7 +148,7 @@ static void refused(struct etcd_ask *ask, const json_t *error) {
     const char *why = json_string_value(json_object_get(error, "message"));
     int code = (int)json_integer_of(error, "code");
 
-    why = why ? why : "an answer that is not understood";
+    why = why ? why : not_understood;
     if (code == 0)
         code = (int)json_integer_of(error, "grpc_code");
     ask->code = code;
@@ -162,19 +164,26 @@ static void refused(struct etcd_ask *ask, const json_t *error) {
         unanswered(ask, why);
 }
 
-static void take_reply(struct etcd_ask *ask, const json_t *root) {
+/* An error is the reply, with an HTTP status that says so; the gateway of etcd 3.4 adds a member
+ * `error`, those of 3.5 and later do not. In a stream it is an object of its own. What is no error
+ * has a header. */
+static void take_reply(struct etcd_ask *ask, const json_t *root, bool is_ok) {
     const json_t *result = json_object_get(root, "result"); /* of a stream */
     const json_t *error = json_object_get(root, "error"), *header;
 
-    if (error) {
+    if (error || !is_ok) {
         refused(ask, json_is_object(error) ? error : root);
         return;
     }
     ask->reply = result ? result : root;
     header = json_object_get(ask->reply, "header");
-    ask->internal.servers->endpoints[ask->internal.endpoint].is_proven = true;
     ask->raft_term = json_integer_of(header, "raft_term");
     ask->revision = json_integer_of(header, "revision");
+    if (ask->raft_term == 0 || ask->revision == 0) {
+        unanswered(ask, not_understood);
+        return;
+    }
+    ask->internal.servers->endpoints[ask->internal.endpoint].is_proven = true;
     finish(ask, LK_OK);
 }
 
@@ -182,7 +191,7 @@ static void answered(struct etcd_ask *ask, const struct http_call *call) {
     json_t *root = json_read_as_is(call->reply, call->reply_length, NULL);
 
     if (json_is_object(root))
-        take_reply(ask, root);
+        take_reply(ask, root, call->status == 200);
     else
         unanswered(ask, "the reply is not JSON");
     json_decref(root);
@@ -275,8 +284,11 @@ static void on_authenticated(struct etcd_ask *ask) {
     enum lk_status status = ask->status;
 
     servers->is_authenticating = false;
-    if (status == LK_OK) {
-        servers->token = token ? strdup(token) : NULL;
+    if (status == LK_OK && !token) {
+        ask->why = "the answer to a name and a password has no token";
+        status = LK_REFUSED;
+    } else if (status == LK_OK) {
+        servers->token = strdup(token);
         status = servers->token ? LK_OK : LK_NOMEM;
     }
     end_waiting(servers, status, ask->why);

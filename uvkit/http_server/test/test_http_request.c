@@ -65,11 +65,12 @@ static void test_a_field_that_decides_something_and_comes_twice_is_400(void **st
 }
 
 static void test_other_fields_may_come_twice(void **state) {
-    assert_int_equal(status_of(*state,
-                               "Accept: a/b\r\nAccept: c/d\r\nVia: a\r\nVia: b\r\n"
-                               "Cookie: a=b\r\nCookie: c=d\r\nX: a, b\r\nAuthorization: Bearer a,b\r\n",
-                               NULL, 0),
-                     200);
+    assert_int_equal(
+        status_of(*state,
+                  "Accept: a/b\r\nAccept: c/d\r\nVia: a\r\nVia: b\r\n"
+                  "Cookie: a=b\r\nCookie: c=d\r\nX: a, b\r\nAuthorization: Bearer a,b\r\n",
+                  NULL, 0),
+        200);
 }
 
 /* The 400 says where the JSON ends, whatever ends the connection. */
