@@ -144,7 +144,7 @@ static unsigned kept_connections(const struct http_client *client) {
 
 /* Where others work, the calls that wait have hope; where none does, they share out the attempts
  * that are still under way, and with the last attempt the last call ends. */
-void http_client_connect_failed(struct http_client *client, int code) {
+void http_client_connect_failed(struct http_client *client, const char *why) {
     unsigned opening = client->count[CONNECTION_OPENING];
     unsigned share = (client->queued + opening) / (opening + 1);
 
@@ -156,7 +156,7 @@ void http_client_connect_failed(struct http_client *client, int code) {
         return;
     }
     for (; share > 0; share--)
-        end_queued(client, TAILQ_FIRST(&client->queue), uv_strerror(code));
+        end_queued(client, TAILQ_FIRST(&client->queue), why);
 }
 
 static bool may_connect(const struct http_client *client) {
@@ -182,7 +182,7 @@ void http_client_dispatch(struct http_client *client) {
         int rc = http_connection_open(client);
 
         if (rc != 0)
-            http_client_connect_failed(client, rc);
+            http_client_connect_failed(client, uv_strerror(rc));
     }
 }
 
@@ -211,6 +211,16 @@ void http_call_cancel(struct http_client *client, struct http_call *call) {
     http_client_dispatch(client);
 }
 
+static void leave_silent(struct http_client *client, int64_t now_ms) {
+    struct http_connection *connection = http_client_oldest(client, CONNECTION_OPENING), *younger;
+
+    for (; client->has_several && connection != NULL; connection = younger) {
+        younger = TAILQ_PREV(connection, http_connections, entry);
+        if (connection->leave_ms <= now_ms)
+            http_connection_leave(connection, UV_ETIMEDOUT);
+    }
+}
+
 void http_client_expire(struct http_client *client) {
     int64_t now_ms = (int64_t)uv_now(client->loop);
     int64_t opened_ms = now_ms - (int64_t)client->options.connect_timeout_ms;
@@ -223,6 +233,7 @@ void http_client_expire(struct http_client *client) {
     while ((oldest = http_client_oldest(client, CONNECTION_OPENING)) != NULL &&
            oldest->since_ms <= opened_ms)
         http_connection_fail(oldest, UV_ETIMEDOUT);
+    leave_silent(client, now_ms);
     while ((oldest = http_client_oldest(client, CONNECTION_IDLE)) != NULL &&
            oldest->since_ms <= idle_ms)
         http_connection_close(oldest, NULL);

@@ -53,7 +53,7 @@ struct http_call {
     size_t reply_length;
     int64_t sent_ns;     /* before the first write, monotonic; 0 when NOT_SENT */
     int64_t received_ns; /* after the last byte of the reply, or when given up */
-    const char *error;   /* a word on why, static; NULL when ANSWERED */
+    const char *error;   /* why, for as long as `reply`; NULL when ANSWERED */
     /* The value of the wanted header; "" when there was none, and when not ANSWERED. Several are
      * joined by ", ", and what is too long is cut. */
     char header[HTTP_CALL_HEADER_BYTES];

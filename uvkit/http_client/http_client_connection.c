@@ -17,22 +17,46 @@
 #include <sys/socket.h>
 
 static int connect_to_address(struct http_connection *connection);
+static void on_tcp_closed(uv_handle_t *tcp);
 
 static void free_when_let_go(struct http_connection *connection) {
     if (connection->has_tcp || connection->is_resolving)
         return;
-    uv_freeaddrinfo(connection->addresses);
+    uv_freeaddrinfo(connection->addresses.all);
     free(connection->unsent);
     buffer_free(&connection->body);
     http_client_forget(connection);
 }
 
+/* In words, with the address where the name has several. */
+static const char *why_failed(struct http_connection *connection, int code) {
+    struct http_client *client = connection->client;
+    char address[ADDRESS_TEXT];
+
+    if (connection->addresses.count < 2)
+        return uv_strerror(code);
+    address_text(address, connection->addresses.current->ai_addr);
+    (void)snprintf(client->failure, sizeof client->failure, "%s: %s", address, uv_strerror(code));
+    return client->failure;
+}
+
 void http_connection_fail(struct http_connection *connection, int code) {
     struct http_client *client = connection->client;
+    const char *why = why_failed(connection, code);
 
     http_connection_close(connection, NULL);
-    http_client_connect_failed(client, code);
+    http_client_connect_failed(client, why);
     http_client_dispatch(client);
+}
+
+void http_connection_leave(struct http_connection *connection, int code) {
+    int64_t now_ms = (int64_t)uv_now(connection->client->loop);
+
+    connection->leave_ms = HTTP_CLIENT_NEVER_MS;
+    if (connection->has_tcp && addresses_next(&connection->addresses, code == UV_ETIMEDOUT, now_ms))
+        uv_close((uv_handle_t *)&connection->tcp, on_tcp_closed);
+    else
+        http_connection_fail(connection, code);
 }
 
 static void on_tcp_closed(uv_handle_t *tcp) {
@@ -46,7 +70,7 @@ static void on_tcp_closed(uv_handle_t *tcp) {
     }
     rc = connect_to_address(connection); /* the next one of the name */
     if (rc != 0)
-        http_connection_fail(connection, rc);
+        http_connection_leave(connection, rc);
 }
 
 void http_connection_close(struct http_connection *connection, const char *error) {
@@ -135,33 +159,31 @@ static void on_connected(uv_connect_t *connect, int status) {
     struct http_connection *connection = connect->data;
     struct http_client *client = connection->client;
 
-    if (connection->state == CONNECTION_CLOSED)
+    if (connection->state == CONNECTION_CLOSED || uv_is_closing((uv_handle_t *)&connection->tcp))
         return;
     if (status == 0)
         status = uv_tcp_nodelay(&connection->tcp, 1);
     if (status == 0)
         status = uv_read_start((uv_stream_t *)&connection->tcp, on_input_wanted, on_read);
-    if (status != 0 && connection->address != NULL && connection->address->ai_next != NULL) {
-        connection->address = connection->address->ai_next;
-        uv_close((uv_handle_t *)&connection->tcp, on_tcp_closed);
-        return;
-    }
     if (status != 0) {
-        http_connection_fail(connection, status);
+        http_connection_leave(connection, status);
         return;
     }
     assert(connection->state == CONNECTION_OPENING);
     client->opened++;
     client->connect_failures = 0;
+    if (connection->addresses.current != NULL)
+        memcpy(&client->answered, connection->addresses.current->ai_addr,
+               connection->addresses.current->ai_addrlen);
     become_idle(connection);
     http_client_dispatch(client);
 }
 
 static int connect_to_address(struct http_connection *connection) {
     struct http_client *client = connection->client;
-    const struct sockaddr *address = connection->address != NULL
-                                         ? connection->address->ai_addr
-                                         : (const struct sockaddr *)&client->literal;
+    const struct addrinfo *current = connection->addresses.current;
+    const struct sockaddr *address =
+        current != NULL ? current->ai_addr : (const struct sockaddr *)&client->literal;
 
     if (!connection->has_tcp) {
         int rc = uv_tcp_init(client->loop, &connection->tcp);
@@ -171,15 +193,22 @@ static int connect_to_address(struct http_connection *connection) {
         connection->has_tcp = true;
         connection->tcp.data = connection;
     }
+    if (current != NULL) {
+        connection->leave_ms =
+            addresses_due_ms(&connection->addresses, (int64_t)uv_now(client->loop));
+        http_client_arm(client, connection->leave_ms);
+    }
     return uv_tcp_connect(&connection->connect, &connection->tcp, address, on_connected);
 }
 
 static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *addresses) {
     struct http_connection *connection = resolve->data;
+    struct http_client *client = connection->client;
 
     connection->is_resolving = false;
-    connection->addresses = addresses;
-    connection->address = addresses;
+    addresses_begin(&connection->addresses, addresses, &client->answered, connection->since_ms,
+                    (int64_t)client->options.connect_timeout_ms);
+    client->has_several |= connection->addresses.count > 1;
     if (connection->state == CONNECTION_CLOSED) {
         free_when_let_go(connection);
         return;
@@ -187,7 +216,7 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
     if (status == 0)
         status = connect_to_address(connection);
     if (status != 0)
-        http_connection_fail(connection, status);
+        http_connection_leave(connection, status);
 }
 
 static int resolve(struct http_connection *connection) {
@@ -217,6 +246,7 @@ int http_connection_open(struct http_client *client) {
     connection->write.data = connection;
     http_client_move(connection, CONNECTION_OPENING);
     connection->since_ms = clock_now_ms();
+    connection->leave_ms = HTTP_CLIENT_NEVER_MS;
     http_client_arm(client, connection->since_ms + (int64_t)client->options.connect_timeout_ms);
     rc = client->literal.ss_family != 0 ? connect_to_address(connection) : resolve(connection);
     if (rc != 0)

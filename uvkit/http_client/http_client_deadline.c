@@ -10,11 +10,24 @@ static int64_t due_in_state(const struct http_client *client, enum http_connecti
     return oldest != NULL ? oldest->since_ms + (int64_t)limit_ms : HTTP_CLIENT_NEVER_MS;
 }
 
+/* When the first of the addresses that are tried is left. */
+static int64_t next_leave_ms(const struct http_client *client) {
+    const struct http_connection *connection;
+    int64_t due_ms = HTTP_CLIENT_NEVER_MS;
+
+    if (client->has_several)
+        TAILQ_FOREACH (connection, &client->connections[CONNECTION_OPENING], entry)
+            if (connection->leave_ms < due_ms)
+                due_ms = connection->leave_ms;
+    return due_ms;
+}
+
 static int64_t next_due_ms(const struct http_client *client) {
     const struct http_call *call = TAILQ_FIRST(&client->running);
     int64_t opening = due_in_state(client, CONNECTION_OPENING, client->options.connect_timeout_ms);
     int64_t idle = due_in_state(client, CONNECTION_IDLE, client->options.idle_ms);
-    int64_t due = client->retry_ms;
+    int64_t leave = next_leave_ms(client);
+    int64_t due = leave < client->retry_ms ? leave : client->retry_ms;
 
     if (call != NULL && call->deadline_ms < due)
         due = call->deadline_ms;

@@ -10,6 +10,7 @@
 #ifndef UVKIT_HTTP_CLIENT_INTERNAL_H
 #define UVKIT_HTTP_CLIENT_INTERNAL_H
 
+#include "addresses.h"
 #include "buffer.h"
 #include "http_client.h"
 #include "http_lines.h"
@@ -36,9 +37,10 @@ struct http_connection {
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_getaddrinfo_t resolve;
-    struct addrinfo *addresses, *address; /* all that the name has, and the one that is tried */
-    bool is_resolving, has_tcp;           /* libuv still knows the one, the other */
-    bool is_fresh;                        /* no call has gone over it */
+    struct addresses addresses; /* of the name; none when it is an address */
+    int64_t leave_ms;           /* when the one that is tried is left, while it is OPENING */
+    bool is_resolving, has_tcp; /* libuv still knows the one, the other */
+    bool is_fresh;              /* no call has gone over it */
 
     struct http_call *call;
     bool is_sent; /* a byte of the call may have left */
@@ -65,6 +67,9 @@ struct http_client {
     char host[HTTP_CLIENT_HOST_BYTES];
     char authority[HTTP_CLIENT_HOST_BYTES + 16]; /* the Host header */
     struct sockaddr_storage literal;             /* ss_family 0: `host` is a name */
+    struct sockaddr_storage answered;            /* the last of the name's addresses that did */
+    bool has_several;                            /* the name has several addresses */
+    char failure[160];                           /* why the last attempt failed, and where */
     struct http_connections connections[CONNECTION_STATES];
     unsigned count[CONNECTION_STATES]; /* of each */
     struct http_calls queue, ended;
@@ -109,6 +114,8 @@ int http_connection_open(struct http_client *client);
 void http_connection_send(struct http_connection *connection, struct http_call *call);
 /* An attempt to connect is over, for all addresses. */
 void http_connection_fail(struct http_connection *connection, int code);
+/* The address that is tried has failed: the next one is tried, or the attempt is over. */
+void http_connection_leave(struct http_connection *connection, int code);
 /* Ends its call too, with `error`. May be called at any time, any number of times. */
 void http_connection_close(struct http_connection *connection, const char *error);
 
@@ -117,8 +124,9 @@ void http_client_move(struct http_connection *connection, enum http_connection_s
 /* The connection is gone for good. */
 void http_client_forget(struct http_connection *connection);
 void http_client_requeue(struct http_client *client, struct http_call *call);
-/* A connection that was OPENING could not be made: tell the calls that it was for. */
-void http_client_connect_failed(struct http_client *client, int code);
+/* A connection that was OPENING could not be made: tell the calls that it was for. `why` lives as
+ * long as the client. */
+void http_client_connect_failed(struct http_client *client, const char *why);
 /* Tell the calls that have ended: the last line of a callback of the loop. */
 void http_client_tell(struct http_client *client);
 /* Its callback runs soon, from the loop. */

@@ -1,0 +1,133 @@
+/* A name with several addresses: each one is tried, and none keeps the others from being tried. */
+#include "http_client_fixture.h"
+#include "names.h"
+
+static int tear_down(void **state) {
+    names_lead_to(NULL);
+    return http_client_tear_down(state);
+}
+
+static void open_by_name(struct fixture *fixture, const char *const *addresses,
+                         uint64_t timeout_ms) {
+    names_lead_to(addresses);
+    open_client(fixture, (struct http_client_options){.host = "shop.example",
+                                                      .connections = 1,
+                                                      .connect_timeout_ms = timeout_ms});
+}
+
+static void test_an_address_that_refuses_is_passed_over(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_by_name(fixture, addresses, 0);
+    call_start(fixture, &record);
+    (void)close(accept_and_answer(&record));
+}
+
+/* As one of IPv6 on a machine without. */
+static void test_an_address_without_a_way_to_it_is_passed_over(void **state) {
+    static const char *const addresses[] = {"255.255.255.255", "::1", "127.0.0.1", NULL};
+    struct fixture *fixture = *state;
+    struct record record;
+
+    open_by_name(fixture, addresses, 0);
+    call_start(fixture, &record);
+    (void)close(accept_and_answer(&record));
+}
+
+/* It has a minute to connect, and the test has less. */
+static void test_a_silent_address_is_left_for_the_next_one(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
+    struct fixture *fixture = *state;
+    struct silent silent;
+    struct record record;
+    int fd;
+
+    silent_start(&silent, "::1", fixture->port);
+    open_by_name(fixture, addresses, 60000);
+    call_start(fixture, &record);
+    fd = accept_and_answer(&record);
+    (void)close(fd);
+    silent_stop(&silent);
+}
+
+/* The next connection begins with the one that answered: nobody listens on the first one at first,
+ * and then somebody does. */
+static void test_the_address_that_answered_is_tried_first(void **state) {
+    static const char *const addresses[] = {"127.0.0.2", "127.0.0.1", NULL};
+    struct fixture *fixture = *state;
+    struct silent first;
+    struct record record;
+
+    open_by_name(fixture, addresses, 60000);
+    for (int i = 0; i < 2; i++) {
+        call_start(fixture, &record);
+        (void)close(accept_and_answer(&record));
+        wait_until(fixture, stats_of(fixture).connections == 0) {
+        }
+        if (i == 0)
+            silent_start(&first, "127.0.0.2", fixture->port);
+    }
+    assert_int_equal(stats_of(fixture).opened, 2);
+    silent_stop(&first);
+}
+
+static void test_without_any_the_last_reason_and_its_address_are_told(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
+    struct fixture *fixture = *state;
+    struct record record;
+    char expected[64];
+
+    open_by_name(fixture, addresses, 60000);
+    call_start(fixture, &record);
+    (void)snprintf(expected, sizeof expected, "127.0.0.2:%d: connection refused", fixture->port);
+    expect_error(&record, HTTP_CALL_NOT_SENT, expected);
+    assert_int_equal(stats_of(fixture).connect_failures, 1);
+}
+
+static void test_silent_addresses_end_with_the_time_to_connect(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
+    struct fixture *fixture = *state;
+    struct silent silent[2];
+    struct record record;
+
+    for (int i = 0; i < 2; i++)
+        silent_start(&silent[i], addresses[i], fixture->port);
+    open_by_name(fixture, addresses, 50);
+    call_start(fixture, &record);
+    expect_error(&record, HTTP_CALL_NOT_SENT, "connection timed out");
+    for (int i = 0; i < 2; i++)
+        silent_stop(&silent[i]);
+}
+
+static void test_a_client_closes_between_two_addresses(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.3", NULL};
+    struct fixture *fixture = *state;
+    struct record record;
+
+    for (int turns = 0; turns < 8; turns++) {
+        open_by_name(fixture, addresses, 60000);
+        call_start(fixture, &record);
+        for (int i = 0; i < turns; i++)
+            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        close_client(fixture);
+        expect(&record, HTTP_CALL_NOT_SENT);
+    }
+}
+
+#define NAMES_TEST(test) cmocka_unit_test_setup_teardown(test, http_client_set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        NAMES_TEST(test_an_address_that_refuses_is_passed_over),
+        NAMES_TEST(test_an_address_without_a_way_to_it_is_passed_over),
+        NAMES_TEST(test_a_silent_address_is_left_for_the_next_one),
+        NAMES_TEST(test_the_address_that_answered_is_tried_first),
+        NAMES_TEST(test_without_any_the_last_reason_and_its_address_are_told),
+        NAMES_TEST(test_silent_addresses_end_with_the_time_to_connect),
+        NAMES_TEST(test_a_client_closes_between_two_addresses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
