@@ -11,9 +11,8 @@
  *
  * A channel that the server's ACL denies is told in the log, and asked for again after a minute.
  *
- * Two limits of hiredis: a host name is resolved synchronously, at each attempt to connect; and it
- * writes to sockets without MSG_NOSIGNAL, so opening a client makes the process ignore SIGPIPE,
- * unless it handles that signal. */
+ * A limit of hiredis: it writes to sockets without MSG_NOSIGNAL, so opening a client makes the
+ * process ignore SIGPIPE, unless it handles that signal. */
 #ifndef UVKIT_REDIS_H
 #define UVKIT_REDIS_H
 

@@ -1,14 +1,11 @@
-/* One connection to Redis that opens itself again: hiredis' socket watched by libuv.
+/* One connection to Redis that opens itself again.
  *
- *     pause -> attempt: connect, AUTH, SELECT, CLIENT SETNAME, PING -> up
- *       ^        |  refused, an error reply, too long                 |
- *       +--------+----------------------------------------------------+  broken or dropped
+ *     pause -> attempt: resolve, connect, AUTH, SELECT, CLIENT SETNAME, PING -> up
+ *       ^        |  refused, an error reply, too long                          |
+ *       +--------+-------------------------------------------------------------+  broken or dropped
  *
- * hiredis frees its context inside its own read and write functions, or inside redisAsyncFree(),
- * which it delays while it runs a callback. Either way it calls `cleanup` first, at times twice,
- * then every pending callback with a NULL reply, and closes the socket. So the handle that watches
- * the socket stops in `cleanup`, in memory of its own that goes when libuv lets go of it; NULL
- * replies are ignored; and a connection is found lost when hiredis has returned. */
+ * An attempt tries each address of a name. What a server says before it closes is the reason, in
+ * its own words. */
 #include "redis_internal.h"
 
 #include "backoff.h"
@@ -16,8 +13,8 @@
 #include "log.h"
 #include "text_copy.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +26,6 @@
  */
 #define REFUSALS_MOST 3
 
-struct redis_watcher {
-    uv_poll_t poll;
-    struct redis_connection *connection;
-    redisAsyncContext *context; /* NULL once hiredis is freeing it */
-    int events;
-};
-
 void redis_copy_error(char *to, size_t size, const char *text) {
     const char *repeated = strstr(text, ", with args");
     size_t length = repeated ? (size_t)(repeated - text) : strlen(text);
@@ -43,26 +33,25 @@ void redis_copy_error(char *to, size_t size, const char *text) {
     (void)snprintf(to, size, "%.*s", (int)length, text);
 }
 
-static void set_why(struct redis_connection *connection, const char *why) {
+void redis_connection_set_why(struct redis_connection *connection, const char *why) {
     redis_copy_error(connection->why, sizeof connection->why, why);
 }
 
-static void let_go(struct redis_connection *connection) {
-    assert(connection->handles > 0);
-    if (--connection->handles == 0 && connection->is_closing)
-        connection->on_closed(connection->data);
+static void forget_addresses(struct redis_connection *connection) {
+    uv_freeaddrinfo(connection->addresses.all);
+    connection->addresses = (struct addresses){0};
 }
 
-static void on_watcher_closed(uv_handle_t *handle) {
-    struct redis_watcher *watcher = handle->data;
-    struct redis_connection *connection = watcher->connection;
-
-    free(watcher);
-    let_go(connection);
+void redis_connection_let_go(struct redis_connection *connection) {
+    assert(connection->handles > 0);
+    if (--connection->handles > 0 || !connection->is_closing)
+        return;
+    forget_addresses(connection);
+    connection->on_closed(connection->data);
 }
 
 static void on_own_handle_closed(uv_handle_t *handle) {
-    let_go(handle->data);
+    redis_connection_let_go(handle->data);
 }
 
 /* Once, and again when there is another reason; or after a while, when it comes and goes. */
@@ -131,11 +120,46 @@ static uint64_t choose_pause_ms(struct redis_connection *connection, bool was_up
     return backoff_ms(connection->attempts++, PAUSE_LEAST_MS, PAUSE_MOST_MS);
 }
 
-static void go_down(struct redis_connection *connection) {
+static void try_address(struct redis_connection *connection);
+
+/* Of several addresses, the one that failed stands before the reason. */
+static void name_address(struct redis_connection *connection) {
+    char address[ADDRESS_TEXT], why[sizeof connection->why];
+
+    if (connection->addresses.count < 2)
+        return;
+    address_text(address, connection->addresses.current->ai_addr);
+    text_copy(why, sizeof why, connection->why);
+    (void)snprintf(connection->why, sizeof connection->why, "%.47s: %.76s", address, why);
+}
+
+static void on_next_address(uv_timer_t *timer) {
+    try_address(timer->data);
+}
+
+/* Whether another address of the name is tried instead. */
+static bool try_next_address(struct redis_connection *connection) {
+    bool is_next = !connection->is_closing && !connection->is_connected &&
+                   addresses_next(&connection->addresses, connection->is_silent, clock_now_ms());
+
+    if (is_next)
+        (void)uv_timer_start(&connection->timer, on_next_address, 0, 0);
+    return is_next;
+}
+
+void redis_connection_go_down(struct redis_connection *connection) {
     bool was_up = connection->is_up;
 
     connection->watcher = NULL;
     connection->is_up = false;
+    if (connection->said[0])
+        redis_connection_set_why(connection, connection->said);
+    connection->said[0] = '\0';
+    if (!was_up) {
+        name_address(connection);
+        if (try_next_address(connection))
+            return;
+    }
     if (!connection->is_closing)
         (void)uv_timer_start(&connection->timer, on_pause_over, choose_pause_ms(connection, was_up),
                              0);
@@ -148,119 +172,24 @@ void redis_connection_drop(struct redis_connection *connection, const char *why)
 
     if (!watcher)
         return;
-    set_why(connection, why);
+    redis_connection_set_why(connection, why);
     connection->watcher = NULL;
     if (watcher->context)
         redisAsyncFree(watcher->context);
-    go_down(connection);
+    redis_connection_go_down(connection);
 }
 
-static void on_ready(uv_poll_t *poll, int status, int events) {
-    struct redis_watcher *watcher = poll->data;
-    struct redis_connection *connection = watcher->connection;
+static void on_attempt_too_long(uv_timer_t *timer);
 
-    /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
-    if (watcher->context && (status != 0 || events & UV_READABLE))
-        redisAsyncHandleRead(watcher->context);
-    connection->is_writing = true;
-    if (watcher->context && events & UV_WRITABLE)
-        redisAsyncHandleWrite(watcher->context);
-    connection->is_writing = false;
-    if (connection->watcher != watcher)
+/* The rest of the attempt has all the time again, whatever the connecting has taken. */
+static void on_connected(const redisAsyncContext *context, int status) {
+    struct redis_connection *connection = context->data;
+
+    if (status != REDIS_OK || !connection->watcher || connection->watcher->context != context)
         return;
-    if (!watcher->context)
-        go_down(connection);
-    else if (status != 0)
-        redis_connection_drop(connection, uv_strerror(status));
-}
-
-void redis_connection_read(struct redis_connection *connection) {
-    if (connection->watcher)
-        on_ready(&connection->watcher->poll, 0, UV_READABLE);
-}
-
-static void watch(struct redis_watcher *watcher, int add, int drop) {
-    int events = (watcher->events | add) & ~drop;
-    int status;
-
-    if (!watcher->context || events == watcher->events)
-        return;
-    status =
-        events ? uv_poll_start(&watcher->poll, events, on_ready) : uv_poll_stop(&watcher->poll);
-    watcher->events = status == 0 ? events : 0; /* unwatched: the limit on silence will end it */
-}
-
-static void on_add_read(void *watcher) {
-    watch(watcher, UV_READABLE, 0);
-}
-
-static void on_delete_read(void *watcher) {
-    watch(watcher, 0, UV_READABLE);
-}
-
-static void on_turn_over(uv_idle_t *writer) {
-    struct redis_connection *connection = writer->data;
-
-    (void)uv_idle_stop(writer);
-    if (connection->watcher)
-        on_ready(&connection->watcher->poll, 0, UV_WRITABLE);
-}
-
-/* A socket that is full, or not connected yet, is watched; else that would be two system calls and
- * a turn of the loop for each write. An idle handle, as the loop does not wait while one is active:
- * one to prepare, started by another such, would be called only after the wait. */
-static void on_add_write(void *arg) {
-    struct redis_watcher *watcher = arg;
-    struct redis_connection *connection = watcher->connection;
-
-    if (connection->is_up && !connection->is_writing)
-        (void)uv_idle_start(&connection->writer, on_turn_over);
-    else
-        watch(watcher, UV_WRITABLE, 0);
-}
-
-static void on_delete_write(void *watcher) {
-    watch(watcher, 0, UV_WRITABLE);
-}
-
-/* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
-static void on_cleanup(void *arg) {
-    struct redis_watcher *watcher = arg;
-
-    if (!watcher->context)
-        return;
-    if (watcher->connection->watcher == watcher)
-        set_why(watcher->connection, watcher->context->c.errstr);
-    watcher->context = NULL;
-    uv_close((uv_handle_t *)&watcher->poll, on_watcher_closed);
-}
-
-static int start_watching(struct redis_connection *connection, redisAsyncContext *context) {
-    struct redis_watcher *watcher = calloc(1, sizeof *watcher);
-    int status;
-
-    assert(connection->watcher == NULL);
-    if (!watcher)
-        return UV_ENOMEM;
-    status = uv_poll_init(connection->loop, &watcher->poll, context->c.fd);
-    if (status != 0) {
-        free(watcher);
-        return status;
-    }
-    (void)fcntl(context->c.fd, F_SETFD, FD_CLOEXEC); /* hiredis lets programs that we run have it */
-    watcher->poll.data = watcher;
-    watcher->connection = connection;
-    watcher->context = context;
-    context->ev.data = watcher;
-    context->ev.addRead = on_add_read;
-    context->ev.delRead = on_delete_read;
-    context->ev.addWrite = on_add_write;
-    context->ev.delWrite = on_delete_write;
-    context->ev.cleanup = on_cleanup;
-    context->data = connection;
-    connection->watcher = watcher;
-    connection->handles++;
-    return 0;
+    connection->is_connected = true;
+    if (connection->addresses.count > 1)
+        (void)uv_timer_start(&connection->timer, on_attempt_too_long, connection->timeout_ms, 0);
 }
 
 /* What a TCP socket gets before anything is sent on it. Keep-alive finds a dead peer where nothing
@@ -280,21 +209,29 @@ static int prepare_socket(const struct redis_connection *connection, redisContex
 /* A socket that is connecting, and watched. -1 with `why` set when there is none. */
 static int connect_socket(struct redis_connection *connection) {
     const struct redis_address *address = connection->address;
-    redisAsyncContext *context = address->path ? redisAsyncConnectUnix(address->path)
-                                               : redisAsyncConnect(address->host, address->port);
+    redisAsyncContext *context;
+    char host[ADDRESS_TEXT] = "";
     int status;
 
+    if (connection->addresses.current)
+        address_host(host, connection->addresses.current->ai_addr);
+    context = address->path ? redisAsyncConnectUnix(address->path)
+                            : redisAsyncConnect(host[0] ? host : address->host, address->port);
+
     if (!context) {
-        set_why(connection, "out of memory");
+        redis_connection_set_why(connection, "out of memory");
         return -1;
     }
     if (context->err || prepare_socket(connection, &context->c) != REDIS_OK) {
-        set_why(connection, context->c.errstr[0] ? context->c.errstr : "TLS could not be started");
+        redis_connection_set_why(connection, context->c.errstr[0] ? context->c.errstr
+                                                                  : "TLS could not be started");
     } else {
-        status = start_watching(connection, context);
-        if (status == 0)
+        status = redis_watch(connection, context);
+        if (status == 0) {
+            (void)redisAsyncSetConnectCallback(context, on_connected); /* fails only at a second */
             return 0;
-        set_why(connection, uv_strerror(status));
+        }
+        redis_connection_set_why(connection, uv_strerror(status));
     }
     redisAsyncFree(context);
     return -1;
@@ -308,6 +245,7 @@ static struct redis_connection *greeted(redisAsyncContext *context, const redisR
         return NULL;
     if (reply->type != REDIS_REPLY_ERROR)
         return connection;
+    connection->said[0] = '\0';
     redis_connection_drop(connection, reply->str);
     return NULL;
 }
@@ -325,10 +263,26 @@ static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
         return;
     assert(!connection->is_up);
     (void)uv_timer_stop(&connection->timer);
+    connection->said[0] = '\0';
+    if (connection->addresses.current)
+        memcpy(&connection->address->answered, connection->addresses.current->ai_addr,
+               connection->addresses.current->ai_addrlen);
     connection->is_up = true;
     connection->up_since_ms = clock_now_ms();
     tell_up(connection);
     connection->on_up(connection->data);
+}
+
+/* A server that has its most clients, or is protected, says so in answer to whatever came first,
+ * and closes. */
+static void on_named(redisAsyncContext *context, void *answer, void *arg) {
+    struct redis_connection *connection = context->data;
+    const redisReply *reply = answer;
+
+    (void)arg;
+    if (reply && reply->type == REDIS_REPLY_ERROR && connection->watcher &&
+        connection->watcher->context == context)
+        redis_copy_error(connection->said, sizeof connection->said, reply->str);
 }
 
 /* All at once. The name is a courtesy: a server that refuses it is used all the same. */
@@ -344,12 +298,17 @@ static int greet(struct redis_connection *connection) {
         status |= redisAsyncCommand(context, on_greeting, NULL, "AUTH %s", address->password);
     if (address->db > 0)
         status |= redisAsyncCommand(context, on_greeting, NULL, "SELECT %d", address->db);
-    status |= redisAsyncCommand(context, NULL, NULL, "CLIENT SETNAME %s", connection->name);
+    status |= redisAsyncCommand(context, on_named, NULL, "CLIENT SETNAME %s", connection->name);
     return status | redisAsyncCommand(context, on_pong, NULL, "PING");
 }
 
 static void on_attempt_too_long(uv_timer_t *timer) {
-    redis_connection_drop(timer->data, "no greeting in time");
+    struct redis_connection *connection = timer->data;
+
+    connection->is_silent = true;
+    redis_connection_drop(connection, connection->addresses.count > 1 && !connection->is_connected
+                                          ? uv_strerror(UV_ETIMEDOUT)
+                                          : "no greeting in time");
 }
 
 static void on_not_taken(uv_timer_t *timer) {
@@ -360,15 +319,69 @@ void redis_connection_drop_soon(struct redis_connection *connection) {
     (void)uv_timer_start(&connection->timer, on_not_taken, 0, 0);
 }
 
-static void on_pause_over(uv_timer_t *timer) {
-    struct redis_connection *connection = timer->data;
+static void try_address(struct redis_connection *connection) {
+    int64_t now_ms = clock_now_ms();
+    int64_t left_ms = addresses_due_ms(&connection->addresses, now_ms) - now_ms;
 
-    assert(!connection->is_up && !connection->is_closing);
-    (void)uv_timer_start(timer, on_attempt_too_long, connection->timeout_ms, 0);
+    connection->is_connected = connection->is_silent = false;
+    (void)uv_timer_start(&connection->timer, on_attempt_too_long,
+                         connection->addresses.count < 2 ? connection->timeout_ms
+                         : left_ms > 0                   ? (uint64_t)left_ms
+                                                         : 0,
+                         0);
     if (connect_socket(connection) != 0)
-        go_down(connection);
+        redis_connection_go_down(connection);
     else if (greet(connection) != REDIS_OK)
         redis_connection_drop(connection, "out of memory");
+}
+
+static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo *all) {
+    struct redis_connection *connection = resolving->data;
+
+    connection->is_resolving = false;
+    if (connection->is_closing) {
+        uv_freeaddrinfo(all);
+    } else if (status != 0) {
+        redis_connection_set_why(connection, uv_strerror(status));
+        redis_connection_go_down(connection);
+    } else {
+        addresses_begin(&connection->addresses, all, &connection->address->answered, clock_now_ms(),
+                        (int64_t)connection->timeout_ms);
+        try_address(connection);
+    }
+    redis_connection_let_go(connection);
+}
+
+static bool is_literal(const char *host) {
+    unsigned char address[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
+/* An attempt begins. */
+static void on_pause_over(uv_timer_t *timer) {
+    static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct redis_connection *connection = timer->data;
+    char port[16];
+    int status;
+
+    assert(!connection->is_up && !connection->is_closing);
+    forget_addresses(connection);
+    if (connection->address->path || is_literal(connection->address->host)) {
+        try_address(connection);
+        return;
+    }
+    (void)snprintf(port, sizeof port, "%d", connection->address->port);
+    connection->resolving.data = connection;
+    status = uv_getaddrinfo(connection->loop, &connection->resolving, on_resolved,
+                            connection->address->host, port, &hints);
+    if (status != 0) {
+        redis_connection_set_why(connection, uv_strerror(status));
+        redis_connection_go_down(connection);
+        return;
+    }
+    connection->handles++;
+    connection->is_resolving = true;
 }
 
 void redis_connection_open(struct redis_connection *connection) {
@@ -376,7 +389,7 @@ void redis_connection_open(struct redis_connection *connection) {
     (void)uv_idle_init(connection->loop, &connection->writer);
     connection->timer.data = connection->writer.data = connection;
     connection->handles = 2;
-    set_why(connection, "still connecting");
+    redis_connection_set_why(connection, "still connecting");
     (void)uv_timer_start(&connection->timer, on_pause_over, 0, 0);
 }
 
@@ -384,6 +397,8 @@ void redis_connection_close(struct redis_connection *connection) {
     if (connection->is_closing)
         return;
     connection->is_closing = true;
+    if (connection->is_resolving)
+        (void)uv_cancel((uv_req_t *)&connection->resolving); /* or it ends by itself */
     redis_connection_drop(connection, "closing");
     uv_close((uv_handle_t *)&connection->timer, on_own_handle_closed);
     uv_close((uv_handle_t *)&connection->writer, on_own_handle_closed);

@@ -2,6 +2,7 @@
 #ifndef UVKIT_REDIS_INTERNAL_H
 #define UVKIT_REDIS_INTERNAL_H
 
+#include "addresses.h"
 #include "log.h"
 #include "redis.h"
 
@@ -18,6 +19,7 @@ struct redis_address {
     int port;
     int db;
     bool is_tls;
+    struct sockaddr_storage answered; /* the last of the host's addresses that did */
 };
 
 /* 0, UV_EINVAL or UV_ENOMEM, and then there is nothing to free. */
@@ -36,17 +38,31 @@ void redis_tls_free(struct redis_tls *tls);
 /* Speak TLS from now on, on a socket that may still be connecting. */
 int redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host);
 
-/* ---- redis_connection.c: a connection that opens itself again */
-
 /* Until it is asked again for what it has refused to this user: rights change by hand. */
 #define REDIS_REFUSED_MS 60000
 
-struct redis_watcher;
+/* ---- redis_watcher.c: a socket of hiredis, for as long as libuv knows it */
+
+struct redis_connection;
+
+struct redis_watcher {
+    uv_poll_t poll;
+    struct redis_connection *connection;
+    redisAsyncContext *context; /* NULL once hiredis is freeing it */
+    int events;
+};
+
+/* Watch the context's socket for the connection. 0, or a libuv code and nothing has changed. */
+int redis_watch(struct redis_connection *connection, redisAsyncContext *context);
+/* Take what waits in the socket, from the loop. */
+void redis_connection_read(struct redis_connection *connection);
+
+/* ---- redis_connection.c: a connection that opens itself again */
 
 struct redis_connection {
     /* Filled in before redis_connection_open(). */
     uv_loop_t *loop;
-    const struct redis_address *address;
+    struct redis_address *address;
     const struct redis_tls *tls;
     const char *name;
     const char *use; /* for the log */
@@ -64,7 +80,13 @@ struct redis_connection {
     struct redis_watcher *watcher; /* of the current socket, or NULL */
     uv_timer_t timer;              /* bounds an attempt, or is the pause before the next */
     uv_idle_t writer; /* sends what was asked for in a turn of the loop, before it waits */
-    unsigned handles;
+    uv_getaddrinfo_t resolving;
+    struct addresses addresses; /* of the attempt, when the host is a name */
+    bool is_resolving;
+    bool is_connected; /* the socket of the attempt is */
+    bool is_silent;    /* the address of the attempt is */
+    char said[128];    /* an error that the server said before it greeted, or "" */
+    unsigned handles;  /* and 1 for the resolver, while it is at work */
     unsigned attempts; /* since it was last up for a while */
     int64_t up_since_ms;
     bool is_up, is_closing, is_writing, is_told_down;
@@ -78,8 +100,10 @@ struct redis_connection {
 
 void redis_connection_open(struct redis_connection *connection);
 void redis_connection_close(struct redis_connection *connection);
-/* Take what waits in the socket, from the loop. */
-void redis_connection_read(struct redis_connection *connection);
+/* For the watcher: the socket is gone; a handle of the connection is; why. */
+void redis_connection_go_down(struct redis_connection *connection);
+void redis_connection_let_go(struct redis_connection *connection);
+void redis_connection_set_why(struct redis_connection *connection, const char *why);
 /* Give this socket up, and connect again later. */
 void redis_connection_drop(struct redis_connection *connection, const char *why);
 /* The same from the loop, when hiredis did not take a command. */

@@ -4,7 +4,8 @@
 #include "fixture.h"
 #include "http_server.h"
 
-#define H      "\"header\":{\"cluster_id\":\"1\",\"member_id\":\"2\",\"revision\":\"7\",\"raft_term\":\"3\"}"
+#define H                                                                                          \
+    "\"header\":{\"cluster_id\":\"1\",\"member_id\":\"2\",\"revision\":\"7\",\"raft_term\":\"3\"}"
 #define OF     "\"header\":{\"revision\":\"7\"}"
 #define PUT    "{\"response_put\":{" OF "}}"
 #define DELETE "{\"response_delete_range\":{" OF ",\"deleted\":\"1\"}}"
@@ -24,7 +25,8 @@
     "{\"error\":{\"grpc_code\":7,\"http_code\":403,\"message\":\"etcdserver: permission denied\"," \
     "\"http_status\":\"Forbidden\"}}"
 
-/* A question, by its path and a word of its body; %lld in the answer is the ID of the lease, %d its TTL. */
+/* A question, by its path and a word of its body; %lld in the answer is the ID of the lease, %d its
+ * TTL. */
 struct question {
     const char *path, *word, *answer;
 };
@@ -62,8 +64,7 @@ static void fill(char text[1024], const char *answer) {
             text[length++] = *answer;
             continue;
         }
-        length +=
-            (size_t)snprintf(text + length, 24, "%lld", is_id ? etcd.lease : etcd.ttl_s);
+        length += (size_t)snprintf(text + length, 24, "%lld", is_id ? etcd.lease : etcd.ttl_s);
         answer += is_id ? 3 : 1;
     }
     text[length] = '\0';
@@ -179,9 +180,9 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
 static struct seen inspect(void) {
     struct seen seen = {0};
 
-    assert_int_equal(lk_inspect(open_lock(&etcd.fixture, etcd.fixture.client, 60000), on_inspected,
-                                &seen),
-                     LK_OK);
+    assert_int_equal(
+        lk_inspect(open_lock(&etcd.fixture, etcd.fixture.client, 60000), on_inspected, &seen),
+        LK_OK);
     WAIT_FOR(&etcd.fixture.loop, seen.is_answered);
     return seen;
 }

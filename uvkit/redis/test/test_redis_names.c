@@ -1,0 +1,178 @@
+/* A name with several addresses: each one is tried. What a server says before it closes is told. */
+#include "names.h"
+#include "own_redis.h"
+#include "redis_answer.h"
+#include "said.h"
+
+#include "log.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+static struct own_redis own; /* on 127.0.0.1 */
+static char by_name[64];
+
+static int set_up(void **state) {
+    own_redis_start(&own);
+    (void)snprintf(by_name, sizeof by_name, "redis://shop.example%s", strrchr(own.url, ':'));
+    log_init("test", LOG_INFO);
+    said_start();
+    return redis_set_up(state);
+}
+
+static int tear_down(void **state) {
+    int status = redis_tear_down(state);
+
+    names_lead_to(NULL);
+    said_stop();
+    own_redis_stop(&own);
+    return status;
+}
+
+static int port(void) {
+    return atoi(strrchr(own.url, ':') + 1);
+}
+
+static void open_patiently(void) {
+    struct redis_options options = {.url = by_name, .connect_timeout_ms = 60000};
+
+    assert_int_equal(redis_open(&redis, &loop, &options), 0);
+}
+
+static void expect_echo(void) {
+    struct answer answer;
+
+    start(&answer, PATIENCE_MS, "ECHO me");
+    assert_answer(&answer, REDIS_IS_OK, "me");
+}
+
+static void test_an_address_that_refuses_is_passed_over(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
+
+    (void)state;
+    names_lead_to(addresses);
+    open_patiently();
+    expect_echo();
+    assert_int_equal(said("redis is down"), 0);
+}
+
+static void test_a_silent_address_is_left_for_the_next_one(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
+    struct silent silent;
+
+    (void)state;
+    silent_start(&silent, "::1", port());
+    names_lead_to(addresses);
+    open_patiently();
+    expect_echo();
+    silent_stop(&silent);
+}
+
+static void test_without_any_the_last_reason_and_its_address_are_told(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
+    char expected[80];
+
+    (void)state;
+    names_lead_to(addresses);
+    open_patiently();
+    (void)snprintf(expected, sizeof expected, "127.0.0.2:%d: Connection refused", port());
+    WAIT_FOR(&loop, said("redis is down") == 1);
+    assert_int_equal(said(expected), 1);
+}
+
+/* The user's subscriptions are at the server of the commands, whichever address that is. */
+static void test_subscriptions_are_at_the_address_that_answered(void **state) {
+    static const char *const addresses[] = {"127.0.0.2", "127.0.0.1", NULL};
+    struct redis_subscription subscription = {.channel = "news"};
+    struct silent silent;
+
+    (void)state;
+    names_lead_to(addresses);
+    open_patiently();
+    expect_echo();
+    silent_start(&silent, "127.0.0.2", port());
+    assert_int_equal(redis_subscribe(redis, &subscription), 0);
+    WAIT_FOR(&loop, redis->subscriptions.connection.is_up);
+    redis_unsubscribe(redis, &subscription);
+    silent_stop(&silent);
+}
+
+static void test_a_name_that_is_none_is_told(void **state) {
+    static const char *const addresses[] = {NULL};
+
+    (void)state;
+    names_lead_to(addresses);
+    open_patiently();
+    WAIT_FOR(&loop, said("redis is down") == 1);
+    assert_int_equal(said("unknown node or service"), 1);
+}
+
+static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
+
+    (void)state;
+    names_lead_to(addresses);
+    for (int turns = 0; turns < 12; turns++) {
+        open_patiently();
+        for (int i = 0; i < turns; i++)
+            (void)uv_run(&loop, UV_RUN_NOWAIT);
+        close_redis();
+    }
+}
+
+/* Without a password or a number in the URL, too. */
+static void test_a_server_with_its_most_clients_says_so(void **state) {
+    struct redis_options options = {.url = own.url};
+
+    (void)state;
+    own_redis_do(&own, "CONFIG SET maxclients 1"); /* the administrator's */
+    assert_int_equal(redis_open(&redis, &loop, &options), 0);
+    WAIT_FOR(&loop, said("redis is down") == 1);
+    assert_int_equal(said("max number of clients reached"), 1);
+    own_redis_do(&own, "CONFIG SET maxclients 100");
+    expect_echo();
+}
+
+/* It says so and closes at once, with a reset when it had something to read. */
+static void test_last_words_are_told_however_the_connection_ends(void **state) {
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    static const char words[] = "-DENIED Redis is running in protected mode\r\n";
+    struct linger reset = {1, 0};
+    socklen_t length = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), fd = -1;
+    char url[64];
+    struct redis_options options = {.url = url};
+
+    (void)state;
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", ntohs(address.sin_port));
+    assert_int_equal(redis_open(&redis, &loop, &options), 0);
+    WAIT_FOR(&loop, (fd = accept(listener, NULL, NULL)) >= 0);
+    assert_int_equal(send(fd, words, strlen(words), 0), strlen(words));
+    WAIT_FOR(&loop, redis->connection.said[0] != '\0');
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+    (void)close(fd);
+    WAIT_FOR(&loop, said("redis is down") == 1);
+    assert_int_equal(said("DENIED Redis is running in protected mode"), 1);
+    (void)close(listener);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_address_that_refuses_is_passed_over),
+        TEST(test_a_silent_address_is_left_for_the_next_one),
+        TEST(test_without_any_the_last_reason_and_its_address_are_told),
+        TEST(test_subscriptions_are_at_the_address_that_answered),
+        TEST(test_a_name_that_is_none_is_told),
+        TEST(test_a_client_closes_at_any_turn_of_an_attempt),
+        TEST(test_a_server_with_its_most_clients_says_so),
+        TEST(test_last_words_are_told_however_the_connection_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
