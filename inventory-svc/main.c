@@ -13,6 +13,7 @@
 #include "redis.h"
 #include "service.h"
 #include "stock_sql.h"
+#include "utf8.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -120,6 +121,9 @@ static int check(void) {
         return service_fail(EX_USAGE, "set INVENTORY_SVC_DB and INVENTORY_SVC_REDIS");
     if (strlen(set.name) >= sizeof name)
         return service_fail(EX_USAGE, "--name has at most %zu bytes", sizeof name - 1);
+    if (!utf8_is_printable(set.name))
+        return service_fail(EX_USAGE, "--name is printable text in UTF-8, as it goes to customers "
+                                      "and into the ledger");
     if (set.name[0] != '\0')
         strcpy(name, set.name);
     else

@@ -20,7 +20,7 @@ void addresses_begin(struct addresses *addresses, struct addrinfo *all,
 }
 
 int64_t addresses_due_ms(const struct addresses *addresses, int64_t now_ms) {
-    int64_t patience_ms = PATIENCE_MS * (1LL << (addresses->round < 16 ? addresses->round : 16));
+    int64_t patience_ms = (int64_t)PATIENCE_MS << (addresses->round < 16 ? addresses->round : 16);
     int64_t share_ms = addresses->timeout_ms / (addresses->count > 0 ? addresses->count : 1);
     int64_t due_ms = now_ms + (share_ms < patience_ms ? share_ms : patience_ms);
 

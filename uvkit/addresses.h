@@ -1,8 +1,8 @@
 /* The addresses of a name, tried in turn until one answers.
  *
- * An address that refuses is left at once. A silent one is left after 250 ms, the delay of RFC 8305,
- * or after its share of the time to connect when that is shorter; when all were tried, the silent
- * ones get another round, with twice the patience. A single address has all the time. */
+ * An address that refuses is left at once. A silent one is left after 250 ms, the delay of RFC
+ * 8305, or after its share of the time to connect when that is shorter; when all were tried, the
+ * silent ones get another round, with twice the patience. A single address has all the time. */
 #ifndef UVKIT_ADDRESSES_H
 #define UVKIT_ADDRESSES_H
 

@@ -68,6 +68,14 @@ size_t utf8_printable(const char *text) {
     return is_unprintable(at, length) ? 0 : length;
 }
 
+bool utf8_is_printable(const char *text) {
+    size_t length = 1;
+
+    for (; *text != '\0' && length > 0; text += length)
+        length = utf8_printable(text);
+    return length > 0;
+}
+
 void utf8_make_printable(char *text) {
     while (*text != '\0') {
         size_t length = utf8_printable(text);

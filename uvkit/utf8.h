@@ -2,6 +2,7 @@
 #ifndef UVKIT_UTF8_H
 #define UVKIT_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The most bytes that utf8_clean() writes for `length` bytes, its NUL among them. */
@@ -15,6 +16,9 @@ char *utf8_clean(char *to, const char *text);
  * that is no UTF-8; or what moves or hides other text on a terminal or ends its line: a control
  * character (C0, DEL, C1), a line separator, a mark that turns the direction of writing. */
 size_t utf8_printable(const char *text);
+
+/* Whether all of it is printable. */
+bool utf8_is_printable(const char *text);
 
 /* Make text that may come from anywhere one printable line, where it stands: a line break or a tab
  * in it becomes a space, and each other byte that is not of a printable character `?`. */

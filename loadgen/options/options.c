@@ -4,6 +4,7 @@
 #include "number.h"
 #include "shell_word.h"
 #include "table.h"
+#include "utf8.h"
 #include "uuid.h"
 
 #include <assert.h>
@@ -24,13 +25,14 @@ static struct options set;
 static struct settings_given given;
 
 __attribute__((format(printf, 1, 2))) static enum options_result refuse(const char *format, ...) {
+    char line[2048]; /* what it repeats of the user's text commands no terminal */
     va_list arguments;
 
-    fprintf(stderr, "loadgen: ");
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    utf8_make_printable(line);
+    fprintf(stderr, "loadgen: %s\n", line);
     return OPTIONS_BAD;
 }
 
@@ -51,25 +53,16 @@ static enum options_result check_thresholds(void) {
     return OPTIONS_OK;
 }
 
-/* UTF-8 without control characters, which reach files of lines and terminals. */
-static bool is_plain_text(const char *text) {
-    json_t *utf8 = json_string(text);
-    bool is_plain = utf8 != NULL;
-
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++)
-        is_plain = is_plain && *at >= 0x20 && *at != 0x7f && !(*at == 0xc2 && at[1] < 0xa0);
-    json_decref(utf8);
-    return is_plain;
-}
-
+/* They reach files of lines and terminals, and --name a path. */
 static enum options_result check_texts(void) {
-    if (!is_plain_text(set.name))
-        return refuse("--name is text in UTF-8 without control characters");
+    if (!utf8_is_printable(set.name))
+        return refuse("--name is printable text in UTF-8, without control characters or marks that "
+                      "turn the direction of writing");
     if (table_width(set.name) > NAME_CHARACTERS)
         return refuse("--name has more than 200 characters");
-    if (!is_plain_text(set.strategies))
-        return refuse("--strategy is text in UTF-8 without control characters");
-    if (set.path[0] != '/' || !is_plain_text(set.path) || strchr(set.path, ' ') != NULL)
+    if (!utf8_is_printable(set.strategies))
+        return refuse("--strategy is printable text in UTF-8 without control characters");
+    if (set.path[0] != '/' || !utf8_is_printable(set.path) || strchr(set.path, ' ') != NULL)
         return refuse("--path starts with a / and has neither spaces nor control characters");
     return OPTIONS_OK;
 }

@@ -8,6 +8,7 @@
  * Signals end the wait before the command runs, and are passed on to it afterwards. */
 #include "child.h"
 #include "lockctl.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -315,6 +316,8 @@ static int read_run(struct run *run, uint32_t *wait_ms, int argc, char **argv) {
     if (run->signal < 0)
         return fail(EX_USAGE, "--signal: there is no signal \"%s\"; TERM and 15 are two",
                     set.signal);
+    if (!utf8_is_printable(set.label))
+        return fail(EX_USAGE, "--label is printable text in UTF-8, as others are shown it");
     if (parse_wait(set.wait, wait_ms) != 0)
         return fail(EX_USAGE, "--wait: \"%s\" is neither a duration, such as 1m, nor forever",
                     set.wait);

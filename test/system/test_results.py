@@ -173,7 +173,8 @@ class Results(SystemTest):
 
     def test_a_name_that_no_product_can_have_is_refused_before_anything_is_made(self):
         for name, why in [("ü" * 201, "more than 200 characters"), ("a\nb", "control characters"), (b"\xff", "UTF-8"),
-                          ("a\x1b[2Jb", "control characters"), ("a\u009b2Jb", "control characters")]:
+                          ("a\x1b[2Jb", "control characters"), ("a\u009b2Jb", "control characters"),
+                          ("a\u202eb", "direction"), ("a\u2028b", "printable")]:
             with self.subTest(name):
                 done = self.stack.loadgen("--no-results=false", "--results", str(self.root / "none"), "--name", name, *QUICK)
                 self.assertEqual(done.returncode, 64, done.stdout + done.stderr)

@@ -1,6 +1,8 @@
 /* Settings: defaults, then the environment, then the flags go into the table's values. */
 #include "settings_internal.h"
 
+#include "utf8.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,13 +26,14 @@ struct reader {
 /* Tell on stderr, in a line, what is wrong. */
 __attribute__((format(printf, 2, 3))) static enum settings_result refuse(
     const struct reader *reader, const char *format, ...) {
+    char line[1024]; /* what it repeats of the user's text commands no terminal */
     va_list args;
 
-    (void)fprintf(stderr, "%s: ", reader->program);
     va_start(args, format);
-    (void)vfprintf(stderr, format, args);
+    (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    (void)fputc('\n', stderr);
+    utf8_make_printable(line);
+    (void)fprintf(stderr, "%s: %s\n", reader->program, line);
     return SETTINGS_ERROR;
 }
 

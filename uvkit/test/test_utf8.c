@@ -38,6 +38,17 @@ static void test_utf8_stays_as_it_is(void **state) {
         expect_clean(texts[i], texts[i]);
 }
 
+static void test_text_is_printable_or_not_as_a_whole(void **state) {
+    static const char *const others[] = {"a\n",   "\x1b[2J",  "a\x7f",        "\xff",
+                                         "a\xc3", "\xc2\x9b", "\xe2\x80\xae", "\xe2\x80\xa8"};
+
+    (void)state;
+    assert_true(utf8_is_printable(""));
+    assert_true(utf8_is_printable("a \xc3\xa4 \xf0\x9f\x98\x80"));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(utf8_is_printable(others[i]));
+}
+
 static void test_each_byte_that_is_none_is_replaced(void **state) {
     (void)state;
     expect_clean("a\xff"
@@ -113,6 +124,7 @@ static void test_what_is_not_printable_is_replaced(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_utf8_stays_as_it_is),
+        cmocka_unit_test(test_text_is_printable_or_not_as_a_whole),
         cmocka_unit_test(test_each_byte_that_is_none_is_replaced),
         cmocka_unit_test(test_what_is_cut_is_replaced_and_nothing_behind_it_is_read),
         cmocka_unit_test(test_every_character_is_accepted),

@@ -135,8 +135,7 @@ static void test_a_server_with_its_most_clients_says_so(void **state) {
 
 /* It says so and closes at once, with a reset when it had something to read. */
 static void test_last_words_are_told_however_the_connection_ends(void **state) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     static const char words[] = "-DENIED Redis is running in protected mode\r\n";
     struct linger reset = {1, 0};
     socklen_t length = sizeof address;
