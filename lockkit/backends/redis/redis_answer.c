@@ -1,4 +1,5 @@
-/* Reads the replies of the scripts, as redis_scripts.h says. */
+/* Reads the replies of the scripts, as redis_scripts.h says. Any other reply leaves the outcome
+ * unknown. */
 #include "redis_answer.h"
 
 #include "redis_grants.h"
@@ -33,12 +34,16 @@ static void take_news(struct redis_server *server, const redisReply *reply) {
 
 static void take_grant(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
                        const redisReply *reply) {
-    if (integer_at(reply, 0) == 1) {
+    const int64_t outcome = integer_at(reply, 0), fence = integer_at(reply, 1);
+
+    if (outcome == 1 && fence > 0) {
         command->status = LK_OK;
-        command->fence = (uint64_t)integer_at(reply, 1);
+        command->fence = (uint64_t)fence;
         return;
     }
-    command->status = LK_BUSY;
+    command->status = outcome == 0 ? LK_BUSY : LK_UNKNOWN;
+    if (outcome != 0)
+        return;
     command->remaining_ms = integer_at(reply, 1);
     command->is_queued = integer_at(reply, 2) == 1;
     if (!command->is_queued)
@@ -47,10 +52,17 @@ static void take_grant(struct redis_server *server, struct lk_command *command, 
     redis_messages_listen(server);
 }
 
-static size_t count_of(const redisReply *reply, size_t index) {
-    return index < reply->elements && reply->element[index]->type == REDIS_REPLY_ARRAY
-               ? reply->element[index]->elements / FIELDS
-               : 0;
+/* -1: there is no such list. */
+static ssize_t count_of(const redisReply *reply, size_t index) {
+    const redisReply *list =
+        reply->type == REDIS_REPLY_ARRAY && index < reply->elements ? reply->element[index] : NULL;
+
+    if (!list || list->type != REDIS_REPLY_ARRAY || list->elements % FIELDS != 0)
+        return -1;
+    for (size_t i = 0; i < list->elements; i++)
+        if (list->element[i]->type != (i % FIELDS == 1 ? REDIS_REPLY_INTEGER : REDIS_REPLY_STRING))
+            return -1;
+    return (ssize_t)(list->elements / FIELDS);
 }
 
 static void take_list(struct lk_holder *to, const redisReply *list, size_t count) {
@@ -68,10 +80,11 @@ static void take_list(struct lk_holder *to, const redisReply *list, size_t count
 
 static void take_inspection(struct lk_command *command, const redisReply *reply,
                             struct lk_holder **found) {
-    size_t holders = count_of(reply, 0), waiters = count_of(reply, 1);
+    const ssize_t lists[] = {count_of(reply, 0), count_of(reply, 1)};
+    const size_t holders = (size_t)lists[0], waiters = (size_t)lists[1];
 
-    command->status = LK_OK;
-    if (holders + waiters == 0)
+    command->status = lists[0] < 0 || lists[1] < 0 ? LK_UNKNOWN : LK_OK;
+    if (command->status != LK_OK || holders + waiters == 0)
         return;
     *found = calloc(holders + waiters, sizeof **found);
     if (!*found) {
@@ -90,6 +103,8 @@ static void take_inspection(struct lk_command *command, const redisReply *reply,
 
 void redis_answer_take(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
                        const redisReply *reply, size_t index, struct lk_holder **found) {
+    const int64_t outcome = integer_at(reply, index);
+
     switch (command->verb) {
     case LK_ACQUIRE:
         take_grant(server, command, sent_ms, reply);
@@ -97,7 +112,7 @@ void redis_answer_take(struct redis_server *server, struct lk_command *command, 
     case LK_RENEW:
     case LK_RELEASE:
     case LK_BREAK:
-        command->status = integer_at(reply, index) == 1 ? LK_OK : LK_LOST;
+        command->status = outcome == 1 ? LK_OK : outcome == 0 ? LK_LOST : LK_UNKNOWN;
         break;
     case LK_INSPECT:
         take_inspection(command, reply, found);

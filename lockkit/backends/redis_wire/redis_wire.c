@@ -60,12 +60,14 @@ struct holding {
     char owner[HELD_SIZE], label[LABEL_MAX_BYTES + 1];
 };
 
-static void take_holder(const struct server *server, struct lk_command *command,
-                        const redisReply *reply, struct holding *holding) {
+static enum lk_status take_holder(const struct server *server, struct lk_command *command,
+                                  const redisReply *reply, struct holding *holding) {
     const char *held = text_at(reply, 1), *fence = text_at(reply, 3), *label = text_at(reply, 4);
 
-    if (!held || !fence || !label)
-        return;
+    if (integer_at(reply, 0) != 1 || (reply->elements > 1 && (!held || !fence || !label)))
+        return LK_UNKNOWN;
+    if (!held)
+        return LK_OK; /* nobody */
     holding->holder = (struct lk_holder){.owner = holding->owner,
                                          .label = holding->label,
                                          .fence = strtoull(fence, NULL, 10),
@@ -78,14 +80,21 @@ static void take_holder(const struct server *server, struct lk_command *command,
     (void)snprintf(holding->label, sizeof holding->label, "%s", label);
     command->holders = &holding->holder;
     command->holder_count = 1;
+    return LK_OK;
 }
 
 static enum lk_status take_reply(const struct server *server, struct lk_command *command,
                                  const redisReply *reply, struct holding *holding) {
     const bool is_ok = integer_at(reply, 0) == 1;
 
+    if (command->verb == LK_INSPECT)
+        return take_holder(server, command, reply, holding);
+    if (!is_ok && integer_at(reply, 0) != 0)
+        return LK_UNKNOWN;
     switch (command->verb) {
     case LK_ACQUIRE:
+        if (is_ok && integer_at(reply, 1) < 0)
+            return LK_UNKNOWN;
         if (is_ok)
             command->fence = (uint64_t)integer_at(reply, 1);
         else
@@ -96,8 +105,7 @@ static enum lk_status take_reply(const struct server *server, struct lk_command 
     case LK_BREAK:
         return is_ok ? LK_OK : LK_LOST;
     case LK_INSPECT:
-        take_holder(server, command, reply, holding);
-        return LK_OK;
+        break;
     }
     return LK_UNSUPPORTED;
 }
