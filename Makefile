@@ -39,24 +39,25 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/settings uvkit/text uvkit
+UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/net uvkit/settings uvkit/text uvkit
 SEES_uvkit :=
+SEES_uvkit/net := uvkit
 SEES_uvkit/text := uvkit
 SEES_uvkit/settings := uvkit
 SEES_uvkit/http_server := uvkit/text uvkit
-SEES_uvkit/http_client := uvkit/text uvkit
+SEES_uvkit/http_client := uvkit/net uvkit/text uvkit
 SEES_uvkit/batch := uvkit
 SEES_uvkit/metrics := uvkit
 SEES_uvkit/pg := uvkit
-SEES_uvkit/redis := uvkit
+SEES_uvkit/redis := uvkit/net uvkit
 SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/settings uvkit/text uvkit
 # lockkit's backends, a room each. What each sees of uvkit, and of another.
-NEEDS_etcd := uvkit/http_client uvkit/text
+NEEDS_etcd := uvkit/http_client uvkit/net uvkit/text
 NEEDS_postgres := uvkit/pg
-NEEDS_redis := uvkit/redis
-NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis
-NEEDS_redis_wire := lockkit/backends/redis uvkit/redis
-NEEDS_redlock := uvkit/redis
+NEEDS_redis := uvkit/redis uvkit/net
+NEEDS_redis_cluster := lockkit/backends/redis uvkit/redis uvkit/net
+NEEDS_redis_wire := lockkit/backends/redis uvkit/redis uvkit/net
+NEEDS_redlock := uvkit/redis uvkit/net
 found := $(filter-out test $(WITHOUT),$(notdir $(patsubst %/,%,$(wildcard lockkit/backends/*/))))
 others = $(patsubst lockkit/backends/%,%,$(filter lockkit/%,$(NEEDS_$1)))
 # Those that need another come first, as the linker wants it, and go with it.
@@ -77,10 +78,10 @@ SEES_inventory-svc/seam :=
 $(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
 SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
 SEES_inventory-svc/sql := inventory-svc/seam uvkit/metrics uvkit/pg uvkit
-SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/metrics uvkit/pg uvkit/redis uvkit
+SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/metrics uvkit/pg uvkit/redis uvkit/net uvkit
 SEES_inventory-svc/spec := inventory-svc/strategies $(FAMILIES) inventory-svc/seam uvkit/settings uvkit
 SEES_inventory-svc/product := inventory-svc/spec inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
-SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit
+SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit/net uvkit
 SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
@@ -88,7 +89,7 @@ SEES_inventory-svc/exercise := inventory-svc/seam
 SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
-SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/settings uvkit/text uvkit
+SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/net uvkit/settings uvkit/text uvkit
 SEES_loadgen/ledger := uvkit/settings uvkit
 SEES_loadgen/judge := loadgen/ledger loadgen/record $(SEES_loadgen/record)
 SEES_loadgen/audit := loadgen/judge loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
