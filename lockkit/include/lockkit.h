@@ -209,14 +209,16 @@ uv_loop_t *lk_client_loop(const lk_client *client);
  * NULL, and: BUSY (wait_ms was LK_TRY), TIMEOUT, CANCELED, NOMEM; UNAVAILABLE when the last attempt
  * could not be sent; REFUSED when the server would not do it (without memory, a replica, missing
  * rights), and said why, which is in the log; UNKNOWN when it was not answered, or answered after
- * its validity had ended: what it may have got is then given back. */
+ * its validity had ended: the next waiter asks again for what it may have got, or it is given back.
+ */
 typedef void (*lk_acquire_cb)(lk_request *request, enum lk_status status, lk_lease *lease,
                               void *data);
 
 /* Acquire, waiting up to `wait_ms`, in the order of the calls among the waiters of this client.
  * `request` may be NULL; else *request can be cancelled until the callback, which frees it. A wait
- * that ends while an attempt is on its way ends at once; a grant that arrives later is given back.
- * LK_NOMEM; LK_UNSUPPORTED when the system gives no random numbers.
+ * that ends while an attempt is on its way ends at once. A grant that arrives later goes to the
+ * next waiter of this client, if it asks for the same (mode, permits, limit, TTL, hand-over). Else
+ * it is given back. LK_NOMEM; LK_UNSUPPORTED when the system gives no random numbers.
  */
 LK_CHECK enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, void *data,
                                    lk_request **request);
@@ -225,8 +227,8 @@ void lk_cancel(lk_request *request);
 /* In the acquire callback: how often this acquisition asked the server, which is what it cost. Once
  * for each attempt, and once more for one that also had to bring the server its script; with an
  * attempt that was not answered before the wait ended, and without the giving back of what that may
- * have got. 0 when it never came to an attempt, or was never sent, and always on the local backend,
- * which has no server. */
+ * have got. A waiter that goes on with the attempt of another counts only its own. 0 when it never
+ * came to an attempt, or was never sent, and always on the local backend, which has no server. */
 unsigned lk_request_round_trips(const lk_request *request);
 
 typedef void (*lk_release_cb)(enum lk_status status, void *data);

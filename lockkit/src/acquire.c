@@ -2,38 +2,51 @@
  *
  * Happy path: the lease joins the queue, becomes its head, attempts and is granted; its callback
  * runs in the next turn of the loop. A refused one stays the head and attempts again. One that was
- * not answered does the same, but is doubtful from then on: when its wait ends it is released, as
- * it may own the lock; and so is one that stands in line at the server, as it gives up its place.
- * When the wait ends during an attempt, the lease is an orphan, and what the attempt still gets is
- * given back. */
+ * not answered does the same, but is doubtful from then on, as it may own the lock.
+ *
+ * What a lease has begun at the server is its client's. When its wait ends, the next waiter goes on
+ * with it, under the same owner token, if it asks for the same: with a place in the server's line,
+ * and with a doubt. A lease that finds no such waiter is released. When the wait ends during an
+ * attempt, the lease is an orphan: the answer is for the head of that moment. So a server that
+ * takes longer to answer than waits have left still serves somebody. */
 #include "lease.h"
 
 #include <assert.h>
-#include <string.h>
 
-/* The place in the server's line is the client's, as clients take turns: another of its waiters
- * takes it over from one that gives up, with the owner token that stands there. */
-void lease_pass_place_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
+static bool is_anything_begun(const struct lk_lease *lease) {
+    return lease->is_in_line || lease->is_doubtful;
+}
+
+/* `next` has begun nothing at the server, and asks for the same as `lease` does. */
+static bool may_go_on(const struct lk_lease *next, const struct lk_lease *lease) {
+    const struct lk_policy *one = &next->policy, *other = &lease->policy;
+
+    return next->phase == LEASE_QUEUED && !is_anything_begun(next) && one->mode == other->mode &&
+           one->limit == other->limit && one->permits == other->permits &&
+           one->handover == other->handover && one->asked_ms == other->asked_ms;
+}
+
+/* With the owner token that the server knows. */
+static void go_on(struct lk_lease *next, struct lk_lease *lease) {
+    lease_swap_owners(next, lease);
+    next->is_in_line = lease->is_in_line;
+    next->is_doubtful = lease->is_doubtful;
+    lease->is_in_line = lease->is_doubtful = false;
+}
+
+bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter) {
     struct lk_lease *next = waiter ? waiter->data : NULL;
-    char owner[OWNER_SIZE];
 
-    if (!next || lease->phase != LEASE_QUEUED || !lease->is_in_line || lease->is_doubtful ||
-        next->phase != LEASE_QUEUED || next->is_in_line || next->is_doubtful ||
-        next->waiter.is_try || next->policy.mode != lease->policy.mode ||
-        next->policy.limit != lease->policy.limit ||
-        next->policy.permits != lease->policy.permits ||
-        next->policy.handover != lease->policy.handover)
-        return;
-    memcpy(owner, next->owner, sizeof owner);
-    memcpy(next->owner, lease->owner, sizeof owner);
-    memcpy(lease->owner, owner, sizeof owner);
-    next->is_in_line = true;
-    lease->is_in_line = false;
+    if (!next || lease->in_flight > 0 || !is_anything_begun(lease) || next->waiter.is_try ||
+        !may_go_on(next, lease))
+        return false;
+    go_on(next, lease);
+    return next->is_in_line;
 }
 
 /* Its request is over. */
 static void let_go(struct lk_lease *lease) {
-    if (lease->is_doubtful || lease->is_in_line)
+    if (is_anything_begun(lease))
         lease_release(lease);
     else
         lease_end(lease);
@@ -53,7 +66,7 @@ static void tell_outcome(void *data) {
         return;
     lease->is_outcome_due = false;
     if (lease->phase == LEASE_QUEUED) { /* to one who has come again, in the callback */
-        lease_pass_place_on(lease, TAILQ_FIRST(&lease->queue->waiters));
+        (void)lease_pass_on(lease, TAILQ_FIRST(&lease->queue->waiters));
         let_go(lease);
     } else {
         lease_maybe_free(lease);
@@ -84,18 +97,19 @@ void lease_end_request(struct lk_lease *lease, enum lk_status status) {
     assert(lease->phase == LEASE_QUEUED || lease->phase == LEASE_TRYING);
     assert(status != LK_OK);
     (void)uv_timer_stop(&lease->timer);
-    lease_pass_place_on(lease, TAILQ_NEXT(&lease->waiter, entry));
-    queue_leave(lease->queue, &lease->waiter);
     count(&lease->client->counters, status);
     set_outcome(lease, status);
-    /* An attempt that is under way may still be granted, and the answer says what to give back. */
-    if (lease->phase == LEASE_TRYING && lease->in_flight > 0) {
+    if (lease->in_flight > 0) {
         lease->round_trips += lease->command.round_trips;
+        queue_leave_attempt(lease->queue, &lease->waiter);
         lease_move(lease, LEASE_ORPHANED);
-    } else if (lease->phase == LEASE_TRYING || !lease->is_in_line || lease->is_doubtful ||
-               lease->client->is_closing) {
-        let_go(lease);
+        return;
     }
+    queue_leave(lease->queue, &lease->waiter,
+                lease_pass_on(lease, TAILQ_NEXT(&lease->waiter, entry)));
+    if (lease->phase == LEASE_TRYING || !lease->is_in_line || lease->is_doubtful ||
+        lease->client->is_closing)
+        let_go(lease);
 }
 
 static void begin_to_hold(struct lk_lease *lease) {
@@ -121,22 +135,57 @@ static bool is_still_valid(struct lk_lease *lease) {
     return lk_lease_state(lease) != LK_LOST_STATE;
 }
 
-static void orphan_answered(struct lk_lease *lease, enum lk_status status) {
-    lease->client->counters.late_grants += status == LK_OK;
-    if (status == LK_OK || lease->is_doubtful || lease->is_in_line)
-        lease_release(lease);
-    else
-        lease_end(lease);
-}
-
 static void refused(struct lk_lease *lease, enum lk_status status, int64_t remaining_ms) {
     if (lease->waiter.is_try || status == LK_NOMEM) {
+        queue_attempt_ended(lease->queue);
         lease_end_request(lease, status);
         return;
     }
     lease->last = status == LK_BUSY ? LK_TIMEOUT : status;
     lease_move(lease, LEASE_QUEUED);
     queue_refused(lease->queue, remaining_ms, lease->is_in_line);
+}
+
+static void take_answer(struct lk_lease *lease, enum lk_status status) {
+    if (status == LK_OK)
+        granted(lease);
+    else
+        refused(lease, status, status == LK_BUSY ? lease->command.remaining_ms : -1);
+}
+
+/* Who takes the answer to the attempt of `orphan`. One that only tries has an attempt of its own,
+ * but need not make it when the lock is there already. */
+static struct lk_lease *find_heir(const struct lk_lease *orphan, enum lk_status status) {
+    const struct queue_waiter *head = TAILQ_FIRST(&orphan->queue->waiters);
+
+    if (!head || status == LK_NOMEM || (head->is_try && status != LK_OK) ||
+        !may_go_on(head->data, orphan))
+        return NULL;
+    return head->data;
+}
+
+static void orphan_answered(struct lk_lease *orphan, enum lk_status status) {
+    struct lk_lease *heir = find_heir(orphan, status);
+
+    if (!heir) {
+        orphan->client->counters.late_grants += status == LK_OK;
+        queue_attempt_ended(orphan->queue);
+        if (status == LK_OK || is_anything_begun(orphan))
+            lease_release(orphan);
+        else
+            lease_end(orphan);
+        return;
+    }
+    go_on(heir, orphan);
+    heir->sent_ns = orphan->sent_ns;
+    heir->fence = orphan->fence;
+    heir->command.granted_ms = orphan->command.granted_ms;
+    heir->command.remaining_ms = orphan->command.remaining_ms;
+    if (status == LK_OK)
+        lease_set_validity(heir, &heir->command, heir->sent_ns);
+    lease_move(heir, LEASE_TRYING);
+    lease_end(orphan);
+    take_answer(heir, status);
 }
 
 static void on_attempt_answered(struct lk_command *command) {
@@ -160,10 +209,8 @@ static void on_attempt_answered(struct lk_command *command) {
         lease->is_in_line = command->is_queued;
     if (lease->phase == LEASE_ORPHANED)
         orphan_answered(lease, status);
-    else if (status == LK_OK)
-        granted(lease);
     else
-        refused(lease, status, status == LK_BUSY ? command->remaining_ms : -1);
+        take_answer(lease, status);
 }
 
 static void attempt(void *data) {

@@ -12,7 +12,6 @@
 #include "lease.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define FRESH_PART 3
 
@@ -35,12 +34,9 @@ static bool may_inherit(const struct lk_lease *heir, const struct lk_lease *leas
 }
 
 static void swap_tokens(struct lk_lease *lease, struct lk_lease *heir) {
-    char owner[OWNER_SIZE];
     const bool is_in_line = heir->is_in_line;
 
-    memcpy(owner, heir->owner, sizeof owner);
-    memcpy(heir->owner, lease->owner, sizeof owner);
-    memcpy(lease->owner, owner, sizeof owner);
+    lease_swap_owners(lease, heir);
     heir->is_in_line = false; /* who holds does not wait */
     lease->is_in_line = is_in_line;
 }
@@ -72,18 +68,17 @@ static void end(struct lk_lease *lease) {
 }
 
 static void hand_over(struct lk_lease *lease, struct lk_lease *heir) {
-    const struct queue_waiter *next = TAILQ_NEXT(&heir->waiter, entry);
+    bool is_in_line;
 
     lease_stop_holding(lease);
-    lease_pass_place_on(heir, next);
+    is_in_line = lease_pass_on(heir, TAILQ_NEXT(&heir->waiter, entry));
     swap_tokens(lease, heir);
     heir->policy.ttl_ms = lease->policy.ttl_ms;
     heir->sent_ns = lease->sent_ns;
     heir->fence = lease->fence + 1;
     heir->handovers_left = lease->handovers_left - 1;
     atomic_store(&heir->valid_until_ns, atomic_load(&lease->valid_until_ns));
-    queue_handed_over(lease->queue, &heir->waiter,
-                      next && ((struct lk_lease *)next->data)->is_in_line);
+    queue_handed_over(lease->queue, &heir->waiter, is_in_line);
     lease_inherit(heir);
     end(lease);
 }

@@ -69,6 +69,15 @@ err_after_lease:
     return status;
 }
 
+void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other) {
+    char owner[OWNER_SIZE];
+
+    assert(lease->in_flight == 0 && other->in_flight == 0);
+    memcpy(owner, other->owner, sizeof owner);
+    memcpy(other->owner, lease->owner, sizeof owner);
+    memcpy(lease->owner, owner, sizeof owner);
+}
+
 void lease_move(struct lk_lease *lease, enum lease_phase phase) {
 #define TO(phase) (1U << LEASE_##phase)
     static const unsigned arrows[] = {

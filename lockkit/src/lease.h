@@ -18,6 +18,9 @@
  *      └───────────────────────────────────────────────────────┘             │
  *      └────────────────────────  neither ───────────────────────────────────┘
  *
+ * When the next waiter goes on with what a lease has begun, the lease goes to ENDED, and the waiter
+ * moves as if it had begun that itself.
+ *
  * RELEASING repeats the release until it is confirmed or the clean-up time has passed. ABANDONED
  * lasts until the TTL is long enough, or, without one or in a session, until the time has passed,
  * and is released then. After ENDED the memory goes as soon as the callback has run and no command
@@ -115,6 +118,9 @@ struct lk_lease {
 /* A fresh lease with a fresh owner token, QUEUED but in no queue. */
 LK_CHECK enum lk_status lease_new(struct lk_lease **lease, struct lk_lock *lock);
 
+/* Each has the owner token of the other. No command of either is under way. */
+void lease_swap_owners(struct lk_lease *lease, struct lk_lease *other);
+
 /* Change the phase. Aborts on an arrow that is not in the picture. */
 void lease_move(struct lk_lease *lease, enum lease_phase phase);
 
@@ -135,9 +141,9 @@ void lease_maybe_free(struct lk_lease *lease);
 void lease_end_request(struct lk_lease *lease, enum lk_status status);
 /* While QUEUED, and one of us has handed it over. */
 void lease_inherit(struct lk_lease *lease);
-/* The place of `lease` in the server's line, if it has one, is that of `waiter` (or NULL) from now
- * on, if it can be. */
-void lease_pass_place_on(struct lk_lease *lease, const struct queue_waiter *waiter);
+/* What `lease` has begun at the server is for `waiter` (or NULL) to go on with, if it can be: a
+ * place in the line, an unanswered attempt. True when `waiter` now stands in the server's line. */
+bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter);
 
 /* handover.c: give it to the next of this client, who waits. False when it is to be released. */
 bool lease_hand_over(struct lk_lease *lease);

@@ -16,7 +16,8 @@ static void doubt(struct lk_client *client, const char *name, const char *owner,
             continue;
         if (lease->phase == LEASE_HELD)
             lease_doubt(lease, state, why);
-        else if (lease->phase == LEASE_TRYING && state == LK_LOST_STATE)
+        else if ((lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED) &&
+                 state == LK_LOST_STATE)
             lease->is_lost_early = true;
     }
 }

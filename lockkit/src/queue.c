@@ -175,7 +175,7 @@ void queue_join(struct lk_queue *queue, struct queue_waiter *waiter) {
     assert(waiter->attempt && waiter->poll_ms > 0);
     assert(queue->refs > 0); /* its lease's, at the least */
     TAILQ_INSERT_TAIL(&queue->waiters, waiter, entry);
-    if (queue->length++ > 0)
+    if (queue->length++ > 0 || queue->is_trying)
         return;
     if (queue->is_ours && !waiter->is_try)
         wait_for_event(queue, -1);
@@ -190,19 +190,32 @@ static struct queue_waiter *take_out(struct lk_queue *queue, struct queue_waiter
         queue->is_in_line = false;
     TAILQ_REMOVE(&queue->waiters, waiter, entry);
     if (--queue->length == 0) {
-        queue->is_woken = queue->is_given_back = false;
         (void)uv_timer_stop(&queue->poll);
+        if (!queue->is_trying)
+            queue->is_woken = queue->is_given_back = false;
     }
     return TAILQ_FIRST(&queue->waiters);
 }
 
-void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter) {
-    bool was_head = TAILQ_FIRST(&queue->waiters) == waiter;
+void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter, bool is_in_line) {
+    const bool was_head = TAILQ_FIRST(&queue->waiters) == waiter;
 
-    if (was_head)
-        queue->is_trying = false;
-    /* The old head's place in the server's line goes with it. */
-    if (take_out(queue, waiter) && was_head)
+    if (!take_out(queue, waiter) || !was_head)
+        return;
+    queue->is_in_line = is_in_line;
+    if (!is_in_line && !queue->is_trying)
+        set_due(queue, QUEUE_FRESH);
+}
+
+void queue_leave_attempt(struct lk_queue *queue, struct queue_waiter *waiter) {
+    assert(TAILQ_FIRST(&queue->waiters) == waiter && queue->is_trying);
+    (void)take_out(queue, waiter);
+}
+
+void queue_attempt_ended(struct lk_queue *queue) {
+    assert(queue->is_trying);
+    queue->is_trying = queue->is_woken = queue->is_given_back = false;
+    if (!TAILQ_EMPTY(&queue->waiters))
         set_due(queue, QUEUE_FRESH);
 }
 

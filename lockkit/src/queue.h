@@ -39,7 +39,7 @@ struct lk_queue {
     unsigned refs; /* locks, leases, inspections, and an attempt that is due */
     TAILQ_HEAD(, queue_waiter) waiters;
     unsigned length;
-    bool is_trying; /* an attempt of the head is under way */
+    bool is_trying; /* an attempt for the head is under way, be it of one that has left */
     uv_timer_t poll;
     bool is_due, is_woken; /* on client->attempts; an event came during an attempt */
     bool is_given_back;    /* one of us gave it back during an attempt */
@@ -57,8 +57,15 @@ struct lk_queue *queue_ref(struct lk_client *client, const char *name, const cha
 void queue_unref(struct lk_queue *queue);
 
 void queue_join(struct lk_queue *queue, struct queue_waiter *waiter);
-/* It has given up, in any place. */
-void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter);
+/* It gives up, in any place, with no attempt of its own under way. `is_in_line`: the next stands at
+ * the server in its place, and is told when it is its turn. Then nothing is asked, and the poll
+ * goes on. */
+void queue_leave(struct lk_queue *queue, struct queue_waiter *waiter, bool is_in_line);
+/* The head gives up during its attempt, which goes on. Nobody else asks before its answer, which is
+ * for the head of that moment: queue_granted() or queue_refused(), or queue_attempt_ended(). */
+void queue_leave_attempt(struct lk_queue *queue, struct queue_waiter *waiter);
+/* The attempt got nothing that the head could have: the head, if there is one, asks anew. */
+void queue_attempt_ended(struct lk_queue *queue);
 /* The head has got the lock, and leaves. */
 void queue_granted(struct lk_queue *queue, struct queue_waiter *waiter);
 

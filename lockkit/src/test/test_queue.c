@@ -60,6 +60,12 @@ static void expect_attempts(struct env *env, const struct asker *asker, int coun
     assert_int_equal(asker->attempts, count);
 }
 
+/* The head gives up, after an attempt that was answered with nothing. */
+static void give_up(struct env *env, struct asker *head) {
+    queue_attempt_ended(env->queue);
+    queue_leave(env->queue, &head->waiter, false);
+}
+
 static void test_only_the_head_attempts(void **state) {
     struct env *env = *state;
     struct asker *first = join(env, 0), *second = join(env, 1);
@@ -72,7 +78,7 @@ static void test_only_the_head_attempts(void **state) {
     queue_given_back(env->queue);
     expect_attempts(env, second, 1);
     assert_int_equal(counters(env->fixture.client).wakeups, 1);
-    queue_leave(env->queue, &second->waiter);
+    give_up(env, second);
 }
 
 static void test_event_during_an_attempt_brings_another(void **state) {
@@ -85,7 +91,7 @@ static void test_event_during_an_attempt_brings_another(void **state) {
     expect_attempts(env, asker, 1);
     queue_refused(env->queue, -1, false);
     expect_attempts(env, asker, 2); /* one for both events */
-    queue_leave(env->queue, &asker->waiter);
+    give_up(env, asker);
 }
 
 static void test_refused_head_attempts_when_the_holders_ttl_ends(void **state) {
@@ -96,17 +102,44 @@ static void test_refused_head_attempts_when_the_holders_ttl_ends(void **state) {
     queue_refused(env->queue, 5, false);
     expect_attempts(env, asker, 2);
     assert_int_equal(counters(env->fixture.client).polls, 1);
-    queue_leave(env->queue, &asker->waiter);
+    give_up(env, asker);
 }
 
-static void test_head_that_leaves_during_its_attempt_lets_the_next_attempt(void **state) {
+static void test_head_that_leaves_during_its_attempt_leaves_the_answer_to_the_next(void **state) {
     struct env *env = *state;
     struct asker *first = join(env, 0), *second = join(env, 1);
 
     expect_attempts(env, first, 1);
-    queue_leave(env->queue, &first->waiter);
+    queue_leave_attempt(env->queue, &first->waiter);
+    expect_attempts(env, second, 0);
+    queue_leave(env->queue, &second->waiter, false);
+    expect_attempts(env, join(env, 1), 0); /* nor one that comes later */
+    queue_granted(env->queue, &second->waiter);
+}
+
+static void test_next_asks_anew_when_the_answer_is_not_for_it(void **state) {
+    struct env *env = *state;
+    struct asker *first = join(env, 0), *second = join(env, 1);
+
+    expect_attempts(env, first, 1);
+    queue_leave_attempt(env->queue, &first->waiter);
+    queue_attempt_ended(env->queue);
     expect_attempts(env, second, 1);
-    queue_leave(env->queue, &second->waiter);
+    give_up(env, second);
+}
+
+static void test_new_head_asks_nothing_in_the_place_of_the_old_one(void **state) {
+    struct env *env = *state;
+    struct asker *first = join(env, 0), *second = join(env, 1);
+
+    expect_attempts(env, first, 1);
+    queue_refused(env->queue, -1, true);
+    queue_leave(env->queue, &first->waiter, true);
+    queue_given_back(env->queue); /* the server tells it */
+    expect_attempts(env, second, 0);
+    client_push(env->fixture.client, LK_PUSH_FREE, "name", NULL, NULL);
+    expect_attempts(env, second, 1);
+    give_up(env, second);
 }
 
 static void test_new_head_asks_at_once_as_the_old_ones_place_is_gone(void **state) {
@@ -115,9 +148,9 @@ static void test_new_head_asks_at_once_as_the_old_ones_place_is_gone(void **stat
 
     expect_attempts(env, first, 1);
     queue_refused(env->queue, -1, false);
-    queue_leave(env->queue, &first->waiter);
+    queue_leave(env->queue, &first->waiter, false);
     expect_attempts(env, second, 1);
-    queue_leave(env->queue, &second->waiter);
+    give_up(env, second);
 }
 
 static void test_next_who_shares_asks_at_once_after_a_shared_grant(void **state) {
@@ -128,7 +161,7 @@ static void test_next_who_shares_asks_at_once_after_a_shared_grant(void **state)
     join(env, 1);
     queue_granted(env->queue, &env->askers[0].waiter);
     expect_attempts(env, &env->askers[1], 1);
-    queue_leave(env->queue, &env->askers[1].waiter);
+    give_up(env, &env->askers[1]);
 }
 
 /* By its name, as one of all names, and by an owner who has no queue of its own. */
@@ -149,7 +182,7 @@ static void test_push_wakes_the_queues_that_it_is_for(void **state) {
     queue_refused(env->queue, -1, false);
     client_push(client, LK_PUSH_FREE, "name", "somebody", NULL);
     expect_attempts(env, asker, 4);
-    queue_leave(env->queue, &asker->waiter);
+    give_up(env, asker);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -159,7 +192,9 @@ int main(void) {
         TEST(test_only_the_head_attempts),
         TEST(test_event_during_an_attempt_brings_another),
         TEST(test_refused_head_attempts_when_the_holders_ttl_ends),
-        TEST(test_head_that_leaves_during_its_attempt_lets_the_next_attempt),
+        TEST(test_head_that_leaves_during_its_attempt_leaves_the_answer_to_the_next),
+        TEST(test_next_asks_anew_when_the_answer_is_not_for_it),
+        TEST(test_new_head_asks_nothing_in_the_place_of_the_old_one),
         TEST(test_new_head_asks_at_once_as_the_old_ones_place_is_gone),
         TEST(test_next_who_shares_asks_at_once_after_a_shared_grant),
         TEST(test_push_wakes_the_queues_that_it_is_for),

@@ -119,6 +119,29 @@ static void test_cancel_at_each_moment_leaves_nothing_held(void **state) {
     }
 }
 
+static void test_cancel_at_each_moment_leaves_the_lock_to_the_next(void **state) {
+    struct fixture *fixture = *state;
+    struct caller first, next;
+
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        start(&first, fixture->lock, LK_FOREVER);
+        start(&next, fixture->lock, LK_FOREVER);
+        turn(fixture, moment);
+        if (first.request)
+            lk_cancel(first.request);
+        WAIT_FOR(&fixture->loop, first.calls > 0);
+        if (first.lease)
+            assert_int_equal(give(fixture, &first), LK_OK);
+        WAIT_FOR(&fixture->loop, next.calls > 0);
+        assert_int_equal(first.calls, 1);
+        assert_int_equal(next.status, LK_OK);
+        assert_int_equal(lk_lease_state(next.lease), LK_HELD);
+        assert_int_equal(give(fixture, &next), LK_OK);
+        assert_int_equal(next.calls, 1);
+        assert_free(fixture, fixture->lock);
+    }
+}
+
 static void test_close_at_each_moment_gives_everything_back(void **state) {
     struct fixture *fixture = *state;
     struct caller holder, waiter, releaser;
@@ -187,6 +210,7 @@ const struct CMUnitTest contract_moments[] = {
     CONTRACT(test_waiters_of_a_client_are_served_in_order),
     CONTRACT(test_holders_of_two_clients_never_overlap),
     CONTRACT(test_cancel_at_each_moment_leaves_nothing_held),
+    CONTRACT(test_cancel_at_each_moment_leaves_the_lock_to_the_next),
     CONTRACT(test_close_at_each_moment_gives_everything_back),
     CONTRACT(test_each_allocation_may_fail),
 };

@@ -137,6 +137,27 @@ static void test_waiter_finds_the_key_of_a_lost_reply(void **state) {
     assert_int_equal(own_etcd_keys(env->own), 0);
 }
 
+static void test_late_grant_goes_to_the_next_waiter(void **state) {
+    struct etcd_env *env = *state;
+    struct caller first, next;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+
+    bring_lease(env, lock);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    start(&first, lock, LK_FOREVER);
+    start(&next, lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, own_etcd_keys(env->own) == 1);
+    lk_cancel(first.request);
+    WAIT_FOR(&env->fixture.loop, first.calls == 1);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, next.calls == 1);
+    assert_int_equal(next.status, LK_OK);
+    assert_int_equal(first.status, LK_CANCELED);
+    assert_int_equal(counters(env->far).late_grants, 0);
+    assert_int_equal(counters(env->far).acquired, 2); /* with that of before */
+    assert_int_equal(give(&env->fixture, &next), LK_OK);
+}
+
 static void test_release_that_is_not_answered_is_confirmed_later(void **state) {
     struct etcd_env *env = *state;
     struct caller caller;
@@ -184,6 +205,7 @@ int main(void) {
         ETCD_TEST(test_waiter_whose_key_was_deleted_stands_in_line_again),
         ETCD_TEST(test_key_of_a_lost_reply_is_given_back_with_its_lease),
         ETCD_TEST(test_waiter_finds_the_key_of_a_lost_reply),
+        ETCD_TEST(test_late_grant_goes_to_the_next_waiter),
         ETCD_TEST(test_release_that_is_not_answered_is_confirmed_later),
         ETCD_TEST(test_lock_outlives_a_restart_of_the_server),
     };

@@ -235,6 +235,27 @@ static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
+static void test_late_grant_goes_to_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+    lk_lock *lock = open_lock(&env->fixture, env->far, 60000);
+
+    bring_script(env, lock);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    start(&first, lock, LK_FOREVER);
+    start(&next, lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, exists(env));
+    lk_cancel(first.request);
+    WAIT_FOR(&env->fixture.loop, first.calls == 1);
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    WAIT_FOR(&env->fixture.loop, next.calls == 1);
+    assert_int_equal(next.status, LK_OK);
+    assert_int_equal(first.status, LK_CANCELED);
+    assert_int_equal(counters(env->far).late_grants, 0);
+    assert_int_equal(counters(env->far).acquired, 2); /* with that of before */
+    assert_int_equal(give(&env->fixture, &next), LK_OK);
+}
+
 static void test_late_grant_is_given_back(void **state) {
     struct env *env = *state;
     struct caller caller;
@@ -390,6 +411,7 @@ int main(void) {
         REDIS_TEST(test_repeated_releases_are_few),
         REDIS_TEST(test_abandoned_lock_is_extended_until_it_is_confirmed),
         REDIS_TEST(test_waiter_finds_the_grant_whose_reply_was_lost),
+        REDIS_TEST(test_late_grant_goes_to_the_next_waiter),
         REDIS_TEST(test_late_grant_is_given_back),
         REDIS_TEST(test_grant_whose_validity_is_over_on_arrival_is_given_back),
         REDIS_TEST(test_check_sees_at_once_that_the_machine_was_suspended),

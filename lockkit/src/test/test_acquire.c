@@ -1,0 +1,379 @@
+/* Acquiring at a server that answers when the test says so: what a wait that has ended leaves to
+ * the next waiter. */
+#include "client.h"
+#include "fixture.h"
+
+#define COMMANDS_MOST 16
+#define TTL_MS        10000
+#define DRIFT_MS      102 /* 1 % of it, and 2 */
+
+/* In the place of the client's own backend, until the end. */
+struct server {
+    struct lk_backend backend;
+    struct lk_command *commands[COMMANDS_MOST]; /* as they came; NULL once answered */
+    enum lk_verb verbs[COMMANDS_MOST];
+    char owners[COMMANDS_MOST][OWNER_SIZE];
+    int count;
+};
+
+struct env {
+    struct fixture fixture;
+    struct server server;
+    struct lk_backend *own;
+    uint64_t now_ns;
+};
+
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct server *server = (struct server *)backend;
+
+    assert_true(server->count < COMMANDS_MOST);
+    command->round_trips++;
+    server->verbs[server->count] = command->verb;
+    memcpy(server->owners[server->count], command->owner, OWNER_SIZE);
+    server->commands[server->count++] = command;
+}
+
+static const struct lk_backend_ops server_ops = {.scheme = "test:", .run = run};
+
+static uint64_t read_clock(void *data) {
+    return *(const uint64_t *)data;
+}
+
+static int set_up(void **state) {
+    struct env *env = calloc(1, sizeof *env);
+    struct lk_client_options options = {
+        .size = sizeof options, .clock_ns = read_clock, .clock_data = &env->now_ns};
+    lk_client *client;
+
+    assert_non_null(env);
+    env->now_ns = 1000 * UINT64_C(1000000000);
+    fixture_init(&env->fixture);
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, "local:", &options), LK_OK);
+    env->server.backend.ops = &server_ops;
+    env->own = client->backend;
+    client->backend = &env->server.backend;
+    client->caps |= LK_CAP_TTL | LK_CAP_SHARED | LK_CAP_PERMITS;
+    env->fixture.client = client;
+    env->fixture.lock = open_lock(&env->fixture, client, TTL_MS);
+    *state = env;
+    return 0;
+}
+
+static void turn(struct env *env) {
+    for (int i = 0; i < 5; i++)
+        (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
+}
+
+static bool is_settled(const struct env *env) {
+    for (int i = 0; i < env->server.count; i++)
+        if (env->server.commands[i] != NULL)
+            return false;
+    return TAILQ_EMPTY(&env->fixture.client->leases);
+}
+
+/* Every test ends with nothing held: no release is missing. */
+static int tear_down(void **state) {
+    struct env *env = *state;
+
+    turn(env);
+    assert_true(is_settled(env));
+    env->fixture.client->backend = env->own;
+    fixture_end(&env->fixture);
+    free(env);
+    return 0;
+}
+
+/* The command that came as number `index`, the first as 0, is the last one so far. */
+static struct lk_command *expect(struct env *env, int index, enum lk_verb verb) {
+    WAIT_FOR(&env->fixture.loop, env->server.count > index);
+    turn(env);
+    assert_int_equal(env->server.count, index + 1);
+    assert_int_equal(env->server.verbs[index], verb);
+    return env->server.commands[index];
+}
+
+static void answer(struct env *env, int index, enum lk_status status) {
+    struct lk_command *command = env->server.commands[index];
+
+    assert_non_null(command);
+    env->server.commands[index] = NULL;
+    command->status = status;
+    command->fence = status == LK_OK ? (uint64_t)(100 + index) : 0;
+    command->remaining_ms = -1;
+    command->on_answer(command);
+    turn(env);
+}
+
+static void answer_in_line(struct env *env, int index) {
+    env->server.commands[index]->is_queued = true;
+    answer(env, index, LK_BUSY);
+}
+
+static void answer_release(struct env *env, int index, int of) {
+    (void)expect(env, index, LK_RELEASE);
+    assert_string_equal(env->server.owners[index], env->server.owners[of]);
+    answer(env, index, LK_OK);
+}
+
+static void expect_same_owner(const struct env *env, int one, int other, bool is_same) {
+    assert_int_equal(strcmp(env->server.owners[one], env->server.owners[other]) == 0, is_same);
+}
+
+/* Its lease is that of the attempt with this number, and is given back. */
+static void expect_granted(struct env *env, struct caller *caller, int attempt) {
+    const int release = env->server.count;
+
+    assert_int_equal(caller->calls, 1);
+    assert_int_equal(caller->status, LK_OK);
+    assert_int_equal(lk_lease_state(caller->lease), LK_HELD);
+    assert_int_equal(lk_lease_fence(caller->lease), 100 + attempt);
+    assert_string_equal(lk_lease_owner(caller->lease), env->server.owners[attempt]);
+    lk_release(caller->lease, on_caller_released, caller);
+    answer_release(env, release, attempt);
+    assert_int_equal(caller->release_status, LK_OK);
+}
+
+static void end_wait(struct env *env, struct caller *caller) {
+    lk_cancel(caller->request);
+    turn(env);
+    assert_int_equal(caller->calls, 1);
+    assert_int_equal(caller->status, LK_CANCELED);
+}
+
+static lk_lock *open_as(struct env *env, struct lk_lock_options options) {
+    lk_lock *lock;
+
+    options.size = sizeof options;
+    assert_int_equal(lk_lock_open(&lock, env->fixture.client, env->fixture.name, &options), LK_OK);
+    return lock;
+}
+
+/* One whose wait ends during its attempt, which is command 0, and one behind it. */
+static void start_two(struct env *env, struct caller *first, struct caller *next) {
+    start(first, env->fixture.lock, LK_FOREVER);
+    start(next, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, first);
+    (void)expect(env, 0, LK_ACQUIRE); /* no attempt beside it */
+}
+
+static void test_late_grant_goes_to_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, 1);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    WAIT_FOR(&env->fixture.loop, first.calls == 1);
+    assert_int_equal(first.status, LK_TIMEOUT);
+    answer(env, 0, LK_OK);
+    expect_granted(env, &next, 0);
+    assert_int_equal(first.calls, 1);
+    assert_int_equal(counters(env->fixture.client).late_grants, 0);
+}
+
+static void test_late_grant_goes_to_the_one_who_waits_by_then(void **state) {
+    struct env *env = *state;
+    struct caller first, next, last;
+
+    start_two(env, &first, &next);
+    end_wait(env, &next);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_OK);
+    expect_granted(env, &last, 0);
+}
+
+static void test_late_grant_that_nobody_waits_for_is_given_back(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    end_wait(env, &next);
+    answer(env, 0, LK_OK);
+    answer_release(env, 1, 0);
+    assert_int_equal(counters(env->fixture.client).late_grants, 1);
+}
+
+static void test_validity_of_a_late_grant_counts_from_before_its_request(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    env->now_ns += 3000 * UINT64_C(1000000);
+    answer(env, 0, LK_OK);
+    assert_int_equal(next.status, LK_OK);
+    assert_int_equal(lk_lease_remaining_ms(next.lease), TTL_MS - DRIFT_MS - 3000);
+    expect_granted(env, &next, 0);
+}
+
+static void test_late_grant_whose_validity_is_over_is_renewed_by_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    env->now_ns += TTL_MS * UINT64_C(1000000);
+    answer(env, 0, LK_OK);
+    assert_int_equal(next.calls, 0);
+    client_push(env->fixture.client, LK_PUSH_FREE, env->fixture.name, NULL, NULL);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, true);
+    answer(env, 1, LK_OK);
+    lk_release(next.lease, on_caller_released, &next);
+    env->now_ns += 2 * TTL_MS * UINT64_C(1000000); /* it is doubtful: released for so long */
+    answer_release(env, 2, 0);
+}
+
+static void test_unanswered_attempt_is_made_again_by_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer(env, 0, LK_UNKNOWN);
+    end_wait(env, &first);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, true);
+    answer(env, 1, LK_OK);
+    assert_int_equal(next.status, LK_OK);
+    lk_release(next.lease, on_caller_released, &next);
+    env->now_ns += 2 * TTL_MS * UINT64_C(1000000);
+    answer_release(env, 2, 0);
+}
+
+static void test_place_in_line_that_comes_late_is_the_next_waiters(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    answer_in_line(env, 0);
+    (void)expect(env, 0, LK_ACQUIRE); /* it is told when it is its turn */
+    client_push(env->fixture.client, LK_PUSH_FREE, env->fixture.name, NULL, NULL);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, true);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &next, 1);
+}
+
+static void test_place_in_line_is_passed_on_without_a_word(void **state) {
+    struct env *env = *state;
+    struct caller callers[3];
+
+    for (int i = 0; i < 3; i++)
+        start(&callers[i], env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    answer_in_line(env, 0);
+    end_wait(env, &callers[0]);
+    end_wait(env, &callers[1]);
+    (void)expect(env, 0, LK_ACQUIRE);
+    client_push(env->fixture.client, LK_PUSH_FREE, env->fixture.name, env->server.owners[0], NULL);
+    (void)expect(env, 1, LK_ACQUIRE);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &callers[2], 1);
+}
+
+static void test_news_during_a_late_attempt_reaches_the_next_waiter(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    client_push(env->fixture.client, LK_PUSH_FREE, env->fixture.name, NULL, NULL);
+    end_wait(env, &first);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    answer(env, 0, LK_BUSY); /* by the server as it was before the news */
+    (void)expect(env, 1, LK_ACQUIRE);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &next, 1);
+}
+
+/* The first is given back, and the other asks for itself. */
+static void expect_no_heir(struct env *env, struct lk_lock_options options) {
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    start(&next, open_as(env, options), LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, &first);
+    answer(env, 0, LK_OK);
+    assert_int_equal(env->server.verbs[1], LK_RELEASE);
+    expect_same_owner(env, 1, 0, true);
+    (void)expect(env, 2, LK_ACQUIRE);
+    expect_same_owner(env, 2, 0, false);
+    answer(env, 1, LK_OK);
+    answer(env, 2, LK_OK);
+    expect_granted(env, &next, 2);
+}
+
+static void test_late_grant_is_not_for_one_who_shares(void **state) {
+    expect_no_heir(*state, (struct lk_lock_options){.ttl_ms = TTL_MS, .mode = LK_SHARED});
+}
+
+static void test_late_grant_is_not_for_one_with_another_ttl(void **state) {
+    expect_no_heir(*state, (struct lk_lock_options){.ttl_ms = 2 * TTL_MS});
+}
+
+static void test_one_who_tries_takes_a_late_grant(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, &first);
+    start(&next, env->fixture.lock, LK_TRY);
+    answer(env, 0, LK_OK);
+    expect_granted(env, &next, 0);
+}
+
+static void test_one_who_tries_has_an_attempt_of_its_own(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    end_wait(env, &first);
+    start(&next, env->fixture.lock, LK_TRY);
+    answer(env, 0, LK_BUSY);
+    (void)expect(env, 1, LK_ACQUIRE);
+    expect_same_owner(env, 0, 1, false);
+    answer(env, 1, LK_OK);
+    expect_granted(env, &next, 1);
+}
+
+static void test_late_grant_that_was_lost_meanwhile_is_nobodys(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+
+    start_two(env, &first, &next);
+    client_push(env->fixture.client, LK_PUSH_LOST, env->fixture.name, env->server.owners[0],
+                "its session has ended");
+    answer(env, 0, LK_OK);
+    assert_int_equal(next.calls, 0);
+    end_wait(env, &next);
+    env->now_ns += 2 * TTL_MS * UINT64_C(1000000);
+    answer_release(env, 1, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        TEST(test_late_grant_goes_to_the_next_waiter),
+        TEST(test_late_grant_goes_to_the_one_who_waits_by_then),
+        TEST(test_late_grant_that_nobody_waits_for_is_given_back),
+        TEST(test_validity_of_a_late_grant_counts_from_before_its_request),
+        TEST(test_late_grant_whose_validity_is_over_is_renewed_by_the_next_waiter),
+        TEST(test_unanswered_attempt_is_made_again_by_the_next_waiter),
+        TEST(test_place_in_line_that_comes_late_is_the_next_waiters),
+        TEST(test_place_in_line_is_passed_on_without_a_word),
+        TEST(test_news_during_a_late_attempt_reaches_the_next_waiter),
+        TEST(test_late_grant_is_not_for_one_who_shares),
+        TEST(test_late_grant_is_not_for_one_with_another_ttl),
+        TEST(test_one_who_tries_takes_a_late_grant),
+        TEST(test_one_who_tries_has_an_attempt_of_its_own),
+        TEST(test_late_grant_that_was_lost_meanwhile_is_nobodys),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
