@@ -12,6 +12,7 @@ struct acquiring {
     enum lk_status status;
     lk_lease **lease;
     unsigned *attempts;
+    int64_t *kept_ns;
 };
 
 static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
@@ -19,19 +20,22 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 
     acquiring->status = status;
     *acquiring->attempts = lk_request_round_trips(request);
+    *acquiring->kept_ns = (int64_t)lk_request_kept_ns(request);
     *acquiring->lease = lease;
     fiber_event_set(&acquiring->done);
 }
 
 enum lk_status lock_acquire_await(lk_client *client, const char *name,
                                   const struct lk_lock_options *options, uint32_t wait_ms,
-                                  lk_lease **lease, unsigned *attempts) {
-    struct acquiring acquiring = {.done = FIBER_EVENT_INIT, .lease = lease, .attempts = attempts};
+                                  lk_lease **lease, unsigned *attempts, int64_t *kept_ns) {
+    struct acquiring acquiring = {
+        .done = FIBER_EVENT_INIT, .lease = lease, .attempts = attempts, .kept_ns = kept_ns};
     lk_lock *lock;
     enum lk_status status = lk_lock_open(&lock, client, name, options);
 
     *lease = NULL;
     *attempts = 0;
+    *kept_ns = 0;
     if (status == LK_OK)
         status = lk_acquire(lock, wait_ms, on_acquired, &acquiring, NULL);
     if (status == LK_OK) {

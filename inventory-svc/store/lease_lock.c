@@ -71,7 +71,8 @@ static enum lk_status open_client(struct store *store, enum lock_kind kind,
     return lock_servers_client(&store->locks, leases[kind].server, query, client);
 }
 
-static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempts) {
+static enum outcome acquire_lease(struct live_sale *live, int shard, unsigned *attempts,
+                                  int64_t *kept_ns) {
     const struct sale_options *sale = live->sale.options;
     const struct lk_lock_options options = {
         .size = sizeof options,
@@ -89,16 +90,28 @@ static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempt
 
     name_lock(name, live->product, shard);
     if (status == LK_OK)
-        status = lock_acquire_await(client, name, &options,
-                                    wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY, &lease, attempts);
+        status =
+            lock_acquire_await(client, name, &options, wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY,
+                               &lease, attempts, kept_ns);
     live->lock.grant = lease;
     return status == LK_OK ? OUTCOME_OK : not_acquired(live, status);
 }
 
+static enum outcome acquire_local(struct live_sale *live, int shard, unsigned *attempts) {
+    int64_t ignored;
+
+    return acquire_lease(live, shard, attempts, &ignored);
+}
+
 static enum outcome acquire_remote(struct live_sale *live, int shard, unsigned *attempts) {
+    int64_t kept_ns = 0;
+    enum outcome outcome;
+
     live->product->is_leased = true;
     live->product->lease = live->lock.kind;
-    return acquire(live, shard, attempts);
+    outcome = acquire_lease(live, shard, attempts, &kept_ns);
+    live->cost.kept_ns = outcome == OUTCOME_BUSY ? kept_ns : -1;
+    return outcome;
 }
 
 /* So much that the server gives the write up before the lease ends, even when this instance or
@@ -156,7 +169,7 @@ static void saw_fence(const struct store_lock *lock, int64_t seen) {
 }
 
 const struct lock_ops local_lock_ops = {
-    .acquire = acquire, .check = check_local, .release = release, .abandon = abandon};
+    .acquire = acquire_local, .check = check_local, .release = release, .abandon = abandon};
 
 const struct lock_ops lease_lock_ops = {.acquire = acquire_remote,
                                         .check = check_remote,

@@ -6,7 +6,8 @@
 #include <string.h>
 
 void sale_cost_init(struct sale_cost *cost) {
-    *cost = (struct sale_cost){.wait_ns = -1, .hold_ns = -1, .commit_ns = -1, .shard = -1};
+    *cost = (struct sale_cost){
+        .wait_ns = -1, .hold_ns = -1, .kept_ns = -1, .commit_ns = -1, .shard = -1};
 }
 
 static void add(int64_t *total, int64_t ns) {
@@ -85,6 +86,7 @@ const char *sale_cost_text(const struct sale_cost *cost, char text[SALE_COST_TEX
     text[0] = '\0';
     append_time(text, "wait;dur=", cost->wait_ns);
     append_time(text, "hold;dur=", cost->hold_ns);
+    append_time(text, "kept;dur=", cost->kept_ns);
     append_time(text, "commit;dur=", cost->commit_ns);
     append_number(text, "pg;desc=\"", cost->postgres);
     if (cost->redis > 0 || (cost->has_lock && is_apart(cost->lock)))

@@ -10,6 +10,7 @@
  *   the target does not answer, and that is no lock. A bad request wanted nothing;
  * - nobody was told yes or sold out from the span's beginning on: who was told so had his turn.
  *   A sale that was not answered counts by the ledger's clock, and without one as if it were late;
+ * - the lock is not known to have changed hands in that span (is_turn_taken);
  * - units were in stock rows whose count only falls, and there they had been all the time;
  * - the demand lasted twice as long at least, since the last moment, too, at which a server was
  *   known to be down: a new start takes some time;
@@ -142,6 +143,42 @@ static bool is_any_served_since(const struct judge *judge, int64_t from_ns) {
     return judge->refused_last != NULL && judge->refused_last->received_ns >= from_ns;
 }
 
+/* A change this soon after the beginning of the span is not told from the time that the first
+ * refusal takes. */
+#define KEPT_SLACK_PART 10
+
+/* The customer was turned away in the span, and knows that others did not keep the lock all the
+ * time: he had it himself and gave it back, or it was kept for less than he waited in the span.
+ * Where he had the lock of one shard, and was refused that of the next, the latter counts. */
+static bool tells_of_turn(const struct record *record, const struct stuck *stuck) {
+    const struct record_cost *cost = &record->cost;
+    const int64_t begun_ns = record->received_ns - (int64_t)cost->wait_us * 1000;
+    const int64_t kept_ns = record->received_ns - (int64_t)cost->kept_us * 1000;
+    const int64_t slack_ns = (stuck->to_ns - stuck->from_ns) / KEPT_SLACK_PART;
+
+    if (record->received_ns < stuck->from_ns ||
+        (record->outcome != RECORD_BUSY && record->outcome != RECORD_FAILED))
+        return false;
+    if (cost->kept_us < 0)
+        return cost->hold_us >= 0;
+    return cost->wait_us >= 0 && begun_ns <= stuck->from_ns && kept_ns > stuck->from_ns + slack_ns;
+}
+
+/* The lock changed hands: by what customers were told, or by the results of raw commands. */
+static bool is_turn_taken(const struct judge *judge, const struct stuck *stuck) {
+    for (size_t i = 0; i < judge->request_count; i++)
+        if (tells_of_turn(judge->requests[i], stuck))
+            return true;
+    for (size_t i = 0; judge->events != NULL && i < judge->events->count; i++) {
+        const struct event *event = &judge->events->items[i];
+
+        if (event->item == judge->item && event->at_ns >= stuck->from_ns &&
+            event->result == EVENT_YES && (event_takes_lock(event) || event_frees_lock(event)))
+            return true;
+    }
+    return false;
+}
+
 /* Until when its customer wanted a unit, as far as is known: a reply that is missing may have been
  * lost at any time. */
 static int64_t wanted_until(const struct record *record) {
@@ -227,7 +264,7 @@ static void find_stuck(struct judge *judge) {
 
     if (judge->is_stopped || judge->left == 0 ||
         judge->ledger->counted != (int64_t)judge->ledger->sale_count || !find_span(judge, stuck) ||
-        is_any_served_since(judge, stuck->from_ns))
+        is_any_served_since(judge, stuck->from_ns) || is_turn_taken(judge, stuck))
         return;
     attempts = count_attempts(judge, stuck);
     if (attempts < VERDICT_STUCK)

@@ -10,7 +10,7 @@ const struct record_lock_row record_locks[RECORD_LOCK_COUNT] = {
 };
 
 void cost_init(struct record_cost *cost) {
-    *cost = (struct record_cost){-1, -1, -1, -1, -1, -1, -1, RECORD_LOCK_UNTOLD};
+    *cost = (struct record_cost){-1, -1, -1, -1, -1, -1, -1, RECORD_LOCK_UNTOLD, -1};
 }
 
 /* A piece of the header; it ends where `end` points. */
@@ -102,6 +102,8 @@ static void take_duration(struct record_cost *cost, struct piece name, struct pi
         cost->hold_us = us;
     else if (is_word(name, "commit"))
         cost->commit_us = us;
+    else if (is_word(name, "kept"))
+        cost->kept_us = us;
 }
 
 static void take_description(struct record_cost *cost, struct piece name, struct piece value) {

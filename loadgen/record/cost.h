@@ -2,7 +2,7 @@
  * https://www.w3.org/TR/server-timing/):
  *
  *   Server-Timing: wait;dur=1.234, hold;dur=3.001, commit;dur=1.020, pg;desc="2", redis;desc="2",
- *                  retry;desc="0", lock;desc="redis", shard;desc="3"
+ *                  retry;desc="0", lock;desc="redis", shard;desc="3", kept;dur=499.2
  *
  * Durations are milliseconds. Anything else in it is skipped, whatever it is. */
 #ifndef LOADGEN_COST_H
@@ -57,6 +57,7 @@ struct record_cost {
     int32_t retries;   /* attempts beyond the first: of the lock, or of the sale */
     int16_t shard;     /* the row of stock that it was sold from */
     int16_t lock;      /* enum record_lock that it asked for */
+    int32_t kept_us;   /* of the wait, up to its end: others kept the lock without a change */
 };
 
 /* Nothing is known: -1 everywhere. */

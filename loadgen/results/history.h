@@ -5,7 +5,7 @@
  *     request   one record (record.h); what has the value of most is left out: item 0, unit -1,
  *               no instance, no order_id, no cost, is_repeat false. `instance` counts in the
  *               round's `instances`, `item` in its `products`; `cost` has the numbers of struct
- *               record_cost in their order
+ *               record_cost in their order, without the last when it was not told
  *     event     a failpoint that fired, the result of a raw lock command, or a fault of a server
  *               (event.h); without them in files of before
  *     product   one product's stock at the end (ledger.h); row, returned, sale, order: its rows

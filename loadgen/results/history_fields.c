@@ -251,12 +251,12 @@ int history_set_outcome(const char *name, enum record_outcome *outcome) {
 
 int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost) {
     for (size_t i = 0; i < HISTORY_COST; i++)
-        if (parts[i] < -1 || parts[i] > (i < 3 || i == 5 ? INT32_MAX : INT16_MAX))
+        if (parts[i] < -1 || parts[i] > (i < 3 || i == 5 || i == 8 ? INT32_MAX : INT16_MAX))
             return -1;
     if (parts[7] >= RECORD_LOCK_COUNT)
         return -1;
     *cost = (struct record_cost){(int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2],
                                  (int16_t)parts[3], (int16_t)parts[4], (int32_t)parts[5],
-                                 (int16_t)parts[6], (int16_t)parts[7]};
+                                 (int16_t)parts[6], (int16_t)parts[7], (int32_t)parts[8]};
     return 0;
 }

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #define HISTORY_VERSION 1
-#define HISTORY_COST    8 /* numbers of a request's cost, in the order of struct record_cost */
+#define HISTORY_COST    9 /* numbers of a request's cost, in the order of struct record_cost */
+#define HISTORY_COST_1  8 /* without `kept_us`, when that is not told */
 
 enum history_type {
     HISTORY_STRING, /* char[size], cut where it is too long */

@@ -82,15 +82,16 @@ size_t history_print_row(char line[HISTORY_LINE], const struct history_rows *row
 static char *put_cost(char *to, const struct record_cost *cost) {
     const int32_t parts[HISTORY_COST] = {cost->wait_us,  cost->hold_us, cost->commit_us,
                                          cost->postgres, cost->redis,   cost->retries,
-                                         cost->shard,    cost->lock};
+                                         cost->shard,    cost->lock,    cost->kept_us};
+    const size_t count = cost->kept_us >= 0 ? HISTORY_COST : HISTORY_COST_1;
     bool is_told = false;
 
-    for (size_t i = 0; i < HISTORY_COST; i++)
+    for (size_t i = 0; i < count; i++)
         is_told = is_told || parts[i] >= 0;
     if (!is_told)
         return to;
     to = stpcpy(to, ",\"cost\":");
-    for (size_t i = 0; i < HISTORY_COST; i++) {
+    for (size_t i = 0; i < count; i++) {
         *to++ = i == 0 ? '[' : ',';
         to = put_number(to, parts[i]);
     }

@@ -168,14 +168,16 @@ static const char *read_end(struct reader *reader, const json_t *json) {
 /* ---- requests */
 
 static const char *read_cost(const json_t *json, struct record_cost *cost) {
+    const size_t count = json_array_size(json);
     int64_t parts[HISTORY_COST];
 
     if (json == NULL)
         return NULL;
-    for (size_t i = 0; i < HISTORY_COST; i++)
-        parts[i] = json_integer_value(json_array_get(json, i));
-    if (json_array_size(json) != HISTORY_COST)
+    if (count != HISTORY_COST && count != HISTORY_COST_1)
         return "its cost has more or fewer numbers";
+    parts[HISTORY_COST_1] = -1;
+    for (size_t i = 0; i < count; i++)
+        parts[i] = json_integer_value(json_array_get(json, i));
     return history_set_cost(parts, cost) == 0 ? NULL : "its cost is out of range";
 }
 

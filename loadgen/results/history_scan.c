@@ -119,7 +119,8 @@ static bool take_outcome(const char **at, enum record_outcome *outcome) {
 static bool take_cost(const char **at, struct record_cost *cost) {
     int64_t parts[HISTORY_COST];
 
-    for (size_t i = 0; i < HISTORY_COST; i++)
+    parts[HISTORY_COST_1] = -1;
+    for (size_t i = 0; i < HISTORY_COST && !(i == HISTORY_COST_1 && **at == ']'); i++)
         if (!take(at, i == 0 ? ",\"cost\":[" : ",", i == 0 ? 9 : 1) || !take_number(at, &parts[i]))
             return false;
     return TAKE(at, "]") && history_set_cost(parts, cost) == 0;

@@ -73,11 +73,20 @@ static void tell_outcome(void *data) {
     }
 }
 
+/* Of its wait, up to now. */
+static int64_t kept_ns(const struct lk_lease *lease) {
+    const int64_t waited_ns = client_now_ns(lease->client) - lease->joined_ns;
+    const int64_t ns = queue_kept_ns(lease->queue);
+
+    return ns < waited_ns ? ns : waited_ns;
+}
+
 static void set_outcome(struct lk_lease *lease, enum lk_status status) {
     struct lk_client *client = lease->client;
 
     assert(!lease->is_outcome_due);
     lease->outcome = status;
+    lease->kept_ns = status == LK_OK ? 0 : kept_ns(lease);
     lease->is_outcome_due = true;
     lease->tell_outcome = (struct client_task){.run = tell_outcome, .data = lease};
     client_run_soon(client, &client->outcomes, &lease->tell_outcome);
@@ -205,8 +214,12 @@ static void on_attempt_answered(struct lk_command *command) {
         status = LK_UNKNOWN;
     if (status == LK_UNKNOWN)
         lease->is_doubtful = true;
-    if (status == LK_BUSY)
+    if (status == LK_BUSY) {
         lease->is_in_line = command->is_queued;
+        queue_saw_kept(lease->queue);
+    }
+    if (command->status == LK_OK)
+        queue_saw_change(lease->queue);
     if (lease->phase == LEASE_ORPHANED)
         orphan_answered(lease, status);
     else
@@ -272,6 +285,10 @@ enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, voi
         *request = &lease->request;
     start(lease, wait_ms);
     return LK_OK;
+}
+
+uint64_t lk_request_kept_ns(const lk_request *request) {
+    return (uint64_t)request->lease->kept_ns;
 }
 
 unsigned lk_request_round_trips(const lk_request *request) {

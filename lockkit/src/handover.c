@@ -71,6 +71,7 @@ static void hand_over(struct lk_lease *lease, struct lk_lease *heir) {
     bool is_in_line;
 
     lease_stop_holding(lease);
+    queue_saw_change(lease->queue);
     is_in_line = lease_pass_on(heir, TAILQ_NEXT(&heir->waiter, entry));
     swap_tokens(lease, heir);
     heir->policy.ttl_ms = lease->policy.ttl_ms;

@@ -81,6 +81,7 @@ struct lk_lease {
     int64_t renewal_sent_ns;   /* of the one under way */
     int64_t joined_ns;
     unsigned round_trips; /* of the attempts until the outcome */
+    int64_t kept_ns;      /* before the outcome: others kept the lock for so long of the wait */
     bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
     bool is_lost_early;   /* the backend says so, of what the attempt under way gets */
     bool is_in_line;      /* at the server, which is to be told if it gives up */

@@ -116,6 +116,32 @@ static void wake(struct lk_queue *queue) {
         set_due(queue, QUEUE_EVENT);
 }
 
+/* All queues of the name tell it the same, those of one owner, too. NULL: nobody wants to know. */
+static struct lk_queue *queue_of_name(struct lk_queue *queue) {
+    return queue->key.is_own ? find(queue->client, queue->name, false) : queue;
+}
+
+void queue_saw_change(struct lk_queue *queue) {
+    struct lk_queue *named = queue_of_name(queue);
+
+    if (named)
+        named->kept_since_ns = 0;
+}
+
+void queue_saw_kept(struct lk_queue *queue) {
+    struct lk_queue *named = queue_of_name(queue);
+
+    if (named && named->kept_since_ns == 0)
+        named->kept_since_ns = client_now_ns(queue->client);
+}
+
+int64_t queue_kept_ns(struct lk_queue *queue) {
+    const struct lk_queue *named = queue_of_name(queue);
+
+    return named && named->kept_since_ns > 0 ? client_now_ns(queue->client) - named->kept_since_ns
+                                             : 0;
+}
+
 void queue_giving_back(struct lk_queue *queue) {
     const unsigned caps = LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
 

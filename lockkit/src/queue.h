@@ -45,6 +45,8 @@ struct lk_queue {
     bool is_given_back;    /* one of us gave it back during an attempt */
     bool is_in_line;       /* the head's last answer said so: it is told when it is its turn */
     bool is_ours;          /* one of us holds it who may hand it over */
+    /* Of the name: others were seen to keep it from then on, by client_now_ns(); 0: not seen. */
+    int64_t kept_since_ns;
     struct client_task task;
     enum queue_reason reason; /* of the attempt that is due */
     char text[];              /* the name; and the owner */
@@ -80,6 +82,13 @@ void queue_not_ours(struct lk_queue *queue);
 /* The head has been refused: it waits for an event, for its `poll_ms` at most, and no longer than
  * `remaining_ms` (negative: unknown). `is_in_line`: it stands in line at the server. */
 void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line);
+
+/* The lock was granted to one of us, be it too late, or one of us gives it back. */
+void queue_saw_change(struct lk_queue *queue);
+/* The server says that somebody else has it. */
+void queue_saw_kept(struct lk_queue *queue);
+/* For how long others have kept it without a change that was seen; 0: not seen. */
+int64_t queue_kept_ns(struct lk_queue *queue);
 
 /* One of us gives the lock back: that command has just been started. Where clients take turns the
  * head asks at once, in the same breath, so that it stands in line before whoever gets the lock can

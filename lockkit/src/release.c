@@ -92,6 +92,7 @@ void lease_release(struct lk_lease *lease) {
     const bool was_held = lease->phase == LEASE_HELD;
 
     if (was_held) {
+        queue_saw_change(lease->queue);
         lease_stop_holding(lease);
         lease->queue->is_ours = false;
     } else {

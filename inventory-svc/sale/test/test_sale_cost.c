@@ -18,6 +18,9 @@ static void test_parts_that_do_not_apply_are_left_out(void **state) {
     cost.postgres = 2;
     sale_cost_lock(&cost, LOCK_LOCAL, 999, 0);
     expect_text(&cost, "wait;dur=0.000, pg;desc=\"2\", lock;desc=\"local\"");
+    cost.kept_ns = 998000;
+    expect_text(&cost, "wait;dur=0.000, kept;dur=0.998, pg;desc=\"2\", lock;desc=\"local\"");
+    cost.kept_ns = -1;
     sale_cost_unlock(&cost, LOCK_LOCAL, 1234567, true);
     expect_text(&cost, "wait;dur=0.000, hold;dur=1.234, pg;desc=\"2\", lock;desc=\"local\"");
     cost.commit_ns = 5004005006;

@@ -13,27 +13,28 @@
 #include <cmocka.h>
 
 #define NONE                                                                                       \
-    { -1, -1, -1, -1, -1, -1, -1, -1 }
+    { -1, -1, -1, -1, -1, -1, -1, -1, -1 }
 #define FULL                                                                                       \
     "wait;dur=1.234, hold;dur=3.001, commit;dur=1.020, pg;desc=\"4\", redis;desc=\"2\", "          \
-    "retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"3\", order;dur=0.8"
+    "retry;desc=\"0\", lock;desc=\"redis\", shard;desc=\"3\", kept;dur=1.2, order;dur=0.8"
 
 static const struct {
     const char *text;
     struct record_cost cost;
 } headers[] = {
-    {FULL, {1234, 3001, 1020, 4, 2, 0, 3, RECORD_LOCK_REDIS}},
+    {FULL, {1234, 3001, 1020, 4, 2, 0, 3, RECORD_LOCK_REDIS, 1200}},
     {"", NONE},
-    {"pg;desc=\"1\"", {-1, -1, -1, 1, -1, -1, -1, -1}},
-    {"pg;desc=1,lock;desc=local", {-1, -1, -1, 1, -1, -1, -1, RECORD_LOCK_LOCAL}},
-    {" pg ; desc = \"2\"\t,\twait ;dur= 7", {7000, -1, -1, 2, -1, -1, -1, -1}},
-    {"wait;desc=\"of the lock; a, b\";dur=0.5,pg;desc=\"2\"", {500, -1, -1, 2, -1, -1, -1, -1}},
-    {"x;desc=\"a\\\",pg;desc=9\",pg;desc=\"2\"", {-1, -1, -1, 2, -1, -1, -1, -1}},
+    {"pg;desc=\"1\"", {-1, -1, -1, 1, -1, -1, -1, -1, -1}},
+    {"pg;desc=1,lock;desc=local", {-1, -1, -1, 1, -1, -1, -1, RECORD_LOCK_LOCAL, -1}},
+    {" pg ; desc = \"2\"\t,\twait ;dur= 7", {7000, -1, -1, 2, -1, -1, -1, -1, -1}},
+    {"wait;desc=\"of the lock; a, b\";dur=0.5,pg;desc=\"2\"", {500, -1, -1, 2, -1, -1, -1, -1, -1}},
+    {"x;desc=\"a\\\",pg;desc=9\",pg;desc=\"2\"", {-1, -1, -1, 2, -1, -1, -1, -1, -1}},
     {"wait;dur=0.0009999, hold;dur=1., commit;dur=0",
-     {0, 1000, 0, -1, -1, -1, -1, -1}}, /* what is finer than a microsecond is dropped */
+     {0, 1000, 0, -1, -1, -1, -1, -1, -1}}, /* what is finer than a microsecond is dropped */
     {"wait;dur=2147483.647,hold;dur=2147483.648,pg;desc=32767,redis;desc=32768",
-     {INT32_MAX, -1, -1, 32767, -1, -1, -1, -1}},
-    {"retry;desc=2147483647,lock;desc=spin", {-1, -1, -1, -1, -1, INT32_MAX, -1, RECORD_LOCK_SPIN}},
+     {INT32_MAX, -1, -1, 32767, -1, -1, -1, -1, -1}},
+    {"retry;desc=2147483647,lock;desc=spin",
+     {-1, -1, -1, -1, -1, INT32_MAX, -1, RECORD_LOCK_SPIN, -1}},
     {"retry;desc=2147483648", NONE},
     {"wait;dur=99999999999999999999999999, pg;desc=\"99999999999999999999\"", NONE},
     {"wait;dur=-1,hold;dur=1e3,commit;dur=1.2.3,pg;desc=\"2.5\",redis;desc=\"\",retry;desc=+1,"
@@ -54,6 +55,7 @@ static void assert_cost(const struct record_cost *cost, const struct record_cost
     assert_int_equal(cost->retries, expected->retries);
     assert_int_equal(cost->shard, expected->shard);
     assert_int_equal(cost->lock, expected->lock);
+    assert_int_equal(cost->kept_us, expected->kept_us);
 }
 
 static void test_headers_are_read_as_the_standard_says(void **state) {

@@ -101,7 +101,7 @@ static void test_lines_that_contradict_each_other_are_refused(void **state) {
                  {"\"key\":\"", "\"key\":\"x", "\"key\" is of another type or out of range"},
                  {"\"remaining\":", "\"left\":", "\"remaining\" is missing"},
                  {",800.0,", ",-800.0,", "stages are out of range"},
-                 {",\"cost\":[", ",\"cost\":[1,", "cost has more or fewer numbers"}};
+                 {",\"cost\":[", ",\"cost\":[1,1,", "cost has more or fewer numbers"}};
     char *text;
 
     (void)state;

@@ -132,7 +132,7 @@ static void assert_as_dumped(const char *line, size_t length) {
 }
 
 static void test_lines_are_written_as_jansson_writes_them(void **state) {
-    struct record record = *sell(9);
+    struct record record = *sell(9), scanned;
     char line[HISTORY_LINE];
 
     (void)state;
@@ -140,8 +140,13 @@ static void test_lines_are_written_as_jansson_writes_them(void **state) {
     record.received_ns = 1;
     record.is_repeat = true;
     assert_as_dumped(line, history_print_request(line, &record));
-    record.cost = (struct record_cost){0, INT32_MAX, -1, INT16_MAX, 10, INT32_MAX, -1, 0};
+    record.cost = (struct record_cost){0, INT32_MAX, -1, INT16_MAX, 10, INT32_MAX, -1, 0, -1};
     assert_as_dumped(line, history_print_request(line, &record));
+    record.sent_ns = 1;
+    record.cost.kept_us = INT32_MAX;
+    assert_as_dumped(line, history_print_request(line, &record));
+    assert_true(history_scan_request(line, &scanned));
+    assert_memory_equal(&scanned.cost, &record.cost, sizeof scanned.cost);
     sales[0].fence = INT64_MIN;
     snprintf(sales[0].instance, sizeof sales[0].instance, "a \"\\/\xc3\xa4 库存 \xf0\x9f\x98\x80");
     assert_as_dumped(line, history_print_row(line, &history_rows[2], &sales[0]));

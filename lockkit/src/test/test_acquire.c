@@ -355,6 +355,43 @@ static void test_late_grant_that_was_lost_meanwhile_is_nobodys(void **state) {
     answer_release(env, 1, 0);
 }
 
+static void wait_ms(struct env *env, uint64_t ms) {
+    env->now_ns += ms * 1000000;
+}
+
+static void test_a_waiter_is_told_for_how_long_others_kept_the_lock(void **state) {
+    struct env *env = *state;
+    struct caller first, next, last;
+
+    start(&first, env->fixture.lock, LK_FOREVER);
+    start(&next, env->fixture.lock, LK_FOREVER);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    (void)expect(env, 0, LK_ACQUIRE);
+    wait_ms(env, 5);
+    end_wait(env, &last);
+    assert_int_equal(last.kept_ns, 0); /* the server has said nothing so far */
+    answer(env, 0, LK_BUSY);
+    wait_ms(env, 40);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    wait_ms(env, 30);
+    end_wait(env, &last);
+    assert_int_equal(last.kept_ns, 30 * 1000000); /* all of its wait */
+    end_wait(env, &first);
+    assert_int_equal(first.kept_ns, 70 * 1000000); /* since the refusal */
+    (void)expect(env, 1, LK_ACQUIRE);
+    start(&last, env->fixture.lock, LK_FOREVER);
+    answer(env, 1, LK_OK);
+    wait_ms(env, 20);
+    assert_int_equal(next.kept_ns, 0);
+    expect_granted(env, &next, 1);
+    (void)expect(env, 3, LK_ACQUIRE);
+    wait_ms(env, 1);
+    answer(env, 3, LK_BUSY);
+    wait_ms(env, 2);
+    end_wait(env, &last);
+    assert_int_equal(last.kept_ns, 2 * 1000000); /* since the lock changed hands */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -373,6 +410,7 @@ int main(void) {
         TEST(test_one_who_tries_takes_a_late_grant),
         TEST(test_one_who_tries_has_an_attempt_of_its_own),
         TEST(test_late_grant_that_was_lost_meanwhile_is_nobodys),
+        TEST(test_a_waiter_is_told_for_how_long_others_kept_the_lock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void fill_round(void) {
 
     record->instance = recorder_instance(recorder, "inventory-\"1\"\xc3");
     record->status = 201;
-    record->cost = (struct record_cost){1, 2000000, 3, 4, 5, 6, 7, RECORD_LOCK_REDIS};
+    record->cost = (struct record_cost){1, 2000000, 3, 4, 5, 6, 7, RECORD_LOCK_REDIS, -1};
     record->is_repeat = true;
     sell(9)->status = 201;
     request(RECORD_SOLD_OUT)->status = 409;

@@ -72,6 +72,7 @@ void on_caller_acquired(lk_request *request, enum lk_status status, lk_lease *le
 
     caller->calls++;
     caller->round_trips = lk_request_round_trips(request);
+    caller->kept_ns = lk_request_kept_ns(request);
     caller->status = status;
     caller->lease = lease;
     caller->request = NULL;
