@@ -121,8 +121,8 @@ static bool tell_undersell(struct counterexample *example, const struct judge *j
     *example = example_begin(judge, ANOMALY_UNDERSELL, NULL);
     example_tell_refusal(example, judge->refused_last);
     example_say(example, "At the end %" PRId64 " units are left in the stock.", judge->left);
-    example_say(example,
-                "A count may only fall, so they were there when A was refused: a contradiction.");
+    example_say(example, "They never were sold, so they were there when A was refused: a "
+                         "contradiction.");
     return true;
 }
 
@@ -134,8 +134,12 @@ static bool tell_early(struct counterexample *example, const struct judge *judge
     tell_pair(example, judge, &judge->early);
     example_say(example, "B was sent after A had been answered, and got unit %" PRId64 ".",
                 sale->unit);
-    example_say(example, "A count may only fall, so that unit was there when A was refused: a "
-                         "contradiction.");
+    if (judge_sale_kind(judge, sale) == SALE_EITHER)
+        example_say(example, "Fewer requests can have taken a unit before and given it back than "
+                             "such sales need: a contradiction.");
+    else
+        example_say(example, "A count may only fall, so that unit was there when A was refused: a "
+                             "contradiction.");
     return true;
 }
 
@@ -154,7 +158,11 @@ static bool tell_stale(struct counterexample *example, const struct judge *judge
         example_say(example,
                     "B was sent after A had been answered, and by then unit %" PRId64 " was gone.",
                     b->unit);
-    example_say(example, "A count may only fall: a contradiction.");
+    if (judge_sale_kind(judge, b) == SALE_EITHER)
+        example_say(example, "Fewer requests can have given a unit back than such sales need: a "
+                             "contradiction.");
+    else
+        example_say(example, "A count may only fall: a contradiction.");
     return true;
 }
 
@@ -234,7 +242,8 @@ static bool tell_ghost(struct counterexample *example, const struct judge *judge
 }
 
 static bool tell_orphan(struct counterexample *example, const struct judge *judge) {
-    const struct ledger_sale *sale = judge->orphan_row;
+    const bool is_unasked = judge->orphan_row == NULL && judge->orphan == NULL;
+    const struct ledger_sale *sale = is_unasked ? judge->unasked : judge->orphan_row;
 
     assert(sale != NULL || judge->orphan != NULL);
     *example = example_begin(judge, ANOMALY_ORPHAN, sale);
@@ -246,7 +255,10 @@ static bool tell_orphan(struct counterexample *example, const struct judge *judg
     if (judge->denial != NULL)
         example_tell_request(example, judge->denial, judge->orphan->requests[0]->key,
                              record_outcome_text(judge->denial->outcome));
-    if (judge->orphan == NULL)
+    if (is_unasked)
+        example_say(example, "Each request without an answer was sent after that unit was gone, or "
+                             "has another order: a contradiction.");
+    else if (judge->orphan == NULL)
         example_say(example, "The ledger has a sale that no request for this product asked for.");
     else if (judge->denial != NULL)
         example_say(example, "A's customer was told yes, asked again as B with the same key, and "
@@ -363,6 +375,11 @@ static const struct ledger_row *tell_wrong(struct counterexample *example,
     if (row == NULL)
         example_say(example, "A sold from shard %" PRId64 ", which has no stock: a contradiction.",
                     sale->shard);
+    else if (sale->remaining < 0 || sale->remaining >= row->initial)
+        example_say(example,
+                    "A left %" PRId64 " there, and the row began with %" PRId64
+                    " units: a contradiction.",
+                    sale->remaining, row->initial);
     else
         example_say(example,
                     "A left %" PRId64 " there, from unit %" PRId64 " up, so it took unit %" PRId64
@@ -389,12 +406,19 @@ static const struct ledger_row *tell_plainest(struct counterexample *example,
 
     if (leak->left != NULL)
         return tell_surplus(example, judge);
-    if (leak->has_missed)
+    if (leak->has_missed && !judge_is_somewhere(judge, leak->missed.unit))
         return tell_missing(example, judge);
     if (leak->wrong_sale != NULL)
         return tell_wrong(example, judge);
-    if (leak->doubled > 0)
-        example_say(example, "Unit %" PRId64 " came back for sale, and an order has it.",
+    if (leak->unknown > 0)
+        example_say(example,
+                    "Unit %" PRId64 " came back for sale to a stock row that never had it: a "
+                    "contradiction.",
+                    leak->unknown_unit);
+    else if (leak->doubled > 0)
+        example_say(example,
+                    "Unit %" PRId64 " came back for sale, and an order has it, or it came "
+                    "back twice: a contradiction.",
                     leak->doubled_unit);
     else if (leak->untaken > 0 && !judge->is_keyless)
         example_say(example,

@@ -61,6 +61,8 @@ static struct counterexample_op *add_op(struct counterexample *example, const ch
 static void write_sent(char text[PART_TEXT], const struct buyer *buyer) {
     if (buyer->purchase == NULL)
         snprintf(text, PART_TEXT, "no request for this product");
+    else if (buyer->purchase->is_seated)
+        snprintf(text, PART_TEXT, "sent without a key at an unknown time");
     else if (buyer->sent_ns == LINEAR_BEFORE)
         snprintf(text, PART_TEXT, "never sent");
     else

@@ -262,31 +262,45 @@ static void index_buyers(struct judge *judge) {
     }
 }
 
-/* Who asked without a key and got no answer may have any order that nobody else asked for. Those
- * sent last are taken first, and their times are not held against the sale: that leaves the most
- * ways in which it all may have been right. Their keys are the first, in the order of sending. */
-static void seat_nameless(struct judge *judge) {
-    size_t next = 0;
+static int by_sent(const void *a, const void *b) {
+    const struct purchase *x = *(struct purchase *const *)a, *y = *(struct purchase *const *)b;
 
-    while (next < judge->purchase_count && record_is_nameless(judge->purchases[next].requests[0]))
-        next++;
-    for (size_t i = 0; i < judge->ledger->sale_count; i++) {
+    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
+}
+
+static bool is_nobodys(const struct purchase *purchase) {
+    return purchase->is_unknown && record_is_nameless(purchase->requests[0]);
+}
+
+/* A request without a key and without an answer may have any order that nobody else asked for.
+ * Which one is not known, so the sale gets no times of it; rows.c asks whether enough of them were
+ * sent in time. For people, and to count overlaps, the last sent gets the first order. */
+static int seat_nameless(struct judge *judge) {
+    struct purchase **nameless = calloc(judge->purchase_count + 1, sizeof(struct purchase *));
+    size_t count = 0;
+
+    if (nameless == NULL)
+        return -1;
+    for (size_t i = 0; i < judge->purchase_count; i++)
+        if (is_nobodys(&judge->purchases[i]))
+            nameless[count++] = &judge->purchases[i];
+    if (count > 1)
+        qsort(nameless, count, sizeof(struct purchase *), by_sent);
+    for (size_t i = 0; i < judge->ledger->sale_count && count > 0; i++) {
         const struct ledger_sale *sale = &judge->ledger->sales[i];
-        struct purchase *purchase;
+        struct purchase *purchase = nameless[count - 1];
 
         if (judge->buyers[i].purchase != NULL)
             continue;
-        while (next > 0 && !judge->purchases[next - 1].is_unknown)
-            next--;
-        if (next == 0)
-            return;
-        purchase = &judge->purchases[--next];
+        count--;
+        purchase->is_seated = true;
         purchase->id = sale->order_id;
         purchase->sale = sale;
         purchase->order = ledger_find_order(judge->ledger, sale->order_id);
-        purchase->sent_ns = LINEAR_BEFORE;
         judge->buyers[i] = (struct buyer){purchase, LINEAR_BEFORE, LINEAR_NEVER};
     }
+    free(nameless);
+    return 0;
 }
 
 /* ---- units that came back */
@@ -311,22 +325,25 @@ static bool may_have_returned(const struct judge *judge) {
     return false;
 }
 
-/* A unit that came back is sold with nothing remaining: its number gives it away, unless it is the
- * first of its row, which looks like the last of the count. Where units return to the count, any
- * number may remain, be it the one that the unit's own number says. */
+/* A unit that came back by its number is sold with nothing remaining, which gives it away, unless
+ * it is the first of its row. One that returned to the count leaves any number of those that the
+ * count has had: below what never was sold it has never been. */
+static bool may_leave(const struct ledger_row *row, int64_t remaining) {
+    if (!row->returns_to_count)
+        return remaining == 0;
+    return remaining >= 0 && remaining >= row->available && remaining < row->initial;
+}
+
 enum sale_kind judge_sale_kind(const struct judge *judge, const struct ledger_sale *sale) {
     const struct ledger_row *row = judge_row(judge, sale->shard);
     const int64_t rank = row != NULL ? sale->unit - row->first_unit : 0;
 
     if (row == NULL)
         return SALE_WRONG;
-    if (rank == sale->remaining)
-        return judge->may_have_returned && (rank == 0 || row->returns_to_count) ? SALE_EITHER
-                                                                                : SALE_COUNTED;
-    return judge->may_have_returned && (sale->remaining == 0 || row->returns_to_count) &&
-                   rank >= 0 && rank < row->initial
-               ? SALE_AGAIN
-               : SALE_WRONG;
+    if (!judge->may_have_returned || rank < 0 || rank >= row->initial ||
+        !may_leave(row, sale->remaining))
+        return rank == sale->remaining ? SALE_COUNTED : SALE_WRONG;
+    return rank == sale->remaining ? SALE_EITHER : SALE_AGAIN;
 }
 
 /* ---- a judge */
@@ -346,7 +363,8 @@ int judge_open(struct judge *judge) {
         return -1;
     index_sales(judge);
     index_buyers(judge);
-    seat_nameless(judge);
+    if (seat_nameless(judge) != 0)
+        return -1;
     judge->may_have_returned = may_have_returned(judge);
     return 0;
 }

@@ -19,6 +19,7 @@ struct purchase {
     const char *id;                 /* the order that the first yes names, else the key */
     const struct record *yes;       /* the first yes to arrive, or NULL */
     bool is_unknown;                /* one of the requests was not told */
+    bool is_seated;                 /* without a key or an answer: `sale` may be another's */
     const struct ledger_sale *sale; /* of `id`, or NULL */
     const struct ledger_order *order;
     /* The first request that may have sold: each but those that were told no, unless all were.
@@ -37,7 +38,7 @@ struct buyer {
 /* Where its unit came from, as its row tells. */
 enum sale_kind {
     SALE_COUNTED, /* from the count of its stock row: unit and remaining agree */
-    SALE_EITHER,  /* the last of the count, or the same unit after it had come back */
+    SALE_EITHER,  /* of the count, or the same unit after it had come back */
     SALE_AGAIN,   /* a unit that had come back */
     SALE_WRONG    /* unit, remaining and stock row contradict each other */
 };
@@ -64,12 +65,13 @@ struct pair {
 
 /* Where units and counts disagree, and how many units; see units.c. Evidence: the first of each. */
 struct leak {
-    int64_t missing, surplus, untaken, doubled, wrong;
+    int64_t missing, surplus, untaken, doubled, wrong, unknown, unbalanced;
     bool has_missed;
     struct pair missed;              /* the first: what passed it, or else the count at the end */
     const struct ledger_row *row;    /* of `missed`, or that is below zero or above its beginning */
     const struct ledger_sale *left;  /* a sale of a unit that is in the stock, too */
     int64_t back_unit, doubled_unit; /* that came back */
+    int64_t unknown_unit;            /* likewise, and is none of the row */
     const struct ledger_sale *wrong_sale;
 };
 
@@ -130,6 +132,7 @@ struct judge {
     struct stuck stuck;
     const struct purchase *ghost, *duplicate;          /* the first of each, or NULL */
     const struct ledger_sale *outside, *orphan_row;    /* likewise */
+    const struct ledger_sale *unasked;                 /* asked for too late by each; or NULL */
     const struct purchase *orphan;                     /* whose row is orphan_row, or NULL */
     const struct record *denial;                       /* of `orphan`, after its yes; or NULL */
     int64_t left;                                      /* in the stock rows that have some */
@@ -164,6 +167,9 @@ int64_t judge_write_sums(const struct judge *judge, char text[VERDICT_TEXT]);
 int64_t judge_write_row(const struct judge *judge, const struct ledger_row *row,
                         char text[VERDICT_TEXT]);
 
+/* Whether an order has it, or it came back, in whatever row. */
+bool judge_is_somewhere(const struct judge *judge, int64_t unit);
+
 /* What the ledger alone shows: OVERSELL, TWIN, and DUPLICATE rows. */
 void judge_units(struct judge *judge);
 /* Which of the twins held a lock together, after judge_units(): 0, or -1 without memory. */
@@ -176,11 +182,16 @@ const struct overlap *judge_find_overlap(const struct judge *judge, const struct
 void judge_promises(struct judge *judge);
 /* What clients were refused: UNDERSELL, EARLY-SOLD-OUT, STUCK. */
 void judge_refusals(struct judge *judge);
+/* These were sent after a refusal had arrived: EARLY-SOLD-OUT. `next` was sent first, `latest`
+ * last.
+ */
+void judge_early(struct judge *judge, const struct ledger_sale *next,
+                 const struct ledger_sale *latest);
 /* The linearizability check of the stock rows, after the others: STALE, what they have not found,
  * and `leak`. 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_rows(struct judge *judge);
-/* What rows and sums show together: LEAK. */
-void judge_leaks(struct judge *judge);
+/* What rows and sums show together: LEAK. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int judge_leaks(struct judge *judge);
 /* How many pairs of attempts overlapped: 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_overlaps(struct judge *judge);
 

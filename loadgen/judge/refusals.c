@@ -11,7 +11,7 @@
  * - nobody was told yes or sold out from the span's beginning on: who was told so had his turn.
  *   A sale that was not answered counts by the ledger's clock, and without one as if it were late;
  * - the lock is not known to have changed hands in that span (is_turn_taken);
- * - units were in stock rows whose count only falls, and there they had been all the time;
+ * - units were left that had never been sold: there they had been all the time;
  * - the demand lasted twice as long at least, since the last moment, too, at which a server was
  *   known to be down: a new start takes some time;
  * - the round was not stopped. Then the answers are cut off that would have shown another sale.
@@ -42,22 +42,16 @@ static int64_t find_refusals(struct judge *judge) {
     return count;
 }
 
-/* Where the count in a stock row only falls, what is left at the end was there at every refusal. A
- * returned unit, beside the count or in it, may have come back after the last refusal and proves
- * nothing. So many of those who were refused could have been served. */
+/* What is left at the end and never was sold was there at every refusal. A unit that came back may
+ * have done so after the last refusal, and is not counted. So many of the refused customers could
+ * have bought. */
 static void find_undersell(struct judge *judge, int64_t refusals) {
     int64_t left = 0;
 
-    judge->has_ended = true;
-    for (size_t i = 0; i < judge->row_count; i++) {
-        const struct ledger_row *row = &judge->rows[i];
-
-        if (row->available <= 0)
-            continue;
-        judge->has_ended = refusals > 0;
-        if (!row->returns_to_count || !judge->may_have_returned)
-            left += row->available;
-    }
+    for (size_t i = 0; i < judge->row_count; i++)
+        if (judge->rows[i].available > 0)
+            left += judge->rows[i].available;
+    judge->has_ended = left == 0 || refusals > 0;
     judge->left = left;
     if (refusals > 0 && left > 0)
         judge_found(judge, ANOMALY_UNDERSELL, refusals < left ? refusals : left,
@@ -65,8 +59,8 @@ static void find_undersell(struct judge *judge, int64_t refusals) {
                     refusals, left);
 }
 
-/* Sales whose request was sent after a refusal had arrived: the count only falls, so their units
- * were there at the refusal. */
+/* Sales whose request was sent after a refusal had arrived, and whose units never came back: they
+ * were there at the refusal. Of those that may have come back, rows.c says how many cannot. */
 struct later_sales {
     const struct ledger_sale *next, *latest; /* the first to be sent, and the last; NULL: none */
 };
@@ -90,17 +84,15 @@ static struct later_sales find_later_sales(const struct judge *judge) {
     return found;
 }
 
-/* Those refused before the latest such buyer are counted. The evidence is the next one, and the
- * last refusal before it: these two are the closest in time. */
-static void find_early_sold_out(struct judge *judge) {
-    const struct later_sales later = find_later_sales(judge);
+/* Those refused before the latest buyer are counted. The evidence is the next one, and the last
+ * refusal before it: these two are the closest in time. */
+void judge_early(struct judge *judge, const struct ledger_sale *next,
+                 const struct ledger_sale *latest) {
+    const int64_t next_ns = judge_buyer(judge, next)->sent_ns;
+    const int64_t latest_ns = judge_buyer(judge, latest)->sent_ns;
     const struct record *before = NULL;
-    int64_t early = 0, next_ns, latest_ns;
+    int64_t early = 0;
 
-    if (later.next == NULL)
-        return;
-    next_ns = judge_buyer(judge, later.next)->sent_ns;
-    latest_ns = judge_buyer(judge, later.latest)->sent_ns;
     for (size_t i = 0; i < judge->request_count; i++) {
         const struct record *record = judge->requests[i];
 
@@ -113,11 +105,18 @@ static void find_early_sold_out(struct judge *judge) {
     }
     assert(before != NULL && early > 0); /* refused_first is such a one */
     judge->refused_early = early;
-    judge->early = (struct pair){.sales = {later.next}, .refusal = before};
+    judge->early = (struct pair){.sales = {next}, .refusal = before};
     judge_found(judge, ANOMALY_EARLY_SOLD_OUT, early,
                 "request %s was told sold out at %.3f s, and order %s, sent at %.3f s, got a unit",
                 judge->refused_first->key, (double)judge->refused_first->received_ns / 1e9,
-                later.latest->order_id, (double)latest_ns / 1e9);
+                latest->order_id, (double)latest_ns / 1e9);
+}
+
+static void find_early_sold_out(struct judge *judge) {
+    const struct later_sales later = find_later_sales(judge);
+
+    if (later.next != NULL)
+        judge_early(judge, later.next, later.latest);
 }
 
 /* ---- STUCK */

@@ -44,11 +44,13 @@ static void list_by_row(struct rows *rows) {
 /* ---- operations without a row: each may explain one thing */
 
 /* Each request may have given a unit back, but for the one that took what the key has, and the one
- * that may have sold what no row tells of. */
+ * that may have sold what no row tells of, or a nameless sale. */
 static void open_requests(struct rows *rows, const struct purchase *purchase) {
     bool is_one_spoken_for = purchase->yes == NULL && purchase->sale != NULL;
 
-    if (purchase->yes == NULL && purchase->sale == NULL && purchase->is_unknown) {
+    if (purchase->is_seated) {
+        rows->open.unknown_ns[rows->open.unknown_count++] = purchase->sent_ns;
+    } else if (purchase->yes == NULL && purchase->sale == NULL && purchase->is_unknown) {
         rows->open.unknown_ns[rows->open.unknown_count++] = purchase->sent_ns;
         rows->judge->is_any_unknown = is_one_spoken_for = true;
     }
@@ -64,6 +66,7 @@ static void open_requests(struct rows *rows, const struct purchase *purchase) {
 }
 
 static void find_open(struct rows *rows) {
+    rows->open.are_kept = !rows->judge->is_keyless;
     for (size_t i = 0; i < rows->judge->purchase_count; i++) {
         const struct purchase *purchase = &rows->judge->purchases[i];
 
@@ -74,6 +77,10 @@ static void find_open(struct rows *rows) {
 }
 
 /* ---- the operations of a row */
+
+static int64_t within(int64_t number, int64_t low, int64_t high) {
+    return number < low ? low : number > high ? high : number;
+}
 
 static int32_t rank_of(const struct ledger_row *row, int64_t unit) {
     int64_t rank = unit - row->first_unit;
@@ -88,18 +95,46 @@ static void add_op(struct rows *rows, struct linear_op op, const struct ledger_s
     rows->sales[rows->count++] = sale;
 }
 
-/* The last of the count may be the same unit after it had come back: then it was taken before, no
- * one knows when. */
+static enum linear_kind kind_of(enum sale_kind kind) {
+    switch (kind) {
+    case SALE_COUNTED:
+    case SALE_WRONG:
+        break;
+    case SALE_EITHER:
+        return LINEAR_EITHER;
+    case SALE_AGAIN:
+        return LINEAR_AGAIN;
+    }
+    return LINEAR_OK;
+}
+
+/* A unit that came back to the count may be sold from any place of it. */
+static int32_t below_of(const struct ledger_row *row, const struct ledger_sale *sale,
+                        enum sale_kind kind) {
+    if (kind != SALE_AGAIN || !row->returns_to_count)
+        return 0;
+    return (int32_t)within(sale->unit - row->first_unit - sale->remaining, INT32_MIN, INT32_MAX);
+}
+
 static void add_sale(struct rows *rows, const struct ledger_row *row,
                      const struct ledger_sale *sale) {
     const struct buyer *buyer = judge_buyer(rows->judge, sale);
-    enum sale_kind kind = judge_sale_kind(rows->judge, sale);
+    const enum sale_kind kind = judge_sale_kind(rows->judge, sale);
 
     add_op(rows,
-           (struct linear_op){kind == SALE_EITHER ? LINEAR_BEFORE : buyer->sent_ns,
-                              buyer->answered_ns, rank_of(row, sale->unit),
-                              kind == SALE_AGAIN ? LINEAR_AGAIN : LINEAR_OK},
+           (struct linear_op){.invoke_ns = buyer->sent_ns,
+                              .return_ns = buyer->answered_ns,
+                              .rank = rank_of(row, sale->unit),
+                              .kind = kind_of(kind),
+                              .below = below_of(row, sale, kind),
+                              .is_nameless = buyer->purchase != NULL && buyer->purchase->is_seated},
            sale);
+}
+
+/* At an unknown time. */
+static struct linear_op taken(int64_t rank, enum linear_kind kind) {
+    return (struct linear_op){
+        .invoke_ns = LINEAR_BEFORE, .return_ns = LINEAR_NEVER, .rank = (int32_t)rank, .kind = kind};
 }
 
 /* A promise without a row says enough by itself: its unit counts as sold, whenever that was. */
@@ -108,8 +143,7 @@ static void add_ghosts(struct rows *rows, const struct ledger_row *row, int64_t 
         int64_t rank = rows->ghosts[i]->yes->unit - row->first_unit;
 
         if (rank >= left && rank < row->initial)
-            add_op(rows, (struct linear_op){LINEAR_BEFORE, LINEAR_NEVER, (int32_t)rank, LINEAR_OK},
-                   NULL);
+            add_op(rows, taken(rank, LINEAR_OK), NULL);
     }
 }
 
@@ -119,21 +153,15 @@ static void add_others(struct rows *rows, const struct ledger_row *row) {
 
     if (refusal != NULL)
         add_op(rows,
-               (struct linear_op){refusal->sent_ns,
-                                  refusal->received_ns > refusal->sent_ns ? refusal->received_ns
-                                                                          : refusal->sent_ns,
-                                  0, LINEAR_SOLD_OUT},
+               (struct linear_op){.invoke_ns = refusal->sent_ns,
+                                  .return_ns = refusal->received_ns > refusal->sent_ns
+                                                   ? refusal->received_ns
+                                                   : refusal->sent_ns,
+                                  .kind = LINEAR_SOLD_OUT},
                NULL);
     for (size_t i = 0; i < ledger->returned_count; i++)
         if (ledger->returned_units[i].shard == row->shard)
-            add_op(rows,
-                   (struct linear_op){LINEAR_BEFORE, LINEAR_NEVER,
-                                      rank_of(row, ledger->returned_units[i].unit), LINEAR_AGAIN},
-                   NULL);
-}
-
-static int64_t within(int64_t number, int64_t low, int64_t high) {
-    return number < low ? low : number > high ? high : number;
+            add_op(rows, taken(rank_of(row, ledger->returned_units[i].unit), LINEAR_BACK), NULL);
 }
 
 static void collect(struct rows *rows, size_t which) {
@@ -150,7 +178,9 @@ static void collect(struct rows *rows, size_t which) {
     add_others(rows, row);
     if (ledger->counted != (int64_t)ledger->sale_count) /* it changed while it was read */
         left = LINEAR_UNREAD;
-    rows->rows[which] = (struct linear_row){units, left, &rows->ops[begin], rows->count - begin};
+    rows->rows[which] =
+        (struct linear_row){units, left, &rows->ops[begin], rows->count - begin,
+                            row->returns_to_count && rows->judge->may_have_returned};
 }
 
 /* ---- what was found */
@@ -175,10 +205,8 @@ static void found_stale(const struct rows *rows, size_t which, const struct line
     struct judge *judge = rows->judge;
     struct pair pair = pair_of(rows, which, found);
 
-    if (found->count == 0)
-        return;
-    /* Without a buyer a sale has neither been answered nor been sent after anything. */
-    assert(pair.sales[0] != NULL && pair.sales[1] != NULL);
+    if (found->count == 0 || pair.sales[0] == NULL || pair.sales[1] == NULL)
+        return; /* a promise without a row is a GHOST */
     if (judge->stale.sales[0] == NULL)
         judge->stale = pair;
     judge_found(judge, ANOMALY_STALE, found->count,
@@ -198,7 +226,7 @@ static void found_out_of_range(const struct rows *rows, size_t which,
     struct pair pair = pair_of(rows, which, found);
 
     if (found->count == 0 || pair.sales[0] == NULL)
-        return;
+        return; /* a unit that came back is for units.c */
     if (judge->range.sales[0] == NULL)
         judge->range = pair;
     if (judge->outside != NULL || judge->twin_count > 0)
@@ -208,6 +236,31 @@ static void found_out_of_range(const struct rows *rows, size_t which,
                 ": order %s",
                 row->shard, row->first_unit, row->first_unit + row->initial - 1,
                 pair.sales[0]->unit, pair.sales[0]->order_id);
+}
+
+/* The unit may have come back, but fewer requests can have given one back than sales need it. */
+static void found_early(const struct rows *rows, size_t which, const struct linear_finding *found) {
+    const struct ledger_sale *sale = NULL;
+
+    if (found->count > 0)
+        sale = rows->sales[&rows->rows[which].ops[found->op[1]] - rows->ops];
+    if (sale != NULL && !rows->judge->has_found[ANOMALY_EARLY_SOLD_OUT])
+        judge_early(rows->judge, sale, sale);
+}
+
+static void found_unasked(const struct rows *rows, size_t which,
+                          const struct linear_finding *found) {
+    struct judge *judge = rows->judge;
+    const struct ledger_sale *sale;
+
+    if (found->count == 0)
+        return;
+    sale = pair_of(rows, which, found).sales[0];
+    judge_found(judge, ANOMALY_ORPHAN, found->count,
+                "order %s took unit %" PRId64 " (%s), and each request that may have asked for it "
+                "was sent after the unit was gone",
+                sale->order_id, sale->unit, sale->instance);
+    judge->unasked = judge->unasked ? judge->unasked : sale;
 }
 
 /* Of a row below zero or above its beginning, what its sales do not explain. */
@@ -254,6 +307,8 @@ static void tell(const struct rows *rows) {
 
         found_out_of_range(rows, r, &answer->found[LINEAR_RANGE]);
         found_stale(rows, r, &answer->found[LINEAR_STALE]);
+        found_early(rows, r, &answer->found[LINEAR_EARLY]);
+        found_unasked(rows, r, &answer->found[LINEAR_UNASKED]);
         found_leak(rows, r, answer);
     }
 }

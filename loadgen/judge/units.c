@@ -194,16 +194,67 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Units that wait to be sold again, and that an order has. */
-static void find_doubled(struct judge *judge) {
-    for (size_t i = 0; i < judge->ledger->returned_count; i++) {
-        const int64_t unit = judge->ledger->returned_units[i].unit;
+static bool is_sold(const struct judge *judge, int64_t unit) {
+    return bsearch(&unit, judge->by_unit, judge->ledger->sale_count,
+                   sizeof(const struct ledger_sale *), by_number) != NULL;
+}
 
-        if (bsearch(&unit, judge->by_unit, judge->ledger->sale_count,
-                    sizeof(const struct ledger_sale *), by_number) == NULL)
-            continue;
-        judge->leak.doubled_unit = unit;
-        judge->leak.doubled++;
+bool judge_is_somewhere(const struct judge *judge, int64_t unit) {
+    for (size_t i = 0; i < judge->ledger->returned_count; i++)
+        if (judge->ledger->returned_units[i].unit == unit)
+            return true;
+    return is_sold(judge, unit);
+}
+
+static bool is_of_row(const struct judge *judge, const struct ledger_returned *returned) {
+    const struct ledger_row *row = judge_row(judge, returned->shard);
+
+    return row != NULL && returned->unit >= row->first_unit &&
+           returned->unit - row->first_unit < row->initial;
+}
+
+static int by_returned(const void *a, const void *b) {
+    const struct ledger_returned *x = a, *y = b;
+
+    return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+/* Units that wait to be sold again: of no row of theirs, or that an order has, or that wait twice.
+ */
+static int find_returned(struct judge *judge) {
+    const size_t count = judge->ledger->returned_count;
+    struct ledger_returned *units = calloc(count + 1, sizeof *units);
+    struct leak *leak = &judge->leak;
+
+    if (units == NULL)
+        return -1;
+    if (count > 0) {
+        memcpy(units, judge->ledger->returned_units, count * sizeof *units);
+        qsort(units, count, sizeof *units, by_returned);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const int64_t unit = units[i].unit;
+
+        if (!is_of_row(judge, &units[i])) {
+            leak->unknown++;
+            leak->unknown_unit = unit;
+        } else if (is_sold(judge, unit) || (i > 0 && units[i - 1].unit == unit)) {
+            leak->doubled++;
+            leak->doubled_unit = unit;
+        }
+    }
+    free(units);
+    return 0;
+}
+
+/* How many units each row has too many or too few, by itself. */
+static void find_unbalanced(struct judge *judge) {
+    char sums[VERDICT_TEXT];
+
+    for (size_t i = 0; i < judge->row_count; i++) {
+        const int64_t excess = judge_write_row(judge, &judge->rows[i], sums);
+
+        judge->leak.unbalanced += excess > 0 ? excess : -excess;
     }
 }
 
@@ -232,13 +283,22 @@ static void tell(struct judge *judge, int64_t excess, const char *sums, int64_t 
         judge_found(judge, ANOMALY_LEAK, take(&count),
                     "unit %" PRId64 " is in the stock, and order %s has it", leak->left->unit,
                     leak->left->order_id);
-    if (leak->has_missed)
+    if (leak->has_missed && judge_is_somewhere(judge, leak->missed.unit))
+        judge_found(judge, ANOMALY_LEAK, take(&count),
+                    "unit %" PRId64 " is gone from shard %" PRId64 ", and is told of another one",
+                    leak->missed.unit, leak->row->shard);
+    else if (leak->has_missed)
         judge_found(judge, ANOMALY_LEAK, take(&count),
                     "unit %" PRId64 " was passed over: it is not in the stock, and no order has it",
                     leak->missed.unit);
-    if (leak->doubled > 0)
+    if (leak->unknown > 0)
         judge_found(judge, ANOMALY_LEAK, take(&count),
-                    "unit %" PRId64 " came back for sale, and an order has it", leak->doubled_unit);
+                    "unit %" PRId64 " came back for sale to a stock row that never had it",
+                    leak->unknown_unit);
+    if (leak->doubled > 0)
+        judge_found(judge, ANOMALY_LEAK, take(&count), "unit %" PRId64 " came back for sale%s",
+                    leak->doubled_unit,
+                    is_sold(judge, leak->doubled_unit) ? ", and an order has it" : " twice");
     if (leak->untaken > 0)
         judge_found(judge, ANOMALY_LEAK, take(&count),
                     "unit %" PRId64 " came back, and no request can have given it back",
@@ -247,7 +307,7 @@ static void tell(struct judge *judge, int64_t excess, const char *sums, int64_t 
         judge_found(judge, ANOMALY_LEAK, count, "%s", sums);
 }
 
-void judge_leaks(struct judge *judge) {
+int judge_leaks(struct judge *judge) {
     struct leak *leak = &judge->leak;
     char sums[VERDICT_TEXT];
     int64_t count, excess = judge_write_sums(judge, sums);
@@ -257,11 +317,17 @@ void judge_leaks(struct judge *judge) {
         *leak = (struct leak){.missing = 0};
     } else {
         find_wrong(judge);
-        find_doubled(judge);
+        find_unbalanced(judge);
+        if (find_returned(judge) != 0)
+            return -1;
     }
-    count = leak->missing + leak->surplus + leak->untaken + leak->doubled + leak->wrong;
+    count =
+        leak->missing + leak->surplus + leak->untaken + leak->unknown + leak->doubled + leak->wrong;
     if (excess > count || -excess > count)
         count = excess > 0 ? excess : -excess;
+    if (count == 0)
+        count = leak->unbalanced;
     if (count > 0)
         tell(judge, excess, sums, count);
+    return 0;
 }

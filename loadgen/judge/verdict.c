@@ -34,9 +34,8 @@ static int run_rules(struct judge *judge) {
         return -1;
     judge_promises(judge);
     judge_refusals(judge);
-    if (judge_rows(judge) != 0)
+    if (judge_rows(judge) != 0 || judge_leaks(judge) != 0)
         return -1;
-    judge_leaks(judge);
     return judge_overlaps(judge);
 }
 
@@ -99,10 +98,19 @@ static int64_t down_of_events(const struct event_list *events, const struct reco
     return end_ns;
 }
 
+/* What was down already is so until it sells. */
+static bool is_still_down(const struct verdict_case *judged) {
+    return judged->is_down && judged->recorder->instance_count == 0;
+}
+
 /* Of an instance only while each other that sold anything is down, too. EVENT_OPEN: at the end. */
-static int64_t find_down_until(const struct event_list *events, const struct recorder *recorder) {
+static int64_t find_down_until(const struct verdict_case *judged) {
+    const struct event_list *events = judged->events;
+    const struct recorder *recorder = judged->recorder;
     int64_t end_ns = events != NULL ? down_of_events(events, recorder) : 0;
 
+    if (is_still_down(judged))
+        return EVENT_OPEN;
     for (size_t i = 0; i < recorder->ended; i++)
         if (recorder->records[i].outcome == RECORD_UNREACHED)
             end_ns = later(end_ns, recorder->records[i].planned_ns);
@@ -112,7 +120,7 @@ static int64_t find_down_until(const struct event_list *events, const struct rec
 /* Product by product: its purchases are next to each other. */
 static int judge_products(const struct verdict_case *judged, const struct purchases *purchases,
                           struct counterexamples *examples, struct verdict *verdict) {
-    const int64_t down_until_ns = find_down_until(judged->events, judged->recorder);
+    const int64_t down_until_ns = find_down_until(judged);
     size_t next = 0;
     int rc = 0;
 
@@ -295,6 +303,9 @@ int verdict_judge(const struct verdict_case *judged, struct verdict *verdict) {
     if (judged->is_interrupted)
         doubt(verdict, "interrupted");
     doubt_schedule(judged, verdict);
+    if (is_still_down(judged))
+        doubt(verdict, "what failed in an earlier round was down, and nothing could be sold: start "
+                       "it again, as by scripts/stack start");
     if (judged->problem != NULL)
         doubt(verdict, "%s", judged->problem);
     if (judged->fault_problem != NULL)

@@ -55,6 +55,7 @@ struct verdict_case {
     const char *fault_problem; /* a fault that was asked for failed, or NULL */
     bool is_interrupted;
     bool is_keyless;  /* no key was sent: what could not be recorded, order-svc has given back */
+    bool is_down;     /* when it began, since an earlier round: nothing could be sold */
     bool is_restless; /* outcomes are unknown, and the ledger may still be changing */
     int64_t pairs_wanted;    /* overlapping pairs below which it is INCONCLUSIVE */
     int64_t late_ns;         /* --late; 0: VERDICT_LATE_NS */

@@ -172,10 +172,13 @@ static void test_a_unit_that_returned_to_the_count_was_not_withheld(void **state
         sell(unit);
     request(RECORD_BUSY);
     request(RECORD_SOLD_OUT);
-    keep_count(&row, 1, true);
+    keep_count(&row, 0, true);
+    returned_row(0, 1);
     assert_kind(VERDICT_VALID);
     assert_true(verdict.has_ended);
-    row.returns_to_count = false;
+    ledger.returned = 0;
+    ledger.returned_count = 0;
+    keep_count(&row, 1, true); /* it never was sold */
     assert_only(ANOMALY_UNDERSELL, 1);
 }
 
@@ -187,12 +190,15 @@ static void test_a_unit_that_returned_to_its_own_place_is_not_stale(void **state
     (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
+    request(RECORD_BUSY);
     at(sell(10), 1, 2);
     at(sell(7), 4, 5);
     at(sell(8), 7, 8);
     returned_row(0, 9);
     keep_count(&row, 6, true);
     assert_kind(VERDICT_VALID);
+    recorder->records[1].outcome = RECORD_REFUSED; /* one alone gave back one unit */
+    assert_only(ANOMALY_STALE, 1);
     row.returns_to_count = false;
     assert_only(ANOMALY_STALE, 1);
 }

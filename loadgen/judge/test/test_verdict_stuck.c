@@ -373,8 +373,18 @@ static void test_a_lock_that_is_not_given_back_is_always_stuck(void **state) {
     assert_in_range(planted, 1500, 2000);
 }
 
+static void test_what_was_down_since_an_earlier_round_is_not_stuck(void **state) {
+    (void)state;
+    get_stuck(0, RECORD_BUSY);
+    judged.is_down = true;
+    assert_int_equal(stuck(), 0);
+    (void)recorder_instance(recorder, "inventory-1"); /* it sold something */
+    assert_int_equal(stuck(), SPAN);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        JUDGED(test_what_was_down_since_an_earlier_round_is_not_stuck),
         JUDGED(test_a_lock_that_nobody_gives_back_is_stuck),
         JUDGED(test_an_error_or_no_word_speaks_for_stuck_as_busy_does),
         JUDGED(test_who_is_told_busy_late_has_waited_until_then),

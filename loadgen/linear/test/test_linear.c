@@ -11,22 +11,23 @@
 #include <cmocka.h>
 
 static struct linear_op ok(int32_t rank, int64_t from, int64_t to) {
-    return (struct linear_op){from, to, rank, LINEAR_OK};
+    return (struct linear_op){.invoke_ns = from, .return_ns = to, .rank = rank, .kind = LINEAR_OK};
 }
 
 static struct linear_op sold_out(int64_t from, int64_t to) {
-    return (struct linear_op){from, to, 0, LINEAR_SOLD_OUT};
+    return (struct linear_op){.invoke_ns = from, .return_ns = to, .kind = LINEAR_SOLD_OUT};
 }
 
 static struct linear_op again(int32_t rank, int64_t from, int64_t to) {
-    return (struct linear_op){from, to, rank, LINEAR_AGAIN};
+    return (struct linear_op){
+        .invoke_ns = from, .return_ns = to, .rank = rank, .kind = LINEAR_AGAIN};
 }
 
 /* A row of which `left` are left, beside requests of unknown outcome that were sent at these times.
  */
 static struct linear_answer answer_with(int64_t units, int64_t left, const struct linear_op *ops,
                                         size_t count, const int64_t *unknown, size_t unknowns) {
-    const struct linear_row row = {units, left, ops, count};
+    const struct linear_row row = {units, left, ops, count, false};
     int64_t unknown_ns[8];
     struct linear_open open = {.unknown_ns = unknown_ns, .unknown_count = unknowns};
     struct linear_answer answer;
@@ -155,7 +156,7 @@ static void test_one_unknown_operation_fills_one_gap_alone(void **state) {
 
 static void test_one_unknown_operation_fills_no_gaps_of_two_rows(void **state) {
     const struct linear_op ops[] = {ok(0, 3, 4)};
-    const struct linear_row rows[] = {{2, 0, ops, 1}, {1, 0, NULL, 0}};
+    const struct linear_row rows[] = {{2, 0, ops, 1, false}, {1, 0, NULL, 0, false}};
     int64_t unknown_ns[] = {1, 2};
     struct linear_open open = {.unknown_ns = unknown_ns, .unknown_count = 2};
     struct linear_answer answers[2];
@@ -192,7 +193,7 @@ static void test_units_left_after_a_refusal_are_unsold(void **state) {
 
 static void test_a_unit_that_came_back_was_taken_by_one_that_began_in_time(void **state) {
     const struct linear_op ops[] = {ok(3, 0, 1), ok(1, 2, 3), again(2, 4, 9)};
-    const struct linear_row row = {4, LINEAR_UNREAD, ops, 3};
+    const struct linear_row row = {4, LINEAR_UNREAD, ops, 3, false};
     int64_t undone_ns[] = {3};
     struct linear_open open = {.undone_ns = undone_ns, .undone_count = 1};
     struct linear_answer answer;
@@ -209,7 +210,7 @@ static void test_a_unit_that_came_back_was_taken_by_one_that_began_in_time(void 
 /* It has given back what it took. */
 static void test_an_operation_that_was_undone_fills_no_other_gap(void **state) {
     const struct linear_op ops[] = {ok(0, 2, 3)};
-    const struct linear_row row = {2, 0, ops, 1};
+    const struct linear_row row = {2, 0, ops, 1, false};
     int64_t undone_ns[] = {1};
     struct linear_open open = {.undone_ns = undone_ns, .undone_count = 1};
     struct linear_answer answer;
@@ -230,7 +231,7 @@ static void test_the_largest_stock_is_checked_like_a_small_one(void **state) {
 
 static void check_whatever(void *arg) {
     const struct linear_op ops[] = {ok(2, 0, 9), ok(0, 1, 4)};
-    const struct linear_row row = {3, 0, ops, 2};
+    const struct linear_row row = {3, 0, ops, 2, false};
     int64_t unknown_ns[] = {5};
     const struct linear_open open = {.unknown_ns = unknown_ns, .unknown_count = 1};
     struct linear_answer answer;

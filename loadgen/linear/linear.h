@@ -16,6 +16,9 @@
  *
  * A unit that came back is sold again, or waits to be: the rank that it had was passed without a
  * sale, and an open operation has taken it. One that was undone has taken none but such a rank.
+ * In a stack a sale from a lower place than its rank passes each rank from that place up. A sale
+ * that may be either kind is one of a returned unit only if it began too late to be the first of
+ * its rank.
  *
  * Linearizability is Herlihy and Wing's (1990). To check it is NP-complete in general, and easy
  * where each operation tells its place in the order, as the rank does here (Gibbons and Korach,
@@ -33,7 +36,9 @@
 enum linear_kind {
     LINEAR_OK,       /* sold: `rank` units were left */
     LINEAR_SOLD_OUT, /* saw no unit left */
-    LINEAR_AGAIN     /* has the unit that was sold as `rank` before and came back */
+    LINEAR_AGAIN,    /* has the unit that was sold as `rank` before and came back */
+    LINEAR_EITHER,   /* one of LINEAR_OK and LINEAR_AGAIN: it cannot be told which */
+    LINEAR_BACK      /* not sold: the unit of `rank` came back and waits */
 };
 
 struct linear_op {
@@ -41,6 +46,8 @@ struct linear_op {
     int64_t return_ns; /* not before the invoke */
     int32_t rank;      /* not of LINEAR_SOLD_OUT */
     enum linear_kind kind;
+    int32_t below;    /* of a stack: its unit lay so far below the place of its rank, or above */
+    bool is_nameless; /* a sale by an open operation of unknown outcome, no one knows which */
 };
 
 #define LINEAR_UNREAD INT64_MIN /* `left`: the count at the end is not known */
@@ -50,12 +57,14 @@ struct linear_row {
     int64_t units, left;
     const struct linear_op *ops;
     size_t count;
+    bool is_stack; /* a unit that comes back lies on those that are left, and is sold next */
 };
 
 /* Invokes of operations without a known end, for all rows together; the check sorts them. */
 struct linear_open {
     int64_t *unknown_ns; /* may have sold a unit at any time since, or not at all */
     size_t unknown_count;
+    bool are_kept;      /* no unknown one can have given its unit back */
     int64_t *undone_ns; /* may have sold one that then came back, or none at all */
     size_t undone_count;
 };
@@ -69,6 +78,7 @@ enum linear_contradiction {
     LINEAR_UNTAKEN, /* a unit came back, and nothing can have given it back */
     LINEAR_SURPLUS, /* a sale of a unit that is left */
     LINEAR_UNSOLD,  /* a refusal, and units are left */
+    LINEAR_UNASKED, /* a nameless sale, and no open operation began in time to be it */
     LINEAR_CONTRADICTION_COUNT
 };
 
@@ -83,10 +93,11 @@ enum linear_contradiction {
  *          sale of the next higher rank, if there is one
  * UNTAKEN  what has the unit
  * SURPLUS  the sale, of the highest rank
- * UNSOLD   the last refusal */
+ * UNSOLD   the last refusal
+ * UNASKED  the sale */
 struct linear_finding {
-    int64_t count; /* sales, sales beyond the first, sales, refusals, ranks, units, ranks, refusals
-                    */
+    int64_t count; /* of what the list above begins with; EARLY: refusals, or sales of units that
+                    * could have come back, had enough operations been undone */
     size_t ops;
     uint32_t op[2];
     int64_t rank; /* MISSING: the lowest of a run of ranks that cannot all be filled */

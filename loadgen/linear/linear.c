@@ -1,19 +1,14 @@
-/* Checks a history of a falling stock: sort each row by rank, walk up once, and deal the open
- * operations out to the gaps of all rows.
+/* Checks a history of a falling stock: sort each row by rank, walk up once, and leave what no sale
+ * of the row explains to the open operations (linear_gaps.c).
  *
  * Walking from the lowest rank up, the earliest return so far is the deadline by which every higher
- * rank must have begun. Open operations in order of their invokes fill the gaps in order of their
- * deadlines. That greedy choice leaves as few gaps as any, because an operation that began early
- * enough for one gap did so for all with a later deadline (the exchange argument behind Jackson's
- * rule, 1955: earliest deadline first). What can fill few gaps goes first: those undone, into the
- * ranks of units that came back. */
-#include "linear.h"
+ * rank must have begun. */
+#include "linear_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_OP      LINEAR_END
 #define DIGIT_BITS 11 /* three passes over ranks of 31 bits */
 #define DIGITS     (1u << DIGIT_BITS)
 
@@ -21,18 +16,9 @@ struct ranked {
     uint32_t rank, op;
 };
 
-/* Ranks low .. low + count - 1 of a row have no sale. */
-struct gap {
-    int64_t deadline_ns;
-    uint32_t low, count;
-    uint32_t op; /* that came back: what has the unit; else what passed the gap first */
-    uint32_t row;
-    bool is_back;
-};
-
 /* What all rows share, and the one that is looked at. */
 struct check {
-    struct gap *gaps;
+    struct linear_gap *gaps;
     size_t gap_count, gap_room;
     struct ranked *ranked, *spare; /* by rank after sort_ranks() */
     size_t ranked_count, ranked_room;
@@ -58,6 +44,13 @@ static bool is_sale(const struct check *check, uint32_t op) {
     return check->ops[op].kind == LINEAR_OK;
 }
 
+/* The lowest rank that it passed. */
+static uint32_t passed_by(const struct linear_op *op) {
+    const int32_t below = op->below > 0 ? op->below : 0;
+
+    return below < op->rank ? (uint32_t)(op->rank - below) : 0;
+}
+
 static void find_out_of_range(struct check *check, uint32_t index) {
     struct linear_finding *found = &check->answer->found[LINEAR_RANGE];
 
@@ -77,7 +70,8 @@ static void find_unsold(struct check *check, uint32_t index) {
     found->ops = 1;
 }
 
-/* Those with a rank to their array, the first refusal, and what is out of range. */
+/* Those with a rank to their array, once more by the lowest rank that they passed; the first
+ * refusal, and what is out of range. */
 static void collect(struct check *check) {
     uint32_t lowest = check->units;
 
@@ -87,19 +81,22 @@ static void collect(struct check *check) {
         assert(op->return_ns >= op->invoke_ns);
         if (op->kind == LINEAR_SOLD_OUT) {
             find_unsold(check, i);
-            if (check->refusal == NO_OP || op->return_ns < check->ops[check->refusal].return_ns)
+            if (check->refusal == LINEAR_NO_OP ||
+                op->return_ns < check->ops[check->refusal].return_ns)
                 check->refusal = i;
         } else if (!has_rank(check, op)) {
             find_out_of_range(check, i);
         } else {
             check->ranked[check->ranked_count++] = (struct ranked){(uint32_t)op->rank, i};
-            lowest = (uint32_t)op->rank < lowest ? (uint32_t)op->rank : lowest;
+            if (op->below > 0)
+                check->ranked[check->ranked_count++] = (struct ranked){passed_by(op), i};
+            lowest = passed_by(op) < lowest ? passed_by(op) : lowest;
         }
     }
     if (check->left != LINEAR_UNREAD)
         check->low_rank = (uint32_t)check->left;
     else
-        check->low_rank = check->refusal != NO_OP ? 0 : lowest;
+        check->low_rank = check->refusal != LINEAR_NO_OP ? 0 : lowest;
 }
 
 /* By digits, the lowest first (radix sort, Knuth 5.2.5): it touches memory in order, where a
@@ -179,19 +176,19 @@ static void find_stale(struct check *check, uint32_t passer, const struct ranked
 /* ---- gaps */
 
 static uint32_t first_to_return(const struct check *check, uint32_t a, uint32_t b) {
-    if (a == NO_OP || b == NO_OP)
-        return a == NO_OP ? b : a;
+    if (a == LINEAR_NO_OP || b == LINEAR_NO_OP)
+        return a == LINEAR_NO_OP ? b : a;
     return check->ops[b].return_ns < check->ops[a].return_ns ? b : a;
 }
 
 static int64_t return_of(const struct check *check, uint32_t op) {
-    return op == NO_OP ? LINEAR_NEVER : check->ops[op].return_ns;
+    return op == LINEAR_NO_OP ? LINEAR_NEVER : check->ops[op].return_ns;
 }
 
-static void add_gap(struct check *check, struct gap gap) {
+static void add_gap(struct check *check, struct linear_gap gap) {
     if (check->gap_count == check->gap_room) {
         size_t room = check->gap_room > 0 ? 2 * check->gap_room : 64;
-        struct gap *gaps = realloc(check->gaps, room * sizeof *gaps);
+        struct linear_gap *gaps = realloc(check->gaps, room * sizeof *gaps);
 
         check->is_out_of_memory = check->is_out_of_memory || gaps == NULL;
         if (gaps == NULL)
@@ -210,15 +207,18 @@ static void add_empty(struct check *check, uint32_t low, uint32_t end, uint32_t 
     if (low < check->low_rank)
         low = check->low_rank;
     if (end > low)
-        add_gap(check, (struct gap){return_of(check, passer), low, end - low, passer, 0, false});
+        add_gap(check, (struct linear_gap){return_of(check, passer), low, end - low, passer, passer,
+                                           0, LINEAR_GAP_EMPTY, false, LINEAR_NEVER});
 }
 
-/* The unit came back: who had it first began before anyone had passed it or got it again. */
-static void add_back(struct check *check, uint32_t op, uint32_t seller) {
-    uint32_t first = first_to_return(check, first_to_return(check, check->refusal, seller), op);
+/* A unit that came back, or a nameless sale; `first` is the first to return of those that show it
+ * taken. */
+static void add_taken(struct check *check, enum linear_gap_kind kind, uint32_t op, uint32_t first) {
+    const bool is_any_time = kind == LINEAR_GAP_NAMELESS && check->ops[op].kind == LINEAR_AGAIN;
 
-    add_gap(check,
-            (struct gap){return_of(check, first), (uint32_t)check->ops[op].rank, 1, op, 0, true});
+    add_gap(check, (struct linear_gap){is_any_time ? LINEAR_NEVER : return_of(check, first),
+                                       (uint32_t)check->ops[op].rank, 1, op, first, 0, kind, false,
+                                       LINEAR_NEVER});
 }
 
 static void find_surplus(struct check *check, uint32_t op) {
@@ -229,37 +229,68 @@ static void find_surplus(struct check *check, uint32_t op) {
     found->op[0] = op; /* the highest rank is the last */
 }
 
-/* Those of one rank; `seller` is the first to return of the lower ones. */
+/* Whether it began in time to be the first of its rank. */
+static bool may_be_first(const struct check *check, uint32_t op, uint32_t first) {
+    return is_sale(check, op) || (check->ops[op].kind == LINEAR_EITHER &&
+                                  check->ops[op].invoke_ns <= return_of(check, first));
+}
+
+/* Those of one rank; `seller` is the first to return of those that passed it otherwise. */
 static uint32_t walk_rank(struct check *check, struct ranked *group, size_t count,
                           uint32_t seller) {
-    uint32_t first = seller;
-    bool is_any_sale = false;
+    uint32_t first = seller, passer;
+    bool is_any_first = false;
 
     find_twins(check, group, count);
-    for (size_t i = 0; i < count; i++) {
-        is_any_sale = is_any_sale || is_sale(check, group[i].op);
+    for (size_t i = 0; i < count; i++)
         first = first_to_return(check, first, group[i].op);
+    passer = first_to_return(check, check->refusal, first);
+    for (size_t i = 0; i < count; i++) {
+        is_any_first = is_any_first || may_be_first(check, group[i].op, passer);
+        if (check->ops[group[i].op].is_nameless)
+            add_taken(check, LINEAR_GAP_NAMELESS, group[i].op, passer);
     }
     find_stale(check, first, group, count);
     if ((int64_t)group[0].rank < check->left)
         find_surplus(check, group[0].op);
-    else if (!is_any_sale)
-        add_back(check, group[0].op, seller);
+    else if (!is_any_first)
+        add_taken(check, LINEAR_GAP_BACK, group[0].op, passer);
     return first;
 }
 
+/* Those of the rank to the front, and the first to return of all. Returns how many they are. */
+static size_t part_group(const struct check *check, struct ranked *group, size_t count,
+                         uint32_t *seller) {
+    size_t own = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ranked entry = group[i];
+
+        if ((uint32_t)check->ops[entry.op].rank != entry.rank) {
+            *seller = first_to_return(check, *seller, entry.op);
+            continue;
+        }
+        group[i] = group[own];
+        group[own++] = entry;
+    }
+    return own;
+}
+
 static void walk_up(struct check *check) {
-    uint32_t next = 0, seller = NO_OP;
+    uint32_t next = 0, seller = LINEAR_NO_OP;
 
     for (size_t i = 0, end; i < check->ranked_count; i = end) {
         const uint32_t rank = check->ranked[i].rank;
+        size_t own;
 
         for (end = i; end < check->ranked_count && check->ranked[end].rank == rank;)
             end++;
         assert(rank >= next && rank < check->units);
         add_empty(check, next, rank, seller);
-        next = rank + 1;
-        seller = walk_rank(check, &check->ranked[i], end - i, seller);
+        own = part_group(check, &check->ranked[i], end - i, &seller);
+        next = own > 0 ? rank + 1 : rank;
+        if (own > 0)
+            seller = walk_rank(check, &check->ranked[i], own, seller);
     }
     add_empty(check, next, check->units, seller);
 }
@@ -270,19 +301,19 @@ static void walk_up(struct check *check) {
 static void find_early(struct check *check) {
     struct linear_finding *found = &check->answer->found[LINEAR_EARLY];
     const struct linear_op *ops = check->ops;
-    uint32_t buyer = NO_OP, refusal = check->refusal;
+    uint32_t buyer = LINEAR_NO_OP, refusal = check->refusal;
     int64_t last_ns = LINEAR_BEFORE;
 
-    if (refusal == NO_OP)
+    if (refusal == LINEAR_NO_OP)
         return;
     for (uint32_t i = 0; i < check->count; i++) {
         if (!has_rank(check, &ops[i]) || !is_sale(check, i) ||
             ops[i].invoke_ns <= ops[check->refusal].return_ns)
             continue;
         last_ns = ops[i].invoke_ns > last_ns ? ops[i].invoke_ns : last_ns;
-        buyer = buyer == NO_OP || ops[i].invoke_ns < ops[buyer].invoke_ns ? i : buyer;
+        buyer = buyer == LINEAR_NO_OP || ops[i].invoke_ns < ops[buyer].invoke_ns ? i : buyer;
     }
-    if (buyer == NO_OP)
+    if (buyer == LINEAR_NO_OP)
         return;
     for (uint32_t i = 0; i < check->count; i++) {
         if (ops[i].kind != LINEAR_SOLD_OUT || ops[i].return_ns >= last_ns)
@@ -307,8 +338,8 @@ static void tighten_stale(struct check *check) {
     for (uint32_t i = 0; i < check->count; i++) {
         const struct linear_op *op = &check->ops[i];
 
-        if (has_rank(check, op) && op->rank <= late->rank && op->return_ns < late->invoke_ns &&
-            op->invoke_ns > check->ops[found->op[0]].invoke_ns)
+        if (has_rank(check, op) && passed_by(op) <= (uint32_t)late->rank &&
+            op->return_ns < late->invoke_ns && op->invoke_ns > check->ops[found->op[0]].invoke_ns)
             found->op[0] = i;
     }
 }
@@ -329,17 +360,17 @@ static int make_room(struct check *check, size_t count) {
 static int check_row(struct check *check, const struct linear_row *row) {
     size_t ranked = 0;
 
-    assert(row->count < NO_OP && row->units >= 0 && row->units <= INT32_MAX);
+    assert(row->count < LINEAR_NO_OP && row->units >= 0 && row->units <= INT32_MAX);
     assert(row->left == LINEAR_UNREAD || (row->left >= 0 && row->left <= row->units));
     for (size_t i = 0; i < row->count; i++)
-        ranked += row->ops[i].kind != LINEAR_SOLD_OUT;
+        ranked += row->ops[i].kind == LINEAR_SOLD_OUT ? 0 : row->ops[i].below > 0 ? 2 : 1;
     if (make_room(check, ranked) != 0)
         return -1;
     check->ops = row->ops;
     check->count = row->count;
     check->units = (uint32_t)row->units;
     check->left = row->left;
-    check->refusal = NO_OP;
+    check->refusal = LINEAR_NO_OP;
     check->ranked_count = 0;
     collect(check);
     sort_ranks(check);
@@ -349,74 +380,19 @@ static int check_row(struct check *check, const struct linear_row *row) {
     return check->is_out_of_memory ? -1 : 0;
 }
 
-/* ---- open operations */
-
-static int by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Of one row the highest ranks first, which were passed first. */
-static int by_deadline(const void *a, const void *b) {
-    const struct gap *x = a, *y = b;
-
-    if (x->deadline_ns != y->deadline_ns)
-        return x->deadline_ns < y->deadline_ns ? -1 : 1;
-    return x->row != y->row ? (x->row > y->row) - (x->row < y->row)
-                            : (x->low < y->low) - (x->low > y->low);
-}
-
-static void sort(void *array, size_t count, size_t size,
-                 int (*compare)(const void *, const void *)) {
-    if (count > 1)
-        qsort(array, count, size, compare);
-}
-
-/* As many of a gap as there are operations that began in time, from the one at *used on. */
-static void fill(struct gap *gap, const int64_t *invokes_ns, size_t count, size_t *used) {
-    for (; gap->count > 0 && *used < count && invokes_ns[*used] <= gap->deadline_ns; ++*used)
-        gap->count--;
-}
+/* ---- all rows */
 
 /* The sale of the lowest rank above, for people to see between what the gap lies. */
 static void add_neighbour(const struct linear_row *row, struct linear_finding *found) {
-    uint32_t best = NO_OP;
+    uint32_t best = LINEAR_NO_OP;
 
     for (uint32_t i = 0; i < row->count; i++)
         if (row->ops[i].kind == LINEAR_OK && row->ops[i].rank > found->rank &&
             row->ops[i].rank < row->units &&
-            (best == NO_OP || row->ops[i].rank < row->ops[best].rank))
+            (best == LINEAR_NO_OP || row->ops[i].rank < row->ops[best].rank))
             best = i;
-    if (best != NO_OP)
+    if (best != LINEAR_NO_OP)
         found->op[found->ops++] = best;
-}
-
-static void tell_open(const struct gap *gap, struct linear_answer *answer) {
-    struct linear_finding *found = &answer->found[gap->is_back ? LINEAR_UNTAKEN : LINEAR_MISSING];
-
-    if (found->count == 0)
-        *found = (struct linear_finding){.ops = 1, .op = {gap->op}, .rank = gap->low};
-    found->count += gap->count;
-}
-
-static void fill_gaps(struct check *check, const struct linear_open *open,
-                      struct linear_answer *answers) {
-    size_t undone = 0, unknown = 0;
-
-    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, by_time);
-    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, by_time);
-    sort(check->gaps, check->gap_count, sizeof *check->gaps, by_deadline);
-    for (size_t g = 0; g < check->gap_count; g++)
-        if (check->gaps[g].is_back)
-            fill(&check->gaps[g], open->undone_ns, open->undone_count, &undone);
-    for (size_t g = 0; g < check->gap_count; g++) {
-        struct gap *gap = &check->gaps[g];
-
-        fill(gap, open->unknown_ns, open->unknown_count, &unknown);
-        if (gap->count > 0)
-            tell_open(gap, &answers[gap->row]);
-    }
 }
 
 static void conclude(const struct linear_row *row, struct linear_answer *answer) {
@@ -440,7 +416,7 @@ int linear_check(const struct linear_row *rows, size_t row_count, const struct l
         rc = check_row(&check, &rows[r]);
     }
     if (rc == 0)
-        fill_gaps(&check, open, answers);
+        rc = linear_fill(check.gaps, check.gap_count, rows, row_count, open, answers);
     for (size_t r = 0; r < row_count && rc == 0; r++)
         conclude(&rows[r], &answers[r]);
     free(check.gaps);

@@ -16,7 +16,7 @@
 #define HISTORIES 40000 /* of each kind */
 
 /* Those that the check does not see as operations of a row. */
-enum { UNKNOWN = LINEAR_AGAIN + 1, UNDONE };
+enum { UNKNOWN = LINEAR_BACK + 1, UNDONE };
 
 struct past {
     size_t rows, count;
@@ -120,9 +120,44 @@ static bool can_finish(struct search *search, unsigned done, const int64_t left[
     return false;
 }
 
+static bool search_all(const struct past *past);
+
+/* As each of the unknown ones that may have made it. */
+static bool search_nameless(const struct past *past, size_t which) {
+    for (size_t i = 0; i < past->count; i++) {
+        struct past one = *past;
+
+        if ((int)past->ops[i].kind != UNKNOWN)
+            continue;
+        one.ops[which].is_nameless = false;
+        one.ops[which].invoke_ns = past->ops[i].invoke_ns;
+        one.ops[i] = one.ops[--one.count];
+        one.row[i] = one.row[one.count];
+        if (search_all(&one))
+            return true;
+    }
+    return false;
+}
+
+static bool search_either(const struct past *past, size_t which) {
+    struct past one = *past;
+
+    one.ops[which].kind = LINEAR_OK;
+    if (search_all(&one))
+        return true;
+    one.ops[which].kind = LINEAR_AGAIN;
+    return search_all(&one);
+}
+
 static bool search_all(const struct past *past) {
     struct search search = {.past = past};
 
+    for (size_t i = 0; i < past->count; i++) {
+        if (past->ops[i].is_nameless)
+            return search_nameless(past, i);
+        if (past->ops[i].kind == LINEAR_EITHER)
+            return search_either(past, i);
+    }
     return can_finish(&search, 0, past->units);
 }
 
@@ -138,6 +173,8 @@ static int64_t pick(int64_t from, int64_t to) {
 }
 
 static void move_op(struct linear_op *op, int64_t by) {
+    if (op->is_nameless)
+        return;
     op->invoke_ns += by;
     op->return_ns += op->return_ns != LINEAR_NEVER ? by : 0;
 }
@@ -148,7 +185,9 @@ static void spoil(struct past *past) {
     const size_t which = (size_t)pick(0, (int64_t)past->count - 1);
     struct linear_op *op = &past->ops[which];
     struct linear_op *other = &past->ops[pick(0, (int64_t)past->count - 1)];
-    int64_t apart = other->invoke_ns - op->invoke_ns, *left = &past->left[past->row[which]];
+    const bool is_known = !op->is_nameless && !other->is_nameless;
+    const int64_t apart = is_known ? other->invoke_ns - op->invoke_ns : 0;
+    int64_t *left = &past->left[past->row[which]];
 
     switch (pick(1, 4)) {
     case 1:
@@ -180,6 +219,25 @@ static void give_back(struct past *past, size_t taker) {
     past->ops[taker].kind = (enum linear_kind)(pick(0, 1) ? UNKNOWN : UNDONE);
 }
 
+/* Of some sales it is not known which kind they are, or who made them. */
+static void hide(struct past *past) {
+    for (size_t i = 0; i < past->count; i++) {
+        struct linear_op *op = &past->ops[i];
+
+        if (op->kind == LINEAR_OK && pick(1, 100) <= 15)
+            op->kind = LINEAR_EITHER;
+        if (is_open(op) || op->kind == LINEAR_SOLD_OUT || past->count == OPS_MAX ||
+            pick(1, 100) > 15)
+            continue;
+        past->ops[past->count] = *op;
+        past->ops[past->count].kind = (enum linear_kind)UNKNOWN;
+        past->row[past->count++] = past->row[i];
+        op->is_nameless = true;
+        op->invoke_ns = LINEAR_BEFORE;
+        op->return_ns = LINEAR_NEVER;
+    }
+}
+
 /* As a correct server could produce it, and then perhaps spoiled. */
 static void make_plausible(struct past *past) {
     int64_t left[ROWS_MAX] = {past->units[0], past->units[1]}, now = 0;
@@ -200,6 +258,7 @@ static void make_plausible(struct past *past) {
         past->left[row] = pick(0, 1) ? left[row] : LINEAR_UNREAD;
     if (pick(1, 100) <= 40)
         give_back(past, (size_t)pick(0, (int64_t)count - 1));
+    hide(past);
     if (pick(1, 100) <= 60)
         spoil(past);
 }
@@ -218,10 +277,12 @@ static void make_random(struct past *past) {
     }
     for (size_t row = 0; row < past->rows; row++)
         past->left[row] = pick(0, 2) == 0 ? pick(0, past->units[row]) : LINEAR_UNREAD;
+    hide(past);
 }
 
 static void print_past(const struct past *past, uint64_t from_seed) {
-    static const char *const names[] = {"ok", "sold out", "again", "unknown", "undone"};
+    static const char *const names[] = {"ok",   "sold out", "again", "either",
+                                        "back", "unknown",  "undone"};
 
     print_message("seed %" PRIu64 "\n", from_seed);
     for (size_t row = 0; row < past->rows; row++)
@@ -242,7 +303,7 @@ static void check(const struct past *past, struct linear_answer *answers,
     struct linear_open open = {.unknown_ns = unknown_ns, .undone_ns = undone_ns};
 
     for (size_t row = 0; row < past->rows; row++)
-        rows[row] = (struct linear_row){past->units[row], past->left[row], ops[row], 0};
+        rows[row] = (struct linear_row){past->units[row], past->left[row], ops[row], 0, false};
     for (size_t i = 0; i < past->count; i++) {
         struct linear_row *row = &rows[past->row[i]];
 
@@ -302,8 +363,12 @@ static bool is_told_alone(const struct past *past, enum linear_contradiction kin
     bool is_any_again = false;
 
     for (size_t i = 0; i < past->count; i++)
-        is_any_again = is_any_again || past->ops[i].kind == LINEAR_AGAIN;
-    return kind != LINEAR_UNTAKEN && (kind != LINEAR_MISSING || (past->rows == 1 && !is_any_again));
+        is_any_again = is_any_again || past->ops[i].kind == LINEAR_AGAIN ||
+                       past->ops[i].kind == LINEAR_EITHER || past->ops[i].is_nameless;
+    if (kind == LINEAR_STALE || kind == LINEAR_EARLY)
+        return !is_any_again;
+    return kind != LINEAR_UNTAKEN && kind != LINEAR_UNASKED &&
+           (kind != LINEAR_MISSING || (past->rows == 1 && !is_any_again));
 }
 
 static bool are_findings_contradictions(const struct past *past, size_t row,

@@ -1,0 +1,42 @@
+/* What the check of rows (linear.c) leaves to the open operations, and dealing these out. */
+#ifndef LOADGEN_LINEAR_INTERNAL_H
+#define LOADGEN_LINEAR_INTERNAL_H
+
+#include "linear.h"
+
+#define LINEAR_NO_OP LINEAR_END
+
+/* What an open operation must have taken. */
+enum linear_gap_kind {
+    LINEAR_GAP_EMPTY,   /* ranks without a sale */
+    LINEAR_GAP_BACK,    /* a rank whose unit came back */
+    LINEAR_GAP_NAMELESS /* a sale that one of them made */
+};
+
+/* Ranks low .. low + count - 1 of a row. */
+struct linear_gap {
+    int64_t deadline_ns;
+    uint32_t low, count;
+    uint32_t op;     /* the sale, or what has the unit that came back; EMPTY: as `passer` */
+    uint32_t passer; /* what passed the gap first, or LINEAR_NO_OP */
+    uint32_t row;
+    enum linear_gap_kind kind;
+    bool is_again;   /* a nameless sale that had to be one of a unit that came back */
+    int64_t late_ns; /* by when the operation must have begun that made such a nameless sale */
+};
+
+/* Sort the open operations, give each gap operations of its own, those of the stacks too, and add
+ * to the answer of its row each gap for which none is left. 0, or -1 without memory. */
+__attribute__((warn_unused_result)) int linear_fill(const struct linear_gap *gaps, size_t gap_count,
+                                                    const struct linear_row *rows, size_t row_count,
+                                                    const struct linear_open *open,
+                                                    struct linear_answer *answers);
+
+/* What a stack needs besides a first taker for each unit that came back: at most three gaps for
+ * each of its sales, which are added at `more`. Sets `late_ns` of the row's own gaps. Returns how
+ * many it added; -1 without memory. */
+__attribute__((warn_unused_result)) int64_t linear_stack(const struct linear_row *row,
+                                                         struct linear_gap *own, size_t own_count,
+                                                         struct linear_gap *more);
+
+#endif
