@@ -79,12 +79,21 @@ void ledger_free(struct ledger *ledger) {
     memset(ledger, 0, sizeof *ledger);
 }
 
+bool ledger_is_time(const char *at) {
+    static const char form[] = "0000-00-00T00:00:00.000000Z";
+
+    for (size_t i = 0; i < sizeof form; i++)
+        if (form[i] == '0' ? at[i] < '0' || at[i] > '9' : at[i] != form[i])
+            return false;
+    return strncmp(at, "1970", 4) >= 0 && strncmp(at, "2200", 4) < 0;
+}
+
 int64_t ledger_time_us(const char *at) {
     struct tm tm = {0};
     int us;
 
-    if (sscanf(at, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-               &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &us) != 7)
+    if (!ledger_is_time(at) || sscanf(at, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ", &tm.tm_year, &tm.tm_mon,
+                                      &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &us) != 7)
         return -1;
     tm.tm_year -= 1900;
     tm.tm_mon -= 1;

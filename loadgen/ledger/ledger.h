@@ -66,6 +66,10 @@ void ledger_free(struct ledger *ledger);
 const struct ledger_sale *ledger_find_sale(const struct ledger *ledger, const char *order_id);
 const struct ledger_order *ledger_find_order(const struct ledger *ledger, const char *order_id);
 
+/* The first moment that no `at` has: 2200-01-01. Its nanoseconds fit into an int64_t. */
+#define LEDGER_TIME_END_US INT64_C(7258118400000000)
+/* Whether it is an `at`: its form, and its year from 1970 on. */
+bool ledger_is_time(const char *at);
 /* An `at` in microseconds since 1970, or -1 when it is no such time. */
 int64_t ledger_time_us(const char *at);
 /* Of an `at` its "10:01:02.123456Z". */

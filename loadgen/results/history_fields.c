@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* Far above all that a run has; and sums and differences of a few fit into an int64_t. */
-#define AMOUNT_MAX   INT64_C(1000000000000000)
+#define AMOUNT_MAX   INT64_C(1000000000000)
 #define TIME_MAX_NS  INT64_C(1000000000000000000)
-#define MOMENT_US    INT64_C(9000000000000000) /* its nanoseconds, too, fit */
+#define SKEW_MAX_US  INT64_C(1000000000000000) /* with LEDGER_TIME_END_US its nanoseconds fit */
 #define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
 
 #define FIELD(of, kind, key, member, low, high, is_optional)                                       \
@@ -33,8 +33,8 @@
 const struct history_field history_round_begin[] = {
     NUMBER(struct round, "strategy", strategy, 0, STRATEGY_LIST_MAX - 1),
     NUMBER(struct round, "repeat", repeat, 0, AMOUNT_MAX),
-    NUMBER(struct round, "started_us", started_us, -MOMENT_US, MOMENT_US),
-    NUMBER(struct round, "ledger_skew_us", ledger_skew_us, -MOMENT_US, MOMENT_US),
+    NUMBER(struct round, "started_us", started_us, 0, LEDGER_TIME_END_US),
+    NUMBER(struct round, "ledger_skew_us", ledger_skew_us, -SKEW_MAX_US, SKEW_MAX_US),
     PLAIN(struct round, FLAG, "is_realtime", is_realtime),
     PLAIN(struct round, FLAG, "is_aborted", is_aborted),
     END,
@@ -48,11 +48,12 @@ const struct history_field history_round_counts[] = {
 };
 
 const struct history_field history_round_end[] = {
-    NUMBER(struct round, "ended_us", ended_us, -MOMENT_US, MOMENT_US),
+    NUMBER(struct round, "ended_us", ended_us, 0, LEDGER_TIME_END_US),
     PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
     PLAIN(struct round, FLAG, "is_restless", is_restless),
     FIELD(struct round, FLAG, "are_events_lost", are_events_lost, 0, 0, true),
     PLAIN(struct round, STRING, "problem", problem),
+    FIELD(struct round, FLAG, "is_mended", is_mended, 0, 0, true),
     FIELD(struct round, STRING, "fault_problem", fault_problem, 0, 0, true),
     END,
 };
@@ -78,7 +79,7 @@ const struct history_field history_event[] = {
     NUMBER(struct event, "at", at_ns, -TIME_MAX_NS, TIME_MAX_NS),
     NUMBER(struct event, "began", began_ns, -TIME_MAX_NS, TIME_MAX_NS),
     {"until", HISTORY_NUMBER, offsetof(struct event, until_ns), sizeof(int64_t), -TIME_MAX_NS,
-     EVENT_OPEN, true, EVENT_OPEN},
+     TIME_MAX_NS, true, EVENT_OPEN},
     USUALLY(struct event, "item", item, 0, UINT32_MAX),
     PLAIN(struct event, STRING, "who", who),
     FIELD(struct event, UUID, "order_id", order_id, 0, 0, true),
@@ -119,7 +120,7 @@ static const struct history_field sale[] = {
     AMOUNT(struct ledger_sale, "shard", shard),
     NUMBER(struct ledger_sale, "fence", fence, INT64_MIN, INT64_MAX),
     PLAIN(struct ledger_sale, STRING, "instance", instance),
-    PLAIN(struct ledger_sale, STRING, "at", at),
+    PLAIN(struct ledger_sale, MOMENT, "at", at),
     END,
 };
 
@@ -127,7 +128,7 @@ static const struct history_field order[] = {
     PLAIN(struct ledger_order, UUID, "order_id", order_id),
     AMOUNT(struct ledger_order, "unit", unit),
     PLAIN(struct ledger_order, STRING, "instance", instance),
-    PLAIN(struct ledger_order, STRING, "at", at),
+    PLAIN(struct ledger_order, MOMENT, "at", at),
     END,
 };
 
@@ -162,6 +163,7 @@ bool history_is_usual(const struct history_field *field, const char *at) {
 static json_t *value_of(const struct history_field *field, const char *at) {
     switch (field->type) {
     case HISTORY_STRING:
+    case HISTORY_MOMENT:
     case HISTORY_UUID:
         return json_text(at);
     case HISTORY_NUMBER:
@@ -183,24 +185,32 @@ void history_put(json_t **line, const struct history_field *fields, const void *
 
 /* ---- reading */
 
-int history_set_number(const struct history_field *field, int64_t value, void *at) {
-    assert(field->low <= field->high);
-    if (value < field->low || value > field->high)
-        return -1;
+bool history_is_moment(const char *text) {
+    return text[0] == '\0' || ledger_is_time(text);
+}
+
+static void set_number(const struct history_field *field, int64_t value, void *at) {
     if (field->size == sizeof(int16_t))
         *(int16_t *)at = (int16_t)value;
     else if (field->size == sizeof(uint32_t))
         *(uint32_t *)at = (uint32_t)value;
     else
         *(int64_t *)at = value;
+}
+
+int history_set_number(const struct history_field *field, int64_t value, void *at) {
+    assert(field->low <= field->high);
+    if (value < field->low || value > field->high)
+        return -1;
+    set_number(field, value, at);
     return 0;
 }
 
-int history_set_usual(const struct history_field *field, void *at) {
+void history_set_usual(const struct history_field *field, void *at) {
     if (field->type == HISTORY_NUMBER)
-        return history_set_number(field, field->usual, at);
-    memset(at, 0, field->size);
-    return 0;
+        set_number(field, field->usual, at);
+    else
+        memset(at, 0, field->size);
 }
 
 static int get_value(const struct history_field *field, const json_t *value, void *at) {
@@ -211,6 +221,9 @@ static int get_value(const struct history_field *field, const json_t *value, voi
         snprintf(at, field->size, "%s", text != NULL ? text : "");
         utf8_make_printable(at);
         return text != NULL ? 0 : -1;
+    case HISTORY_MOMENT:
+        snprintf(at, field->size, "%s", text != NULL ? text : "");
+        return text != NULL && history_is_moment(text) ? 0 : -1;
     case HISTORY_UUID:
         return uuid_parse(text, at);
     case HISTORY_NUMBER:
@@ -228,10 +241,12 @@ const char *history_get(const json_t *json, const struct history_field *fields, 
     for (const struct history_field *field = fields; field->key != NULL; field++) {
         const json_t *value = json_object_get(json, field->key);
         char *at = (char *)to + field->offset;
-        int rc = value == NULL && field->is_optional ? history_set_usual(field, at)
-                                                     : get_value(field, value, at);
 
-        if (rc == 0)
+        if (value == NULL && field->is_optional) {
+            history_set_usual(field, at);
+            continue;
+        }
+        if (get_value(field, value, at) == 0)
             continue;
         snprintf(wrong, HISTORY_WRONG, "its \"%s\" %s", field->key,
                  value == NULL ? "is missing" : "is of another type or out of range");

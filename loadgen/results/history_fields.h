@@ -17,6 +17,7 @@
 
 enum history_type {
     HISTORY_STRING, /* char[size], cut where it is too long */
+    HISTORY_MOMENT, /* char[LEDGER_TIME], by the ledger's clock; or "" */
     HISTORY_UUID,   /* char[UUID_TEXT] */
     HISTORY_NUMBER, /* of 2, 4 or 8 bytes, unsigned when it may be above the signed type's */
     HISTORY_FLAG
@@ -69,7 +70,8 @@ int64_t history_number(const struct history_field *field, const char *at);
 bool history_is_usual(const struct history_field *field, const char *at);
 /* The parts of history_get(): 0, or -1 when it is out of range. */
 int history_set_number(const struct history_field *field, int64_t value, void *at);
-int history_set_usual(const struct history_field *field, void *at);
+void history_set_usual(const struct history_field *field, void *at);
+bool history_is_moment(const char *text);
 
 /* What a request has besides its fields. 0, or -1 when there is no such outcome or cost. */
 int history_set_outcome(const char *name, enum record_outcome *outcome);

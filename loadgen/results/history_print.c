@@ -41,6 +41,7 @@ static char *put_text(char *to, const char *text) {
 static char *put_value(char *to, const struct history_field *field, const char *at) {
     switch (field->type) {
     case HISTORY_STRING:
+    case HISTORY_MOMENT:
     case HISTORY_UUID:
         return put_text(to, at);
     case HISTORY_NUMBER:

@@ -97,6 +97,8 @@ const char *history_read_run(const json_t *json, struct history *history,
                  version, HISTORY_VERSION);
         return wrong;
     }
+    if (started_us < 0 || started_us > LEDGER_TIME_END_US)
+        return "its \"started_us\" is out of range";
     history->started_us = started_us;
     problem = option_read_history(settings, options, wrong);
     if (problem == NULL)

@@ -70,6 +70,8 @@ static bool take_value(const char **at, const struct history_field *field, char 
     switch (field->type) {
     case HISTORY_STRING:
         return take_text(at, to, field->size);
+    case HISTORY_MOMENT:
+        return take_text(at, to, field->size) && history_is_moment(to);
     case HISTORY_UUID:
         return take_uuid(at, to);
     case HISTORY_NUMBER:
@@ -93,8 +95,9 @@ static bool take_fields(const char **at, const struct history_field *fields, voi
             if (!take_value(at, field, value))
                 return false;
         } else {
-            if (!field->is_optional || history_set_usual(field, value) != 0)
+            if (!field->is_optional)
                 return false;
+            history_set_usual(field, value);
             *at = before;
         }
     }

@@ -21,6 +21,7 @@ int round_judge(struct round *round) {
         .is_restless = round->is_restless,
         .are_events_lost = round->are_events_lost,
         .is_keyless = round->is_keyless,
+        .is_down = round->is_down,
         .pairs_wanted = VERDICT_PAIRS,
         .late_ns = round->late_ns,
         .is_aborted = round->is_aborted,

@@ -121,6 +121,8 @@ static int report_history(struct history *history, const char *folder, FILE *to)
 }
 
 static int check(struct history *history, const char *folder, FILE *to) {
+    struct down down = {.count = 0};
+
     if (history->is_cut)
         fprintf(stderr, "loadgen: %s/history.ndjson is cut: its last round is not judged\n",
                 folder);
@@ -130,7 +132,7 @@ static int check(struct history *history, const char *folder, FILE *to) {
         fprintf(stderr, "loadgen: %s/history.ndjson has %zu of %zu rounds\n", folder,
                 history->count, history->options.list.count * (size_t)history->options.repeat);
     for (size_t i = 0; i < history->count; i++)
-        if (round_judge(&history->rounds[i]) != 0)
+        if (down_judge(&down, &history->rounds[i]) != 0)
             return run_fail(EXIT_INTERNAL, "out of memory");
     return report_history(history, folder, to);
 }

@@ -32,11 +32,12 @@ static json_t *draw_results(const struct summary *judged, const json_t *told) {
 
 /* NULL without memory. */
 static json_t *draw(struct history *history, const json_t *told) {
+    struct down down = {.count = 0};
     struct summary judged;
     json_t *charts = NULL;
 
     for (size_t i = 0; i < history->count; i++)
-        if (round_judge(&history->rounds[i]) != 0)
+        if (down_judge(&down, &history->rounds[i]) != 0)
             return NULL;
     if (summary_make(&judged, &history->options, history->rounds, history->count) == 0)
         charts = draw_results(&judged, told);

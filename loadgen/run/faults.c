@@ -9,9 +9,10 @@
 int faults_open(struct run *run) {
     const struct options *options = run->options;
     const struct fault_list *list = &options->fault_list;
+    const bool is_crashing = strstr(run->rounds[run->finished].item->spec, ":crash") != NULL;
 
     run->injector = (struct injector){.act_count = 0};
-    if (!fault_list_needs_mending(list) || options->stack[0] == '\0')
+    if ((!is_crashing && !fault_list_needs_mending(list)) || options->stack[0] == '\0')
         return 0;
     /* What crashes by a failpoint may be of another machine's stack, and is its own affair. */
     if (injector_open(&run->injector, run->loop, options->stack, list) == 0 || list->count == 0)
@@ -50,6 +51,7 @@ int faults_close(struct run *run, struct round *round) {
         return 0;
     injector_close(injector);
     snprintf(round->fault_problem, sizeof round->fault_problem, "%s", injector->why);
+    round->is_mended = injector->why[0] == '\0';
     for (size_t i = 0; i < injector->act_count && rc == 0; i++) {
         const struct injector_act *act = &injector->acts[i];
 

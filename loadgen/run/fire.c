@@ -261,7 +261,7 @@ static int judge(struct run *run, struct round *round) {
         round->is_restless = !is_quiet && round->recorder->by_outcome[RECORD_UNKNOWN] > 0;
     }
     round->is_interrupted = run->is_interrupted;
-    if (round_judge(round) != 0)
+    if (down_judge(&run->down, round) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
     show_verdict(run, &round->verdict);

@@ -4,6 +4,7 @@
 #define LOADGEN_RUN_H
 
 #include "audit.h"
+#include "down.h"
 #include "exit_code.h"
 #include "folder.h"
 #include "injector.h"
@@ -33,6 +34,7 @@ struct run {
     size_t round_count;
     struct round *rounds; /* in the order in which they are run */
     size_t finished;      /* rounds with a verdict */
+    struct down down;     /* after these */
     struct live live;
     uv_timer_t watch;         /* of the thresholds, while a round is sent */
     struct injector injector; /* of the faults of that round; without steps when there are none */

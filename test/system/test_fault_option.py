@@ -157,6 +157,15 @@ class Faults(SystemTest):
         self.assertEqual(set(self.stack.states().values()), {"ready"})
         Ledger(self.stack, self.product).check(self)
 
+    def test_what_the_failpoint_of_a_strategy_killed_is_up_in_the_next_round(self):
+        self.fire("atomic,fail=before-write:crash@5,atomic")
+        killed, other = self.summary["strategies"]
+        self.product = killed["product_id"]
+        self.assertEqual([len(self.firings("inventory-1")), len(self.firings("inventory-2"))], [1, 1])
+        self.assertNotEqual(other["verdict"], "VIOLATED")
+        self.assertEqual(Ledger(self.stack, other["product_id"]).sold, 150)
+        self.assertEqual(set(self.stack.states().values()), {"ready"})
+
 
 if __name__ == "__main__":
     unittest.main()

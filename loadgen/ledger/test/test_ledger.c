@@ -81,6 +81,11 @@ static void test_a_time_is_read_to_the_microsecond(void **state) {
     assert_int_equal(ledger_time_us("2026-11-21T10:01:02.123456Z"), 1795255262123456);
     assert_int_equal(ledger_time_us(""), -1);
     assert_int_equal(ledger_time_us("yesterday"), -1);
+    assert_int_equal(ledger_time_us("2199-12-31T23:59:59.999999Z"), LEDGER_TIME_END_US - 1);
+    assert_int_equal(ledger_time_us("2200-01-01T00:00:00.000000Z"), -1);
+    assert_int_equal(ledger_time_us("1969-12-31T23:59:59.999999Z"), -1);
+    assert_int_equal(ledger_time_us("9999-11-21T10:01:02.123456Z"), -1);
+    assert_int_equal(ledger_time_us("2026-11-21T10:01:02.123456Z!"), -1);
     assert_string_equal(ledger_clock("2026-11-21T10:01:02.123456Z"), "10:01:02.123456Z");
     assert_string_equal(ledger_clock("yesterday"), "yesterday");
 }

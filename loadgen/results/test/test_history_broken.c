@@ -100,6 +100,8 @@ static void test_lines_that_contradict_each_other_are_refused(void **state) {
                  {"\"outcome\":\"", "\"outcome\":\"re", "outcome is unknown"},
                  {"\"key\":\"", "\"key\":\"x", "\"key\" is of another type or out of range"},
                  {"\"remaining\":", "\"left\":", "\"remaining\" is missing"},
+                 {"T10:01:02.", "T10.01:02.", "\"at\" is of another type or out of range"},
+                 {"\"at\":\"2026", "\"at\":\"9999", "\"at\" is of another type or out of range"},
                  {",800.0,", ",-800.0,", "stages are out of range"},
                  {",\"cost\":[", ",\"cost\":[1,1,", "cost has more or fewer numbers"}};
     char *text;
