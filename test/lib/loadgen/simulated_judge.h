@@ -12,22 +12,68 @@ extern struct verdict simulated_verdict; /* of the last one judged */
 int simulated_set_up(void **state);
 int simulated_tear_down(void **state);
 
+/* The shop of this number, one of 36: with and without keys, lost replies, faults, several workers
+ * and products, units that come back to a list or to the count. */
+struct simulated_shop simulated_shop(uint64_t number);
+
 void simulated_judge(void);
 void print_run(uint64_t seed);
 
-/* A sale by lot, or NULL without any. */
+/* By lot; NULL when there is none. */
 struct ledger_sale *any_sale(void);
-uint32_t item_of(const struct ledger_sale *sale);
-/* A sale that its customer was told of, or NULL. */
+/* Its customer was told of it, by the request that `told` becomes. */
 struct ledger_sale *any_told(struct record **told);
-/* Not a unit that had come back, and not the last one of its row, which may be. */
+/* Its customer was not told. */
+struct ledger_sale *any_untold(void);
+struct record *any_of(enum record_outcome outcome);
+/* Of two sales of one row's count, each told by its only request, the one of the lower unit. */
+struct ledger_sale *any_pair(struct ledger_sale **higher);
+
+uint32_t item_of(const struct ledger_sale *sale);
+struct ledger_row *row_of(const struct ledger_sale *sale);
+/* Neither a unit that had come back nor the last one of its row, which may be, nor one of a row to
+ * whose count units may have come back. */
 bool is_of_count(const struct ledger_sale *sale);
+bool is_told(const struct ledger_sale *sale);
 /* The yes that is the only request of its key, so that it is known when the sale began and ended;
  * or NULL. */
 struct record *only_yes(const struct ledger_sale *sale);
+/* Requests of the product that were told this. */
+size_t count_of(uint32_t item, enum record_outcome outcome);
+/* Requests of the product that may have given a unit back. */
+size_t count_givers(uint32_t item);
 
-/* Plant it in many runs, `least` at least: it is found in each. `plant` is false where it has no
- * place for it. */
-void assert_planted_is_found(enum anomaly anomaly, bool (*plant)(void), int least);
+/* In the ledger, the order, and the replies. */
+void set_unit(struct ledger_sale *sale, int64_t unit);
+void drop_sale(struct ledger_sale *sale);
+void drop_order(uint32_t item, const char *id);
+/* The reply says this, and names nothing. */
+void tell(struct record *record, enum record_outcome outcome);
+/* All requests with this key. */
+void tell_all(const char *key, enum record_outcome outcome);
+/* Another request, of another customer. */
+struct record *add_request(uint32_t item, enum record_outcome outcome, int64_t sent_ns,
+                           int64_t received_ns);
+void add_returned(uint32_t item, int64_t shard, int64_t unit);
+/* After this moment nothing more happened. */
+int64_t end_of_run(void);
+
+/* ---- mutants: a run of a correct shop with one thing changed, and the anomaly to be found */
+
+#define MUST(anomaly) (1u << ANOMALY_##anomaly)
+#define MUST_LEAK     MUST(LEAK)
+#define STAYS_VALID   0u
+
+struct mutant {
+    const char *name;
+    unsigned must; /* one of these anomalies; STAYS_VALID: none */
+    /* False where the run in `sim` has no place for it, and then nothing was changed. */
+    bool (*mutate)(int64_t number);
+    int64_t number; /* for `mutate` */
+};
+
+/* Try each of them, up to one without a name, in many runs: each is judged right, and each
+ * sentence that is said of it is true of its rows. */
+void assert_mutants_are_judged(const struct mutant *kinds);
 
 #endif

@@ -7,8 +7,9 @@ enum ask_state { ASK_COMING, ASK_LOOKING, ASK_SOLD, ASK_ENDED };
 struct ask {
     struct record *record;
     int key;
-    int64_t now;      /* of its next step */
-    int64_t gives_up; /* its client, if it has heard nothing */
+    char id[UUID_TEXT]; /* of its order */
+    int64_t now;        /* of its next step */
+    int64_t gives_up;   /* its client, if it has heard nothing */
     enum ask_state state;
     int first, looked; /* shard, and how many have been looked at */
     bool is_seller;    /* this very request took the unit */
@@ -18,11 +19,13 @@ struct simulated_sale sim;
 
 static struct {
     uint64_t seed;
-    int64_t pace;   /* the longest step: 2 makes ties everywhere */
-    bool is_lying;  /* now and then sold out although there are units */
-    bool is_losing; /* replies */
+    int64_t pace; /* the longest step: 2 makes ties everywhere */
+    struct simulated_shop shop;
     size_t count;
     struct ask asks[REQUESTS];
+    /* With returns_to_count: the units for sale, the last one first. */
+    int64_t shelf[ITEMS][REQUESTS];
+    size_t on_shelf[ITEMS];
 } run;
 
 int64_t pick(int64_t from, int64_t to) {
@@ -44,7 +47,7 @@ static void write_time(char at[LEDGER_TIME], int64_t us) {
     snprintf(at, LEDGER_TIME, "2026-11-21T10:01:02.%06uZ", (unsigned)us % 1000000u);
 }
 
-static struct ledger_sale *sale_of(uint32_t item, const char *id) {
+struct ledger_sale *sale_of(uint32_t item, const char *id) {
     for (size_t i = 0; i < sim.ledgers[item].sale_count; i++)
         if (strcmp(sim.sales[item][i].order_id, id) == 0)
             return &sim.sales[item][i];
@@ -84,7 +87,7 @@ static int64_t a_while(void) {
 /* What it ends with; its client hears of it, unless it has given up by then. */
 static void answer(struct ask *ask, enum record_outcome outcome) {
     struct record *record = ask->record;
-    const struct ledger_sale *sale = sale_of(record->item, record->key);
+    const struct ledger_sale *sale = sale_of(record->item, ask->id);
 
     ask->state = ASK_ENDED;
     ask->now += a_while();
@@ -95,6 +98,7 @@ static void answer(struct ask *ask, enum record_outcome outcome) {
     assert_non_null(sale);
     record->unit = sale->unit;
     memcpy(record->order_id, sale->order_id, UUID_TEXT);
+    memcpy(record->key, sale->order_id, UUID_TEXT);
 }
 
 /* It or its reply got lost. */
@@ -106,11 +110,11 @@ static void lose(struct ask *ask) {
 static void come(struct ask *ask) {
     ask->state = ASK_LOOKING;
     ask->first = (int)pick(0, sim.shards - 1);
-    if (run.is_losing && one_in(12))
+    if (run.shop.is_losing && one_in(12))
         lose(ask);
     else if (one_in(30))
         answer(ask, one_in(2) ? RECORD_BUSY : RECORD_FAILED);
-    else if (run.is_lying && one_in(10))
+    else if (run.shop.is_lying && one_in(10))
         answer(ask, RECORD_SOLD_OUT);
 }
 
@@ -127,66 +131,98 @@ static void take_returned(struct ask *ask) {
     place = (size_t)pick(0, (int64_t)ledger->returned_count - 1);
     unit = units[place];
     units[place] = units[--ledger->returned_count];
-    add_sale(ask->record->item, ask->record->key, unit.shard, unit.unit, 0, ask->now);
+    add_sale(ask->record->item, ask->id, unit.shard, unit.unit, 0, ask->now);
     ask->state = ASK_SOLD;
     ask->is_seller = true;
+}
+
+static void take(const struct ask *ask, struct ledger_row *row) {
+    const uint32_t item = ask->record->item;
+
+    if (run.shop.returns_to_count) {
+        const int64_t left = (int64_t)--run.on_shelf[item];
+
+        row->available = left < row->available ? left : row->available;
+        add_sale(item, ask->id, row->shard, run.shelf[item][left], left, ask->now);
+    } else {
+        row->available--;
+        add_sale(item, ask->id, row->shard, row->first_unit + row->available, row->available,
+                 ask->now);
+    }
 }
 
 static void look(struct ask *ask) {
     const uint32_t item = ask->record->item;
     struct ledger_row *row = &sim.rows[item][(ask->first + ask->looked) % sim.shards];
 
-    if (sale_of(item, ask->record->key) != NULL) {
+    if (sale_of(item, ask->id) != NULL) {
         ask->state = ASK_SOLD; /* by another request of the key */
     } else if (ask->looked == sim.shards) {
         take_returned(ask);
-    } else if (row->available == 0) {
+    } else if (run.shop.returns_to_count ? run.on_shelf[item] == 0 : row->available == 0) {
         ask->looked++;
     } else {
-        row->available--;
-        add_sale(item, ask->record->key, row->shard, row->first_unit + row->available,
-                 row->available, ask->now);
+        take(ask, row);
         ask->state = ASK_SOLD;
         ask->is_seller = true;
     }
 }
 
-/* No other request of its key may have learned of the sale. */
-static bool may_undo(const struct ask *ask) {
-    if (!sim.is_undoing || !ask->is_seller || !one_in(4) ||
-        order_of(ask->record->item, ask->record->key) != NULL)
-        return false;
-    for (size_t i = 0; i < run.count; i++)
-        if (&run.asks[i] != ask && run.asks[i].key == ask->key &&
-            (run.asks[i].state == ASK_LOOKING || run.asks[i].state == ASK_SOLD ||
-             run.asks[i].record->outcome == RECORD_SOLD))
-            return false;
-    return true;
+static void undo(struct ask *ask, struct ledger_sale *sale) {
+    static const enum record_outcome told[] = {RECORD_BUSY, RECORD_BUSY, RECORD_FAILED,
+                                               RECORD_UNKNOWN};
+    const uint32_t item = ask->record->item;
+    struct ledger *ledger = &sim.ledgers[item];
+
+    if (run.shop.returns_to_count)
+        run.shelf[item][run.on_shelf[item]++] = sale->unit;
+    else
+        sim.returned[item][ledger->returned_count++] =
+            (struct ledger_returned){sale->shard, sale->unit};
+    *sale = sim.sales[item][--ledger->sale_count];
+    answer(ask, told[pick(0, 3)]);
 }
 
-static void undo(struct ask *ask, struct ledger_sale *sale) {
-    struct ledger *ledger = &sim.ledgers[ask->record->item];
+/* A failpoint fires in the middle of a sale. */
+static void note(const struct ask *ask, const char *instance, const char *detail, int64_t lasts) {
+    struct event *event = &sim.events[sim.event_list.count++];
 
-    sim.returned[ask->record->item][ledger->returned_count++] =
-        (struct ledger_returned){sale->shard, sale->unit};
-    *sale = sim.sales[ask->record->item][--ledger->sale_count];
-    answer(ask, one_in(3) ? RECORD_UNKNOWN : RECORD_BUSY);
+    *event = (struct event){.at_ns = ask->now,
+                            .began_ns = ask->now,
+                            .until_ns = ask->now + lasts,
+                            .item = ask->record->item,
+                            .kind = EVENT_FAILPOINT,
+                            .name = "after-write"};
+    snprintf(event->detail, sizeof event->detail, "%s", detail);
+    snprintf(event->who, sizeof event->who, "%s", instance);
+    memcpy(event->order_id, ask->id, UUID_TEXT);
+}
+
+static void record_order(struct ask *ask, const struct ledger_sale *sale) {
+    if (order_of(ask->record->item, ask->id) == NULL)
+        add_order(ask->record->item, sale);
+    if (run.shop.is_losing && one_in(12))
+        lose(ask);
+    else
+        answer(ask, RECORD_SOLD);
 }
 
 static void finish(struct ask *ask) {
-    struct ledger_sale *sale = sale_of(ask->record->item, ask->record->key);
+    struct ledger_sale *sale = sale_of(ask->record->item, ask->id);
 
-    if (may_undo(ask)) {
+    if (run.shop.is_faulty && ask->is_seller && one_in(20)) {
+        note(ask, sale->instance, "crash", 0);
+        lose(ask);
+    } else if (run.shop.is_faulty && ask->is_seller && one_in(20)) {
+        note(ask, sale->instance, "pause", 2 * run.pace);
+        ask->now += 2 * run.pace;
+        record_order(ask, sale);
+    } else if (sim.is_keyless && one_in(4)) {
         undo(ask, sale);
-    } else if (run.is_losing && one_in(12)) {
+    } else if (run.shop.is_losing && one_in(12)) {
         lose(ask); /* before the order was recorded */
     } else {
-        if (order_of(ask->record->item, ask->record->key) == NULL)
-            add_order(ask->record->item, sale);
-        if (run.is_losing && one_in(12))
-            lose(ask);
-        else
-            answer(ask, RECORD_SOLD);
+        record_order(ask, sale);
     }
 }
 
@@ -211,6 +247,7 @@ static void step(struct ask *ask) {
 /* ---- a run */
 
 static void begin_item(uint32_t item) {
+    const int units_most = run.shop.units > 0 ? run.shop.units : 24;
     struct ledger *ledger = &sim.ledgers[item];
     int64_t first = 1;
 
@@ -220,28 +257,45 @@ static void begin_item(uint32_t item) {
                               .row_count = (size_t)sim.shards,
                               .returned_units = sim.returned[item]};
     for (int s = 0; s < sim.shards; s++) {
-        int64_t units = pick(0, 1 + 24 / sim.shards / sim.items);
+        int64_t units = pick(0, 1 + units_most / sim.shards / sim.items);
 
-        sim.rows[item][s] = (struct ledger_row){s, first, units, units, false};
+        sim.rows[item][s] = (struct ledger_row){s, first, units, units, run.shop.returns_to_count};
         first += units;
     }
     ledger->initial = first - 1;
+    run.on_shelf[item] = (size_t)ledger->initial;
+    for (int64_t i = 0; i < ledger->initial; i++)
+        run.shelf[item][i] = 1 + i;
 }
 
-static void begin_ask(size_t i, int64_t now) {
+/* A key that was sent before, now and then; without keys the orders' ids are in no order. */
+static void choose_key(size_t i) {
     struct ask *ask = &run.asks[i];
-    struct record *record = &sim.recorder->records[i];
     const struct ask *first = &run.asks[pick(0, (int64_t)i)];
 
-    *record = (struct record){.planned_ns = now, .number = (uint32_t)i, .unit = -1};
-    *ask = (struct ask){.record = record, .key = (int)i, .now = now};
-    record->item = (uint32_t)pick(0, sim.items - 1);
-    if (first != ask && one_in(4)) {
+    ask->key = sim.is_keyless ? (int)(1 + (i + 1) * 37 % 997) : (int)i;
+    ask->record->item = (uint32_t)pick(0, sim.items - 1);
+    if (!sim.is_keyless && first != ask && one_in(4)) {
         ask->key = first->key;
-        record->item = first->record->item;
-        record->is_repeat = true;
+        ask->record->item = first->record->item;
+        ask->record->is_repeat = true;
     }
-    write_id(record->key, ask->key);
+    write_id(ask->id, ask->key);
+    if (sim.is_keyless)
+        record_leave_nameless(ask->record);
+    else
+        memcpy(ask->record->key, ask->id, UUID_TEXT);
+}
+
+static void begin_ask(size_t i, int64_t planned) {
+    const bool is_late = run.shop.workers > 1 && i % 2 == 0 && one_in(2);
+    const int64_t now = planned + (is_late ? pick(1, 12 * run.pace) : 0);
+    struct ask *ask = &run.asks[i];
+    struct record *record = &sim.recorder->records[i];
+
+    *record = (struct record){.planned_ns = planned, .number = (uint32_t)i, .unit = -1};
+    *ask = (struct ask){.record = record, .now = now};
+    choose_key(i);
     record->outcome = RECORD_UNKNOWN;
     record->sent_ns = now;
     ask->gives_up = now + (one_in(6) ? 1 : 12) * (run.pace + 1);
@@ -284,7 +338,10 @@ static void cut_off(void) {
                                   .sent_ns = record->sent_ns <= sim.cut ? record->sent_ns : 0,
                                   .received_ns = sim.cut,
                                   .is_repeat = record->is_repeat};
-        write_id(record->key, run.asks[i].key);
+        if (sim.is_keyless)
+            record_leave_nameless(record);
+        else
+            memcpy(record->key, run.asks[i].id, UUID_TEXT);
     }
 }
 
@@ -317,34 +374,68 @@ void sum_up(void) {
     }
 }
 
-/* A run of its own for each seed. */
-void simulate(uint64_t seed, bool is_lying, bool is_losing, bool is_undoing) {
-    struct ask *next;
-    int64_t now = 1;
+/* Units on the shelf above those that never were sold have come back. */
+static void list_returned(uint32_t item) {
+    struct ledger *ledger = &sim.ledgers[item];
 
+    for (size_t i = (size_t)sim.rows[item][0].available; i < run.on_shelf[item]; i++)
+        sim.returned[item][ledger->returned_count++] =
+            (struct ledger_returned){0, run.shelf[item][i]};
+}
+
+/* A step was a microsecond, so that the ledger's clock tells each apart. */
+static void tell_in_ns(void) {
+    for (size_t i = 0; i < run.count; i++) {
+        sim.recorder->records[i].planned_ns *= 1000;
+        sim.recorder->records[i].sent_ns *= 1000;
+        sim.recorder->records[i].received_ns *= 1000;
+    }
+    for (size_t i = 0; i < sim.event_list.count; i++) {
+        sim.events[i].at_ns *= 1000;
+        sim.events[i].began_ns *= 1000;
+        sim.events[i].until_ns *= 1000;
+    }
+}
+
+static void begin(uint64_t seed, const struct simulated_shop *shop) {
     run.seed = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
     for (int i = 0; i < 4; i++)
         (void)pick(0, 1);
-    run.is_lying = is_lying;
-    run.is_losing = is_losing;
-    sim.is_undoing = is_undoing;
+    run.shop = *shop;
     run.pace = one_in(2) ? pick(1, 3) : pick(20, 2000);
-    sim.items = (int)pick(1, ITEMS);
-    sim.shards = (int)pick(1, SHARDS);
-    sim.cut = is_losing && one_in(8) ? pick(1, 40 * run.pace) : CUT_NONE;
-    run.count = (size_t)pick(2, REQUESTS);
+    run.count = (size_t)pick(2, shop->requests > 0 ? shop->requests : REQUESTS);
+    sim.is_keyless = shop->is_keyless;
+    sim.items = shop->items > 0 ? shop->items : (int)pick(1, ITEMS);
+    sim.shards = shop->shards > 0 ? shop->shards : (int)pick(1, SHARDS);
+    sim.shards = shop->returns_to_count ? 1 : sim.shards;
+    sim.cut = shop->is_losing && one_in(8) ? pick(1, 40 * run.pace) : CUT_NONE;
+    sim.event_list = (struct event_list){0, sim.events};
     sim.recorder->count = sim.recorder->ended = sim.recorder->answered = run.count;
+    sim.recorder->instance_count = 0;
+    (void)recorder_instance(sim.recorder, "inventory-1");
+    (void)recorder_instance(sim.recorder, "inventory-2");
     for (int item = 0; item < sim.items; item++)
         begin_item((uint32_t)item);
+}
+
+void simulate(uint64_t seed, const struct simulated_shop *shop) {
+    struct ask *next;
+    int64_t now = 1;
+
+    begin(seed, shop);
     for (size_t i = 0; i < run.count; i++) {
         begin_ask(i, now);
         now += pick(0, run.pace);
     }
     while ((next = next_ask()) != NULL)
         step(next);
+    for (int item = 0; item < sim.items && shop->returns_to_count; item++)
+        list_returned((uint32_t)item);
     if (sim.cut == CUT_NONE)
         settle();
     else
         cut_off();
+    tell_in_ns();
+    event_list_sort(&sim.event_list);
     sum_up();
 }

@@ -1,0 +1,363 @@
+/* Replies that say something else, and refusals that are not true. */
+#include "simulated_judge.h"
+
+/* ---- replies */
+
+static bool tell_buyer(int64_t outcome) {
+    struct ledger_sale *sale = any_sale();
+
+    if (sale == NULL || sim.is_keyless)
+        return false;
+    tell_all(sale->order_id, (enum record_outcome)outcome);
+    return true;
+}
+
+static bool lose_reply(int64_t number) {
+    struct record *told;
+    const struct ledger_sale *sale = any_told(&told);
+
+    (void)number;
+    if (sale == NULL || only_yes(sale) == NULL)
+        return false;
+    tell(told, RECORD_UNKNOWN);
+    return true;
+}
+
+/* A customer of no sale is promised one: that of another. */
+static bool promise(int64_t number) {
+    const struct ledger_sale *sale = any_sale();
+    struct record *record = any_of(RECORD_UNKNOWN);
+
+    (void)number;
+    if (sale == NULL || record == NULL || record->item != item_of(sale) ||
+        sale_of(record->item, record->key) != NULL || sim.is_keyless)
+        return false;
+    record->outcome = RECORD_SOLD;
+    record->unit = sale->unit;
+    memcpy(record->order_id, record->key, UUID_TEXT);
+    return true;
+}
+
+static bool change_reply_unit(int64_t by) {
+    struct record *told;
+    const struct ledger_sale *sale = any_told(&told);
+
+    if (sale == NULL)
+        return false;
+    for (size_t i = 0; i < sim.recorder->ended; i++)
+        if (strcmp(sim.recorder->records[i].order_id, sale->order_id) == 0)
+            sim.recorder->records[i].unit += by;
+    return true;
+}
+
+/* That of another sale (0), of nobody (1), or none. */
+static bool change_reply_order(int64_t number) {
+    const struct ledger_sale *sale = any_sale(), *other = any_sale();
+    struct record *told = sale != NULL ? only_yes(sale) : NULL;
+
+    if (told == NULL || other == NULL || sale == other || item_of(sale) != item_of(other) ||
+        (number == 2 && sim.is_keyless))
+        return false;
+    if (number == 0)
+        memcpy(told->order_id, other->order_id, UUID_TEXT);
+    else if (number == 1)
+        write_id(told->order_id, 900005);
+    else
+        told->order_id[0] = '\0';
+    return true;
+}
+
+static bool change_product(int64_t number) {
+    struct record *told;
+
+    (void)number;
+    if (any_told(&told) == NULL || sim.items < 2)
+        return false;
+    told->item = 1 - told->item;
+    return true;
+}
+
+/* The same key once more, when all is over. */
+static struct record *ask_again(const struct record *told, enum record_outcome outcome) {
+    const int64_t now = end_of_run() + 10;
+    struct record *again = add_request(told->item, outcome, now, now + 1);
+
+    memcpy(again->key, told->key, UUID_TEXT);
+    again->is_repeat = true;
+    return again;
+}
+
+static bool repeat(int64_t outcome) {
+    struct record *told;
+
+    if (sim.is_keyless || any_told(&told) == NULL)
+        return false;
+    (void)ask_again(told, (enum record_outcome)outcome);
+    return true;
+}
+
+/* Told yes again: the same (0), another unit (1), another order. */
+static bool repeat_yes(int64_t number) {
+    struct record *told, *again;
+
+    if (sim.is_keyless || any_told(&told) == NULL)
+        return false;
+    again = ask_again(told, RECORD_SOLD);
+    again->unit = told->unit + (number == 1);
+    if (number == 2)
+        write_id(again->order_id, 900006);
+    else
+        memcpy(again->order_id, told->order_id, UUID_TEXT);
+    return true;
+}
+
+/* Sent before the yes had arrived. */
+static bool repeat_meanwhile(int64_t outcome) {
+    struct record *told, *again;
+    const struct ledger_sale *sale = any_told(&told);
+
+    if (sim.is_keyless || sale == NULL || only_yes(sale) == NULL)
+        return false;
+    again = ask_again(told, (enum record_outcome)outcome);
+    again->sent_ns = told->sent_ns;
+    return true;
+}
+
+/* Without keys another customer has the same order. */
+static bool promise_twice(int64_t number) {
+    struct record *told, *other;
+
+    (void)number;
+    if (!sim.is_keyless || any_told(&told) == NULL)
+        return false;
+    other = add_request(told->item, RECORD_SOLD, told->sent_ns, told->received_ns);
+    memcpy(other->key, told->key, UUID_TEXT);
+    memcpy(other->order_id, told->order_id, UUID_TEXT);
+    other->unit = told->unit;
+    return true;
+}
+
+/* Sold, and answered with a no; asked again, it has its unit. Others had seen it gone long ago. */
+static bool deny_first(int64_t outcome) {
+    struct ledger_sale *sale, *later = any_pair(&sale);
+    struct record *told;
+
+    if (later == NULL || sim.is_keyless)
+        return false;
+    told = only_yes(sale);
+    (void)ask_again(told, RECORD_SOLD);
+    sim.recorder->records[sim.recorder->ended - 1].unit = told->unit;
+    memcpy(sim.recorder->records[sim.recorder->ended - 1].order_id, told->order_id, UUID_TEXT);
+    tell(told, (enum record_outcome)outcome);
+    return true;
+}
+
+/* A request without a sale gets another reply: `number` is the old one, and 16 times the new one.
+ */
+static bool tell_otherwise(int64_t number) {
+    struct record *record = any_of((enum record_outcome)(number % 16));
+
+    if (record == NULL || sim.is_keyless || sale_of(record->item, record->key) != NULL)
+        return false;
+    tell(record, (enum record_outcome)(number / 16));
+    return true;
+}
+#define NOW(told, now) (RECORD_##told + 16 * RECORD_##now)
+
+/* A lost reply allows all that the reply did. */
+static bool tell_less(int64_t outcome) {
+    struct record *record = any_of((enum record_outcome)outcome);
+
+    if (record == NULL || record->sent_ns <= 0)
+        return false;
+    tell(record, RECORD_UNKNOWN);
+    return true;
+}
+
+static bool add_idle(int64_t outcome) {
+    const int64_t from = pick(1, end_of_run());
+    struct record *record =
+        add_request((uint32_t)pick(0, sim.items - 1), (enum record_outcome)outcome, from, from + 5);
+
+    if (outcome == RECORD_UNREACHED || outcome == RECORD_UNSENT)
+        record->sent_ns = 0;
+    return true;
+}
+
+static bool drop_idle(int64_t outcome) {
+    struct record *record = any_of((enum record_outcome)outcome);
+
+    if (record == NULL || sim.is_keyless || sale_of(record->item, record->key) != NULL ||
+        sim.recorder->ended < 2)
+        return false;
+    *record = sim.recorder->records[--sim.recorder->ended];
+    sim.recorder->count = sim.recorder->ended;
+    return true;
+}
+
+static const struct mutant reply_mutants[] = {
+    {"a buyer was told busy", MUST(ORPHAN), tell_buyer, RECORD_BUSY},
+    {"a buyer was told an error", MUST(ORPHAN), tell_buyer, RECORD_FAILED},
+    {"a buyer was told a bad request", MUST(ORPHAN), tell_buyer, RECORD_REFUSED},
+    {"a buyer was told sold out", MUST(ORPHAN), tell_buyer, RECORD_SOLD_OUT},
+    {"a buyer was told nothing", STAYS_VALID, lose_reply, 0},
+    {"a customer without a sale was told yes", MUST(GHOST), promise, 0},
+    {"a reply names a higher unit", MUST(GHOST), change_reply_unit, 1},
+    {"a reply names a lower unit", MUST(GHOST), change_reply_unit, -1},
+    {"a reply names another's order", MUST(GHOST), change_reply_order, 0},
+    {"a reply names nobody's order", MUST(GHOST), change_reply_order, 1},
+    {"a yes names no order: its key is the order", STAYS_VALID, change_reply_order, 2},
+    {"a yes is for the other product", MUST(GHOST), change_product, 0},
+    {"a repeat is told sold out after the yes", MUST(ORPHAN), repeat, RECORD_SOLD_OUT},
+    {"a repeat is told a bad request after the yes", MUST(ORPHAN), repeat, RECORD_REFUSED},
+    {"a repeat is told busy after the yes", STAYS_VALID, repeat, RECORD_BUSY},
+    {"a repeat is told an error after the yes", STAYS_VALID, repeat, RECORD_FAILED},
+    {"a repeat is told nothing after the yes", STAYS_VALID, repeat, RECORD_UNKNOWN},
+    {"a repeat is told a bad request meanwhile", STAYS_VALID, repeat_meanwhile, RECORD_REFUSED},
+    {"a repeat is told yes, too", STAYS_VALID, repeat_yes, 0},
+    {"a repeat is told another unit", MUST(DUPLICATE), repeat_yes, 1},
+    {"a repeat is told another order", MUST(DUPLICATE), repeat_yes, 2},
+    {"two customers are told one order", MUST(GHOST), promise_twice, 0},
+    {"busy, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_BUSY},
+    {"an error, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_FAILED},
+    {"refused, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_REFUSED},
+    {"sold out, and then a yes for a unit long gone", MUST(STALE), deny_first, RECORD_SOLD_OUT},
+    {"a lost reply was a busy", STAYS_VALID, tell_otherwise, NOW(UNKNOWN, BUSY)},
+    {"a busy was a bad request", STAYS_VALID, tell_otherwise, NOW(BUSY, REFUSED)},
+    {"a busy was an error", STAYS_VALID, tell_otherwise, NOW(BUSY, FAILED)},
+    {"a sold out was a busy", STAYS_VALID, tell_otherwise, NOW(SOLD_OUT, BUSY)},
+    {"a sold out was lost", STAYS_VALID, tell_less, RECORD_SOLD_OUT},
+    {"a busy was lost", STAYS_VALID, tell_less, RECORD_BUSY},
+    {"one more was told busy", STAYS_VALID, add_idle, RECORD_BUSY},
+    {"one more was told an error", STAYS_VALID, add_idle, RECORD_FAILED},
+    {"one more was told nothing", STAYS_VALID, add_idle, RECORD_UNKNOWN},
+    {"one more was told a bad request", STAYS_VALID, add_idle, RECORD_REFUSED},
+    {"one more did not reach the target", STAYS_VALID, add_idle, RECORD_UNREACHED},
+    {"one less was told busy", STAYS_VALID, drop_idle, RECORD_BUSY},
+    {"one less was told nothing", STAYS_VALID, drop_idle, RECORD_UNKNOWN},
+    {"one less was told sold out", STAYS_VALID, drop_idle, RECORD_SOLD_OUT},
+    {.name = NULL},
+};
+
+/* ---- refusals */
+
+static void move_all(int64_t by) {
+    for (size_t i = 0; i < sim.recorder->ended; i++) {
+        struct record *record = &sim.recorder->records[i];
+
+        record->planned_ns += by;
+        record->sent_ns += record->sent_ns > 0 ? by : 0;
+        record->received_ns += by;
+    }
+    for (size_t i = 0; i < sim.event_list.count; i++) {
+        sim.events[i].at_ns += by;
+        sim.events[i].began_ns += by;
+        sim.events[i].until_ns += by;
+    }
+}
+
+/* How many sales of this product from the count of a row somebody was told of. */
+static size_t count_told(uint32_t item) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < sim.ledgers[item].sale_count; i++) {
+        const struct ledger_sale *sale = &sim.sales[item][i];
+        const struct ledger_row *row = row_of(sale);
+
+        count += is_told(sale) && sale->unit - row->first_unit == sale->remaining;
+    }
+    return count;
+}
+
+/* Before all others but so many busy: more units were sold than these can have given back. */
+static bool refuse_first(int64_t busy) {
+    const uint32_t item = (uint32_t)pick(0, sim.items - 1);
+
+    if (count_told(item) <= (size_t)busy)
+        return false;
+    move_all(20);
+    for (int64_t i = 0; i < busy; i++)
+        (void)add_request(item, RECORD_BUSY, 1 + i, 10);
+    (void)add_request(item, RECORD_SOLD_OUT, 12, 14);
+    return true;
+}
+
+/* A sold out, or a busy that becomes one, was the first. */
+static bool refuse_first_of(int64_t outcome) {
+    struct record *record = any_of((enum record_outcome)outcome);
+
+    if (record == NULL || record->sent_ns <= 0 || count_told(record->item) == 0)
+        return false;
+    if (outcome != RECORD_SOLD_OUT && sale_of(record->item, record->key) != NULL)
+        return false;
+    move_all(20);
+    tell(record, RECORD_SOLD_OUT);
+    record->sent_ns = 5;
+    record->received_ns = 10;
+    return true;
+}
+
+/* When all is over, and units that never were sold are left (1) or none is. */
+static bool refuse_last(int64_t number) {
+    const uint32_t item = (uint32_t)pick(0, sim.items - 1);
+    const int64_t end = end_of_run();
+    int64_t left = 0;
+
+    for (int s = 0; s < sim.shards; s++)
+        left += sim.rows[item][s].available;
+    if ((left > 0) != (number != 0) || (left == 0 && sim.rows[item][0].returns_to_count))
+        return false;
+    (void)add_request(item, RECORD_SOLD_OUT, end + 10, end + 20);
+    return true;
+}
+
+/* Somebody was told busy, too, long after. */
+static bool refuse_and_leave(int64_t number) {
+    const int64_t end = end_of_run();
+
+    if (!refuse_last(number))
+        return false;
+    (void)add_request(sim.recorder->records[sim.recorder->ended - 1].item, RECORD_BUSY, end + 30,
+                      end + 40);
+    return true;
+}
+
+/* A busy that was sent after the refusal had given back nothing that was sold before. */
+static bool refuse_before_busy(int64_t number) {
+    if (!refuse_first(number))
+        return false;
+    (void)add_request(sim.recorder->records[sim.recorder->ended - 1].item, RECORD_BUSY, 15, 18);
+    return true;
+}
+
+static const struct mutant refusal_mutants[] = {
+    {"the first was told sold out", MUST(EARLY_SOLD_OUT), refuse_first, 0},
+    {"the first was told sold out, after one busy", MUST(EARLY_SOLD_OUT), refuse_first, 1},
+    {"the first was told sold out, after two busy", MUST(EARLY_SOLD_OUT), refuse_first, 2},
+    {"the first was told sold out, before a busy", MUST(EARLY_SOLD_OUT), refuse_before_busy, 0},
+    {"a sold out was the first", MUST(EARLY_SOLD_OUT), refuse_first_of, RECORD_SOLD_OUT},
+    {"a busy was a sold out, and the first", MUST(EARLY_SOLD_OUT), refuse_first_of, RECORD_BUSY},
+    {"at the end sold out is told, with units left", MUST(UNDERSELL), refuse_last, 1},
+    {"the same, and then a busy", MUST(UNDERSELL), refuse_and_leave, 1},
+    {"at the end sold out is told, and none is left", STAYS_VALID, refuse_last, 0},
+    {.name = NULL},
+};
+
+static void test_replies_that_are_changed_are_judged_as_what_they_say(void **state) {
+    (void)state;
+    assert_mutants_are_judged(reply_mutants);
+}
+
+static void test_untrue_refusals_are_found(void **state) {
+    (void)state;
+    assert_mutants_are_judged(refusal_mutants);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replies_that_are_changed_are_judged_as_what_they_say),
+        cmocka_unit_test(test_untrue_refusals_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, simulated_set_up, simulated_tear_down);
+}

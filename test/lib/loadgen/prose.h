@@ -1,0 +1,11 @@
+/* The sentences of a verdict, each number of them counted again in the run that was judged. */
+#ifndef LOADGEN_TEST_PROSE_H
+#define LOADGEN_TEST_PROSE_H
+
+#include "simulated_judge.h"
+
+/* A sentence of `simulated_verdict` that the rows of `sim` contradict, or NULL. `read` grows by the
+ * sentences that were understood and compared. */
+const char *prose_contradiction(size_t *read);
+
+#endif
