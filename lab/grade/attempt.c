@@ -88,16 +88,21 @@ static void collect(pid_t child, int from, const volatile bool *is_interrupted,
                     struct attempt *attempt) {
     size_t have;
     bool is_late;
+    pid_t ended;
     int status;
 
     have = read_all(from, attempt, sizeof *attempt, is_interrupted, &is_late);
     if (is_late || *is_interrupted)
         (void)kill(child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    errno = ETIMEDOUT;
+    do {
+        ended = waitpid(child, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+    if (ended >= 0)
+        errno = ETIMEDOUT;
     if (*is_interrupted)
         *attempt = (struct attempt){.end = ATTEMPT_STOPPED};
+    else if (ended < 0)
+        broken(attempt, "waitpid");
     else if (is_late)
         broken(attempt, "a check did not end, be this machine as busy as it may");
     else if (have < sizeof *attempt)

@@ -16,7 +16,12 @@
 #define MEMORY ((rlim_t)1 << 30)
 #define DISK   ((rlim_t)16 << 20)
 
+/* A limit of the shell's that is lower stays. */
 static void limit(__rlimit_resource_t what, rlim_t most) {
+    struct rlimit now;
+
+    if (getrlimit(what, &now) == 0 && now.rlim_max < most)
+        most = now.rlim_max;
     if (setrlimit(what, &(struct rlimit){most, most}) != 0)
         _exit(126);
 }
@@ -76,7 +81,7 @@ static enum student_end tell_end(struct student_file *file, const char *compiler
 
 enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
     int ends[2], status;
-    pid_t child;
+    pid_t child, ended;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return broken(file, "pipe", strerror(errno));
@@ -89,7 +94,10 @@ enum student_end compiler_run(const char *const *arguments, struct student_file 
     (void)close(ends[0]);
     if (child < 0)
         return broken(file, "fork", strerror(errno));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    do {
+        ended = waitpid(child, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+    if (ended < 0)
+        return broken(file, "waitpid", strerror(errno));
     return tell_end(file, arguments[0], status);
 }

@@ -3,6 +3,7 @@
 #include "environment.h"
 #include "fiber.h"
 #include "file_error.h"
+#include "inherited.h"
 #include "log.h"
 #include "options.h"
 #include "pg_variables.h"
@@ -40,6 +41,7 @@ int main(int argc, char **argv) {
     int exit_code = EXIT_USAGE;
     FILE *to;
 
+    inherited_mend();
     pg_variables_forget();
     core_file_forbid(); /* it holds the passwords of two databases */
     log_init("loadgen", LOG_ERROR);

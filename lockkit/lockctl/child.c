@@ -33,8 +33,8 @@ static void give_terminal(pid_t group) {
 }
 
 /* In the new process, with all signals blocked: what we handle may not be handled here, as libuv's
- * handlers write to a pipe of ours. What was ignored stays so, but SIGPIPE, which lockkit ignores.
- */
+ * handlers write to a pipe of ours. What was ignored stays so, but SIGPIPE, which lockkit ignores,
+ * and SIGCHLD. */
 static void become_command(const struct child *child, char **argv, const sigset_t *mask,
                            pid_t parent, int report) {
     struct sigaction now;

@@ -1,6 +1,7 @@
 /* lockctl: locks of a cluster for shells, as flock(1) has them on one machine. */
 #include "lockctl.h"
 
+#include "inherited.h"
 #include "pg_variables.h"
 
 #include <signal.h>
@@ -47,6 +48,7 @@ static int run_command(int argc, char **argv) {
 int main(int argc, char **argv) {
     int code = EX_OK;
 
+    inherited_mend();
     pg_variables_forget();
     if (argc < 2)
         return fail(EX_USAGE, "which command? lockctl --help lists what there is");

@@ -3,6 +3,7 @@
 #include "service.h"
 
 #include "core_file.h"
+#include "inherited.h"
 #include "log.h"
 #include "metrics.h"
 #include "pg_variables.h"
@@ -266,6 +267,7 @@ int service_main(const struct service *service, int argc, char **argv) {
         .about = service->about, .prefix = service->variables, .version = service->version};
     int code;
 
+    inherited_mend();
     life.service = *service;
     pg_variables_forget();
     (void)signal(SIGXFSZ, SIG_IGN); /* a log that grows too large loses lines, not the service */

@@ -1,0 +1,139 @@
+/* What the launcher has closed, ignored or blocked is open, handled and free again. */
+#include "inherited.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Runs `check` in a process that was launched badly; it must end with `code`. */
+static void assert_ends(void (*check)(void), int code) {
+    int status;
+    const pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        check();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), code);
+}
+
+static void require(bool holds) {
+    if (!holds)
+        _exit(1);
+}
+
+static void close_some(unsigned closed) {
+    for (int fd = 0; fd < 3; fd++)
+        if ((closed >> fd & 1U) != 0)
+            (void)close(fd);
+}
+
+static void mend_each_set_of_closed_ones(void) {
+    for (unsigned closed = 1; closed < 8; closed++) {
+        close_some(closed);
+        inherited_mend();
+        for (int fd = 0; fd < 3; fd++)
+            require(fcntl(fd, F_GETFD) == 0);
+        require(write(STDOUT_FILENO, "", 0) == 0);
+        require(open("/dev/null", O_RDONLY) > STDERR_FILENO);
+    }
+}
+
+static void test_closed_standard_descriptors_are_open_again(void **state) {
+    (void)state;
+    assert_ends(mend_each_set_of_closed_ones, 0);
+}
+
+static void mend_open_ones(void) {
+    const int marked = open("/dev/zero", O_RDONLY);
+    char byte = 1;
+
+    require(dup2(marked, STDIN_FILENO) == STDIN_FILENO);
+    inherited_mend();
+    require(read(STDIN_FILENO, &byte, 1) == 1 && byte == 0);
+}
+
+static void test_an_open_descriptor_stays_what_it_is(void **state) {
+    (void)state;
+    assert_ends(mend_open_ones, 0);
+}
+
+static void mend_without_room(void) {
+    (void)close(STDIN_FILENO);
+    require(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0}) == 0);
+    (void)close(STDERR_FILENO); /* where it says so: nobody reads it here */
+    inherited_mend();
+}
+
+static void test_a_descriptor_that_cannot_be_opened_ends_the_program(void **state) {
+    (void)state;
+    assert_ends(mend_without_room, EX_OSERR);
+}
+
+static void wait_for_a_child(void) {
+    int status;
+    pid_t child;
+
+    (void)signal(SIGCHLD, SIG_IGN);
+    inherited_mend();
+    child = fork();
+    if (child == 0)
+        _exit(3);
+    require(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+}
+
+static void test_an_ignored_sigchld_hides_no_child_any_more(void **state) {
+    (void)state;
+    assert_ends(wait_for_a_child, 0);
+}
+
+static void look_at_the_mask(void) {
+    sigset_t all, now;
+
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, NULL);
+    inherited_mend();
+    require(sigprocmask(SIG_BLOCK, NULL, &now) == 0 && sigisemptyset(&now));
+}
+
+static void test_a_blocked_signal_arrives_again(void **state) {
+    (void)state;
+    assert_ends(look_at_the_mask, 0);
+}
+
+static void look_at_sighup(void) {
+    (void)signal(SIGHUP, SIG_IGN);
+    inherited_mend();
+    require(signal(SIGHUP, SIG_DFL) == SIG_IGN);
+}
+
+static void test_an_ignored_sighup_stays_ignored(void **state) {
+    (void)state;
+    assert_ends(look_at_sighup, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_closed_standard_descriptors_are_open_again),
+        cmocka_unit_test(test_an_open_descriptor_stays_what_it_is),
+        cmocka_unit_test(test_a_descriptor_that_cannot_be_opened_ends_the_program),
+        cmocka_unit_test(test_an_ignored_sigchld_hides_no_child_any_more),
+        cmocka_unit_test(test_a_blocked_signal_arrives_again),
+        cmocka_unit_test(test_an_ignored_sighup_stays_ignored),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
