@@ -80,12 +80,16 @@ static void begin_again_without_chance(int argc, char **argv) {
     (void)execv("/proc/self/exe", arguments);
 }
 
+/* An ignored SIGHUP stays ignored: nohup(1) means it. */
 static void catch_interrupts(void) {
     const struct sigaction action = {.sa_handler = on_interrupt};
+    struct sigaction before;
 
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGHUP, &action, NULL);
+    (void)sigaction(SIGQUIT, &action, NULL);
+    if (sigaction(SIGHUP, &action, &before) == 0 && before.sa_handler == SIG_IGN)
+        (void)sigaction(SIGHUP, &before, NULL);
 }
 
 /* An exit code, or 0 when there is a grade. */

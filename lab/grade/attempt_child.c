@@ -213,6 +213,7 @@ _Noreturn void attempt_child(const char *path, const struct check *check, int to
         fail(to, "view", "out of memory");
     tzset();                       /* which reads a file the first time that anybody asks */
     (void)signal(SIGINT, SIG_IGN); /* the asking process ends us */
+    (void)signal(SIGQUIT, SIG_IGN);
     forget_environment();
     if (start_ticks() != 0 || seal_for_loading(&limits, to) != 0)
         fail(to, "sandbox", strerror(errno));

@@ -8,6 +8,7 @@
 #include "duration.h"
 #include "evidence.h"
 #include "exit_code.h"
+#include "interrupts.h"
 #include "summary_read.h"
 #include "table.h"
 
@@ -37,7 +38,7 @@ struct lab {
     const struct claim_stack *stack; /* that runs, or NULL */
     struct child child;
     bool is_interrupted, is_ending;
-    uv_signal_t interrupt, terminate;
+    struct interrupts interrupts;
 };
 
 /* ---- programs */
@@ -213,20 +214,13 @@ static int show_asked(struct lab *lab) {
 
 /* ---- the lab */
 
-static void on_signal(uv_signal_t *handle, int number) {
-    struct lab *lab = handle->data;
+static void on_signal(void *data, int number) {
+    struct lab *lab = data;
 
     (void)number;
     lab->is_interrupted = true;
     if (!lab->is_ending)
         child_kill(&lab->child, SIGINT);
-}
-
-static void watch_signal(struct lab *lab, uv_signal_t *handle, int number) {
-    handle->data = lab;
-    (void)uv_signal_init(lab->loop, handle);
-    (void)uv_signal_start(handle, on_signal, number);
-    uv_unref((uv_handle_t *)handle);
 }
 
 static int fail(const char *what) {
@@ -293,16 +287,14 @@ static int show(struct lab *lab) {
 
     if (exit_code != 0)
         return exit_code;
-    watch_signal(lab, &lab->interrupt, SIGINT);
-    watch_signal(lab, &lab->terminate, SIGTERM);
+    interrupts_watch(&lab->interrupts, lab->loop, on_signal, lab);
     exit_code = show_asked(lab);
     if (lab->options->is_keeping)
         fprintf(lab->to, "the stack runs on: RUN_DIR=%s scripts/loadgen ..., scripts/stack down\n",
                 lab->home);
     else
         stop_stack(lab);
-    uv_close((uv_handle_t *)&lab->interrupt, NULL);
-    uv_close((uv_handle_t *)&lab->terminate, NULL);
+    interrupts_close(&lab->interrupts);
     (void)uv_run(lab->loop, UV_RUN_DEFAULT);
     return lab->is_interrupted ? EXIT_INTERRUPTED : exit_code;
 }

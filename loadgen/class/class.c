@@ -6,6 +6,7 @@
 #include "exit_code.h"
 #include "fiber.h"
 #include "guard.h"
+#include "interrupts.h"
 #include "json_read.h"
 #include "lesson.h"
 #include "runner.h"
@@ -26,7 +27,6 @@
 #define LOOK_MS      100  /* between two looks at whether there is something new to show */
 #define QUIET_MS     1000 /* without news, a watcher is asked whether it is still there */
 #define RUNS_MAX     12   /* earlier runs to compare with */
-#define SIGNALS      3
 #define GRACE_MS     8000 /* for a run to judge what there is, and to mend what it broke */
 
 /* One page per process. */
@@ -40,8 +40,8 @@ static struct {
     struct runner runner;
     struct board board;
     unsigned watchers;
-    uv_signal_t signals[SIGNALS];
-    bool is_watching_signals, is_ending, is_drained;
+    struct interrupts interrupts;
+    bool is_ending, is_drained;
 } room;
 
 /* ---- who may ask */
@@ -182,12 +182,6 @@ static bool find_folder(char folder[NAME_MAX + 1]) {
     return folder[0] != '\0';
 }
 
-static void close_signals(void) {
-    for (size_t i = 0; i < SIGNALS && room.is_watching_signals; i++)
-        uv_close((uv_handle_t *)&room.signals[i], NULL);
-    room.is_watching_signals = false;
-}
-
 static void on_end(void) {
     const struct runner *runner = &room.runner;
     char folder[NAME_MAX + 1] = "";
@@ -201,7 +195,7 @@ static void on_end(void) {
 
     board_end(&room.board, &end);
     if (room.is_drained)
-        close_signals();
+        interrupts_close(&room.interrupts);
 }
 
 /* False: another one runs, and so the asker is told. */
@@ -339,25 +333,18 @@ static void on_listening(const char *origin) {
     (void)fflush(room.to);
 }
 
-static void on_signal(uv_signal_t *handle, int number) {
-    (void)handle;
-    if (number == SIGHUP) /* the terminal is gone: end in good order */
+static void on_signal(void *data, int number) {
+    const bool is_for_server =
+        number == SIGINT || number == SIGTERM; /* which has its own handler */
+
+    (void)data;
+    if (!is_for_server)
         (void)uv_kill(uv_os_getpid(), SIGTERM);
     else if (room.is_ending)
         runner_kill(&room.runner);
     else
         runner_stop(&room.runner);
-    room.is_ending = room.is_ending || number != SIGHUP;
-}
-
-static void watch_signals(void) {
-    static const int numbers[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
-
-    for (size_t i = 0; i < SIGNALS; i++) {
-        (void)uv_signal_init(room.loop, &room.signals[i]);
-        (void)uv_signal_start(&room.signals[i], on_signal, numbers[i]);
-    }
-    room.is_watching_signals = true;
+    room.is_ending = room.is_ending || is_for_server;
 }
 
 /* The program that runs keeps the loop alive until it has ended. */
@@ -365,7 +352,7 @@ static void on_drained(void) {
     room.is_ending = room.is_drained = true;
     runner_stop(&room.runner);
     if (!room.runner.is_running)
-        close_signals();
+        interrupts_close(&room.interrupts);
 }
 
 static int find_own_folder(void) {
@@ -411,9 +398,9 @@ int class_serve(uv_loop_t *loop, const struct options *options, FILE *to) {
     }
     (void)mkdir(serve_root(options), 0777); /* its first run is to come */
     board_clear(&room.board);
-    watch_signals();
+    interrupts_watch(&room.interrupts, loop, on_signal, NULL);
     exit_code = serve(loop, options, to, &more);
-    close_signals(); /* when nothing was served */
+    interrupts_close(&room.interrupts); /* when nothing was served */
     (void)uv_run(loop, UV_RUN_DEFAULT);
     runner_free(&room.runner);
     board_free(&room.board);

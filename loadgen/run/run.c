@@ -8,7 +8,6 @@
 #include "serve.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,18 +46,6 @@ static void free_rounds(struct run *run) {
     plan_free(&run->plan);
 }
 
-/* Once its handle is closed, a signal would kill: but all is said, and the exit code is settled. */
-static void close_signals(struct run *run) {
-    sigset_t both;
-
-    sigemptyset(&both);
-    sigaddset(&both, SIGINT);
-    sigaddset(&both, SIGTERM);
-    (void)pthread_sigmask(SIG_BLOCK, &both, NULL);
-    uv_close((uv_handle_t *)&run->interrupt, NULL);
-    uv_close((uv_handle_t *)&run->terminate, NULL);
-}
-
 static void conduct(void *arg) {
     struct run *run = arg;
 
@@ -75,13 +62,13 @@ static void conduct(void *arg) {
     workers_close(&run->workers);
     live_close(&run->live);
     uv_close((uv_handle_t *)&run->watch, NULL);
-    close_signals(run);
+    interrupts_close(&run->interrupts);
 }
 
-static void on_signal(uv_signal_t *handle, int number) {
+static void on_signal(void *data, int number) {
     static const char told[] =
         "loadgen: interrupted: judging what there is; once more to stop at once\n";
-    struct run *run = handle->data;
+    struct run *run = data;
 
     (void)number;
     /* Before the first request there is nothing to print, and waits of up to 20 s may be ahead. */
@@ -95,13 +82,6 @@ static void on_signal(uv_signal_t *handle, int number) {
     live_say(&run->live, told);
     live_phase(&run->live, LIVE_WAITING);
     fire_stop(run);
-}
-
-static void watch_signal(struct run *run, uv_signal_t *handle, int number) {
-    handle->data = run;
-    (void)uv_signal_init(run->loop, handle);
-    (void)uv_signal_start(handle, on_signal, number);
-    uv_unref((uv_handle_t *)handle);
 }
 
 static enum live_mode live_mode_of(const struct options *options) {
@@ -142,8 +122,7 @@ static int run_against_target(uv_loop_t *loop, struct options *options, FILE *to
     live_init(&run.live, loop, live_mode_of(options));
     (void)uv_timer_init(loop, &run.watch);
     run.watch.data = &run;
-    watch_signal(&run, &run.interrupt, SIGINT);
-    watch_signal(&run, &run.terminate, SIGTERM);
+    interrupts_watch(&run.interrupts, loop, on_signal, &run);
     if (fiber_start(conduct, &run) != 0)
         return run_fail(EXIT_INTERNAL, "out of memory");
     (void)uv_run(loop, UV_RUN_DEFAULT);

@@ -8,6 +8,7 @@
 #include "exit_code.h"
 #include "folder.h"
 #include "injector.h"
+#include "interrupts.h"
 #include "live.h"
 #include "options.h"
 #include "round.h"
@@ -43,7 +44,7 @@ struct run {
     bool has_begun;           /* a request was sent */
     bool is_interrupted;
     bool is_aborted; /* by --abort-on-fail */
-    uv_signal_t interrupt, terminate;
+    struct interrupts interrupts;
 };
 
 /* Say why on stderr; returns `exit_code`. */

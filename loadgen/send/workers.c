@@ -33,6 +33,8 @@ static void be_worker(const struct workers *workers, size_t worker, int socket, 
         _exit(0);
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGQUIT, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
     for (size_t i = 0; i <= worker; i++)
         (void)close(workers->seats[i].socket);
     own.worker = worker;

@@ -190,9 +190,9 @@ class Stack:
         return subprocess.run([*under, str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
 
-    def start_loadgen(self, *args):
+    def start_loadgen(self, *args, under=()):
         environment = dict(self.env, **{k: v for k, v in self.settings.items() if k.startswith("LOADGEN_")})
-        return subprocess.Popen([str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
+        return subprocess.Popen([*under, str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -153,14 +153,32 @@ class Loadgen(SystemTest):
                                              "WHERE name = :'name'", name=name)
 
     def test_an_interrupt_in_mid_run_prints_what_there_is(self):
-        for number in [signal.SIGINT, signal.SIGTERM]:
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP]:
             name = str(uuid.uuid4())
+            results = self.enterContext(tempfile.TemporaryDirectory())
             output, errors = self.interrupted("--strategy", "atomic,redis", "-d", "60s", "--stock", "100000", "--name", name,
+                                              "--no-results=false", "--results", results,
                                               when=lambda: self.sold(name) > 50, number=number)
             self.assertIn("judging what there is", errors)
             self.assertRegex(output, r"atomic +INCONCLUSIVE")
             self.assertIn("\n  interrupted\n", output)
             self.assertNotRegex(output, r"(?m)^redis")
+            again = self.stack.loadgen("check", f"{results}/latest")
+            self.assertIn("the same verdicts and counts", again.stderr)
+            self.assertEqual(again.returncode, 130)
+
+    def test_a_hangup_that_nohup_ignores_stays_ignored(self):
+        name = str(uuid.uuid4())
+        run = self.stack.start_loadgen("--strategy", "atomic", "-d", "60s", "--stock", "100000", "--name", name,
+                                       under=["env", "--ignore-signal=HUP"])
+        try:
+            wait_for("sales", lambda: self.sold(name) > 50)
+            run.send_signal(signal.SIGHUP)
+            before = self.sold(name)
+            wait_for("more sales", lambda: self.sold(name) > before + 400)
+        finally:
+            run.kill()
+            run.communicate()
 
     def test_an_interrupt_while_the_ledger_settles_prints_what_there_is(self):
         name = str(uuid.uuid4())
