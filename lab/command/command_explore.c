@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "fiber.h"
 #include "settings.h"
+#include "shell_word.h"
 #include "source.h"
 #include "tell.h"
 
@@ -252,19 +253,27 @@ static int run(struct tell *tell) {
     return said != 0 ? said : code;
 }
 
-/* The command without --replay and what is only about printing. */
-static void write_command(int argc, char **argv, char *text, size_t size) {
-    size_t used = (size_t)snprintf(text, size, "lab explore");
+/* The command without --replay and what is only about printing. NULL without memory. */
+static char *write_command(int argc, char **argv) {
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
 
-    for (int i = 1; i < argc && used < size; i++) {
+    if (to == NULL)
+        return NULL;
+    fputs("lab explore", to);
+    for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--step") == 0 ||
             strncmp(argv[i], "--page=", 7) == 0 || strncmp(argv[i], "--replay=", 9) == 0)
             continue;
-        if (strcmp(argv[i], "--page") == 0 || strcmp(argv[i], "--replay") == 0)
+        if (strcmp(argv[i], "--page") == 0 || strcmp(argv[i], "--replay") == 0) {
             i++;
-        else
-            used += (size_t)snprintf(text + used, size - used, " %s", argv[i]);
+            continue;
+        }
+        fputc(' ', to);
+        shell_word_print(argv[i], strlen(argv[i]), to);
     }
+    return fclose(to) == 0 ? text : NULL;
 }
 
 static int explore_source(const char *name, const char *command) {
@@ -290,11 +299,12 @@ static int explore_source(const char *name, const char *command) {
 }
 
 int command_explore(int argc, char **argv) {
-    char command[1024];
+    char *command = write_command(argc, argv);
     enum settings_result result;
     int code;
 
-    write_command(argc, argv, command, sizeof command);
+    if (command == NULL)
+        return fail();
     result = settings_read(table, &program, &argc, argv, NULL);
     code = result == SETTINGS_HELP ? 0 : EXIT_USAGE;
     (void)signal(SIGALRM, on_alarm);
@@ -306,5 +316,6 @@ int command_explore(int argc, char **argv) {
         code = explore_source(argv[1], command);
     fiber_cleanup();
     settings_free(table);
+    free(command);
     return code;
 }

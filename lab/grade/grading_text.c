@@ -2,8 +2,10 @@
 #include "grading.h"
 
 #include "model.h"
+#include "shell_word.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void print_bound(const struct check *check, FILE *to) {
     bool is_first = true;
@@ -15,8 +17,12 @@ static void print_bound(const struct check *check, FILE *to) {
             fprintf(to, "%s%s", is_first ? "" : ",", sale_fault_name((enum sale_fault)i));
             is_first = false;
         }
-    fprintf(to, "%s%s%s", is_first ? "none" : "", check->options[0] != '\0' ? " --options " : "",
-            check->options);
+    if (is_first)
+        fputs("none", to);
+    if (check->options[0] != '\0') {
+        fputs(" --options ", to);
+        shell_word_print(check->options, strlen(check->options), to);
+    }
 }
 
 static void print_failure(const struct grading *grading, size_t i, FILE *to, bool is_whole) {
@@ -27,7 +33,9 @@ static void print_failure(const struct grading *grading, size_t i, FILE *to, boo
     if (is_whole && attempt->story[0] != '\0')
         fprintf(to, "%s", attempt->story);
     if (attempt->id[0] != '\0') {
-        fprintf(to, "      See it: lab explore %s ", grading->name);
+        fputs("      See it: lab explore ", to);
+        shell_word_print(grading->name, strlen(grading->name), to);
+        fputc(' ', to);
         print_bound(check, to);
         fprintf(to, " --replay %s\n", attempt->id);
     }

@@ -9,6 +9,7 @@
 #include "evidence.h"
 #include "exit_code.h"
 #include "interrupts.h"
+#include "shell_word.h"
 #include "summary_read.h"
 #include "table.h"
 
@@ -282,6 +283,12 @@ static int open_home(struct lab *lab) {
     return set_paths(lab) == 0 ? 0 : fail("the environment");
 }
 
+static void tell_stack(const struct lab *lab) {
+    fputs("the stack runs on: export RUN_DIR=", lab->to);
+    shell_word_print(lab->home, strlen(lab->home), lab->to);
+    fputs("; scripts/loadgen ...; scripts/stack down\n", lab->to);
+}
+
 static int show(struct lab *lab) {
     int exit_code = open_home(lab);
 
@@ -290,8 +297,7 @@ static int show(struct lab *lab) {
     interrupts_watch(&lab->interrupts, lab->loop, on_signal, lab);
     exit_code = show_asked(lab);
     if (lab->options->is_keeping)
-        fprintf(lab->to, "the stack runs on: RUN_DIR=%s scripts/loadgen ..., scripts/stack down\n",
-                lab->home);
+        tell_stack(lab);
     else
         stop_stack(lab);
     interrupts_close(&lab->interrupts);

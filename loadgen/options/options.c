@@ -298,7 +298,7 @@ enum options_result options_read(struct options **options, const char *version, 
                                              command_words(named)->rest, version};
     enum options_result result;
 
-    set.program = quote_command(1, argv);
+    set.program = strdup(argv[0]);
     set.command_line = quote_command(argc, argv);
     if (set.program == NULL || set.command_line == NULL)
         return refuse("out of memory");

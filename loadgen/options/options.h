@@ -83,7 +83,7 @@ struct options {
     enum command command;
     char **arguments; /* after the command, NULL-terminated */
     int argument_count;
-    char *program;      /* as it was called, and */
+    char *program;      /* as it was called */
     char *command_line; /* all that was given, quoted for a shell */
     struct plan_shape shape;
     struct threshold_list threshold_list;

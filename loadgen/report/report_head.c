@@ -3,6 +3,7 @@
 #include "exit_code.h"
 #include "recommendation.h"
 #include "report.h"
+#include "shell_word.h"
 #include "table.h"
 
 #include <assert.h>
@@ -235,10 +236,12 @@ static void print_root(const char *folder, FILE *to) {
         length--;
     while (length > 0 && folder[length - 1] != '/')
         length--;
-    if (length == 0)
+    if (length == 0) {
         fputs(" .", to);
-    else if (length != strlen("results/") || strncmp(folder, "results/", length) != 0)
-        fprintf(to, " %.*s", (int)length, folder);
+    } else if (length != strlen("results/") || strncmp(folder, "results/", length) != 0) {
+        fputs(folder[0] == '-' ? " ./" : " ", to); /* it is no flag */
+        shell_word_print(folder, length, to);
+    }
 }
 
 static void print_folder(const char *folder, const char *program, FILE *to) {
@@ -253,7 +256,8 @@ static void print_folder(const char *folder, const char *program, FILE *to) {
         fputs("docker compose up report\n", to);
         return;
     }
-    fprintf(to, "%s serve", program);
+    shell_word_print(program, strlen(program), to);
+    fputs(" serve", to);
     print_root(folder, to);
     fputc('\n', to);
 }

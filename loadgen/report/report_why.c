@@ -1,10 +1,12 @@
 /* Why a strategy has its verdict and its rate: sentences for people. */
 #include "capacity.h"
 #include "report.h"
+#include "shell_word.h"
 #include "table.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -62,6 +64,15 @@ static const char *violated_product(const struct result *result) {
     return NULL;
 }
 
+static void print_script(const char *program, size_t folder, const char *product, FILE *to) {
+    char script[PATH_MAX];
+    const int length = snprintf(script, sizeof script, "%.*saudit", (int)folder, program);
+
+    fputs("  all of it: ", to);
+    shell_word_print(script, strnlen(script, (size_t)length), to);
+    fprintf(to, " %s\n", product);
+}
+
 /* The script knows the databases of the checkout's stack. In the PATH it is in the image alone, of
  * which compose.yaml knows them. Else they are in the environment. */
 static void print_audit(const char *program, const char *product, FILE *to) {
@@ -69,7 +80,7 @@ static void print_audit(const char *program, const char *product, FILE *to) {
     size_t length = strlen(program), folder = length - strlen("loadgen");
 
     if (length >= strlen(wrapper) && strcmp(program + length - strlen(wrapper), wrapper) == 0)
-        fprintf(to, "  all of it: %.*saudit %s\n", (int)folder, program, product);
+        print_script(program, folder, product, to);
     else if (strchr(program, '/') == NULL)
         fprintf(
             to,

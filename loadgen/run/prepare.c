@@ -4,6 +4,7 @@
  * target does not take stops the run while it has cost nothing. */
 #include "run.h"
 
+#include "shell_word.h"
 #include "strategies_text.h"
 
 #include <inttypes.h>
@@ -33,10 +34,16 @@ int prepare_check(struct run *run) {
 
 /* What was sold before the run was not seen here, so that nothing could be said of it. */
 static int refuse_sold_from(const struct run *run, const struct audit_found *found) {
+    const char *program = run->options->program;
+
     fprintf(stderr,
             "loadgen: product %s was sold from before, and only what this run sees can be judged: "
-            "make another like it with %s create --strategy '%s' --stock %" PRId64 "\n",
-            run->attacked.id, run->options->program, found->spec, found->stock);
+            "make another like it with ",
+            run->attacked.id);
+    shell_word_print(program, strlen(program), stderr);
+    fputs(" create --strategy ", stderr);
+    shell_word_print(found->spec, strlen(found->spec), stderr);
+    fprintf(stderr, " --stock %" PRId64 "\n", found->stock);
     return EXIT_USAGE;
 }
 

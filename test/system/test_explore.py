@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -51,6 +52,17 @@ class Explore(unittest.TestCase):
         self.assertEqual(replayed.returncode, 1)
         lines = [line for line in done.stdout.splitlines() if re.match(r" +\d+ ", line)]
         self.assertEqual([line for line in replayed.stdout.splitlines() if re.match(r" +\d+ ", line)], lines)
+
+    def test_what_is_printed_to_try_again_can_be_typed(self):
+        mine = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="two words, 'quoted'"))) / "01.c"
+        mine.write_text((ROOT / "lab/01-oversell/exercise.c").read_text())
+        done = lab(str(mine), "--orders", "2")
+        again = shlex.split(re.search(r"^Again: lab explore (.*)$", done.stdout, re.M).group(1))
+        self.assertEqual(again[:-1], [str(mine), "--orders", "2", "--replay"])
+        checked = subprocess.run([LAB, "check", mine, "--chapter", "1"], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        shown = shlex.split(re.search(r"See it: lab explore (.*)$", checked.stdout, re.M).group(1))
+        for typed in again, shown:
+            self.assertEqual(lab(*typed).returncode, 1)
 
     def test_no_line_is_wider_than_100_columns(self):
         for spec, orders in (("none,work=2ms", "3"), ("pg-version,wait=1m,work=1500ms", "3"), ("none", "7"), ("pg-nowait", "7")):

@@ -3,6 +3,7 @@
 #include "report_fixture.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- what was asked, and how it ended */
@@ -73,7 +74,7 @@ static void test_the_cheapest_valid_strategy_is_named(void **state) {
 }
 
 static void test_the_page_is_shown_by_a_command(void **state) {
-    static char image[] = "loadgen";
+    static char image[] = "loadgen", spaced[] = "/my shop/scripts/loadgen";
     char folder[] = "/tmp/report-words-XXXXXX", page[64];
 
     (void)state;
@@ -82,9 +83,28 @@ static void test_the_page_is_shown_by_a_command(void **state) {
     assert_int_equal(close(creat(page, 0600)), 0);
     summary.folder = folder;
     assert_says("browser: scripts/loadgen serve /tmp/\n");
+    options.program = spaced;
+    assert_says("browser: '/my shop/scripts/loadgen' serve /tmp/\n");
     options.program = image;
     assert_says("browser: docker compose up report\n");
     assert_int_equal(unlink(page), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_the_folder_of_the_page_is_one_word(void **state) {
+    char folder[] = "/tmp/report words-XXXXXX", run[64], page[80];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(run, sizeof run, "%s/run", folder);
+    assert_int_equal(mkdir(run, 0700), 0);
+    snprintf(page, sizeof page, "%s/report.html", run);
+    assert_int_equal(close(creat(page, 0600)), 0);
+    summary.folder = run;
+    assert_says("browser: scripts/loadgen serve '/tmp/report words-");
+    assert_says("/'\n");
+    assert_int_equal(unlink(page), 0);
+    assert_int_equal(rmdir(run), 0);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -160,12 +180,14 @@ static void test_the_smallest_proof_is_told_in_prose(void **state) {
 
 static void test_a_violation_names_a_command_for_all_of_it(void **state) {
     static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen",
-                image[] = "loadgen";
+                image[] = "loadgen", spaced[] = "/my shop/scripts/loadgen";
 
     (void)state;
     assert_says("  all of it: scripts/audit 01900000-0000-7000-8000-000000000001\n");
     options.program = elsewhere;
     assert_says("  all of it: ../scripts/audit 01900000-0000-7000-8000-000000000001\n");
+    options.program = spaced;
+    assert_says("  all of it: '/my shop/scripts/audit' 01900000-0000-7000-8000-000000000001\n");
     options.program = direct;
     assert_says("  all of it: psql \"$LOADGEN_INVENTORY_DB\" "
                 "-v product=01900000-0000-7000-8000-000000000001 -f sql/audit.sql\n");
@@ -263,6 +285,7 @@ int main(void) {
         REPORTED(test_the_cheapest_valid_strategy_is_named),
         REPORTED(test_the_folder_is_named),
         REPORTED(test_the_page_is_shown_by_a_command),
+        REPORTED(test_the_folder_of_the_page_is_one_word),
         REPORTED(test_thresholds_come_first_with_what_was_measured),
         REPORTED(test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved),
         REPORTED(test_a_run_that_was_stopped_says_where),
