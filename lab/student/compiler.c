@@ -12,18 +12,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CPU_S  20
-#define MEMORY ((rlim_t)1 << 30)
-#define DISK   ((rlim_t)16 << 20)
+#define CPU_S   20
+#define MEMORY  ((rlim_t)1 << 30)
+#define DISK    ((rlim_t)16 << 20)
+#define FILES   64
 
-/* A limit of the shell's that is lower stays. */
+#define LIMITED 125 /* the exit code of a child that cannot set its limits */
+
+/* Without root a lower limit of the shell cannot be raised. */
 static void limit(__rlimit_resource_t what, rlim_t most) {
-    struct rlimit now;
-
-    if (getrlimit(what, &now) == 0 && now.rlim_max < most)
-        most = now.rlim_max;
     if (setrlimit(what, &(struct rlimit){most, most}) != 0)
-        _exit(126);
+        _exit(LIMITED);
 }
 
 _Noreturn static void run(const char *const *arguments, const char *folder, int output) {
@@ -33,9 +32,11 @@ _Noreturn static void run(const char *const *arguments, const char *folder, int 
 
     (void)snprintf(path, sizeof path, "PATH=%s", own != NULL ? own : "/usr/bin:/bin");
     (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
+    (void)signal(SIGXFSZ, SIG_DFL);
     limit(RLIMIT_CPU, CPU_S);
     limit(RLIMIT_AS, MEMORY);
     limit(RLIMIT_FSIZE, DISK);
+    limit(RLIMIT_NOFILE, FILES);
     limit(RLIMIT_CORE, 0);
     if (chdir(folder) != 0 || dup2(open("/dev/null", O_RDONLY), STDIN_FILENO) < 0 ||
         dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
@@ -68,6 +69,8 @@ static enum student_end broken(struct student_file *file, const char *what, cons
 static enum student_end tell_end(struct student_file *file, const char *compiler, int status) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return STUDENT_OK;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
+        return broken(file, compiler, "this shell allows it too little: see ulimit -a");
     if (WIFEXITED(status) && WEXITSTATUS(status) >= 126)
         return broken(file, compiler, "this compiler could not be run; install it, or set CC");
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define KNOWN_OPTIONS (2 * TAKES_HANDOVER - 1)
@@ -42,16 +43,26 @@ static void clean(struct student_file *file) {
     file->message[length] = '\0';
 }
 
-static enum student_end make_folder(struct student_file *file) {
-    const char *temporary = getenv("TMPDIR");
+/* What is built there is loaded from there. */
+static bool is_noexec(const char *folder) {
+    struct statvfs its;
 
-    if (snprintf(file->folder, sizeof file->folder, "%s/lab-XXXXXX",
-                 temporary != NULL && temporary[0] == '/' && strlen(temporary) < 40 ? temporary
-                                                                                    : "/tmp") > 0 &&
-        mkdtemp(file->folder) != NULL)
+    return statvfs(folder, &its) == 0 && (its.f_flag & ST_NOEXEC) != 0;
+}
+
+static enum student_end make_folder(struct student_file *file) {
+    const char *at = getenv("TMPDIR");
+
+    if (at == NULL || at[0] != '/' || strlen(at) >= 40 || is_noexec(at))
+        at = "/tmp";
+    (void)snprintf(file->folder, sizeof file->folder, "%s/lab-XXXXXX", at);
+    if (!is_noexec(at) && mkdtemp(file->folder) != NULL)
         return STUDENT_OK;
     file->folder[0] = '\0';
-    return broken(file, "a temporary folder");
+    if (!is_noexec(at))
+        return broken(file, "a temporary folder");
+    (void)student_refuse(file, "%s is mounted noexec: set TMPDIR to another folder", at);
+    return STUDENT_BROKEN;
 }
 
 /* Under its own name, so that the compiler's messages have that. */
