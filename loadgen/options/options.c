@@ -19,7 +19,8 @@
 
 #define REQUESTS_MAX    10000000
 #define NAME_CHARACTERS 200 /* as the table product takes: it is the name of each */
-#define FILES_RESERVED  64  /* for the databases, the loop and the standard streams */
+#define FILES_USUAL     1024
+#define FILES_RESERVED  64 /* for the databases, the loop and the standard streams */
 
 static struct options set;
 static struct settings_given given;
@@ -175,7 +176,7 @@ static enum options_result make_list(void) {
 }
 
 /* Each connection is a file; the soft limit is often 1,024, and the hard one is ours to use. */
-static void fit_connections(void) {
+static void fit_connections(bool is_told) {
     struct rlimit files;
     int64_t most;
 
@@ -186,8 +187,14 @@ static void fit_connections(void) {
     if (files.rlim_max == RLIM_INFINITY || files.rlim_max > INT32_MAX)
         return;
     most = (int64_t)files.rlim_max - FILES_RESERVED;
-    if (set.connections > most)
-        set.connections = most > 1 ? most : 1;
+    if (set.connections <= most)
+        return;
+    set.connections = most > 1 ? most : 1;
+    if (is_told && files.rlim_max < FILES_USUAL)
+        fprintf(stderr,
+                "loadgen: this shell allows %lld open files (ulimit -n), which is enough for "
+                "%lld connections\n",
+                (long long)files.rlim_max, (long long)set.connections);
 }
 
 /* Settings that leave others without effect. */
@@ -311,7 +318,7 @@ enum options_result options_read(struct options **options, const char *version, 
         return OPTIONS_BAD;
     }
     *options = &set;
-    fit_connections();
+    fit_connections(named == COMMAND_FIRE);
     result = check_command(argc, argv);
     if (result == OPTIONS_OK)
         result = check_words();

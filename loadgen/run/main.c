@@ -10,7 +10,6 @@
 #include "run.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,10 +23,10 @@ static FILE *open_output(const char *path) {
 
 static int run_to(struct options *options, FILE *to) {
     uv_loop_t loop;
-    int exit_code;
+    int exit_code = uv_loop_init(&loop);
 
-    if (uv_loop_init(&loop) != 0) {
-        fprintf(stderr, "loadgen: out of memory or files\n");
+    if (exit_code != 0) {
+        fprintf(stderr, "loadgen: no event loop can be made: %s\n", uv_strerror(exit_code));
         return EXIT_INTERNAL;
     }
     exit_code = run(&loop, options, to);
@@ -45,7 +44,6 @@ int main(int argc, char **argv) {
     pg_variables_forget();
     core_file_forbid(); /* it holds the passwords of two databases */
     log_init("loadgen", LOG_ERROR);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error to tell */
     switch (options_read(&options, environment_revision(), argc, argv)) {
     case OPTIONS_HELP:
         exit_code = 0;

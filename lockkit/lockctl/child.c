@@ -33,10 +33,11 @@ static void give_terminal(pid_t group) {
 }
 
 /* In the new process, with all signals blocked: what we handle may not be handled here, as libuv's
- * handlers write to a pipe of ours. What was ignored stays so, but SIGPIPE, which lockkit ignores,
- * and SIGCHLD. */
+ * handlers write to a pipe of ours. What was ignored stays so, but for those that lockctl ignores.
+ */
 static void become_command(const struct child *child, char **argv, const sigset_t *mask,
                            pid_t parent, int report) {
+    static const int ours[] = {SIGPIPE, SIGXFSZ};
     struct sigaction now;
     int error;
 
@@ -44,8 +45,10 @@ static void become_command(const struct child *child, char **argv, const sigset_
     if (child->has_terminal)
         give_terminal(getpid());
     for (int number = 1; number < NSIG; number++)
-        if (sigaction(number, NULL, &now) == 0 && (now.sa_handler != SIG_IGN || number == SIGPIPE))
+        if (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             (void)signal(number, SIG_DFL);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        (void)signal(ours[i], SIG_DFL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent) {
         (void)sigprocmask(SIG_SETMASK, mask, NULL);

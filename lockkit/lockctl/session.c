@@ -129,8 +129,9 @@ int session_open(struct session *session, const char *url, const char *name,
 
     memset(session, 0, sizeof *session);
     lk_set_log(on_log, NULL);
-    if (uv_loop_init(&session->loop) != 0)
-        return fail(EX_OSERR, "no event loop can be made");
+    code = uv_loop_init(&session->loop);
+    if (code != 0)
+        return fail(EX_OSERR, "no event loop can be made: %s", uv_strerror(code));
     code = open_client(session, url, client);
     if (code == 0 && name) {
         status = lk_lock_open(&session->lock, session->client, name, lock);

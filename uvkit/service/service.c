@@ -241,10 +241,10 @@ void service_close_pool(void) {
 static int live(void) {
     const struct service *service = &life.service;
     uv_loop_t loop;
-    int code;
+    int code = uv_loop_init(&loop);
 
-    if (uv_loop_init(&loop) != 0)
-        return service_fail(EX_SOFTWARE, "out of memory");
+    if (code != 0)
+        return service_fail(EX_SOFTWARE, "no event loop can be made: %s", uv_strerror(code));
     code = open_pool(&loop);
     if (code == 0) {
         code = service->open(&loop, life.pool);

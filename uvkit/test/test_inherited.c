@@ -114,6 +114,19 @@ static void test_a_blocked_signal_arrives_again(void **state) {
     assert_ends(look_at_the_mask, 0);
 }
 
+static void write_too_much(void) {
+    const int file = open("/tmp", O_TMPFILE | O_WRONLY, 0600);
+
+    require(file >= 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0}) == 0);
+    inherited_mend();
+    require(write(file, "x", 1) < 0 && errno == EFBIG);
+}
+
+static void test_a_file_that_grows_too_large_is_an_error(void **state) {
+    (void)state;
+    assert_ends(write_too_much, 0);
+}
+
 static void look_at_sighup(void) {
     (void)signal(SIGHUP, SIG_IGN);
     inherited_mend();
@@ -132,6 +145,7 @@ int main(void) {
         cmocka_unit_test(test_a_descriptor_that_cannot_be_opened_ends_the_program),
         cmocka_unit_test(test_an_ignored_sigchld_hides_no_child_any_more),
         cmocka_unit_test(test_a_blocked_signal_arrives_again),
+        cmocka_unit_test(test_a_file_that_grows_too_large_is_an_error),
         cmocka_unit_test(test_an_ignored_sighup_stays_ignored),
     };
 
