@@ -111,7 +111,8 @@ SEES_lab/model := lab/redis inventory-svc/seam
 SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
 SEES_lab/verdict := lab/explore loadgen/judge $(SEES_loadgen/judge) lab/model $(SEES_lab/model)
 SEES_lab/student := inventory-svc/seam uvkit
-FLAGS_lab/student := -DLAB_SOURCES='"$(CURDIR)"'
+# The checkout's path as a C string in a shell's word: a path may have quotes.
+FLAGS_lab/student := -DLAB_SOURCES='"$(subst ','\'',$(subst ",\",$(subst \,\\,$(CURDIR))))"'
 FLAGS_lab/command := $(FLAGS_lab/student)
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict)
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) inventory-svc/spec $(SEES_inventory-svc/spec)
