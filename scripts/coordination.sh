@@ -44,7 +44,7 @@ start_zookeeper() { # start_zookeeper NAME
 # It answers also when it has no quorum, and then says so.
 is_zookeeper_ready() { # is_zookeeper_ready NAME
     # shellcheck disable=SC2016 # $1 is that shell's
-    [[ $(timeout 2 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1"; echo srvr >&3; cat <&3' bash "$(port_of "$1")" 2>&1) == *Mode:* ]]
+    [[ $(timeout 2 bash -pc 'exec 3<>"/dev/tcp/127.0.0.1/$1"; echo srvr >&3; cat <&3' bash "$(port_of "$1")" 2>&1) == *Mode:* ]]
 }
 
 etcd_url() {
@@ -64,7 +64,7 @@ start_etcd() { # start_etcd NAME
 }
 
 is_etcd_ready() { # is_etcd_ready NAME
-    [[ $(curl -fs -m 2 "$(etcd_url "$(port_of "$1")")/health") == *'"health":"true"'* ]]
+    [[ $(curl -qfs -m 2 "$(etcd_url "$(port_of "$1")")/health") == *'"health":"true"'* ]]
 }
 
 is_ensemble_current() { # is_ensemble_current NAME PID: it is one of as many as are wanted now

@@ -25,10 +25,19 @@ keep_secrets() { # keep_secrets PREFIX: of what $RUN_DIR/env exports, this shell
     done <"$RUN_DIR/env"
 }
 
-launch() { # launch NAME COMMAND...: start it in a session of its own, where a Ctrl-C for us does not reach it
+become() { # become COMMAND...: in this process, in a session of its own, where a Ctrl-C for us does not reach it
+    local fd
+    for fd in /proc/self/fd/*; do # such as a lock that the user's shell holds while we start
+        fd=${fd##*/}
+        ((fd < 3 || fd > 254)) || eval "exec $fd>&-"
+    done
+    exec setsid "$@"
+}
+
+launch() { # launch NAME COMMAND...: start it in the background
     local name=$1 pid started
     shift
-    setsid "$@" </dev/null >>"$RUN_DIR/$name.log" 2>&1 9>&- &
+    become "$@" </dev/null >>"$RUN_DIR/$name.log" 2>&1 &
     pid=$!
     read -r _ _ started < <(stat_of "$pid") || started=ended
     echo "$pid $started" >"$RUN_DIR/$name.pid"

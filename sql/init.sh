@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash -p
 # init.sh: make the roles and the two databases, or bring them up to date; may be run again.
 # A superuser runs it, named by libpq's PGHOST, PGPORT, PGUSER and PGPASSWORD; in the postgres image it also works from
 # /docker-entrypoint-initdb.d. Environment: ORDER_SVC_PASSWORD, INVENTORY_SVC_PASSWORD, LOADGEN_PASSWORD, and SQL_DIR

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash -p
 # compose.sh: build the containers, run the demo in them, look at what is open and who runs; last line: N passed, N failed.
 # Needs a Docker engine that answers, with docker compose or docker-compose. Environment: TEST_PORT_BASE (8700).
 set -uo pipefail

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash -p
 # swarm.sh: deploy swarm.yaml on a Swarm of this engine alone, scale it, run its sale; the last line: N passed, N failed.
 # Needs a Docker engine that is in no Swarm, and the image inventory-sale (make image).
 set -uo pipefail

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash -p
 # setup.sh: what `lab grade` needs in Gradescope's container; the compiler is for the students' files.
 set -euo pipefail
 

@@ -1,7 +1,9 @@
 """scripts/stack and scripts/loadgen as a user calls them, from anywhere and again and again."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -240,6 +242,18 @@ class Shape(SystemTest):
         self.stack.kill("redis")
         self.stack.script("start", "redis")
         self.assertEqual(self.stack.redis("get", "test"), "kept")
+
+    def test_start_starts_all_of_it_when_all_was_killed(self):
+        for name in ALL:
+            self.stack.kill(name)
+        self.stack.script("start")
+        self.assert_all_ready()
+        pids = [int((self.stack.run_dir / f"{name}.pid").read_text().split()[0]) for name in ALL]
+        for pid in pids:  # by somebody else, who leaves the pidfiles
+            os.kill(pid, signal.SIGKILL)
+        wait_for("their end", lambda: set(self.stack.states().values()) == {"down"})
+        self.stack.script("start")
+        self.assert_all_ready()
 
     def test_start_is_for_a_stack_that_runs(self):
         self.stack.script("down")

@@ -1,0 +1,25 @@
+# What a script mends of what the user's shell left it, for sourcing first: descriptors that are closed, signals that are
+# blocked, the locale. `#!/bin/bash -p` turns away BASH_ENV, CDPATH and exported functions before.
+# shellcheck shell=bash
+
+[[ -e /proc/self/fd/0 ]] || exec </dev/null
+for fd in 1 2; do # where one is closed, bash or make may have a file of its own there, open to be read
+    flags=closed
+    [[ ! -e /proc/self/fdinfo/$fd ]] || { read -r _ && read -r _ flags; } <"/proc/self/fdinfo/$fd"
+    [[ $flags == *[12] ]] || eval "exec $fd>/dev/null"
+done
+unset fd flags POSIXLY_CORRECT
+set +o posix
+export LC_ALL=C.UTF-8
+
+# A blocked SIGTERM would reach neither us nor a server that we start. bash cannot let signals through; perl can.
+while read -r blocked signals; do
+    [[ $blocked != SigBlk: || $signals != *[1-9a-f]* || -n ${SIGNALS_ARE_FREE:-} ]] ||
+        SIGNALS_ARE_FREE=1 exec perl -MPOSIX -e 'sigprocmask(SIG_SETMASK, POSIX::SigSet->new); exec { $ARGV[0] } @ARGV' "$0" "$@"
+done <"/proc/$$/status"
+unset SIGNALS_ARE_FREE blocked signals
+
+forget_postgres() { # what libpq's variables, such as PGHOSTADDR, say is about another server than the stack's
+    local name
+    for name in "${!PG@}"; do [[ $name == PG_BIN ]] || unset "$name"; done
+}
