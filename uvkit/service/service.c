@@ -270,7 +270,6 @@ int service_main(const struct service *service, int argc, char **argv) {
     inherited_mend();
     life.service = *service;
     pg_variables_forget();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a log that grows too large loses lines, not the service */
     switch (settings_read(service->table, &program, &argc, argv, NULL)) {
     case SETTINGS_HELP:
         return 0;
