@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[VIEW_COUNT - ANOMALY_COUNT][2] = {
+static const char *const names[][2] = {
 #define X(id, name, text) {name, text},
     VIEW_ANOMALIES(X)
 #undef X

@@ -102,7 +102,7 @@ int file_folder_open(const char *root, const char *name, char base[NAME_MAX + 1]
         folder = open_or_make(outer, part);
         (void)close(outer);
     }
-    (void)snprintf(base, NAME_MAX + 1, "%s", text + at);
+    (void)snprintf(base, NAME_MAX + 1, "%.*s", PART, text + at);
     return folder;
 }
 
