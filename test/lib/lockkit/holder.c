@@ -1,6 +1,8 @@
 /* The child's whole life, and its parent's view of it. */
 #include "holder.h"
 
+#include "process_end.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -78,10 +80,8 @@ bool holder_has_news(struct holder *holder) {
 }
 
 void holder_end(struct holder *holder) {
-    if (holder->pid == 0)
+    if (holder->pid <= 0)
         return;
-    assert_int_equal(kill(holder->pid, SIGKILL), 0);
-    assert_int_equal(waitpid(holder->pid, NULL, 0), holder->pid);
+    process_end(&holder->pid, SIGKILL);
     (void)close(holder->pipe);
-    holder->pid = 0;
 }

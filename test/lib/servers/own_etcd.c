@@ -3,6 +3,7 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "process_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,13 +56,7 @@ void own_etcd_restart(struct own_etcd *own, int member) {
 }
 
 void own_etcd_kill(struct own_etcd *own, int member) {
-    pid_t pid = own->members[member].pid;
-
-    if (pid == 0)
-        return;
-    (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, NULL, 0);
-    own->members[member].pid = 0;
+    process_end(&own->members[member].pid, SIGKILL);
 }
 
 void own_etcd_pause(struct own_etcd *own, int member) {

@@ -4,6 +4,7 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "process_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,7 +114,6 @@ void own_pgbouncer_start(struct own_pgbouncer *own, const char *schema, int conn
 }
 
 void own_pgbouncer_stop(struct own_pgbouncer *own) {
-    (void)kill(own->pid, SIGKILL);
-    (void)waitpid(own->pid, NULL, 0);
+    process_end(&own->pid, SIGKILL);
     own_folder_remove(own->folder);
 }

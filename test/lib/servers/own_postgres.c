@@ -4,6 +4,7 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "process_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,9 +44,9 @@ static const struct passwd *user(void) {
     return geteuid() == 0 ? getpwnam("postgres") : NULL;
 }
 
+/* The command's first word is a path: initdb looks for postgres beside itself. */
 static pid_t run(const char *const *command) {
     const struct passwd *as = user();
-    const char *path = program(command[0]);
     pid_t pid = fork();
     int null;
 
@@ -61,13 +62,13 @@ static pid_t run(const char *const *command) {
     (void)dup2(null, STDERR_FILENO);
     if (chdir("/") != 0)
         _exit(126);
-    (void)execv(path, (char *const *)(uintptr_t)command);
+    (void)execv(command[0], (char *const *)(uintptr_t)command);
     _exit(127);
 }
 
 void own_postgres_start_again(struct own_postgres *own) {
     char port[12];
-    const char *const command[] = {"postgres",
+    const char *const command[] = {program("postgres"),
                                    "-D",
                                    own->folder,
                                    "-p",
@@ -89,8 +90,8 @@ void own_postgres_start_again(struct own_postgres *own) {
 
 void own_postgres_start(struct own_postgres *own) {
     const struct passwd *as = user();
-    const char *const init[] = {"initdb",   "-D", own->folder, "-A",       "trust", "-U",
-                                "postgres", "-E", "UTF8",      "--locale", "C",     NULL};
+    const char *const init[] = {program("initdb"), "-D", own->folder, "-A",       "trust", "-U",
+                                "postgres",        "-E", "UTF8",      "--locale", "C",     NULL};
     int status;
 
     own->port = own_port();
@@ -104,8 +105,7 @@ void own_postgres_start(struct own_postgres *own) {
 }
 
 void own_postgres_crash(struct own_postgres *own) {
-    (void)kill(own->pid, SIGQUIT);
-    (void)waitpid(own->pid, NULL, 0);
+    process_end(&own->pid, SIGQUIT);
 }
 
 void own_postgres_stop(struct own_postgres *own) {

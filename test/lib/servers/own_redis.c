@@ -2,6 +2,7 @@
 #include "own_redis.h"
 
 #include "own_port.h"
+#include "process_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,10 +63,8 @@ void own_redis_start(struct own_redis *own) {
 void own_redis_kill(struct own_redis *own) {
     redisFree(own->admin);
     own->admin = NULL;
-    (void)kill(own->pid, SIGKILL);
-    (void)waitpid(own->pid, NULL, 0);
+    process_end(&own->pid, SIGKILL);
     (void)unlink(own->socket);
-    own->pid = 0;
 }
 
 void own_redis_stop(struct own_redis *own) {

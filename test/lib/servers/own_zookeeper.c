@@ -3,6 +3,7 @@
 
 #include "own_folder.h"
 #include "own_port.h"
+#include "process_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,13 +167,7 @@ void own_zookeeper_start(struct own_zookeeper *own, int count) {
 }
 
 void own_zookeeper_kill(struct own_zookeeper *own, int server) {
-    struct own_zookeeper_server *one = &own->servers[server];
-
-    if (one->pid == 0)
-        return;
-    (void)kill(one->pid, SIGKILL);
-    (void)waitpid(one->pid, NULL, 0);
-    one->pid = 0;
+    process_end(&own->servers[server].pid, SIGKILL);
 }
 
 void own_zookeeper_stop(struct own_zookeeper *own) {

@@ -66,6 +66,7 @@ static void test_killed_waiter_leaves_the_line(void **state) {
 
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
     pid = fork();
+    assert_true(pid >= 0);
     if (pid == 0) {
         struct fixture child;
 

@@ -31,16 +31,26 @@ static void open_here(void) {
     fixture.lock = open_lock(&fixture, fixture.client, 5000);
 }
 
+/* The server's refusal of a script that asks for the time, without what it says of the script. */
+static void ask_for_words(char *words, size_t size) {
+    redisReply *reply = redisCommand(own.admin, "EVAL %s 0", "return redis.call('TIME')");
+
+    (void)snprintf(words, size, "%s", reply->str ? reply->str : "");
+    if (strstr(words, " script: "))
+        *strstr(words, " script: ") = '\0';
+    freeReplyObject(reply);
+}
+
 static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
     static struct {
         const char *refuse[4], *allow[4];
-        const char *word;
-    } cases[] = {{{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}, "OOM"},
-                 {{"ACL", "SETUSER", "default", "-time"},
-                  {"ACL", "SETUSER", "default", "+time"},
-                  "can't run"},
-                 {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}, "READONLY"}};
+        const char *word; /* NULL: no version has those of another */
+    } cases[] = {
+        {{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}, "OOM"},
+        {{"ACL", "SETUSER", "default", "-time"}, {"ACL", "SETUSER", "default", "+time"}, NULL},
+        {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}, "READONLY"}};
     struct caller caller;
+    char words[128];
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -54,7 +64,8 @@ static void test_a_refusal_is_told_in_the_servers_words_once(void **state) {
         for (int attempt = 0; attempt < 3; attempt++)
             assert_int_equal(take(&fixture, &caller, fixture.lock, LK_TRY), LK_REFUSED);
         assert_int_equal(said("redis refuses a lock command") - before, 1);
-        assert_true(said(cases[i].word) > 0);
+        ask_for_words(words, sizeof words);
+        assert_true(said(cases[i].word ? cases[i].word : words) > 0);
         freeReplyObject(
             redisCommandArgv(own.admin, cases[i].allow[3] ? 4 : 3, cases[i].allow, NULL));
         close_client(&fixture, fixture.client);
