@@ -20,10 +20,17 @@ static bool refuse_version(struct http_exchange *exchange) {
     return http_exchange_refuse(exchange, 505, "http_version", "speak HTTP/1.1 or HTTP/1.0");
 }
 
+/* llhttp 9 calls this an invalid version, and earlier ones take it. */
+static bool refuse_bare_line(struct http_exchange *exchange) {
+    return http_exchange_refuse(exchange, 400, "bad_request", "end the request line with CRLF");
+}
+
 void http_exchange_refuse_malformed(struct http_exchange *exchange, const llhttp_t *parser) {
     llhttp_errno_t error = llhttp_get_errno(parser);
 
-    if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
+    if (exchange->lines.is_bare)
+        (void)refuse_bare_line(exchange);
+    else if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
         (void)refuse_version(exchange);
     else
         (void)http_exchange_refuse(exchange, 400, "bad_request", llhttp_get_error_reason(parser));
@@ -133,6 +140,8 @@ static bool is_well_framed(struct http_exchange *exchange, const llhttp_t *parse
                            const struct framing *framing) {
     bool is_1_1 = parser->http_minor == 1;
 
+    if (exchange->lines.is_bare)
+        return refuse_bare_line(exchange);
     if (parser->http_major != 1 || !exchange->lines.is_http)
         return refuse_version(exchange);
     if (exchange->lines.is_folded)

@@ -13,8 +13,10 @@ static void end_line(struct http_lines *lines) {
     bool is_blank = lines->length == 0 || (lines->length == 1 && lines->first == '\r');
 
     lines->is_over = is_blank && lines->count > 0; /* before the first line they are ignored */
-    if (!is_blank && lines->count++ == 0)
+    if (!is_blank && lines->count++ == 0) {
+        lines->is_bare = (lines->tail & 0xff) != '\r';
         lines->is_http = ends_in_http(lines->tail);
+    }
     lines->length = 0;
 }
 

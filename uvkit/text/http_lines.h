@@ -14,6 +14,7 @@ struct http_lines {
     uint64_t tail;        /* the last eight bytes of the first line */
     char first;           /* of the line that has begun */
     bool is_http;         /* the first line ends with HTTP's name and a version */
+    bool is_bare;         /* the first line ends with LF alone */
     bool is_folded;       /* a line goes on with the one before it */
     bool is_over;         /* the blank line has come */
 };

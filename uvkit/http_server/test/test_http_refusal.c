@@ -92,6 +92,8 @@ static void test_malformed_requests_are_400(void **state) {
     refuses_malformed(state, "get / HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "\x16\x03\x01\x02");
     refuses_malformed(state, "GET / HTTP/1.1\nHost: localhost\n\n");
+    refuses_malformed(state, "GET / HTTP/1.1\nHost: localhost\r\n\r\n");
+    refuses_malformed(state, "GET / HTTP/1.0\n\r\n");
     refuses_malformed(state, "GET noslash HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
     refuses_malformed(state, "CONNECT test:80 HTTP/1.1\r\n" HOST "\r\n");
@@ -188,6 +190,7 @@ static void test_unknown_transfer_coding_is_501(void **state) {
 static void test_other_http_versions_are_505(void **state) {
     refuses(state, "GET / HTTP/2.0\r\n" HOST "\r\n", 505, "http_version");
     refuses(state, "GET / HTTP/1.2\r\n" HOST "\r\n", 505, "http_version");
+    refuses(state, "GET / HTTP/x.1\r\n" HOST "\r\n", 505, "http_version");
     refuses(state, "GET / HTTP/0.9\r\n\r\n", 505, "http_version");
     refuses(state, "GET /\r\n\r\n", 505, "http_version");
     refuses(state, "GET / RTSP/1.0\r\n" HOST "\r\n", 505, "http_version");
