@@ -232,11 +232,14 @@ SONAME := liblockkit.so.$(firstword $(subst ., ,$(LK_VERSION)))
 LIBRARY := $(addprefix $(B)/lib/,liblockkit.a liblockkit.so.$(LK_VERSION) lockkit.pc)
 # What each backend needs besides libuv: packages of pkg-config whose private parts are at hand, and libraries.
 REQUIRES_etcd := jansson
-$(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis $(TLS_PACKAGES)))
+$(foreach a,redis redis_cluster redis_wire redlock,$(eval REQUIRES_$a := hiredis $(filter hiredis_ssl,$(TLS_PACKAGES))) \
+    $(eval LIBS_$a := $(if $(TLS_PACKAGES),-lssl -lcrypto)))
 LIBS_etcd := $(LLHTTP_LIBS)
 LIBS_postgres := -lpq
 LIBS_zookeeper := -lzookeeper_st
 LIBRARY_REQUIRES = $(sort $(foreach a,$(BACKENDS),$(REQUIRES_$a)))
+# lockkit_pg.h includes libpq's header.
+LIBRARY_CFLAGS = $(if $(filter postgres,$(BACKENDS)),$(shell pkg-config --cflags libpq))
 LIBRARY_LIBS = $(sort $(foreach a,$(BACKENDS),$(LIBS_$a)))
 $(B)/bin/lockctl: LIBS = $(shell pkg-config --libs libuv jansson $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
 
@@ -251,7 +254,8 @@ $(B)/lib/liblockkit.so.$(LK_VERSION): $(B)/lib/lockkit.o
 	    $(shell pkg-config --libs libuv $(LIBRARY_REQUIRES)) $(LIBRARY_LIBS) -lm
 $(B)/lib/lockkit.pc: lockkit/lockkit.pc.in lockkit/include/lockkit.h Makefile
 	@mkdir -p $(@D)
-	@sed -e 's|@VERSION@|$(LK_VERSION)|' -e 's|@REQUIRES@|$(LIBRARY_REQUIRES)|' -e 's|@LIBS@|$(LIBRARY_LIBS)|' $< >$@
+	@sed -e 's|@VERSION@|$(LK_VERSION)|' -e 's|@REQUIRES@|$(LIBRARY_REQUIRES)|' -e 's|@LIBS@|$(LIBRARY_LIBS)|' \
+	    -e 's|@CFLAGS@|$(LIBRARY_CFLAGS)|' $< >$@
 lib: $(LIBRARY) ## build lockkit as a library, static and shared
 
 PREFIX ?= /usr/local
