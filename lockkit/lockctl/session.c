@@ -118,7 +118,8 @@ static int open_client(struct session *session, const char *argument,
         return fail(EX_USAGE, "%s names no backend, or has a mistake: redis://host:port would do",
                     what);
     if (status == LK_UNSUPPORTED)
-        return fail(EX_USAGE, "this build lacks the backend of %s", what);
+        return fail(EX_USAGE, "this build lacks what %s needs%s%s", what,
+                    last_warning[0] ? ": " : "", last_warning);
     return status == LK_OK ? 0 : fail_status("the client", status);
 }
 

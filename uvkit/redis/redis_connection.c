@@ -151,6 +151,7 @@ void redis_connection_go_down(struct redis_connection *connection) {
     bool was_up = connection->is_up;
 
     connection->watcher = NULL;
+    connection->session = NULL;
     connection->is_up = false;
     if (connection->said[0])
         redis_connection_set_why(connection, connection->said);
@@ -192,18 +193,22 @@ static void on_connected(const redisAsyncContext *context, int status) {
         (void)uv_timer_start(&connection->timer, on_attempt_too_long, connection->timeout_ms, 0);
 }
 
-/* What a TCP socket gets before anything is sent on it. Keep-alive finds a dead peer where nothing
- * is being sent, as under subscriptions. */
-static int prepare_socket(const struct redis_connection *connection, redisContext *context) {
+/* What a TCP socket gets before anything is sent on it; REDIS_ERR with `why` set. Keep-alive finds
+ * a dead peer where nothing is being sent, as under subscriptions. */
+static int prepare_socket(struct redis_connection *connection, redisContext *context) {
     const struct redis_address *address = connection->address;
 
     if (address->path)
         return REDIS_OK;
-    if (redisEnableKeepAlive(context) != REDIS_OK)
+    if (redisEnableKeepAlive(context) != REDIS_OK) {
+        redis_connection_set_why(connection, context->errstr);
         return REDIS_ERR;
-    return address->is_tls && redis_tls_start(connection->tls, context, address->host) != 0
-               ? REDIS_ERR
-               : REDIS_OK;
+    }
+    if (!address->is_tls)
+        return REDIS_OK;
+    connection->session = redis_tls_start(connection->tls, context, address->host, connection->why,
+                                          sizeof connection->why);
+    return connection->session ? REDIS_OK : REDIS_ERR;
 }
 
 /* A socket that is connecting, and watched. -1 with `why` set when there is none. */
@@ -222,10 +227,9 @@ static int connect_socket(struct redis_connection *connection) {
         redis_connection_set_why(connection, "out of memory");
         return -1;
     }
-    if (context->err || prepare_socket(connection, &context->c) != REDIS_OK) {
-        redis_connection_set_why(connection, context->c.errstr[0] ? context->c.errstr
-                                                                  : "TLS could not be started");
-    } else {
+    if (context->err) {
+        redis_connection_set_why(connection, context->c.errstr);
+    } else if (prepare_socket(connection, &context->c) == REDIS_OK) {
         status = redis_watch(connection, context);
         if (status == 0) {
             (void)redisAsyncSetConnectCallback(context, on_connected); /* fails only at a second */
@@ -304,11 +308,14 @@ static int greet(struct redis_connection *connection) {
 
 static void on_attempt_too_long(uv_timer_t *timer) {
     struct redis_connection *connection = timer->data;
+    const bool is_greeted = !connection->session || redis_tls_is_greeted(connection->session);
 
     connection->is_silent = true;
-    redis_connection_drop(connection, connection->addresses.count > 1 && !connection->is_connected
-                                          ? uv_strerror(UV_ETIMEDOUT)
-                                          : "no greeting in time");
+    if (connection->addresses.count > 1 && !connection->is_connected)
+        redis_connection_drop(connection, uv_strerror(UV_ETIMEDOUT));
+    else
+        redis_connection_drop(connection, is_greeted ? "no greeting in time"
+                                                     : "no TLS in time: does the server speak it?");
 }
 
 static void on_not_taken(uv_timer_t *timer) {

@@ -35,8 +35,17 @@ struct redis_tls {
 /* 0; UV_ENOTSUP when this build has no TLS. */
 int redis_tls_init(struct redis_tls *tls);
 void redis_tls_free(struct redis_tls *tls);
-/* Speak TLS from now on, on a socket that may still be connecting. */
-int redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host);
+/* Speak TLS from now on, on a socket that may still be connecting. The session ends with the
+ * context. NULL, with why, when it could not be started. */
+void *redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host, char *why,
+                      size_t size);
+/* Before hiredis reads or writes: OpenSSL's errors belong to the thread, and others leave some. */
+void redis_tls_forget_errors(void);
+/* Whether the server has answered in TLS. */
+bool redis_tls_is_greeted(const void *session);
+/* Why the session has failed since then: by OpenSSL, or by hiredis, which says "Success" of some.
+ */
+void redis_tls_why(const void *session, const char *told, char *why, size_t size);
 
 /* Until it is asked again for what it has refused to this user: rights change by hand. */
 #define REDIS_REFUSED_MS 60000
@@ -78,6 +87,7 @@ struct redis_connection {
     void *data;
 
     struct redis_watcher *watcher; /* of the current socket, or NULL */
+    void *session;                 /* of TLS on that socket, or NULL */
     uv_timer_t timer;              /* bounds an attempt, or is the pause before the next */
     uv_idle_t writer; /* sends what was asked for in a turn of the loop, before it waits */
     uv_getaddrinfo_t resolving;

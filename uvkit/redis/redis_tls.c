@@ -7,6 +7,7 @@
 #include "redis_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #if defined(UVKIT_REDIS_TLS) && HIREDIS_MAJOR >= 1
 
@@ -41,16 +42,51 @@ static bool expect_host(SSL *session, char *host) {
     return SSL_set1_host(session, host) == 1 && SSL_set_tlsext_host_name(session, host) == 1;
 }
 
-int redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host) {
+void redis_tls_forget_errors(void) {
+    ERR_clear_error();
+}
+
+bool redis_tls_is_greeted(const void *session) {
+    return SSL_is_init_finished(session);
+}
+
+/* What comes before an alert of the server's, and is no TLS. */
+static bool is_foreign(const SSL *session, unsigned long error) {
+    return !SSL_is_init_finished(session) && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET;
+}
+
+void redis_tls_why(const void *session, const char *told, char *why, size_t size) {
+    unsigned long error = ERR_peek_error();
+    const char *reason = error ? ERR_reason_error_string(error) : NULL;
+    long verified = SSL_get_verify_result(session);
+
+    if (error && verified != X509_V_OK)
+        (void)snprintf(why, size, "the server's certificate is not accepted: %s",
+                       X509_verify_cert_error_string(verified));
+    else if (reason)
+        (void)snprintf(why, size, "TLS: %s%s", reason,
+                       is_foreign(session, error) ? "; does the server speak TLS?" : "");
+    else if (strcmp(told, strerror(0)) == 0)
+        (void)snprintf(why, size, "the connection ended");
+    else
+        (void)snprintf(why, size, "%s", told);
+}
+
+void *redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host, char *why,
+                      size_t size) {
     SSL *session;
 
     ERR_clear_error();
     session = SSL_new(tls->context);
     if (session && expect_host(session, host) &&
         redisInitiateSSL(context, session) == REDIS_OK) /* takes the session */
-        return 0;
+        return session;
+    if (session && context->err)
+        redis_tls_why(session, context->errstr, why, size);
+    else
+        (void)snprintf(why, size, "TLS could not be started");
     SSL_free(session);
-    return UV_EIO;
+    return NULL;
 }
 
 #else
@@ -64,11 +100,27 @@ void redis_tls_free(struct redis_tls *tls) {
     (void)tls;
 }
 
-int redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host) {
+void *redis_tls_start(const struct redis_tls *tls, redisContext *context, char *host, char *why,
+                      size_t size) {
     (void)tls;
     (void)context;
     (void)host;
-    return UV_ENOTSUP;
+    (void)why;
+    (void)size;
+    return NULL;
+}
+
+void redis_tls_forget_errors(void) {
+}
+
+bool redis_tls_is_greeted(const void *session) {
+    (void)session;
+    return false;
+}
+
+void redis_tls_why(const void *session, const char *told, char *why, size_t size) {
+    (void)session;
+    (void)snprintf(why, size, "%s", told);
 }
 
 #endif

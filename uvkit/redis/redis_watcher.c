@@ -6,10 +6,12 @@
  * the socket stops in `cleanup`, in memory of its own that goes when libuv lets go of it; NULL
  * replies are ignored; and a connection is found lost when hiredis has returned. */
 #include "redis_internal.h"
+#include "text_copy.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void on_watcher_closed(uv_handle_t *handle) {
     struct redis_watcher *watcher = handle->data;
@@ -23,10 +25,14 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
     struct redis_watcher *watcher = poll->data;
     struct redis_connection *connection = watcher->connection;
 
+    if (connection->session)
+        redis_tls_forget_errors();
     /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
     if (watcher->context && (status != 0 || events & UV_READABLE))
         redisAsyncHandleRead(watcher->context);
     connection->is_writing = true;
+    if (connection->session)
+        redis_tls_forget_errors();
     if (watcher->context && events & UV_WRITABLE)
         redisAsyncHandleWrite(watcher->context);
     connection->is_writing = false;
@@ -92,6 +98,22 @@ static void on_delete_write(void *watcher) {
     watch(watcher, 0, UV_WRITABLE);
 }
 
+/* The first byte of a TLS record with an alert, as hiredis tells of it. */
+static bool is_answer_in_tls(const char *told) {
+    return strstr(told, "got \"\\x15\"") != NULL;
+}
+
+static void set_why_it_broke(struct redis_connection *connection, const char *told) {
+    char why[sizeof connection->why];
+
+    if (connection->session)
+        redis_tls_why(connection->session, told, why, sizeof why);
+    else
+        text_copy(why, sizeof why,
+                  is_answer_in_tls(told) ? "the server speaks TLS: use rediss://" : told);
+    redis_connection_set_why(connection, why);
+}
+
 /* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
 static void on_cleanup(void *arg) {
     struct redis_watcher *watcher = arg;
@@ -99,7 +121,7 @@ static void on_cleanup(void *arg) {
     if (!watcher->context)
         return;
     if (watcher->connection->watcher == watcher)
-        redis_connection_set_why(watcher->connection, watcher->context->c.errstr);
+        set_why_it_broke(watcher->connection, watcher->context->c.errstr);
     watcher->context = NULL;
     uv_close((uv_handle_t *)&watcher->poll, on_watcher_closed);
 }

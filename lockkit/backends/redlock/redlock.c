@@ -120,7 +120,9 @@ static enum lk_status open_nodes(struct redlock *redlock) {
         node->redlock = redlock;
         error = redlock_node_open(node, redlock->config.loop, redlock->url.nodes[i]);
         if (error)
-            return error == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
+            return error == UV_ENOMEM    ? LK_NOMEM
+                   : error == UV_ENOTSUP ? LK_UNSUPPORTED
+                                         : LK_INVALID;
         redlock->node_count++;
     }
     return LK_OK;

@@ -1,6 +1,8 @@
 /* What a Redis server says instead of doing as told: a replica, rights that are missing, a
  * password.
  */
+#include "own_folder.h"
+#include "own_port.h"
 #include "own_redis.h"
 #include "redis_answer.h"
 #include "said.h"
@@ -8,6 +10,11 @@
 #include "log.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#ifdef UVKIT_REDIS_TLS
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#endif
 
 static struct own_redis own;
 
@@ -279,6 +286,50 @@ static void test_tls_needs_a_build_that_has_it(void **state) {
 #endif
 }
 
+#ifdef UVKIT_REDIS_TLS
+
+/* The server speaks TLS at this port, with a certificate that we trust. */
+static int serve_tls(const char *folder) {
+    char command[512], file[128];
+    int port = own_port();
+
+    (void)snprintf(command, sizeof command,
+                   "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+                   " -keyout '%s/key' -out '%s/pem' -subj /CN=test"
+                   " -addext subjectAltName=IP:127.0.0.1 2>/dev/null",
+                   folder, folder);
+    assert_int_equal(system(command), 0);
+    (void)snprintf(file, sizeof file, "%s/pem", folder);
+    assert_int_equal(setenv("SSL_CERT_FILE", file, 1), 0);
+    (void)own_redis_do(&own,
+                       "CONFIG SET tls-auth-clients no tls-cert-file %s/pem tls-key-file %s/key"
+                       " tls-ca-cert-file %s/pem tls-port %d",
+                       folder, folder, folder, port);
+    return port;
+}
+
+/* OpenSSL's errors belong to the thread. */
+static void test_an_error_of_another_user_of_tls_is_not_ours(void **state) {
+    struct answer answer;
+    char folder[64], url[64];
+
+    (void)state;
+    own_folder_make(folder, sizeof folder, "own-tls");
+    (void)snprintf(url, sizeof url, "rediss://127.0.0.1:%d", serve_tls(folder));
+    open_redis_at(url);
+    start(&answer, 10000, "PING");
+    assert_answer(&answer, REDIS_IS_OK, "PONG");
+    ERR_raise(ERR_LIB_SSL, SSL_R_BAD_SIGNATURE);
+    redis_connection_read(&redis->connection);
+    assert_int_equal(said("redis is down"), 0);
+    start(&answer, 10000, "PING");
+    assert_answer(&answer, REDIS_IS_OK, "PONG");
+    (void)unsetenv("SSL_CERT_FILE");
+    own_folder_remove(folder);
+}
+
+#endif
+
 static void test_another_reason_to_be_down_is_told_too(void **state) {
     struct redis_options options = {.url = own.url, .connect_timeout_ms = 50};
 
@@ -308,6 +359,9 @@ int main(void) {
         TEST(test_a_user_of_the_acl_logs_in),
         TEST(test_a_socket_is_connected_to),
         TEST(test_tls_needs_a_build_that_has_it),
+#ifdef UVKIT_REDIS_TLS
+        TEST(test_an_error_of_another_user_of_tls_is_not_ours),
+#endif
         TEST(test_another_reason_to_be_down_is_told_too),
     };
 
