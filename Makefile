@@ -322,6 +322,9 @@ test-unit: ## unit tests only; T=test_fiber runs one
 test-system: ## system tests only; T=... runs one
 	@test/run system
 
+test-debian13: ## demo, unit and system tests on Debian 13, in a root folder of its own
+	@scripts/on-debian 13 sh -c 'make demo && make test'
+
 fuzz: ## throw bytes at each parser of what strangers send; T=urls runs one; SECONDS=10
 	@FUZZ_SECONDS=$(SECONDS) test/fuzz/run
 
@@ -369,7 +372,7 @@ clean: ## remove what was built
 	rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-.PHONY: .FORCE all rooms lib install uninstall deps demo class lab up down test test-unit test-system fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
+.PHONY: .FORCE all rooms lib install uninstall deps demo class lab up down test test-unit test-system test-debian13 fuzz fuzzers tests claims soak image test-compose test-swarm benches bench growth power lint format clean help
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
