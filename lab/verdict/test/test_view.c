@@ -112,7 +112,7 @@ static void test_sold_out_while_units_are_left_is_an_undersell(void **state) {
     sold(1, 2, 0);
     end(2, OUTCOME_SOLD_OUT, 3);
     assert_told(1U << ANOMALY_UNDERSELL,
-                "At the end 1 units are left in the stock. A count may only fall, so they were "
+                "At the end 1 units are left in the stock. They never were sold, so they were "
                 "there when C was refused: a contradiction.");
 }
 

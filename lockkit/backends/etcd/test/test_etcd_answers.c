@@ -143,12 +143,17 @@ static void answer(int odd, int status, const char *text) {
     etcd.answer = text;
 }
 
-/* With each of the ways to say no, the lock is opened anew: what it has heard is forgotten. */
+/* Under a name of its own: a grant that comes after its wait goes to the next waiter of the name.
+ */
 static enum lk_status try_once(uint32_t wait_ms) {
-    lk_lock *lock = open_lock(&etcd.fixture, etcd.fixture.client, 60000);
+    static unsigned names;
+    lk_lock *lock;
     struct caller caller;
-    enum lk_status status = take(&etcd.fixture, &caller, lock, wait_ms);
+    enum lk_status status;
 
+    (void)snprintf(etcd.fixture.name, sizeof etcd.fixture.name, "name-%u", names++);
+    lock = open_lock(&etcd.fixture, etcd.fixture.client, 60000);
+    status = take(&etcd.fixture, &caller, lock, wait_ms);
     etcd.odd = -1;
     if (status == LK_OK)
         (void)give(&etcd.fixture, &caller);
