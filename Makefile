@@ -39,8 +39,9 @@ LLHTTP_OBJECTS := $(if $(LLHTTP_LIBS),,$(patsubst %,$(B)/llhttp/%.o,api http llh
 
 # Rooms: each folder of sources is an archive, and sees only the rooms named here, all of them below it, the highest
 # first. An upward include does not compile; an upward call does not link (`make rooms` links each one whole).
-UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/net uvkit/settings uvkit/text uvkit
+UVKIT := uvkit/batch uvkit/service uvkit/metrics uvkit/redis uvkit/pg uvkit/http_client uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
 SEES_uvkit :=
+SEES_uvkit/process := uvkit
 SEES_uvkit/net := uvkit
 SEES_uvkit/text := uvkit
 SEES_uvkit/settings := uvkit
@@ -50,7 +51,7 @@ SEES_uvkit/batch := uvkit
 SEES_uvkit/metrics := uvkit
 SEES_uvkit/pg := uvkit
 SEES_uvkit/redis := uvkit/net uvkit
-SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/settings uvkit/text uvkit
+SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/process uvkit/settings uvkit/text uvkit
 # lockkit's backends, a room each. What each sees of uvkit, and of another.
 NEEDS_etcd := uvkit/http_client uvkit/net uvkit/text
 NEEDS_postgres := uvkit/pg
@@ -71,7 +72,7 @@ SEES_lockkit/src := $(BACKENDS:%=lockkit/backends/%) lockkit/backends lockkit/in
 SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
-SEES_lockkit/lockctl := lockkit/include uvkit/settings uvkit
+SEES_lockkit/lockctl := lockkit/include uvkit/process uvkit/settings uvkit
 SEES_order-svc := $(UVKIT)
 FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination postgres machine spread)
 SEES_inventory-svc/seam :=
@@ -116,7 +117,7 @@ FLAGS_lab/student := -DLAB_SOURCES='"$(subst ','\'',$(subst ",\",$(subst \,\\,$(
 FLAGS_lab/command := $(FLAGS_lab/student)
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict)
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) inventory-svc/spec $(SEES_inventory-svc/spec)
-SEES_lab/command := lab/grade $(SEES_lab/grade)
+SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit
 SEES_bench := order-svc lockkit/include loadgen/judge loadgen/linear loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
 # What tests of a room see above it, to compare with.
 TESTS_SEE_lab/model := test/lib/inventory-svc inventory-svc/sale $(SEES_inventory-svc/sale)
@@ -159,7 +160,7 @@ $(B)/bin/lab: $(call archives,lab/command $(SEES_lab/command))
 # A student's strategy calls the seam by name.
 $(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=inventory-svc/exercise/exports.list
 # It has nothing of lockkit but what a library shows.
-$(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/settings uvkit) $(B)/lib/lockkit.o
+$(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/process uvkit/settings uvkit) $(B)/lib/lockkit.o
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))
 $(B)/bin/bench_%: $(B)/bench/%.o $(call archives,$(SEES_bench))
 	@mkdir -p $(@D)
