@@ -137,6 +137,15 @@ void example_tell_refusal(struct counterexample *example, const struct record *r
     example_tell_request(example, refusal, refusal->key, record_outcome_text(refusal->outcome));
 }
 
+void example_tell_pair(struct counterexample *example, const struct judge *judge,
+                       const struct pair *pair) {
+    if (pair->refusal != NULL)
+        example_tell_refusal(example, pair->refusal);
+    for (size_t i = 0; i < 2; i++)
+        if (pair->sales[i] != NULL)
+            example_tell_sale(example, judge, pair->sales[i]);
+}
+
 void example_tell_turned_away(struct counterexample *example, const struct stuck *stuck) {
     char told[PART_TEXT];
     size_t used = 0;

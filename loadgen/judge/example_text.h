@@ -23,6 +23,12 @@ void example_tell_sale(struct counterexample *example, const struct judge *judge
 void example_tell_request(struct counterexample *example, const struct record *record,
                           const char *id, const char *told);
 void example_tell_refusal(struct counterexample *example, const struct record *refusal);
+/* The refusal and the sales that there are. */
+void example_tell_pair(struct counterexample *example, const struct judge *judge,
+                       const struct pair *pair);
+
+/* example_leak.c: the counterexample of a LEAK that was found. True. */
+bool example_tell_leak(struct counterexample *example, const struct judge *judge);
 
 /* The two sales of one unit that held a lock together, and the one before them that freed it, if it
  * did, which then is A. */

@@ -97,6 +97,7 @@ static void expect_mapping(const struct mapping *mapping) {
 
 static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
     static const struct mapping mappings[] = {
+#define LONG       "12345678901234567890123456789012345678901234567890123456789012345" /* a name */
 #define SAYS(code) "{\"error\":\"" code "\",\"message\":\"its reason\"}"
         {409, SAYS("sold_out"), ORDER_SOLD_OUT, 409, "sold_out", "its reason"},
         {503, SAYS("busy"), ORDER_BUSY, 503, "busy", "its reason"},
@@ -113,10 +114,9 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
         {201, "{\"unit\":\"7\",\"remaining\":6,\"price\":\"1\"}", ORDER_UNKNOWN, 504, "unknown",
          ""},
         {0, NULL, ORDER_UNKNOWN, 504, "unknown", "may have been sold"},
-#define TELLS(status, fields)                                                                      \
-    { status, "{" fields "}", ORDER_UNKNOWN, 504, "unknown", "may have" }
+#define TELLS(status, fields) {status, "{" fields "}", ORDER_UNKNOWN, 504, "unknown", "may have"}
+    /* Nor does what is no unit, or is another order's. */
 #define FROM ",\"instance\":\"inventory-9\""
-        /* Nor does what is no unit, or is another order's. */
         TELLS(201, "\"unit\":0,\"remaining\":6,\"price\":\"1\"" FROM),
         TELLS(200, "\"unit\":0,\"remaining\":6,\"price\":\"1\"" FROM),
         TELLS(201, "\"unit\":1000000001,\"remaining\":6,\"price\":\"1\"" FROM),
@@ -125,13 +125,9 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
         TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"NaN\"" FROM),
         TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"12345678901\"" FROM),
         TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"1\""),
-        TELLS(201,
-              "\"unit\":7,\"remaining\":6,\"price\":\"1\",\"instance\":\"1234567890123456789012"
-              "345678901234567890123456789012345678901234\""),
+        TELLS(201, "\"unit\":7,\"remaining\":6,\"price\":\"1\",\"instance\":\"" LONG "\""),
         TELLS(201, "\"order_id\":\"" PRODUCT "\",\"unit\":7,\"remaining\":6,\"price\":\"1\"" FROM),
         TELLS(201, "\"product_id\":\"-\",\"unit\":7,\"remaining\":6,\"price\":\"1\"" FROM),
-#undef FROM
-#undef TELLS
         /* A refusal without words is one all the same. */
         {409, "", ORDER_SOLD_OUT, 409, "sold_out", ""},
         {503, "<html>", ORDER_BUSY, 503, "busy", ""},
