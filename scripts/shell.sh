@@ -1,5 +1,5 @@
-# What a script mends of what the user's shell left it, for sourcing first: descriptors that are closed, signals that are
-# blocked, the locale. `#!/bin/bash -p` turns away BASH_ENV, CDPATH and exported functions before.
+# Mends what the user's shell left to a script: closed descriptors, blocked signals, the locale. Scripts source it first.
+# `#!/bin/bash -p` turns away BASH_ENV, CDPATH and exported functions before.
 # shellcheck shell=bash
 
 [[ -e /proc/self/fd/0 ]] || exec </dev/null
@@ -13,13 +13,13 @@ set +o posix
 export LC_ALL=C.UTF-8
 
 # A blocked SIGTERM would reach neither us nor a server that we start. bash cannot let signals through; perl can.
-while read -r blocked signals; do
+while read -r blocked signals <&3; do
     [[ $blocked != SigBlk: || $signals != *[1-9a-f]* || -n ${SIGNALS_ARE_FREE:-} ]] ||
-        SIGNALS_ARE_FREE=1 exec perl -MPOSIX -e 'sigprocmask(SIG_SETMASK, POSIX::SigSet->new); exec { $ARGV[0] } @ARGV' "$0" "$@"
-done <"/proc/$$/status"
+        SIGNALS_ARE_FREE=1 exec perl -MPOSIX -e 'sigprocmask(SIG_SETMASK, POSIX::SigSet->new); exec { $ARGV[0] } @ARGV' "$0" "$@" 3<&-
+done 3<"/proc/$$/status"
 unset SIGNALS_ARE_FREE blocked signals
 
-forget_postgres() { # what libpq's variables, such as PGHOSTADDR, say is about another server than the stack's
+forget_postgres() { # libpq's variables, such as PGHOSTADDR, are about another server than the stack's
     local name
     for name in "${!PG@}"; do [[ $name == PG_BIN ]] || unset "$name"; done
 }

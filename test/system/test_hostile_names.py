@@ -110,7 +110,7 @@ class HostileNames(unittest.TestCase):
         end.update({"verdict": "VIOLATED"})
         product = [{"type": "product", "item": 0, "initial": 10, "available": 9, "returned": 0, "counted": 2, "units": 1},
                    {"type": "row", "shard": 0, "first_unit": 1, "initial": 10, "available": 9}]
-        place = {"unit": 10, "instance": HOSTILE, "at": HOSTILE}
+        place = {"unit": 10, "instance": HOSTILE, "at": "2026-11-25T12:00:00.000001Z"}
         sales = [{"type": "sale", "order_id": x["key"], "remaining": 9, "shard": 0, "fence": 0, **place} for x in requests[:2]]
         orders = [{"type": "order", "order_id": x["key"], **place} for x in requests[:2]]
         begin2, end2 = {**begin, "repeat": 1}, {**end, "problem": HOSTILE}

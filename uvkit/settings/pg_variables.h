@@ -4,8 +4,8 @@
 #ifndef UVKIT_PG_VARIABLES_H
 #define UVKIT_PG_VARIABLES_H
 
-/* No variable whose name begins with PG is in the environment any more. Once, before there are
- * threads. */
+/* No variable of libpq's is in the environment any more: no PG..., but for PG_.... Once, before
+ * there are threads. */
 void pg_variables_forget(void);
 /* They are there again: in a child, for a command of the user's. */
 void pg_variables_remember(void);
