@@ -77,7 +77,7 @@ static void pass_on(struct placement *placement, enum order_outcome outcome,
         text_copy(placement->error, sizeof placement->error, code);
 }
 
-/* As the column `price` takes it. */
+/* The form that the column `price` takes. */
 static bool is_price(const char *text) {
     const size_t whole = strspn(text, DIGITS);
     const char *rest = text + whole;

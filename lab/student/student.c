@@ -43,7 +43,7 @@ static void clean(struct student_file *file) {
     file->message[length] = '\0';
 }
 
-/* What is built there is loaded from there. */
+/* The object file is built there and loaded from there. */
 static bool is_noexec(const char *folder) {
     struct statvfs its;
 

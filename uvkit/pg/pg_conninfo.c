@@ -39,7 +39,7 @@ static bool is_from_environment(const PQconninfoOption *option) {
             (strcmp(option->keyword, "sslmode") == 0 && getenv("PGREQUIRESSL") != NULL));
 }
 
-/* What the string leaves to a service that it names, the service says. */
+/* A service that the string names says the rest. */
 static bool names_service(const PQconninfoOption *option) {
     for (; option->keyword != NULL; option++)
         if (strcmp(option->keyword, "service") == 0)

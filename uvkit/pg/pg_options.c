@@ -1,4 +1,4 @@
-/* What a Postgres pool is told to connect to, and the settings that each of its sessions has,
+/* The place that a Postgres pool connects to, and the settings that each of its sessions has,
  * whatever server, database, role and environment say. */
 #include "pg_internal.h"
 

@@ -1,4 +1,4 @@
-/* What a process inherits from its launcher over exec(), and cannot work with: standard descriptors
+/* Mends a process that its launcher started with a state it cannot work with: standard descriptors
  * that are closed, an ignored SIGCHLD, and blocked signals. Cron jobs, supervisors and daemons
  * start programs like that. */
 #ifndef UVKIT_INHERITED_H

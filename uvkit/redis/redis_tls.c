@@ -50,7 +50,7 @@ bool redis_tls_is_greeted(const void *session) {
     return SSL_is_init_finished(session);
 }
 
-/* What comes before an alert of the server's, and is no TLS. */
+/* The failure came before an alert of the server's: its answer is no TLS. */
 static bool is_foreign(const SSL *session, unsigned long error) {
     return !SSL_is_init_finished(session) && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET;
 }

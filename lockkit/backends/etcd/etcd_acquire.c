@@ -81,7 +81,7 @@ static void judge(struct etcd_sent *sent, const struct etcd_keys *keys, const js
         refused(sent, keys, &place);
 }
 
-/* What was asked may have been done. */
+/* The server may have done it. */
 static void puzzled(struct etcd_sent *sent) {
     sent->owner->is_doubtful = true;
     etcd_sent_end_puzzled(sent);

@@ -25,7 +25,7 @@ static void test_an_address_that_refuses_is_passed_over(void **state) {
     (void)close(accept_and_answer(&record));
 }
 
-/* As one of IPv6 on a machine without. */
+/* An address of IPv6 on a machine without IPv6. */
 static void test_an_address_without_a_way_to_it_is_passed_over(void **state) {
     static const char *const addresses[] = {"255.255.255.255", "::1", "127.0.0.1", NULL};
     struct fixture *fixture = *state;

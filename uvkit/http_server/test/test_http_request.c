@@ -1,4 +1,4 @@
-/* What a request says once, and what a handler is given of a body without a byte. */
+/* Headers that a request may have once, and bodies without a byte. */
 #include "http_fixture.h"
 
 #include <setjmp.h>

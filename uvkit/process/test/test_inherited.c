@@ -1,4 +1,5 @@
-/* What the launcher has closed, ignored or blocked is open, handled and free again. */
+/* Descriptors that the launcher closed are open, and signals that it ignored or blocked are free.
+ */
 #include "inherited.h"
 
 #include <errno.h>
