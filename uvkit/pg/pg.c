@@ -226,7 +226,8 @@ static void on_due(uv_timer_t *timer) {
 
 static void free_pool(struct pg_pool *pool) {
     assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->pipelined) &&
-           TAILQ_EMPTY(&pool->ended) && pool->watches == 0);
+           TAILQ_EMPTY(&pool->ended) && pool->watches == 0 && pool->host.lookups == 0);
+    pg_host_free(&pool->host);
     free(pool->slots);
     free(pool->conninfo);
     free(pool->name);
@@ -266,7 +267,7 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     TAILQ_INIT(&pool->ended);
     pool->due_ms = PG_NEVER;
     for (unsigned i = 0; i < size; i++)
-        pool->conns[i].pool = pool; /* and DOWN, due at once */
+        pg_conn_init(&pool->conns[i], pool);
     rv = pg_options_copy(pool, options);
     if (rv == 0)
         rv = make_pipelines(pool, options);
@@ -295,7 +296,7 @@ static void on_timer_closed(uv_handle_t *handle) {
 
 void pg_pool_maybe_closed(struct pg_pool *pool) {
     if (!pool->is_closing || pool->is_closed || !TAILQ_EMPTY(&pool->ended) || pool->watches > 0 ||
-        count_held(pool) > 0)
+        pool->host.lookups > 0 || count_held(pool) > 0)
         return;
     pool->is_closed = true;
     uv_close((uv_handle_t *)&pool->timer, on_timer_closed);

@@ -1,9 +1,9 @@
 /* Brings one Postgres connection up and down, and up again after a pause.
  *
- * PQconnectStart() and PQconnectPoll() look host names up and read password files synchronously;
- * an address in the connection string avoids the first. While it connects, libpq closes and
- * replaces its socket when it likes, and the new one often gets the old number. So libuv polls a
- * duplicate, which stays valid whatever libpq does, and each step of connecting makes a new one. */
+ * PQconnectStart() and PQconnectPoll() read password files synchronously, and look several hosts
+ * up; pg_host.c looks up a single one. While it connects, libpq closes and replaces its socket when
+ * it likes, and the new one often gets the old number. So libuv polls a duplicate, which stays
+ * valid whatever libpq does, and each step of connecting makes a new one. */
 #include "pg_internal.h"
 
 #include "backoff.h"
@@ -190,6 +190,7 @@ static void tell_up(struct pg_pool *pool) {
 }
 
 static void close_socket(struct pg_conn *conn) {
+    pg_dial_end(&conn->dial);
     close_watch(conn);
     PQclear(conn->result);
     conn->result = NULL;
@@ -258,6 +259,7 @@ static void become_open(struct pg_conn *conn) {
     conn->state = PG_CONN_IDLE;
     conn->due_ms = PG_NEVER;
     conn->failures = 0;
+    pg_dial_succeed(&conn->dial);
     if (conn->was_open)
         conn->pool->stats.reconnects++;
     conn->was_open = true;
@@ -271,8 +273,25 @@ static void watch_connecting(struct pg_conn *conn, int events) {
         pg_conn_fail(conn, uv_strerror(rv));
 }
 
+static void try_address(struct pg_conn *conn);
+
+/* The address refuses, or stays silent. */
+static void leave_address(struct pg_conn *conn, bool is_silent, const char *why) {
+    if (!pg_dial_next(&conn->dial, is_silent, clock_now_ms())) {
+        pg_conn_fail(conn, why);
+        return;
+    }
+    close_watch(conn);
+    PQfinish(conn->pg);
+    try_address(conn);
+}
+
 static void step_connecting(struct pg_conn *conn) {
-    switch (PQconnectPoll(conn->pg)) {
+    PostgresPollingStatusType polled = PQconnectPoll(conn->pg);
+
+    if (pg_dial_reaches(&conn->dial, conn->pg))
+        conn->due_ms = pg_dial_due_ms(&conn->dial, clock_now_ms());
+    switch (polled) {
     case PGRES_POLLING_OK:
         become_open(conn);
         return;
@@ -284,7 +303,7 @@ static void step_connecting(struct pg_conn *conn) {
         watch_connecting(conn, UV_WRITABLE);
         return;
     case PGRES_POLLING_FAILED:
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+        leave_address(conn, false, PQerrorMessage(conn->pg));
         return;
     }
 }
@@ -304,26 +323,55 @@ static void on_notice(void *data, const PGresult *notice) {
               log_quote(quoted, sizeof(quoted), text));
 }
 
-/* Start to connect. Failing is noted, and tried again later. */
-static void start_connecting(struct pg_conn *conn) {
+static void try_address(struct pg_conn *conn) {
     struct pg_pool *pool = conn->pool;
+    char address[ADDRESS_TEXT];
     /* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
      * encryption costs a round trip and several MB where Kerberos is installed but not used. */
-    const char *const names[] = {"gssencmode", "application_name", "dbname", "client_encoding",
-                                 NULL};
-    const char *const values[] = {"disable", pool->name, pool->conninfo, "UTF8", NULL};
+    const char *const names[] = {"gssencmode",      "application_name", "dbname",
+                                 "client_encoding", "hostaddr",         NULL};
+    const char *const values[] = {"disable", pool->name, pool->conninfo, "UTF8", address, NULL};
 
-    assert(conn->state == PG_CONN_DOWN && conn->pg == NULL && !conn->is_held);
-    conn->state = PG_CONN_CONNECTING;
-    conn->due_ms = clock_now_ms() + (int64_t)pool->connect_timeout_ms;
+    pg_dial_address(&conn->dial, address);
+    conn->due_ms = pg_dial_due_ms(&conn->dial, clock_now_ms());
     pg_pool_arm(pool, conn->due_ms);
     conn->pg = PQconnectStartParams(names, values, 1);
     if (PQstatus(conn->pg) == CONNECTION_BAD) { /* NULL, too */
-        pg_conn_fail(conn, conn->pg == NULL ? "out of memory" : PQerrorMessage(conn->pg));
+        leave_address(conn, false, conn->pg == NULL ? "out of memory" : PQerrorMessage(conn->pg));
         return;
     }
     (void)PQsetNoticeReceiver(conn->pg, on_notice, conn);
     watch_connecting(conn, UV_WRITABLE);
+}
+
+static void on_found(struct pg_dial *dial, const char *why) {
+    struct pg_conn *conn = dial->data;
+
+    if (why != NULL)
+        pg_conn_fail(conn, why);
+    else
+        try_address(conn);
+}
+
+void pg_conn_init(struct pg_conn *conn, struct pg_pool *pool) {
+    conn->pool = pool;
+    conn->dial = (struct pg_dial){.host = &pool->host, .on_found = on_found, .data = conn};
+}
+
+/* Start to connect. Failing is noted, and tried again later. */
+static void start_connecting(struct pg_conn *conn) {
+    struct pg_pool *pool = conn->pool;
+    int rv;
+
+    assert(conn->state == PG_CONN_DOWN && conn->pg == NULL && !conn->is_held);
+    conn->state = PG_CONN_CONNECTING;
+    rv = pg_dial_begin(&conn->dial, clock_now_ms(), (int64_t)pool->connect_timeout_ms);
+    conn->due_ms = conn->dial.until_ms;
+    pg_pool_arm(pool, conn->due_ms);
+    if (rv != 0)
+        pg_conn_fail(conn, uv_strerror(rv));
+    else if (conn->dial.lookup == NULL)
+        try_address(conn);
 }
 
 /* Nobody is served, but a server that goes away is noticed. */
@@ -376,7 +424,7 @@ void pg_conn_expire(struct pg_conn *conn) {
         start_connecting(conn);
         return;
     case PG_CONN_CONNECTING:
-        pg_conn_fail(conn, "the server did not let us in in time");
+        leave_address(conn, true, "the server did not let us in in time");
         return;
     case PG_CONN_IDLE:
         return;

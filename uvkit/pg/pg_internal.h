@@ -1,11 +1,13 @@
 /* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_options.c the
- * texts, pg_conn.c brings one connection up and down and waits for its socket, pg_run.c runs one
- * query on it, pg_pipeline.c several; pg_renew.c knows a session that is not what it was. */
+ * texts, pg_host.c finds the server, pg_conn.c brings one connection up and down and waits for its
+ * socket, pg_run.c runs one query on it, pg_pipeline.c several; pg_renew.c knows a session that is
+ * not what it was. */
 #ifndef UVKIT_PG_INTERNAL_H
 #define UVKIT_PG_INTERNAL_H
 
 #include "log.h"
 #include "pg.h"
+#include "pg_host.h"
 
 #define PG_NEVER          INT64_MAX
 #define PG_STATEMENTS_MAX 256 /* that a program has */
@@ -45,8 +47,9 @@ struct pg_slot {
 struct pg_conn {
     struct pg_pool *pool;
     enum pg_conn_state state;
-    PGconn *pg;             /* NULL when DOWN */
-    struct pg_watch *watch; /* NULL when DOWN */
+    struct pg_dial dial;    /* when CONNECTING */
+    PGconn *pg;             /* NULL when DOWN, and while its host is looked up */
+    struct pg_watch *watch; /* the same */
     struct pg_query *query; /* when PREPARING or RUNNING */
     PGresult *result;       /* the first error, or else the last result, since it was sent */
     int64_t due_ms;         /* when the pause, the connecting, the query or the roll-back ends */
@@ -72,6 +75,7 @@ struct pg_pool {
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *conninfo, *name;
+    struct pg_host host;
     uint64_t connect_timeout_ms;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     struct pg_queries pipelined;    /* those that wait for a connection in pipeline mode */
@@ -117,6 +121,8 @@ int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options)
 
 /* pg_conn.c */
 
+/* DOWN, and due at once. */
+void pg_conn_init(struct pg_conn *conn, struct pg_pool *pool);
 bool pg_conn_is_open(const struct pg_conn *conn);
 /* `due_ms` has come. */
 void pg_conn_expire(struct pg_conn *conn);

@@ -4,10 +4,14 @@
  *        |            |           |         |         |
  *        +------------+-----------+---------+---------+--> gone
  *
- * PQconnectStart() and PQconnectPoll() look host names up and read password files synchronously.
- * While it connects, libpq replaces its socket when it likes, and the new one often gets the old
- * number: so libuv polls a duplicate, and each step of connecting makes a new one. */
+ * PQconnectStart() and PQconnectPoll() read password files synchronously, and look several hosts
+ * up; pg_host.c looks up a single one. While it connects, libpq replaces its socket when it likes,
+ * and the new one often gets the old number: so libuv polls a duplicate, and each step of
+ * connecting makes a new one. */
 #include "pg_link.h"
+
+#include "clock.h"
+#include "pg_settle.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -33,9 +37,10 @@ struct pg_link {
     void *data;
     enum state state;
     bool is_direct;
-    bool is_closed; /* no event any more; freed when the last handle has gone */
-    PGconn *pg;
-    PGresult *result; /* the first error, or else the last, of what runs */
+    bool is_closed;      /* no event any more; freed when the last handle has gone */
+    struct pg_dial dial; /* when CONNECTING */
+    PGconn *pg;          /* NULL while its host is looked up */
+    PGresult *result;    /* the first error, or else the last, of what runs */
     struct watch *watch;
     uv_timer_t timer;                /* until it is open; and for what failed inside a call */
     unsigned handles;                /* not yet closed */
@@ -43,30 +48,6 @@ struct pg_link {
 };
 
 extern const char lockkit_schema_text[];
-
-/* Is this session ours, and not one that a pooler lends? A server tells its pid when it lets a
- * client in; a pooler, which has no server for it yet, tells another. Then it is not touched. Else
- * it is set, whatever server, database and role say; but the URL says where the table is, if it
- * does. A statement_timeout of the role would be for this statement, too. */
-static const char settle_sql[] =
-    "SET LOCAL statement_timeout = 0;"
-    "SELECT pid = asked, pg_is_in_recovery(),"
-    " CASE WHEN pid = asked THEN"
-    "  (SELECT set_config(name, CASE source WHEN 'client' THEN setting ELSE boot_val END, false)"
-    "   FROM pg_settings WHERE name = 'search_path') ||"
-    "  (SELECT string_agg(set_config(name, '0', false), '') FROM pg_settings WHERE name IN"
-    "   ('statement_timeout', 'lock_timeout', 'transaction_timeout')) ||"
-    "  set_config('row_security', 'on', false) ||"
-    "  set_config('default_transaction_isolation', 'read committed', false) ||"
-    /* A grant is told when its fencing token is on disk. */
-    "  set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    "   WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit')"
-    "   END, false) ||"
-    /* A client that died waiting leaves the line. */
-    "  set_config('client_connection_check_interval', '1s', false) ||"
-    "  set_config('idle_session_timeout', '60s', false)"
-    " END, to_regclass('lockkit_lock') IS NULL"
-    " FROM (SELECT pg_backend_pid() AS pid, %d AS asked) AS session";
 
 static void on_poll_closed(uv_handle_t *handle);
 static void on_timer_closed(uv_handle_t *handle);
@@ -110,6 +91,7 @@ static void on_timer_closed(uv_handle_t *handle) {
 void pg_link_close(struct pg_link *link) {
     assert(!link->is_closed);
     link->is_closed = true;
+    pg_dial_end(&link->dial);
     close_watch(link);
     PQclear(link->result);
     PQfinish(link->pg);
@@ -139,15 +121,32 @@ static void end_broken(struct pg_link *link) {
         end(link, PG_LINK_CUT, PQerrorMessage(link->pg));
 }
 
+static void try_address(struct pg_link *link);
+
+/* The address refuses, or stays silent. After it was reached there is no other one. */
+static void leave_address(struct pg_link *link, bool is_silent, const char *why) {
+    if (pg_dial_next(&link->dial, is_silent, clock_now_ms()))
+        try_address(link);
+    else
+        end(link, PG_LINK_CUT, why);
+}
+
 static void on_soon(uv_timer_t *timer) {
     struct pg_link *link = timer->data;
     const char *why = PQerrorMessage(link->pg); /* of NULL, too */
 
-    end(link, PG_LINK_CUT, *why ? why : "no memory, or no file for its socket");
+    leave_address(link, false, *why ? why : "no memory, or no file for its socket");
 }
 
 static void on_late(uv_timer_t *timer) {
-    end(timer->data, PG_LINK_CUT, "the server did not let us in in time");
+    leave_address(timer->data, true, "the server did not let us in in time");
+}
+
+static void arm(struct pg_link *link) {
+    int64_t now_ms = clock_now_ms(), due_ms = pg_dial_due_ms(&link->dial, now_ms);
+
+    (void)uv_timer_start(&link->timer, on_late, due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0,
+                         0);
 }
 
 /* Inside a call no event may come. */
@@ -220,13 +219,13 @@ int pg_link_pid(const struct pg_link *link) {
 }
 
 static void settle(struct pg_link *link) {
-    char sql[sizeof settle_sql + 32];
+    char sql[PG_SETTLE_SIZE];
 
     if (PQserverVersion(link->pg) < 140000) {
         end(link, PG_LINK_REFUSED, "lockkit needs Postgres 14 or later");
         return;
     }
-    (void)snprintf(sql, sizeof sql, settle_sql, PQbackendPID(link->pg));
+    pg_settle_write(sql, PQbackendPID(link->pg));
     if (PQsetnonblocking(link->pg, 1) != 0 || watch_socket(link, UV_READABLE) != 0)
         fail_soon(link);
     else
@@ -235,13 +234,16 @@ static void settle(struct pg_link *link) {
 
 static void step_connecting(struct pg_link *link) {
     int events = UV_WRITABLE;
+    PostgresPollingStatusType polled = PQconnectPoll(link->pg);
 
-    switch (PQconnectPoll(link->pg)) {
+    if (pg_dial_reaches(&link->dial, link->pg))
+        arm(link);
+    switch (polled) {
     case PGRES_POLLING_OK:
         settle(link);
         return;
     case PGRES_POLLING_FAILED:
-        end(link, PG_LINK_CUT, PQerrorMessage(link->pg));
+        leave_address(link, false, PQerrorMessage(link->pg));
         return;
     case PGRES_POLLING_READING:
         events = UV_READABLE;
@@ -261,6 +263,7 @@ static bool is_error(const PGresult *result) {
 }
 
 static void opened(struct pg_link *link) {
+    pg_dial_succeed(&link->dial);
     link->state = IDLE;
     (void)uv_timer_stop(&link->timer);
     link->events->on_open(link->data);
@@ -387,20 +390,40 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
 /* What stands before dbname is a default, what stands after it wins over the URL. GSS encryption
  * costs a round trip. The keep-alives find out that the server is gone while we wait in its line.
  */
-static PGconn *connect_start(const char *conninfo) {
-    static const char *const names[] = {"gssencmode",
-                                        "application_name",
-                                        "keepalives_idle",
-                                        "keepalives_interval",
-                                        "keepalives_count",
-                                        "tcp_user_timeout",
-                                        "dbname",
-                                        "client_encoding",
-                                        NULL};
-    const char *const values[] = {"disable", "lockkit", "5",    "2", "3",
-                                  "10000",   conninfo,  "UTF8", NULL};
+static PGconn *connect_start(const char *conninfo, const char *address) {
+    static const char *const names[] = {"gssencmode",       "application_name",
+                                        "keepalives_idle",  "keepalives_interval",
+                                        "keepalives_count", "tcp_user_timeout",
+                                        "dbname",           "client_encoding",
+                                        "hostaddr",         NULL};
+    const char *const values[] = {"disable", "lockkit", "5",    "2",     "3",
+                                  "10000",   conninfo,  "UTF8", address, NULL};
 
     return PQconnectStartParams(names, values, 1);
+}
+
+static void try_address(struct pg_link *link) {
+    char address[ADDRESS_TEXT];
+
+    close_watch(link);
+    PQfinish(link->pg);
+    pg_dial_address(&link->dial, address);
+    link->pg = connect_start(link->links->conninfo, address);
+    if (PQstatus(link->pg) == CONNECTION_BAD) { /* NULL, too */
+        fail_soon(link);
+        return;
+    }
+    (void)PQsetNoticeReceiver(link->pg, on_server_notice, link);
+    arm(link);
+    if (watch_socket(link, UV_WRITABLE) != 0)
+        fail_soon(link);
+}
+
+static void on_found(struct pg_dial *dial, const char *why) {
+    if (why)
+        end(dial->data, PG_LINK_CUT, why);
+    else
+        try_address(dial->data);
 }
 
 struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events *events,
@@ -416,14 +439,12 @@ struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events
     (void)uv_timer_init(links->loop, &link->timer);
     link->timer.data = link;
     link->handles = 1;
-    link->pg = connect_start(links->conninfo);
-    if (PQstatus(link->pg) == CONNECTION_BAD) { /* NULL, too */
+    link->dial = (struct pg_dial){.host = &links->host, .on_found = on_found, .data = link};
+    if (pg_dial_begin(&link->dial, clock_now_ms(), OPENING_MOST_MS) != 0)
         fail_soon(link);
-        return link;
-    }
-    (void)PQsetNoticeReceiver(link->pg, on_server_notice, link);
-    (void)uv_timer_start(&link->timer, on_late, OPENING_MOST_MS, 0);
-    if (watch_socket(link, UV_WRITABLE) != 0)
-        fail_soon(link);
+    else if (link->dial.lookup)
+        arm(link);
+    else
+        try_address(link);
     return link;
 }

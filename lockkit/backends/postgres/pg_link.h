@@ -7,6 +7,8 @@
 #ifndef LOCKKIT_PG_LINK_H
 #define LOCKKIT_PG_LINK_H
 
+#include "pg_host.h"
+
 #include <libpq-fe.h>
 #include <stdbool.h>
 #include <uv.h>
@@ -35,6 +37,7 @@ struct pg_link_events {
 struct pg_links {
     uv_loop_t *loop;
     const char *conninfo;
+    struct pg_host host; /* of `conninfo`; its lookups may outlive the links */
     unsigned count;
     void (*on_none)(void *data); /* the last one is gone */
     void *data;

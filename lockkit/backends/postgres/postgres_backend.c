@@ -236,8 +236,10 @@ static void maybe_closed(void *data) {
     lk_close_cb cb = backend->on_closed;
     void *cb_data = backend->data;
 
-    if (!backend->is_closing || backend->links.count > 0 || backend->handles > 0)
+    if (!backend->is_closing || backend->links.count > 0 || backend->links.host.lookups > 0 ||
+        backend->handles > 0)
         return;
+    pg_host_free(&backend->links.host);
     free(backend->conninfo);
     free(backend);
     cb(cb_data);
@@ -251,7 +253,9 @@ static enum lk_status open_postgres(struct lk_backend **out,
 
     if (status == LK_OK)
         backend = calloc(1, find_mode(mode)->size);
-    if (!backend) {
+    if (!backend ||
+        pg_host_init(&backend->links.host, config->loop, conninfo, maybe_closed, backend) != 0) {
+        free(backend);
         free(conninfo);
         return status == LK_OK ? LK_NOMEM : status;
     }
@@ -259,8 +263,10 @@ static enum lk_status open_postgres(struct lk_backend **out,
     backend->config = *config;
     backend->mode = find_mode(mode);
     backend->conninfo = conninfo;
-    backend->links = (struct pg_links){
-        .loop = config->loop, .conninfo = conninfo, .on_none = maybe_closed, .data = backend};
+    backend->links.loop = config->loop;
+    backend->links.conninfo = conninfo;
+    backend->links.on_none = maybe_closed;
+    backend->links.data = backend;
     TAILQ_INIT(&backend->sent);
     TAILQ_INIT(&backend->answered);
     (void)uv_timer_init(config->loop, &backend->timer);

@@ -1,0 +1,83 @@
+/* A name with several addresses: each one is tried. */
+#include "names.h"
+#include "postgres_fixture.h"
+
+#define HOST "127.0.0.1"
+
+static int tear_down(void **state) {
+    names_lead_to(NULL);
+    return postgres_tear_down(state);
+}
+
+/* The proxy's address is the last one of the name. */
+static lk_client *open_by_name(struct postgres_fixture *env, const char *mode,
+                               const char *const *addresses) {
+    char url[400];
+    const char *by_address = postgres_url_at(env->proxy->port, mode), *host;
+
+    host = strstr(by_address, HOST);
+    assert_non_null(host);
+    (void)snprintf(url, sizeof url, "%.*sshop.example%s", (int)(host - by_address), by_address,
+                   host + strlen(HOST));
+    names_lead_to(addresses);
+    return open_client(&env->fixture, url);
+}
+
+static void expect_lock(struct postgres_fixture *env, const char *mode,
+                        const char *const *addresses) {
+    lk_client *client = open_by_name(env, mode, addresses);
+    struct caller caller;
+
+    assert_int_equal(
+        take(&env->fixture, &caller, open_lock(&env->fixture, client, 2000), PATIENCE_MS), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    close_client(&env->fixture, client);
+}
+
+static void test_an_address_that_refuses_is_passed_over(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", HOST, NULL};
+
+    expect_lock(*state, "mode=session", addresses);
+    expect_lock(*state, "mode=table", addresses);
+}
+
+static void test_a_silent_address_is_left_for_the_next_one(void **state) {
+    static const char *const addresses[] = {"::1", HOST, NULL};
+    struct postgres_fixture *env = *state;
+    struct silent silent;
+
+    silent_start(&silent, "::1", env->proxy->port);
+    expect_lock(env, "mode=session", addresses);
+    expect_lock(env, "mode=table", addresses);
+    silent_stop(&silent);
+}
+
+static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", HOST, NULL};
+    struct postgres_fixture *env = *state;
+
+    for (int turns = 0; turns < 12; turns++) {
+        lk_client *client = open_by_name(env, "mode=table", addresses);
+        struct caller caller;
+
+        start(&caller, open_lock(&env->fixture, client, 2000), 1);
+        for (int i = 0; i < turns; i++)
+            (void)uv_run(&env->fixture.loop, UV_RUN_NOWAIT);
+        WAIT_FOR(&env->fixture.loop, caller.calls == 1);
+        if (caller.status == LK_OK)
+            assert_int_equal(give(&env->fixture, &caller), LK_OK);
+        close_client(&env->fixture, client);
+    }
+}
+
+#define NAMES_TEST(test) cmocka_unit_test_setup_teardown(test, postgres_set_up, tear_down)
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        NAMES_TEST(test_an_address_that_refuses_is_passed_over),
+        NAMES_TEST(test_a_silent_address_is_left_for_the_next_one),
+        NAMES_TEST(test_a_client_closes_at_any_turn_of_an_attempt),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

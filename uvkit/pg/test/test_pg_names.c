@@ -1,0 +1,121 @@
+/* A name with several addresses: each one is tried. */
+#include "names.h"
+#include "pg_fixture.h"
+#include "said.h"
+
+#include "log.h"
+
+/* To the proxy, under a name. */
+static void open_by_name(struct fixture *fixture, const char *const *addresses) {
+    static char conninfo[512];
+    struct pg_pool_options options = {.conninfo = conninfo,
+                                      .name = fixture->name,
+                                      .connections = 2,
+                                      .connect_timeout_ms = PATIENCE_MS};
+
+    (void)snprintf(conninfo, sizeof conninfo, "host=shop.example%s",
+                   strchr(fixture->proxy_conninfo, ' '));
+    names_lead_to(addresses);
+    fixture->is_closed = false;
+    assert_int_equal(pg_pool_open(&fixture->pool, &fixture->loop, &options), 0);
+}
+
+static void expect_connections(struct fixture *fixture) {
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == 2);
+    assert_int_equal(said("postgres is down"), 0);
+}
+
+static int set_up(void **state) {
+    log_init("test", LOG_INFO);
+    said_start();
+    return pg_set_up(state);
+}
+
+static int tear_down(void **state) {
+    int status = pg_tear_down(state);
+
+    names_lead_to(NULL);
+    said_stop();
+    return status;
+}
+
+static void test_an_address_that_refuses_is_passed_over(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
+    struct fixture *fixture = *state;
+
+    fault_proxy_listen(fixture->proxy);
+    open_by_name(fixture, addresses);
+    expect_connections(fixture);
+}
+
+static void test_a_silent_address_is_left_for_the_next_one(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
+    struct fixture *fixture = *state;
+    struct silent silent;
+
+    fault_proxy_listen(fixture->proxy);
+    silent_start(&silent, "::1", fixture->proxy->port);
+    open_by_name(fixture, addresses);
+    expect_connections(fixture);
+    silent_stop(&silent);
+}
+
+static void test_without_any_the_last_reason_and_its_address_are_told(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", NULL};
+    struct fixture *fixture = *state;
+
+    open_by_name(fixture, addresses);
+    WAIT_FOR(&fixture->loop, said("postgres is down") == 1);
+    assert_int_equal(said("127.0.0.2"), 1);
+    assert_int_equal(said("Connection refused"), 1);
+}
+
+static void test_a_name_that_is_none_is_told(void **state) {
+    static const char *const addresses[] = {NULL};
+    struct fixture *fixture = *state;
+
+    open_by_name(fixture, addresses);
+    WAIT_FOR(&fixture->loop, said("postgres is down") == 1);
+    assert_int_equal(said("shop.example: unknown node or service"), 1);
+}
+
+/* The server has answered: no other address is asked instead. */
+static void test_a_server_that_refuses_the_login_has_the_last_word(void **state) {
+    static const char *const addresses[] = {"127.0.0.1", "127.0.0.2", NULL};
+    struct fixture *fixture = *state;
+
+    fault_proxy_listen(fixture->proxy);
+    (void)strcat(fixture->proxy_conninfo, " user=test_pg_nobody password=wrong");
+    open_by_name(fixture, addresses);
+    WAIT_FOR(&fixture->loop, said("postgres is down") == 1);
+    assert_int_equal(said("test_pg_nobody"), 1);
+    assert_int_equal(said("127.0.0.2"), 0);
+}
+
+static void test_a_pool_closes_at_any_turn_of_an_attempt(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
+    struct fixture *fixture = *state;
+
+    fault_proxy_listen(fixture->proxy);
+    for (int turns = 0; turns < 12; turns++) {
+        open_by_name(fixture, addresses);
+        for (int i = 0; i < turns; i++)
+            (void)uv_run(&fixture->loop, UV_RUN_NOWAIT);
+        close_pool(fixture);
+    }
+}
+
+#define NAMES_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        NAMES_TEST(test_an_address_that_refuses_is_passed_over),
+        NAMES_TEST(test_a_silent_address_is_left_for_the_next_one),
+        NAMES_TEST(test_without_any_the_last_reason_and_its_address_are_told),
+        NAMES_TEST(test_a_name_that_is_none_is_told),
+        NAMES_TEST(test_a_server_that_refuses_the_login_has_the_last_word),
+        NAMES_TEST(test_a_pool_closes_at_any_turn_of_an_attempt),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
