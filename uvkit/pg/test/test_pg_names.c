@@ -1,4 +1,4 @@
-/* A name with several addresses: each one is tried. */
+/* A name with several addresses: each one is tried. The reason for being down is told. */
 #include "names.h"
 #include "pg_fixture.h"
 #include "said.h"
@@ -92,6 +92,22 @@ static void test_a_server_that_refuses_the_login_has_the_last_word(void **state)
     assert_int_equal(said("127.0.0.2"), 0);
 }
 
+static void test_a_server_with_its_most_clients_says_so(void **state) {
+    struct fixture *fixture = *state;
+    char conninfo[512], limit[80];
+
+    make_role(fixture, conninfo);
+    (void)snprintf(limit, sizeof limit, "ALTER ROLE %s CONNECTION LIMIT 0", fixture->name);
+    (void)ask(fixture, limit);
+    open_pool(fixture, conninfo, 1, 0);
+    WAIT_FOR(&fixture->loop, said("postgres is down") == 1);
+    assert_int_equal(said("too many connections for role"), 1);
+    (void)snprintf(limit, sizeof limit, "ALTER ROLE %s CONNECTION LIMIT 2", fixture->name);
+    (void)ask(fixture, limit);
+    WAIT_FOR(&fixture->loop, pool_stats(fixture).connections == 1);
+    drop_role(fixture);
+}
+
 static void test_a_pool_closes_at_any_turn_of_an_attempt(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
     struct fixture *fixture = *state;
@@ -114,6 +130,7 @@ int main(void) {
         NAMES_TEST(test_without_any_the_last_reason_and_its_address_are_told),
         NAMES_TEST(test_a_name_that_is_none_is_told),
         NAMES_TEST(test_a_server_that_refuses_the_login_has_the_last_word),
+        NAMES_TEST(test_a_server_with_its_most_clients_says_so),
         NAMES_TEST(test_a_pool_closes_at_any_turn_of_an_attempt),
     };
 
