@@ -204,6 +204,8 @@ static void on_attempt_answered(struct lk_command *command) {
     assert(lease->phase == LEASE_TRYING || lease->phase == LEASE_ORPHANED);
     assert(status != LK_LOST && status != LK_INVALID);
     lease_answered(lease, command);
+    if (command->round_trips > 0) /* or else a hand-over has answered it */
+        client_saw_answer(lease->client, lease->sent_ns);
     lease->fence = command->fence;
     if (lease->phase == LEASE_TRYING)
         lease->round_trips += command->round_trips;
@@ -253,7 +255,6 @@ static void start(struct lk_lease *lease, uint32_t wait_ms) {
     lease->waiter = (struct queue_waiter){.is_try = wait_ms == LK_TRY,
                                           .is_shared = lease->policy.mode == LK_SHARED,
                                           .poll_ms = lease->policy.poll_ms,
-                                          .until_ms = UINT64_MAX,
                                           .attempt = attempt,
                                           .data = lease};
     if (lease->waiter.is_try && lease->queue->length > 0) {
@@ -266,7 +267,7 @@ static void start(struct lk_lease *lease, uint32_t wait_ms) {
     if (wait_ms != LK_TRY && wait_ms != LK_FOREVER) {
         /* A loop that was busy has an old idea of now, and the wait would end early. */
         uv_update_time(loop);
-        lease->waiter.until_ms = uv_now(loop) + wait_ms;
+        lease->until_ns = client_moment_ns(lease->client, wait_ms);
         (void)uv_timer_start(&lease->timer, on_wait_over, wait_ms, 0);
     }
     queue_join(lease->queue, &lease->waiter);

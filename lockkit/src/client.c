@@ -36,6 +36,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FORGET_PART 16 /* a slow answer of 100 ms is forgotten after 1.6 s */
+
 /* Every backend, with what this build has of it: NULL for one that was left out. */
 static const struct {
     const char *scheme;
@@ -112,6 +114,23 @@ int64_t client_now_ns(const struct lk_client *client) {
 
 int64_t client_moment_ns(const struct lk_client *client, uint32_t ms) {
     return client_now_ns(client) + (int64_t)ms * NS_PER_MS;
+}
+
+int64_t client_answer_ns(const struct lk_client *client) {
+    const int64_t ns = client->slow_ns - (client_now_ns(client) - client->slow_at_ns) / FORGET_PART;
+
+    return ns > 0 ? ns : 0;
+}
+
+void client_saw_answer(struct lk_client *client, int64_t sent_ns) {
+    const int64_t now_ns = client_now_ns(client);
+    const int64_t most_ns = (int64_t)client->reply_ms * NS_PER_MS; /* the machine may have slept */
+    const int64_t took_ns = now_ns - sent_ns < most_ns ? now_ns - sent_ns : most_ns;
+
+    if (took_ns < client_answer_ns(client))
+        return;
+    client->slow_ns = took_ns;
+    client->slow_at_ns = now_ns;
 }
 
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms) {

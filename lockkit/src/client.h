@@ -27,7 +27,8 @@ struct lk_client {
     uint32_t reply_ms, cleanup_ms;
     uint64_t (*clock_ns)(void *data);
     void *clock_data;
-    uint64_t seen_fence; /* the highest token known of, for any name, be it by a resource */
+    int64_t slow_ns, slow_at_ns; /* the slowest answer of late took so long; when it came */
+    uint64_t seen_fence;         /* the highest token known of, for any name, be it by a resource */
     struct lk_counters counters;
     unsigned short random[3]; /* state of the jitter, not for tokens */
 
@@ -51,6 +52,12 @@ int64_t client_now_ns(const struct lk_client *client);
 
 /* A moment `ms` from now. */
 int64_t client_moment_ns(const struct lk_client *client, uint32_t ms);
+
+/* An attempt that was sent at `sent_ns` has been answered, or will not be. */
+void client_saw_answer(struct lk_client *client, int64_t sent_ns);
+
+/* How long an answer may take, by those of late. */
+int64_t client_answer_ns(const struct lk_client *client);
 
 /* Between half and all of `ms`, at least 1. */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);

@@ -34,6 +34,7 @@ static void adopt(struct lk_lease *lease, struct lk_lock *lock, struct lk_queue 
     lease->last = LK_TIMEOUT;
     lease->request.lease = lease;
     lease->joined_ns = client_now_ns(client);
+    lease->until_ns = VALIDITY_FOREVER;
     atomic_init(&lease->valid_until_ns, VALIDITY_NONE);
     atomic_init(&lease->is_suspended, false);
     (void)uv_timer_init(client->loop, &lease->timer);
@@ -96,9 +97,30 @@ void lease_move(struct lk_lease *lease, enum lease_phase phase) {
     lease->phase = phase;
 }
 
+/* How long the server may still give it the lock. The place of a waiter in a queue of its own goes
+ * to no other, so a grant that comes after the wait is lost, and with it the time until it is given
+ * back. In a crowd the first in line is always the one with the least time left: there every grant
+ * would be lost. So the place ends before the wait, by the time that this request and the grant may
+ * be under way; but a slow server never costs more than half of the wait. */
+static int64_t usable_ms(const struct lk_lease *lease) {
+    const int64_t most_ns = (lease->until_ns - lease->joined_ns) / 2;
+    const int64_t late_ns = 2 * client_answer_ns(lease->client);
+
+    return validity_left_ms(lease->until_ns - (late_ns < most_ns ? late_ns : most_ns),
+                            client_now_ns(lease->client));
+}
+
 /* Two polls may be lost, and the second's answer may take its time. */
 static uint32_t patience_ms(const struct lk_lease *lease) {
-    return lease->waiter.is_try ? 0 : 2 * lease->policy.poll_ms + lease->client->reply_ms;
+    const uint32_t ms = 2 * lease->policy.poll_ms + lease->client->reply_ms;
+    int64_t usable;
+
+    if (lease->waiter.is_try)
+        return 0;
+    if (!lease->policy.is_fair || lease->until_ns == VALIDITY_FOREVER)
+        return ms;
+    usable = usable_ms(lease);
+    return usable < 1 ? 1 : usable < ms ? (uint32_t)usable : ms;
 }
 
 void lease_run(struct lk_lease *lease, struct lk_command *command, enum lk_verb verb,

@@ -80,6 +80,7 @@ struct lk_lease {
     int64_t sent_ns;           /* from when it counts: of the attempt, or the last renewal */
     int64_t renewal_sent_ns;   /* of the one under way */
     int64_t joined_ns;
+    int64_t until_ns;     /* the end of the wait, or VALIDITY_FOREVER */
     unsigned round_trips; /* of the attempts until the outcome */
     int64_t kept_ns;      /* before the outcome: others kept the lock for so long of the wait */
     bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */

@@ -15,10 +15,9 @@ enum queue_reason { QUEUE_FRESH, QUEUE_POLL, QUEUE_EVENT };
 
 /* One who waits: a member of its owner, who fills it in before queue_join(). */
 struct queue_waiter {
-    bool is_try;       /* attempts once, at once */
-    bool is_shared;    /* the next may have the lock beside it */
-    uint32_t poll_ms;  /* the longest time between two attempts */
-    uint64_t until_ms; /* when it gives up, by uv_now(); UINT64_MAX: never */
+    bool is_try;      /* attempts once, at once */
+    bool is_shared;   /* the next may have the lock beside it */
+    uint32_t poll_ms; /* the longest time between two attempts */
     /* It is the head and should ask the server now. What comes of it is told later, not inside the
      * call: queue_granted(), queue_refused(), or queue_leave(). */
     void (*attempt)(void *data);

@@ -1,11 +1,11 @@
-/* Acquiring at a server that answers when the test says so: what a wait that has ended leaves to
- * the next waiter. */
+/* Acquiring at a server that answers when the test says so: waits that end early. */
 #include "client.h"
 #include "fixture.h"
 
 #define COMMANDS_MOST 16
 #define TTL_MS        10000
 #define DRIFT_MS      102 /* 1 % of it, and 2 */
+#define LONG_MS       60000
 
 /* In the place of the client's own backend, until the end. */
 struct server {
@@ -392,6 +392,38 @@ static void test_a_waiter_is_told_for_how_long_others_kept_the_lock(void **state
     assert_int_equal(last.kept_ns, 2 * 1000000); /* since the lock changed hands */
 }
 
+static void expect_patience(struct env *env, int index, uint32_t ms) {
+    assert_int_equal(expect(env, index, LK_ACQUIRE)->patience_ms, ms);
+}
+
+static void test_place_of_its_own_ends_while_a_grant_is_in_time(void **state) {
+    struct env *env = *state;
+    struct caller first, next;
+    lk_lock *lock;
+
+    env->fixture.client->caps |= LK_CAP_FAIR | LK_CAP_CROSS_PROCESS;
+    lock = open_as(env, (struct lk_lock_options){.poll_ms = LONG_MS, .is_fair = 1});
+    start(&first, lock, LONG_MS);
+    expect_patience(env, 0, LONG_MS);
+    wait_ms(env, 40);
+    answer_in_line(env, 0);
+    client_push(env->fixture.client, LK_PUSH_FREE, env->fixture.name, NULL, NULL);
+    expect_patience(env, 1, LONG_MS - 40 - 2 * 40);
+    env->fixture.client->reply_ms = LONG_MS;
+    wait_ms(env, LONG_MS);
+    answer_in_line(env, 1);
+    client_push(env->fixture.client, LK_PUSH_FREE, env->fixture.name, NULL, NULL);
+    expect_patience(env, 2, 1); /* 0 would be one that tries */
+    start(&next, lock, LONG_MS);
+    expect_patience(env, 3, LONG_MS / 2); /* however slow the server is */
+    answer_in_line(env, 2);
+    answer_in_line(env, 3);
+    end_wait(env, &next);
+    answer_release(env, 4, 3);
+    end_wait(env, &first);
+    answer_release(env, 5, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -411,6 +443,7 @@ int main(void) {
         TEST(test_one_who_tries_has_an_attempt_of_its_own),
         TEST(test_late_grant_that_was_lost_meanwhile_is_nobodys),
         TEST(test_a_waiter_is_told_for_how_long_others_kept_the_lock),
+        TEST(test_place_of_its_own_ends_while_a_grant_is_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,10 +29,8 @@ static int set_up(void **state) {
     env->fixture.client = open_client(&env->fixture, "local:");
     env->queue = queue_ref(env->fixture.client, "name", NULL);
     for (int i = 0; i < 2; i++)
-        env->askers[i].waiter = (struct queue_waiter){.poll_ms = LONG_MS,
-                                                      .until_ms = UINT64_MAX,
-                                                      .attempt = on_attempt,
-                                                      .data = &env->askers[i]};
+        env->askers[i].waiter = (struct queue_waiter){
+            .poll_ms = LONG_MS, .attempt = on_attempt, .data = &env->askers[i]};
     *state = env;
     return 0;
 }
