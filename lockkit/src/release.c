@@ -82,7 +82,7 @@ static void begin(struct lk_lease *lease) {
     if (lease->policy.has_ttl && lease->policy.asked_ms < cleanup_ms)
         cleanup_ms = lease->policy.asked_ms;
     lease->cleanup_until_ns = client_moment_ns(lease->client, cleanup_ms);
-    lease->pause_ms = lease->policy.poll_ms;
+    lease->pause_ms = lease->policy.poll_ms < PAUSE_MOST_MS ? lease->policy.poll_ms : PAUSE_MOST_MS;
     (void)uv_timer_stop(&lease->timer); /* of one that was abandoned */
     lease_move(lease, LEASE_RELEASING);
     give_back(lease);
