@@ -9,12 +9,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define NEED_MS (SERVER_MS + 300)
-/* Each who waits in a fair line asks for itself; the server tells the next one, so they ask seldom.
- */
+#define NEED_MS          (SERVER_MS + 300)
 #define SESSION_LEAST_MS INT64_C(100)
-#define FAIR_POLL_MS     2000
-#define LOCK_NAME_BYTES  (UUID_TEXT + 24)
+/* The server tells the next one in a fair line. All of a crowd wait there, so each asks seldom. */
+#define FAIR_POLL_MS    10000
+#define LOCK_NAME_BYTES (UUID_TEXT + 24)
 
 static void name_lock(char name[LOCK_NAME_BYTES], const struct product *product, int shard) {
     (void)snprintf(name, LOCK_NAME_BYTES, "stock:%s:%d", product->id, shard);
