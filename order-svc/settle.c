@@ -69,38 +69,32 @@ static char *list_text(const struct inventory_answer *answer, const char *name,
     return text;
 }
 
-/* Of an order that was asked for, and as inventory-svc promises it. */
-static bool is_reservation(const struct inventory_answer *answer, const char *order_ids) {
-    struct order order;
+/* Of an order that was asked for. */
+static bool take_ids(struct order *order, const struct inventory_answer *answer,
+                     const char *order_ids) {
+    const char *order_id = inventory_text(answer, "order_id");
 
-    return uuid_parse(inventory_text(answer, "order_id"), order.order_id) == 0 &&
-           uuid_parse(inventory_text(answer, "product_id"), order.product_id) == 0 &&
-           strstr(order_ids, order.order_id) != NULL && order_take_unit(&order, answer);
+    return uuid_parse(order_id, order->order_id) == 0 && strstr(order_ids, order_id) != NULL &&
+           uuid_parse(inventory_text(answer, "product_id"), order->product_id) == 0;
 }
 
-/* Sold by a strategy that is wrong. */
-static bool has_no_unit(const struct inventory_answer *answer) {
-    int64_t unit;
-
-    return inventory_integer(answer, "unit", &unit) && unit < 1;
-}
-
-/* Leaves out what has no unit, so that it holds up no other. -1 with `message`: there is something
- * else in the list that is no order. */
+/* Leaves out each reservation that tells no unit, so that it holds up no other: a strategy that is
+ * wrong may have sold it. -1 with `message`: an entry is of no order that was asked for. */
 static int check(json_t *list, const char *order_ids, char message[PG_MESSAGE_BYTES]) {
     static struct log_limit limit;
     const size_t count = json_array_size(list);
+    struct order order;
     unsigned left_out;
 
     for (size_t i = count; i-- > 0;) {
         const struct inventory_answer answer = {.body = json_array_get(list, i)};
 
-        if (has_no_unit(&answer)) {
-            (void)json_array_remove(list, i);
-        } else if (!is_reservation(&answer, order_ids)) {
+        if (!take_ids(&order, &answer, order_ids)) {
             (void)snprintf(message, PG_MESSAGE_BYTES, "a confirmation of what is no order");
             return -1;
         }
+        if (!order_take_unit(&order, &answer))
+            (void)json_array_remove(list, i);
     }
     if (json_array_size(list) < count && log_limit_pass(&limit, clock_now_ms(), &left_out))
         log_warn("reservations without a unit get no order", "count=%zu left_out=%u",

@@ -132,10 +132,10 @@ static void test_nothing_is_confirmed_that_has_its_order(void **state) {
     assert_int_equal(peer->confirmed, 0);
 }
 
-#define RESERVATION(number, unit, price)                                                           \
+#define RESERVATION(number, unit, remaining, price)                                                \
     "{\"order_id\":\"00000000-0000-7000-8000-00000000000" number                                   \
     "\",\"product_id\":\"00000000-0000-7000-8000-000000000001\",\"unit\":" unit                    \
-    ",\"remaining\":0,\"price\":\"" price "\",\"instance\":\"inventory-9\"}"
+    ",\"remaining\":" remaining ",\"price\":\"" price "\",\"instance\":\"inventory-9\"}"
 
 static void wait_for_passes(unsigned passes) {
     unsigned listed = peer->listed;
@@ -143,13 +143,13 @@ static void wait_for_passes(unsigned passes) {
     WAIT_FOR(&fixture.loop, peer->listed >= listed + passes);
 }
 
-/* As it is read, and so left out. */
+/* A shard begins at unit 251, and was sold once more than it had. */
 static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
     (void)state;
     catch_log();
     peer->reservations = 3;
-    peer->confirmation = "{\"reservations\":[" RESERVATION("1", "0", "9.90") "," RESERVATION(
-        "2", "2", "9.90") "," RESERVATION("3", "-3", "9.90") "]}";
+    peer->confirmation = "{\"reservations\":[" RESERVATION("1", "0", "0", "9.90") "," RESERVATION(
+        "2", "2", "0", "9.90") "," RESERVATION("3", "250", "-1", "9.90") "]}";
     start();
     WAIT_FOR(&fixture.loop, strcmp(cursor(), "3") == 0);
     stop();
@@ -158,13 +158,33 @@ static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
     assert_int_equal(logged("count=2"), 1);
 }
 
+static void test_no_reservation_stops_settling_by_what_it_says_of_its_unit(void **state) {
+    static const char *const lists[] = {
+        "{\"reservations\":[" RESERVATION("1", "-3", "0", "9.90") "]}",
+        "{\"reservations\":[" RESERVATION("1", "1000000001", "0", "9.90") "]}",
+        "{\"reservations\":[" RESERVATION("1", "1", "1000000000", "9.90") "]}",
+        "{\"reservations\":[" RESERVATION("1", "\"1\"", "0", "9.90") "]}",
+        "{\"reservations\":[" RESERVATION("1", "1", "0", "dear") "]}",
+    };
+
+    (void)state;
+    peer->reservations = 1;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        run_sql("UPDATE settlement SET cursor = ''");
+        peer->confirmation = lists[i];
+        start();
+        WAIT_FOR(&fixture.loop, strcmp(cursor(), "1") == 0);
+        stop();
+        assert_int_equal(count_orders(), 0);
+    }
+}
+
 static void test_a_confirmation_of_what_is_no_order_is_none(void **state) {
     static const char *const lists[] = {
         "{\"reservations\":[7]}",
         "{\"reservations\":[{}]}",
-        "{\"reservations\":[" RESERVATION("2", "2", "9.90") "]}", /* was not asked for */
-        "{\"reservations\":[" RESERVATION("1", "\"1\"", "9.90") "]}",
-        "{\"reservations\":[" RESERVATION("1", "1", "dear") "]}",
+        "{\"reservations\":[" RESERVATION("2", "2", "0", "9.90") "]}", /* was not asked for */
+        "{\"reservations\":[" RESERVATION("2", "0", "-1", "9.90") "]}",
     };
 
     (void)state;
@@ -375,6 +395,7 @@ int main(void) {
         TEST(test_orders_that_are_there_stay_as_they_are),
         TEST(test_a_reservation_that_was_cancelled_meanwhile_gets_no_order),
         TEST(test_a_reservation_without_a_unit_gets_no_order),
+        TEST(test_no_reservation_stops_settling_by_what_it_says_of_its_unit),
         TEST(test_a_confirmation_of_what_is_no_order_is_none),
         TEST(test_nothing_is_confirmed_that_has_its_order),
         TEST(test_a_failure_is_said_once_and_again_when_its_reason_changes),
