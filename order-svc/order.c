@@ -66,17 +66,6 @@ __attribute__((format(printf, 3, 4))) static void end(struct placement *placemen
     va_end(args);
 }
 
-/* What was refused by inventory-svc is passed on with its own status, code and reason. */
-static void pass_on(struct placement *placement, enum order_outcome outcome,
-                    const struct inventory_answer *answer) {
-    const char *code = inventory_text(answer, "error");
-
-    end(placement, outcome, "%s", inventory_text(answer, "message"));
-    placement->status = answer->status;
-    if (code[0] != '\0')
-        text_copy(placement->error, sizeof placement->error, code);
-}
-
 /* The form that the column `price` takes. */
 static bool is_price(const char *text) {
     const size_t whole = strspn(text, DIGITS);
@@ -118,37 +107,69 @@ static void end_unknown(struct placement *placement, const char *why) {
         placement->order.order_id);
 }
 
-/* Anything but a refusal in inventory-svc's own words may hide a sale. */
-static void judge_failure(struct placement *placement, const struct inventory_answer *answer) {
+/* The refusals of inventory-svc, and of its HTTP server: no unit was sold. */
+static const struct refusal {
+    int status;
+    const char *code;
+    enum order_outcome outcome;
+} refusals[] = {
+    {400, "bad_request", ORDER_REFUSED},
+    {403, "foreign_origin", ORDER_REFUSED},
+    {404, "not_found", ORDER_REFUSED},
+    {404, "unknown_product", ORDER_REFUSED},
+    {405, "method_not_allowed", ORDER_REFUSED},
+    {408, "timeout", ORDER_REFUSED},
+    {409, "sold_out", ORDER_SOLD_OUT},
+    {413, "too_large", ORDER_REFUSED},
+    {415, "unsupported_media_type", ORDER_REFUSED},
+    {421, "foreign_host", ORDER_REFUSED},
+    {422, "bad_strategy", ORDER_REFUSED},
+    {422, "key_reused", ORDER_REFUSED},
+    {431, "headers_too_large", ORDER_REFUSED},
+    {500, "failed", ORDER_FAILED},
+    {503, "busy", ORDER_BUSY},
+    {503, "out_of_memory", ORDER_BUSY},
+    {503, "too_many_connections", ORDER_BUSY},
+};
+
+/* NULL: the answer is no refusal in inventory-svc's own words, and may hide a sale. */
+static const struct refusal *find_refusal(const struct inventory_answer *answer) {
+    const char *code = inventory_text(answer, "error");
+
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (answer->status == refusals[i].status && strcmp(code, refusals[i].code) == 0)
+            return &refusals[i];
+    return NULL;
+}
+
+static void judge_refusal(struct placement *placement, const struct inventory_answer *answer) {
+    const struct refusal *refusal = find_refusal(answer);
     const char *message =
         answer->outcome == HTTP_CALL_UNKNOWN ? answer->message : inventory_text(answer, "message");
     char why[200];
 
-    if (answer->status == 500 && strcmp(inventory_text(answer, "error"), "failed") == 0) {
+    if (refusal == NULL) {
+        snprintf(why, sizeof why, "the inventory gave no outcome: status %d %s", answer->status,
+                 message);
+        end_unknown(placement, why);
+    } else if (refusal->outcome == ORDER_FAILED) {
         end(placement, ORDER_FAILED, "the inventory failed: %s; nothing was sold", message);
-        return;
+    } else {
+        end(placement, refusal->outcome, "%s", message);
+        placement->status = refusal->status;
+        text_copy(placement->error, sizeof placement->error, refusal->code);
     }
-    snprintf(why, sizeof why, "the inventory gave no outcome: status %d %s", answer->status,
-             message);
-    end_unknown(placement, why);
 }
 
 static void judge_reservation(struct placement *placement, const struct inventory_answer *answer) {
-    if (answer->outcome == HTTP_CALL_NOT_SENT) {
+    if (answer->outcome == HTTP_CALL_NOT_SENT)
         end(placement, ORDER_BUSY, "no inventory instance could be reached: %s; nothing was sold",
             answer->message);
-    } else if ((answer->status == 201 || answer->status == 200) &&
-               order_take_unit(&placement->order, answer)) {
+    else if ((answer->status == 201 || answer->status == 200) &&
+             order_take_unit(&placement->order, answer))
         set_outcome(placement, ORDER_PLACED);
-    } else if (answer->status == 409) {
-        pass_on(placement, ORDER_SOLD_OUT, answer);
-    } else if (answer->status == 503) {
-        pass_on(placement, ORDER_BUSY, answer);
-    } else if (answer->status >= 400 && answer->status < 500) {
-        pass_on(placement, ORDER_REFUSED, answer);
-    } else {
-        judge_failure(placement, answer);
-    }
+    else
+        judge_refusal(placement, answer);
 }
 
 /* Reserve; `*is_new` tells that this very call took the unit. */
