@@ -20,7 +20,7 @@ static void on_acquired(lk_request *request, enum lk_status status, lk_lease *le
 
     acquiring->status = status;
     *acquiring->attempts = lk_request_round_trips(request);
-    *acquiring->kept_ns = (int64_t)lk_request_kept_ns(request);
+    *acquiring->kept_ns = lk_request_kept_ns(request);
     *acquiring->lease = lease;
     fiber_event_set(&acquiring->done);
 }
@@ -35,7 +35,7 @@ enum lk_status lock_acquire_await(lk_client *client, const char *name,
 
     *lease = NULL;
     *attempts = 0;
-    *kept_ns = 0;
+    *kept_ns = -1;
     if (status == LK_OK)
         status = lk_acquire(lock, wait_ms, on_acquired, &acquiring, NULL);
     if (status == LK_OK) {

@@ -103,7 +103,7 @@ static enum outcome acquire_local(struct live_sale *live, int shard, unsigned *a
 }
 
 static enum outcome acquire_remote(struct live_sale *live, int shard, unsigned *attempts) {
-    int64_t kept_ns = 0;
+    int64_t kept_ns = -1;
     enum outcome outcome;
 
     live->product->is_leased = true;

@@ -5,12 +5,12 @@
  *   lock;desc="redis", shard;desc="3"
  *
  * Durations are milliseconds. A customer who did not get the lock is also told kept;dur: how much
- * of the wait, up to its end, others kept the lock without a change that this instance saw. Left
- * out is what does not apply: wait, hold, redis, retry and lock without a lock, commit and shard
- * without a sale; hold, while a lock is shared. The statement of a batch counts as one for each of
- * its sales, and `wait` is then that for the batch to go. No part of a sale is reading the product,
- * once per instance; subscribing to a lock's release and renewing a long lease; and what follows
- * the answer: the confirmation of a release, cleaning up. */
+ * of the wait, up to its end, others kept the lock without a change that this instance saw, unless
+ * it knows nothing of that. Left out is what does not apply: wait, hold, redis, retry and lock
+ * without a lock, commit and shard without a sale; hold, while a lock is shared. The statement of a
+ * batch counts as one for each of its sales, and `wait` is then that for the batch to go. No part
+ * of a sale is reading the product, once per instance; subscribing to a lock's release and renewing
+ * a long lease; and what follows the answer: the confirmation of a release, cleaning up. */
 #ifndef INVENTORY_SALE_COST_H
 #define INVENTORY_SALE_COST_H
 

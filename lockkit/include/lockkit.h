@@ -233,8 +233,9 @@ unsigned lk_request_round_trips(const lk_request *request);
 
 /* In the acquire callback, unless it is LK_OK: for how much of the wait, up to its end, others kept
  * the lock, as far as this client saw: the server refused it, and it was neither granted to this
- * client nor given back by it since. 0: not seen. Short beside the wait: the lock changes hands. */
-uint64_t lk_request_kept_ns(const lk_request *request);
+ * client nor given back by it since. Short beside the wait: the lock changes hands. -1: not known,
+ * as when the server has not answered. */
+int64_t lk_request_kept_ns(const lk_request *request);
 
 typedef void (*lk_release_cb)(enum lk_status status, void *data);
 /* Give the lock back. Renewal stops first. The lease must not be used after this call. `cb` may be

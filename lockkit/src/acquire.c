@@ -73,20 +73,12 @@ static void tell_outcome(void *data) {
     }
 }
 
-/* Of its wait, up to now. */
-static int64_t kept_ns(const struct lk_lease *lease) {
-    const int64_t waited_ns = client_now_ns(lease->client) - lease->joined_ns;
-    const int64_t ns = queue_kept_ns(lease->queue);
-
-    return ns < waited_ns ? ns : waited_ns;
-}
-
 static void set_outcome(struct lk_lease *lease, enum lk_status status) {
     struct lk_client *client = lease->client;
 
     assert(!lease->is_outcome_due);
     lease->outcome = status;
-    lease->kept_ns = status == LK_OK ? 0 : kept_ns(lease);
+    lease->kept_ns = queue_kept_ns(lease->queue, lease->joined_ns);
     lease->is_outcome_due = true;
     lease->tell_outcome = (struct client_task){.run = tell_outcome, .data = lease};
     client_run_soon(client, &client->outcomes, &lease->tell_outcome);
@@ -288,8 +280,8 @@ enum lk_status lk_acquire(lk_lock *lock, uint32_t wait_ms, lk_acquire_cb cb, voi
     return LK_OK;
 }
 
-uint64_t lk_request_kept_ns(const lk_request *request) {
-    return (uint64_t)request->lease->kept_ns;
+int64_t lk_request_kept_ns(const lk_request *request) {
+    return request->lease->kept_ns;
 }
 
 unsigned lk_request_round_trips(const lk_request *request) {

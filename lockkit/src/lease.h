@@ -82,10 +82,10 @@ struct lk_lease {
     int64_t joined_ns;
     int64_t until_ns;     /* the end of the wait, or VALIDITY_FOREVER */
     unsigned round_trips; /* of the attempts until the outcome */
-    int64_t kept_ns;      /* before the outcome: others kept the lock for so long of the wait */
-    bool is_doubtful;     /* an attempt was not answered: it may take effect, even later */
-    bool is_lost_early;   /* the backend says so, of what the attempt under way gets */
-    bool is_in_line;      /* at the server, which is to be told if it gives up */
+    int64_t kept_ns;  /* before the outcome: others kept the lock for so long of the wait, or -1 */
+    bool is_doubtful; /* an attempt was not answered: it may take effect, even later */
+    bool is_lost_early; /* the backend says so, of what the attempt under way gets */
+    bool is_in_line;    /* at the server, which is to be told if it gives up */
 
     struct lk_request request;
     lk_acquire_cb on_acquired;

@@ -124,8 +124,10 @@ static struct lk_queue *queue_of_name(struct lk_queue *queue) {
 void queue_saw_change(struct lk_queue *queue) {
     struct lk_queue *named = queue_of_name(queue);
 
-    if (named)
-        named->kept_since_ns = 0;
+    if (!named)
+        return;
+    named->kept_since_ns = 0;
+    named->changed_ns = client_now_ns(queue->client);
 }
 
 void queue_saw_kept(struct lk_queue *queue) {
@@ -135,11 +137,15 @@ void queue_saw_kept(struct lk_queue *queue) {
         named->kept_since_ns = client_now_ns(queue->client);
 }
 
-int64_t queue_kept_ns(struct lk_queue *queue) {
+int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns) {
     const struct lk_queue *named = queue_of_name(queue);
+    const int64_t now_ns = client_now_ns(queue->client);
 
-    return named && named->kept_since_ns > 0 ? client_now_ns(queue->client) - named->kept_since_ns
-                                             : 0;
+    if (!named || (named->kept_since_ns == 0 && named->changed_ns < from_ns))
+        return -1;
+    if (named->kept_since_ns == 0)
+        return 0;
+    return now_ns - (named->kept_since_ns > from_ns ? named->kept_since_ns : from_ns);
 }
 
 void queue_giving_back(struct lk_queue *queue) {

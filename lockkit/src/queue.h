@@ -46,6 +46,7 @@ struct lk_queue {
     bool is_ours;          /* one of us holds it who may hand it over */
     /* Of the name: others were seen to keep it from then on, by client_now_ns(); 0: not seen. */
     int64_t kept_since_ns;
+    int64_t changed_ns; /* of the name: the last change that was seen; 0: none */
     struct client_task task;
     enum queue_reason reason; /* of the attempt that is due */
     char text[];              /* the name; and the owner */
@@ -86,8 +87,9 @@ void queue_refused(struct lk_queue *queue, int64_t remaining_ms, bool is_in_line
 void queue_saw_change(struct lk_queue *queue);
 /* The server says that somebody else has it. */
 void queue_saw_kept(struct lk_queue *queue);
-/* For how long others have kept it without a change that was seen; 0: not seen. */
-int64_t queue_kept_ns(struct lk_queue *queue);
+/* For how long others have kept it, since `from_ns` at most; 0: it has changed since then, and was
+ * not seen kept after that; -1: not known. */
+int64_t queue_kept_ns(struct lk_queue *queue, int64_t from_ns);
 
 /* One of us gives the lock back: that command has just been started. Where clients take turns the
  * head asks at once, in the same breath, so that it stands in line before whoever gets the lock can

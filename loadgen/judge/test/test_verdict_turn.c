@@ -71,6 +71,14 @@ static void test_a_lock_that_changed_hands_in_the_span_is_not_stuck(void **state
     assert_int_equal(stuck(), SPAN);
 }
 
+static void test_waits_without_an_answer_do_not_hide_a_lock_that_others_kept(void **state) {
+    (void)state;
+    keep_lock(150);
+    for (int i = FIRST + 30; i < ASKED; i++)
+        number(i)->cost.kept_us = -1;
+    assert_int_equal(stuck(), SPAN);
+}
+
 static void test_a_lock_that_was_won_and_given_back_in_the_span_is_not_stuck(void **state) {
     (void)state;
     get_stuck();
@@ -109,6 +117,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         JUDGED(test_a_lock_that_others_kept_all_the_time_is_stuck),
         JUDGED(test_a_lock_that_changed_hands_in_the_span_is_not_stuck),
+        JUDGED(test_waits_without_an_answer_do_not_hide_a_lock_that_others_kept),
         JUDGED(test_a_lock_that_was_won_and_given_back_in_the_span_is_not_stuck),
         JUDGED(test_a_key_that_was_set_or_deleted_in_the_span_is_not_stuck),
     };

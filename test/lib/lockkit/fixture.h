@@ -32,7 +32,7 @@ struct fixture {
 struct caller {
     int calls, releases;
     unsigned round_trips;
-    uint64_t kept_ns;
+    int64_t kept_ns;
     enum lk_status status, release_status;
     lk_lease *lease;
     lk_request *request;
