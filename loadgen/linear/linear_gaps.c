@@ -38,7 +38,9 @@ struct dealer {
     const struct linear_open *open;
     struct linear_gap *gaps;
     size_t count, undone, unknown;
-    size_t flexible; /* filled gaps of nameless sales that may be those of units that came back */
+    /* Filled gaps of nameless sales that may be those of units that came back, the last on top. */
+    size_t *flexible;
+    size_t flexible_count;
 };
 
 /* As many of a gap as there are operations that began in time, from the one at *used on. */
@@ -53,15 +55,12 @@ static bool is_flexible(const struct dealer *dealer, const struct linear_gap *ga
 }
 
 /* An unknown one that fills an earlier gap, which can do with others. */
-static void take_over(struct dealer *dealer, size_t g) {
-    struct linear_gap *gap = &dealer->gaps[g];
+static void take_over(struct dealer *dealer, struct linear_gap *gap) {
+    for (; gap->count > 0 && dealer->flexible_count > 0; gap->count--) {
+        struct linear_gap *other = &dealer->gaps[dealer->flexible[--dealer->flexible_count]];
 
-    for (; gap->count > 0 && dealer->flexible > 0; dealer->flexible--, gap->count--) {
-        do
-            g--;
-        while (!is_flexible(dealer, &dealer->gaps[g]) || dealer->gaps[g].count > 0);
-        dealer->gaps[g].is_again = true;
-        dealer->gaps[g].count = 1;
+        other->is_again = true;
+        other->count = 1;
     }
 }
 
@@ -72,9 +71,9 @@ static void fill_by_unknown(struct dealer *dealer, size_t g) {
         return;
     fill(gap, dealer->open->unknown_ns, dealer->open->unknown_count, &dealer->unknown);
     if (!is_flexible(dealer, gap))
-        take_over(dealer, g);
+        take_over(dealer, gap);
     else if (gap->count == 0)
-        dealer->flexible++;
+        dealer->flexible[dealer->flexible_count++] = g;
     else
         gap->is_again = true;
 }
@@ -150,27 +149,38 @@ static int add_stacks(struct dealer *dealer, size_t row_count) {
     return 0;
 }
 
+static void deal_out(struct dealer *dealer, struct linear_answer *answers) {
+    const struct linear_open *open = dealer->open;
+
+    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, by_time);
+    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, by_time);
+    deal(dealer);
+    for (size_t g = 0; g < dealer->count; g++)
+        if (dealer->gaps[g].count > 0)
+            tell_open(&dealer->gaps[g], &dealer->rows[dealer->gaps[g].row],
+                      &answers[dealer->gaps[g].row]);
+}
+
 int linear_fill(const struct linear_gap *gaps, size_t gap_count, const struct linear_row *rows,
                 size_t row_count, const struct linear_open *open, struct linear_answer *answers) {
     struct dealer dealer = {.rows = rows, .open = open, .count = gap_count};
     size_t room = gap_count + 1;
-    int rc;
+    int rc = -1;
 
     for (size_t r = 0; r < row_count; r++)
         room += rows[r].is_stack ? 3 * rows[r].count : 0;
     dealer.gaps = malloc(room * sizeof *dealer.gaps);
-    if (dealer.gaps == NULL)
-        return -1;
-    if (gap_count > 0)
-        memcpy(dealer.gaps, gaps, gap_count * sizeof *gaps);
-    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, by_time);
-    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, by_time);
-    rc = add_stacks(&dealer, row_count);
+    if (dealer.gaps != NULL) {
+        if (gap_count > 0)
+            memcpy(dealer.gaps, gaps, gap_count * sizeof *gaps);
+        rc = add_stacks(&dealer, row_count);
+    }
+    dealer.flexible = malloc((dealer.count + 1) * sizeof *dealer.flexible);
+    if (dealer.flexible == NULL)
+        rc = -1;
     if (rc == 0)
-        deal(&dealer);
-    for (size_t g = 0; g < dealer.count && rc == 0; g++)
-        if (dealer.gaps[g].count > 0)
-            tell_open(&dealer.gaps[g], &rows[dealer.gaps[g].row], &answers[dealer.gaps[g].row]);
+        deal_out(&dealer, answers);
+    free(dealer.flexible);
     free(dealer.gaps);
     return rc;
 }
