@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_time(const void *a, const void *b) {
+int linear_by_time(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
     return (x > y) - (x < y);
@@ -152,8 +152,8 @@ static int add_stacks(struct dealer *dealer, size_t row_count) {
 static void deal_out(struct dealer *dealer, struct linear_answer *answers) {
     const struct linear_open *open = dealer->open;
 
-    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, by_time);
-    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, by_time);
+    sort(open->undone_ns, open->undone_count, sizeof *open->undone_ns, linear_by_time);
+    sort(open->unknown_ns, open->unknown_count, sizeof *open->unknown_ns, linear_by_time);
     deal(dealer);
     for (size_t g = 0; g < dealer->count; g++)
         if (dealer->gaps[g].count > 0)

@@ -25,6 +25,9 @@ struct linear_gap {
     int64_t late_ns; /* by when the operation must have begun that made such a nameless sale */
 };
 
+/* For qsort(): moments, the earliest first. */
+int linear_by_time(const void *a, const void *b);
+
 /* Sort the open operations, give each gap operations of its own, those of the stacks too, and add
  * to the answer of its row each gap for which none is left. 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int linear_fill(const struct linear_gap *gaps, size_t gap_count,

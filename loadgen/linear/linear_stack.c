@@ -175,12 +175,6 @@ static size_t find_gaps(const struct stack *stack, struct linear_gap *gaps) {
     return found;
 }
 
-static int by_time(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* How many sales had returned before this moment. */
 static size_t count_before(const struct stack *stack, int64_t ns) {
     size_t low = 0, count = stack->count;
@@ -206,7 +200,7 @@ static size_t find_too_high(const struct stack *stack, struct linear_gap *gaps) 
     for (size_t i = 0; i < row->count; i++)
         if (is_sale(stack, &row->ops[i]))
             stack->returns_ns[next++] = row->ops[i].return_ns;
-    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, by_time);
+    qsort(stack->returns_ns, next, sizeof *stack->returns_ns, linear_by_time);
     for (uint32_t i = 0; i < row->count; i++) {
         const struct linear_op *op = &row->ops[i];
 
