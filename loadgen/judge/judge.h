@@ -190,7 +190,7 @@ void judge_early(struct judge *judge, const struct ledger_sale *next,
 /* The linearizability check of the stock rows, after the others: STALE, what they have not found,
  * and `leak`. 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_rows(struct judge *judge);
-/* What rows and sums show together: LEAK. 0, or -1 without memory. */
+/* Find LEAK by rows and sums together. 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_leaks(struct judge *judge);
 /* How many pairs of attempts overlapped: 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int judge_overlaps(struct judge *judge);

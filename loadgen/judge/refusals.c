@@ -42,9 +42,9 @@ static int64_t find_refusals(struct judge *judge) {
     return count;
 }
 
-/* What is left at the end and never was sold was there at every refusal. A unit that came back may
- * have done so after the last refusal, and is not counted. So many of the refused customers could
- * have bought. */
+/* A unit that is left at the end and never was sold was there at every refusal. A unit that came
+ * back may have done so after the last refusal, and is not counted. So many of the refused
+ * customers could have bought. */
 static void find_undersell(struct judge *judge, int64_t refusals) {
     int64_t left = 0;
 

@@ -98,7 +98,7 @@ static int64_t down_of_events(const struct event_list *events, const struct reco
     return end_ns;
 }
 
-/* What was down already is so until it sells. */
+/* A server that was down before the round stays down until something is sold. */
 static bool is_still_down(const struct verdict_case *judged) {
     return judged->is_down && judged->recorder->instance_count == 0;
 }

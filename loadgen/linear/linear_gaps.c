@@ -3,8 +3,8 @@
  * Open operations in order of their invokes fill the gaps in order of their deadlines. That greedy
  * choice leaves as few gaps as any, because an operation that began early enough for one gap did so
  * for all with a later deadline (the exchange argument behind Jackson's rule, 1955: earliest
- * deadline first). What can fill few gaps goes first: those undone, into the ranks of units that
- * came back. */
+ * deadline first). Operations that can fill few gaps go first: those undone, into the ranks of
+ * units that came back. */
 #include "linear_internal.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct dealer {
     size_t flexible_count;
 };
 
-/* As many of a gap as there are operations that began in time, from the one at *used on. */
+/* Fill as much of the gap as operations that began in time can, from the one at *used on. */
 static void fill(struct linear_gap *gap, const int64_t *invokes_ns, size_t count, size_t *used) {
     for (; gap->count > 0 && *used < count && invokes_ns[*used] <= gap->deadline_ns; ++*used)
         gap->count--;
@@ -102,7 +102,7 @@ static void deal(struct dealer *dealer) {
         fill_again(dealer, &dealer->gaps[g]);
 }
 
-/* What it contradicts when no open operation is left for a gap. A sale that could have been the
+/* The contradiction when no open operation is left for a gap. A sale that could have been the
  * first of its rank is late for that. */
 static enum linear_contradiction contradiction_of(const struct linear_gap *gap,
                                                   const struct linear_op *ops) {
@@ -127,7 +127,7 @@ static void tell_open(const struct linear_gap *gap, const struct linear_row *row
     found->count += gap->count;
 }
 
-/* What the stacks need, behind the gaps of all rows, which come row by row. 0, or -1. */
+/* Add the gaps of the stacks behind the gaps of all rows, which come row by row. 0, or -1. */
 static int add_stacks(struct dealer *dealer, size_t row_count) {
     const size_t count = dealer->count;
     size_t next = 0;

@@ -1,4 +1,5 @@
-/* What the check of rows (linear.c) leaves to the open operations, and dealing these out. */
+/* The gaps that the check of rows (linear.c) leaves to the open operations, and dealing these
+ * out. */
 #ifndef LOADGEN_LINEAR_INTERNAL_H
 #define LOADGEN_LINEAR_INTERNAL_H
 
@@ -6,7 +7,7 @@
 
 #define LINEAR_NO_OP LINEAR_END
 
-/* What an open operation must have taken. */
+/* An open operation must have taken one of these. */
 enum linear_gap_kind {
     LINEAR_GAP_EMPTY,   /* ranks without a sale */
     LINEAR_GAP_BACK,    /* a rank whose unit came back */
@@ -35,8 +36,8 @@ __attribute__((warn_unused_result)) int linear_fill(const struct linear_gap *gap
                                                     const struct linear_open *open,
                                                     struct linear_answer *answers);
 
-/* What a stack needs besides a first taker for each unit that came back: at most three gaps for
- * each of its sales, which are added at `more`. Sets `late_ns` of the row's own gaps. Returns how
+/* Add at `more` the gaps of a stack besides a first taker for each unit that came back: at most
+ * three for each of its sales. Sets `late_ns` of the row's own gaps. Returns how
  * many it added; -1 without memory. */
 __attribute__((warn_unused_result)) int64_t linear_stack(const struct linear_row *row,
                                                          struct linear_gap *own, size_t own_count,

@@ -1,4 +1,4 @@
-/* The places of a stack: who must have taken a unit from which.
+/* The places of a stack: which operation must have taken a unit from which place.
  *
  * A sale of a stack of p + 1 units takes the one in place p, and leaves p. So each place from the
  * count at the end up is left for a last time, after each sale from a higher place. It is left so
@@ -103,7 +103,7 @@ static void add_sale(const struct stack *stack, uint32_t index) {
     }
 }
 
-/* What is known of each place becomes what is known of those below it, or above. */
+/* Each place gets the sums and the extremes of the places below it, or above. */
 static void look_around(const struct stack *stack, bool is_any_waiting) {
     struct place from = {.again_ns = is_any_waiting ? LINEAR_NEVER : LINEAR_BEFORE,
                          .is_any_again = is_any_waiting,

@@ -1,4 +1,4 @@
-/* What failed in earlier rounds and is not known to be up again: it lasts beyond a round. */
+/* The servers that failed in earlier rounds and are not known to be up again. */
 #ifndef LOADGEN_DOWN_H
 #define LOADGEN_DOWN_H
 

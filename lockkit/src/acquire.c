@@ -4,11 +4,11 @@
  * runs in the next turn of the loop. A refused one stays the head and attempts again. One that was
  * not answered does the same, but is doubtful from then on, as it may own the lock.
  *
- * What a lease has begun at the server is its client's. When its wait ends, the next waiter goes on
- * with it, under the same owner token, if it asks for the same: with a place in the server's line,
- * and with a doubt. A lease that finds no such waiter is released. When the wait ends during an
- * attempt, the lease is an orphan: the answer is for the head of that moment. So a server that
- * takes longer to answer than waits have left still serves somebody. */
+ * A lease that ends leaves its place in the server's line, or its doubt, to the next waiter, which
+ * goes on under the same owner token, if it asks for the same. A lease that finds no such waiter is
+ * released. When the wait ends during an attempt, the lease is an orphan: the answer is for the
+ * head of that moment. So a server that takes longer to answer than waits have left still serves
+ * somebody. */
 #include "lease.h"
 
 #include <assert.h>
@@ -154,8 +154,8 @@ static void take_answer(struct lk_lease *lease, enum lk_status status) {
         refused(lease, status, status == LK_BUSY ? lease->command.remaining_ms : -1);
 }
 
-/* Who takes the answer to the attempt of `orphan`. One that only tries has an attempt of its own,
- * but need not make it when the lock is there already. */
+/* Find the waiter that takes the answer to the attempt of `orphan`. One that only tries has an
+ * attempt of its own, but need not make it when the lock is there already. */
 static struct lk_lease *find_heir(const struct lk_lease *orphan, enum lk_status status) {
     const struct queue_waiter *head = TAILQ_FIRST(&orphan->queue->waiters);
 

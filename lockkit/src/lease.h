@@ -143,8 +143,8 @@ void lease_maybe_free(struct lk_lease *lease);
 void lease_end_request(struct lk_lease *lease, enum lk_status status);
 /* While QUEUED, and one of us has handed it over. */
 void lease_inherit(struct lk_lease *lease);
-/* What `lease` has begun at the server is for `waiter` (or NULL) to go on with, if it can be: a
- * place in the line, an unanswered attempt. True when `waiter` now stands in the server's line. */
+/* `lease` leaves its place in the line, or its unanswered attempt, to `waiter` (or NULL), if that
+ * can go on with it. True when `waiter` now stands in the server's line. */
 bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter);
 
 /* handover.c: give it to the next of this client, who waits. False when it is to be released. */
