@@ -8,31 +8,10 @@
 #include "pg_internal.h"
 
 #include "clock.h"
-
-#include <assert.h>
-#include <string.h>
+#include "pg_stale.h"
 
 #define RENEW_FIRST_MS 20
 #define RENEW_MOST_MS  1280
-
-/* What such a session answers, by the beginning of the SQLSTATE. */
-static const char *const suspicious[] = {
-    "0A000", /* a plan whose result would have another type since ALTER TABLE */
-    "25006", /* read only */
-    "26000", /* no such prepared statement */
-    "3F000", /* no such schema */
-    "42",    /* no such table, column or right; a statement that is prepared already */
-    "XX",    /* what it had in its caches is gone */
-};
-
-static bool is_suspicious(const PGresult *result) {
-    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-    for (size_t i = 0; sqlstate != NULL && i < sizeof suspicious / sizeof *suspicious; i++)
-        if (strncmp(sqlstate, suspicious[i], strlen(suspicious[i])) == 0)
-            return true;
-    return false;
-}
 
 /* Those that do nothing at once, the others when they have answered. */
 static void renew_all(struct pg_pool *pool) {
@@ -74,7 +53,8 @@ void pg_renew_note_success(struct pg_pool *pool) {
 }
 
 bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query) {
-    if (!is_suspicious(conn->result) || conn->pool->is_closing || query->internal.is_again)
+    if (pg_stale(conn->result) == PG_STALE_NOT || conn->pool->is_closing ||
+        query->internal.is_again)
         return false;
     if (!conn->is_stale)
         renew_unless_new(conn->pool, pg_run_error_text(conn->result));

@@ -2,6 +2,7 @@
 #include "postgres_internal.h"
 
 #include "clock.h"
+#include "pg_stale.h"
 
 #include <assert.h>
 
@@ -40,7 +41,7 @@ static bool is_to_run_again(struct pg_call *call, const PGresult *result, bool i
 static void on_result(void *data, PGresult *result) {
     struct pg_worker *worker = data;
     struct pg_call *call = worker->call;
-    bool is_stale = pg_is_stale(result);
+    bool is_stale = pg_stale(result) != PG_STALE_NOT;
 
     worker->is_busy = false;
     worker->call = NULL;

@@ -26,16 +26,6 @@ bool pg_has_state(const PGresult *result, const char *sqlstate) {
     return state && strcmp(state, sqlstate) == 0;
 }
 
-bool pg_is_stale(const PGresult *result) {
-    static const char *const states[] = {"25006", "3F000", "42", "XX"}; /* how they begin */
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-    for (size_t i = 0; state && i < sizeof states / sizeof *states; i++)
-        if (strncmp(state, states[i], strlen(states[i])) == 0)
-            return true;
-    return false;
-}
-
 int64_t pg_integer(const PGresult *result, int row, int column) {
     return strtoll(PQgetvalue(result, row, column), NULL, 10);
 }

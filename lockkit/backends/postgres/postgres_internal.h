@@ -109,9 +109,6 @@ void pg_tell_down(struct pg_backend *backend, const char *why);
 void pg_tell_up(struct pg_backend *backend);
 bool pg_is_error(const PGresult *result);
 bool pg_has_state(const PGresult *result, const char *sqlstate);
-/* An error of a session that is not what it was when it was opened: the server is a standby since,
- * or the table, the role or the search_path is another one. A new session may do. */
-bool pg_is_stale(const PGresult *result);
 /* The answer to INSPECT, from rows of: is it a waiter, owner, label, fence, remaining_ms, is it
  * shared. */
 void pg_answer_holders(struct pg_sent *sent, PGresult *rows);

@@ -15,6 +15,7 @@
 #include "session_internal.h"
 
 #include "clock.h"
+#include "pg_stale.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -326,14 +327,15 @@ static void failed(struct session *session, struct pg_sent *sent, const PGresult
     struct pg_backend *backend = &session->all->backend;
     bool is_collision = pg_has_state(result, "23505");
     bool is_acquire = sent && sent->command->verb == LK_ACQUIRE;
-    bool is_again = is_acquire && pg_is_stale(result) && !sent->is_again;
+    bool is_stale = pg_stale(result) != PG_STALE_NOT;
+    bool is_again = is_acquire && is_stale && !sent->is_again;
 
     if (is_again)
         sent->is_again = true;
     else if (sent)
         pg_refuse(sent, is_collision ? "another name has the same 64-bit key: choose another name"
                                      : PQresultErrorMessage(result));
-    if (pg_is_stale(result))
+    if (is_stale)
         close_idle(session->all);
     if (is_acquire)
         session->owner[0] = '\0'; /* who gets no release for it */

@@ -119,27 +119,41 @@ static void test_table_that_was_dropped_is_made_again(void **state) {
     }
 }
 
-/* As through a pooler whose sessions are serializable. A sequence does not go back with the
- * transaction. */
-static void test_statement_that_met_another_is_run_again(void **state) {
-    struct postgres_fixture *env = *state;
+/* As through a pooler whose sessions are serializable, or whose statements are gone. A sequence
+ * does not go back with the transaction. */
+static void run_again(struct postgres_fixture *env, const char *sqlstate) {
     lk_client *client = open_client(&env->fixture, postgres_url("mode=table"));
     lk_lock *lock = open_lock(&env->fixture, client, 5000);
     struct caller caller;
+    char sql[400];
 
     assert_int_equal(take(&env->fixture, &caller, lock, 5000), LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    (void)postgres_ask("CREATE SEQUENCE attempts; CREATE FUNCTION fail() RETURNS trigger"
-                       " LANGUAGE plpgsql AS $$ BEGIN IF nextval('attempts') = 1 THEN RAISE"
-                       " EXCEPTION USING ERRCODE = '40001'; END IF; RETURN NEW; END $$;"
-                       "CREATE TRIGGER fail BEFORE INSERT ON lockkit_lock FOR EACH ROW"
-                       " EXECUTE FUNCTION fail()");
+    (void)snprintf(sql, sizeof sql,
+                   "CREATE SEQUENCE attempts; CREATE FUNCTION fail() RETURNS trigger"
+                   " LANGUAGE plpgsql AS $$ BEGIN IF nextval('attempts') = 1 THEN RAISE"
+                   " EXCEPTION USING ERRCODE = '%s'; END IF; RETURN NEW; END $$;"
+                   "CREATE TRIGGER fail BEFORE INSERT ON lockkit_lock FOR EACH ROW"
+                   " EXECUTE FUNCTION fail()",
+                   sqlstate);
+    (void)postgres_ask(sql);
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
     assert_string_equal(postgres_ask("SELECT last_value FROM attempts"), "2");
-    (void)postgres_ask("DROP TRIGGER fail ON lockkit_lock");
+    (void)postgres_ask("DROP FUNCTION fail CASCADE; DROP SEQUENCE attempts");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     lk_lock_close(lock);
     close_client(&env->fixture, client);
+}
+
+static void test_statement_that_met_another_is_run_again(void **state) {
+    run_again(*state, "40001");
+}
+
+static void test_statement_that_its_session_refuses_is_run_again(void **state) {
+    static const char *const sqlstates[] = {"0A000", "25006", "26000", "3F000", "42501", "XX000"};
+
+    for (size_t i = 0; i < sizeof sqlstates / sizeof *sqlstates; i++)
+        run_again(*state, sqlstates[i]);
 }
 
 int main(void) {
@@ -148,6 +162,7 @@ int main(void) {
         POSTGRES_TEST(test_no_setting_of_a_role_changes_a_lock),
         POSTGRES_TEST(test_table_that_was_dropped_is_made_again),
         POSTGRES_TEST(test_statement_that_met_another_is_run_again),
+        POSTGRES_TEST(test_statement_that_its_session_refuses_is_run_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
