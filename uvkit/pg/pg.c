@@ -349,7 +349,7 @@ static void start(struct pg_pool *pool, struct pg_query *query) {
     query->affected = 0;
     query->sqlstate[0] = '\0';
     query->message[0] = '\0';
-    query->internal.is_again = false;
+    query->internal.again = NULL;
     if (pool->is_closing) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     } else if (query->on != NULL) {

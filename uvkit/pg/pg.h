@@ -68,6 +68,7 @@ struct pg_statement {
 struct pg_pool;
 struct pg_conn; /* a connection that one fiber or request chain holds, for a transaction */
 struct pg_query;
+struct pg_pause;
 struct fiber_event;
 
 /* One query: the caller owns it, zeroes it, fills in the first part, and calls pg_query_clear()
@@ -92,7 +93,7 @@ struct pg_query {
         struct fiber_event *ended;   /* what its fiber waits for */
         struct pg_conn *held;        /* what a hold was given */
         bool is_hold, is_preparation;
-        bool is_again; /* it was sent before, to a session that was not what it was */
+        struct pg_pause *again; /* it was sent before, to a session that was not what it was */
     } internal;
 };
 

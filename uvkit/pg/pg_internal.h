@@ -8,6 +8,7 @@
 #include "log.h"
 #include "pg.h"
 #include "pg_host.h"
+#include "pg_stale.h"
 
 #define PG_NEVER          INT64_MAX
 #define PG_STATEMENTS_MAX 256 /* that a program has */
@@ -32,6 +33,11 @@ enum pg_conn_state {
 };
 
 struct pg_watch;
+
+/* No session is renewed before `until_ms`; the next pause is longer than `length_ms`. */
+struct pg_pause {
+    int64_t until_ms, length_ms;
+};
 
 /* A query that was sent in pipeline mode and is not answered. */
 struct pg_slot {
@@ -84,7 +90,7 @@ struct pg_pool {
     struct pg_pool_stats stats; /* of the connections, pg_pool_stats() counts */
     char error[160];            /* why the last connection failed */
     bool is_told_down;
-    int64_t renew_at_ms, renew_pause_ms; /* before that no session is renewed again */
+    struct pg_pause pauses[PG_STALE_KINDS]; /* between renewals, for each kind of error */
     struct log_limit renewals;
     bool is_closing, is_closed;
     pg_pool_cb on_closed;
@@ -166,8 +172,8 @@ void pg_run_forget(struct pg_conn *conn, const struct pg_statement *statement);
 /* The kept result refuses `query`. True when it was for a session that is not what it was: then the
  * query is in the queue again, and the session is closed once it is idle. */
 bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query);
-/* A query that was sent again has had success. */
-void pg_renew_note_success(struct pg_pool *pool);
+/* True when a renewal for this kind of error is due; then the next pause begins. */
+bool pg_renew_is_due(struct pg_pause *pause, enum pg_stale kind, int64_t now_ms);
 
 /* pg_pipeline.c */
 

@@ -3,15 +3,18 @@
  * others than those that it has planned for. A query that was refused for that has had no effect,
  * and is sent once more, to a session that was opened after it came; what that one answers counts.
  *
- * A database that goes on to refuse is not asked for new sessions all the time: after a renewal
- * that helped nobody the next one waits, each time for twice as long, up to RENEW_MOST_MS. */
+ * A renewal costs the whole pool, and one statement that is refused for ever asks for it again and
+ * again. So after a renewal that helped nobody the next one waits, each time for twice as long, up
+ * to a minute. Each kind of error has a pause of its own: it delays no renewal for another one. A
+ * database that was read only refuses all sales until its sessions are new: its pause stays short.
+ */
 #include "pg_internal.h"
 
 #include "clock.h"
-#include "pg_stale.h"
 
-#define RENEW_FIRST_MS 20
-#define RENEW_MOST_MS  1280
+#define PAUSE_FIRST_MS          20
+#define PAUSE_MOST_MS           60000
+#define PAUSE_READ_ONLY_MOST_MS 1280
 
 /* Those that do nothing at once, the others when they have answered. */
 static void renew_all(struct pg_pool *pool) {
@@ -34,33 +37,36 @@ static void tell(struct pg_pool *pool, const char *why, int64_t now_ms) {
                  left_out, log_quote(quoted, sizeof quoted, line));
 }
 
-static void renew_unless_new(struct pg_pool *pool, const char *why) {
-    const int64_t now_ms = clock_now_ms();
+static int64_t next_length_ms(int64_t length_ms, enum pg_stale kind) {
+    int64_t most_ms = kind == PG_STALE_READ_ONLY ? PAUSE_READ_ONLY_MOST_MS : PAUSE_MOST_MS;
 
-    if (now_ms < pool->renew_at_ms)
-        return;
-    if (pool->renew_pause_ms == 0)
-        pool->renew_pause_ms = RENEW_FIRST_MS;
-    else if (pool->renew_pause_ms < RENEW_MOST_MS)
-        pool->renew_pause_ms *= 2;
-    pool->renew_at_ms = now_ms + pool->renew_pause_ms;
-    tell(pool, why, now_ms);
-    renew_all(pool);
+    if (length_ms == 0)
+        return PAUSE_FIRST_MS;
+    return length_ms * 2 < most_ms ? length_ms * 2 : most_ms;
 }
 
-void pg_renew_note_success(struct pg_pool *pool) {
-    pool->renew_at_ms = pool->renew_pause_ms = 0;
+bool pg_renew_is_due(struct pg_pause *pause, enum pg_stale kind, int64_t now_ms) {
+    if (now_ms < pause->until_ms)
+        return false;
+    pause->length_ms = next_length_ms(pause->length_ms, kind);
+    pause->until_ms = now_ms + pause->length_ms;
+    return true;
 }
 
 bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query) {
-    if (pg_stale(conn->result) == PG_STALE_NOT || conn->pool->is_closing ||
-        query->internal.is_again)
+    struct pg_pool *pool = conn->pool;
+    const enum pg_stale kind = pg_stale(conn->result);
+    const int64_t now_ms = clock_now_ms();
+
+    if (kind == PG_STALE_NOT || pool->is_closing || query->internal.again != NULL)
         return false;
-    if (!conn->is_stale)
-        renew_unless_new(conn->pool, pg_run_error_text(conn->result));
-    if (!conn->is_stale || conn->is_held || query->deadline_ms <= clock_now_ms())
+    if (!conn->is_stale && pg_renew_is_due(&pool->pauses[kind], kind, now_ms)) {
+        tell(pool, pg_run_error_text(conn->result), now_ms);
+        renew_all(pool);
+    }
+    if (!conn->is_stale || conn->is_held || query->deadline_ms <= now_ms)
         return false;
-    query->internal.is_again = true;
-    pg_pool_enqueue(conn->pool, query, true);
+    query->internal.again = &pool->pauses[kind];
+    pg_pool_enqueue(pool, query, true);
     return true;
 }

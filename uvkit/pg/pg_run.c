@@ -144,8 +144,8 @@ static void end_rejected(struct pg_conn *conn, struct pg_query *query) {
 static void end_ok(struct pg_conn *conn, struct pg_query *query) {
     query->result = conn->result;
     conn->result = NULL;
-    if (query->internal.is_again)
-        pg_renew_note_success(conn->pool);
+    if (query->internal.again != NULL)
+        *query->internal.again = (struct pg_pause){0}; /* the new session has helped */
     if (PQresultStatus(query->result) == PGRES_TUPLES_OK)
         query->affected = PQntuples(query->result);
     else

@@ -7,8 +7,8 @@ enum pg_stale pg_stale(const PGresult *result) {
 
     if (sqlstate == NULL)
         return PG_STALE_NOT;
-#define X(name, begin)                                                                             \
-    if (strncmp(sqlstate, begin, strlen(begin)) == 0)                                              \
+#define X(name, state)                                                                             \
+    if (strcmp(sqlstate, state) == 0)                                                              \
         return PG_STALE_##name;
     PG_STALES(X)
 #undef X

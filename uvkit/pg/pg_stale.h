@@ -5,14 +5,19 @@
 
 #include <libpq-fe.h>
 
-/* By the beginning of the SQLSTATE. */
+/* By SQLSTATE. Not all of a class: a new session mends no syntax error and no damaged index. */
 #define PG_STALES(X)                                                                               \
     X(RESULT, "0A000")    /* a plan whose result would have another type since ALTER TABLE */      \
     X(READ_ONLY, "25006") /* the database was read only when the session was opened */             \
     X(STATEMENT, "26000") /* no such prepared statement */                                         \
     X(SCHEMA, "3F000")    /* no such schema */                                                     \
-    X(NAME, "42")  /* no such table, column or right; a statement that is prepared already */      \
-    X(CACHE, "XX") /* what it had in its caches is gone */
+    X(RIGHT, "42501")     /* the session has another role */                                       \
+    X(COLUMN, "42703")    /* no such column: the search_path finds another table */                \
+    X(OBJECT, "42704")    /* no such type */                                                       \
+    X(FUNCTION, "42883")  /* no such function */                                                   \
+    X(TABLE, "42P01")     /* no such table */                                                      \
+    X(PREPARED, "42P05")  /* a statement of that name is prepared already */                       \
+    X(CACHE, "XX000")     /* what it had in its caches is gone */
 
 #define X(name, sqlstate) PG_STALE_##name,
 enum pg_stale { PG_STALE_NOT, PG_STALES(X) PG_STALE_KINDS };

@@ -1,6 +1,8 @@
 /* The Postgres pool with sessions that are not any more what they were when they were opened. */
 #include "pg_fixture.h"
 
+#include "pg_internal.h"
+
 #define FRESH_TABLE "DROP TABLE IF EXISTS test_pg_renew; CREATE TABLE test_pg_renew (n int)"
 #define KEEP_ROW    "INSERT INTO test_pg_renew VALUES (1)"
 #define ROWS        "SELECT count(*) FROM test_pg_renew"
@@ -173,6 +175,84 @@ static void test_statement_that_is_wrong_does_not_renew_at_each_query(void **sta
     assert_in_range(renewals, 1, most);
 }
 
+static void refuse(struct fixture *fixture, const char *sqlstate) {
+    char sql[100];
+
+    (void)snprintf(sql, sizeof sql, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '%s'; END $$",
+                   sqlstate);
+    expect(fixture, sql, PG_REJECTED);
+}
+
+static void test_error_that_no_session_mends_renews_none(void **state) {
+    static const char *const sqlstates[] = {"42601", "42804", "42702", "42P07",
+                                            "42P10", "42830", "XX001", "XX002"};
+    struct fixture *fixture = *state;
+
+    open_with_table(fixture, 0);
+    for (size_t i = 0; i < sizeof sqlstates / sizeof *sqlstates; i++)
+        refuse(fixture, sqlstates[i]);
+    expect(fixture, KEEP_ROW, PG_OK);
+    assert_int_equal(pool_stats(fixture).reconnects, 0);
+}
+
+static unsigned count_renewals(struct pg_pause *pause, enum pg_stale kind, int64_t *now_ms,
+                               int64_t time_ms) {
+    const int64_t end_ms = *now_ms + time_ms;
+    unsigned count = 0;
+
+    for (; *now_ms < end_ms; *now_ms += 10)
+        count += pg_renew_is_due(pause, kind, *now_ms);
+    return count;
+}
+
+/* A statement that is refused for ever, such as for a right, costs a renewal a minute. */
+static void test_pause_after_renewals_that_help_nobody_grows_to_a_minute(void **state) {
+    struct pg_pause pause = {0};
+    int64_t now_ms = 1000;
+
+    (void)state;
+    assert_true(pg_renew_is_due(&pause, PG_STALE_RIGHT, now_ms));
+    assert_false(pg_renew_is_due(&pause, PG_STALE_RIGHT, now_ms + 19));
+    assert_true(pg_renew_is_due(&pause, PG_STALE_RIGHT, now_ms + 20));
+    (void)count_renewals(&pause, PG_STALE_RIGHT, &now_ms, 5 * 60000);
+    assert_int_equal(count_renewals(&pause, PG_STALE_RIGHT, &now_ms, 10 * 60000), 10);
+}
+
+static void test_database_that_is_read_only_is_asked_within_two_seconds(void **state) {
+    struct pg_pause pause = {0};
+    int64_t now_ms = 1000;
+
+    (void)state;
+    (void)count_renewals(&pause, PG_STALE_READ_ONLY, &now_ms, 5 * 60000);
+    assert_in_range(count_renewals(&pause, PG_STALE_READ_ONLY, &now_ms, 60000), 30, 60);
+}
+
+static void test_error_that_stays_delays_no_renewal_for_another(void **state) {
+    struct fixture *fixture = *state;
+
+    open_with_table(fixture, 0);
+    expect_read(fixture, PG_OK);
+    fixture->pool->pauses[PG_STALE_RIGHT] = (struct pg_pause){PG_NEVER, 60000};
+    refuse(fixture, "42501");
+    assert_int_equal(pool_stats(fixture).reconnects, 0);
+    (void)ask(fixture, "ALTER TABLE test_pg_renew ALTER n TYPE bigint");
+    expect_read(fixture, PG_OK);
+    assert_int_equal(pool_stats(fixture).reconnects, 1);
+}
+
+static void test_pause_ends_when_a_new_session_helps(void **state) {
+    struct fixture *fixture = *state;
+    struct pg_pause *pause;
+
+    open_with_table(fixture, 0);
+    pause = &fixture->pool->pauses[PG_STALE_TABLE];
+    *pause = (struct pg_pause){0, 60000};
+    expect(fixture, "SET search_path = nowhere", PG_OK);
+    expect_read(fixture, PG_OK);
+    assert_int_equal(pause->length_ms, 0);
+    assert_int_equal(pause->until_ms, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_sessions_that_were_opened_read_only_are_opened_anew),
@@ -183,6 +263,11 @@ int main(void) {
         TEST(test_held_session_is_replaced_when_given_back),
         TEST(test_what_is_in_flight_beside_it_happens_once),
         TEST(test_statement_that_is_wrong_does_not_renew_at_each_query),
+        TEST(test_error_that_no_session_mends_renews_none),
+        TEST(test_pause_after_renewals_that_help_nobody_grows_to_a_minute),
+        TEST(test_database_that_is_read_only_is_asked_within_two_seconds),
+        TEST(test_error_that_stays_delays_no_renewal_for_another),
+        TEST(test_pause_ends_when_a_new_session_helps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
