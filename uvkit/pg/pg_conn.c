@@ -19,10 +19,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAUSE_FIRST_MS 50
-#define PAUSE_MOST_MS  2000
-#define CANCELS_MOST   16
-#define CANCEL_STACK   (256 * 1024)
+#define PAUSE_FIRST_MS                 50
+#define PAUSE_MOST_MS                  2000
+#define CANCELS_MOST                   16
+#define CANCEL_STACK                   (256 * 1024)
+
+#define VERSION_OF_TRANSACTION_TIMEOUT 170000
 
 struct pg_watch {
     uv_poll_t poll;
@@ -250,10 +252,9 @@ void pg_conn_flush(struct pg_conn *conn, int is_taken) {
         watch(conn, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
 
-static void become_open(struct pg_conn *conn) {
-    if (PQsetnonblocking(conn->pg, 1) != 0 || watch_socket(conn, UV_READABLE) != 0 ||
-        (conn->slots != NULL && PQenterPipelineMode(conn->pg) == 0)) {
-        pg_conn_fail(conn, "cannot watch the socket");
+void pg_conn_opened(struct pg_conn *conn) {
+    if (conn->slots != NULL && PQenterPipelineMode(conn->pg) == 0) {
+        pg_conn_fail(conn, "cannot enter pipeline mode");
         return;
     }
     conn->state = PG_CONN_IDLE;
@@ -264,6 +265,19 @@ static void become_open(struct pg_conn *conn) {
         conn->pool->stats.reconnects++;
     conn->was_open = true;
     tell_up(conn->pool);
+}
+
+/* An older server refuses a session with an option that it does not know. */
+static void become_open(struct pg_conn *conn) {
+    if (PQsetnonblocking(conn->pg, 1) != 0 || watch_socket(conn, UV_READABLE) != 0) {
+        pg_conn_fail(conn, "cannot watch the socket");
+    } else if (PQserverVersion(conn->pg) >= VERSION_OF_TRANSACTION_TIMEOUT &&
+               !conn->pool->is_pooled) {
+        conn->state = PG_CONN_SETTING;
+        pg_conn_flush(conn, PQsendQuery(conn->pg, "SET transaction_timeout = 0"));
+    } else {
+        pg_conn_opened(conn);
+    }
 }
 
 static void watch_connecting(struct pg_conn *conn, int events) {
@@ -397,6 +411,7 @@ static void step(struct pg_conn *conn) {
     case PG_CONN_IDLE:
         step_idle(conn);
         return;
+    case PG_CONN_SETTING:
     case PG_CONN_PREPARING:
     case PG_CONN_RUNNING:
     case PG_CONN_ROLLING_BACK:
@@ -425,6 +440,9 @@ void pg_conn_expire(struct pg_conn *conn) {
         return;
     case PG_CONN_CONNECTING:
         leave_address(conn, true, "the server did not let us in in time");
+        return;
+    case PG_CONN_SETTING:
+        pg_conn_fail(conn, "the server did not let us in in time");
         return;
     case PG_CONN_IDLE:
         return;

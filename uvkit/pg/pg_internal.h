@@ -19,12 +19,13 @@
  *      |                        |          |  +-- ROLLING_BACK <-(give_back, transaction open)
  *      +------(any failure)-----+          +--> PREPARING --> RUNNING ---+
  *                                          +-------------------^
- * One in pipeline mode goes IDLE -> PIPELINING -> IDLE, and is never held.
- * A held connection goes IDLE -> PREPARING -> RUNNING -> IDLE with `is_held` set throughout; when
- * it breaks it stays DOWN until it is given back. */
+ * One may go CONNECTING -> SETTING -> IDLE. One in pipeline mode goes IDLE -> PIPELINING -> IDLE,
+ * and is never held. A held connection goes IDLE -> PREPARING -> RUNNING -> IDLE with `is_held` set
+ * throughout; when it breaks it stays DOWN until it is given back. */
 enum pg_conn_state {
     PG_CONN_DOWN,
     PG_CONN_CONNECTING,
+    PG_CONN_SETTING, /* what no option of the connection can set; see become_open() */
     PG_CONN_IDLE,
     PG_CONN_PREPARING, /* of `query` nothing is sent yet */
     PG_CONN_RUNNING,   /* `query` was handed to libpq */
@@ -89,7 +90,7 @@ struct pg_pool {
     unsigned watches;           /* not yet closed */
     struct pg_pool_stats stats; /* of the connections, pg_pool_stats() counts */
     char error[160];            /* why the last connection failed */
-    bool is_told_down;
+    bool is_told_down, is_pooled;
     struct pg_pause pauses[PG_STALE_KINDS]; /* between renewals, for each kind of error */
     struct log_limit renewals;
     bool is_closing, is_closed;
@@ -136,6 +137,8 @@ void pg_conn_expire(struct pg_conn *conn);
 void pg_conn_fail(struct pg_conn *conn, const char *why);
 /* Close it, which does nothing or is still connecting, and open it again at once. */
 void pg_conn_renew(struct pg_conn *conn);
+/* It is set: let it serve. */
+void pg_conn_opened(struct pg_conn *conn);
 /* Push out what libpq has buffered, if it has taken what it was given; wait for room for the rest.
  */
 void pg_conn_flush(struct pg_conn *conn, int is_taken);

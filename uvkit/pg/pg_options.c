@@ -38,6 +38,7 @@ int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options)
     char *after = copy_settings(options->settings != NULL ? options->settings : "");
     int rv = UV_ENOMEM;
 
+    pool->is_pooled = options->is_pooled;
     pool->name = strdup(options->name != NULL ? options->name : "postgres");
     if (after != NULL && pool->name != NULL)
         rv = pg_conninfo_make(&pool->conninfo, options->conninfo,

@@ -22,7 +22,8 @@ static void renew_all(struct pg_pool *pool) {
         struct pg_conn *conn = &pool->conns[i];
 
         conn->is_stale = conn->state != PG_CONN_DOWN;
-        if (conn->state == PG_CONN_CONNECTING || (conn->state == PG_CONN_IDLE && !conn->is_held))
+        if (conn->state == PG_CONN_CONNECTING || conn->state == PG_CONN_SETTING ||
+            (conn->state == PG_CONN_IDLE && !conn->is_held))
             pg_conn_renew(conn);
     }
 }

@@ -178,8 +178,9 @@ static void finish(struct pg_conn *conn) {
     bool is_failed = is_error(conn->result);
     struct pg_query *query = conn->query;
 
-    assert((conn->query == NULL) == (conn->state == PG_CONN_ROLLING_BACK));
-    if (is_failed && (pg_run_is_doubtful(conn->result) || conn->state == PG_CONN_ROLLING_BACK)) {
+    assert((conn->query == NULL) ==
+           (conn->state == PG_CONN_ROLLING_BACK || conn->state == PG_CONN_SETTING));
+    if (is_failed && (pg_run_is_doubtful(conn->result) || conn->query == NULL)) {
         pg_conn_fail(conn, pg_run_error_text(conn->result));
         return;
     }
@@ -200,7 +201,10 @@ static void finish(struct pg_conn *conn) {
         pg_run_end(conn, query);
     }
     drop_result(conn);
-    pg_run_settle(conn);
+    if (conn->state == PG_CONN_SETTING)
+        pg_conn_opened(conn);
+    else
+        pg_run_settle(conn);
 }
 
 static bool is_copy(const PGresult *result) {

@@ -159,6 +159,27 @@ static void test_no_setting_of_a_role_is_a_session_s(void **state) {
     drop_role(fixture);
 }
 
+#define TRANSACTION_TIMEOUT "FROM pg_settings WHERE name = 'transaction_timeout'"
+
+/* Postgres 17 and later have it; a transaction beyond it ends its session. */
+static void test_no_transaction_timeout_of_a_role_is_a_session_s(void **state) {
+    struct fixture *fixture = *state;
+    char sql[100], conninfo[512];
+
+    make_role(fixture, conninfo);
+    (void)snprintf(sql, sizeof sql, "ALTER ROLE %s SET transaction_timeout = '200ms'",
+                   fixture->name);
+    if (ask(fixture, "SELECT count(*) " TRANSACTION_TIMEOUT) == 1)
+        (void)ask(fixture, sql);
+    for (unsigned pipelines = 0; pipelines < 2; pipelines++) {
+        fixture->pipelines = pipelines;
+        open_ready_pool(fixture, conninfo, pipelines + 1, 0);
+        expect_answer(fixture, "SELECT count(*) " TRANSACTION_TIMEOUT " AND setting <> '0'", "0");
+        close_pool(fixture);
+    }
+    drop_role(fixture);
+}
+
 static void test_connection_string_says_where_tables_are(void **state) {
     struct fixture *fixture = *state;
     char conninfo[700];
@@ -182,6 +203,7 @@ int main(void) {
                                         forget_variables),
         TEST(test_what_the_string_says_stands_as_it_is),
         TEST(test_no_setting_of_a_role_is_a_session_s),
+        TEST(test_no_transaction_timeout_of_a_role_is_a_session_s),
         TEST(test_connection_string_says_where_tables_are),
     };
 
