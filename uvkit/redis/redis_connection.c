@@ -133,6 +133,11 @@ static void name_address(struct redis_connection *connection) {
     (void)snprintf(connection->why, sizeof connection->why, "%.47s: %.76s", address, why);
 }
 
+/* The next attempt begins with the address. */
+static void begin_with(struct redis_connection *connection, const struct addrinfo *address) {
+    memcpy(&connection->address->first, address->ai_addr, address->ai_addrlen);
+}
+
 static void on_next_address(uv_timer_t *timer) {
     try_address(timer->data);
 }
@@ -145,6 +150,15 @@ static bool try_next_address(struct redis_connection *connection) {
     if (is_next)
         (void)uv_timer_start(&connection->timer, on_next_address, 0, 0);
     return is_next;
+}
+
+/* An address that connects and does not greet must not hide those behind it. */
+static void leave_ungreeted(struct redis_connection *connection) {
+    const struct addresses *addresses = &connection->addresses;
+
+    if (connection->is_connected && addresses->count > 1)
+        begin_with(connection,
+                   addresses->current->ai_next ? addresses->current->ai_next : addresses->all);
 }
 
 void redis_connection_go_down(struct redis_connection *connection) {
@@ -160,6 +174,7 @@ void redis_connection_go_down(struct redis_connection *connection) {
         name_address(connection);
         if (try_next_address(connection))
             return;
+        leave_ungreeted(connection);
     }
     if (!connection->is_closing)
         (void)uv_timer_start(&connection->timer, on_pause_over, choose_pause_ms(connection, was_up),
@@ -269,8 +284,7 @@ static void on_pong(redisAsyncContext *context, void *reply, void *arg) {
     (void)uv_timer_stop(&connection->timer);
     connection->said[0] = '\0';
     if (connection->addresses.current)
-        memcpy(&connection->address->answered, connection->addresses.current->ai_addr,
-               connection->addresses.current->ai_addrlen);
+        begin_with(connection, connection->addresses.current);
     connection->is_up = true;
     connection->up_since_ms = clock_now_ms();
     tell_up(connection);
@@ -352,7 +366,7 @@ static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo
         redis_connection_set_why(connection, uv_strerror(status));
         redis_connection_go_down(connection);
     } else {
-        addresses_begin(&connection->addresses, all, &connection->address->answered, clock_now_ms(),
+        addresses_begin(&connection->addresses, all, &connection->address->first, clock_now_ms(),
                         (int64_t)connection->timeout_ms);
         try_address(connection);
     }

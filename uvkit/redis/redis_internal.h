@@ -19,7 +19,7 @@ struct redis_address {
     int port;
     int db;
     bool is_tls;
-    struct sockaddr_storage answered; /* the last of the host's addresses that did */
+    struct sockaddr_storage first; /* of the host's addresses, for the next attempt */
 };
 
 /* 0, UV_EINVAL or UV_ENOMEM, and then there is nothing to free. */

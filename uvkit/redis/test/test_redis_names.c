@@ -33,10 +33,14 @@ static int port(void) {
     return atoi(strrchr(own.url, ':') + 1);
 }
 
-static void open_patiently(void) {
-    struct redis_options options = {.url = by_name, .connect_timeout_ms = 60000};
+static void open_within(unsigned timeout_ms) {
+    struct redis_options options = {.url = by_name, .connect_timeout_ms = timeout_ms};
 
     assert_int_equal(redis_open(&redis, &loop, &options), 0);
+}
+
+static void open_patiently(void) {
+    open_within(60000);
 }
 
 static void expect_echo(void) {
@@ -66,6 +70,23 @@ static void test_a_silent_address_is_left_for_the_next_one(void **state) {
     open_patiently();
     expect_echo();
     silent_stop(&silent);
+}
+
+static void test_an_address_that_connects_and_never_greets_is_left(void **state) {
+    static const char *const addresses[] = {"::1", "127.0.0.1", NULL};
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                   .sin6_addr = in6addr_loopback,
+                                   .sin6_port = htons((uint16_t)port())};
+    int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+    (void)state;
+    assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 128), 0);
+    names_lead_to(addresses);
+    open_within(100);
+    expect_echo();
+    (void)close(listener);
 }
 
 static void test_without_any_the_last_reason_and_its_address_are_told(void **state) {
@@ -165,6 +186,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_an_address_that_refuses_is_passed_over),
         TEST(test_a_silent_address_is_left_for_the_next_one),
+        TEST(test_an_address_that_connects_and_never_greets_is_left),
         TEST(test_without_any_the_last_reason_and_its_address_are_told),
         TEST(test_subscriptions_are_at_the_address_that_answered),
         TEST(test_a_name_that_is_none_is_told),
