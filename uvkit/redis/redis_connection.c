@@ -363,7 +363,8 @@ static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo
     if (connection->is_closing) {
         uv_freeaddrinfo(all);
     } else if (status != 0) {
-        redis_connection_set_why(connection, uv_strerror(status));
+        if (status != UV_EAI_CANCELED) /* on_unresolved() has set why */
+            redis_connection_set_why(connection, uv_strerror(status));
         redis_connection_go_down(connection);
     } else {
         addresses_begin(&connection->addresses, all, &connection->address->first, clock_now_ms(),
@@ -371,6 +372,15 @@ static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo
         try_address(connection);
     }
     redis_connection_let_go(connection);
+}
+
+/* A resolver at work cannot be canceled: its late answer is taken. */
+static void on_unresolved(uv_timer_t *timer) {
+    struct redis_connection *connection = timer->data;
+
+    redis_connection_set_why(connection, "no address of the name in time");
+    tell_down(connection);
+    (void)uv_cancel((uv_req_t *)&connection->resolving);
 }
 
 static bool is_literal(const char *host) {
@@ -403,6 +413,7 @@ static void on_pause_over(uv_timer_t *timer) {
     }
     connection->handles++;
     connection->is_resolving = true;
+    (void)uv_timer_start(&connection->timer, on_unresolved, connection->timeout_ms, 0);
 }
 
 void redis_connection_open(struct redis_connection *connection) {

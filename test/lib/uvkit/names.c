@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,15 @@
 typedef int (*resolver)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
 static const char *const *leads_to;
+static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
+
+void names_hold(void) {
+    (void)pthread_mutex_lock(&holding);
+}
+
+void names_let_go(void) {
+    (void)pthread_mutex_unlock(&holding);
+}
 
 void names_lead_to(const char *const *addresses) {
     leads_to = addresses;
@@ -39,6 +49,8 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
     if (each == NULL || inet_pton(AF_INET, name, bytes) == 1 ||
         inet_pton(AF_INET6, name, bytes) == 1)
         return usual()(name, service, hints, found);
+    names_hold();
+    names_let_go();
     for (*found = NULL; *each != NULL; each++)
         if (usual()(*each, service, hints, found) == 0) {
             status = 0;

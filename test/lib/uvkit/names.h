@@ -7,6 +7,9 @@
 /* From now on every name has these literal addresses, with NULL behind the last one, in this order;
  * NULL: those that the system knows. */
 void names_lead_to(const char *const *addresses);
+/* Until names_let_go() those names are not resolved: their resolvers hang. */
+void names_hold(void);
+void names_let_go(void);
 
 /* An address that neither takes a connection nor refuses one: its queue is full. */
 struct silent {

@@ -128,6 +128,49 @@ static void test_a_name_that_is_none_is_told(void **state) {
     assert_int_equal(said("unknown node or service"), 1);
 }
 
+static void expect_unresolved(void) {
+    WAIT_FOR(&loop, said("redis is down") == 1);
+    assert_int_equal(said("no address of the name in time"), 1);
+}
+
+static void test_a_resolver_that_hangs_is_told_and_its_late_answer_is_taken(void **state) {
+    static const char *const addresses[] = {"127.0.0.1", NULL};
+
+    (void)state;
+    names_lead_to(addresses);
+    names_hold();
+    open_within(100);
+    expect_unresolved();
+    names_let_go();
+    expect_echo();
+}
+
+static void on_busy(uv_getaddrinfo_t *request, int status, struct addrinfo *found) {
+    (void)status;
+    uv_freeaddrinfo(found);
+    request->data = NULL;
+}
+
+/* Others hang in all threads: this request can be canceled. */
+static void test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again(void **state) {
+    static const char *const addresses[] = {"127.0.0.1", NULL};
+    uv_getaddrinfo_t busy[8];
+
+    (void)state;
+    names_lead_to(addresses);
+    names_hold();
+    for (int i = 0; i < 8; i++) {
+        busy[i].data = busy;
+        assert_int_equal(uv_getaddrinfo(&loop, &busy[i], on_busy, "busy.example", NULL, NULL), 0);
+    }
+    open_within(100);
+    expect_unresolved();
+    names_let_go();
+    expect_echo();
+    for (int i = 0; i < 8; i++)
+        WAIT_FOR(&loop, busy[i].data == NULL);
+}
+
 static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", "127.0.0.1", NULL};
 
@@ -190,6 +233,8 @@ int main(void) {
         TEST(test_without_any_the_last_reason_and_its_address_are_told),
         TEST(test_subscriptions_are_at_the_address_that_answered),
         TEST(test_a_name_that_is_none_is_told),
+        TEST(test_a_resolver_that_hangs_is_told_and_its_late_answer_is_taken),
+        TEST(test_a_name_that_waits_for_a_resolver_is_told_and_resolved_again),
         TEST(test_a_client_closes_at_any_turn_of_an_attempt),
         TEST(test_a_server_with_its_most_clients_says_so),
         TEST(test_last_words_are_told_however_the_connection_ends),
