@@ -8,7 +8,6 @@
 
 #include "backoff.h"
 #include "clock.h"
-#include "log.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -175,22 +174,6 @@ void pg_conn_cancel_once(struct pg_conn *conn) {
     cancel_query(conn->pg, send_cancel);
 }
 
-static void tell_down(struct pg_pool *pool) {
-    char quoted[320];
-
-    if (pool->is_told_down || pool->is_closing || pg_pool_is_up(pool))
-        return;
-    pool->is_told_down = true;
-    log_warn("postgres is down", "pool=%s error=%s", pool->name,
-             log_quote(quoted, sizeof(quoted), pool->error));
-}
-
-static void tell_up(struct pg_pool *pool) {
-    if (pool->is_told_down)
-        log_info("postgres is up", "pool=%s", pool->name);
-    pool->is_told_down = false;
-}
-
 static void close_socket(struct pg_conn *conn) {
     pg_dial_end(&conn->dial);
     close_watch(conn);
@@ -221,7 +204,7 @@ void pg_conn_fail(struct pg_conn *conn, const char *why) {
     conn->state = PG_CONN_DOWN;
     conn->due_ms = PG_NEVER;
     memcpy(pool->error, reason, sizeof(reason));
-    tell_down(pool);
+    pg_pool_tell_down(pool);
     if (conn->is_held || pool->is_closing)
         return;
     conn->due_ms =
@@ -264,7 +247,7 @@ void pg_conn_opened(struct pg_conn *conn) {
     if (conn->was_open)
         conn->pool->stats.reconnects++;
     conn->was_open = true;
-    tell_up(conn->pool);
+    pg_pool_tell_up(conn->pool);
 }
 
 /* An older server refuses a session with an option that it does not know. */

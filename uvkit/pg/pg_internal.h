@@ -35,11 +35,6 @@ enum pg_conn_state {
 
 struct pg_watch;
 
-/* No session is renewed before `until_ms`; the next pause is longer than `length_ms`. */
-struct pg_pause {
-    int64_t until_ms, length_ms;
-};
-
 /* A query that was sent in pipeline mode and is not answered. */
 struct pg_slot {
     struct pg_query *query; /* NULL: it has ended, and its answer is dropped */
@@ -118,6 +113,9 @@ void pg_pool_dispatch(struct pg_pool *pool);
 void pg_pool_run_ended(struct pg_pool *pool);
 /* Fire the close callback once nothing is left. */
 void pg_pool_maybe_closed(struct pg_pool *pool);
+/* pg_reason.c: log it once that no connection is open any more, or that one is again. */
+void pg_pool_tell_down(struct pg_pool *pool);
+void pg_pool_tell_up(struct pg_pool *pool);
 /* The first line of `text`, printable (utf8.h), cut between characters. */
 void pg_first_line(char *line, size_t size, const char *text);
 
@@ -175,8 +173,6 @@ void pg_run_forget(struct pg_conn *conn, const struct pg_statement *statement);
 /* The kept result refuses `query`. True when it was for a session that is not what it was: then the
  * query is in the queue again, and the session is closed once it is idle. */
 bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query);
-/* True when a renewal for this kind of error is due; then the next pause begins. */
-bool pg_renew_is_due(struct pg_pause *pause, enum pg_stale kind, int64_t now_ms);
 
 /* pg_pipeline.c */
 

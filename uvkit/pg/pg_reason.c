@@ -1,4 +1,4 @@
-/* Why a query did not succeed, in our words. */
+/* Why a query did not succeed, and that the server is down or up again, in our words. */
 #include "pg_internal.h"
 
 #include <stdio.h>
@@ -46,4 +46,20 @@ void pg_query_reason(const struct pg_query *query, char reason[PG_MESSAGE_BYTES]
     else
         (void)snprintf(reason, PG_MESSAGE_BYTES, "refuses a statement, with SQLSTATE %s",
                        query->sqlstate);
+}
+
+void pg_pool_tell_down(struct pg_pool *pool) {
+    char quoted[320];
+
+    if (pool->is_told_down || pool->is_closing || pg_pool_is_up(pool))
+        return;
+    pool->is_told_down = true;
+    log_warn("postgres is down", "pool=%s error=%s", pool->name,
+             log_quote(quoted, sizeof(quoted), pool->error));
+}
+
+void pg_pool_tell_up(struct pg_pool *pool) {
+    if (pool->is_told_down)
+        log_info("postgres is up", "pool=%s", pool->name);
+    pool->is_told_down = false;
 }

@@ -12,10 +12,6 @@
 
 #include "clock.h"
 
-#define PAUSE_FIRST_MS          20
-#define PAUSE_MOST_MS           60000
-#define PAUSE_READ_ONLY_MOST_MS 1280
-
 /* Those that do nothing at once, the others when they have answered. */
 static void renew_all(struct pg_pool *pool) {
     for (unsigned i = 0; i < pool->size; i++) {
@@ -38,22 +34,6 @@ static void tell(struct pg_pool *pool, const char *why, int64_t now_ms) {
                  left_out, log_quote(quoted, sizeof quoted, line));
 }
 
-static int64_t next_length_ms(int64_t length_ms, enum pg_stale kind) {
-    int64_t most_ms = kind == PG_STALE_READ_ONLY ? PAUSE_READ_ONLY_MOST_MS : PAUSE_MOST_MS;
-
-    if (length_ms == 0)
-        return PAUSE_FIRST_MS;
-    return length_ms * 2 < most_ms ? length_ms * 2 : most_ms;
-}
-
-bool pg_renew_is_due(struct pg_pause *pause, enum pg_stale kind, int64_t now_ms) {
-    if (now_ms < pause->until_ms)
-        return false;
-    pause->length_ms = next_length_ms(pause->length_ms, kind);
-    pause->until_ms = now_ms + pause->length_ms;
-    return true;
-}
-
 bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query) {
     struct pg_pool *pool = conn->pool;
     const enum pg_stale kind = pg_stale(conn->result);
@@ -61,7 +41,7 @@ bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query) {
 
     if (kind == PG_STALE_NOT || pool->is_closing || query->internal.again != NULL)
         return false;
-    if (!conn->is_stale && pg_renew_is_due(&pool->pauses[kind], kind, now_ms)) {
+    if (!conn->is_stale && pg_stale_is_due(&pool->pauses[kind], kind, now_ms)) {
         tell(pool, pg_run_error_text(conn->result), now_ms);
         renew_all(pool);
     }

@@ -4,6 +4,8 @@
 #define UVKIT_PG_STALE_H
 
 #include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* By SQLSTATE. Not all of a class: a new session mends no syntax error and no damaged index. */
 #define PG_STALES(X)                                                                               \
@@ -25,5 +27,13 @@ enum pg_stale { PG_STALE_NOT, PG_STALES(X) PG_STALE_KINDS };
 
 /* PG_STALE_NOT for a success, and for any other error. */
 enum pg_stale pg_stale(const PGresult *result);
+
+/* No session is renewed before `until_ms`; the next pause is longer than `length_ms`. */
+struct pg_pause {
+    int64_t until_ms, length_ms;
+};
+
+/* True when a renewal for this kind of error is due; then the next pause begins. */
+bool pg_stale_is_due(struct pg_pause *pause, enum pg_stale kind, int64_t now_ms);
 
 #endif

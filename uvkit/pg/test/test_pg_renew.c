@@ -201,7 +201,7 @@ static unsigned count_renewals(struct pg_pause *pause, enum pg_stale kind, int64
     unsigned count = 0;
 
     for (; *now_ms < end_ms; *now_ms += 10)
-        count += pg_renew_is_due(pause, kind, *now_ms);
+        count += pg_stale_is_due(pause, kind, *now_ms);
     return count;
 }
 
@@ -211,9 +211,9 @@ static void test_pause_after_renewals_that_help_nobody_grows_to_a_minute(void **
     int64_t now_ms = 1000;
 
     (void)state;
-    assert_true(pg_renew_is_due(&pause, PG_STALE_RIGHT, now_ms));
-    assert_false(pg_renew_is_due(&pause, PG_STALE_RIGHT, now_ms + 19));
-    assert_true(pg_renew_is_due(&pause, PG_STALE_RIGHT, now_ms + 20));
+    assert_true(pg_stale_is_due(&pause, PG_STALE_RIGHT, now_ms));
+    assert_false(pg_stale_is_due(&pause, PG_STALE_RIGHT, now_ms + 19));
+    assert_true(pg_stale_is_due(&pause, PG_STALE_RIGHT, now_ms + 20));
     (void)count_renewals(&pause, PG_STALE_RIGHT, &now_ms, 5 * 60000);
     assert_int_equal(count_renewals(&pause, PG_STALE_RIGHT, &now_ms, 10 * 60000), 10);
 }
