@@ -19,6 +19,7 @@ static const struct {
     {"gssencmode", "disable"},  /* it costs a round trip */
     {"connect_timeout", "0"},
     {"sslcertmode", "allow"},
+    {"require_auth", "password,md5,gss,sspi,scram-sha-256,none"}, /* an empty one allows nothing */
     {"min_protocol_version", "3.0"},
     {"max_protocol_version", "3.0"},
 };
