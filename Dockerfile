@@ -1,7 +1,7 @@
 # The programs in one image; compose.yaml runs it as order-svc, as inventory-svc and as the demo.
 FROM debian:bookworm-slim AS build
 WORKDIR /build
-COPY scripts/deps scripts/deps
+COPY scripts/deps scripts/shell.sh scripts/
 RUN scripts/deps compile && rm -rf /var/lib/apt/lists/*
 COPY . .
 RUN make -j"$(nproc)" B=out all
