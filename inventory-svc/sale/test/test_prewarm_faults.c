@@ -89,7 +89,7 @@ static void test_a_taking_that_was_not_answered_is_asked_again(void **state) {
     fault_proxy_close(proxy);
 }
 
-/* What it sold before is brought to the ledger, and forgotten there. */
+/* The ledger gets the sales from before, and Redis forgets them. */
 static void test_a_full_redis_sells_nothing_and_forgets_what_was_brought(void **state) {
     struct buyer buyer;
     char id[UUID_TEXT];

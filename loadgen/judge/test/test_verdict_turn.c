@@ -67,7 +67,7 @@ static void test_a_lock_that_changed_hands_in_the_span_is_not_stuck(void **state
     assert_int_equal(stuck(), 0);
     last->kept_us = 0; /* and no refusal since */
     assert_int_equal(stuck(), 0);
-    last->wait_us = 99999; /* who came later has not seen all of the span */
+    last->wait_us = 99999; /* this customer came later and has not seen all of the span */
     assert_int_equal(stuck(), SPAN);
 }
 

@@ -64,7 +64,7 @@ static int64_t effect(const struct past *past, const struct linear_op *op, size_
         return left > 0 && op->rank == left - 1 && again == 0 ? left - 1 : -1;
     case LINEAR_SOLD_OUT:
         return left == 0 ? 0 : -1;
-    case LINEAR_AGAIN: /* whose rank nobody but an open operation can have taken */
+    case LINEAR_AGAIN: /* only an open operation can have taken its rank */
         return again == 1 && op->rank < past->units[row] && left <= op->rank ? left : -1;
     case UNDONE:
         return left > 0 && count_again(past, row, left - 1) == 1 ? left - 1 : -1;

@@ -1,4 +1,4 @@
-/* What failed in one round is down in those after it, until it sells or was put up again. */
+/* A server that failed in one round is down in later rounds, until it sells or was put up again. */
 #include "down.h"
 
 #include <setjmp.h>
