@@ -5,6 +5,7 @@
 #include "own_port.h"
 #include "process_end.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +94,7 @@ static void ask(const struct own_zookeeper_server *server, char *answer, size_t 
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
         send(fd, "srvr", 4, MSG_NOSIGNAL) == 4)
         for (; got > 0 && length<size - 1; length += got> 0 ? (size_t)got : 0)
-            got = recv(fd, answer + length, size - 1 - length, 0);
+            got = TEMP_FAILURE_RETRY(recv(fd, answer + length, size - 1 - length, 0));
     answer[length] = '\0';
     (void)close(fd);
 }
