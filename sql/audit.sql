@@ -18,6 +18,10 @@
 \set QUIET on
 SET statement_timeout = 0;
 SET lock_timeout = 0;
+SELECT :SERVER_VERSION_NUM >= 170000 AS has_transaction_timeout \gset
+\if :has_transaction_timeout
+SET transaction_timeout = 0;
+\endif
 SET search_path = "$user", public;
 SELECT to_regclass('reservation') IS NOT NULL AS is_inventory, to_regclass('orders') IS NOT NULL AS is_orders \gset
 
