@@ -5,10 +5,10 @@
 
 #include "answer.h"
 #include "buffer.h"
+#include "number.h"
 #include "pending.h"
 #include "reservation_sql.h"
 #include "secret.h"
-#include "settings.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static int read_number(struct http_exchange *exchange, const char *name, int64_t
 
     *value = default_value;
     if (text == NULL ? default_value != NO_DEFAULT
-                     : settings_parse_int(text, value) == 0 && *value >= least && *value <= most)
+                     : number_read_int(text, value) == 0 && *value >= least && *value <= most)
         return 0;
     http_reply_error(exchange, 400, "bad_request", "%s must be %" PRId64 "..%" PRId64, name, least,
                      most);

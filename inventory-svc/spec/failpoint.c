@@ -3,7 +3,7 @@
 #include "failpoint.h"
 
 #include "fiber.h"
-#include "settings.h"
+#include "number.h"
 #include "text_copy.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static int parse_action(char *text, struct failpoint *failpoint) {
         failpoint->action = (enum fail_action)i;
         if (!fail_actions[i].has_duration)
             return value == NULL ? 0 : -1;
-        if (value == NULL || settings_parse_duration(value, &ns) != 0)
+        if (value == NULL || number_read_duration(value, &ns) != 0)
             return -1;
         failpoint->ms = ns / 1000000;
         return failpoint->ms >= 1 && failpoint->ms <= 3600000 ? 0 : -1;
@@ -72,7 +72,7 @@ static int parse_action(char *text, struct failpoint *failpoint) {
 static int parse_nth(const char *text, int64_t *nth) {
     if (text == NULL)
         return 0;
-    return settings_parse_int(text, nth) == 0 && *nth >= 1 ? 0 : -1;
+    return number_read_int(text, nth) == 0 && *nth >= 1 ? 0 : -1;
 }
 
 int failpoint_parse(const char *text, struct failpoint *failpoint, char message[MESSAGE_BYTES]) {

@@ -1,7 +1,7 @@
 /* The reading of a spec such as `redis,ttl=2s,work=2ms`. */
 #include "spec.h"
 
-#include "settings.h"
+#include "number.h"
 #include "strategies.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, HANDOVER, OPTIONS };
 
 #define WORDS  2
-#define LENGTH .parse = settings_parse_duration, .unit = MS
+#define LENGTH .parse = number_read_duration, .unit = MS
 #define IN_MS  " in whole milliseconds"
 #define CHOICE .unit = 1, .most = WORDS - 1
 
@@ -39,7 +39,7 @@ static const struct {
              .usual = 10000,
              .range = "10ms..1h" IN_MS},
     [SHARDS] = {.name = "shards",
-                .parse = settings_parse_int,
+                .parse = number_read_int,
                 .unit = 1,
                 .least = 1,
                 .most = 1000,
@@ -73,7 +73,7 @@ static const struct {
                .takes = TAKES_FENCE,
                .words = {"off", "on"}},
     [REPLICAS] = {.name = "replicas",
-                  .parse = settings_parse_int,
+                  .parse = number_read_int,
                   .unit = 1,
                   .least = 1,
                   .most = 2,
@@ -81,7 +81,7 @@ static const struct {
                   .range = "1..2",
                   .takes = TAKES_REPLICAS},
     [HANDOVER] = {.name = "handover",
-                  .parse = settings_parse_int,
+                  .parse = number_read_int,
                   .unit = 1,
                   .most = 1000,
                   .range = "0..1000",

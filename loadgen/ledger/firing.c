@@ -1,7 +1,7 @@
 /* Holds events against what was armed. */
 #include "firing.h"
 
-#include "settings.h"
+#include "number.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static bool is_as_long(const char *armed, const char *detail) {
     if (armed[0] != '=' || number == NULL)
         return true;
     snprintf(text, sizeof text, "%.*s", (int)strcspn(armed + 1, "@"), armed + 1);
-    return settings_parse_duration(text, &ns) != 0 || ns / 1000000 == strtoll(number, NULL, 10);
+    return number_read_duration(text, &ns) != 0 || ns / 1000000 == strtoll(number, NULL, 10);
 }
 
 /* "inventory-1/after-read:crash" is armed at one instance. */

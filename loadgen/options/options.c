@@ -162,7 +162,7 @@ static enum options_result make_list(void) {
     for (size_t i = 0; i < set.fault_list.failpoint_count; i++)
         common[3 + i] = (struct strategy_option){"fail", set.fault_list.failpoints[i], true};
     for (const struct strategy_option *option = common; option < common + 3; option++)
-        if (option->value[0] != '\0' && settings_parse_duration(option->value, &ns) != 0)
+        if (option->value[0] != '\0' && number_read_duration(option->value, &ns) != 0)
             return refuse("--%s %.40s is no duration; write it like 2ms or 1.5s", option->name,
                           option->value);
     if (is_attack() && !set.is_unjudged)

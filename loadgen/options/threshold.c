@@ -4,7 +4,6 @@
 #include "duration.h"
 #include "number.h"
 #include "record.h"
-#include "settings.h"
 #include "verdict.h"
 
 #include <assert.h>
@@ -188,7 +187,7 @@ static int read_value(const struct complaint *complaint, const struct metric *me
     if (text[0] == '\0')
         return refuse(complaint, "the value is missing; for example " EXAMPLES);
     if (is_time(metric->kind)) {
-        if (settings_parse_duration(text, &ns) != 0 || ns < 0)
+        if (number_read_duration(text, &ns) != 0 || ns < 0)
             return refuse(complaint,
                           "\"%s\" is no duration, and %s is a time: write it like 250ms or 1.5s",
                           text, threshold->metric);

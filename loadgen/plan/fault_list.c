@@ -1,7 +1,7 @@
 /* Reads --fault. */
 #include "fault_list.h"
 
-#include "settings.h"
+#include "number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,8 +67,8 @@ static bool is_of_server(const struct parts *parts) {
     for (size_t i = 0; i < VERBS; i++)
         if (i != FAULT_PAUSE && strcmp(parts->action, verbs[i]) == 0)
             return true;
-    return parts->at != NULL && settings_parse_int(parts->at, &number) != 0 &&
-           settings_parse_duration(parts->at, &number) == 0;
+    return parts->at != NULL && number_read_int(parts->at, &number) != 0 &&
+           number_read_duration(parts->at, &number) == 0;
 }
 
 static const char *read_verb(const struct parts *parts, struct fault *fault) {
@@ -84,7 +84,7 @@ static const char *read_verb(const struct parts *parts, struct fault *fault) {
         return "that verb is of redis alone";
     if (fault->verb != FAULT_PAUSE)
         return parts->value == NULL ? NULL : "only pause takes a duration";
-    if (parts->value == NULL || settings_parse_duration(parts->value, &fault->span_ns) != 0 ||
+    if (parts->value == NULL || number_read_duration(parts->value, &fault->span_ns) != 0 ||
         fault->span_ns <= 0)
         return "pause takes a duration, such as pause=2s";
     return NULL;
@@ -101,7 +101,7 @@ static const char *read_server(const struct parts *parts, int64_t demand_ns, str
     wrong = read_verb(parts, fault);
     if (wrong != NULL)
         return wrong;
-    if (parts->at == NULL || settings_parse_duration(parts->at, &fault->at_ns) != 0 ||
+    if (parts->at == NULL || number_read_duration(parts->at, &fault->at_ns) != 0 ||
         fault->at_ns < 0)
         return "it lacks a moment, such as @2s";
     if (fault->at_ns >= demand_ns)

@@ -2,7 +2,6 @@
 #include "plan.h"
 
 #include "number.h"
-#include "settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +36,7 @@ int plan_parse_skew(const char *text, double *zipf) {
 static int parse_rate(const char *text, double *rate) {
     int64_t number;
 
-    if (settings_parse_int(text, &number) != 0 || number < 0 || number > RATE_MAX)
+    if (number_read_int(text, &number) != 0 || number < 0 || number > RATE_MAX)
         return -1;
     *rate = (double)number;
     return 0;
@@ -61,7 +60,7 @@ static const char *stage_flaw(char *text, struct plan_stage *stage) {
     if (colon == NULL)
         return "it lacks a colon: write DURATION:RATE, such as 20s:800, or DURATION:FROM..TO";
     *colon = '\0';
-    if (settings_parse_duration(text, &stage->span_ns) != 0)
+    if (number_read_duration(text, &stage->span_ns) != 0)
         return "it does not begin with a duration, such as 20s or 500ms";
     if (stage->span_ns < 1000000 || stage->span_ns > SPAN_MAX_NS)
         return "its duration is not within 1ms to 24h";

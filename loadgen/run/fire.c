@@ -3,10 +3,10 @@
 #include "clock.h"
 #include "fiber.h"
 #include "file_error.h"
+#include "number.h"
 #include "punctual.h"
 #include "report.h"
 #include "run.h"
-#include "settings.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -174,7 +174,7 @@ static int64_t longest_wait_ms(const struct strategy_item *item) {
         return DEFAULT_WAIT_MS;
     option += strlen(",wait=");
     snprintf(text, sizeof text, "%.*s", (int)strcspn(option, ","), option);
-    return settings_parse_duration(text, &ns) == 0 ? ns / 1000000 : DEFAULT_WAIT_MS;
+    return number_read_duration(text, &ns) == 0 ? ns / 1000000 : DEFAULT_WAIT_MS;
 }
 
 /* Wait until the ledger has what the target has sold: what is on its way there is no ghost. */

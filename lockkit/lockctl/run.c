@@ -8,6 +8,7 @@
  * Signals end the wait before the command runs, and are passed on to it afterwards. */
 #include "child.h"
 #include "lockctl.h"
+#include "number.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -82,7 +83,7 @@ static int signal_of(const char *name) {
 
     if (strcmp(name, "none") == 0)
         return 0;
-    if (settings_parse_int(name, &number) == 0)
+    if (number_read_int(name, &number) == 0)
         return number > 0 && number < NSIG ? (int)number : -1;
     if (strncmp(name, "SIG", 3) == 0)
         name += 3;
@@ -100,7 +101,7 @@ static int parse_wait(const char *text, uint32_t *wait_ms) {
 
     if (strcmp(text, "forever") == 0)
         return 0;
-    if (settings_parse_duration(text, &ns) != 0 || ns / 1000000 >= UINT32_MAX)
+    if (number_read_duration(text, &ns) != 0 || ns / 1000000 >= UINT32_MAX)
         return -1;
     *wait_ms = (uint32_t)(ns / 1000000);
     return 0;

@@ -13,9 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     if (!clean)
         abort();
-    if (settings_parse_duration(text, &integer) == 0 && integer < 0)
+    if (number_read_duration(text, &integer) == 0 && integer < 0)
         abort();
-    (void)settings_parse_int(text, &integer);
+    (void)number_read_int(text, &integer);
     (void)number_read(text, &number);
     (void)number_read_part(text, &number);
     (void)number_read_scaled(text, &number);

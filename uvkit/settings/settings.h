@@ -62,8 +62,4 @@ __attribute__((warn_unused_result)) enum settings_result settings_read(
     struct settings_given *given);
 void settings_free(const struct setting *table);
 
-/* The parsers alone: 0, or -1 when `text` is not wholly such a value. */
-int settings_parse_duration(const char *text, int64_t *ns);
-int settings_parse_int(const char *text, int64_t *value);
-
 #endif

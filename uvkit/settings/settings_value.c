@@ -1,93 +1,15 @@
 /* From the text of a setting to its value: the parsers, the ranges, and what an error says. */
 #include "settings_internal.h"
 
-#include <ctype.h>
+#include "number.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define US_NS INT64_C(1000)
-#define MS_NS (1000 * US_NS)
-#define S_NS  (1000 * MS_NS)
-
-static int parse_digits(const char **text, int64_t *value) {
-    const char *at = *text;
-
-    *value = 0;
-    for (; isdigit((unsigned char)*at); at++)
-        if (__builtin_mul_overflow(*value, 10, value) ||
-            __builtin_add_overflow(*value, *at - '0', value))
-            return -1;
-    if (at == *text)
-        return -1;
-    *text = at;
-    return 0;
-}
-
-int settings_parse_int(const char *text, int64_t *value) {
-    bool is_negative = *text == '-';
-    int64_t scale = is_negative ? -1 : 1;
-    int64_t number;
-
-    text += is_negative;
-    if (parse_digits(&text, &number) != 0)
-        return -1;
-    if (*text == 'k' || *text == 'm')
-        scale *= *text++ == 'k' ? 1000 : 1000000;
-    if (*text != '\0' || __builtin_mul_overflow(number, scale, &number))
-        return -1;
-    *value = number;
-    return 0;
-}
-
-/* How many nanoseconds the unit named `name` is long, or 0. */
-static int64_t unit_ns(const char *name) {
-    static const struct {
-        const char *name;
-        int64_t ns;
-    } units[] = {{"ns", 1},   {"us", US_NS},    {"ms", MS_NS},
-                 {"s", S_NS}, {"m", 60 * S_NS}, {"h", 3600 * S_NS}};
-
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(units[i].name, name) == 0)
-            return units[i].ns;
-    return 0;
-}
-
-/* Adds the decimals at *text, of a unit that is `ns` long; -1 when they go below a nanosecond. */
-static int add_decimals(const char **text, int64_t ns, int64_t *total) {
-    if (!isdigit((unsigned char)**text))
-        return -1;
-    for (; isdigit((unsigned char)**text); ++*text) {
-        if (ns % 10 != 0)
-            return -1;
-        ns /= 10;
-        if (__builtin_add_overflow(*total, (**text - '0') * ns, total))
-            return -1;
-    }
-    return 0;
-}
-
-int settings_parse_duration(const char *text, int64_t *ns) {
-    int64_t unit = strcmp(text, "0") == 0 ? 1 : unit_ns(text + strspn(text, "0123456789."));
-    int64_t total;
-
-    if (unit == 0 || parse_digits(&text, &total) != 0 ||
-        __builtin_mul_overflow(total, unit, &total))
-        return -1;
-    if (*text == '.') {
-        text++;
-        if (add_decimals(&text, unit, &total) != 0 || *text == '.')
-            return -1;
-    }
-    *ns = total;
-    return 0;
-}
-
 static int parse_number(enum setting_type type, const char *text, int64_t *value) {
-    return type == SETTING_INT ? settings_parse_int(text, value)
-                               : settings_parse_duration(text, value);
+    return type == SETTING_INT ? number_read_int(text, value) : number_read_duration(text, value);
 }
 
 static bool is_in_range(const struct setting *setting, int64_t value) {

@@ -254,64 +254,6 @@ static void test_who_gave_a_value_is_told(void **state) {
     assert_true(given.by_environment == 1U << 1);
 }
 
-static void test_whole_numbers(void **state) {
-    static const char *const bad[] = {"",
-                                      "-",
-                                      "+1",
-                                      " 1",
-                                      "1 ",
-                                      "1.5",
-                                      "0x1",
-                                      "k",
-                                      "1kk",
-                                      "1K",
-                                      "9223372036854775808",
-                                      "9223372036854776k",
-                                      "--1"};
-    int64_t value = 0;
-
-    (void)state;
-    assert_int_equal(settings_parse_int("20k", &value), 0);
-    assert_int_equal(value, 20000);
-    assert_int_equal(settings_parse_int("-3m", &value), 0);
-    assert_int_equal(value, -3000000);
-    assert_int_equal(settings_parse_int("9223372036854775807", &value), 0);
-    assert_true(value == INT64_MAX);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(settings_parse_int(bad[i], &value), -1);
-    assert_true(value == INT64_MAX);
-}
-
-static void test_durations(void **state) {
-    static const struct {
-        const char *text;
-        int64_t ns;
-    } good[] = {{"0", 0},
-                {"0s", 0},
-                {"7ns", 7},
-                {"3us", 3000},
-                {"250ms", 250000000},
-                {"1.5s", 1500000000},
-                {"2m", 120000000000},
-                {"0.5h", 1800000000000},
-                {"1.000000001s", 1000000001}};
-    static const char *const bad[] = {
-        "",    "1",   "s",           "-1s",      "+1s",           "1 s",
-        "1.s", ".5s", "1..5s",       "1.5.5s",   "1.5ns",         "1m30s",
-        "1d",  "1sx", "9223372037s", "2562048h", "1.0000000001s", "00",
-        "0.0"};
-    int64_t ns = -1;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(settings_parse_duration(good[i].text, &ns), 0);
-        assert_true(ns == good[i].ns);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (settings_parse_duration(bad[i], &ns) != -1)
-            fail_msg("\"%s\" was taken", bad[i]);
-}
-
 static void read_without_memory(void *arg) {
     (void)arg;
     argc = 1;
@@ -348,8 +290,6 @@ int main(void) {
         TEST(test_help_is_aligned_and_fits_80_columns),
         TEST(test_the_version_is_told),
         TEST(test_who_gave_a_value_is_told),
-        TEST(test_whole_numbers),
-        TEST(test_durations),
         TEST(test_no_memory_at_any_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

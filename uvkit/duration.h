@@ -1,6 +1,6 @@
 /* Durations as text for people. */
-#ifndef LOADGEN_DURATION_H
-#define LOADGEN_DURATION_H
+#ifndef UVKIT_DURATION_H
+#define UVKIT_DURATION_H
 
 #include <stdint.h>
 

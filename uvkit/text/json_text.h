@@ -1,7 +1,7 @@
 /* JSON of text that may come from anywhere: what is no UTF-8 becomes U+FFFD, the replacement
  * character, instead of an error. And JSON that is all there, or NULL. */
-#ifndef LOADGEN_JSON_TEXT_H
-#define LOADGEN_JSON_TEXT_H
+#ifndef UVKIT_JSON_TEXT_H
+#define UVKIT_JSON_TEXT_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
-/* Numbers as people write them in settings: plain, without sign, exponent, hex, nan or inf. */
+/* Numbers and durations as people write them: plain, without exponent, hex, nan or inf. */
 #ifndef UVKIT_NUMBER_H
 #define UVKIT_NUMBER_H
+
+#include <stdint.h>
 
 /* Digits, perhaps with a point among them: returns what follows, or NULL when it is none. */
 const char *number_read(const char *text, double *value);
@@ -9,5 +11,11 @@ const char *number_read(const char *text, double *value);
 __attribute__((warn_unused_result)) int number_read_part(const char *text, double *part);
 /* The whole of `text` as a number, perhaps in thousands or millions: "100", "20k" or "1.5m". */
 __attribute__((warn_unused_result)) int number_read_scaled(const char *text, double *value);
+
+/* The whole of `text` as a whole number: "-3", "100", "20k" or "2m". 0, or -1 when it is none. */
+int number_read_int(const char *text, int64_t *value);
+/* The whole of `text` as a duration: "0", "1.5ms", "2s"; the units are ns, us, ms, s, m and h. 0,
+ * or -1 when it is none, or is finer than a nanosecond. */
+int number_read_duration(const char *text, int64_t *ns);
 
 #endif

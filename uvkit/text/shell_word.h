@@ -1,6 +1,6 @@
 /* A word as one types it into a shell. */
-#ifndef LOADGEN_SHELL_WORD_H
-#define LOADGEN_SHELL_WORD_H
+#ifndef UVKIT_SHELL_WORD_H
+#define UVKIT_SHELL_WORD_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A moment of the wall clock as text: ISO 8601, UTC. */
-#ifndef LOADGEN_ISO_TIME_H
-#define LOADGEN_ISO_TIME_H
+#ifndef UVKIT_ISO_TIME_H
+#define UVKIT_ISO_TIME_H
 
 #include <stdint.h>
 #include <stdio.h>
