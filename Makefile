@@ -90,13 +90,13 @@ SEES_inventory-svc/exercise := inventory-svc/seam
 SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory-svc/http)
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
-SEES_loadgen/record := loadgen/plan loadgen/text uvkit/http_client uvkit/net uvkit/settings uvkit/text uvkit
+SEES_loadgen/record := uvkit
 SEES_loadgen/ledger := uvkit
 SEES_loadgen/linear := uvkit
-SEES_loadgen/judge := loadgen/linear loadgen/ledger loadgen/record $(SEES_loadgen/record)
+SEES_loadgen/judge := loadgen/linear loadgen/ledger loadgen/record uvkit
 SEES_loadgen/audit := loadgen/judge loadgen/linear loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
 SEES_loadgen/send := loadgen/record loadgen/plan loadgen/text $(UVKIT)
-SEES_loadgen/options := loadgen/judge $(SEES_loadgen/judge)
+SEES_loadgen/options := loadgen/plan loadgen/text loadgen/judge loadgen/linear loadgen/ledger loadgen/record uvkit/settings uvkit/text uvkit
 SEES_loadgen/rounds := loadgen/options loadgen/audit $(SEES_loadgen/audit)
 SEES_loadgen/live := $(SEES_loadgen/send)
 SEES_loadgen/report := loadgen/rounds $(SEES_loadgen/rounds)
@@ -115,9 +115,9 @@ SEES_lab/student := inventory-svc/seam uvkit
 # The checkout's path as a C string in a shell's word: a path may have quotes.
 FLAGS_lab/student := -DLAB_SOURCES='"$(subst ','\'',$(subst ",\",$(subst \,\\,$(CURDIR))))"'
 FLAGS_lab/command := $(FLAGS_lab/student)
-SEES_lab/tell := lab/verdict $(SEES_lab/verdict)
+SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) inventory-svc/spec $(SEES_inventory-svc/spec)
-SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit
+SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
 SEES_bench := order-svc lockkit/include loadgen/judge loadgen/linear loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
 # What tests of a room see above it, to compare with.
 TESTS_SEE_lab/model := test/lib/inventory-svc inventory-svc/sale $(SEES_inventory-svc/sale)

@@ -116,11 +116,9 @@ void record_leave_nameless(struct record *record);
 /* It was sent without a key, and no reply named its order: of all orders it may have any. */
 bool record_is_nameless(const struct record *record);
 
-struct http_call;
-/* The call of `record` has ended: complete it. Each record ends once. */
-void recorder_end(struct recorder *recorder, struct record *record, const struct http_call *call);
-/* It was never started. */
-void recorder_unsent(struct recorder *recorder, struct record *record);
+/* The request of `record` has ended as the record says: count it, or tell the process that counts.
+ * Each record ends once. */
+void recorder_end(struct recorder *recorder, const struct record *record);
 
 /* One that ended in an earlier run, as its history tells: count it and keep a copy. */
 void recorder_add(struct recorder *recorder, const struct record *record);

@@ -5,6 +5,7 @@
  * moment that is nearer than that takes, the loop turns without waiting. */
 #include "sender.h"
 
+#include "answer.h"
 #include "clock.h"
 #include "http_client.h"
 #include "punctual.h"
@@ -118,7 +119,7 @@ static struct record *begin_next(struct sender *sender) {
 }
 
 static void leave_unsent(struct sender *sender) {
-    recorder_unsent(sender->recorder, begin_next(sender));
+    recorder_end(sender->recorder, begin_next(sender));
 }
 
 static void on_answer(struct http_call *call);
@@ -220,7 +221,7 @@ static void on_answer(struct http_call *call) {
     struct sender *sender = slot->sender;
 
     assert(sender->in_flight > 0);
-    recorder_end(sender->recorder, slot->record, call);
+    answer_take(sender->recorder, slot->record, call);
     slot->next = sender->free_slots;
     sender->free_slots = slot;
     sender->in_flight--;

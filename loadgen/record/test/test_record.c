@@ -36,8 +36,8 @@ static void record_pairs(size_t count) {
             recorder_begin(recorder, recorder->count, (int64_t)i + 1, first->key);
 
         second->item = 7;
-        recorder_unsent(recorder, second);
-        recorder_unsent(recorder, first);
+        recorder_end(recorder, second);
+        recorder_end(recorder, first);
     }
 }
 

@@ -1,7 +1,7 @@
 /* Records that several processes write: here they are several recorders of one. */
 #include "share.h"
 
-#include "http_client.h"
+#include "answer.h"
 #include "product.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static void end(struct recorder *recorder, struct record *record) {
     call.reply_length = (size_t)snprintf(
         reply, sizeof reply, "{\"order_id\":\"%s\",\"unit\":%u,\"instance\":\"inventory-%u\"}",
         record->key, record->number, 1 + record->number % 2);
-    recorder_end(recorder, record, &call);
+    answer_take(recorder, record, &call);
 }
 
 static struct recorder *owner_of(size_t number) {

@@ -1,0 +1,56 @@
+/* From the end of an HTTP call to a record. */
+#include "answer.h"
+
+#include "reply.h"
+
+#include <string.h>
+
+static enum record_outcome outcome_of(const struct http_call *call) {
+    if (call->outcome != HTTP_CALL_ANSWERED)
+        return call->outcome == HTTP_CALL_NOT_SENT ? RECORD_UNREACHED : RECORD_UNKNOWN;
+    if (call->status >= 200 && call->status < 300)
+        return RECORD_SOLD;
+    switch (call->status) {
+    case 409:
+        return RECORD_SOLD_OUT;
+    case 503:
+        return RECORD_BUSY;
+    case 500:
+        return RECORD_FAILED;
+    default: /* another 5xx, 504 among them, is of something in between: it may have been sold */
+        return call->status > 500 ? RECORD_UNKNOWN : RECORD_REFUSED;
+    }
+}
+
+/* The order that it names, and, of a sale, its unit. A yes that cannot be read leaves the unit at
+ * -1: the ledger then contradicts it. */
+static void read_reply(struct recorder *recorder, struct record *record,
+                       const struct http_call *call) {
+    struct reply reply;
+    char order_id[UUID_TEXT];
+
+    reply_read(call->reply, call->reply_length, &reply);
+    if (record_is_nameless(record) && uuid_parse(reply.order_id, order_id) == 0)
+        memcpy(record->key, order_id, sizeof record->key);
+    if (record->outcome != RECORD_SOLD)
+        return;
+    record->unit = reply.unit;
+    if (reply.instance[0] != '\0')
+        record->instance = recorder_instance(recorder, reply.instance);
+    if (uuid_parse(reply.order_id, record->order_id) != 0)
+        memcpy(record->order_id, record->key, sizeof record->order_id);
+}
+
+void answer_take(struct recorder *recorder, struct record *record, const struct http_call *call) {
+    record->outcome = outcome_of(call);
+    record->received_ns = call->received_ns - recorder->start_ns;
+    if (call->outcome != HTTP_CALL_NOT_SENT)
+        record->sent_ns = call->sent_ns - recorder->start_ns;
+    if (call->outcome == HTTP_CALL_ANSWERED) {
+        record->status = (int16_t)call->status;
+        cost_parse(call->header, &record->cost);
+    }
+    if (record->outcome == RECORD_SOLD || (record->status != 0 && record_is_nameless(record)))
+        read_reply(recorder, record, call);
+    recorder_end(recorder, record);
+}
