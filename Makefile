@@ -88,15 +88,16 @@ SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
 SEES_inventory-svc/exercise := inventory-svc/seam
 SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory-svc/http)
+# The judge, the second heart: from records and ledgers to a verdict. It sees no server and no network.
+SEES_judge/record := uvkit
+SEES_judge/ledger := uvkit
+SEES_judge/linear := uvkit
+SEES_judge := judge/linear judge/ledger judge/record uvkit
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
-SEES_loadgen/record := uvkit
-SEES_loadgen/ledger := uvkit
-SEES_loadgen/linear := uvkit
-SEES_loadgen/judge := loadgen/linear loadgen/ledger loadgen/record uvkit
-SEES_loadgen/audit := loadgen/judge loadgen/linear loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
-SEES_loadgen/send := loadgen/record loadgen/plan loadgen/text $(UVKIT)
-SEES_loadgen/options := loadgen/plan loadgen/text loadgen/judge loadgen/linear loadgen/ledger loadgen/record uvkit/settings uvkit/text uvkit
+SEES_loadgen/audit := loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
+SEES_loadgen/send := loadgen/plan loadgen/text judge/record $(UVKIT)
+SEES_loadgen/options := loadgen/plan loadgen/text judge $(SEES_judge) uvkit/settings uvkit/text uvkit
 SEES_loadgen/rounds := loadgen/options loadgen/audit $(SEES_loadgen/audit)
 SEES_loadgen/live := $(SEES_loadgen/send)
 SEES_loadgen/report := loadgen/rounds $(SEES_loadgen/rounds)
@@ -110,7 +111,7 @@ SEES_lab/redis := inventory-svc/seam
 FLAGS_lab/redis := $(shell pkg-config --cflags lua5.1 2>/dev/null)
 SEES_lab/model := lab/redis inventory-svc/seam
 SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
-SEES_lab/verdict := lab/explore loadgen/judge $(SEES_loadgen/judge) lab/model $(SEES_lab/model)
+SEES_lab/verdict := lab/explore judge $(SEES_judge) lab/model $(SEES_lab/model)
 SEES_lab/student := inventory-svc/seam uvkit
 # The checkout's path as a C string in a shell's word: a path may have quotes.
 FLAGS_lab/student := -DLAB_SOURCES='"$(subst ','\'',$(subst ",\",$(subst \,\\,$(CURDIR))))"'
@@ -118,7 +119,7 @@ FLAGS_lab/command := $(FLAGS_lab/student)
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) inventory-svc/spec $(SEES_inventory-svc/spec)
 SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
-SEES_bench := order-svc lockkit/include loadgen/judge loadgen/linear loadgen/ledger loadgen/record loadgen/plan loadgen/text $(UVKIT)
+SEES_bench := order-svc lockkit/include loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
 # What tests of a room see above it, to compare with.
 TESTS_SEE_lab/model := test/lib/inventory-svc inventory-svc/sale $(SEES_inventory-svc/sale)
 TESTS_SEE_lockkit/backends/postgres := test/lib/uvkit
@@ -129,8 +130,10 @@ $(foreach a,$(ROOMS),$(foreach b,$(SEES_$a),$(if $(filter $a,$(SEES_$b)),$(error
 
 folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
-# What a source includes from. Tests also see the fixtures, and these every room of their folder; those of lab the strategies.
-fixtures = $(if $(filter lockkit backends,$(folder)),test/lib/backends test/lib/lockkit,$(folder:%=test/lib/%)) $(if $(filter lab,$(folder)),inventory-svc/spec $(SEES_inventory-svc/spec)) test/lib/servers test/lib $(UVKIT)
+# What a source includes from. Tests also see the fixtures, and these every room of their folder and of those named here.
+FIXTURES_loadgen := test/lib/judge judge $(SEES_judge)
+FIXTURES_lab := inventory-svc/spec $(SEES_inventory-svc/spec)
+fixtures = $(if $(filter lockkit backends,$(folder)),test/lib/backends test/lib/lockkit,$(folder:%=test/lib/%)) $(FIXTURES_$(folder)) test/lib/servers test/lib $(UVKIT)
 sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder:backends=lockkit)%,$(ROOMS))) lockkit/include) \
     $(if $(findstring test/,$1),$(TESTS_SEE_$(room)) $(fixtures))
 includes = $(subst -iquote lockkit/include,-I lockkit/include,$(addprefix -iquote ,$(call sees,$1))) $(FLAGS_$(room))

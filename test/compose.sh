@@ -113,7 +113,7 @@ id_of() {
 is_cached() {
     git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" || return
     echo 'Edited.' >>"$copy/README.md"
-    echo '/* Edited. */' >>"$copy/loadgen/judge/test/test_verdict.c"
+    echo '/* Edited. */' >>"$copy/judge/test/test_verdict.c"
     echo '# Edited.' >>"$copy/scripts/demo"
     built "$REVISION" || return
     [[ $(id_of "$IMAGE-other") == "$(id_of "$IMAGE")" ]]

@@ -164,7 +164,7 @@ class Page(SystemTest):
             self.assertEqual({name: number(text) for name, text in row.items()}, dict(told, offered=strategy["offered"]))
 
     def test_each_anomaly_is_explained_where_it_appears(self):
-        source = (ROOT / "loadgen/judge/anomaly.h").read_text()
+        source = (ROOT / "judge/anomaly.h").read_text()
         names = re.findall(r'^    X\([A-Z_]+, "([A-Z-]+)"', source, re.M)
         self.assertGreater(len(names), 8)
         self.assertEqual([anomaly["name"] for anomaly in self.found["run"]["anomalies"]], names)
