@@ -1,6 +1,6 @@
 /* What can be wrong with a sale, and the evidence that it was. */
-#ifndef LOADGEN_ANOMALY_H
-#define LOADGEN_ANOMALY_H
+#ifndef JUDGE_ANOMALY_H
+#define JUDGE_ANOMALY_H
 
 #include "ledger.h"
 

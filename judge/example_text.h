@@ -1,6 +1,6 @@
 /* The words and the picture of a counterexample's operations, which it calls A, B and C. */
-#ifndef LOADGEN_EXAMPLE_TEXT_H
-#define LOADGEN_EXAMPLE_TEXT_H
+#ifndef JUDGE_EXAMPLE_TEXT_H
+#define JUDGE_EXAMPLE_TEXT_H
 
 #include "judge.h"
 

@@ -4,8 +4,8 @@
  * The verdict opens a judge for each product and lets the rules look, one after the other: units,
  * promises, refusals, rows, overlaps. Each tells what it found with judge_found(), and keeps the
  * operations that show it best; from those the counterexample is told at the end. */
-#ifndef LOADGEN_JUDGE_H
-#define LOADGEN_JUDGE_H
+#ifndef JUDGE_JUDGE_H
+#define JUDGE_JUDGE_H
 
 #include "anomaly.h"
 #include "event.h"

@@ -1,8 +1,8 @@
 /* The judgement of one round: from what clients were told and what the ledger says.
  *
  * Pure: it reads records and rows, and calls nothing that waits. */
-#ifndef LOADGEN_VERDICT_H
-#define LOADGEN_VERDICT_H
+#ifndef JUDGE_VERDICT_H
+#define JUDGE_VERDICT_H
 
 #include "anomaly.h"
 #include "event.h"

@@ -4,8 +4,8 @@
  *
  * Times are nanoseconds from the start of the round, as in record.h; those of the table were taken
  * by other clocks, and are right to some 50 µs on one machine. */
-#ifndef LOADGEN_EVENT_H
-#define LOADGEN_EVENT_H
+#ifndef JUDGE_EVENT_H
+#define JUDGE_EVENT_H
 
 #include "ledger.h"
 #include "uuid.h"

@@ -1,6 +1,6 @@
 /* What was armed to fail, how often it did, and whether that was in time to matter. */
-#ifndef LOADGEN_FIRING_H
-#define LOADGEN_FIRING_H
+#ifndef JUDGE_FIRING_H
+#define JUDGE_FIRING_H
 
 #include "event.h"
 

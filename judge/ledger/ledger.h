@@ -1,8 +1,8 @@
 /* The ledger of one product, as read from the two databases after a round, or from a history file.
  *
  * It owns all that it points to; ledger_free() frees it. */
-#ifndef LOADGEN_LEDGER_H
-#define LOADGEN_LEDGER_H
+#ifndef JUDGE_LEDGER_H
+#define JUDGE_LEDGER_H
 
 #include "uuid.h"
 

@@ -23,8 +23,8 @@
  * Linearizability is Herlihy and Wing's (1990). To check it is NP-complete in general, and easy
  * where each operation tells its place in the order, as the rank does here (Gibbons and Korach,
  * "Testing Shared Memories", 1997, on this and other easy cases). */
-#ifndef LOADGEN_LINEAR_H
-#define LOADGEN_LINEAR_H
+#ifndef JUDGE_LINEAR_H
+#define JUDGE_LINEAR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* The gaps that the check of rows (linear.c) leaves to the open operations, and dealing these
  * out. */
-#ifndef LOADGEN_LINEAR_INTERNAL_H
-#define LOADGEN_LINEAR_INTERNAL_H
+#ifndef JUDGE_LINEAR_INTERNAL_H
+#define JUDGE_LINEAR_INTERNAL_H
 
 #include "linear.h"
 

@@ -5,8 +5,8 @@
  *                  retry;desc="0", lock;desc="redis", shard;desc="3", kept;dur=499.2
  *
  * Durations are milliseconds. Anything else in it is skipped, whatever it is. */
-#ifndef LOADGEN_COST_H
-#define LOADGEN_COST_H
+#ifndef JUDGE_COST_H
+#define JUDGE_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>

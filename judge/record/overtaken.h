@@ -1,6 +1,6 @@
 /* How far from first come, first served a round was, as its customers saw it. */
-#ifndef LOADGEN_OVERTAKEN_H
-#define LOADGEN_OVERTAKEN_H
+#ifndef JUDGE_OVERTAKEN_H
+#define JUDGE_OVERTAKEN_H
 
 #include "record.h"
 

@@ -3,8 +3,8 @@
  * Times are nanoseconds from the start of the round, on the monotonic clock of this process. The
  * sent time is taken before the first byte is written and the received time after the last byte is
  * read, so that an order of two events here is an order of what happened on the servers. */
-#ifndef LOADGEN_RECORD_H
-#define LOADGEN_RECORD_H
+#ifndef JUDGE_RECORD_H
+#define JUDGE_RECORD_H
 
 #include "cost.h"
 #include "histogram.h"

@@ -1,6 +1,6 @@
 /* Memory that the kernel can write to a file and take back, for the records of a long round. */
-#ifndef LOADGEN_SPOOL_H
-#define LOADGEN_SPOOL_H
+#ifndef JUDGE_SPOOL_H
+#define JUDGE_SPOOL_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The sentences of a verdict, each number of them counted again in the run that was judged. */
-#ifndef LOADGEN_TEST_PROSE_H
-#define LOADGEN_TEST_PROSE_H
+#ifndef JUDGE_TEST_PROSE_H
+#define JUDGE_TEST_PROSE_H
 
 #include "simulated_judge.h"
 

@@ -5,8 +5,8 @@
  * there is a moment for each sale and each refusal, within its request's time, and for each unit
  * that a request without a key took and gave back, at which the stock was just as the ledger
  * says, up to the stock that is left at the end. */
-#ifndef LOADGEN_TEST_REFEREE_H
-#define LOADGEN_TEST_REFEREE_H
+#ifndef JUDGE_TEST_REFEREE_H
+#define JUDGE_TEST_REFEREE_H
 
 #include "simulated_sale.h"
 

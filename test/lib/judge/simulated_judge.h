@@ -1,6 +1,6 @@
 /* The judgement of simulated runs, and of what a test plants in them. */
-#ifndef LOADGEN_TEST_SIMULATED_JUDGE_H
-#define LOADGEN_TEST_SIMULATED_JUDGE_H
+#ifndef JUDGE_TEST_SIMULATED_JUDGE_H
+#define JUDGE_TEST_SIMULATED_JUDGE_H
 
 #include "simulated_sale.h"
 

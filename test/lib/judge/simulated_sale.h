@@ -6,8 +6,8 @@
  * before and after the sale took effect, instances that crash between a sale and its order or stand
  * still, locks not won, several workers, and a clock so coarse that much happens at the same time.
  * Without keys a sale may be undone; its unit is sold again, from a list or from the count. */
-#ifndef LOADGEN_TEST_SIMULATED_SALE_H
-#define LOADGEN_TEST_SIMULATED_SALE_H
+#ifndef JUDGE_TEST_SIMULATED_SALE_H
+#define JUDGE_TEST_SIMULATED_SALE_H
 
 #include "verdict.h"
 

@@ -1,6 +1,6 @@
 /* A hand-made run for the tests of verdicts: requests, the replies to them, and the ledger. */
-#ifndef LOADGEN_TEST_VERDICT_FIXTURE_H
-#define LOADGEN_TEST_VERDICT_FIXTURE_H
+#ifndef JUDGE_TEST_VERDICT_FIXTURE_H
+#define JUDGE_TEST_VERDICT_FIXTURE_H
 
 #include "verdict.h"
 
