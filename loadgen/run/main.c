@@ -5,6 +5,7 @@
 #include "file_error.h"
 #include "inherited.h"
 #include "log.h"
+#include "loop.h"
 #include "options.h"
 #include "pg_variables.h"
 #include "run.h"
@@ -23,7 +24,7 @@ static FILE *open_output(const char *path) {
 
 static int run_to(struct options *options, FILE *to) {
     uv_loop_t loop;
-    int exit_code = uv_loop_init(&loop);
+    int exit_code = loop_init(&loop);
 
     if (exit_code != 0) {
         fprintf(stderr, "loadgen: no event loop can be made: %s\n", uv_strerror(exit_code));

@@ -2,6 +2,7 @@
 #include "worker.h"
 
 #include "clock.h"
+#include "loop.h"
 #include "punctual.h"
 #include "share.h"
 
@@ -137,7 +138,7 @@ static int do_task(struct worker *worker) {
 noreturn void worker_run(int socket, const struct sender *like, bool is_realtime_wanted) {
     struct worker worker = {.socket = socket, .is_realtime_wanted = is_realtime_wanted};
 
-    if (uv_loop_init(&worker.loop) != 0)
+    if (loop_init(&worker.loop) != 0)
         _exit(1);
     for (;;) {
         struct worker_message task;

@@ -1,5 +1,6 @@
 /* What every command begins and ends with: arguments, a client, messages, exit codes. */
 #include "lockctl.h"
+#include "loop.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -130,7 +131,7 @@ int session_open(struct session *session, const char *url, const char *name,
 
     memset(session, 0, sizeof *session);
     lk_set_log(on_log, NULL);
-    code = uv_loop_init(&session->loop);
+    code = loop_init(&session->loop);
     if (code != 0)
         return fail(EX_OSERR, "no event loop can be made: %s", uv_strerror(code));
     code = open_client(session, url, client);

@@ -2,6 +2,8 @@
  * it and wait for. A job lives on the stack of the thread that waits. */
 #include "lockkit.h"
 
+#include "loop.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -130,7 +132,7 @@ enum lk_status lk_sync_open(lk_sync **out, const char *url,
         goto err_after_sync;
     if (uv_cond_init(&sync->is_done) != 0)
         goto err_after_mutex;
-    if (uv_loop_init(&sync->loop) != 0)
+    if (loop_init(&sync->loop) != 0)
         goto err_after_cond;
     status = lk_client_open(&sync->client, &sync->loop, url, options);
     if (status != LK_OK)

@@ -111,8 +111,11 @@ class Programs(HostileTest):
             self.assertIn(told, self.ends(70, BIN / "lab", "check", mine, **more))
 
     def test_a_service_without_descriptors_says_so(self):
-        told = self.ends(70, BIN / "order-svc", limits=[(resource.RLIMIT_NOFILE, 6)])
-        self.assertEqual(told, "order-svc: no event loop can be made: too many open files\n")
+        for few in 5, 6, 7, 8:
+            told = self.ends(70, BIN / "order-svc", limits=[(resource.RLIMIT_NOFILE, few)])
+            self.assertEqual(told, "order-svc: no event loop can be made: too many open files\n")
+            told = self.ends(71, BIN / "lockctl", "holders", "redis://127.0.0.1:1", "a", limits=[(resource.RLIMIT_NOFILE, few)])
+            self.assertEqual(told, "lockctl: no event loop can be made: too many open files\n")
 
     def test_each_program_helps_with_closed_descriptors(self):
         for program in "order-svc", "inventory-svc", "loadgen", "lab", "lockctl":

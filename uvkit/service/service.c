@@ -5,6 +5,7 @@
 #include "core_file.h"
 #include "inherited.h"
 #include "log.h"
+#include "loop.h"
 #include "metrics.h"
 #include "pg_variables.h"
 #include "service_metrics.h"
@@ -241,7 +242,7 @@ void service_close_pool(void) {
 static int live(void) {
     const struct service *service = &life.service;
     uv_loop_t loop;
-    int code = uv_loop_init(&loop);
+    int code = loop_init(&loop);
 
     if (code != 0)
         return service_fail(EX_SOFTWARE, "no event loop can be made: %s", uv_strerror(code));
