@@ -52,6 +52,16 @@ SEES_uvkit/metrics := uvkit
 SEES_uvkit/pg := uvkit/net uvkit
 SEES_uvkit/redis := uvkit/net uvkit
 SEES_uvkit/service := uvkit/metrics uvkit/pg uvkit/http_server uvkit/net uvkit/process uvkit/settings uvkit/text uvkit
+# The two hearts. A strategy sees the seam alone. The judge goes from records and ledgers to a verdict, and sees no server.
+FAMILIES := $(addprefix strategies/,process redis coordination postgres machine spread)
+SEES_strategies/seam :=
+$(foreach a,$(FAMILIES),$(eval SEES_$a := strategies/seam))
+SEES_strategies := $(FAMILIES) strategies/seam
+SEES_strategies/spec := strategies $(FAMILIES) strategies/seam uvkit
+SEES_judge/record := uvkit
+SEES_judge/ledger := uvkit
+SEES_judge/linear := uvkit
+SEES_judge := judge/linear judge/ledger judge/record uvkit
 # lockkit's backends, a room each. What each sees of uvkit, and of another.
 NEEDS_etcd := uvkit/http_client uvkit/net uvkit/text
 NEEDS_postgres := uvkit/pg uvkit/net
@@ -74,25 +84,15 @@ FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
 SEES_lockkit/lockctl := lockkit/include uvkit/process uvkit/settings uvkit
 SEES_order-svc := $(UVKIT)
-FAMILIES := $(addprefix inventory-svc/strategies/,process redis coordination postgres machine spread)
-SEES_inventory-svc/seam :=
-$(foreach a,$(FAMILIES),$(eval SEES_$a := inventory-svc/seam))
-SEES_inventory-svc/strategies := $(FAMILIES) inventory-svc/seam
-SEES_inventory-svc/sql := inventory-svc/seam uvkit/metrics uvkit/pg uvkit/net uvkit
-SEES_inventory-svc/pending := inventory-svc/sql inventory-svc/seam uvkit/metrics uvkit/pg uvkit/redis uvkit/net uvkit
-SEES_inventory-svc/spec := inventory-svc/strategies $(FAMILIES) inventory-svc/seam uvkit
-SEES_inventory-svc/product := inventory-svc/spec inventory-svc/strategies inventory-svc/sql $(FAMILIES) inventory-svc/seam $(UVKIT)
+SEES_inventory-svc/sql := strategies/seam uvkit/metrics uvkit/pg uvkit/net uvkit
+SEES_inventory-svc/pending := inventory-svc/sql strategies/seam uvkit/metrics uvkit/pg uvkit/redis uvkit/net uvkit
+SEES_inventory-svc/product := strategies/spec strategies inventory-svc/sql $(FAMILIES) strategies/seam $(UVKIT)
 SEES_inventory-svc/locks := lockkit/include uvkit/redis uvkit/net uvkit
 SEES_inventory-svc/store := inventory-svc/locks inventory-svc/pending lockkit/include inventory-svc/product $(SEES_inventory-svc/product)
 SEES_inventory-svc/sale := inventory-svc/store $(SEES_inventory-svc/store)
 SEES_inventory-svc/http := inventory-svc/sale $(SEES_inventory-svc/sale)
-SEES_inventory-svc/exercise := inventory-svc/seam
+SEES_inventory-svc/exercise := strategies/seam
 SEES_inventory-svc := inventory-svc/http inventory-svc/exercise $(SEES_inventory-svc/http)
-# The judge, the second heart: from records and ledgers to a verdict. It sees no server and no network.
-SEES_judge/record := uvkit
-SEES_judge/ledger := uvkit
-SEES_judge/linear := uvkit
-SEES_judge := judge/linear judge/ledger judge/record uvkit
 SEES_loadgen/text := uvkit
 SEES_loadgen/plan := loadgen/text uvkit/settings uvkit
 SEES_loadgen/audit := loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
@@ -107,21 +107,21 @@ SEES_loadgen/serve := loadgen/results $(SEES_loadgen/results)
 SEES_loadgen/class := loadgen/serve loadgen/send $(SEES_loadgen/serve)
 SEES_loadgen/claims := loadgen/report $(SEES_loadgen/report)
 SEES_loadgen/run := loadgen/class loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
-SEES_lab/redis := inventory-svc/seam
+SEES_lab/redis := strategies/seam
 FLAGS_lab/redis := $(shell pkg-config --cflags lua5.1 2>/dev/null)
-SEES_lab/model := lab/redis inventory-svc/seam
+SEES_lab/model := lab/redis strategies/seam
 SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
 SEES_lab/verdict := lab/explore judge $(SEES_judge) lab/model $(SEES_lab/model)
-SEES_lab/student := inventory-svc/seam uvkit
+SEES_lab/student := strategies/seam uvkit
 # The checkout's path as a C string in a shell's word: a path may have quotes.
 FLAGS_lab/student := -DLAB_SOURCES='"$(subst ','\'',$(subst ",\",$(subst \,\\,$(CURDIR))))"'
 FLAGS_lab/command := $(FLAGS_lab/student)
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
-SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) inventory-svc/spec $(SEES_inventory-svc/spec)
+SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec)
 SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
 SEES_bench := order-svc lockkit/include loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
 # What tests of a room see above it, to compare with.
-TESTS_SEE_lab/model := test/lib/inventory-svc inventory-svc/sale $(SEES_inventory-svc/sale)
+TESTS_SEE_lab/model := test/lib/inventory-svc test/lib/strategies inventory-svc/sale $(SEES_inventory-svc/sale)
 TESTS_SEE_lockkit/backends/postgres := test/lib/uvkit
 FLAGS_uvkit/http_server := $(LLHTTP_CFLAGS)
 FLAGS_uvkit/http_client := $(LLHTTP_CFLAGS)
@@ -132,7 +132,8 @@ folder = $(filter-out %.c,$(firstword $(subst /, ,$(patsubst test/lib/%,%,$1))))
 room = $(patsubst %/test,%,$(patsubst %/,%,$(dir $1)))
 # What a source includes from. Tests also see the fixtures, and these every room of their folder and of those named here.
 FIXTURES_loadgen := test/lib/judge judge $(SEES_judge)
-FIXTURES_lab := inventory-svc/spec $(SEES_inventory-svc/spec)
+FIXTURES_lab := strategies/spec $(SEES_strategies/spec)
+FIXTURES_inventory-svc := test/lib/strategies $(FIXTURES_lab)
 fixtures = $(if $(filter lockkit backends,$(folder)),test/lib/backends test/lib/lockkit,$(folder:%=test/lib/%)) $(FIXTURES_$(folder)) test/lib/servers test/lib $(UVKIT)
 sees = $(room) $(SEES_$(room)) $(if $(filter test/lib/%,$1),$(if $(folder),$(filter $(folder:backends=lockkit)%,$(ROOMS))) lockkit/include) \
     $(if $(findstring test/,$1),$(TESTS_SEE_$(room)) $(fixtures))
@@ -157,12 +158,12 @@ all: $(PROGRAMS) ## build the programs
 
 $(B)/bin/order-svc: $(call archives,order-svc $(SEES_order-svc))
 # What a strategy may call, also one of a shared object (--exercise).
-$(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc)) inventory-svc/exercise/exports.list
-$(B)/bin/inventory-svc: override LDFLAGS += -Wl,--dynamic-list=inventory-svc/exercise/exports.list
+$(B)/bin/inventory-svc: $(call archives,inventory-svc $(SEES_inventory-svc)) strategies/seam/exports.list
+$(B)/bin/inventory-svc: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list
 $(B)/bin/loadgen: $(call archives,loadgen/run $(SEES_loadgen/run))
 $(B)/bin/lab: $(call archives,lab/command $(SEES_lab/command))
 # A student's strategy calls the seam by name.
-$(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=inventory-svc/exercise/exports.list
+$(B)/bin/lab: override LDFLAGS += -Wl,--dynamic-list=strategies/seam/exports.list
 # It has nothing of lockkit but what a library shows.
 $(B)/bin/lockctl: $(patsubst %,$(B)/%.a,lockkit/lockctl uvkit/process uvkit/settings uvkit) $(B)/lib/lockkit.o
 $(B)/bin/hold $(B)/bin/async: $(B)/bin/%: $(B)/lockkit/example/%.o $(call archives,$(SEES_lockkit/example))

@@ -99,7 +99,7 @@ def judge_mutant(mutant, folder, index):
     includes = "" if "<stdio.h>" in text else "#include <stdio.h>\n"
     file.write_text(includes + as_exercise(text.replace(before, after)))
     points, failing = grade(file, number)
-    name = source.removeprefix("inventory-svc/strategies/").removeprefix("lab/")
+    name = source.removeprefix("strategies/").removeprefix("lab/")
     return f"{name}: {what}", str(number), wrong, points == 100, "; ".join(failing)
 
 

@@ -5,7 +5,7 @@ not wrong is equivalent as far as its chapter goes, and has to pass.
 """
 
 WRONG, EQUIVALENT = True, False
-STRATEGIES = "inventory-svc/strategies"
+STRATEGIES = "strategies"
 ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, NINE, TEN, ELEVEN, TWELVE = (
     f"lab/{name}/answer.c" for name in ("01-oversell", "02-mutex", "03-setnx", "04-ttl", "05-owner", "06-renewal", "07-fencing",
                                         "08-replication", "09-sessions", "10-rows", "11-shards", "12-throughput"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import BUILD, LOST_UPDATES, ROOT, Ledger, Stack
 
-SEAM = ["inventory-svc/seam/store.h", "inventory-svc/seam/read_then_write.h", "inventory-svc/strategies/redis/key_lock.h"]
+SEAM = ["strategies/seam/store.h", "strategies/seam/read_then_write.h", "strategies/redis/key_lock.h"]
 MISTAKES = """#include "strategy.h"
 #include <string.h>
 static enum outcome sell(struct sale *sale) {
@@ -24,7 +24,7 @@ const struct strategy strategy_exercise = {"exercise", "", "", "", "", "", .defa
 
 def source_of(strategy):
     """A shipped strategy as an exercise."""
-    text = (ROOT / f"inventory-svc/strategies/{strategy}.c").read_text()
+    text = (ROOT / f"strategies/{strategy}.c").read_text()
     name = Path(strategy).name
     return text.replace(f"strategy_{name}", "strategy_exercise").replace(f'.name = "{name}"', '.name = "exercise"')
 

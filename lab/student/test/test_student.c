@@ -168,11 +168,12 @@ static void test_the_shipped_strategies_are_accepted(void **state) {
     glob_t found;
 
     (void)state;
-    assert_int_equal(glob("inventory-svc/strategies/*/*.c", 0, NULL, &found), 0);
+    assert_int_equal(glob("strategies/{coordination,machine,postgres,process,redis,spread}/*.c",
+                          GLOB_BRACE, NULL, &found),
+                     0);
     assert_true(found.gl_pathc > 35);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (strstr(found.gl_pathv[i], "key_lock.c") != NULL ||
-            strstr(found.gl_pathv[i], "/test/") != NULL)
+        if (strstr(found.gl_pathv[i], "key_lock.c") != NULL)
             continue;
         (void)snprintf(command, sizeof command,
                        "sed 's/strategy_[a-z_]* = {/strategy_exercise = {/' %s >%s",
