@@ -1,6 +1,6 @@
 /* All strategies, found by name in one table. */
-#ifndef INVENTORY_STRATEGIES_H
-#define INVENTORY_STRATEGIES_H
+#ifndef STRATEGIES_STRATEGIES_H
+#define STRATEGIES_STRATEGIES_H
 
 #include "strategy.h"
 

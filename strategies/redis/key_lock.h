@@ -1,6 +1,6 @@
 /* A lock that is one key in Redis: what the rungs below `redis` have in common. */
-#ifndef INVENTORY_KEY_LOCK_H
-#define INVENTORY_KEY_LOCK_H
+#ifndef STRATEGIES_KEY_LOCK_H
+#define STRATEGIES_KEY_LOCK_H
 
 #include "store.h"
 

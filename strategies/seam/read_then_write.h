@@ -1,6 +1,6 @@
 /* Read, work, write: what most strategies guard. */
-#ifndef INVENTORY_READ_THEN_WRITE_H
-#define INVENTORY_READ_THEN_WRITE_H
+#ifndef STRATEGIES_READ_THEN_WRITE_H
+#define STRATEGIES_READ_THEN_WRITE_H
 
 #include "store.h"
 

@@ -9,8 +9,8 @@
  * Every operation may suspend the fiber it runs in, and the process may be killed or stopped before
  * and after each: what it did stays, what it had not begun does not happen, and what it had begun
  * may happen later, except where a lease, a transaction or a deadline forbids it. */
-#ifndef INVENTORY_STORE_H
-#define INVENTORY_STORE_H
+#ifndef STRATEGIES_STORE_H
+#define STRATEGIES_STORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* A strategy: one way to guard the stock, a file each. */
-#ifndef INVENTORY_STRATEGY_H
-#define INVENTORY_STRATEGY_H
+#ifndef STRATEGIES_STRATEGY_H
+#define STRATEGIES_STRATEGY_H
 
 #include "store.h"
 

@@ -3,8 +3,8 @@
  * Armed by a product's strategy spec: `fail=[<instance>/]<point>:<action>[=<duration>][@N]`, such
  * as `fail=after-read:pause=4s@100`. Each product counts the sales of this instance that pass its
  * point; without @N each of them fails. With an instance the others take no notice. */
-#ifndef INVENTORY_FAILPOINT_H
-#define INVENTORY_FAILPOINT_H
+#ifndef STRATEGIES_FAILPOINT_H
+#define STRATEGIES_FAILPOINT_H
 
 #include "store.h"
 

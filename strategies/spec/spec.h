@@ -1,6 +1,6 @@
 /* A strategy spec, `name[,option=value...]`, such as `redis,ttl=2s,work=2ms`. */
-#ifndef INVENTORY_SPEC_H
-#define INVENTORY_SPEC_H
+#ifndef STRATEGIES_SPEC_H
+#define STRATEGIES_SPEC_H
 
 #include "failpoint.h"
 #include "strategy.h"
