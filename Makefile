@@ -83,7 +83,10 @@ SEES_lockkit/recipes := lockkit/include
 FLAGS_lockkit/src := $(BACKENDS:%=-DLOCKKIT_WITH_%)
 SEES_lockkit/example := lockkit/include
 SEES_lockkit/lockctl := lockkit/include uvkit/process uvkit/settings uvkit
-SEES_order-svc := $(UVKIT)
+SEES_order-svc/instances := $(UVKIT)
+SEES_order-svc/orders := order-svc/instances $(UVKIT)
+SEES_order-svc/settling := order-svc/orders order-svc/instances $(UVKIT)
+SEES_order-svc := order-svc/settling $(SEES_order-svc/settling)
 SEES_inventory-svc/sql := strategies/seam uvkit/metrics uvkit/pg uvkit/net uvkit
 SEES_inventory-svc/pending := inventory-svc/sql strategies/seam uvkit/metrics uvkit/pg uvkit/redis uvkit/net uvkit
 SEES_inventory-svc/product := strategies/spec strategies inventory-svc/sql $(FAMILIES) strategies/seam $(UVKIT)
@@ -119,7 +122,7 @@ FLAGS_lab/command := $(FLAGS_lab/student)
 SEES_lab/tell := lab/verdict $(SEES_lab/verdict) uvkit/text uvkit
 SEES_lab/grade := lab/student lab/tell $(SEES_lab/tell) strategies/spec $(SEES_strategies/spec)
 SEES_lab/command := lab/grade $(SEES_lab/grade) uvkit/process uvkit/settings uvkit
-SEES_bench := order-svc lockkit/include loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
+SEES_bench := order-svc $(SEES_order-svc) lockkit/include loadgen/plan loadgen/text judge $(SEES_judge) $(UVKIT)
 # What tests of a room see above it, to compare with.
 TESTS_SEE_lab/model := test/lib/inventory-svc test/lib/strategies inventory-svc/sale $(SEES_inventory-svc/sale)
 TESTS_SEE_lockkit/backends/postgres := test/lib/uvkit

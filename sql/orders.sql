@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS orders (
 );
 CREATE INDEX IF NOT EXISTS orders_by_time ON orders USING brin (created_at) WITH (pages_per_range = 8);
 
--- How far order-svc has compared the reservations with its orders (see order-svc/settle.c): the cursor that inventory-svc
+-- How far order-svc has compared the reservations with its orders (see order-svc/settling/settle.c): the cursor that inventory-svc
 -- gave with the last page, or '' for none yet, and then it begins at `since`.
 CREATE TABLE IF NOT EXISTS settlement (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
