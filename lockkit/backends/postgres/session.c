@@ -252,6 +252,11 @@ static bool is_true(const PGresult *result) {
     return PQntuples(result) > 0 && *PQgetvalue(result, 0, 0) == 't';
 }
 
+/* The server has given the lock, and the table no fencing token: a trigger has skipped the row. */
+static bool is_without_token(enum statement statement, const PGresult *result) {
+    return (statement == TRY || statement == WAIT) && is_true(result) && PQgetisnull(result, 0, 1);
+}
+
 /* Of one who tries nothing stays behind; for one who waits the same session waits on. */
 static void tried(struct session *session, struct pg_sent *sent, const PGresult *result) {
     session->is_held = is_true(result);
@@ -277,7 +282,7 @@ static void tried(struct session *session, struct pg_sent *sent, const PGresult 
 static void waited(struct session *session, const PGresult *result) {
     const struct lk_backend_config *config = &session->all->backend.config;
 
-    session->is_held = !pg_is_error(result);
+    session->is_held = is_true(result);
     if (session->is_held)
         session->fence = (uint64_t)pg_integer(result, 0, 1);
     pg_session_serve(session);
@@ -334,7 +339,8 @@ static void failed(struct session *session, struct pg_sent *sent, const PGresult
         sent->is_again = true;
     else if (sent)
         pg_refuse(sent, is_collision ? "another name has the same 64-bit key: choose another name"
-                                     : PQresultErrorMessage(result));
+                        : pg_is_error(result) ? PQresultErrorMessage(result)
+                                              : "the table lockkit_lock gave no fencing token");
     if (is_stale)
         close_idle(session->all);
     if (is_acquire)
@@ -351,7 +357,8 @@ static void take_result(struct session *session, const PGresult *result) {
     struct pg_sent *sent = session->running;
 
     session->running = NULL;
-    if (pg_is_error(result) && !(statement == WAIT && session->is_given_up)) {
+    if ((pg_is_error(result) && !(statement == WAIT && session->is_given_up)) ||
+        is_without_token(statement, result)) {
         failed(session, sent, result);
         return;
     }

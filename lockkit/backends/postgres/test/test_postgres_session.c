@@ -359,6 +359,43 @@ static void test_name_with_the_key_of_another_is_refused(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
+static void have_trigger_return(const char *what) {
+    char sql[120];
+
+    (void)snprintf(sql, sizeof sql,
+                   "CREATE OR REPLACE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql"
+                   " AS 'BEGIN RETURN %s; END'",
+                   what);
+    (void)postgres_ask(sql);
+}
+
+/* A trigger of the table skips the row: the server alone has granted the lock. */
+static void test_a_lock_without_a_fencing_token_is_not_granted(void **state) {
+    struct postgres_fixture *env = *state;
+    struct caller caller, waiter;
+    uint64_t fence;
+
+    have_trigger_return("NULL");
+    (void)postgres_ask("CREATE TRIGGER skip BEFORE INSERT ON lockkit_lock"
+                       " FOR EACH ROW EXECUTE FUNCTION skip()");
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_REFUSED);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
+    have_trigger_return("NEW");
+    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_OK);
+    fence = lk_lease_fence(caller.lease);
+    start(&waiter, env->fixture.lock, LK_FOREVER);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
+    have_trigger_return("NULL");
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 0);
+    have_trigger_return("NEW");
+    WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
+    assert_int_equal(waiter.status, LK_OK);
+    assert_true(lk_lease_fence(waiter.lease) > fence);
+    assert_int_equal(give(&env->fixture, &waiter), LK_OK);
+    (void)postgres_ask("DROP FUNCTION skip CASCADE");
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         POSTGRES_TEST(test_terminated_session_is_told_as_lost),
@@ -376,6 +413,7 @@ int main(void) {
         POSTGRES_TEST(test_shared_leases_are_beside_each_other_alone),
         POSTGRES_TEST(test_lock_of_another_program_excludes),
         POSTGRES_TEST(test_name_with_the_key_of_another_is_refused),
+        POSTGRES_TEST(test_a_lock_without_a_fencing_token_is_not_granted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
