@@ -71,7 +71,8 @@ static void cut_permits(struct zk_entry *entry, size_t *length) {
 static bool parse(struct zk_entry *entry, const char *node) {
     size_t length = strlen(node);
 
-    *entry = (struct zk_entry){.node = node, .owner = node, .permits = 1};
+    *entry =
+        (struct zk_entry){.node = node, .owner = node, .owner_length = (int)length, .permits = 1};
     if (!cut_sequence(node, &length, &entry->sequence))
         return false;
     if (cut(node, &length, "__rlock__") || cut(node, &length, "__READ__")) {
@@ -83,7 +84,7 @@ static bool parse(struct zk_entry *entry, const char *node) {
         else
             cut_permits(entry, &length);
     } else if (!cut(node, &length, "__lock__") && !cut(node, &length, "__WRIT__")) {
-        return false;
+        return true;
     }
     (void)cut(node, &length, "-");
     if (strncmp(node, "_c_", 3) == 0 && length >= 3) {

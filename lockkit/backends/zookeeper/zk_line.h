@@ -9,9 +9,10 @@
  *     <owner>__rlock__0000000021                 shared        (kazoo: ReadLock)
  *
  * All of them are understood in each folder, and also the __WRIT__ and __READ__ of Curator's
- * InterProcessReadWriteLock, so that a folder that others use, too, is never taken for free. Who
- * comes first has the lower number, wherever that counter has wrapped around. A node that is none
- * of these is none of the line. */
+ * InterProcessReadWriteLock, so that a folder that others use, too, is never taken for free. Any
+ * other node with a sequence number counts as alone, and its whole name as its owner. Who comes
+ * first has the lower number, wherever that counter has wrapped around. A node without a number is
+ * none of the line. */
 #ifndef LOCKKIT_ZK_LINE_H
 #define LOCKKIT_ZK_LINE_H
 

@@ -101,7 +101,7 @@ static void assert_entry(const struct zk_entry *entry, const char *owner, bool i
     assert_int_equal(entry->limit, limit);
 }
 
-static void test_line_knows_every_kind_of_node_and_no_other(void **state) {
+static void test_line_knows_every_kind_of_node_and_takes_others_as_alone(void **state) {
     static const char *const nodes[] = {
         "_c_r-read-lock-0000000002",
         "_c_2e-9f-lock-0000000001",
@@ -109,6 +109,7 @@ static void test_line_knows_every_kind_of_node_and_no_other(void **state) {
         "k2__rlock__0000000005",
         "leases",
         "x-0000000009",
+        "write-0000000008",
         "_c_s-read-2.10-lock-000000003",
         "_c_s-read-2.10-lock-0000000003",
         "_c_w-__WRIT__0000000006",
@@ -120,7 +121,7 @@ static void test_line_knows_every_kind_of_node_and_no_other(void **state) {
     struct zk_line line = LINE(nodes);
 
     (void)state;
-    assert_int_equal(line.count, 8);
+    assert_int_equal(line.count, 10);
     assert_entry(&line.entries[0], "", false, 1, 0);
     assert_entry(&line.entries[1], "2e-9f", false, 1, 0);
     assert_entry(&line.entries[2], "r", true, 1, 0);
@@ -129,6 +130,9 @@ static void test_line_knows_every_kind_of_node_and_no_other(void **state) {
     assert_entry(&line.entries[5], "k2", true, 1, 0);
     assert_entry(&line.entries[6], "w", false, 1, 0);
     assert_entry(&line.entries[7], "v", true, 1, 0);
+    assert_entry(&line.entries[8], "write-0000000008", false, 1, 0);
+    assert_entry(&line.entries[9], "x-0000000009", false, 1, 0);
+    assert_false(zk_line_stand(&line, &line.entries[9]).is_granted);
     zk_line_free(&line);
 }
 
@@ -208,7 +212,7 @@ int main(void) {
         cmocka_unit_test(test_url_says_servers_base_and_options),
         cmocka_unit_test(test_bad_urls_are_refused),
         cmocka_unit_test(test_every_name_is_a_folder_of_its_own),
-        cmocka_unit_test(test_line_knows_every_kind_of_node_and_no_other),
+        cmocka_unit_test(test_line_knows_every_kind_of_node_and_takes_others_as_alone),
         cmocka_unit_test(test_what_is_made_is_understood),
         cmocka_unit_test(test_line_is_in_order_across_a_wrap_of_the_counter),
         cmocka_unit_test(test_each_watches_the_one_whose_going_matters),
