@@ -57,8 +57,9 @@ enum outcome stock_sql_read(struct pg_pool *pool, const struct stock_read *read,
 /* Looks at the clock again, later: what came too late for the row is never told as a conflict. */
 #define WRITE_IF(guard)                                                                            \
     WRITE_STOCK(guard)                                                                             \
-    ", noted AS (" WRITE_LEDGER ")"                                                                \
-    " SELECT CASE WHEN EXISTS (SELECT FROM written) THEN 'written'"                                \
+    ", noted AS (" WRITE_LEDGER " RETURNING shard)"                                                \
+    " SELECT CASE WHEN EXISTS (SELECT FROM noted) THEN 'written'"                                  \
+    " WHEN EXISTS (SELECT FROM written) THEN 'unnoted'"                                            \
     " WHEN clock_timestamp() <= timestamptz 'epoch' + $8::bigint * interval '1 microsecond'"       \
     " THEN 'conflict' ELSE 'late' END"
 
@@ -101,6 +102,12 @@ static enum outcome outcome_of_write(const struct pg_query *query, enum guard gu
         return OUTCOME_SOLD;
     if (strcmp(did, "conflict") == 0)
         return OUTCOME_CONFLICT;
+    if (strcmp(did, "unnoted") == 0) {
+        (void)snprintf(
+            message, MESSAGE_BYTES,
+            "the row of stock is written, and the ledger did not say that it took the sale");
+        return OUTCOME_UNKNOWN;
+    }
     (void)snprintf(message, MESSAGE_BYTES, "the write came too late, and wrote nothing");
     return OUTCOME_BUSY;
 }
@@ -209,8 +216,9 @@ enum outcome stock_sql_take_returned(struct pg_pool *pool, struct reservation *s
     "  INSERT INTO reservation (order_id, product_id, shard, unit, remaining, instance, fence)"    \
     "  SELECT order_id, $2::uuid, $3::int, first_unit + available - nth, available - nth,"         \
     "   $4::text, 0"                                                                               \
-    "  FROM taken, " numbered " WHERE nth <= available)"                                           \
-    " SELECT first_unit, available, " places " FROM (VALUES (0)) AS one LEFT JOIN taken ON true"
+    "  FROM taken, " numbered " WHERE nth <= available RETURNING 1)"                               \
+    " SELECT first_unit, available, " places ", (SELECT count(*) FROM sold)"                       \
+    " FROM (VALUES (0)) AS one LEFT JOIN taken ON true"
 
 /* The look at the ledger is a subquery, as the planner would make a join of NOT EXISTS, and might
  * choose one that reads the whole ledger. */
@@ -244,6 +252,7 @@ enum outcome stock_sql_take_batch(struct pg_pool *pool, struct batch_sale *sale,
         sale->first_unit = pg_int(&sale->query, 0, 0);
         sale->available = pg_int(&sale->query, 0, 1);
         sale->places = pg_text(&sale->query, 0, 2);
+        sale->sold = pg_int(&sale->query, 0, 3);
     }
     return outcome;
 }

@@ -40,8 +40,9 @@ struct stock_write {
 /* If the guard holds, set the row to sold->remaining, and write `sold` to the ledger. Or nothing:
  * CONFLICT when the guard does not hold; BUSY when the server's clock is past `not_after_us` by the
  * time it begins. But for GUARD_FENCE a token older than the row's is not refused: the row keeps
- * the highest, and the ledger has the one that was written under, as evidence. SOLD, CONFLICT,
- * REPEATED, BUSY, UNKNOWN, FAILED. */
+ * the highest, and the ledger has the one that was written under, as evidence. UNKNOWN, too, when
+ * the row is written and the ledger took nothing: a trigger of it may have put the sale elsewhere.
+ * SOLD, CONFLICT, REPEATED, BUSY, UNKNOWN, FAILED. */
 enum outcome stock_sql_write(struct pg_pool *pool, const struct stock_write *write,
                              const struct reservation *sold, char message[MESSAGE_BYTES]);
 
@@ -69,6 +70,7 @@ struct batch_sale {
     int64_t first_unit, available; /* of the row before this sale, where it had a unit; else 0 */
     const char *places;            /* of those whose order was new, ascending: "{1,2,5}", or "";
                                       when not `has_repeats`, all were */
+    int64_t sold;                  /* rows that the ledger took */
     struct pg_query query;         /* to be cleared when done with `places` */
 };
 

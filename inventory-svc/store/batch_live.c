@@ -4,7 +4,8 @@
  * It sells to all or to none. An order that the ledger has makes it refuse all of them: then one is
  * run that first looks for each in the ledger, which costs a third of the whole. An order
  * that the ledger gets while that runs makes it refuse all of them, too, and then each sale goes
- * alone. One that is not answered leaves all of them unknown, and each looks itself up. */
+ * alone. One that is not answered leaves all of them unknown, and each looks itself up; so does one
+ * of which the ledger took fewer sales than the row gave units. */
 #include "store_live_internal.h"
 
 #include "batcher.h"
@@ -92,10 +93,11 @@ static enum outcome of_repeat(const struct batcher_calls *batch, const struct me
     return OUTCOME_REPEATED;
 }
 
-static void end_each(const struct batcher_calls *batch, const struct batch_sale *sale) {
+/* False: the ledger did not take as many as were sold. */
+static bool end_each(const struct batcher_calls *batch, const struct batch_sale *sale) {
     const char *places = sale->places; /* "{1,2,5}": each is after one character */
     char *end;
-    int64_t left = sale->available;
+    int64_t left = sale->available, sold_count = 0;
     long place = 1, new_place = 0;
 
     for (EACH_MEMBER(member, batch)) {
@@ -115,8 +117,10 @@ static void end_each(const struct batcher_calls *batch, const struct batch_sale 
             sold->remaining = --left;
             sold->unit = sale->first_unit + left;
             member->outcome = OUTCOME_SOLD;
+            sold_count++;
         }
     }
+    return sold_count == sale->sold;
 }
 
 static void sell_to_all(void *data, const struct batcher_calls *batch, unsigned count) {
@@ -137,8 +141,10 @@ static void sell_to_all(void *data, const struct batcher_calls *batch, unsigned 
             member->live->cost.postgres++;
         sale.has_repeats = tries > 0;
         outcome = stock_sql_take_batch(leader->live->store->pool, &sale, message);
-        if (outcome == OUTCOME_OK)
-            end_each(batch, &sale);
+        if (outcome == OUTCOME_OK && !end_each(batch, &sale)) {
+            outcome = OUTCOME_UNKNOWN;
+            text_copy(message, sizeof message, "the ledger did not take all of a batch");
+        }
         pg_query_clear(&sale.query);
     }
     if (outcome != OUTCOME_OK)

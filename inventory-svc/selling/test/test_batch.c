@@ -120,6 +120,31 @@ static void test_a_batch_is_one_statement(void **state) {
     assert_non_null(strstr(buyers[9].selling.timing, "wait;dur="));
 }
 
+/* A trigger of the ledger skips one of them: each looks itself up. */
+static void test_what_the_ledger_did_not_take_is_not_sold(void **state) {
+    char id[UUID_TEXT], skipped[UUID_TEXT];
+
+    (void)state;
+    uuid_v7(skipped);
+    lay_out(id, "batched", 9);
+    run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS"
+            " 'BEGIN RETURN CASE WHEN NEW.order_id = ''%s'' THEN NULL ELSE NEW END; END';"
+            "CREATE TRIGGER skip BEFORE INSERT ON reservation"
+            " FOR EACH ROW EXECUTE FUNCTION skip()",
+            skipped);
+    lock_stock(id);
+    begin_lone(&buyers[0], id);
+    for (int i = 1; i < 4; i++)
+        begin(&buyers[i], id, i == 2 ? skipped : NULL);
+    let_go();
+    finish(buyers, 4);
+    assert_int_equal(buyers[0].selling.outcome, OUTCOME_SOLD);
+    assert_int_equal(buyers[1].selling.outcome, OUTCOME_REPEATED);
+    assert_int_equal(buyers[2].selling.outcome, OUTCOME_UNKNOWN);
+    assert_int_equal(buyers[3].selling.outcome, OUTCOME_REPEATED);
+    run_sql("DROP FUNCTION skip CASCADE");
+}
+
 static void test_two_instances_sell_from_one_row(void **state) {
     char id[UUID_TEXT];
 
@@ -359,6 +384,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
         TEST(test_units_go_to_who_came_first),
         TEST(test_a_batch_is_one_statement),
+        TEST(test_what_the_ledger_did_not_take_is_not_sold),
         TEST(test_two_instances_sell_from_one_row),
         TEST(test_batches_that_meet_lose_no_unit),
         TEST(test_a_repeat_in_a_batch_is_told_so),

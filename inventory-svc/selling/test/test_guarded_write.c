@@ -148,6 +148,21 @@ static void test_an_order_that_has_its_unit_is_told_so_under_each_guard(void **s
     }
 }
 
+/* A trigger of the ledger skips the sale, or puts it into another table. */
+static void test_a_row_whose_sale_the_ledger_did_not_take_is_not_sold(void **state) {
+    (void)state;
+    run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+    for (size_t guard = GUARD_ANY; guard <= GUARD_FENCE; guard++) {
+        struct write write;
+
+        begin_write(&write, (enum guard)guard);
+        run_sql("CREATE TRIGGER skip BEFORE INSERT ON reservation"
+                " FOR EACH ROW EXECUTE FUNCTION skip()");
+        assert_int_equal(end_write(&write), guard == GUARD_ANY ? OUTCOME_BUSY : OUTCOME_UNKNOWN);
+        run_sql("DROP TRIGGER skip ON reservation");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -156,6 +171,7 @@ int main(void) {
         TEST(test_a_write_that_comes_too_late_is_busy_under_each_guard),
         TEST(test_a_guard_looks_again_after_waiting_for_the_row),
         TEST(test_an_order_that_has_its_unit_is_told_so_under_each_guard),
+        TEST(test_a_row_whose_sale_the_ledger_did_not_take_is_not_sold),
     };
 
     return cmocka_run_group_tests(tests, make_schema, drop_schema);
