@@ -60,15 +60,27 @@ static const char *key_of(char key[KEY_BYTES], const char *product_id) {
 
 /* ---- notes */
 
-/* "<shard> <first unit> <units before> <instance>": how prewarm.c notes an order. */
-static void read_note(struct note *note, const char *order_id, const char *text) {
+/* "<shard> <first unit> <units before> <instance>": how prewarm.c notes an order. False, and a line
+ * in the log, when it is none: nothing of it is brought to the ledger. */
+static bool read_note(struct note *note, const char *order_id, const char *text) {
+    static struct log_limit limit;
+    char quoted[2 * KEY_BYTES];
     int64_t first = 0, before = 0;
+    unsigned left_out;
     int used = 0;
 
     text_copy(note->sale.order_id, UUID_TEXT, order_id);
-    (void)sscanf(text, "%d %" SCNd64 " %" SCNd64 " %n", &note->shard, &first, &before, &used);
-    note->sale.unit = first + before - 1;
-    text_copy(note->instance, INSTANCE_BYTES, text + used);
+    if (sscanf(text, "%d %" SCNd64 " %" SCNd64 " %n", &note->shard, &first, &before, &used) == 3 &&
+        text[used] != '\0' && note->shard >= 0 && first >= 1 && before >= 1 &&
+        before <= INT64_MAX - first) {
+        note->sale.unit = first + before - 1;
+        text_copy(note->instance, INSTANCE_BYTES, text + used);
+        return true;
+    }
+    if (log_limit_pass(&limit, clock_now_ms(), &left_out))
+        log_warn("a note in Redis is not understood", "order=%s left_out=%u note=%s",
+                 note->sale.order_id, left_out, log_quote(quoted, sizeof quoted, text));
+    return false;
 }
 
 /* [is finished, order, note, order, note ...] */
@@ -77,8 +89,8 @@ static int take_notes(const redisReply *reply, void *data) {
 
     notes->is_finished = reply->elements > 0 && reply->element[0]->integer != 0;
     for (size_t i = 1; i + 1 < reply->elements && notes->count < SEGMENT_SALES_MAX; i += 2)
-        read_note(&notes->notes[notes->count++], reply->element[i]->str,
-                  reply->element[i + 1]->str);
+        notes->count += read_note(&notes->notes[notes->count], reply->element[i]->str,
+                                  reply->element[i + 1]->str);
     return 0;
 }
 
@@ -121,9 +133,7 @@ static int take_note(const redisReply *reply, void *data) {
     struct one_note *one = data;
 
     one->is_found = reply->type == REDIS_REPLY_STRING;
-    if (one->is_found)
-        read_note(one->note, one->order_id, reply->str);
-    return 0;
+    return one->is_found && !read_note(one->note, one->order_id, reply->str) ? -1 : 0;
 }
 
 enum outcome notes_find(struct redis *redis, const char *product_id, const char *order_id,

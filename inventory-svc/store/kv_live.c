@@ -45,14 +45,21 @@ static struct script_digest *digest_of(const char *text) {
     return at;
 }
 
+/* A reply of another form than the command has is no yes. */
+static bool is_yes(enum kv_command command, const redisReply *reply) {
+    if (command == KV_SET_ABSENT)
+        return reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0;
+    return reply->type == REDIS_REPLY_STRING ||
+           (reply->type == REDIS_REPLY_INTEGER && reply->integer != 0);
+}
+
 static void read_reply(struct kv_call *call, const redisReply *reply) {
-    call->is_yes = reply->type != REDIS_REPLY_NIL;
+    call->is_yes = is_yes(call->command, reply);
     call->reply[0] = '\0';
     if (reply->type == REDIS_REPLY_INTEGER) {
         call->number = reply->integer;
-        call->is_yes = reply->integer != 0;
         (void)snprintf(call->reply, sizeof call->reply, "%lld", reply->integer);
-    } else if (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS) {
+    } else if (reply->type == REDIS_REPLY_STRING) {
         text_copy(call->reply, sizeof call->reply, reply->str);
     }
 }

@@ -139,7 +139,7 @@ enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen
 
     if (seen->available <= 0)
         return refuse(sale, "a write below zero");
-    if (seen->shard < 0 || seen->shard >= sale->options->shards)
+    if (seen->shard < 0 || seen->shard >= sale->options->shards || seen->first_unit < 1)
         return refuse(sale, "a write to a row that there is not");
     if (sale->ops->pass(sale, FAIL_BEFORE_WRITE) != OUTCOME_OK)
         return OUTCOME_UNKNOWN;

@@ -147,7 +147,7 @@ static bool read_taken(const char *reply, struct taken *taken) {
         return false;
     taken->is_again = strcmp(word, "again") == 0;
     taken->is_time_to_load = !taken->is_again && is_time == 1;
-    return true;
+    return taken->is_again || strcmp(word, "sold") == 0;
 }
 
 /* OK, and then `taken`; SOLD_OUT, or as the store fails. */
@@ -161,7 +161,9 @@ static enum outcome take(struct sale *sale, struct taken *taken) {
 
         if (outcome != OUTCOME_OK || read_taken(call.reply, taken))
             return outcome;
-        outcome = strcmp(call.reply, "over") == 0 ? OUTCOME_SOLD_OUT : load_next(sale);
+        outcome = strcmp(call.reply, "over") == 0    ? OUTCOME_SOLD_OUT
+                  : strcmp(call.reply, "empty") == 0 ? load_next(sale)
+                                                     : OUTCOME_UNKNOWN; /* not understood */
         if (outcome != OUTCOME_OK)
             return outcome;
     }

@@ -133,7 +133,8 @@ static void test_only_a_compared_delete_spares_anothers_key(void **state) {
 static void run_scripts(struct sale *sale) {
     static const struct kv_script sum = {"return ARGV[1] + ARGV[2] + ARGV[3]", "sum"},
                                   name = {"return KEYS[1] .. ' is ' .. ARGV[1]", "name"},
-                                  none = {"return false", "none"}, bad = {"return nowhere", "bad"};
+                                  none = {"return false", "none"}, list = {"return {1}", "list"},
+                                  bad = {"return nowhere", "bad"};
     struct kv_call call = {.key = "lock", .script = &sum, .value = "40", .args = {"1", "1"}};
 
     assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
@@ -147,6 +148,9 @@ static void run_scripts(struct sale *sale) {
     assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
     assert_false(call.is_yes);
     assert_string_equal(call.reply, "");
+    call.script = &list;
+    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
+    assert_false(call.is_yes);
     call.script = &bad;
     assert_int_equal(store_kv_script(sale, &call), OUTCOME_BUSY);
     assert_string_equal(sale->message, "Redis refused a command");
@@ -155,6 +159,24 @@ static void run_scripts(struct sale *sale) {
 static void test_a_script_answers_a_number_or_a_text(void **state) {
     (void)state;
     (void)run_since(run_scripts, 0);
+}
+
+static void be_queued(struct sale *sale) {
+    struct redis_call multi = {.argc = 1, .argv = {"MULTI"}, .deadline_ms = clock_now_ms() + 5000};
+    char value[KV_TEXT];
+
+    assert_int_equal(redis_call_await(instance.store.kv, &multi), REDIS_IS_OK);
+    assert_int_equal(store_kv_set_absent(sale, "lock", "me", 0, &was_set), OUTCOME_OK);
+    assert_false(was_set);
+    assert_int_equal(store_kv_get(sale, "lock", value), OUTCOME_OK);
+    assert_string_equal(value, "");
+}
+
+/* Redis says QUEUED to all, and sets nothing. */
+static void test_a_reply_of_another_form_sets_no_key(void **state) {
+    (void)state;
+    (void)run_since(be_queued, 0);
+    assert_key(NULL);
 }
 
 static void be_busy_everywhere(struct sale *sale) {
@@ -348,6 +370,7 @@ int main(void) {
         TEST(test_a_key_is_set_with_its_ttl_or_for_ever),
         TEST(test_only_a_compared_delete_spares_anothers_key),
         TEST(test_a_script_answers_a_number_or_a_text),
+        TEST(test_a_reply_of_another_form_sets_no_key),
         TEST(test_a_dead_server_is_busy_and_sells_nothing),
         TEST(test_a_server_that_refuses_is_busy_and_sells_nothing),
         TEST(test_a_full_server_denies_neither_a_renewal_nor_a_release),

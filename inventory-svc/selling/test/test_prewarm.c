@@ -238,6 +238,34 @@ static void test_what_a_killed_instance_left_behind_is_brought(void **state) {
     WAIT_FOR(&instance.loop, !is_noted(id));
 }
 
+/* Nor is it in the way of the others. */
+static void test_a_note_that_is_none_sells_nothing(void **state) {
+    char id[UUID_TEXT], order[UUID_TEXT], other[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "prewarm,shards=1", 5);
+    (void)show(id);
+    (void)own_redis_do(&own, "HSET sale:{%s}:stock left 4", id);
+    uuid_v7(order);
+    uuid_v7(other);
+    leave_note(id, order, "0-x", 60000);
+    leave_note(id, other, "0 1 5 other", 50000);
+    WAIT_FOR(&instance.loop, ask("SELECT count(*) FROM reservation WHERE order_id = '%s'", other));
+    assert_int_equal(sold(id), 1);
+    assert_int_equal(left(id), 4);
+}
+
+static void test_a_unit_that_is_none_is_not_sold(void **state) {
+    struct buyer buyer;
+    char id[UUID_TEXT];
+
+    (void)state;
+    make_product(id, "prewarm,shards=1", 5);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_SOLD);
+    (void)own_redis_do(&own, "HSET sale:{%s}:stock first -5", id);
+    assert_int_equal(sell(&buyer, id, NULL), OUTCOME_FAILED);
+}
+
 /* Brought, committed, killed before the note went; and meanwhile it was cancelled. */
 static void test_an_order_that_was_cancelled_does_not_come_back(void **state) {
     struct buyer buyer, again;
@@ -395,6 +423,8 @@ int main(void) {
         TEST(test_a_repeat_after_the_sell_out_gets_the_first_unit),
         TEST(test_a_segment_whose_loading_died_is_loaded_again),
         TEST(test_what_a_killed_instance_left_behind_is_brought),
+        TEST(test_a_note_that_is_none_sells_nothing),
+        TEST(test_a_unit_that_is_none_is_not_sold),
         TEST(test_an_order_that_was_cancelled_does_not_come_back),
         TEST(test_a_note_that_two_bring_is_one_sale),
         TEST(test_a_product_that_is_gone_holds_up_no_other),
