@@ -89,18 +89,20 @@ int auditor_create(struct auditor *auditor, const char *name, int64_t stock, con
     struct pg_query query = {.statement = &product_insert,
                              .params = {name, stock_text, spec},
                              .deadline_ms = clock_now_ms() + QUERY_MS};
-    enum pg_status status;
+    bool is_created;
 
     snprintf(stock_text, sizeof stock_text, "%" PRId64, stock);
-    status = pg_query_await(auditor->inventory, &query);
-    if (status == PG_OK) {
+    (void)pg_query_await(auditor->inventory, &query);
+    is_created = query.status == PG_OK && query.affected == 1;
+    if (is_created) {
         snprintf(product->id, sizeof product->id, "%s", pg_text(&query, 0, 0));
         snprintf(product->since, sizeof product->since, "%s", pg_text(&query, 0, 1));
     } else {
-        snprintf(why, why_size, "the product was not created: %s", query.message);
+        snprintf(why, why_size, "the product was not created: %s",
+                 query.status == PG_OK ? "the database added no row" : query.message);
     }
     pg_query_clear(&query);
-    return status == PG_OK ? 0 : -1;
+    return is_created ? 0 : -1;
 }
 
 /* Run a query of audit.sql, on a connection that is held or on any. 0; or -1, and `why` says what

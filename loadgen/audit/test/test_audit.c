@@ -296,6 +296,10 @@ static void read_unknown_product(void *arg) {
     assert_int_equal(auditor_read(&auditor, &product, &ledger, why, sizeof why), -1);
     assert_non_null(strstr(why, "is not in the database"));
     ledger_free(&ledger);
+    run_sql("CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+            "CREATE TRIGGER skip BEFORE INSERT ON product FOR EACH ROW EXECUTE FUNCTION skip()");
+    assert_int_equal(auditor_create(&auditor, "test", 3, "none", &product, why, sizeof why), -1);
+    assert_string_equal(why, "the product was not created: the database added no row");
     auditor_close(&auditor);
 }
 
