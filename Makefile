@@ -25,11 +25,12 @@ HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIC -fno-
 TLS_PACKAGES := $(shell pkg-config --exists hiredis_ssl libssl 2>/dev/null && echo hiredis_ssl libssl libcrypto)
 PACKAGES := libuv hiredis $(TLS_PACKAGES) libpq jansson zlib
 FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
-override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) \
-    $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) $(PACKAGE_CFLAGS)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
 LAB_LIBS := -lseccomp $(shell pkg-config --libs lua5.1 2>/dev/null)
-LIBS = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) $(LAB_LIBS) -lm
+PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+LIBS = $(PACKAGE_LIBS) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) $(LAB_LIBS) -lm
 
 # llhttp: the system's library where there is one (Debian 13, always strict), else Debian 12's sources, compiled from where
 # they are.
@@ -191,14 +192,23 @@ $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 	    -Wl,--no-whole-archive -Wl,--start-group $(wordlist 2,99,$^) -Wl,--end-group $(LIBS)
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
 
-$(B)/llhttp/%.o: /usr/share/llhttp/%.c Makefile
+# All sources of a folder have the same flags. They stand in a file that is written when they change: no other edit of this
+# file compiles anything.
+flags = $(CC) $(CFLAGS) $(LDFLAGS) $(LIBS) $(call includes,$1x.c)
+is_same = $(if $(subst x$1,,x$2)$(subst x$2,,x$1),,same)
+ifneq ($(filter-out help clean format,$(or $(MAKECMDGOALS),all)),)
+$(foreach d,$(sort $(dir $(wildcard $(addsuffix *.c,*/ */*/ */*/*/ */*/*/*/)))),$(if $(call is_same,$(call flags,$d),$(file <$(B)/$dflags)),, \
+    $(shell mkdir -p $(B)/$d)$(file >$(B)/$dflags,$(call flags,$d))))
+endif
+
+$(B)/llhttp/%.o: /usr/share/llhttp/%.c $(B)/uvkit/http_server/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) -O2 -g -fPIC $(LLHTTP_CFLAGS) -c -o $@ $<
 
-$(B)/%.o: %.c Makefile
+$(B)/%.o: %.c $$(@D)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(CFLAGS) $(call includes,$<) -MMD -MP -c -o $@ $<
-$(B)/%.o: %.S Makefile
+$(B)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
 # glibc's fortified longjmp takes a jump to another stack for one into a frame that has returned, and aborts.
