@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* From the moment that is written of a failpoint to its act at most: the writing takes time. */
+#define ACTS_NS INT64_C(2000000000)
+
 static size_t find(struct down *down, const char *name) {
     size_t i = 0;
 
@@ -34,14 +37,14 @@ static bool is_instance(const char *name) {
     return strncmp(name, "inventory-", strlen("inventory-")) == 0;
 }
 
-/* Whether it answered a request that was sent after this. */
+/* Whether it answered a request that was sent after this had acted. */
 static bool is_up_after(const struct round *round, const struct event *event) {
     const struct recorder *recorder = round->recorder;
 
     for (size_t i = 0; i < recorder->ended; i++) {
         const struct record *record = &recorder->records[i];
 
-        if (record->instance >= 0 && record->sent_ns > event->at_ns &&
+        if (record->instance >= 0 && record->sent_ns > event->at_ns + ACTS_NS &&
             strcmp(recorder->instances[record->instance], event->who) == 0)
             return true;
     }

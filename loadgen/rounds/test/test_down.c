@@ -93,8 +93,15 @@ static void test_an_instance_that_sells_is_up(void **state) {
 static void test_an_instance_that_answers_after_its_crash_is_up(void **state) {
     (void)state;
     crash_both();
-    answer(&rounds[0], "inventory-1", 11 * MS);
+    answer(&rounds[0], "inventory-1", 2011 * MS);
     assert_false(is_down_in(1));
+}
+
+static void test_an_answer_while_the_crash_is_written_down_is_no_sign_of_life(void **state) {
+    (void)state;
+    crash_both();
+    answer(&rounds[0], "inventory-1", 11 * MS);
+    assert_true(is_down_in(1));
 }
 
 static void test_one_instance_that_is_up_is_enough(void **state) {
@@ -134,6 +141,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_an_instance_that_sells_is_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_instance_that_answers_after_its_crash_is_up, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_an_answer_while_the_crash_is_written_down_is_no_sign_of_life, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_instance_that_is_up_is_enough, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_was_put_up_again_is_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
