@@ -32,6 +32,7 @@ struct live_snapshot {
     int64_t left;       /* as the target last said; -1: not known */
     bool has_holder;    /* the target names who holds the lock */
     const char *holder; /* NULL: nobody, when it was last asked */
+    bool is_left_down;  /* at its end: servers are down, and no round follows */
 };
 
 struct live_style {

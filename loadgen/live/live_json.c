@@ -44,8 +44,10 @@ char *live_json(const struct live_snapshot *snapshot, const char *verdict) {
     if (snapshot->has_holder)
         json_text_set(&json, "holder",
                       snapshot->holder != NULL ? json_text(snapshot->holder) : json_null());
-    if (verdict != NULL)
+    if (verdict != NULL) {
         json_text_set(&json, "verdict", json_text(verdict));
+        json_text_set(&json, "is_left_down", json_boolean(snapshot->is_left_down));
+    }
     text = json_dumps(json, JSON_COMPACT);
     if (text != NULL && asprintf(&line, "%s\n", text) < 0)
         line = NULL;

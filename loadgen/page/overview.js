@@ -103,6 +103,8 @@ function runBanner(run, index) {
     el('p', { class: 'exit' }, el('strong', { class: `tone-${tone}` }, `Exit ${summary.exit_code}`), meaning ? `: ${meaning}.` : '.'),
     summary.is_interrupted ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run was interrupted.'),
       ' Strategies that had no finished round are not shown.') : null,
+    summary.is_left_down ? el('p', {}, el('strong', { class: 'tone-unknown' }, 'The run ended early.'),
+      ' A fault put servers down, they did not come up again, and the next round could sell nothing.') : null,
     command ? el('div', { class: 'command' }, el('span', { class: 'label' }, 'Reproduce'), el('code', {}, tokens(command)), copyButton(command)) : null,
     facts(run));
 }

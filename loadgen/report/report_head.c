@@ -180,12 +180,19 @@ static void print_stopped(const struct summary *summary, FILE *to) {
         return;
     last = &summary->rounds[summary->round_count - 1];
     assert(last->item != NULL);
-    if (!summary->is_interrupted &&
+    if (!summary->is_interrupted && !summary->is_left_down &&
         !(options->is_aborting && (summary->round_count < planned || last->is_aborted)))
         return;
-    snprintf(text, sizeof text, "stopped by %s in round %zu of %zu, %s",
-             summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
-             planned, last->item->given);
+    if (summary->is_left_down && !summary->is_interrupted)
+        snprintf(text, sizeof text,
+                 "ended after round %zu of %zu, %s: a fault put servers down, they did not come up "
+                 "again, and the next round could sell nothing. Start them, or name with --stack "
+                 "the script that does, such as scripts/stack",
+                 summary->round_count, planned, last->item->given);
+    else
+        snprintf(text, sizeof text, "stopped by %s in round %zu of %zu, %s",
+                 summary->is_interrupted ? "a signal" : "--abort-on-fail", summary->round_count,
+                 planned, last->item->given);
     table_print_indented(text, 0, 2, table_columns(to), to);
 }
 
@@ -218,7 +225,8 @@ static const char *meaning(const struct summary *summary) {
     case EXIT_UNEXPECTED:
         return "a verdict is not the one expected";
     case EXIT_INCONCLUSIVE:
-        return "a verdict is open, for the run proves nothing";
+        return summary->is_left_down ? "a verdict is open or missing, for the run ended early"
+                                     : "a verdict is open, for the run proves nothing";
     case EXIT_THRESHOLD:
         return "a threshold was missed; each verdict as expected";
     case EXIT_INTERRUPTED:

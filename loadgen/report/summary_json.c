@@ -385,6 +385,7 @@ json_t *summary_json(const struct summary *summary) {
         {"started_at", json_text_time(summary->started_us)},
         {"ended_at", json_text_time(summary->ended_us)},
         {"is_interrupted", json_boolean(summary->is_interrupted)},
+        {"is_left_down", json_boolean(summary->is_left_down)},
         {"folder", text_or_null(summary->folder)}, {"exit_code", json_integer(summary->exit_code)},
         {"settings", option_summary(options)}, {"thresholds", thresholds(summary)},
         {"strategies", strategies(summary)}, {"recommendation", recommendation(summary)});

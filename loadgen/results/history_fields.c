@@ -55,6 +55,7 @@ const struct history_field history_round_end[] = {
     PLAIN(struct round, STRING, "problem", problem),
     FIELD(struct round, FLAG, "is_mended", is_mended, 0, 0, true),
     FIELD(struct round, STRING, "fault_problem", fault_problem, 0, 0, true),
+    FIELD(struct round, FLAG, "is_left_down", is_left_down, 0, 0, true),
     END,
 };
 

@@ -25,7 +25,7 @@ static void set(struct down *down, const char *name, bool is_down) {
         down->is_down[i] = is_down;
 }
 
-static bool is_all_down(const struct down *down) {
+bool down_is_all(const struct down *down) {
     bool is_all = down->count > 0;
 
     for (size_t i = 0; i < down->count; i++)
@@ -78,7 +78,7 @@ static void note(struct down *down, const struct round *round) {
 int down_judge(struct down *down, struct round *round) {
     int rc;
 
-    round->is_down = is_all_down(down);
+    round->is_down = down_is_all(down);
     rc = round_judge(round);
     note(down, round);
     return rc;

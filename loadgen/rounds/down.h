@@ -15,6 +15,9 @@ struct down {
     bool is_server_down; /* another server, without which nothing is sold */
 };
 
+/* Each instance that is known is down, or a server without which nothing is sold. */
+bool down_is_all(const struct down *down);
+
 /* Judge the next round of a run, and note what is down after it. 0, or -1 without memory. */
 __attribute__((warn_unused_result)) int down_judge(struct down *down, struct round *round);
 

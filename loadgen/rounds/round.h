@@ -36,6 +36,7 @@ struct round {
     bool is_keyless;    /* sent without keys */
     bool is_mended;     /* after it, all that its faults and failpoints put down was put up again */
     bool is_down;       /* when it began, each instance or a server was (down.h) */
+    bool is_left_down;  /* the run ended after it: what failed was not put up again */
     /* What the verdict was given besides the records and ledgers (verdict.h). */
     bool is_interrupted, is_restless, are_events_lost;
     char problem[AUDIT_WHY];       /* why the ledgers could not be read, or "" */

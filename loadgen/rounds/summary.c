@@ -24,11 +24,13 @@ static int exit_of_verdicts(const struct summary *summary) {
     return exit_code;
 }
 
-/* What is worst comes first: an interrupted run proves nothing, and a threshold counts only when
- * every verdict is as expected. */
+/* What is worst comes first: an interrupted run proves nothing, nor do the rounds that were not
+ * run, and a threshold counts only when every verdict is as expected. */
 static int exit_of(const struct summary *summary) {
     int exit_code = summary->is_interrupted ? EXIT_INTERRUPTED : exit_of_verdicts(summary);
 
+    if (exit_code == EXIT_AS_EXPECTED && summary->is_left_down)
+        exit_code = EXIT_INCONCLUSIVE;
     for (size_t i = 0; i < summary->outcome_count && exit_code == EXIT_AS_EXPECTED; i++)
         if (!summary->outcomes[i].holds)
             exit_code = EXIT_THRESHOLD;
@@ -75,8 +77,10 @@ int summary_make(struct summary *summary, const struct options *options, const s
     summary->outcomes = calloc(strategies * THRESHOLDS_MAX + 1, sizeof *summary->outcomes);
     if (summary->results == NULL || summary->outcomes == NULL || add_up(summary) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         summary->is_interrupted = summary->is_interrupted || rounds[i].is_interrupted;
+        summary->is_left_down = summary->is_left_down || rounds[i].is_left_down;
+    }
     hold_thresholds(summary);
     assert(summary->outcome_count == summary->count * options->threshold_list.count);
     summary->exit_code = exit_of(summary);

@@ -29,13 +29,14 @@ struct summary {
     int exit_code;
     int64_t started_us, ended_us; /* wall clock */
     bool is_interrupted;
+    bool is_left_down;    /* it ended early: what failed in a round was not put up again */
     const char *folder;   /* the results folder, or NULL */
     int postgres_version; /* of the server: 150014 is 15.14; 0: not known */
 };
 
-/* From judged rounds, which must outlive it: results, outcomes, whether any round was interrupted,
- * and the exit code; times and folder are the caller's to add. 0, or -1 without memory;
- * summary_free() it either way. */
+/* From judged rounds, which must outlive it: results, outcomes, whether any round was interrupted
+ * or left servers down, and the exit code; times and folder are the caller's to add. 0, or -1
+ * without memory; summary_free() it either way. */
 __attribute__((warn_unused_result)) int summary_make(struct summary *summary,
                                                      const struct options *options,
                                                      const struct round *rounds, size_t count);

@@ -96,7 +96,7 @@ static bool is_short(const struct history *history) {
 
     assert(history->count > 0);
     return history->count < options->list.count * (size_t)options->repeat &&
-           !last->is_interrupted && !last->is_aborted;
+           !last->is_interrupted && !last->is_aborted && !last->is_left_down;
 }
 
 static int report_history(struct history *history, const char *folder, FILE *to) {

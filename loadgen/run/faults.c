@@ -1,10 +1,13 @@
 /* Faults of servers in a round, and what its history tells of them. */
 #include "clock.h"
+#include "fiber.h"
 #include "run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define LOOK_MS 100
 
 int faults_open(struct run *run) {
     const struct options *options = run->options;
@@ -60,4 +63,28 @@ int faults_close(struct run *run, struct round *round) {
     }
     event_list_sort(&round->events);
     return rc;
+}
+
+/* It is asked: another may start the services, or an instance may be up that never sold. */
+static bool is_up_in_time(struct run *run, const char *product_id) {
+    const int64_t deadline_ms = clock_now_ms() + run->options->drain_ns / 1000000;
+    char why[TARGET_WHY];
+
+    while (target_meet_product(&run->target, product_id, why, sizeof why) == TARGET_UNREACHABLE) {
+        if (clock_now_ms() >= deadline_ms || run->is_interrupted)
+            return false;
+        fiber_sleep(run->loop, LOOK_MS);
+    }
+    return true;
+}
+
+bool faults_left_down(struct run *run) {
+    static const char told[] =
+        "loadgen: a fault put servers down: waiting for them to come up, as long as --drain says\n";
+    const size_t next = run->finished + 1;
+
+    if (next == run->round_count || run->options->is_unjudged || !down_is_all(&run->down))
+        return false;
+    live_say(&run->live, told);
+    return !is_up_in_time(run, run->rounds[next].products[0].id);
 }

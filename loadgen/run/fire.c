@@ -164,6 +164,11 @@ static int send_round(struct run *run, struct round *round) {
 
 /* ---- judging */
 
+static bool is_over(const struct run *run) {
+    return run->is_interrupted || run->is_aborted || run->workers.why[0] != '\0' ||
+           (run->finished > 0 && run->rounds[run->finished - 1].is_left_down);
+}
+
 /* How long a sale under this spec may stand still, waiting for a lock. */
 static int64_t longest_wait_ms(const struct strategy_item *item) {
     const char *option = strstr(item->spec, ",wait=");
@@ -242,14 +247,15 @@ static void read_events(struct run *run, struct round *round) {
 }
 
 /* A line of it stays above those to come. */
-static void show_verdict(struct run *run, const struct verdict *verdict) {
+static void show_verdict(struct run *run, const struct round *round) {
     static const enum live_tone tones[] = {[VERDICT_VALID] = LIVE_GOOD,
                                            [VERDICT_VIOLATED] = LIVE_BAD,
                                            [VERDICT_INCONCLUSIVE] = LIVE_OPEN,
                                            [VERDICT_UNJUDGED] = LIVE_OPEN};
     char text[TABLE_CELL];
 
-    live_end(&run->live, report_verdict(verdict, text), tones[verdict->kind]);
+    run->live.round.is_left_down = round->is_left_down;
+    live_end(&run->live, report_verdict(&round->verdict, text), tones[round->verdict.kind]);
 }
 
 static int judge(struct run *run, struct round *round) {
@@ -264,7 +270,8 @@ static int judge(struct run *run, struct round *round) {
     if (down_judge(&run->down, round) != 0)
         return fail_round(run, "out of memory");
     round->ended_us = clock_wall_us();
-    show_verdict(run, &round->verdict);
+    round->is_left_down = !is_over(run) && faults_left_down(run);
+    show_verdict(run, round);
     return 0;
 }
 
@@ -331,6 +338,10 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
     struct summary summary;
 
     if (summary_make(&summary, run->options, run->rounds, run->finished) == 0) {
+        if (run->is_interrupted && run->finished < run->round_count) { /* or between two rounds */
+            summary.is_interrupted = true;
+            summary.exit_code = EXIT_INTERRUPTED;
+        }
         summary.exit_code = exit_code != 0 ? exit_code : summary.exit_code;
         summary.started_us = started_us;
         summary.ended_us = run->rounds[run->finished - 1].ended_us;
@@ -342,10 +353,6 @@ static int report_rounds(struct run *run, int64_t started_us, int exit_code) {
     }
     summary_free(&summary);
     return exit_code;
-}
-
-static bool is_over(const struct run *run) {
-    return run->is_interrupted || run->is_aborted || run->workers.why[0] != '\0';
 }
 
 int fire(struct run *run) {

@@ -73,6 +73,10 @@ void faults_start(void *data);
  */
 __attribute__((warn_unused_result)) int faults_close(struct run *run, struct round *round);
 
+/* After the round run->finished, with another to come: the target cannot sell in that one, and does
+ * not come up again within --drain. */
+bool faults_left_down(struct run *run);
+
 /* Run all rounds and report them. */
 __attribute__((warn_unused_result)) int fire(struct run *run);
 

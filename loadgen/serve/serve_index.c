@@ -197,6 +197,8 @@ static void print_title(const char *root, const char *folder, const json_t *summ
                 json_integer_value(json_object_get(summary, "exit_code")));
     if (json_is_true(json_object_get(summary, "is_interrupted")))
         fputs(" &middot; interrupted", to);
+    if (json_is_true(json_object_get(summary, "is_left_down")))
+        fputs(" &middot; ended early", to);
     fputs("</p>\n", to);
 }
 

@@ -166,6 +166,45 @@ class Faults(SystemTest):
         self.assertEqual(Ledger(self.stack, other["product_id"]).sold, 150)
         self.assertEqual(set(self.stack.states().values()), {"ready"})
 
+    # ---- loadgen has no stack, as against services that another started
+
+    CRASH = "atomic,fail=before-write:crash@5"
+
+    def waiting(self, *args):
+        """A run that waits for its servers after the first of its rounds."""
+        run = self.stack.start_loadgen("--strategy", self.CRASH + ",atomic", "-R", "200", "-d", "1s", "--stack", "", "--drain", "30s",
+                                       "--output-format", "json", "--no-progress", *args)
+        self.addCleanup(lambda: (run.kill(), run.communicate()))
+        self.assertIn("waiting for them to come up", run.stderr.readline())
+        return run
+
+    def test_a_run_ends_when_its_servers_are_down_and_nobody_starts_them(self):
+        told = self.fire(self.CRASH + ",atomic", "--stack", "", "--repeat", "2", "--drain", "1s")
+        self.assertEqual(told["anomalies"], [])
+        self.assertEqual((len(self.summary["strategies"]), len(told["rounds"])), (1, 1))
+        self.assertEqual((self.summary["is_left_down"], self.summary["exit_code"]), (True, 2))
+        check = self.stack.loadgen("check", str(self.results / "latest"))
+        self.assertEqual((check.returncode, check.stderr.count("the same verdicts")), (2, 1), check.stderr)
+        self.assertIn(f"ended after round 1 of 4, {self.CRASH}: a fault put servers down", check.stdout.replace("\n  ", " "))
+
+    def test_a_run_goes_on_when_another_starts_its_servers(self):
+        run = self.waiting()
+        self.stack.script("start")
+        output, errors = run.communicate(timeout=120)
+        summary = json.loads(output)
+        self.assertEqual((len(summary["strategies"]), summary["is_left_down"]), (2, False), errors)
+        self.assertGreater(summary["strategies"][1]["sold"], 0)
+
+    def test_a_run_goes_on_when_one_of_its_instances_is_up(self):
+        self.fire("atomic,fail=inventory-1/before-write:crash@5,atomic", "--stack", "")
+        self.assertEqual((len(self.summary["strategies"]), self.summary["is_left_down"]), (2, False))
+
+    def test_a_run_that_waits_for_its_servers_can_be_interrupted(self):
+        run = self.waiting("--workers", "2")
+        run.send_signal(signal.SIGINT)
+        output, errors = run.communicate(timeout=60)
+        self.assertEqual((run.returncode, json.loads(output)["is_interrupted"]), (130, True), errors)
+
 
 if __name__ == "__main__":
     unittest.main()

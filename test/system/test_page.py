@@ -82,7 +82,7 @@ class Page(SystemTest):
         folder = cls.folder / "edge"
         shutil.copytree(cls.run_folder, folder)
         summary = json.loads(json.dumps(cls.summary))
-        summary.update(name=HOSTILE, command=f"loadgen --name '{HOSTILE}'", is_interrupted=True, exit_code=130)
+        summary.update(name=HOSTILE, command=f"loadgen --name '{HOSTILE}'", is_interrupted=True, is_left_down=True, exit_code=130)
         judged = summary["strategies"][0]
         summary["settings"].update(target=HOSTILE, arrival=HOSTILE)
         summary["thresholds"] = [{"text": HOSTILE, "strategy": HOSTILE, "measured": None, "holds": False}]
@@ -283,6 +283,7 @@ class Page(SystemTest):
     def test_what_was_not_measured_is_said(self):
         text = self.found["edge"]["text"]
         self.assertIn("The run was interrupted", text)
+        self.assertIn("The run ended early", text)
         self.assertIn("not judged", text)
         self.assertIn("INCONCLUSIVE", text)
         self.assertEqual(len(self.found["edge"]["rows"]), 5)

@@ -77,7 +77,7 @@ class ServeTest(unittest.TestCase):
                  strategies=[STRATEGY, {**STRATEGY, "strategy": "none", "verdict": "VIOLATED", "as_expected": False, "sold": 1057,
                                         "anomalies": [{"name": "OVERSELL", "count": 57}], "latency_ms": {"p99": 1200}}])
         (self.root / "latest").symlink_to("20261122T100102Z-new")
-        make_run(self.root, "20261120T100102Z-cut", is_interrupted=True, exit_code=130,
+        make_run(self.root, "20261120T100102Z-cut", is_interrupted=True, is_left_down=True, exit_code=130,
                  thresholds=[{"text": "p(99)<1ms", "strategy": "redis", "measured": 12.5, "holds": False},
                              {"text": "oversell==0", "strategy": "redis", "measured": 0, "holds": True}])
         page = self.serve().get("/")
@@ -85,7 +85,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(page.headers["Content-Type"], "text/html; charset=utf-8")
         self.assertNotIn("script", page.headers["Content-Security-Policy"])
         self.assertLess(page.text.index("the new one"), page.text.index("the old one"))
-        for part in ["3 in ", "exit code 130 &middot; interrupted", "threshold missed: p(99)&lt;1ms, redis",
+        for part in ["3 in ", "exit code 130 &middot; interrupted &middot; ended early", "threshold missed: p(99)&lt;1ms, redis",
                      "<span class=\"verdict VALID\">VALID</span>", "<span class=\"verdict VIOLATED\">VIOLATED</span>",
                      "OVERSELL 57", "1057 / 1000", "1.2 s", "12 ms", "NO</td>", "2026-11-21 10:01:02 UTC", "exit code 0",
                      "loadgen --strategy &#39;redis,ttl=2s&#39;", "href=\"/runs/20261122T100102Z-new/report.html\"",

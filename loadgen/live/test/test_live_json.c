@@ -70,8 +70,9 @@ static void test_what_is_not_known_is_null(void **state) {
 
 static void test_a_lock_that_nobody_holds_is_no_lock_without_a_name(void **state) {
     (void)state;
-    snapshot.has_holder = true;
+    snapshot.has_holder = snapshot.is_left_down = true;
     print("VALID");
+    assert_true(json_is_true(json_object_get(json, "is_left_down")));
     assert_true(json_is_null(json_object_get(json, "holder")));
     assert_string_equal(json_string_value(json_object_get(json, "verdict")), "VALID");
 }

@@ -159,6 +159,10 @@ static void test_a_run_that_was_stopped_says_where(void **state) {
     options.is_aborting = true;
     options.repeat = 2;
     assert_says("\nstopped by --abort-on-fail in round 3 of 6, atomic\n\n");
+    summary.is_left_down = true;
+    assert_tells("ended after round 3 of 6, atomic: a fault put servers down, they did not come up "
+                 "again, and the next round could sell nothing. Start them, or name with --stack "
+                 "the script that does, such as scripts/stack");
     summary.is_interrupted = true;
     assert_says("\nstopped by a signal in round 3 of 6, atomic\n\n");
 }

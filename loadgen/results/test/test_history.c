@@ -201,7 +201,7 @@ static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     (void)state; /* one.ledgers has what was read before the problem */
     snprintf(written.one.problem, sizeof written.one.problem, "the database \"orders\" is gone");
     snprintf(written.one.fault_problem, sizeof written.one.fault_problem, "no luck");
-    written.one.are_events_lost = true;
+    written.one.are_events_lost = written.one.is_left_down = true;
     assert_int_equal(round_judge(&written.one), 0);
     write_history(1);
     assert_int_equal(load(), 0);
@@ -209,6 +209,7 @@ static void test_a_round_without_ledgers_keeps_its_problem(void **state) {
     assert_string_equal(written.history.rounds[0].problem, written.one.problem);
     assert_string_equal(written.history.rounds[0].fault_problem, "no luck");
     assert_true(written.history.rounds[0].are_events_lost);
+    assert_true(written.history.rounds[0].is_left_down);
     assert_int_equal(round_judge(&written.history.rounds[0]), 0);
     assert_int_equal(written.history.rounds[0].verdict.kind, VERDICT_INCONCLUSIVE);
 }
