@@ -76,9 +76,9 @@ shape_read() {
     done
     case $redis_durability in
     always | everysec | none) ;;
-    *) fail "REDIS_DURABILITY=$redis_durability is not always, everysec or none" ;;
+    *) fail "REDIS_DURABILITY=${redis_durability@Q} is not always, everysec or none" ;;
     esac
-    [[ $lock_dirs == shared || $lock_dirs == own ]] || fail "LOCK_DIRS=$lock_dirs is not shared or own"
+    [[ $lock_dirs == shared || $lock_dirs == own ]] || fail "LOCK_DIRS=${lock_dirs@Q} is not shared or own"
 }
 
 names_running() {

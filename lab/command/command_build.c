@@ -1,6 +1,7 @@
 /* lab build: a student's file as a shared object, for `inventory-svc --exercise`. */
 #include "command.h"
 
+#include "complain.h"
 #include "settings.h"
 #include "student.h"
 
@@ -53,7 +54,7 @@ static int build(const char *path) {
     if (student_build(path, &file) != STUDENT_OK) {
         fprintf(stderr, "lab build: %s\n", file.message);
     } else if (copy(file.object, to) != 0) {
-        fprintf(stderr, "lab build: %s: %s\n", to, strerror(errno));
+        complain("lab build", "%s: %s", to, strerror(errno));
         code = EXIT_INTERNAL;
     } else {
         code = 0;

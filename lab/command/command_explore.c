@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "clock.h"
+#include "complain.h"
 #include "fiber.h"
 #include "settings.h"
 #include "shell_word.h"
@@ -56,9 +57,7 @@ __attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    fputs("lab explore: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    complain_list("lab explore", format, args);
     va_end(args);
     return EXIT_USAGE;
 }
@@ -173,7 +172,7 @@ static int write_page(const struct tell *tell) {
         err = -1;
     if (err == 0)
         return 0;
-    fprintf(stderr, "lab explore: --page: cannot write %s: %s\n", set.page, strerror(errno));
+    complain("lab explore", "--page: cannot write %s: %s", set.page, strerror(errno));
     return EXIT_INTERNAL;
 }
 

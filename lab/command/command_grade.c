@@ -1,6 +1,7 @@
 /* lab check, lab grade: a student's files against the chapters' checks. */
 #include "command.h"
 
+#include "complain.h"
 #include "fiber.h"
 #include "grading.h"
 #include "live.h"
@@ -61,7 +62,7 @@ static void on_interrupt(int number) {
 }
 
 static int refuse(const char *command, const char *why) {
-    fprintf(stderr, "lab %s: %s\n", command, why);
+    complain(command, "%s", why);
     return EXIT_USAGE;
 }
 
@@ -98,7 +99,7 @@ static int code_of(const struct grading *grading) {
         return EXIT_INTERRUPTED;
     if (grading->file != GRADING_BROKEN)
         return 0;
-    fprintf(stderr, "lab: %s: %s\n", grading->name, grading->why);
+    complain("lab", "%s: %s", grading->name, grading->why);
     return EXIT_INTERNAL;
 }
 
@@ -119,7 +120,7 @@ static int check(const char *path) {
         return EXIT_INTERNAL;
     if (chapter_read(&grading->chapter, set.chapters, number_of(path), why) != 0) {
         free(grading);
-        return refuse("check", why);
+        return refuse("lab check", why);
     }
     (void)snprintf(grading->name, sizeof grading->name, "%s", path);
     grading_make(grading, path, &is_interrupted);
@@ -161,7 +162,7 @@ static int write_results(const struct grading *gradings, size_t count) {
     }
     if (err == 0)
         return 0;
-    fprintf(stderr, "lab grade: --results %s: %s\n", set.results, strerror(errno));
+    complain("lab grade", "--results %s: %s", set.results, strerror(errno));
     return EXIT_INTERNAL;
 }
 
@@ -190,7 +191,7 @@ static int grade_all(struct grading *gradings, const char *folder) {
 
     for (int number = first; number <= last && code == 0; number++, count++) {
         if (chapter_read(&gradings[count].chapter, set.chapters, number, why) != 0)
-            return refuse("grade", why);
+            return refuse("lab grade", why);
         code = grade_one(&gradings[count], folder);
         points += grading_points(&gradings[count]);
     }
@@ -205,7 +206,7 @@ static int grade(const char *folder) {
     int code = EXIT_INTERNAL;
 
     if (access(folder, R_OK | X_OK) != 0)
-        code = refuse("grade", strerror(errno));
+        code = refuse("lab grade", strerror(errno));
     else if (gradings != NULL)
         code = grade_all(gradings, folder);
     free(gradings);

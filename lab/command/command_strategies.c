@@ -1,6 +1,7 @@
 /* lab strategies: which faults each strategy survives, as its own table has it. */
 #include "command.h"
 
+#include "complain.h"
 #include "json_text.h"
 #include "settings.h"
 #include "strategies.h"
@@ -83,7 +84,7 @@ int command_strategies(int argc, char **argv) {
     if (result == SETTINGS_OK && argc == 1)
         code = (set.is_json ? print_json() : print_text()) == 0 ? 0 : EXIT_INTERNAL;
     else if (result == SETTINGS_OK)
-        fprintf(stderr, "lab strategies: takes no argument, such as \"%.60s\"\n", argv[1]);
+        complain("lab strategies", "takes no argument, such as \"%.60s\"", argv[1]);
     settings_free(table);
     return code;
 }

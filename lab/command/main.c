@@ -1,6 +1,7 @@
 /* lab: explores strategies, checks a student's, grades. */
 #include "command.h"
 
+#include "complain.h"
 #include "inherited.h"
 
 #include <stdio.h>
@@ -36,6 +37,6 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "lab: unknown command \"%.60s\"\n", argv[1]);
+    complain("lab", "unknown command \"%.60s\"", argv[1]);
     return list(stderr);
 }

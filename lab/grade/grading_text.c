@@ -61,8 +61,9 @@ void grading_print_check(const struct grading *grading, size_t i, FILE *to, bool
 }
 
 void grading_print(const struct grading *grading, FILE *to, bool is_whole) {
-    fprintf(to, "Chapter %d, %s: %s\n", grading->chapter.number, grading->chapter.title,
-            grading->name);
+    fprintf(to, "Chapter %d, %s: ", grading->chapter.number, grading->chapter.title);
+    shell_word_print(grading->name, strlen(grading->name), to);
+    fputc('\n', to);
     if (grading->file != GRADING_CHECKED)
         fprintf(to, "  %s\n", grading->why);
     for (size_t i = 0; i < grading->attempted; i++)

@@ -30,6 +30,17 @@ static enum student_end broken(struct student_file *file, const char *what) {
     return STUDENT_BROKEN;
 }
 
+static void make_lines_printable(char *text) {
+    char *end;
+
+    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        *end = '\0';
+        utf8_make_printable(text);
+        *end = '\n';
+    }
+    utf8_make_printable(text);
+}
+
 /* A message is shown on terminals and in JSON, and quotes the source. */
 static void clean(struct student_file *file) {
     static char room[UTF8_ROOM(STUDENT_MESSAGE)];
@@ -41,6 +52,7 @@ static void clean(struct student_file *file) {
         length--;
     memcpy(file->message, room, length);
     file->message[length] = '\0';
+    make_lines_printable(file->message);
 }
 
 /* The object file is built there and loaded from there. */
@@ -137,8 +149,11 @@ enum student_end student_build(const char *path, struct student_file *file) {
 
     *file = (struct student_file){.message = ""};
     if (length < 3 || length >= sizeof file->name || strcmp(name + length - 2, ".c") != 0 ||
-        name[0] == '-' || strpbrk(name, "\n\r\"") != NULL)
-        return student_refuse(file, "%.200s: a strategy's file is named NAME.c", name);
+        name[0] == '-' || !utf8_is_printable(name) || strchr(name, '"') != NULL) {
+        (void)student_refuse(file, "%.200s: a strategy's file is named NAME.c", name);
+        utf8_make_printable(file->message);
+        return STUDENT_REFUSED;
+    }
     strcpy(file->name, name);
     source = malloc(sizeof *source);
     if (source == NULL)

@@ -1,6 +1,8 @@
 /* For people: prose, and a schedule as lanes. */
 #include "tell.h"
 
+#include "utf8.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -88,6 +90,7 @@ static void tell_bound(const struct tell *tell, FILE *to) {
                    tell->spec, tell->options[0] != '\0' ? "," : "", tell->options, setup->orders,
                    plural(setup->orders), setup->instances, plural(setup->instances), setup->stock,
                    tell->explored->preemptions, plural(tell->explored->preemptions), faults);
+    utf8_make_printable(text); /* a file may have any name */
     wrap(to, text, 0, 2);
 }
 
@@ -207,6 +210,7 @@ void tell_line(const struct tell *tell, size_t at, FILE *to, bool is_coloured) {
     fprintf(to, "%6d%6d  ", left, step->sold);
     write_subject(tell, at, subject);
     (void)snprintf(text, sizeof text, "%s%s", subject, step->action);
+    utf8_make_printable(text); /* it has keys and values of the strategy's */
     if (is_coloured)
         fputs(colour_of(step->actor), to);
     wrap(to, text, indent, indent);

@@ -5,6 +5,7 @@
 #include "claim.h"
 #include "claim_text.h"
 #include "clock.h"
+#include "complain.h"
 #include "duration.h"
 #include "evidence.h"
 #include "exit_code.h"
@@ -99,7 +100,7 @@ static int start_stack(struct lab *lab, const struct claim_stack *stack) {
         return 0;
     if (!lab->is_interrupted) {
         print_log(lab);
-        fprintf(stderr, "loadgen: claims: %s/stack up %s failed\n", lab->scripts, stack->arguments);
+        complain("loadgen", "claims: %s/stack up %s failed", lab->scripts, stack->arguments);
     }
     return EXIT_UNREACHABLE;
 }
@@ -225,7 +226,7 @@ static void on_signal(void *data, int number) {
 }
 
 static int fail(const char *what) {
-    fprintf(stderr, "loadgen: claims: %s: %s\n", what, strerror(errno));
+    complain("loadgen", "claims: %s: %s", what, strerror(errno));
     return EXIT_INTERNAL;
 }
 
@@ -325,8 +326,8 @@ static int check(const struct options *options) {
     for (int i = 0; i < options->argument_count; i++)
         if (strcmp(options->arguments[i], "all") != 0 &&
             claim_find(options->arguments[i]) == NULL) {
-            fprintf(stderr, "loadgen: claims: there is no claim \"%.40s\"; see loadgen claims\n",
-                    options->arguments[i]);
+            complain("loadgen", "claims: there is no claim \"%.40s\"; see loadgen claims",
+                     options->arguments[i]);
             return EXIT_USAGE;
         }
     return 0;

@@ -1,6 +1,7 @@
 /* What has to fit together in the settings, and what follows from them. */
 #include "options.h"
 
+#include "complain.h"
 #include "number.h"
 #include "shell_word.h"
 #include "table.h"
@@ -26,14 +27,11 @@ static struct options set;
 static struct settings_given given;
 
 __attribute__((format(printf, 1, 2))) static enum options_result refuse(const char *format, ...) {
-    char line[2048]; /* what it repeats of the user's text commands no terminal */
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
+    complain_list("loadgen", format, arguments);
     va_end(arguments);
-    utf8_make_printable(line);
-    fprintf(stderr, "loadgen: %s\n", line);
     return OPTIONS_BAD;
 }
 

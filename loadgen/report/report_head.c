@@ -256,10 +256,14 @@ static void print_folder(const char *folder, const char *program, FILE *to) {
     char page[1100];
 
     snprintf(page, sizeof page, "%s/report.html", folder);
-    fprintf(to, "results: %s\n", folder);
+    fputs("results: ", to);
+    shell_word_print(folder, strlen(folder), to);
+    fputc('\n', to);
     if (access(page, R_OK) != 0)
         return;
-    fprintf(to, "report:  %s\nbrowser: ", page);
+    fputs("report:  ", to);
+    shell_word_print(page, strlen(page), to);
+    fputs("\nbrowser: ", to);
     if (strchr(program, '/') == NULL) { /* in the image */
         fputs("docker compose up report\n", to);
         return;

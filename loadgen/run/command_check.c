@@ -1,4 +1,5 @@
 /* loadgen check: judges the history of an earlier run again. */
+#include "complain.h"
 #include "history.h"
 #include "report.h"
 #include "run.h"
@@ -68,7 +69,7 @@ static void compare(const struct summary *summary, const char *folder) {
     size_t differences = 0;
 
     if (before == NULL) {
-        fprintf(stderr, "loadgen: nothing to compare the verdicts with: %s\n", why);
+        complain("loadgen", "nothing to compare the verdicts with: %s", why);
         return;
     }
     for (size_t i = 0; i < summary->count; i++)
@@ -124,13 +125,12 @@ static int check(struct history *history, const char *folder, FILE *to) {
     struct down down = {.count = 0};
 
     if (history->is_cut)
-        fprintf(stderr, "loadgen: %s/history.ndjson is cut: its last round is not judged\n",
-                folder);
+        complain("loadgen", "%s/history.ndjson is cut: its last round is not judged", folder);
     if (history->count == 0)
         return run_fail(EXIT_NO_INPUT, "the history has no finished round");
     if (is_short(history))
-        fprintf(stderr, "loadgen: %s/history.ndjson has %zu of %zu rounds\n", folder,
-                history->count, history->options.list.count * (size_t)history->options.repeat);
+        complain("loadgen", "%s/history.ndjson has %zu of %zu rounds", folder, history->count,
+                 history->options.list.count * (size_t)history->options.repeat);
     for (size_t i = 0; i < history->count; i++)
         if (down_judge(&down, &history->rounds[i]) != 0)
             return run_fail(EXIT_INTERNAL, "out of memory");

@@ -1,4 +1,5 @@
 /* loadgen diff: compares two runs by their results folders. */
+#include "complain.h"
 #include "diff.h"
 #include "file_error.h"
 #include "json_text.h"
@@ -15,7 +16,7 @@ struct side {
 };
 
 static int fail(int exit_code, const char *why) {
-    fprintf(stderr, "loadgen: diff: %s\n", why);
+    complain("loadgen", "diff: %s", why);
     return exit_code;
 }
 
@@ -45,7 +46,7 @@ static int open_side(struct side *side, const char *folder) {
         return fail(EXIT_NO_INPUT, why);
     side->environment = summary_read_environment(folder, why);
     if (why[0] != '\0')
-        fprintf(stderr, "loadgen: diff: the machines are not compared: %s\n", why);
+        complain("loadgen", "diff: the machines are not compared: %s", why);
     return check_version(side);
 }
 
@@ -69,7 +70,7 @@ static int compare(const struct options *options, const struct side *a, const st
     if (json_array_size(json_object_get(diff, "strategies")) == 0) {
         exit_code = fail(EXIT_USAGE, "the runs have no strategy in common");
     } else if (print(options, diff, a, b, to) != 0) {
-        fprintf(stderr, "loadgen: diff: the output could not be written: %s\n", file_error(errno));
+        complain("loadgen", "diff: the output could not be written: %s", file_error(errno));
         exit_code = EXIT_INTERNAL;
     } else if (json_is_true(json_object_get(diff, "is_worse"))) {
         exit_code = EXIT_UNEXPECTED;

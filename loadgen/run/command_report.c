@@ -1,10 +1,12 @@
 /* loadgen report: writes the page again, of one run or of several on one page. */
 #include "chart.h"
+#include "complain.h"
 #include "file_error.h"
 #include "history.h"
 #include "json_text.h"
 #include "page.h"
 #include "run.h"
+#include "shell_word.h"
 #include "summary_read.h"
 
 #include <errno.h>
@@ -62,7 +64,7 @@ static int load_run(const char *folder, struct page_run *run) {
         if (run->charts == NULL)
             exit_code = run_fail(EXIT_INTERNAL, "out of memory");
     } else {
-        fprintf(stderr, "loadgen: %s; the page has no charts over time\n", why);
+        complain("loadgen", "%s; the page has no charts over time", why);
         run->charts = json_null();
     }
     history_free(&history);
@@ -84,10 +86,11 @@ static int write_page(const struct options *options, const struct page_run *runs
     if (to != NULL && fclose(to) != 0)
         rc = -1;
     if (rc != 0) {
-        fprintf(stderr, "loadgen: %s: %s\n", path, file_error(errno));
+        complain("loadgen", "%s: %s", path, file_error(errno));
         return EXIT_INTERNAL;
     }
-    printf("%s\n", path);
+    shell_word_print(path, strlen(path), stdout);
+    putchar('\n');
     return EXIT_AS_EXPECTED;
 }
 

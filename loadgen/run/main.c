@@ -1,4 +1,5 @@
 /* loadgen: fires a flash sale at the order service and judges the ledger. */
+#include "complain.h"
 #include "core_file.h"
 #include "environment.h"
 #include "fiber.h"
@@ -18,7 +19,7 @@ static FILE *open_output(const char *path) {
     FILE *to = path[0] != '\0' ? fopen(path, "w") : stdout;
 
     if (to == NULL)
-        fprintf(stderr, "loadgen: --output %s: %s\n", path, strerror(errno));
+        complain("loadgen", "--output %s: %s", path, strerror(errno));
     return to;
 }
 
@@ -27,7 +28,7 @@ static int run_to(struct options *options, FILE *to) {
     int exit_code = loop_init(&loop);
 
     if (exit_code != 0) {
-        fprintf(stderr, "loadgen: no event loop can be made: %s\n", uv_strerror(exit_code));
+        complain("loadgen", "no event loop can be made: %s", uv_strerror(exit_code));
         return EXIT_INTERNAL;
     }
     exit_code = run(&loop, options, to);
@@ -57,7 +58,7 @@ int main(int argc, char **argv) {
             break;
         exit_code = run_to(options, to);
         if (to != stdout && fclose(to) != 0 && exit_code != EXIT_INTERNAL) {
-            fprintf(stderr, "loadgen: --output %s: %s\n", options->output, file_error(errno));
+            complain("loadgen", "--output %s: %s", options->output, file_error(errno));
             exit_code = EXIT_INTERNAL;
         }
     }

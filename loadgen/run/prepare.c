@@ -4,6 +4,7 @@
  * target does not take stops the run while it has cost nothing. */
 #include "run.h"
 
+#include "complain.h"
 #include "shell_word.h"
 #include "strategies_text.h"
 
@@ -54,8 +55,7 @@ int prepare_attack(struct run *run) {
     if (auditor_find(&run->auditor, &run->attacked, &found, why, sizeof why) != 0)
         return run_fail(EXIT_UNREACHABLE, why);
     if (!found.is_there) {
-        fprintf(stderr, "loadgen: there is no product %s in the database inventory\n",
-                run->attacked.id);
+        complain("loadgen", "there is no product %s in the database inventory", run->attacked.id);
         return EXIT_USAGE;
     }
     if (!found.is_fresh)

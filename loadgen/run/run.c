@@ -4,6 +4,7 @@
 
 #include "claims.h"
 #include "class.h"
+#include "complain.h"
 #include "fiber.h"
 #include "serve.h"
 
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 int run_fail(int exit_code, const char *why) {
-    fprintf(stderr, "loadgen: %s\n", why);
+    complain("loadgen", "%s", why);
     return exit_code;
 }
 
@@ -105,8 +106,8 @@ static int plan_and_staff(struct run *run) {
     if (options->workers == 1 ||
         workers_open(&run->workers, (size_t)options->workers, &like, !options->is_ordinary) == 0)
         return 0;
-    fprintf(stderr, "loadgen: --workers %d could not be started: %s\n", (int)options->workers,
-            strerror(errno));
+    complain("loadgen", "--workers %d could not be started: %s", (int)options->workers,
+             strerror(errno));
     workers_close(&run->workers);
     plan_free(&run->plan);
     return EXIT_INTERNAL;

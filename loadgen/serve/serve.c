@@ -1,6 +1,7 @@
 /* loadgen serve: the results folders in a browser, read-only. */
 #include "serve.h"
 
+#include "complain.h"
 #include "exit_code.h"
 #include "serve_files.h"
 #include "serve_index.h"
@@ -138,15 +139,15 @@ static int check_root(const char *root) {
     struct stat status;
 
     if (stat(root, &status) != 0 || !S_ISDIR(status.st_mode)) {
-        fprintf(stderr,
-                "loadgen: %s is no folder of results: name another, or run loadgen, which makes "
-                "it\n",
-                root);
+        complain("loadgen",
+                 "%s is no folder of results: name another, or run loadgen, which makes "
+                 "it",
+                 root);
         return EXIT_NO_INPUT;
     }
     snprintf(run, sizeof run, "%s/summary.json", root);
     if (stat(run, &status) == 0) {
-        fprintf(stderr, "loadgen: %s is a single run: name the folder that it is in\n", root);
+        complain("loadgen", "%s is a single run: name the folder that it is in", root);
         return EXIT_USAGE;
     }
     return 0;

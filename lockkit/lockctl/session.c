@@ -1,4 +1,5 @@
 /* What every command begins and ends with: arguments, a client, messages, exit codes. */
+#include "complain.h"
 #include "lockctl.h"
 #include "loop.h"
 #include "utf8.h"
@@ -12,20 +13,11 @@
 static bool verbose;
 static char last_warning[512]; /* of lockkit: why it cannot reach the server */
 
-/* In one call, so that lines of several processes do not mix. */
-__attribute__((format(printf, 1, 0))) static void print(const char *format, va_list args) {
-    char line[2048];
-
-    (void)vsnprintf(line, sizeof line, format, args);
-    utf8_make_printable(line);
-    (void)fprintf(stderr, "lockctl: %s\n", line);
-}
-
 int fail(int code, const char *format, ...) {
     va_list args;
 
     va_start(args, format);
-    print(format, args);
+    complain_list("lockctl", format, args);
     va_end(args);
     return code;
 }
@@ -40,7 +32,7 @@ void say(const char *format, ...) {
     if (!verbose)
         return;
     va_start(args, format);
-    print(format, args);
+    complain_list("lockctl", format, args);
     va_end(args);
 }
 

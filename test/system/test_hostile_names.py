@@ -10,7 +10,7 @@ import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from harness import BUILD, ROOT
+from harness import BUILD, PORT_BASE, ROOT
 
 PROGRAM = str(ROOT / BUILD / "bin/loadgen")
 # Clear the screen, set its title, begin lines, the same in C1, turn the direction of writing.
@@ -149,6 +149,71 @@ class HostileNames(unittest.TestCase):
         self.assertIn(b"?[2J", self.run_loadgen("diff", str(folder), str(folder)).stdout)
         self.run_loadgen("check", str(folder))
         self.run_loadgen("report", str(folder), str(benign), "-o", "page.html")
+
+
+# As it may stand in an argument, a variable or a file's name.
+WORD = b"x\x1b[2J\x1b]0;x\x07\nloadgen: VALID\r\xc2\x9b2J\x7f\xff<b>$(id)"
+COMMANDS = {
+    "bin/loadgen": [["--target", WORD], ["--strategy", WORD], ["--name", WORD], ["--product", WORD], ["--fault", WORD], [WORD],
+                    ["--list-strategies", "--output", b"/dev/null/" + WORD], ["--bogus", WORD], ["check", WORD], ["report", WORD],
+                    ["serve", WORD], ["claims", WORD], ["diff", WORD, WORD]],
+    "bin/lockctl": [[WORD], ["run", WORD, "n", "--", "true"], ["break", "file:///dev/null", WORD], ["bench", WORD]],
+    "bin/lab": [[WORD], ["explore", WORD], ["explore", "none", "--faults", WORD], ["explore", "none", "--replay", WORD],
+                ["explore", "none", "--page", b"/dev/null/" + WORD], ["check", WORD], ["check", "--chapters", WORD, "01.c"],
+                ["grade", WORD], ["build", WORD], ["build", b"/dev/null/" + WORD + b".c"], ["strategies", WORD]],
+    "bin/order-svc": [["--inventory", WORD], ["--listen", WORD, "--inventory", "http://127.0.0.1:9"], [WORD]],
+    "bin/inventory-svc": [["--name", WORD], ["--lock-dir", WORD], ["--exercise", WORD], [WORD]],
+    "scripts/stack": [["kill", WORD], ["start", WORD], ["up", "--with", WORD], [WORD]],
+    "scripts/lab": [["start", WORD], ["explore", "1", "--faults", WORD], [WORD]],
+}
+VARIABLES = [("PORT_BASE", "scripts/stack"), ("REDIS_DURABILITY", "scripts/stack"), ("LOCK_DIRS", "scripts/stack"),
+             ("RUN_DIR", "scripts/stack"), ("B", "scripts/stack"), ("B", "scripts/lab"), ("B", "scripts/loadgen"),
+             ("LOADGEN_TARGET", "bin/loadgen"), ("LOCKCTL_URL", "bin/lockctl")]
+
+
+class HostileWords(unittest.TestCase):
+    """Arguments, variables and file names: what repeats them on a terminal does so tamely."""
+
+    def setUp(self):
+        self.root = Path(tempfile.mkdtemp(prefix="sale-hostile-"))
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def run_tame(self, program, *args, **env):
+        path = ROOT / BUILD / program if program.startswith("bin/") else ROOT / program
+        environment = dict(os.environ, COLUMNS="120", RUN_DIR=str(self.root / "run"), PORT_BASE=str(PORT_BASE),
+                           LAB_WORK=str(self.root / "work")) | env
+        environment.setdefault("B", BUILD)
+        done = subprocess.run([path, *args], cwd=self.root, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        for bad in [b"\x1b", b"\x07", b"\r", b"\x7f", b"\xc2\x9b", b"\xff", b"\nloadgen: VALID"]:
+            self.assertNotIn(bad, done.stdout + done.stderr, (program, args, env))
+        return done
+
+    def test_arguments(self):
+        for program, cases in COMMANDS.items():
+            for args in cases:
+                with self.subTest(program, args=args):
+                    self.assertNotEqual(self.run_tame(program, *args).returncode, 0)
+
+    def test_variables(self):
+        for name, program in VARIABLES:
+            args = {"scripts/stack": ["up"], "scripts/lab": ["check", "1"], "bin/lockctl": ["holders", "-", "n"]}.get(program, [])
+            with self.subTest(program, name=name):
+                value = (b"/dev/null/" if name in ("RUN_DIR", "B") else b"") + WORD
+                self.assertNotEqual(self.run_tame(program, *args, **{name: os.fsdecode(value)}).returncode, 0)
+
+    def test_files_of_a_student(self):
+        folder = os.fsencode(self.root) + b"/" + WORD
+        os.mkdir(folder)
+        broken, held = folder + b"/03.c", folder + b"/04.c"
+        Path(os.fsdecode(broken)).write_bytes(b'#error "\x1b]0;x\x07 \xc2\x9b2J"\n\x1b[2J\n')
+        answer = (ROOT / "lab/03-setnx/answer.c").read_bytes()
+        Path(os.fsdecode(held)).write_bytes(answer.replace(b'"held"', b'"\\033[2J\\007\\r"'))
+        for command in [["explore"], ["build"], ["check", "--chapters", ROOT / "lab"]]:
+            done = self.run_tame("bin/lab", *command, broken)
+            self.assertIn(b"03.c:1:2: error: ", done.stdout + done.stderr)
+        self.run_tame("bin/lab", "explore", held)
+        self.run_tame("bin/lab", "explore", held, "--faults", "pause,expiry")
+        self.run_tame("bin/lab", "check", "--chapters", ROOT / "lab", held)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
  * stop, close. */
 #include "service.h"
 
+#include "complain.h"
 #include "core_file.h"
 #include "inherited.h"
 #include "log.h"
@@ -36,13 +37,11 @@ static struct {
 } life;
 
 int service_fail(int code, const char *format, ...) {
-    char text[512];
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    complain_list(life.service.name, format, args);
     va_end(args);
-    (void)fprintf(stderr, "%s: %s\n", life.service.name, text);
     return code;
 }
 
@@ -155,7 +154,7 @@ static int start(uv_loop_t *loop) {
     return err;
 }
 
-static void complain(int err) {
+static void tell_failure(int err) {
     const char *listen = life.service.listen;
     int port = life.service.port;
 
@@ -188,7 +187,7 @@ int service_run(uv_loop_t *loop, const struct service *service) {
         if (service->on_listening != NULL)
             service->on_listening(service->data, http_server_port(life.server));
     } else {
-        complain(err);
+        tell_failure(err);
     }
     (void)uv_run(loop, UV_RUN_DEFAULT);
     if (err == 0)

@@ -1,4 +1,5 @@
 /* Settings: defaults, then the environment, then the flags go into the table's values. */
+#include "complain.h"
 #include "settings_internal.h"
 
 #include "utf8.h"
@@ -26,14 +27,11 @@ struct reader {
 /* Tell on stderr, in a line, what is wrong. */
 __attribute__((format(printf, 2, 3))) static enum settings_result refuse(
     const struct reader *reader, const char *format, ...) {
-    char line[1024]; /* what it repeats of the user's text commands no terminal */
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(line, sizeof line, format, args);
+    complain_list(reader->program, format, args);
     va_end(args);
-    utf8_make_printable(line);
-    (void)fprintf(stderr, "%s: %s\n", reader->program, line);
     return SETTINGS_ERROR;
 }
 

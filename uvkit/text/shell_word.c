@@ -1,5 +1,7 @@
-/* Quotes with ' what is not plain. */
+/* Quotes with ' what is not plain, and with $'' what would command a terminal. */
 #include "shell_word.h"
+
+#include "utf8.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -11,9 +13,43 @@ static bool is_plain(const char *word, size_t length) {
     return length > 0 && strspn(word, plain) >= length;
 }
 
+/* The length of the printable character that begins here, or 0. */
+static size_t printable(const char *at, size_t left) {
+    const size_t length = utf8_printable(at);
+
+    return length <= left ? length : 0;
+}
+
+static bool is_printable(const char *word, size_t length) {
+    size_t step = 1;
+
+    for (size_t i = 0; i < length && step > 0; i += step)
+        step = printable(word + i, length - i);
+    return step > 0;
+}
+
+static void print_escaped(const char *word, size_t length, FILE *to) {
+    fputs("$'", to);
+    for (size_t i = 0; i < length; i++) {
+        const size_t step = printable(word + i, length - i);
+
+        if (step == 0)
+            fprintf(to, "\\%03o", (unsigned)(unsigned char)word[i]);
+        else if (strchr("'\\", word[i]) != NULL)
+            fprintf(to, "\\%c", word[i]);
+        else
+            i += fwrite(word + i, 1, step, to) - 1;
+    }
+    fputc('\'', to);
+}
+
 void shell_word_print(const char *word, size_t length, FILE *to) {
     if (is_plain(word, length)) {
         fwrite(word, 1, length, to);
+        return;
+    }
+    if (!is_printable(word, length)) {
+        print_escaped(word, length, to);
         return;
     }
     fputc('\'', to);

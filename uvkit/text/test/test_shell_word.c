@@ -18,7 +18,9 @@ static void test_what_a_shell_would_see_more_in_is_quoted(void **state) {
                  {"a b", "'a b'"},
                  {"none=TWIN?", "'none=TWIN?'"},
                  {"it's", "'it'\\''s'"},
-                 {"p(99)<250ms", "'p(99)<250ms'"}};
+                 {"p(99)<250ms", "'p(99)<250ms'"},
+                 {"größe", "'größe'"},
+                 {"a\x1b[2J\n'\\\xc2\x9b", "$'a\\033[2J\\012\\'\\\\\\302\\233'"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
