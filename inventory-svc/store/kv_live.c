@@ -45,12 +45,18 @@ static struct script_digest *digest_of(const char *text) {
     return at;
 }
 
-/* A reply of another form than the command has is no yes. */
+/* A reply of another form than the command has is no yes. A script answers a status, too. */
 static bool is_yes(enum kv_command command, const redisReply *reply) {
-    if (command == KV_SET_ABSENT)
-        return reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0;
-    return reply->type == REDIS_REPLY_STRING ||
-           (reply->type == REDIS_REPLY_INTEGER && reply->integer != 0);
+    switch (reply->type) {
+    case REDIS_REPLY_STATUS:
+        return command == KV_SCRIPT ? strcmp(reply->str, "QUEUED") != 0
+                                    : command == KV_SET_ABSENT && strcmp(reply->str, "OK") == 0;
+    case REDIS_REPLY_INTEGER:
+        return reply->integer != 0;
+    case REDIS_REPLY_STRING:
+        return command != KV_SET_ABSENT;
+    }
+    return false;
 }
 
 static void read_reply(struct kv_call *call, const redisReply *reply) {
@@ -59,7 +65,7 @@ static void read_reply(struct kv_call *call, const redisReply *reply) {
     if (reply->type == REDIS_REPLY_INTEGER) {
         call->number = reply->integer;
         (void)snprintf(call->reply, sizeof call->reply, "%lld", reply->integer);
-    } else if (reply->type == REDIS_REPLY_STRING) {
+    } else if (call->is_yes && reply->str != NULL) {
         text_copy(call->reply, sizeof call->reply, reply->str);
     }
 }

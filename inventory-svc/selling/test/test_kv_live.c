@@ -133,6 +133,7 @@ static void test_only_a_compared_delete_spares_anothers_key(void **state) {
 static void run_scripts(struct sale *sale) {
     static const struct kv_script sum = {"return ARGV[1] + ARGV[2] + ARGV[3]", "sum"},
                                   name = {"return KEYS[1] .. ' is ' .. ARGV[1]", "name"},
+                                  set = {"return redis.call('SET', KEYS[1], 'x')", "set"},
                                   none = {"return false", "none"}, list = {"return {1}", "list"},
                                   bad = {"return nowhere", "bad"};
     struct kv_call call = {.key = "lock", .script = &sum, .value = "40", .args = {"1", "1"}};
@@ -148,6 +149,10 @@ static void run_scripts(struct sale *sale) {
     assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
     assert_false(call.is_yes);
     assert_string_equal(call.reply, "");
+    call.script = &set;
+    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
+    assert_true(call.is_yes);
+    assert_string_equal(call.reply, "OK");
     call.script = &list;
     assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
     assert_false(call.is_yes);
