@@ -1,45 +1,13 @@
-"""Every claim of `loadgen claims`: its failure appears, and its cure holds. All on one stack, which the first one starts."""
+"""The command `loadgen claims`, and the first half of its claims."""
 
-import json
-import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-from harness import BUILD, PORT_BASE, ROOT
+from claims import ENVIRONMENT, HERE, claims, claims_of_half, stack
+from harness import ROOT
 
-HOME = Path(tempfile.gettempdir()) / f"sale-claims-{PORT_BASE}"  # in memory: a disk that stalls holds up each lock
-HERE = ["--run-dir", str(HOME), "--port-base", str(PORT_BASE)]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("LOADGEN_")} | {"B": BUILD}
-
-
-def claims(*arguments, timeout=240):
-    return subprocess.run([ROOT / "scripts/loadgen", "claims", *arguments], cwd=ROOT, env=ENVIRONMENT,
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
-
-
-def stack(*arguments):
-    return subprocess.run([ROOT / "scripts/stack", *arguments], env=ENVIRONMENT | {"RUN_DIR": str(HOME)},
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
-
-
-class Claims(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.results = tempfile.mkdtemp(prefix="sale-claims-")
-
-    @classmethod
-    def tearDownClass(cls):
-        stack("down")
-        shutil.rmtree(cls.results)
-
-    def show(self, claim):
-        done = claims(claim, "--keep", "--results", self.results, *HERE)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn(f"\n{claim}: SHOWN in ", done.stdout)
+ShownClaims = claims_of_half(0)
 
 
 class Command(unittest.TestCase):
@@ -64,18 +32,6 @@ class Command(unittest.TestCase):
         done = claims("--output-format", "markdown")
         self.assertEqual((done.returncode, done.stdout), (0, (ROOT / "docs/claims.md").read_text()))
 
-
-def tearDownModule():
-    shutil.rmtree(HOME)
-
-
-def add_tests():
-    listed = claims("--output-format", "json")
-    for claim in json.loads(listed.stdout):
-        setattr(Claims, f"test_{claim['id'].replace('-', '_')}", lambda self, name=claim["id"]: self.show(name))
-
-
-add_tests()
 
 if __name__ == "__main__":
     unittest.main()

@@ -80,8 +80,8 @@ class Demo(unittest.TestCase):
 
     def works_in_folder(self, pid):
         try:
-            command = Path(f"/proc/{pid}/cmdline").read_text()
-            return str(self.folder) in command or os.readlink(f"/proc/{pid}/cwd").startswith(str(self.folder))
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            return os.fsencode(self.folder) in command or os.readlink(f"/proc/{pid}/cwd").startswith(str(self.folder))
         except OSError:
             return False  # it has ended, or it is a kernel thread's
 
