@@ -26,7 +26,8 @@ HOSTILE = {
     "CDPATH": "/:/tmp", "BASH_ENV": "/dev/stdin/nothing", "ENV": "/dev/stdin/nothing", "IFS": "/", "GLOBIGNORE": "*",
     "POSIXLY_CORRECT": "1", "SHELLOPTS": "noglob", "PS4": "$(exit 9)", "GREP_OPTIONS": "-v", "QUOTING_STYLE": "c",
     **{f"BASH_FUNC_{name}%%": EVIL for name in ("cd", "psql", "printf", "source", "dirname", "echo", "curl", "setsid")},
-    "LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8", "LC_NUMERIC": "de_DE.UTF-8", "TERM": "dumb", "HOME": "/nonexistent",
+    "LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8", "LC_NUMERIC": "de_DE.UTF-8", "TERM": "dumb",
+    "HOME": "/dev/null/none",  # nobody can make it, root neither
 }
 PROBE = ("PGHOSTADDR", "http_proxy", "JAVA_TOOL_OPTIONS", "BASH_ENV", "IFS", "HOME", "TERM", "REDISCLI_AUTH", "SHELLOPTS")
 
@@ -105,9 +106,9 @@ class Programs(HostileTest):
     def test_lab_says_what_it_has_too_little_of(self):
         mine = self.folder / "01.c"
         mine.write_text((ROOT / "lab/01-oversell/answer.c").read_text())
-        for more, told in [({"env": {"TMPDIR": "/nonexistent"}}, "a temporary folder: No such file or directory"),
+        for more, told in [({"env": {"TMPDIR": "/dev/null/none"}}, "a temporary folder: Not a directory"),
                            ({"limits": [(resource.RLIMIT_FSIZE, 0)]}, "a temporary file: File too large"),
-                           ({"env": {"PATH": "/nonexistent"}}, "this compiler could not be run")]:
+                           ({"env": {"PATH": "/dev/null/none"}}, "this compiler could not be run")]:
             self.assertIn(told, self.ends(70, BIN / "lab", "check", mine, **more))
 
     def test_a_service_without_descriptors_says_so(self):
