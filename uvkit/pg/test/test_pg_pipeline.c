@@ -21,6 +21,8 @@ static void open_pipeline(struct fixture *fixture, const char *conninfo, unsigne
     fixture->in_flight = in_flight;
     fixture->answer_ms = fixture->answer_ms != 0 ? fixture->answer_ms : PATIENCE_MS;
     fixture->stall_ms = fixture->stall_ms != 0 ? fixture->stall_ms : PATIENCE_MS;
+    /* A server still does what the last test sent on a connection that it closed. */
+    WAIT_FOR(&fixture->loop, ask(fixture, "SELECT count(*) " POOL_BACKENDS) == 0);
     (void)ask(fixture, "DROP TABLE IF EXISTS test_pg_pipe;"
                        "CREATE TABLE test_pg_pipe (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
     open_ready_pool(fixture, conninfo, 2, 0);
