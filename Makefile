@@ -194,7 +194,8 @@ $(B)/%.whole: $$(call archives,$$* $$(SEES_$$*))
 rooms: $(patsubst %,$(B)/%.whole,$(filter-out bench lockkit/example lockkit/lockctl,$(ROOMS))) ## link each room whole against those below it
 
 # All sources of a folder have the same flags. They stand in a file that is written when they change: no other edit of this
-# file compiles anything, nor does a move of the checkout. GNU make 4.3 leaves the last newline in files of some lengths, so both sides are stripped.
+# file compiles anything, nor does a move of the checkout. GNU make 4.3 leaves the last newline in files of some lengths, so
+# both sides are stripped. It has read the folders before, and finds a file written now only by a rule.
 flags = $(CC) $(CFLAGS) $(LDFLAGS) $(LIBS) $(subst $(LAB_SOURCES),,$(call includes,$1x.c))
 is_same = $(if $(subst x$1,,x$2)$(subst x$2,,x$1),,same)
 kept_flags = $(strip $(file <$1flags))
@@ -202,7 +203,7 @@ ifneq ($(filter-out help clean format,$(or $(MAKECMDGOALS),all)),)
 FOLDERS := $(sort $(dir $(wildcard $(addsuffix *.c,*/ */*/ */*/*/ */*/*/*/))))
 $(foreach d,$(FOLDERS),$(if $(call is_same,$(strip $(call flags,$d)),$(call kept_flags,$(B)/$d)),, \
     $(shell mkdir -p $(B)/$d)$(file >$(B)/$dflags,$(call flags,$d))))
-$(addprefix $(B)/,$(FOLDERS:=flags)): ; # make has read the folders before, and would not look for it
+$(addprefix $(B)/,$(FOLDERS:=flags)): ;
 endif
 
 $(B)/llhttp/%.o: /usr/share/llhttp/%.c $(B)/uvkit/http_server/flags
