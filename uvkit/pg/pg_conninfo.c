@@ -13,7 +13,7 @@
 /* Defaults of libpq that PQconninfoParse() does not tell. */
 static const struct {
     const char *keyword, *value; /* NULL: it is left alone */
-} defaults[] = {
+} keywords[] = {
     {"service", NULL},          /* an empty one would be looked for */
     {"application_name", NULL}, /* each of our clients has its own */
     {"gssencmode", "disable"},  /* it costs a round trip */
@@ -27,9 +27,9 @@ static const struct {
 static const char *default_of(const PQconninfoOption *option, const char *user) {
     if (strcmp(option->keyword, "user") == 0)
         return user;
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
-        if (strcmp(option->keyword, defaults[i].keyword) == 0)
-            return defaults[i].value;
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strcmp(option->keyword, keywords[i].keyword) == 0)
+            return keywords[i].value;
     return option->compiled != NULL ? option->compiled : "";
 }
 
@@ -101,7 +101,8 @@ static bool has_odd_port(const PQconninfoOption *option) {
     return false;
 }
 
-int pg_conninfo_make(char **whole, const char *conninfo, const char *before, const char *after) {
+int pg_conninfo_make(char **whole, const char *conninfo, const char *defaults, const char *before,
+                     const char *after) {
     char *error = NULL; /* not told, as it may show the password */
     PQconninfoOption *options = PQconninfoParse(conninfo, &error);
     struct buffer text = {.bytes = NULL};
@@ -111,7 +112,7 @@ int pg_conninfo_make(char **whole, const char *conninfo, const char *before, con
         rv = error != NULL ? UV_EINVAL : UV_ENOMEM;
     else if (has_odd_port(options))
         rv = UV_EINVAL;
-    else if (!append_all(&text, options, before, after))
+    else if (!buffer_append_text(&text, defaults) || !append_all(&text, options, before, after))
         rv = UV_ENOMEM;
     PQconninfoFree(options);
     PQfreemem(error);

@@ -41,7 +41,7 @@ int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options)
     pool->is_pooled = options->is_pooled;
     pool->name = strdup(options->name != NULL ? options->name : "postgres");
     if (after != NULL && pool->name != NULL)
-        rv = pg_conninfo_make(&pool->conninfo, options->conninfo,
+        rv = pg_conninfo_make(&pool->conninfo, options->conninfo, "",
                               options->is_pooled ? "" : DEFAULTS, options->is_pooled ? "" : after);
     free(after);
     if (rv == 0)

@@ -1,8 +1,8 @@
-/* Connects, settles, runs.
+/* Connects, is set up, runs.
  *
- *    CONNECTING -> SETTLING -> [MAKING] -> IDLE <-> RUNNING
- *        |            |           |         |         |
- *        +------------+-----------+---------+---------+--> gone
+ *    CONNECTING -> SETTING -> OPEN -> gone
+ *        |            |
+ *        +------------+-------------> gone
  *
  * PQconnectStart() and PQconnectPoll() read password files synchronously, and look several hosts
  * up; pg_host.c looks up a single one. While it connects, libpq replaces its socket when it likes,
@@ -11,7 +11,6 @@
 #include "pg_link.h"
 
 #include "clock.h"
-#include "pg_settle.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -20,34 +19,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPENING_MOST_MS 5000
-
-enum state { CONNECTING, SETTLING, MAKING, IDLE, RUNNING };
-
-struct watch {
+struct pg_watch {
     uv_poll_t poll;
     struct pg_link *link;
     int fd;
     int events;
 };
-
-struct pg_link {
-    struct pg_links *links;
-    const struct pg_link_events *events;
-    void *data;
-    enum state state;
-    bool is_direct;
-    bool is_closed;      /* no event any more; freed when the last handle has gone */
-    struct pg_dial dial; /* when CONNECTING */
-    PGconn *pg;          /* NULL while its host is looked up */
-    PGresult *result;    /* the first error, or else the last, of what runs */
-    struct watch *watch;
-    uv_timer_t timer;                /* until it is open; and for what failed inside a call */
-    unsigned handles;                /* not yet closed */
-    char farewell[PG_LINK_WHY_SIZE]; /* with which the server ended the session */
-};
-
-extern const char lockkit_schema_text[];
 
 static void on_poll_closed(uv_handle_t *handle);
 static void on_timer_closed(uv_handle_t *handle);
@@ -63,7 +40,7 @@ static void maybe_free(struct pg_link *link) {
 }
 
 static void close_watch(struct pg_link *link) {
-    struct watch *watch = link->watch;
+    struct pg_watch *watch = link->watch;
 
     if (!watch)
         return;
@@ -72,7 +49,7 @@ static void close_watch(struct pg_link *link) {
 }
 
 static void on_poll_closed(uv_handle_t *handle) {
-    struct watch *watch = handle->data;
+    struct pg_watch *watch = handle->data;
     struct pg_link *link = watch->link;
 
     (void)close(watch->fd);
@@ -158,7 +135,7 @@ static void fail_soon(struct pg_link *link) {
 static void on_ready(uv_poll_t *poll, int status, int events);
 
 static int watch_for(struct pg_link *link, int events) {
-    struct watch *watch = link->watch;
+    struct pg_watch *watch = link->watch;
 
     if (!watch)
         return UV_EINVAL;
@@ -171,12 +148,12 @@ static int watch_for(struct pg_link *link, int events) {
 
 /* The socket may be another one than before. */
 static int watch_socket(struct pg_link *link, int events) {
-    struct watch *watch = malloc(sizeof *watch);
+    struct pg_watch *watch = malloc(sizeof *watch);
 
     close_watch(link);
     if (!watch)
         return UV_ENOMEM;
-    *watch = (struct watch){.link = link};
+    *watch = (struct pg_watch){.link = link};
     watch->fd = fcntl(PQsocket(link->pg), F_DUPFD_CLOEXEC, 0);
     if (watch->fd < 0 || uv_poll_init(link->links->loop, &watch->poll, watch->fd) != 0) {
         (void)close(watch->fd); /* -1, too */
@@ -196,40 +173,33 @@ static void flush(struct pg_link *link, int is_taken) {
         fail_soon(link);
 }
 
-static void send_sql(struct pg_link *link, enum state state, const char *sql, int count,
-                     const char *const *params) {
-    link->state = state;
+void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params) {
+    assert(link->state != PG_LINK_CONNECTING && !link->is_running);
+    link->is_running = true;
     if (count > 0)
         flush(link, PQsendQueryParams(link->pg, sql, count, NULL, params, NULL, NULL, 0));
     else
         flush(link, PQsendQuery(link->pg, sql));
 }
 
-void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params) {
-    assert(link->state == IDLE);
-    send_sql(link, RUNNING, sql, count, params);
+void pg_link_settled(struct pg_link *link) {
+    assert(link->state == PG_LINK_SETTING && !link->is_running);
+    link->state = PG_LINK_OPEN;
+    pg_dial_succeed(&link->dial);
+    (void)uv_timer_stop(&link->timer);
+    link->events->on_open(link->data);
 }
 
-bool pg_link_is_direct(const struct pg_link *link) {
-    return link->is_direct;
+void pg_link_refuse(struct pg_link *link, const char *why) {
+    end(link, PG_LINK_REFUSED, why);
 }
 
-int pg_link_pid(const struct pg_link *link) {
-    return PQbackendPID(link->pg);
-}
-
-static void settle(struct pg_link *link) {
-    char sql[PG_SETTLE_SIZE];
-
-    if (PQserverVersion(link->pg) < 140000) {
-        end(link, PG_LINK_REFUSED, "lockkit needs Postgres 14 or later");
-        return;
-    }
-    pg_settle_write(sql, PQbackendPID(link->pg));
+static void connected(struct pg_link *link) {
+    link->state = PG_LINK_SETTING;
     if (PQsetnonblocking(link->pg, 1) != 0 || watch_socket(link, UV_READABLE) != 0)
         fail_soon(link);
     else
-        send_sql(link, SETTLING, sql, 0, NULL);
+        link->links->set_up(link, NULL);
 }
 
 static void step_connecting(struct pg_link *link) {
@@ -240,7 +210,7 @@ static void step_connecting(struct pg_link *link) {
         arm(link);
     switch (polled) {
     case PGRES_POLLING_OK:
-        settle(link);
+        connected(link);
         return;
     case PGRES_POLLING_FAILED:
         leave_address(link, false, PQerrorMessage(link->pg));
@@ -262,51 +232,16 @@ static bool is_error(const PGresult *result) {
     return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
 }
 
-static void opened(struct pg_link *link) {
-    pg_dial_succeed(&link->dial);
-    link->state = IDLE;
-    (void)uv_timer_stop(&link->timer);
-    link->events->on_open(link->data);
-}
-
-static void settled(struct pg_link *link, const PGresult *result) {
-    if (is_error(result)) {
-        end(link, PG_LINK_REFUSED, PQresultErrorMessage(result));
-    } else if (*PQgetvalue(result, 0, 1) == 't') {
-        end(link, PG_LINK_REFUSED, "the server is a standby, which cannot keep fencing tokens");
-    } else {
-        link->is_direct = *PQgetvalue(result, 0, 0) == 't';
-        if (*PQgetvalue(result, 0, 3) == 't')
-            send_sql(link, MAKING, lockkit_schema_text, 0, NULL);
-        else
-            opened(link);
-    }
-}
-
-static void made(struct pg_link *link, const PGresult *result) {
-    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-    /* Two that make it at once: one of them is told that it is a duplicate. */
-    if (!is_error(result) || (sqlstate && strcmp(sqlstate, "23505") == 0))
-        opened(link);
-    else
-        end(link, PG_LINK_REFUSED, PQresultErrorMessage(result));
-}
-
 static void completed(struct pg_link *link) {
     PGresult *result = link->result;
-    enum state state = link->state;
 
     link->result = NULL;
-    if (state == RUNNING) {
-        link->state = IDLE;
+    link->is_running = false;
+    if (link->state == PG_LINK_OPEN) {
         link->events->on_result(link->data, result);
         return;
     }
-    if (state == SETTLING)
-        settled(link, result);
-    else
-        made(link, result);
+    link->links->set_up(link, result);
     PQclear(result);
 }
 
@@ -361,7 +296,7 @@ static void step_open(struct pg_link *link) {
         end_broken(link);
         return;
     }
-    if (progress > 0 && link->state != IDLE)
+    if (progress > 0 && link->is_running)
         completed(link);
     else
         flush(link, 1);
@@ -370,7 +305,7 @@ static void step_open(struct pg_link *link) {
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events) {
-    struct watch *watch = poll->data;
+    struct pg_watch *watch = poll->data;
     struct pg_link *link = watch->link;
 
     (void)events;
@@ -379,7 +314,7 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
     if (link->is_closed || link->watch != watch)
         return;
     link->handles++; /* it may be closed by what is called */
-    if (link->state == CONNECTING)
+    if (link->state == PG_LINK_CONNECTING)
         step_connecting(link);
     else
         step_open(link);
@@ -387,17 +322,12 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
     maybe_free(link);
 }
 
-/* What stands before dbname is a default, what stands after it wins over the URL. GSS encryption
- * costs a round trip. The keep-alives find out that the server is gone while we wait in its line.
- */
-static PGconn *connect_start(const char *conninfo, const char *address) {
-    static const char *const names[] = {"gssencmode",       "application_name",
-                                        "keepalives_idle",  "keepalives_interval",
-                                        "keepalives_count", "tcp_user_timeout",
-                                        "dbname",           "client_encoding",
-                                        "hostaddr",         NULL};
-    const char *const values[] = {"disable", "lockkit", "5",    "2",     "3",
-                                  "10000",   conninfo,  "UTF8", address, NULL};
+/* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
+ * encryption costs a round trip. */
+static PGconn *connect_start(const struct pg_links *links, const char *address) {
+    static const char *const names[] = {"gssencmode",      "application_name", "dbname",
+                                        "client_encoding", "hostaddr",         NULL};
+    const char *const values[] = {"disable", links->name, links->conninfo, "UTF8", address, NULL};
 
     return PQconnectStartParams(names, values, 1);
 }
@@ -408,7 +338,7 @@ static void try_address(struct pg_link *link) {
     close_watch(link);
     PQfinish(link->pg);
     pg_dial_address(&link->dial, address);
-    link->pg = connect_start(link->links->conninfo, address);
+    link->pg = connect_start(link->links, address);
     if (PQstatus(link->pg) == CONNECTION_BAD) { /* NULL, too */
         fail_soon(link);
         return;
@@ -440,7 +370,7 @@ struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events
     link->timer.data = link;
     link->handles = 1;
     link->dial = (struct pg_dial){.host = &links->host, .on_found = on_found, .data = link};
-    if (pg_dial_begin(&link->dial, clock_now_ms(), OPENING_MOST_MS) != 0)
+    if (pg_dial_begin(&link->dial, clock_now_ms(), links->timeout_ms) != 0)
         fail_soon(link);
     else if (link->dial.lookup)
         arm(link);

@@ -14,6 +14,14 @@
 /* No mode of a client: it is for the caller's own connection. */
 #define TRANSACTION_MODE "transaction"
 
+#define OPENING_MOST_MS  5000
+
+/* They find out that the server is gone while a session waits in its line. */
+#define KEEP_ALIVES                                                                                \
+    "keepalives_idle=5 keepalives_interval=2 keepalives_count=3 tcp_user_timeout=10000 "
+
+extern const char lockkit_schema_text[];
+
 bool pg_is_error(const PGresult *result) {
     ExecStatusType status = PQresultStatus(result);
 
@@ -38,6 +46,68 @@ int64_t pg_advisory_key(const char *name) {
         hash = (hash ^ (unsigned char)*name) * 0x100000001b3U;
     memcpy(&key, &hash, sizeof key);
     return key;
+}
+
+/* ---- A session's first statements */
+
+/* Is this session ours, and not one that a pooler lends? A server tells its pid when it lets a
+ * client in; a pooler, which has no server for it yet, tells another. Then it is not touched. Else
+ * it is set, whatever server, database and role say; but the URL says where the table is, if it
+ * does. A statement_timeout of the role would be for this statement, too. */
+static const char settle_sql[] =
+    "SET LOCAL statement_timeout = 0;"
+    "SELECT pid = asked, pg_is_in_recovery(),"
+    " CASE WHEN pid = asked THEN"
+    "  (SELECT set_config(name, CASE source WHEN 'client' THEN setting ELSE boot_val END, false)"
+    "   FROM pg_settings WHERE name = 'search_path') ||"
+    "  (SELECT string_agg(set_config(name, '0', false), '') FROM pg_settings WHERE name IN"
+    "   ('statement_timeout', 'lock_timeout', 'transaction_timeout')) ||"
+    "  set_config('row_security', 'on', false) ||"
+    "  set_config('default_transaction_isolation', 'read committed', false) ||"
+    /* A grant is told when its fencing token is on disk. */
+    "  set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    "   WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit')"
+    "   END, false) ||"
+    /* A client that died waiting leaves the line. */
+    "  set_config('client_connection_check_interval', '1s', false) ||"
+    "  set_config('idle_session_timeout', '60s', false)"
+    " END, to_regclass('lockkit_lock') IS NULL"
+    " FROM (SELECT pg_backend_pid() AS pid, %d AS asked) AS session";
+
+static void ask_what_it_is(struct pg_link *link) {
+    char sql[sizeof settle_sql + PG_NUMBER_SIZE];
+
+    if (PQserverVersion(link->pg) < 140000) {
+        pg_link_refuse(link, "lockkit needs Postgres 14 or later");
+        return;
+    }
+    (void)snprintf(sql, sizeof sql, settle_sql, PQbackendPID(link->pg));
+    pg_link_run(link, sql, 0, NULL);
+}
+
+static void take_what_it_is(struct pg_link *link, const PGresult *result) {
+    if (*PQgetvalue(result, 0, 1) == 't') {
+        pg_link_refuse(link, "the server is a standby, which cannot keep fencing tokens");
+        return;
+    }
+    link->is_direct = *PQgetvalue(result, 0, 0) == 't';
+    if (*PQgetvalue(result, 0, 3) == 't')
+        pg_link_run(link, lockkit_schema_text, 0, NULL);
+    else
+        pg_link_settled(link);
+}
+
+/* Asks for the settings, then makes the table when it is missing. Two clients may make it at once:
+ * the server tells one of them that it is a duplicate. */
+static void set_up(struct pg_link *link, const PGresult *result) {
+    if (result == NULL)
+        ask_what_it_is(link);
+    else if (PQresultStatus(result) == PGRES_TUPLES_OK)
+        take_what_it_is(link, result);
+    else if (!pg_is_error(result) || pg_has_state(result, "23505"))
+        pg_link_settled(link);
+    else
+        pg_link_refuse(link, PQresultErrorMessage(result));
 }
 
 /* ---- The log */
@@ -212,7 +282,7 @@ static enum lk_status read_url(const char *url, char *mode, size_t size, char **
     (void)parameter_take(rest, "mode", mode, size);
     status = check(mode);
     if (status == LK_OK) {
-        rv = pg_conninfo_make(conninfo, rest, "", "");
+        rv = pg_conninfo_make(conninfo, rest, KEEP_ALIVES, "", "");
         status = rv == 0 ? LK_OK : rv == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
     }
     free(rest);
@@ -255,6 +325,9 @@ static enum lk_status open_postgres(struct lk_backend **out,
     backend->conninfo = conninfo;
     backend->links.loop = config->loop;
     backend->links.conninfo = conninfo;
+    backend->links.name = "lockkit";
+    backend->links.timeout_ms = OPENING_MOST_MS;
+    backend->links.set_up = set_up;
     backend->links.on_none = maybe_closed;
     backend->links.data = backend;
     TAILQ_INIT(&backend->sent);

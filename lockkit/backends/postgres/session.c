@@ -405,9 +405,9 @@ static void on_open(void *data) {
     struct session *session = data;
 
     pg_tell_up(&session->all->backend);
-    if (pg_link_is_direct(session->link)) {
+    if (session->link->is_direct) {
         session->is_open = true;
-        (void)snprintf(session->pid, sizeof session->pid, "%d", pg_link_pid(session->link));
+        (void)snprintf(session->pid, sizeof session->pid, "%d", PQbackendPID(session->link->pg));
         session->idle_since_ms = clock_now_ms();
         pg_session_serve(session);
         return;

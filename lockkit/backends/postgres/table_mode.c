@@ -82,7 +82,7 @@ static void on_listener_open(void *data) {
     struct table *table = data;
 
     table->failures = 0;
-    if (pg_link_is_direct(table->listener)) {
+    if (table->listener->is_direct) {
         pg_link_run(table->listener, "LISTEN " CHANNEL, 0, NULL);
         return;
     }

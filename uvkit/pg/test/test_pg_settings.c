@@ -84,7 +84,7 @@ static void test_service_that_the_string_names_says_the_rest(void **state) {
 
     (void)state;
     assert_int_equal(setenv("PGSSLMODE", "disable", 1), 0);
-    assert_int_equal(pg_conninfo_make(&whole, "service=work dbname=db", "", ""), 0);
+    assert_int_equal(pg_conninfo_make(&whole, "service=work dbname=db", "", "", ""), 0);
     assert_non_null(strstr(whole, "service='work'"));
     assert_null(strstr(whole, "sslmode"));
     free(whole);
@@ -98,16 +98,18 @@ static void test_what_the_string_says_stands_as_it_is(void **state) {
     assert_int_equal(pg_conninfo_make(&whole,
                                       "postgresql://me:it%27s%5C@a:1,b:2/db?sslmode=verify-full"
                                       "&sslrootcert=%2Fca&options=-c%20x%3Dy",
-                                      "-c before=1 ", " -c after=1"),
+                                      "keepalives_idle=5 sslrootcert=/default ", "-c before=1 ",
+                                      " -c after=1"),
                      0);
     options = PQconninfoParse(whole, NULL);
     assert_non_null(options);
     for (PQconninfoOption *option = options; option->keyword != NULL; option++) {
         static const char *const said[][2] = {
-            {"user", "me"},         {"password", "it's\\"},
-            {"host", "a,b"},        {"port", "1,2"},
-            {"dbname", "db"},       {"sslmode", "verify-full"},
-            {"sslrootcert", "/ca"}, {"options", "-c before=1 -c x=y -c after=1"}};
+            {"user", "me"},          {"password", "it's\\"},
+            {"host", "a,b"},         {"port", "1,2"},
+            {"dbname", "db"},        {"sslmode", "verify-full"},
+            {"sslrootcert", "/ca"},  {"options", "-c before=1 -c x=y -c after=1"},
+            {"keepalives_idle", "5"}};
         const char *value = NULL;
 
         for (size_t i = 0; i < sizeof said / sizeof *said; i++)
