@@ -7,7 +7,6 @@
 
 #include "clock.h"
 #include "fiber.h"
-#include "utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,19 +21,6 @@
 #define DEFAULT_STALL_MS           20
 
 static void on_due(uv_timer_t *timer);
-
-void pg_first_line(char *line, size_t size, const char *text) {
-    size_t length = strcspn(text, "\n");
-
-    if (length >= size) {
-        length = size - 1;
-        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-            length--; /* not in the middle of a UTF-8 character */
-    }
-    memmove(line, text, length);
-    line[length] = '\0';
-    utf8_make_printable(line);
-}
 
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
     int64_t delay_ms = due_ms - (int64_t)uv_now(pool->loop);
@@ -208,6 +194,14 @@ static void expire_queue(struct pg_pool *pool, struct pg_queries *queue, int64_t
     }
 }
 
+/* The last line of whatever the loop calls. */
+static void on_turn(void *data) {
+    struct pg_pool *pool = data;
+
+    pg_pool_dispatch(pool);
+    pg_pool_run_ended(pool);
+}
+
 static void on_due(uv_timer_t *timer) {
     struct pg_pool *pool = timer->data;
     int64_t now_ms = clock_now_ms();
@@ -220,14 +214,13 @@ static void on_due(uv_timer_t *timer) {
     }
     expire_queue(pool, &pool->queue, now_ms);
     expire_queue(pool, &pool->pipelined, now_ms);
-    pg_pool_dispatch(pool);
-    pg_pool_run_ended(pool);
+    on_turn(pool);
 }
 
 static void free_pool(struct pg_pool *pool) {
     assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->pipelined) &&
-           TAILQ_EMPTY(&pool->ended) && pool->watches == 0 && pool->host.lookups == 0);
-    pg_host_free(&pool->host);
+           TAILQ_EMPTY(&pool->ended) && pg_links_are_gone(&pool->links));
+    pg_links_free(&pool->links);
     free(pool->slots);
     free(pool->conninfo);
     free(pool->name);
@@ -250,6 +243,21 @@ static int make_pipelines(struct pg_pool *pool, const struct pg_pool_options *op
     return 0;
 }
 
+/* 0, or UV_ENOMEM. */
+static int make_links(struct pg_pool *pool, const struct pg_pool_options *options) {
+    pool->links = (struct pg_links){
+        .loop = pool->loop,
+        .conninfo = pool->conninfo,
+        .name = pool->name,
+        .timeout_ms = options->connect_timeout_ms != 0 ? (int64_t)options->connect_timeout_ms
+                                                       : DEFAULT_CONNECT_TIMEOUT_MS,
+        .set_up = pg_conn_set_up,
+        .on_turn = on_turn,
+        .data = pool,
+    };
+    return pg_links_init(&pool->links);
+}
+
 int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_options *options) {
     unsigned size = options->connections != 0 ? options->connections : DEFAULT_CONNECTIONS;
     struct pg_pool *pool = calloc(1, sizeof(*pool) + size * sizeof(pool->conns[0]));
@@ -260,15 +268,15 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     pool->loop = loop;
     pool->size = size;
     pool->queue_limit = options->queue != 0 ? options->queue : DEFAULT_QUEUE;
-    pool->connect_timeout_ms =
-        options->connect_timeout_ms != 0 ? options->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
     TAILQ_INIT(&pool->queue);
     TAILQ_INIT(&pool->pipelined);
     TAILQ_INIT(&pool->ended);
     pool->due_ms = PG_NEVER;
     for (unsigned i = 0; i < size; i++)
-        pg_conn_init(&pool->conns[i], pool);
+        pool->conns[i].pool = pool;
     rv = pg_options_copy(pool, options);
+    if (rv == 0)
+        rv = make_links(pool, options);
     if (rv == 0)
         rv = make_pipelines(pool, options);
     if (rv == 0)
@@ -295,8 +303,8 @@ static void on_timer_closed(uv_handle_t *handle) {
 }
 
 void pg_pool_maybe_closed(struct pg_pool *pool) {
-    if (!pool->is_closing || pool->is_closed || !TAILQ_EMPTY(&pool->ended) || pool->watches > 0 ||
-        pool->host.lookups > 0 || count_held(pool) > 0)
+    if (!pool->is_closing || pool->is_closed || !TAILQ_EMPTY(&pool->ended) ||
+        !pg_links_are_gone(&pool->links) || count_held(pool) > 0)
         return;
     pool->is_closed = true;
     uv_close((uv_handle_t *)&pool->timer, on_timer_closed);

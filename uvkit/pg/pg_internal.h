@@ -1,31 +1,29 @@
 /* What the files of the Postgres pool share: pg.c has the queue and the clock, pg_options.c the
- * texts, pg_host.c finds the server, pg_conn.c brings one connection up and down and waits for its
- * socket, pg_run.c runs one query on it, pg_pipeline.c several; pg_renew.c knows a session that is
- * not what it was. */
+ * texts, pg_conn.c brings one connection up and down, pg_run.c runs one query on it, pg_pipeline.c
+ * several; pg_renew.c knows a session that is not what it was. Below them is pg_link.h. */
 #ifndef UVKIT_PG_INTERNAL_H
 #define UVKIT_PG_INTERNAL_H
 
 #include "log.h"
 #include "pg.h"
-#include "pg_host.h"
+#include "pg_link.h"
 #include "pg_stale.h"
 
 #define PG_NEVER          INT64_MAX
 #define PG_STATEMENTS_MAX 256 /* that a program has */
 
 /*
- *    DOWN --(pause over)--> CONNECTING --> IDLE <------------------------+
+ *    DOWN --(pause over)--> OPENING -----> IDLE <------------------------+
  *      ^                        |          |  ^                          |
  *      |                        |          |  +-- ROLLING_BACK <-(give_back, transaction open)
  *      +------(any failure)-----+          +--> PREPARING --> RUNNING ---+
  *                                          +-------------------^
- * One may go CONNECTING -> SETTING -> IDLE. One in pipeline mode goes IDLE -> PIPELINING -> IDLE,
- * and is never held. A held connection goes IDLE -> PREPARING -> RUNNING -> IDLE with `is_held` set
+ * One in pipeline mode goes IDLE -> PIPELINING -> IDLE, and is never held. A held connection goes
+ * IDLE -> PREPARING -> RUNNING -> IDLE with `is_held` set
  * throughout; when it breaks it stays DOWN until it is given back. */
 enum pg_conn_state {
     PG_CONN_DOWN,
-    PG_CONN_CONNECTING,
-    PG_CONN_SETTING, /* what no option of the connection can set; see become_open() */
+    PG_CONN_OPENING,
     PG_CONN_IDLE,
     PG_CONN_PREPARING, /* of `query` nothing is sent yet */
     PG_CONN_RUNNING,   /* `query` was handed to libpq */
@@ -33,28 +31,21 @@ enum pg_conn_state {
     PG_CONN_PIPELINING, /* queries in its slots were handed to libpq */
 };
 
-struct pg_watch;
-
 /* A query that was sent in pipeline mode and is not answered. */
 struct pg_slot {
     struct pg_query *query; /* NULL: it has ended, and its answer is dropped */
     const struct pg_statement *statement;
     int64_t deadline_ms;
-    unsigned results; /* that have come */
-    bool is_parsed;   /* its statement is parsed first */
-    bool is_parse_refused;
+    bool is_parsed;    /* its statement is parsed first */
     bool is_cancelled; /* the server was asked to */
 };
 
 struct pg_conn {
     struct pg_pool *pool;
     enum pg_conn_state state;
-    struct pg_dial dial;    /* when CONNECTING */
-    PGconn *pg;             /* NULL when DOWN, and while its host is looked up */
-    struct pg_watch *watch; /* the same */
+    struct pg_link *link;   /* NULL when DOWN */
     struct pg_query *query; /* when PREPARING or RUNNING */
-    PGresult *result;       /* the first error, or else the last result, since it was sent */
-    int64_t due_ms;         /* when the pause, the connecting, the query or the roll-back ends */
+    int64_t due_ms;         /* when the pause, the query or the roll-back ends */
     const struct pg_statement *prepared[PG_STATEMENTS_MAX];
     unsigned prepared_count;
     unsigned failures; /* to connect, in a row */
@@ -66,8 +57,6 @@ struct pg_conn {
     bool is_cancelled; /* a request to cancel was made: nothing more is sent */
     bool is_stalled;   /* the first one takes long */
     bool is_stale;     /* see pg_renew.c: it is sent nothing new, and closed once it is idle */
-    char
-        farewell[160]; /* the error with which the server announced that it closes the connection */
 };
 
 TAILQ_HEAD(pg_queries, pg_query);
@@ -77,12 +66,10 @@ struct pg_pool {
     uv_timer_t timer; /* the one clock: for all that is due, and to run what ended */
     int64_t due_ms;   /* what the timer is set to */
     char *conninfo, *name;
-    struct pg_host host;
-    uint64_t connect_timeout_ms;
+    struct pg_links links;
     struct pg_queries queue, ended; /* those that wait, those whose fibers are still to go on */
     struct pg_queries pipelined;    /* those that wait for a connection in pipeline mode */
     unsigned queue_limit;
-    unsigned watches;           /* not yet closed */
     struct pg_pool_stats stats; /* of the connections, pg_pool_stats() counts */
     char error[160];            /* why the last connection failed */
     bool is_told_down, is_pooled;
@@ -116,8 +103,6 @@ void pg_pool_maybe_closed(struct pg_pool *pool);
 /* pg_reason.c: log it once that no connection is open any more, or that one is again. */
 void pg_pool_tell_down(struct pg_pool *pool);
 void pg_pool_tell_up(struct pg_pool *pool);
-/* The first line of `text`, printable (utf8.h), cut between characters. */
-void pg_first_line(char *line, size_t size, const char *text);
 
 /* pg_options.c */
 
@@ -126,22 +111,15 @@ int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options)
 
 /* pg_conn.c */
 
-/* DOWN, and due at once. */
-void pg_conn_init(struct pg_conn *conn, struct pg_pool *pool);
+/* Of pg_links. */
+void pg_conn_set_up(struct pg_link *link, const PGresult *result);
 bool pg_conn_is_open(const struct pg_conn *conn);
 /* `due_ms` has come. */
 void pg_conn_expire(struct pg_conn *conn);
 /* Close it, end its query, and open it again after a pause unless it is held or the pool closes. */
 void pg_conn_fail(struct pg_conn *conn, const char *why);
-/* Close it, which does nothing or is still connecting, and open it again at once. */
+/* Close it, which does nothing or is still opening, and open it again at once. */
 void pg_conn_renew(struct pg_conn *conn);
-/* It is set: let it serve. */
-void pg_conn_opened(struct pg_conn *conn);
-/* Push out what libpq has buffered, if it has taken what it was given; wait for room for the rest.
- */
-void pg_conn_flush(struct pg_conn *conn, int is_taken);
-/* Ask the server to cancel what it runs for this connection, in a while. */
-void pg_conn_cancel_once(struct pg_conn *conn);
 
 /* pg_run.c */
 
@@ -150,19 +128,15 @@ void pg_run_start(struct pg_conn *conn, struct pg_query *query);
 /* Make the connection ready for the next query: IDLE, after a ROLLBACK if it is not held and a
  * transaction is open. */
 void pg_run_settle(struct pg_conn *conn);
-/* Read what has come, and end or carry on the query. */
-void pg_run_step(struct pg_conn *conn);
+/* What was sent has ended. Takes `result`. */
+void pg_run_finish(struct pg_conn *conn, PGresult *result);
 /* The connection is gone, or no longer waited for: end its query, as is right for its state. */
 void pg_run_abandon(struct pg_conn *conn, const char *why);
-/* End `query`, as the kept result says. */
-void pg_run_end(struct pg_conn *conn, struct pg_query *query);
-/* Keep the first error, or else the last result. False, and it is freed, for a COPY. */
-bool pg_run_keep(struct pg_conn *conn, PGresult *result);
-/* An error: with no effect for certain, or perhaps not; or that the statement is not prepared. */
-bool pg_run_is_refused(const PGresult *result);
-bool pg_run_is_doubtful(const PGresult *result);
+/* End `query`, as `result` says, which is taken. */
+void pg_run_end(struct pg_conn *conn, struct pg_query *query, PGresult *result);
+void pg_run_end_refused(struct pg_conn *conn, struct pg_query *query, const PGresult *result);
+/* An error: the statement is not prepared. */
 bool pg_run_is_lost(const PGresult *result, const struct pg_statement *statement);
-const char *pg_run_error_text(const PGresult *result);
 /* What this connection has prepared. */
 bool pg_run_is_prepared(const struct pg_conn *conn, const struct pg_statement *statement);
 void pg_run_learn(struct pg_conn *conn, const struct pg_statement *statement);
@@ -170,9 +144,9 @@ void pg_run_forget(struct pg_conn *conn, const struct pg_statement *statement);
 
 /* pg_renew.c */
 
-/* The kept result refuses `query`. True when it was for a session that is not what it was: then the
+/* `result` refuses `query`. True when it was for a session that is not what it was: then the
  * query is in the queue again, and the session is closed once it is idle. */
-bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query);
+bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query, const PGresult *result);
 
 /* pg_pipeline.c */
 
@@ -181,8 +155,8 @@ bool pg_pipeline_is_stalled(const struct pg_conn *conn);
 bool pg_pipeline_has_room(const struct pg_conn *conn);
 /* Send `query` on a connection that has room. */
 void pg_pipeline_send(struct pg_conn *conn, struct pg_query *query);
-/* Read what has come, and end those that are answered. */
-void pg_pipeline_step(struct pg_conn *conn);
+/* The first one is answered. Takes `result`. */
+void pg_pipeline_finish(struct pg_conn *conn, PGresult *result);
 /* `due_ms` has come. */
 void pg_pipeline_expire(struct pg_conn *conn);
 /* The connection is gone: end its queries. */

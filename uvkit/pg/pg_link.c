@@ -1,4 +1,4 @@
-/* Connects, is set up, runs.
+/* Opens a session, sends to it, collects its answers, and notices its end.
  *
  *    CONNECTING -> SETTING -> OPEN -> gone
  *        |            |
@@ -11,13 +11,22 @@
 #include "pg_link.h"
 
 #include "clock.h"
+#include "log.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SQLSTATE_COMPLETION_UNKNOWN "40003"
+#define SQLSTATE_CONNECTION_CLASS   "08"
+
+#define CANCELS_MOST                16
+#define CANCEL_STACK                (256 * 1024)
 
 struct pg_watch {
     uv_poll_t poll;
@@ -26,26 +35,62 @@ struct pg_watch {
     int events;
 };
 
-static void on_poll_closed(uv_handle_t *handle);
-static void on_timer_closed(uv_handle_t *handle);
+/* ---- Errors */
+
+void pg_first_line(char *line, size_t size, const char *text) {
+    size_t length = strcspn(text, "\n");
+
+    if (length >= size) {
+        length = size - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+            length--; /* not in the middle of a UTF-8 character */
+    }
+    memmove(line, text, length);
+    line[length] = '\0';
+    utf8_make_printable(line);
+}
+
+bool pg_is_error(const PGresult *result) {
+    ExecStatusType status = PQresultStatus(result);
+
+    return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
+}
+
+bool pg_has_state(const PGresult *result, const char *sqlstate) {
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return state != NULL && strcmp(state, sqlstate) == 0;
+}
+
+/* The server says so with an ERROR. A FATAL does not: it may come between the commit and its
+ * confirmation. Nor do the codes that say so themselves. */
+bool pg_is_refused(const PGresult *result) {
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return result != NULL && pg_is_error(result) && severity != NULL &&
+           strcmp(severity, "ERROR") == 0 && sqlstate != NULL &&
+           strcmp(sqlstate, SQLSTATE_COMPLETION_UNKNOWN) != 0 &&
+           strncmp(sqlstate, SQLSTATE_CONNECTION_CLASS, 2) != 0;
+}
+
+const char *pg_error_text(const PGresult *result) {
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    return text != NULL ? text : PQresultErrorMessage(result);
+}
+
+/* ---- Its end */
 
 static void maybe_free(struct pg_link *link) {
     struct pg_links *links = link->links;
 
     if (!link->is_closed || link->handles > 0)
         return;
+    assert(links->count > 0);
     free(link);
-    if (--links->count == 0 && links->on_none)
-        links->on_none(links->data);
-}
-
-static void close_watch(struct pg_link *link) {
-    struct pg_watch *watch = link->watch;
-
-    if (!watch)
-        return;
-    link->watch = NULL;
-    uv_close((uv_handle_t *)&watch->poll, on_poll_closed);
+    links->count--;
+    links->on_turn(links->data);
 }
 
 static void on_poll_closed(uv_handle_t *handle) {
@@ -56,6 +101,15 @@ static void on_poll_closed(uv_handle_t *handle) {
     free(watch);
     link->handles--;
     maybe_free(link);
+}
+
+static void close_watch(struct pg_link *link) {
+    struct pg_watch *watch = link->watch;
+
+    if (watch == NULL)
+        return;
+    link->watch = NULL;
+    uv_close((uv_handle_t *)&watch->poll, on_poll_closed);
 }
 
 static void on_timer_closed(uv_handle_t *handle) {
@@ -71,32 +125,30 @@ void pg_link_close(struct pg_link *link) {
     pg_dial_end(&link->dial);
     close_watch(link);
     PQclear(link->result);
+    link->result = NULL;
     PQfinish(link->pg);
     link->pg = NULL;
     uv_close((uv_handle_t *)&link->timer, on_timer_closed);
 }
 
-void pg_link_why(char why[PG_LINK_WHY_SIZE], const char *message) {
-    (void)snprintf(why, PG_LINK_WHY_SIZE, "%.*s", (int)strcspn(message, "\n"), message);
-}
-
 /* The last line of what calls it. */
 static void end(struct pg_link *link, enum pg_link_end how, const char *message) {
-    const struct pg_link_events *events = link->events;
-    void *data = link->data;
-    char why[PG_LINK_WHY_SIZE]; /* the message may be the PGconn's */
+    char why[PG_LINK_WHY_SIZE];
 
-    pg_link_why(why, message);
+    pg_first_line(why, sizeof why, message);
+    link->events->on_end(link->data, how, why);
     pg_link_close(link);
-    events->on_end(data, how, why);
 }
 
-static void end_broken(struct pg_link *link) {
-    if (link->farewell[0])
+/* The server may have told why. */
+static void end_broken(struct pg_link *link, const char *why) {
+    if (link->farewell[0] != '\0')
         end(link, PG_LINK_ENDED, link->farewell);
     else
-        end(link, PG_LINK_CUT, PQerrorMessage(link->pg));
+        end(link, PG_LINK_CUT, why);
 }
+
+/* ---- Its timer */
 
 static void try_address(struct pg_link *link);
 
@@ -110,20 +162,26 @@ static void leave_address(struct pg_link *link, bool is_silent, const char *why)
 
 static void on_soon(uv_timer_t *timer) {
     struct pg_link *link = timer->data;
+    struct pg_links *links = link->links;
     const char *why = PQerrorMessage(link->pg); /* of NULL, too */
 
-    leave_address(link, false, *why ? why : "no memory, or no file for its socket");
+    leave_address(link, false, *why != '\0' ? why : "no memory, or no file for its socket");
+    links->on_turn(links->data);
 }
 
 static void on_late(uv_timer_t *timer) {
-    leave_address(timer->data, true, "the server did not let us in in time");
+    struct pg_link *link = timer->data;
+    struct pg_links *links = link->links;
+
+    leave_address(link, true, "the server did not let us in in time");
+    links->on_turn(links->data);
 }
 
 static void arm(struct pg_link *link) {
-    int64_t now_ms = clock_now_ms(), due_ms = pg_dial_due_ms(&link->dial, now_ms);
+    int64_t delay_ms =
+        pg_dial_due_ms(&link->dial, clock_now_ms()) - (int64_t)uv_now(link->links->loop);
 
-    (void)uv_timer_start(&link->timer, on_late, due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0,
-                         0);
+    (void)uv_timer_start(&link->timer, on_late, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
 }
 
 /* Inside a call no event may come. */
@@ -132,12 +190,14 @@ static void fail_soon(struct pg_link *link) {
     (void)uv_timer_start(&link->timer, on_soon, 0, 0);
 }
 
+/* ---- Its socket */
+
 static void on_ready(uv_poll_t *poll, int status, int events);
 
 static int watch_for(struct pg_link *link, int events) {
     struct pg_watch *watch = link->watch;
 
-    if (!watch)
+    if (watch == NULL)
         return UV_EINVAL;
     /* uv_poll_start() costs two system calls even when nothing changes. */
     if (watch->events == events)
@@ -151,7 +211,7 @@ static int watch_socket(struct pg_link *link, int events) {
     struct pg_watch *watch = malloc(sizeof *watch);
 
     close_watch(link);
-    if (!watch)
+    if (watch == NULL)
         return UV_ENOMEM;
     *watch = (struct pg_watch){.link = link};
     watch->fd = fcntl(PQsocket(link->pg), F_DUPFD_CLOEXEC, 0);
@@ -166,24 +226,200 @@ static int watch_socket(struct pg_link *link, int events) {
     return watch_for(link, events);
 }
 
-static void flush(struct pg_link *link, int is_taken) {
-    int left = is_taken ? PQflush(link->pg) : -1;
-
+/* `left`: PQflush() has not sent all, or has failed. */
+static void wait_for_more(struct pg_link *link, int left) {
     if (left < 0 || watch_for(link, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
         fail_soon(link);
 }
 
-void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params) {
-    assert(link->state != PG_LINK_CONNECTING && !link->is_running);
-    link->is_running = true;
-    if (count > 0)
-        flush(link, PQsendQueryParams(link->pg, sql, count, NULL, params, NULL, NULL, 0));
-    else
-        flush(link, PQsendQuery(link->pg, sql));
+/* ---- Statements */
+
+void pg_link_sent(struct pg_link *link, int is_taken) {
+    link->running++;
+    wait_for_more(link, is_taken != 0 ? PQflush(link->pg) : -1);
 }
 
+void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params) {
+    assert(link->state != PG_LINK_CONNECTING && link->running == 0);
+    if (count > 0)
+        pg_link_sent(link, PQsendQueryParams(link->pg, sql, count, NULL, params, NULL, NULL, 0));
+    else
+        pg_link_sent(link, PQsendQuery(link->pg, sql));
+}
+
+static void note_farewell(struct pg_link *link, const PGresult *error) {
+    const char *severity = PQresultErrorField(error, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    if (severity != NULL && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
+        pg_first_line(link->farewell, sizeof link->farewell, pg_error_text(error));
+}
+
+/* Also sees the error with which a server closes a connection that runs nothing. */
+static void on_notice(void *data, const PGresult *notice) {
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    struct pg_link *link = data;
+    char quoted[2 * PG_LINK_WHY_SIZE];
+
+    if (severity == NULL || text == NULL)
+        return; /* libpq's own */
+    note_farewell(link, notice);
+    log_debug("postgres notice", "pool=%s severity=%s text=%s", link->links->name, severity,
+              log_quote(quoted, sizeof quoted, text));
+}
+
+/* Keep the first error, or else the last result. */
+static void keep(struct pg_link *link, PGresult *result) {
+    if (link->result != NULL && pg_is_error(link->result)) {
+        PQclear(result);
+        return;
+    }
+    link->nth = link->result != NULL ? link->nth + 1 : 0;
+    PQclear(link->result);
+    link->result = result;
+    note_farewell(link, result);
+}
+
+/* The server is ready for the next statement. Only then is the outcome known: with the extended
+ * protocol it commits after it has reported the command complete, and that may still fail. */
+static void complete(struct pg_link *link) {
+    PGresult *result = link->result;
+
+    if (result == NULL || (pg_is_error(result) && !pg_is_refused(result))) {
+        end_broken(link, result != NULL ? pg_error_text(result) : "no result");
+        return;
+    }
+    link->result = NULL;
+    link->running--;
+    if (link->state == PG_LINK_OPEN) {
+        link->events->on_result(link->data, result);
+        return;
+    }
+    link->links->set_up(link, result);
+    PQclear(result);
+}
+
+static bool is_copy(const PGresult *result) {
+    ExecStatusType status = PQresultStatus(result);
+
+    return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+/* In pipeline mode a NULL stands between the results of two commands, and none after a Sync. */
+static bool is_last(const struct pg_link *link, const PGresult *result) {
+    return PQpipelineStatus(link->pg) == PQ_PIPELINE_OFF
+               ? result == NULL
+               : PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+}
+
+/* Take the results that are there. True when a statement has ended. */
+static bool take_results(struct pg_link *link) {
+    bool is_told = false, is_between = false;
+
+    /* PQisBusy() parses, and so reports notices, on an idle link, too. */
+    while (link->pg != NULL && PQisBusy(link->pg) == 0 && link->running > 0) {
+        PGresult *result = PQgetResult(link->pg);
+
+        if (is_last(link, result)) {
+            PQclear(result);
+            complete(link);
+            is_told = true;
+            is_between = false;
+        } else if (result == NULL) {
+            if (is_between)
+                end_broken(link, "no result");
+            is_between = true;
+        } else if (is_copy(result)) { /* would come again for ever */
+            PQclear(result);
+            end_broken(link, "COPY is not supported");
+        } else {
+            keep(link, result);
+            is_between = false;
+        }
+    }
+    return is_told;
+}
+
+static void tell_notices(struct pg_link *link) {
+    PGnotify *notify;
+
+    while (link->events->on_notice != NULL && link->pg != NULL &&
+           (notify = PQnotifies(link->pg)) != NULL) {
+        link->events->on_notice(link->data, notify->extra);
+        PQfreemem(notify);
+    }
+}
+
+/* A link that breaks behind a result ends in the next turn, so that its user can deal with the
+ * result before. Its socket stays readable. */
+void pg_link_read(struct pg_link *link) {
+    bool is_alive = PQconsumeInput(link->pg) != 0;
+    bool is_told = take_results(link);
+
+    if (link->is_closed)
+        return;
+    if (!is_told && (!is_alive || link->farewell[0] != '\0')) {
+        end_broken(link, PQerrorMessage(link->pg));
+        return;
+    }
+    wait_for_more(link, is_alive ? PQflush(link->pg) : 0);
+    tell_notices(link);
+}
+
+/* ---- Cancelling */
+
+static atomic_uint cancels;
+
+/* More than once: a request that arrives before the server has begun with the query is ignored, and
+ * then the query would run on with nobody there. */
+static void *send_cancels(PGcancel *cancel, unsigned count) {
+    static const useconds_t pauses_us[] = {0, 100000, 900000};
+    char error[256];
+
+    for (unsigned i = 0; i < count; i++) {
+        (void)usleep(pauses_us[i]);
+        (void)PQcancel(cancel, error, sizeof error);
+    }
+    PQfreeCancel(cancel);
+    atomic_fetch_sub(&cancels, 1);
+    return NULL;
+}
+
+static void *cancel_once(void *cancel) {
+    return send_cancels(cancel, 1);
+}
+
+static void *cancel_often(void *cancel) {
+    return send_cancels(cancel, 3);
+}
+
+/* PQcancel() blocks, for as long as a server that hangs likes, so it gets a thread that nobody
+ * waits for: work in libuv's pool would keep the loop from closing. A courtesy to the server, so
+ * failing to send it is no error. */
+void pg_link_cancel(struct pg_link *link, bool is_often) {
+    PGcancel *cancel = PQstatus(link->pg) == CONNECTION_OK ? PQgetCancel(link->pg) : NULL;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int rv = -1;
+
+    if (cancel == NULL)
+        return;
+    if (atomic_fetch_add(&cancels, 1) < CANCELS_MOST && pthread_attr_init(&attributes) == 0) {
+        (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        (void)pthread_attr_setstacksize(&attributes, CANCEL_STACK);
+        rv = pthread_create(&thread, &attributes, is_often ? cancel_often : cancel_once, cancel);
+        (void)pthread_attr_destroy(&attributes);
+    }
+    if (rv != 0) {
+        PQfreeCancel(cancel);
+        atomic_fetch_sub(&cancels, 1);
+    }
+}
+
+/* ---- Opening */
+
 void pg_link_settled(struct pg_link *link) {
-    assert(link->state == PG_LINK_SETTING && !link->is_running);
+    assert(link->state == PG_LINK_SETTING && link->running == 0);
     link->state = PG_LINK_OPEN;
     pg_dial_succeed(&link->dial);
     (void)uv_timer_stop(&link->timer);
@@ -191,6 +427,7 @@ void pg_link_settled(struct pg_link *link) {
 }
 
 void pg_link_refuse(struct pg_link *link, const char *why) {
+    assert(link->state == PG_LINK_SETTING);
     end(link, PG_LINK_REFUSED, why);
 }
 
@@ -226,100 +463,20 @@ static void step_connecting(struct pg_link *link) {
         fail_soon(link);
 }
 
-static bool is_error(const PGresult *result) {
-    ExecStatusType status = PQresultStatus(result);
-
-    return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
-}
-
-static void completed(struct pg_link *link) {
-    PGresult *result = link->result;
-
-    link->result = NULL;
-    link->is_running = false;
-    if (link->state == PG_LINK_OPEN) {
-        link->events->on_result(link->data, result);
-        return;
-    }
-    link->links->set_up(link, result);
-    PQclear(result);
-}
-
-/* 1 when all of what runs has come, 0 before, -1 when the connection has broken. */
-static int collect(struct pg_link *link) {
-    while (!PQisBusy(link->pg)) {
-        PGresult *result = PQgetResult(link->pg);
-
-        if (!result)
-            return PQstatus(link->pg) == CONNECTION_OK ? 1 : -1;
-        if (link->result && is_error(link->result)) {
-            PQclear(result);
-            continue;
-        }
-        PQclear(link->result);
-        link->result = result;
-    }
-    return 0;
-}
-
-static void on_server_notice(void *data, const PGresult *notice) {
-    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-    const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
-    struct pg_link *link = data;
-
-    if (severity && text && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
-        pg_link_why(link->farewell, text);
-}
-
-/* The same, when it came as the answer to a statement. */
-static void take_farewell(struct pg_link *link) {
-    if (link->result && is_error(link->result))
-        on_server_notice(link, link->result);
-}
-
-static void tell_notices(struct pg_link *link) {
-    PGnotify *notify;
-
-    while (link->pg && (notify = PQnotifies(link->pg))) {
-        if (link->events->on_notice)
-            link->events->on_notice(link->data, notify->extra);
-        PQfreemem(notify);
-    }
-}
-
-static void step_open(struct pg_link *link) {
-    bool is_alive = PQconsumeInput(link->pg) != 0;
-    int progress = collect(link);
-
-    take_farewell(link);
-    if (!is_alive || progress < 0 || link->farewell[0]) {
-        end_broken(link);
-        return;
-    }
-    if (progress > 0 && link->is_running)
-        completed(link);
-    else
-        flush(link, 1);
-    if (!link->is_closed)
-        tell_notices(link);
-}
-
 static void on_ready(uv_poll_t *poll, int status, int events) {
     struct pg_watch *watch = poll->data;
     struct pg_link *link = watch->link;
+    struct pg_links *links = link->links;
 
     (void)events;
+    assert(link->watch == watch);
     if (status < 0)
         watch->events = 0; /* libuv has stopped polling; libpq finds the error */
-    if (link->is_closed || link->watch != watch)
-        return;
-    link->handles++; /* it may be closed by what is called */
     if (link->state == PG_LINK_CONNECTING)
         step_connecting(link);
     else
-        step_open(link);
-    link->handles--;
-    maybe_free(link);
+        pg_link_read(link);
+    links->on_turn(links->data);
 }
 
 /* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
@@ -343,24 +500,41 @@ static void try_address(struct pg_link *link) {
         fail_soon(link);
         return;
     }
-    (void)PQsetNoticeReceiver(link->pg, on_server_notice, link);
+    (void)PQsetNoticeReceiver(link->pg, on_notice, link);
     arm(link);
     if (watch_socket(link, UV_WRITABLE) != 0)
         fail_soon(link);
 }
 
 static void on_found(struct pg_dial *dial, const char *why) {
-    if (why)
-        end(dial->data, PG_LINK_CUT, why);
+    struct pg_link *link = dial->data;
+    struct pg_links *links = link->links;
+
+    if (why != NULL)
+        end(link, PG_LINK_CUT, why);
     else
-        try_address(dial->data);
+        try_address(link);
+    links->on_turn(links->data);
+}
+
+int pg_links_init(struct pg_links *links) {
+    return pg_host_init(&links->host, links->loop, links->conninfo, links->on_turn, links->data);
+}
+
+bool pg_links_are_gone(const struct pg_links *links) {
+    return links->count == 0 && links->host.lookups == 0;
+}
+
+void pg_links_free(struct pg_links *links) {
+    assert(pg_links_are_gone(links));
+    pg_host_free(&links->host);
 }
 
 struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events *events,
                              void *data) {
     struct pg_link *link = calloc(1, sizeof *link);
 
-    if (!link)
+    if (link == NULL)
         return NULL;
     link->links = links;
     link->events = events;
@@ -372,7 +546,7 @@ struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events
     link->dial = (struct pg_dial){.host = &links->host, .on_found = on_found, .data = link};
     if (pg_dial_begin(&link->dial, clock_now_ms(), links->timeout_ms) != 0)
         fail_soon(link);
-    else if (link->dial.lookup)
+    else if (link->dial.lookup != NULL)
         arm(link);
     else
         try_address(link);

@@ -1,9 +1,14 @@
-/* One connection to Postgres on the loop: it opens by itself, runs one statement at a time, and
- * tells its end.
+/* One connection to Postgres on the loop, below any pool: it opens by itself, runs what it is sent,
+ * tells the results, and tells its end.
  *
- * It has a deadline for opening alone. Its user has those of statements, and closes it. */
-#ifndef LOCKKIT_PG_LINK_H
-#define LOCKKIT_PG_LINK_H
+ * It runs one statement at a time; or, once its user has entered libpq's pipeline mode, several,
+ * each with a Sync of its own. It has a deadline for opening alone: its user has those of
+ * statements, and closes it.
+ *
+ * An answer that leaves open whether a statement took effect ends the link: an error that is FATAL,
+ * or none of the server's, or has SQLSTATE 40003 or 08.... A COPY ends it, too. */
+#ifndef UVKIT_PG_LINK_H
+#define UVKIT_PG_LINK_H
 
 #include "pg_host.h"
 
@@ -23,11 +28,11 @@ enum pg_link_end {
 
 struct pg_link_events {
     void (*on_open)(void *data);
-    /* The statement has ended. `result` is the first error, or else the last result; the receiver
-     * clears it. Another statement may be run at once. */
+    /* The first statement that was unanswered has ended. `result` is its first error, or else its
+     * last result; the receiver clears it. Another statement may be run at once. */
     void (*on_result)(void *data, PGresult *result);
     void (*on_notice)(void *data, const char *payload); /* by NOTIFY; or NULL */
-    /* Nothing follows, and the link is gone. */
+    /* Nothing follows, and the link is gone when this returns. */
     void (*on_end)(void *data, enum pg_link_end end, const char *why);
 };
 
@@ -40,7 +45,8 @@ struct pg_links {
     /* Make a session ready. It is called with NULL once the link is connected, then with the result
      * of each statement that it has run, until it calls pg_link_settled() or pg_link_refuse(). */
     void (*set_up)(struct pg_link *link, const PGresult *result);
-    void (*on_none)(void *data); /* the last one is gone */
+    /* Links may have had events, or one is gone. The last line of whatever the loop called. */
+    void (*on_turn)(void *data);
     void *data;
 
     struct pg_host host; /* of `conninfo`; its lookups may outlive the links */
@@ -51,24 +57,31 @@ enum pg_link_state { PG_LINK_CONNECTING, PG_LINK_SETTING, PG_LINK_OPEN };
 
 /* Users read the first part. */
 struct pg_link {
-    PGconn *pg;     /* NULL while its host is looked up */
-    bool is_direct; /* set_up() says so: no pooler lends its session to others */
+    PGconn *pg;       /* NULL while its host is looked up, and once it is closed */
+    PGresult *result; /* of the first statement that is unanswered: its first error, or else its
+                         last result until now; or NULL */
+    unsigned nth;     /* that is its nth result, from 0; in on_result() the given one's */
+    bool is_direct;   /* set_up() says so: no pooler lends its session to others */
 
     struct pg_links *links;
     const struct pg_link_events *events;
     void *data;
     enum pg_link_state state;
-    bool is_running;     /* a statement */
-    bool is_closed;      /* no event any more; freed when the last handle has gone */
-    struct pg_dial dial; /* when CONNECTING */
-    PGresult *result;    /* the first error, or else the last, of what runs */
+    unsigned running; /* statements that are unanswered */
+    bool is_closed;   /* no event any more; freed when the last handle has gone */
+    struct pg_dial dial;
     struct pg_watch *watch;
     uv_timer_t timer;                /* until it is open; and for what failed inside a call */
     unsigned handles;                /* not yet closed */
     char farewell[PG_LINK_WHY_SIZE]; /* with which the server ended the session */
 };
 
-/* NULL without memory. No event comes inside a call. */
+/* 0 or UV_ENOMEM. To be freed when no link and no lookup is left. */
+__attribute__((warn_unused_result)) int pg_links_init(struct pg_links *links);
+bool pg_links_are_gone(const struct pg_links *links);
+void pg_links_free(struct pg_links *links);
+
+/* NULL without memory. No event comes inside a call, but for pg_link_read(). */
 struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events *events,
                              void *data);
 /* For set_up(), as its last line. */
@@ -77,10 +90,21 @@ void pg_link_refuse(struct pg_link *link, const char *why);
 /* Run a statement on a link that runs none. `sql` with $1 ..., in text; several statements only
  * without `params`. */
 void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params);
+/* The same for one that was handed to libpq: what PQsend...() has returned. */
+void pg_link_sent(struct pg_link *link, int is_taken);
+/* Take what has come by now. The events come inside this call. */
+void pg_link_read(struct pg_link *link);
+/* Ask the server to stop what the link runs, in a while; often: until it must have heard it. */
+void pg_link_cancel(struct pg_link *link, bool is_often);
 /* No event follows. */
 void pg_link_close(struct pg_link *link);
 
-/* The message of an error, in one line. */
-void pg_link_why(char why[PG_LINK_WHY_SIZE], const char *message);
+/* The first line of `text`, printable (utf8.h), cut between characters. */
+void pg_first_line(char *line, size_t size, const char *text);
+bool pg_is_error(const PGresult *result);
+/* An error after which it is certain that the statement had no effect. */
+bool pg_is_refused(const PGresult *result);
+bool pg_has_state(const PGresult *result, const char *sqlstate);
+const char *pg_error_text(const PGresult *result);
 
 #endif

@@ -20,11 +20,6 @@
     " -c extra_float_digits=1 -c standard_conforming_strings=on -c array_nulls=on"                 \
     " -c row_security=on"
 
-/* A lookup has ended that no connection waited for. */
-static void on_forgotten(void *pool) {
-    pg_pool_maybe_closed(pool);
-}
-
 /* NULL without memory. */
 static char *copy_settings(const char *settings) {
     char *copy = malloc(sizeof FIXED + 1 + strlen(settings));
@@ -44,7 +39,5 @@ int pg_options_copy(struct pg_pool *pool, const struct pg_pool_options *options)
         rv = pg_conninfo_make(&pool->conninfo, options->conninfo, "",
                               options->is_pooled ? "" : DEFAULTS, options->is_pooled ? "" : after);
     free(after);
-    if (rv == 0)
-        rv = pg_host_init(&pool->host, pool->loop, pool->conninfo, on_forgotten, pool);
     return rv;
 }

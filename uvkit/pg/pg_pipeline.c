@@ -53,14 +53,14 @@ static void begin_first(struct pg_conn *conn) {
 }
 
 /* False: libpq has not taken it, and without its Sync it has no effect. */
-static bool hand_over(struct pg_conn *conn, const struct pg_query *query, bool is_parsed) {
+static bool hand_over(PGconn *pg, const struct pg_query *query, bool is_parsed) {
     const struct pg_statement *statement = query->statement;
 
     if (statement == NULL)
-        return PQsendQueryParams(conn->pg, query->sql, 0, NULL, NULL, NULL, NULL, 0) != 0;
-    return (!is_parsed || PQsendPrepare(conn->pg, statement->name, statement->sql, 0, NULL) != 0) &&
-           PQsendQueryPrepared(conn->pg, statement->name, statement->params, query->params, NULL,
-                               NULL, 0) != 0;
+        return PQsendQueryParams(pg, query->sql, 0, NULL, NULL, NULL, NULL, 0) != 0;
+    return (!is_parsed || PQsendPrepare(pg, statement->name, statement->sql, 0, NULL) != 0) &&
+           PQsendQueryPrepared(pg, statement->name, statement->params, query->params, NULL, NULL,
+                               0) != 0;
 }
 
 static int send_sync(PGconn *pg) {
@@ -75,12 +75,13 @@ void pg_pipeline_send(struct pg_conn *conn, struct pg_query *query) {
     const struct pg_statement *statement = query->statement;
     bool is_parsed = statement != NULL && !pg_run_is_prepared(conn, statement);
     struct pg_slot *slot = slot_at(conn, conn->slot_count);
+    PGconn *pg = conn->link->pg;
 
     assert(pg_pipeline_has_room(conn) &&
            (conn->state == PG_CONN_PIPELINING) == (conn->slot_count > 0));
-    if (PQstatus(conn->pg) != CONNECTION_OK || !hand_over(conn, query, is_parsed)) {
+    if (PQstatus(pg) != CONNECTION_OK || !hand_over(pg, query, is_parsed)) {
         pg_pool_enqueue(conn->pool, query, true);
-        pg_conn_fail(conn, PQerrorMessage(conn->pg));
+        pg_conn_fail(conn, PQerrorMessage(pg));
         return;
     }
     *slot = (struct pg_slot){.query = query,
@@ -93,7 +94,7 @@ void pg_pipeline_send(struct pg_conn *conn, struct pg_query *query) {
     make_due(conn, query->deadline_ms);
     if (conn->slot_count++ == 0)
         begin_first(conn);
-    pg_conn_flush(conn, send_sync(conn->pg));
+    pg_link_sent(conn->link, send_sync(pg));
 }
 
 /* Is a query still to be answered that parses it again? */
@@ -104,87 +105,47 @@ static bool is_parsed_again(const struct pg_conn *conn, const struct pg_statemen
     return false;
 }
 
-static void forget_unknown(struct pg_conn *conn, const struct pg_slot *slot) {
-    bool is_lost =
-        slot->is_parsed ? slot->is_parse_refused : pg_run_is_lost(conn->result, slot->statement);
+static void forget_unknown(struct pg_conn *conn, const struct pg_slot *slot,
+                           const PGresult *result) {
+    bool is_lost = slot->is_parsed ? pg_is_error(result) && conn->link->nth == 0
+                                   : pg_run_is_lost(result, slot->statement);
 
     if (is_lost && !is_parsed_again(conn, slot->statement))
         pg_run_forget(conn, slot->statement);
 }
 
 /* Did a request to cancel another strike it? */
-static bool is_struck(const struct pg_conn *conn, const struct pg_slot *slot) {
-    const char *sqlstate = PQresultErrorField(conn->result, PG_DIAG_SQLSTATE);
-
+static bool is_struck(const struct pg_conn *conn, const struct pg_slot *slot,
+                      const PGresult *result) {
     return conn->is_cancelled && !slot->is_cancelled && slot->deadline_ms > clock_now_ms() &&
-           sqlstate != NULL && strcmp(sqlstate, SQLSTATE_CANCELLED) == 0;
+           pg_has_state(result, SQLSTATE_CANCELLED);
 }
 
-/* The Sync of the first one is answered. */
-static void finish_first(struct pg_conn *conn) {
-    const struct pg_slot slot = *slot_at(conn, 0);
-
-    if (conn->result == NULL || pg_run_is_doubtful(conn->result)) {
-        pg_conn_fail(conn, conn->result != NULL ? pg_run_error_text(conn->result) : "no result");
+static void end_slot(struct pg_conn *conn, const struct pg_slot *slot, PGresult *result) {
+    if (slot->query != NULL && !is_struck(conn, slot, result)) {
+        pg_run_end(conn, slot->query, result);
         return;
     }
+    if (slot->query != NULL)
+        pg_pool_enqueue(conn->pool, slot->query, true);
+    PQclear(result);
+}
+
+void pg_pipeline_finish(struct pg_conn *conn, PGresult *result) {
+    const struct pg_slot slot = *slot_at(conn, 0);
+
+    assert(conn->slot_count > 0);
     conn->slot_first = (conn->slot_first + 1) % conn->pool->in_flight;
     conn->slot_count--;
     conn->is_stalled = false;
-    forget_unknown(conn, &slot);
-    if (slot.query != NULL && is_struck(conn, &slot))
-        pg_pool_enqueue(conn->pool, slot.query, true);
-    else if (slot.query != NULL)
-        pg_run_end(conn, slot.query);
-    PQclear(conn->result);
-    conn->result = NULL;
+    forget_unknown(conn, &slot, result);
+    end_slot(conn, &slot, result);
     if (conn->slot_count == 0 && conn->is_cancelled)
         pg_conn_fail(conn, "a query was cancelled");
     else if (conn->slot_count == 0)
         pg_run_settle(conn);
     else
         begin_first(conn);
-}
-
-/* A NULL stands between the results of two commands, and none after that of a Sync. */
-static bool take_result(struct pg_conn *conn, PGresult *result) {
-    struct pg_slot *first = slot_at(conn, 0);
-
-    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
-        PQclear(result);
-        finish_first(conn);
-        return true;
-    }
-    if (first->is_parsed && first->results++ == 0)
-        first->is_parse_refused = pg_run_is_refused(result);
-    return pg_run_keep(conn, result);
-}
-
-/* Takes the results that are there; false: the connection is no good any more. */
-static bool take_results(struct pg_conn *conn) {
-    bool is_between = false;
-
-    while (conn->state == PG_CONN_PIPELINING && PQisBusy(conn->pg) == 0) {
-        PGresult *result = PQgetResult(conn->pg);
-
-        if (result == NULL ? is_between : !take_result(conn, result))
-            return false;
-        is_between = result == NULL;
-    }
-    return true;
-}
-
-void pg_pipeline_step(struct pg_conn *conn) {
-    bool is_alive = PQconsumeInput(conn->pg) != 0;
-    bool is_good = take_results(conn);
-
-    if (conn->state == PG_CONN_DOWN)
-        return;
-    if (!is_alive || !is_good)
-        pg_conn_fail(conn,
-                     is_alive ? "results that do not belong to a query" : PQerrorMessage(conn->pg));
-    else
-        pg_conn_flush(conn, true);
 }
 
 /* Those that have waited for their answer for too long. */
@@ -208,7 +169,7 @@ static void watch_first(struct pg_conn *conn, int64_t now_ms) {
 
     if (first->deadline_ms <= now_ms && !first->is_cancelled) {
         first->is_cancelled = conn->is_cancelled = true;
-        pg_conn_cancel_once(conn);
+        pg_link_cancel(conn->link, false);
     }
     make_due(conn, first->is_cancelled ? gives_up_ms(conn) : first->deadline_ms);
     conn->is_stalled = conn->head_ms + conn->pool->stall_ms <= now_ms;
@@ -219,7 +180,7 @@ static void watch_first(struct pg_conn *conn, int64_t now_ms) {
 void pg_pipeline_expire(struct pg_conn *conn) {
     int64_t now_ms = clock_now_ms();
 
-    pg_pipeline_step(conn); /* see fail_unless_answered() */
+    pg_link_read(conn->link); /* see fail_unless_answered() */
     if (conn->state != PG_CONN_PIPELINING)
         return;
     conn->due_ms = PG_NEVER;
@@ -232,13 +193,15 @@ void pg_pipeline_expire(struct pg_conn *conn) {
 }
 
 void pg_pipeline_abandon(struct pg_conn *conn, const char *why) {
+    const PGresult *result = conn->link->result;
+
     for (unsigned i = 0; i < conn->slot_count; i++) {
         struct pg_query *query = slot_at(conn, i)->query;
 
         if (query == NULL)
             continue;
-        if (i == 0 && pg_run_is_refused(conn->result))
-            pg_run_end(conn, query);
+        if (i == 0 && pg_is_refused(result))
+            pg_run_end_refused(conn, query, result);
         else
             pg_pool_end(conn->pool, query, PG_UNKNOWN, why);
     }

@@ -18,8 +18,7 @@ static void renew_all(struct pg_pool *pool) {
         struct pg_conn *conn = &pool->conns[i];
 
         conn->is_stale = conn->state != PG_CONN_DOWN;
-        if (conn->state == PG_CONN_CONNECTING || conn->state == PG_CONN_SETTING ||
-            (conn->state == PG_CONN_IDLE && !conn->is_held))
+        if (conn->state == PG_CONN_OPENING || (conn->state == PG_CONN_IDLE && !conn->is_held))
             pg_conn_renew(conn);
     }
 }
@@ -34,15 +33,15 @@ static void tell(struct pg_pool *pool, const char *why, int64_t now_ms) {
                  left_out, log_quote(quoted, sizeof quoted, line));
 }
 
-bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query) {
+bool pg_renew_resends(struct pg_conn *conn, struct pg_query *query, const PGresult *result) {
     struct pg_pool *pool = conn->pool;
-    const enum pg_stale kind = pg_stale(conn->result);
+    const enum pg_stale kind = pg_stale(result);
     const int64_t now_ms = clock_now_ms();
 
     if (kind == PG_STALE_NOT || pool->is_closing || query->internal.again != NULL)
         return false;
     if (!conn->is_stale && pg_stale_is_due(&pool->pauses[kind], kind, now_ms)) {
-        tell(pool, pg_run_error_text(conn->result), now_ms);
+        tell(pool, pg_error_text(result), now_ms);
         renew_all(pool);
     }
     if (!conn->is_stale || conn->is_held || query->deadline_ms <= now_ms)

@@ -22,18 +22,6 @@
 
 extern const char lockkit_schema_text[];
 
-bool pg_is_error(const PGresult *result) {
-    ExecStatusType status = PQresultStatus(result);
-
-    return status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK;
-}
-
-bool pg_has_state(const PGresult *result, const char *sqlstate) {
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-    return state && strcmp(state, sqlstate) == 0;
-}
-
 int64_t pg_integer(const PGresult *result, int row, int column) {
     return strtoll(PQgetvalue(result, row, column), NULL, 10);
 }
@@ -196,7 +184,7 @@ void pg_answer(struct pg_sent *sent, enum lk_status status) {
 }
 
 void pg_refuse(struct pg_sent *sent, const char *why) {
-    pg_link_why(sent->why, why);
+    pg_first_line(sent->why, sizeof sent->why, why);
     sent->command->why = sent->why;
     tell_refused(sent->backend, sent->why);
     pg_answer(sent, LK_REFUSED);
@@ -296,13 +284,23 @@ static void maybe_closed(void *data) {
     lk_close_cb cb = backend->on_closed;
     void *cb_data = backend->data;
 
-    if (!backend->is_closing || backend->links.count > 0 || backend->links.host.lookups > 0 ||
-        backend->handles > 0)
+    if (!backend->is_closing || !pg_links_are_gone(&backend->links) || backend->handles > 0)
         return;
-    pg_host_free(&backend->links.host);
+    pg_links_free(&backend->links);
     free(backend->conninfo);
     free(backend);
     cb(cb_data);
+}
+
+static int init_links(struct pg_backend *backend, uv_loop_t *loop, const char *conninfo) {
+    backend->links = (struct pg_links){.loop = loop,
+                                       .conninfo = conninfo,
+                                       .name = "lockkit",
+                                       .timeout_ms = OPENING_MOST_MS,
+                                       .set_up = set_up,
+                                       .on_turn = maybe_closed,
+                                       .data = backend};
+    return pg_links_init(&backend->links);
 }
 
 static enum lk_status open_postgres(struct lk_backend **out,
@@ -313,8 +311,7 @@ static enum lk_status open_postgres(struct lk_backend **out,
 
     if (status == LK_OK)
         backend = calloc(1, find_mode(mode)->size);
-    if (!backend ||
-        pg_host_init(&backend->links.host, config->loop, conninfo, maybe_closed, backend) != 0) {
+    if (backend == NULL || init_links(backend, config->loop, conninfo) != 0) {
         free(backend);
         free(conninfo);
         return status == LK_OK ? LK_NOMEM : status;
@@ -323,13 +320,6 @@ static enum lk_status open_postgres(struct lk_backend **out,
     backend->config = *config;
     backend->mode = find_mode(mode);
     backend->conninfo = conninfo;
-    backend->links.loop = config->loop;
-    backend->links.conninfo = conninfo;
-    backend->links.name = "lockkit";
-    backend->links.timeout_ms = OPENING_MOST_MS;
-    backend->links.set_up = set_up;
-    backend->links.on_none = maybe_closed;
-    backend->links.data = backend;
     TAILQ_INIT(&backend->sent);
     TAILQ_INIT(&backend->answered);
     (void)uv_timer_init(config->loop, &backend->timer);

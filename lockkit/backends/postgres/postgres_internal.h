@@ -107,8 +107,6 @@ void pg_refuse(struct pg_sent *sent, const char *why);
 /* Tell that the server cannot be reached, or refuses us; and that it can, once it did not. */
 void pg_tell_down(struct pg_backend *backend, const char *why);
 void pg_tell_up(struct pg_backend *backend);
-bool pg_is_error(const PGresult *result);
-bool pg_has_state(const PGresult *result, const char *sqlstate);
 /* The answer to INSPECT, from rows of: is it a waiter, owner, label, fence, remaining_ms, is it
  * shared. */
 void pg_answer_holders(struct pg_sent *sent, PGresult *rows);

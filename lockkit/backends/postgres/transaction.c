@@ -20,7 +20,7 @@ const char *lk_pg_lock_sql(enum lk_mode mode, int is_try) {
 static void tell(const char *why) {
     char line[PG_LINK_WHY_SIZE], quoted[2 * PG_LINK_WHY_SIZE];
 
-    pg_link_why(line, why);
+    pg_first_line(line, sizeof line, why);
     log_warn("postgres refuses a lock in a transaction", "why=%s",
              log_quote(quoted, sizeof quoted, line));
 }
