@@ -1,23 +1,29 @@
 /* Opens a session, sends to it, collects its answers, and notices its end.
  *
- *    CONNECTING -> SETTING -> OPEN -> gone
- *        |            |
- *        +------------+-------------> gone
+ *    TRYING -> REACHED -> SETTING -> OPEN -> gone
+ *       |         |          |
+ *       +---------+----------+-------------> gone
  *
- * PQconnectStart() and PQconnectPoll() read password files synchronously, and look several hosts
- * up; pg_host.c looks up a single one. While it connects, libpq replaces its socket when it likes,
- * and the new one often gets the old number: so libuv polls a duplicate, and each step of
- * connecting makes a new one. */
+ * PQconnectStart() and PQconnectPoll() read password files synchronously. They would also look the
+ * host's name up on the loop's thread, and wait for a silent address until the deadline. So a
+ * thread of libuv looks up, and each attempt gives libpq one address (hostaddr) beside the name,
+ * which TLS and ~/.pgpass need. Several hosts, a socket's folder, an address and a service are
+ * libpq's own work.
+ *
+ * While it connects, libpq replaces its socket when it likes, and the new one often gets the old
+ * number: so libuv polls a duplicate, and each step of connecting makes a new one. */
 #include "pg_link.h"
 
 #include "clock.h"
 #include "log.h"
 #include "utf8.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +39,12 @@ struct pg_watch {
     struct pg_link *link;
     int fd;
     int events;
+};
+
+struct pg_lookup {
+    uv_getaddrinfo_t request;
+    struct pg_links *links;
+    struct pg_link *link; /* NULL: nobody waits for it any more */
 };
 
 /* ---- Errors */
@@ -82,7 +94,7 @@ const char *pg_error_text(const PGresult *result) {
 
 /* ---- Its end */
 
-static void maybe_free(struct pg_link *link) {
+static void link_maybe_free(struct pg_link *link) {
     struct pg_links *links = link->links;
 
     if (!link->is_closed || link->handles > 0)
@@ -93,46 +105,56 @@ static void maybe_free(struct pg_link *link) {
     links->on_turn(links->data);
 }
 
-static void on_poll_closed(uv_handle_t *handle) {
+static void on_watch_closed(uv_handle_t *handle) {
     struct pg_watch *watch = handle->data;
     struct pg_link *link = watch->link;
 
     (void)close(watch->fd);
     free(watch);
     link->handles--;
-    maybe_free(link);
+    link_maybe_free(link);
 }
 
-static void close_watch(struct pg_link *link) {
+static void link_close_watch(struct pg_link *link) {
     struct pg_watch *watch = link->watch;
 
     if (watch == NULL)
         return;
     link->watch = NULL;
-    uv_close((uv_handle_t *)&watch->poll, on_poll_closed);
+    uv_close((uv_handle_t *)&watch->poll, on_watch_closed);
 }
 
-static void on_timer_closed(uv_handle_t *handle) {
+static void on_link_timer_closed(uv_handle_t *handle) {
     struct pg_link *link = handle->data;
 
     link->handles--;
-    maybe_free(link);
+    link_maybe_free(link);
+}
+
+static void link_forget_addresses(struct pg_link *link) {
+    if (link->lookup != NULL) {
+        link->lookup->link = NULL;
+        (void)uv_cancel((uv_req_t *)&link->lookup->request); /* or it ends by itself */
+        link->lookup = NULL;
+    }
+    uv_freeaddrinfo(link->addresses.all);
+    link->addresses = (struct addresses){.all = NULL};
 }
 
 void pg_link_close(struct pg_link *link) {
     assert(!link->is_closed);
     link->is_closed = true;
-    pg_dial_end(&link->dial);
-    close_watch(link);
+    link_forget_addresses(link);
+    link_close_watch(link);
     PQclear(link->result);
     link->result = NULL;
     PQfinish(link->pg);
     link->pg = NULL;
-    uv_close((uv_handle_t *)&link->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&link->timer, on_link_timer_closed);
 }
 
 /* The last line of what calls it. */
-static void end(struct pg_link *link, enum pg_link_end how, const char *message) {
+static void link_end(struct pg_link *link, enum pg_link_end how, const char *message) {
     char why[PG_LINK_WHY_SIZE];
 
     pg_first_line(why, sizeof why, message);
@@ -141,60 +163,64 @@ static void end(struct pg_link *link, enum pg_link_end how, const char *message)
 }
 
 /* The server may have told why. */
-static void end_broken(struct pg_link *link, const char *why) {
+static void link_end_broken(struct pg_link *link, const char *why) {
     if (link->farewell[0] != '\0')
-        end(link, PG_LINK_ENDED, link->farewell);
+        link_end(link, PG_LINK_ENDED, link->farewell);
     else
-        end(link, PG_LINK_CUT, why);
+        link_end(link, PG_LINK_CUT, why);
 }
 
 /* ---- Its timer */
 
-static void try_address(struct pg_link *link);
+static void link_try_address(struct pg_link *link);
 
-/* The address refuses, or stays silent. After it was reached there is no other one. */
-static void leave_address(struct pg_link *link, bool is_silent, const char *why) {
-    if (pg_dial_next(&link->dial, is_silent, clock_now_ms()))
-        try_address(link);
+/* The address refuses, or stays silent. Once one is reached no other one is tried. */
+static void link_leave_address(struct pg_link *link, bool is_silent, const char *why) {
+    if (link->state == PG_LINK_TRYING && link->addresses.all != NULL &&
+        addresses_next(&link->addresses, is_silent, clock_now_ms()))
+        link_try_address(link);
     else
-        end(link, PG_LINK_CUT, why);
+        link_end(link, PG_LINK_CUT, why);
 }
 
-static void on_soon(uv_timer_t *timer) {
+static void on_link_soon(uv_timer_t *timer) {
     struct pg_link *link = timer->data;
     struct pg_links *links = link->links;
-    const char *why = PQerrorMessage(link->pg); /* of NULL, too */
+    const char *why = link->pg != NULL ? PQerrorMessage(link->pg) : "";
 
-    leave_address(link, false, *why != '\0' ? why : "no memory, or no file for its socket");
+    link_leave_address(link, false, *why != '\0' ? why : "no memory, or no file for its socket");
     links->on_turn(links->data);
 }
 
-static void on_late(uv_timer_t *timer) {
+static void on_link_late(uv_timer_t *timer) {
     struct pg_link *link = timer->data;
     struct pg_links *links = link->links;
 
-    leave_address(link, true, "the server did not let us in in time");
+    link_leave_address(link, true, "the server did not let us in in time");
     links->on_turn(links->data);
 }
 
-static void arm(struct pg_link *link) {
-    int64_t delay_ms =
-        pg_dial_due_ms(&link->dial, clock_now_ms()) - (int64_t)uv_now(link->links->loop);
+/* One that is reached has all the time. */
+static void link_arm(struct pg_link *link) {
+    int64_t due_ms = link->state == PG_LINK_TRYING && link->addresses.all != NULL
+                         ? addresses_due_ms(&link->addresses, clock_now_ms())
+                         : link->until_ms;
+    int64_t delay_ms = due_ms - (int64_t)uv_now(link->links->loop);
 
-    (void)uv_timer_start(&link->timer, on_late, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
+    (void)uv_timer_start(&link->timer, on_link_late, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
 }
 
 /* Inside a call no event may come. */
-static void fail_soon(struct pg_link *link) {
-    close_watch(link);
-    (void)uv_timer_start(&link->timer, on_soon, 0, 0);
+static void link_fail_soon(struct pg_link *link) {
+    link_close_watch(link);
+    (void)uv_timer_start(&link->timer, on_link_soon, 0, 0);
 }
 
 /* ---- Its socket */
 
-static void on_ready(uv_poll_t *poll, int status, int events);
+static void on_watch_ready(uv_poll_t *poll, int status, int events);
 
-static int watch_for(struct pg_link *link, int events) {
+static int link_watch_for(struct pg_link *link, int events) {
     struct pg_watch *watch = link->watch;
 
     if (watch == NULL)
@@ -203,14 +229,14 @@ static int watch_for(struct pg_link *link, int events) {
     if (watch->events == events)
         return 0;
     watch->events = events;
-    return uv_poll_start(&watch->poll, events, on_ready);
+    return uv_poll_start(&watch->poll, events, on_watch_ready);
 }
 
 /* The socket may be another one than before. */
-static int watch_socket(struct pg_link *link, int events) {
+static int link_watch_socket(struct pg_link *link, int events) {
     struct pg_watch *watch = malloc(sizeof *watch);
 
-    close_watch(link);
+    link_close_watch(link);
     if (watch == NULL)
         return UV_ENOMEM;
     *watch = (struct pg_watch){.link = link};
@@ -223,31 +249,31 @@ static int watch_socket(struct pg_link *link, int events) {
     watch->poll.data = watch;
     link->watch = watch;
     link->handles++;
-    return watch_for(link, events);
+    return link_watch_for(link, events);
 }
 
 /* `left`: PQflush() has not sent all, or has failed. */
-static void wait_for_more(struct pg_link *link, int left) {
-    if (left < 0 || watch_for(link, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
-        fail_soon(link);
+static void link_wait_for_more(struct pg_link *link, int left) {
+    if (left < 0 || link_watch_for(link, left > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE) != 0)
+        link_fail_soon(link);
 }
 
 /* ---- Statements */
 
 void pg_link_sent(struct pg_link *link, int is_taken) {
     link->running++;
-    wait_for_more(link, is_taken != 0 ? PQflush(link->pg) : -1);
+    link_wait_for_more(link, is_taken != 0 ? PQflush(link->pg) : -1);
 }
 
 void pg_link_run(struct pg_link *link, const char *sql, int count, const char *const *params) {
-    assert(link->state != PG_LINK_CONNECTING && link->running == 0);
+    assert(link->state >= PG_LINK_SETTING && link->running == 0);
     if (count > 0)
         pg_link_sent(link, PQsendQueryParams(link->pg, sql, count, NULL, params, NULL, NULL, 0));
     else
         pg_link_sent(link, PQsendQuery(link->pg, sql));
 }
 
-static void note_farewell(struct pg_link *link, const PGresult *error) {
+static void link_note_farewell(struct pg_link *link, const PGresult *error) {
     const char *severity = PQresultErrorField(error, PG_DIAG_SEVERITY_NONLOCALIZED);
 
     if (severity != NULL && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
@@ -255,7 +281,7 @@ static void note_farewell(struct pg_link *link, const PGresult *error) {
 }
 
 /* Also sees the error with which a server closes a connection that runs nothing. */
-static void on_notice(void *data, const PGresult *notice) {
+static void on_link_notice(void *data, const PGresult *notice) {
     const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
     const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
     struct pg_link *link = data;
@@ -263,13 +289,13 @@ static void on_notice(void *data, const PGresult *notice) {
 
     if (severity == NULL || text == NULL)
         return; /* libpq's own */
-    note_farewell(link, notice);
+    link_note_farewell(link, notice);
     log_debug("postgres notice", "pool=%s severity=%s text=%s", link->links->name, severity,
               log_quote(quoted, sizeof quoted, text));
 }
 
 /* Keep the first error, or else the last result. */
-static void keep(struct pg_link *link, PGresult *result) {
+static void link_keep(struct pg_link *link, PGresult *result) {
     if (link->result != NULL && pg_is_error(link->result)) {
         PQclear(result);
         return;
@@ -277,16 +303,16 @@ static void keep(struct pg_link *link, PGresult *result) {
     link->nth = link->result != NULL ? link->nth + 1 : 0;
     PQclear(link->result);
     link->result = result;
-    note_farewell(link, result);
+    link_note_farewell(link, result);
 }
 
 /* The server is ready for the next statement. Only then is the outcome known: with the extended
  * protocol it commits after it has reported the command complete, and that may still fail. */
-static void complete(struct pg_link *link) {
+static void link_complete(struct pg_link *link) {
     PGresult *result = link->result;
 
     if (result == NULL || (pg_is_error(result) && !pg_is_refused(result))) {
-        end_broken(link, result != NULL ? pg_error_text(result) : "no result");
+        link_end_broken(link, result != NULL ? pg_error_text(result) : "no result");
         return;
     }
     link->result = NULL;
@@ -313,7 +339,7 @@ static bool is_last(const struct pg_link *link, const PGresult *result) {
 }
 
 /* Take the results that are there. True when a statement has ended. */
-static bool take_results(struct pg_link *link) {
+static bool link_take_results(struct pg_link *link) {
     bool is_told = false, is_between = false;
 
     /* PQisBusy() parses, and so reports notices, on an idle link, too. */
@@ -322,25 +348,25 @@ static bool take_results(struct pg_link *link) {
 
         if (is_last(link, result)) {
             PQclear(result);
-            complete(link);
+            link_complete(link);
             is_told = true;
             is_between = false;
         } else if (result == NULL) {
             if (is_between)
-                end_broken(link, "no result");
+                link_end_broken(link, "no result");
             is_between = true;
         } else if (is_copy(result)) { /* would come again for ever */
             PQclear(result);
-            end_broken(link, "COPY is not supported");
+            link_end_broken(link, "COPY is not supported");
         } else {
-            keep(link, result);
+            link_keep(link, result);
             is_between = false;
         }
     }
     return is_told;
 }
 
-static void tell_notices(struct pg_link *link) {
+static void link_tell_notices(struct pg_link *link) {
     PGnotify *notify;
 
     while (link->events->on_notice != NULL && link->pg != NULL &&
@@ -354,16 +380,16 @@ static void tell_notices(struct pg_link *link) {
  * result before. Its socket stays readable. */
 void pg_link_read(struct pg_link *link) {
     bool is_alive = PQconsumeInput(link->pg) != 0;
-    bool is_told = take_results(link);
+    bool is_told = link_take_results(link);
 
     if (link->is_closed)
         return;
     if (!is_told && (!is_alive || link->farewell[0] != '\0')) {
-        end_broken(link, PQerrorMessage(link->pg));
+        link_end_broken(link, PQerrorMessage(link->pg));
         return;
     }
-    wait_for_more(link, is_alive ? PQflush(link->pg) : 0);
-    tell_notices(link);
+    link_wait_for_more(link, is_alive ? PQflush(link->pg) : 0);
+    link_tell_notices(link);
 }
 
 /* ---- Cancelling */
@@ -419,38 +445,54 @@ void pg_link_cancel(struct pg_link *link, bool is_often) {
 /* ---- Opening */
 
 void pg_link_settled(struct pg_link *link) {
+    const struct addrinfo *current = link->addresses.current;
+    struct sockaddr_storage *answered = &link->links->answered;
+
     assert(link->state == PG_LINK_SETTING && link->running == 0);
     link->state = PG_LINK_OPEN;
-    pg_dial_succeed(&link->dial);
+    if (current != NULL && current->ai_addrlen <= sizeof *answered) {
+        *answered = (struct sockaddr_storage){0};
+        memcpy(answered, current->ai_addr, current->ai_addrlen);
+    }
+    link_forget_addresses(link);
     (void)uv_timer_stop(&link->timer);
     link->events->on_open(link->data);
 }
 
 void pg_link_refuse(struct pg_link *link, const char *why) {
     assert(link->state == PG_LINK_SETTING);
-    end(link, PG_LINK_REFUSED, why);
+    link_end(link, PG_LINK_REFUSED, why);
 }
 
-static void connected(struct pg_link *link) {
+static void link_connected(struct pg_link *link) {
     link->state = PG_LINK_SETTING;
-    if (PQsetnonblocking(link->pg, 1) != 0 || watch_socket(link, UV_READABLE) != 0)
-        fail_soon(link);
+    if (PQsetnonblocking(link->pg, 1) != 0 || link_watch_socket(link, UV_READABLE) != 0)
+        link_fail_soon(link);
     else
         link->links->set_up(link, NULL);
 }
 
-static void step_connecting(struct pg_link *link) {
+static void link_reach_address(struct pg_link *link) {
+    ConnStatusType status = PQstatus(link->pg);
+
+    if (link->state != PG_LINK_TRYING || status == CONNECTION_BAD || status == CONNECTION_STARTED ||
+        status == CONNECTION_NEEDED)
+        return;
+    link->state = PG_LINK_REACHED;
+    link_arm(link);
+}
+
+static void link_step_connecting(struct pg_link *link) {
     int events = UV_WRITABLE;
     PostgresPollingStatusType polled = PQconnectPoll(link->pg);
 
-    if (pg_dial_reaches(&link->dial, link->pg))
-        arm(link);
+    link_reach_address(link);
     switch (polled) {
     case PGRES_POLLING_OK:
-        connected(link);
+        link_connected(link);
         return;
     case PGRES_POLLING_FAILED:
-        leave_address(link, false, PQerrorMessage(link->pg));
+        link_leave_address(link, false, PQerrorMessage(link->pg));
         return;
     case PGRES_POLLING_READING:
         events = UV_READABLE;
@@ -459,11 +501,11 @@ static void step_connecting(struct pg_link *link) {
     case PGRES_POLLING_ACTIVE: /* no longer returned */
         break;
     }
-    if (watch_socket(link, events) != 0)
-        fail_soon(link);
+    if (link_watch_socket(link, events) != 0)
+        link_fail_soon(link);
 }
 
-static void on_ready(uv_poll_t *poll, int status, int events) {
+static void on_watch_ready(uv_poll_t *poll, int status, int events) {
     struct pg_watch *watch = poll->data;
     struct pg_link *link = watch->link;
     struct pg_links *links = link->links;
@@ -472,16 +514,16 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
     assert(link->watch == watch);
     if (status < 0)
         watch->events = 0; /* libuv has stopped polling; libpq finds the error */
-    if (link->state == PG_LINK_CONNECTING)
-        step_connecting(link);
-    else
+    if (link->state >= PG_LINK_SETTING)
         pg_link_read(link);
+    else
+        link_step_connecting(link);
     links->on_turn(links->data);
 }
 
 /* What stands before dbname is a default, what stands after it wins over the conninfo. GSS
  * encryption costs a round trip. */
-static PGconn *connect_start(const struct pg_links *links, const char *address) {
+static PGconn *link_connect_start(const struct pg_links *links, const char *address) {
     static const char *const names[] = {"gssencmode",      "application_name", "dbname",
                                         "client_encoding", "hostaddr",         NULL};
     const char *const values[] = {"disable", links->name, links->conninfo, "UTF8", address, NULL};
@@ -489,45 +531,108 @@ static PGconn *connect_start(const struct pg_links *links, const char *address) 
     return PQconnectStartParams(names, values, 1);
 }
 
-static void try_address(struct pg_link *link) {
-    char address[ADDRESS_TEXT];
+static void link_try_address(struct pg_link *link) {
+    char address[ADDRESS_TEXT] = ""; /* libpq finds it */
 
-    close_watch(link);
+    link_close_watch(link);
     PQfinish(link->pg);
-    pg_dial_address(&link->dial, address);
-    link->pg = connect_start(link->links, address);
+    if (link->addresses.current != NULL)
+        address_host(address, link->addresses.current->ai_addr);
+    link->pg = link_connect_start(link->links, address);
     if (PQstatus(link->pg) == CONNECTION_BAD) { /* NULL, too */
-        fail_soon(link);
+        link_fail_soon(link);
         return;
     }
-    (void)PQsetNoticeReceiver(link->pg, on_notice, link);
-    arm(link);
-    if (watch_socket(link, UV_WRITABLE) != 0)
-        fail_soon(link);
+    (void)PQsetNoticeReceiver(link->pg, on_link_notice, link);
+    link_arm(link);
+    if (link_watch_socket(link, UV_WRITABLE) != 0)
+        link_fail_soon(link);
 }
 
-static void on_found(struct pg_dial *dial, const char *why) {
-    struct pg_link *link = dial->data;
-    struct pg_links *links = link->links;
+static void link_take_addresses(struct pg_link *link, int status, struct addrinfo *all) {
+    int64_t now_ms = clock_now_ms();
+    char why[PG_LINK_WHY_SIZE];
 
-    if (why != NULL)
-        end(link, PG_LINK_CUT, why);
+    link->lookup = NULL;
+    if (status != 0) {
+        (void)snprintf(why, sizeof why, "host %.100s: %s", link->links->host, uv_strerror(status));
+        link_end(link, PG_LINK_CUT, why);
+        return;
+    }
+    addresses_begin(&link->addresses, all, &link->links->answered, now_ms, link->until_ms - now_ms);
+    link_try_address(link);
+}
+
+static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo *all) {
+    struct pg_lookup *lookup = request->data;
+    struct pg_links *links = lookup->links;
+
+    links->lookups--;
+    if (lookup->link != NULL)
+        link_take_addresses(lookup->link, status, all);
     else
-        try_address(link);
+        uv_freeaddrinfo(all);
+    free(lookup);
     links->on_turn(links->data);
 }
 
+/* 0, or an error of libuv. */
+static int link_look_up(struct pg_link *link) {
+    static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct pg_links *links = link->links;
+    struct pg_lookup *lookup = malloc(sizeof *lookup);
+    int rv;
+
+    if (lookup == NULL)
+        return UV_ENOMEM;
+    *lookup = (struct pg_lookup){.request.data = lookup, .links = links, .link = link};
+    rv = uv_getaddrinfo(links->loop, &lookup->request, on_looked_up, links->host, NULL, &hints);
+    if (rv != 0) {
+        free(lookup);
+        return rv;
+    }
+    link->lookup = lookup;
+    links->lookups++;
+    return 0;
+}
+
+/* ---- Links */
+
+static const char *option_value(const PQconninfoOption *option, const char *keyword) {
+    for (; option->keyword != NULL; option++)
+        if (strcmp(option->keyword, keyword) == 0)
+            return option->val != NULL ? option->val : "";
+    return "";
+}
+
+/* One name, that libpq would look up, and no order of its own. */
+static bool is_one_name(const PQconninfoOption *options) {
+    const char *host = option_value(options, "host");
+    const char *order = option_value(options, "load_balance_hosts");
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    return host[0] != '\0' && host[0] != '/' && host[0] != '@' && strchr(host, ',') == NULL &&
+           option_value(options, "hostaddr")[0] == '\0' && inet_pton(AF_INET, host, bytes) != 1 &&
+           inet_pton(AF_INET6, host, bytes) != 1 &&
+           (order[0] == '\0' || strcmp(order, "disable") == 0);
+}
+
 int pg_links_init(struct pg_links *links) {
-    return pg_host_init(&links->host, links->loop, links->conninfo, links->on_turn, links->data);
+    PQconninfoOption *options = PQconninfoParse(links->conninfo, NULL);
+    bool is_ours = options != NULL && is_one_name(options);
+
+    links->host = is_ours ? strdup(option_value(options, "host")) : NULL;
+    PQconninfoFree(options);
+    return options == NULL || (is_ours && links->host == NULL) ? UV_ENOMEM : 0;
 }
 
 bool pg_links_are_gone(const struct pg_links *links) {
-    return links->count == 0 && links->host.lookups == 0;
+    return links->count == 0 && links->lookups == 0;
 }
 
 void pg_links_free(struct pg_links *links) {
     assert(pg_links_are_gone(links));
-    pg_host_free(&links->host);
+    free(links->host);
 }
 
 struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events *events,
@@ -543,12 +648,12 @@ struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events
     (void)uv_timer_init(links->loop, &link->timer);
     link->timer.data = link;
     link->handles = 1;
-    link->dial = (struct pg_dial){.host = &links->host, .on_found = on_found, .data = link};
-    if (pg_dial_begin(&link->dial, clock_now_ms(), links->timeout_ms) != 0)
-        fail_soon(link);
-    else if (link->dial.lookup != NULL)
-        arm(link);
+    link->until_ms = clock_now_ms() + links->timeout_ms;
+    if (links->host == NULL)
+        link_try_address(link);
+    else if (link_look_up(link) == 0)
+        link_arm(link);
     else
-        try_address(link);
+        link_fail_soon(link);
     return link;
 }

@@ -10,7 +10,7 @@
 #ifndef UVKIT_PG_LINK_H
 #define UVKIT_PG_LINK_H
 
-#include "pg_host.h"
+#include "addresses.h"
 
 #include <libpq-fe.h>
 #include <stdbool.h>
@@ -49,11 +49,17 @@ struct pg_links {
     void (*on_turn)(void *data);
     void *data;
 
-    struct pg_host host; /* of `conninfo`; its lookups may outlive the links */
-    unsigned count;
+    char *host;                       /* the name to look up; NULL: libpq finds the server */
+    struct sockaddr_storage answered; /* the last address that let one in: tried first */
+    unsigned count, lookups;          /* not yet gone: a lookup may outlive its link */
 };
 
-enum pg_link_state { PG_LINK_CONNECTING, PG_LINK_SETTING, PG_LINK_OPEN };
+enum pg_link_state {
+    PG_LINK_TRYING,  /* its addresses, in turn */
+    PG_LINK_REACHED, /* the server lets it in, or not */
+    PG_LINK_SETTING, /* set_up() runs statements */
+    PG_LINK_OPEN,
+};
 
 /* Users read the first part. */
 struct pg_link {
@@ -67,9 +73,11 @@ struct pg_link {
     const struct pg_link_events *events;
     void *data;
     enum pg_link_state state;
-    unsigned running; /* statements that are unanswered */
-    bool is_closed;   /* no event any more; freed when the last handle has gone */
-    struct pg_dial dial;
+    unsigned running;         /* statements that are unanswered */
+    bool is_closed;           /* no event any more; freed when the last handle has gone */
+    struct pg_lookup *lookup; /* NULL when none is under way */
+    struct addresses addresses;
+    int64_t until_ms; /* when it must be open */
     struct pg_watch *watch;
     uv_timer_t timer;                /* until it is open; and for what failed inside a call */
     unsigned handles;                /* not yet closed */

@@ -1,4 +1,4 @@
-/* A name with several addresses: each one is tried. */
+/* A name with several addresses: each one is tried. The tests of the pool have the rest. */
 #include "names.h"
 #include "postgres_fixture.h"
 
@@ -41,17 +41,6 @@ static void test_an_address_that_refuses_is_passed_over(void **state) {
     expect_lock(*state, "mode=table", addresses);
 }
 
-static void test_a_silent_address_is_left_for_the_next_one(void **state) {
-    static const char *const addresses[] = {"::1", HOST, NULL};
-    struct postgres_fixture *env = *state;
-    struct silent silent;
-
-    silent_start(&silent, "::1", env->proxy->port);
-    expect_lock(env, "mode=session", addresses);
-    expect_lock(env, "mode=table", addresses);
-    silent_stop(&silent);
-}
-
 static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
     static const char *const addresses[] = {"::1", "127.0.0.2", HOST, NULL};
     struct postgres_fixture *env = *state;
@@ -75,7 +64,6 @@ static void test_a_client_closes_at_any_turn_of_an_attempt(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         NAMES_TEST(test_an_address_that_refuses_is_passed_over),
-        NAMES_TEST(test_a_silent_address_is_left_for_the_next_one),
         NAMES_TEST(test_a_client_closes_at_any_turn_of_an_attempt),
     };
 
