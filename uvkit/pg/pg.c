@@ -1,4 +1,4 @@
-/* The Postgres pool: the queue, the clock, and the calls of pg.h.
+/* The Postgres pool: its options, the queue, the clock, and the calls of pg.h.
  *
  * What ends is put in a list, and its fiber goes on at the end of whatever the loop has called, or
  * from the timer when it ended inside a call of another fiber's: so no fiber runs inside another.
@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "fiber.h"
+#include "pg_conninfo.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -20,7 +21,45 @@
 #define DEFAULT_ANSWER_MS          200
 #define DEFAULT_STALL_MS           20
 
-static void on_due(uv_timer_t *timer);
+/* The connection string may say otherwise. Whether a database is read only it alone says. */
+#define DEFAULTS                                                                                   \
+    "-c search_path=\"$user\",public -c synchronous_commit=on -c statement_timeout=0 -c "          \
+    "lock_timeout=0"                                                                               \
+    " -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 "
+
+/* Nothing may: results are read, and statements written, for these. */
+#define FIXED                                                                                      \
+    " -c default_transaction_isolation=read\\ committed -c default_transaction_deferrable=off"     \
+    " -c DateStyle=ISO,MDY -c IntervalStyle=postgres -c TimeZone=UTC -c bytea_output=hex"          \
+    " -c extra_float_digits=1 -c standard_conforming_strings=on -c array_nulls=on"                 \
+    " -c row_security=on"
+
+static void on_pool_due(uv_timer_t *timer);
+static void pool_maybe_closed(struct pg_pool *pool);
+
+bool pg_pool_is_up(const struct pg_pool *pool) {
+    for (unsigned i = 0; i < pool->size; i++)
+        if (pg_conn_is_open(&pool->conns[i]))
+            return true;
+    return false;
+}
+
+void pg_pool_tell_down(struct pg_pool *pool, const char *why) {
+    char quoted[320];
+
+    pg_first_line(pool->error, sizeof(pool->error), why);
+    if (pool->is_told_down || pool->is_closing || pg_pool_is_up(pool))
+        return;
+    pool->is_told_down = true;
+    log_warn("postgres is down", "pool=%s error=%s", pool->name,
+             log_quote(quoted, sizeof(quoted), pool->error));
+}
+
+void pg_pool_tell_up(struct pg_pool *pool) {
+    if (pool->is_told_down)
+        log_info("postgres is up", "pool=%s", pool->name);
+    pool->is_told_down = false;
+}
 
 void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
     int64_t delay_ms = due_ms - (int64_t)uv_now(pool->loop);
@@ -28,7 +67,7 @@ void pg_pool_arm(struct pg_pool *pool, int64_t due_ms) {
     if (due_ms >= pool->due_ms || pool->is_closed)
         return;
     pool->due_ms = due_ms;
-    (void)uv_timer_start(&pool->timer, on_due, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
+    (void)uv_timer_start(&pool->timer, on_pool_due, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
 }
 
 void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status status,
@@ -39,12 +78,12 @@ void pg_pool_end(struct pg_pool *pool, struct pg_query *query, enum pg_status st
     TAILQ_INSERT_TAIL(&pool->ended, query, internal.entry);
 }
 
-static void run_ended_later(struct pg_pool *pool) {
+static void pool_run_ended_later(struct pg_pool *pool) {
     if (!TAILQ_EMPTY(&pool->ended))
         pg_pool_arm(pool, 0);
 }
 
-void pg_pool_run_ended(struct pg_pool *pool) {
+static void pool_run_ended(struct pg_pool *pool) {
     struct pg_queries ended = TAILQ_HEAD_INITIALIZER(ended);
     struct pg_query *query;
 
@@ -54,31 +93,31 @@ void pg_pool_run_ended(struct pg_pool *pool) {
         TAILQ_REMOVE(&ended, query, internal.entry);
         fiber_event_set(query->internal.ended);
     }
-    run_ended_later(pool);
-    pg_pool_maybe_closed(pool);
+    pool_run_ended_later(pool);
+    pool_maybe_closed(pool);
 }
 
 /* Holds wait for a connection that is not in pipeline mode. */
-static struct pg_queries *queue_of(struct pg_pool *pool, const struct pg_query *query) {
+static struct pg_queries *pool_queue_of(struct pg_pool *pool, const struct pg_query *query) {
     return pool->pipelines > 0 && !query->internal.is_hold ? &pool->pipelined : &pool->queue;
 }
 
 void pg_pool_enqueue(struct pg_pool *pool, struct pg_query *query, bool is_first) {
     if (is_first)
-        TAILQ_INSERT_HEAD(queue_of(pool, query), query, internal.entry);
+        TAILQ_INSERT_HEAD(pool_queue_of(pool, query), query, internal.entry);
     else
-        TAILQ_INSERT_TAIL(queue_of(pool, query), query, internal.entry);
+        TAILQ_INSERT_TAIL(pool_queue_of(pool, query), query, internal.entry);
     pool->stats.queued++;
     pg_pool_arm(pool, query->deadline_ms);
 }
 
-static void dequeue(struct pg_pool *pool, struct pg_query *query) {
+static void pool_dequeue(struct pg_pool *pool, struct pg_query *query) {
     assert(pool->stats.queued > 0);
-    TAILQ_REMOVE(queue_of(pool, query), query, internal.entry);
+    TAILQ_REMOVE(pool_queue_of(pool, query), query, internal.entry);
     pool->stats.queued--;
 }
 
-static void end_late(struct pg_pool *pool, struct pg_query *query) {
+static void pool_end_late(struct pg_pool *pool, struct pg_query *query) {
     char why[sizeof(query->message)];
 
     if (pg_pool_is_up(pool))
@@ -89,38 +128,36 @@ static void end_late(struct pg_pool *pool, struct pg_query *query) {
     pg_pool_end(pool, query, PG_NOT_SENT, why);
 }
 
-static struct pg_conn *find_idle(struct pg_pool *pool) {
+static struct pg_conn *pool_find_idle(struct pg_pool *pool) {
     for (unsigned i = pool->pipelines; i < pool->size; i++)
         if (pool->conns[i].state == PG_CONN_IDLE && !pool->conns[i].is_held)
             return &pool->conns[i];
     return NULL;
 }
 
-static void serve(struct pg_conn *conn, struct pg_query *query) {
+static void pool_serve(struct pg_conn *conn, struct pg_query *query) {
     struct pg_pool *pool = conn->pool;
 
     assert(conn->query == NULL);
     if (query->deadline_ms <= clock_now_ms()) {
-        end_late(pool, query);
-    } else if (conn->slots != NULL) {
-        pg_pipeline_send(conn, query);
+        pool_end_late(pool, query);
     } else if (query->internal.is_hold) {
         conn->is_held = true;
         query->internal.held = conn;
         pg_pool_end(pool, query, PG_OK, NULL);
     } else {
-        pg_run_start(conn, query);
+        pg_conn_run(conn, query);
     }
 }
 
 /* The one in pipeline mode with the fewest in flight, and room for more; or NULL. */
-static struct pg_conn *find_pipeline(struct pg_pool *pool) {
+static struct pg_conn *pool_find_pipeline(struct pg_pool *pool) {
     struct pg_conn *found = NULL;
 
     for (unsigned i = 0; i < pool->pipelines; i++) {
         struct pg_conn *conn = &pool->conns[i];
 
-        if (pg_pipeline_has_room(conn) && (found == NULL || conn->slot_count < found->slot_count))
+        if (pg_conn_has_room(conn) && (found == NULL || conn->slot_count < found->slot_count))
             found = conn;
     }
     return found;
@@ -129,27 +166,27 @@ static struct pg_conn *find_pipeline(struct pg_pool *pool) {
 /* No query goes where it would have to stand behind one that takes long. */
 static bool are_pipelines_stalled(const struct pg_pool *pool) {
     for (unsigned i = 0; i < pool->pipelines; i++)
-        if (!pg_pipeline_is_stalled(&pool->conns[i]))
+        if (!pg_conn_is_stalled(&pool->conns[i]))
             return false;
     return true;
 }
 
-static void dispatch_pipelined(struct pg_pool *pool) {
+static void pool_dispatch_pipelined(struct pg_pool *pool) {
     struct pg_query *query;
     struct pg_conn *conn;
 
     while ((query = TAILQ_FIRST(&pool->pipelined)) != NULL) {
-        conn = find_pipeline(pool);
+        conn = pool_find_pipeline(pool);
         if (conn == NULL && are_pipelines_stalled(pool))
-            conn = find_idle(pool);
+            conn = pool_find_idle(pool);
         if (conn == NULL)
             return;
-        dequeue(pool, query);
-        serve(conn, query);
+        pool_dequeue(pool, query);
+        pool_serve(conn, query);
     }
 }
 
-static unsigned count_held(const struct pg_pool *pool) {
+static unsigned pool_count_held(const struct pg_pool *pool) {
     unsigned count = 0;
 
     for (unsigned i = 0; i < pool->size; i++)
@@ -158,8 +195,8 @@ static unsigned count_held(const struct pg_pool *pool) {
 }
 
 /* The first in the queue; but when all connections but one are held, the first that holds none. */
-static struct pg_query *find_next(const struct pg_pool *pool) {
-    const bool may_hold = pool->size == 1 || count_held(pool) < pool->size - 1;
+static struct pg_query *pool_find_next(const struct pg_pool *pool) {
+    const bool may_hold = pool->size == 1 || pool_count_held(pool) < pool->size - 1;
     struct pg_query *query;
 
     TAILQ_FOREACH (query, &pool->queue, internal.entry)
@@ -168,19 +205,19 @@ static struct pg_query *find_next(const struct pg_pool *pool) {
     return query;
 }
 
-void pg_pool_dispatch(struct pg_pool *pool) {
+static void pool_dispatch(struct pg_pool *pool) {
     struct pg_query *query;
     struct pg_conn *conn;
 
-    while ((conn = find_idle(pool)) != NULL && (query = find_next(pool)) != NULL) {
-        dequeue(pool, query);
-        serve(conn, query);
+    while ((conn = pool_find_idle(pool)) != NULL && (query = pool_find_next(pool)) != NULL) {
+        pool_dequeue(pool, query);
+        pool_serve(conn, query);
     }
-    dispatch_pipelined(pool);
+    pool_dispatch_pipelined(pool);
 }
 
 /* End what is late in a queue, and arm the timer for the rest. */
-static void expire_queue(struct pg_pool *pool, struct pg_queries *queue, int64_t now_ms) {
+static void pool_expire_queue(struct pg_pool *pool, struct pg_queries *queue, int64_t now_ms) {
     struct pg_query *query = TAILQ_FIRST(queue), *next;
 
     for (; query != NULL; query = next) {
@@ -189,20 +226,20 @@ static void expire_queue(struct pg_pool *pool, struct pg_queries *queue, int64_t
             pg_pool_arm(pool, query->deadline_ms);
             continue;
         }
-        dequeue(pool, query);
-        end_late(pool, query);
+        pool_dequeue(pool, query);
+        pool_end_late(pool, query);
     }
 }
 
 /* The last line of whatever the loop calls. */
-static void on_turn(void *data) {
+static void on_pool_turn(void *data) {
     struct pg_pool *pool = data;
 
-    pg_pool_dispatch(pool);
-    pg_pool_run_ended(pool);
+    pool_dispatch(pool);
+    pool_run_ended(pool);
 }
 
-static void on_due(uv_timer_t *timer) {
+static void on_pool_due(uv_timer_t *timer) {
     struct pg_pool *pool = timer->data;
     int64_t now_ms = clock_now_ms();
 
@@ -212,23 +249,31 @@ static void on_due(uv_timer_t *timer) {
             pg_conn_expire(&pool->conns[i]);
         pg_pool_arm(pool, pool->conns[i].due_ms);
     }
-    expire_queue(pool, &pool->queue, now_ms);
-    expire_queue(pool, &pool->pipelined, now_ms);
-    on_turn(pool);
+    pool_expire_queue(pool, &pool->queue, now_ms);
+    pool_expire_queue(pool, &pool->pipelined, now_ms);
+    on_pool_turn(pool);
 }
 
-static void free_pool(struct pg_pool *pool) {
+static void pool_free(struct pg_pool *pool) {
     assert(TAILQ_EMPTY(&pool->queue) && TAILQ_EMPTY(&pool->pipelined) &&
            TAILQ_EMPTY(&pool->ended) && pg_links_are_gone(&pool->links));
     pg_links_free(&pool->links);
     free(pool->slots);
-    free(pool->conninfo);
     free(pool->name);
     free(pool);
 }
 
+/* NULL without memory. */
+static char *copy_settings(const char *settings) {
+    char *copy = malloc(sizeof FIXED + 1 + strlen(settings));
+
+    if (copy != NULL)
+        (void)stpcpy(stpcpy(stpcpy(copy, FIXED), " "), settings);
+    return copy;
+}
+
 /* 0, or UV_ENOMEM. */
-static int make_pipelines(struct pg_pool *pool, const struct pg_pool_options *options) {
+static int pool_make_pipelines(struct pg_pool *pool, const struct pg_pool_options *options) {
     pool->in_flight = options->in_flight != 0 ? options->in_flight : DEFAULT_IN_FLIGHT;
     pool->pipelines = options->pipelines < pool->size ? options->pipelines : pool->size - 1;
     pool->answer_ms = options->answer_ms != 0 ? (int64_t)options->answer_ms : DEFAULT_ANSWER_MS;
@@ -243,19 +288,27 @@ static int make_pipelines(struct pg_pool *pool, const struct pg_pool_options *op
     return 0;
 }
 
-/* 0, or UV_ENOMEM. */
-static int make_links(struct pg_pool *pool, const struct pg_pool_options *options) {
+/* 0; UV_EINVAL for what libpq cannot parse, or UV_ENOMEM, and then some may be made. */
+static int pool_make_links(struct pg_pool *pool, const struct pg_pool_options *options) {
+    char *after = copy_settings(options->settings != NULL ? options->settings : "");
+    int rv = UV_ENOMEM;
+
+    pool->is_pooled = options->is_pooled;
+    pool->name = strdup(options->name != NULL ? options->name : "postgres");
     pool->links = (struct pg_links){
         .loop = pool->loop,
-        .conninfo = pool->conninfo,
         .name = pool->name,
         .timeout_ms = options->connect_timeout_ms != 0 ? (int64_t)options->connect_timeout_ms
                                                        : DEFAULT_CONNECT_TIMEOUT_MS,
         .set_up = pg_conn_set_up,
-        .on_turn = on_turn,
+        .on_turn = on_pool_turn,
         .data = pool,
     };
-    return pg_links_init(&pool->links);
+    if (after != NULL && pool->name != NULL)
+        rv = pg_conninfo_make(&pool->links.conninfo, options->conninfo, "",
+                              options->is_pooled ? "" : DEFAULTS, options->is_pooled ? "" : after);
+    free(after);
+    return rv == 0 ? pg_links_init(&pool->links) : rv;
 }
 
 int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_options *options) {
@@ -274,15 +327,13 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     pool->due_ms = PG_NEVER;
     for (unsigned i = 0; i < size; i++)
         pool->conns[i].pool = pool;
-    rv = pg_options_copy(pool, options);
+    rv = pool_make_links(pool, options);
     if (rv == 0)
-        rv = make_links(pool, options);
-    if (rv == 0)
-        rv = make_pipelines(pool, options);
+        rv = pool_make_pipelines(pool, options);
     if (rv == 0)
         rv = uv_timer_init(loop, &pool->timer);
     if (rv != 0) {
-        free_pool(pool);
+        pool_free(pool);
         return rv;
     }
     pool->timer.data = pool;
@@ -291,23 +342,23 @@ int pg_pool_open(struct pg_pool **result, uv_loop_t *loop, const struct pg_pool_
     return 0;
 }
 
-static void on_timer_closed(uv_handle_t *handle) {
+static void on_pool_timer_closed(uv_handle_t *handle) {
     struct pg_pool *pool = handle->data;
     pg_pool_cb on_closed = pool->on_closed;
     void *data = pool->close_data;
 
     while (!TAILQ_EMPTY(&pool->ended)) /* started after the close */
-        pg_pool_run_ended(pool);
-    free_pool(pool);
+        pool_run_ended(pool);
+    pool_free(pool);
     on_closed(data);
 }
 
-void pg_pool_maybe_closed(struct pg_pool *pool) {
+static void pool_maybe_closed(struct pg_pool *pool) {
     if (!pool->is_closing || pool->is_closed || !TAILQ_EMPTY(&pool->ended) ||
-        !pg_links_are_gone(&pool->links) || count_held(pool) > 0)
+        !pg_links_are_gone(&pool->links) || pool_count_held(pool) > 0)
         return;
     pool->is_closed = true;
-    uv_close((uv_handle_t *)&pool->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&pool->timer, on_pool_timer_closed);
 }
 
 void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data) {
@@ -325,16 +376,16 @@ void pg_pool_close(struct pg_pool *pool, pg_pool_cb cb, void *data) {
     }
     while ((query = TAILQ_FIRST(&pool->queue)) != NULL ||
            (query = TAILQ_FIRST(&pool->pipelined)) != NULL) {
-        dequeue(pool, query);
+        pool_dequeue(pool, query);
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     }
-    run_ended_later(pool);
-    pg_pool_maybe_closed(pool);
+    pool_run_ended_later(pool);
+    pool_maybe_closed(pool);
 }
 
 void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
     *stats = pool->stats;
-    stats->held = count_held(pool);
+    stats->held = pool_count_held(pool);
     for (unsigned i = 0; i < pool->size; i++) {
         const struct pg_conn *conn = &pool->conns[i];
 
@@ -343,16 +394,16 @@ void pg_pool_stats(const struct pg_pool *pool, struct pg_pool_stats *stats) {
     }
 }
 
-static void start_on_held(struct pg_conn *conn, struct pg_query *query) {
+static void pool_start_held(struct pg_conn *conn, struct pg_query *query) {
     if (conn->state == PG_CONN_IDLE)
-        serve(conn, query);
+        pool_serve(conn, query);
     else if (conn->state == PG_CONN_DOWN)
         pg_pool_end(conn->pool, query, PG_NOT_SENT, "the held connection broke");
     else
         pg_pool_end(conn->pool, query, PG_NOT_SENT, "the held connection is busy");
 }
 
-static void start(struct pg_pool *pool, struct pg_query *query) {
+static void pool_start(struct pg_pool *pool, struct pg_query *query) {
     query->result = NULL;
     query->affected = 0;
     query->sqlstate[0] = '\0';
@@ -361,21 +412,21 @@ static void start(struct pg_pool *pool, struct pg_query *query) {
     if (pool->is_closing) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the pool was closed");
     } else if (query->on != NULL) {
-        start_on_held(query->on, query);
+        pool_start_held(query->on, query);
     } else if (pool->stats.queued >= pool->queue_limit) {
         pg_pool_end(pool, query, PG_NOT_SENT, "the queue is full");
     } else {
         pg_pool_enqueue(pool, query, false);
-        pg_pool_dispatch(pool);
+        pool_dispatch(pool);
     }
-    run_ended_later(pool);
+    pool_run_ended_later(pool);
 }
 
 enum pg_status pg_query_await(struct pg_pool *pool, struct pg_query *query) {
     struct fiber_event ended = FIBER_EVENT_INIT;
 
     query->internal.ended = &ended;
-    start(pool, query);
+    pool_start(pool, query);
     fiber_event_wait(&ended);
     return query->status;
 }
@@ -398,24 +449,68 @@ void pg_give_back(struct pg_conn *conn) {
     assert(conn->is_held);
     conn->is_held = false;
     if (pool->is_closing) {
-        pg_pool_maybe_closed(pool);
+        pool_maybe_closed(pool);
         return;
     }
     if (conn->state == PG_CONN_DOWN) {
         conn->due_ms = 0;
         pg_pool_arm(pool, 0);
     } else if (conn->state == PG_CONN_IDLE) {
-        pg_run_settle(conn);
+        pg_conn_settle(conn);
     } else {
         pg_conn_fail(conn, "given back while a query was running");
     }
-    pg_pool_dispatch(pool);
-    run_ended_later(pool);
+    pool_dispatch(pool);
+    pool_run_ended_later(pool);
 }
 
 void pg_query_clear(struct pg_query *query) {
     PQclear(query->result);
     query->result = NULL;
+}
+
+/* By the beginning of the SQLSTATE. */
+static const struct {
+    const char *sqlstate, *text;
+} reasons[] = {
+    {"25006", "is read only"},
+    {"3F000", "has no schema for its tables"},
+    {"42501", "denies rights on its tables"},
+    {"42P01", "lacks a table"},
+    {"42703", "lacks a column of a table"},
+    {"53100", "has a full disk"},
+    {"53", "lacks memory or connections"},
+    {"57", "shuts down or starts, or took too long"},
+};
+
+static const char *find_reason(const char *sqlstate) {
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strncmp(sqlstate, reasons[i].sqlstate, strlen(reasons[i].sqlstate)) == 0)
+            return reasons[i].text;
+    return NULL;
+}
+
+void pg_query_reason(const struct pg_query *query, char reason[PG_MESSAGE_BYTES]) {
+    const char *text = "";
+
+    switch (query->status) {
+    case PG_OK:
+        break;
+    case PG_REJECTED:
+        text = find_reason(query->sqlstate);
+        break;
+    case PG_NOT_SENT:
+        text = "cannot be reached, or is too busy";
+        break;
+    case PG_UNKNOWN:
+        text = "did not answer";
+        break;
+    }
+    if (text != NULL)
+        (void)snprintf(reason, PG_MESSAGE_BYTES, "%s", text);
+    else
+        (void)snprintf(reason, PG_MESSAGE_BYTES, "refuses a statement, with SQLSTATE %s",
+                       query->sqlstate);
 }
 
 const char *pg_text(const struct pg_query *query, int row, int column) {

@@ -8,7 +8,7 @@
  *
  * Where it connects, and what its sessions are set to, the conninfo and the pool's options say, and
  * no variable of the environment (pg_conninfo.h). No setting of server, database or role changes
- * what a statement does, or how its result reads: pg_options.c has the list. What the database says
+ * what a statement does, or how its result reads: pg.c has the list. What the database says
  * of being read only holds.
  *
  * A query takes effect at most once. What was sent and not answered is UNKNOWN: it may have

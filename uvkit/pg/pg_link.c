@@ -633,6 +633,7 @@ bool pg_links_are_gone(const struct pg_links *links) {
 void pg_links_free(struct pg_links *links) {
     assert(pg_links_are_gone(links));
     free(links->host);
+    free(links->conninfo);
 }
 
 struct pg_link *pg_link_open(struct pg_links *links, const struct pg_link_events *events,

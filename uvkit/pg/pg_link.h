@@ -39,9 +39,9 @@ struct pg_link_events {
 /* What the links to one place share. The opener of the links fills in the first part. */
 struct pg_links {
     uv_loop_t *loop;
-    const char *conninfo; /* pg_conninfo_make()'s */
-    const char *name;     /* application_name, unless the conninfo has one */
-    int64_t timeout_ms;   /* to open a link */
+    char *conninfo;     /* pg_conninfo_make()'s; pg_links_free() frees it */
+    const char *name;   /* application_name, unless the conninfo has one */
+    int64_t timeout_ms; /* to open a link */
     /* Make a session ready. It is called with NULL once the link is connected, then with the result
      * of each statement that it has run, until it calls pg_link_settled() or pg_link_refuse(). */
     void (*set_up)(struct pg_link *link, const PGresult *result);

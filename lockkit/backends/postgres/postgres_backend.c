@@ -287,12 +287,11 @@ static void maybe_closed(void *data) {
     if (!backend->is_closing || !pg_links_are_gone(&backend->links) || backend->handles > 0)
         return;
     pg_links_free(&backend->links);
-    free(backend->conninfo);
     free(backend);
     cb(cb_data);
 }
 
-static int init_links(struct pg_backend *backend, uv_loop_t *loop, const char *conninfo) {
+static int init_links(struct pg_backend *backend, uv_loop_t *loop, char *conninfo) {
     backend->links = (struct pg_links){.loop = loop,
                                        .conninfo = conninfo,
                                        .name = "lockkit",
@@ -319,7 +318,6 @@ static enum lk_status open_postgres(struct lk_backend **out,
     backend->base.ops = &backend_postgres;
     backend->config = *config;
     backend->mode = find_mode(mode);
-    backend->conninfo = conninfo;
     TAILQ_INIT(&backend->sent);
     TAILQ_INIT(&backend->answered);
     (void)uv_timer_init(config->loop, &backend->timer);

@@ -87,7 +87,6 @@ struct pg_backend {
     struct lk_backend base;
     struct lk_backend_config config;
     const struct pg_mode *mode;
-    char *conninfo;
     struct pg_links links;
     struct pg_line sent, answered;
     uv_timer_t timer; /* the next deadline */
