@@ -2,6 +2,7 @@
 #include "postgres_backend.h"
 
 #include "clock.h"
+#include "lockkit_pg.h"
 #include "parameter.h"
 #include "pg_conninfo.h"
 #include "postgres_internal.h"
@@ -24,16 +25,6 @@ extern const char lockkit_schema_text[];
 
 int64_t pg_integer(const PGresult *result, int row, int column) {
     return strtoll(PQgetvalue(result, row, column), NULL, 10);
-}
-
-int64_t pg_advisory_key(const char *name) {
-    uint64_t hash = 0xcbf29ce484222325U;
-    int64_t key;
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3U;
-    memcpy(&key, &hash, sizeof key);
-    return key;
 }
 
 /* ---- A session's first statements */
@@ -231,7 +222,7 @@ static void run(struct lk_backend *base, struct lk_command *command) {
     (void)snprintf(sent->above, sizeof sent->above, "%llu",
                    (unsigned long long)command->fence_above);
     (void)snprintf(sent->reserved, sizeof sent->reserved, "%u", command->handover);
-    (void)snprintf(sent->key, sizeof sent->key, "%lld", (long long)pg_advisory_key(command->name));
+    (void)snprintf(sent->key, sizeof sent->key, "%lld", (long long)lk_pg_key(command->name));
     TAILQ_INSERT_TAIL(&backend->sent, sent, entry);
     backend->mode->run(backend, sent);
     arm(backend, sent->due_ms);

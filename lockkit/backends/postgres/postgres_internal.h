@@ -111,7 +111,4 @@ void pg_tell_up(struct pg_backend *backend);
 void pg_answer_holders(struct pg_sent *sent, PGresult *rows);
 int64_t pg_integer(const PGresult *result, int row, int column);
 
-/* The key of the advisory lock of a name: FNV-1a of 64 bits. */
-int64_t pg_advisory_key(const char *name);
-
 #endif

@@ -1,14 +1,479 @@
-/* mode=session: which session does what. */
+/* mode=session: a lock is an advisory lock of a session. Each lease and each waiter has a session
+ * of its own, because Postgres grants a lock again to the session that has it.
+ *
+ * Happy path: an idle session tries. When the lock is held, the same session waits for it in a
+ * statement that stays under way. The server keeps the line of waiters: it is fair, and grants
+ * without a poll. The server also keeps the TTL: it ends a session that was idle for so long, if
+ * its client is stopped or cut off, too. A renewal is a statement of the session.
+ *
+ *   nobody's --TRY--> held --UNLOCK--> nobody's        CHECK: a renewal
+ *        ^      \--WAIT--/    |
+ *        +-------CLEAN---------+  after a cancel request has ended its wait
+ *
+ * A session that breaks while it may hold or wait is a ghost, until the server says on another
+ * connection that it has ended. */
 #include "clock.h"
-#include "session_internal.h"
+#include "pg_stale.h"
+#include "postgres_internal.h"
+#include "session_sql.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define IDLE_MOST    64
 #define IDLE_MOST_MS 50000 /* the server ends them after 60 s */
 
-static struct session *find(struct sessions *all, const char *owner) {
+enum statement { NOTHING, TRY, WAIT, CHECK, UNLOCK, CLEAN };
+
+struct session {
+    struct sessions *all;
+    TAILQ_ENTRY(session) entry;
+    struct pg_link *link; /* NULL: a ghost */
+    bool is_open;
+    char owner[OWNER_SIZE]; /* "": nobody's */
+    char tag[SESSION_TAG_SIZE];
+    char name[NAME_MAX_BYTES + 1];
+    char key[PG_NUMBER_SIZE], pid[PG_NUMBER_SIZE];
+    enum lk_mode mode;
+    enum statement statement; /* that is under way */
+    struct pg_sent *running;  /* for which, if that is still waited for */
+    struct pg_line line;      /* what is to be done after it */
+    bool is_used;             /* something was run for its owner */
+    bool is_held;
+    bool is_given_up; /* its owner wants it no more */
+    uint64_t fence;
+    struct pg_call call; /* on another connection: to cancel its wait, or to end a ghost */
+    bool is_called, is_cancelled;
+    int64_t idle_since_ms;
+};
+
+struct sessions {
+    struct pg_backend backend;
+    struct pg_calls calls;
+    TAILQ_HEAD(, session) list; /* those that were used last come first */
+};
+
+static void on_session_called(struct pg_call *call, PGresult *result, enum lk_status status);
+static void session_serve(struct session *session);
+
+/* ---- Statements */
+
+static void session_run(struct session *session, enum statement statement, struct pg_sent *sent,
+                        const char *sql, int count, const char *const *params) {
+    assert(session->statement == NOTHING && session->is_open);
+    session->statement = statement;
+    session->running = sent;
+    if (sent)
+        sent->command->round_trips++;
+    pg_link_run(session->link, sql, count, params);
+}
+
+/* No command waits for the end of a WAIT: it is answered before. */
+static void session_take(struct session *session, enum statement statement, struct pg_sent *sent) {
+    const struct lk_command *command = sent->command;
+    const char *const *sql = statement == WAIT ? pg_session_wait_sql : pg_session_try_sql;
+    const char *const params[SESSION_TAKE_PARAMS] = {session->key,
+                                                     session->name,
+                                                     command->mode == LK_SHARED ? NULL
+                                                                                : session->owner,
+                                                     session->all->backend.config.label,
+                                                     sent->ttl,
+                                                     session->tag,
+                                                     sent->above,
+                                                     sent->reserved};
+
+    session->is_used = true;
+    session->is_cancelled = false;
+    session_run(session, statement, statement == WAIT ? NULL : sent, sql[session->mode],
+                SESSION_TAKE_PARAMS, params);
+}
+
+static void session_check(struct session *session, struct pg_sent *sent) {
+    const char *const params[] = {session->key, sent->ttl};
+
+    session_run(session, CHECK, sent, pg_session_check_sql, 2, params);
+}
+
+/* For the release that is first in its line, if there is one. */
+static void session_give_back(struct session *session) {
+    const char *const params[] = {session->key};
+    struct pg_sent *sent = TAILQ_FIRST(&session->line);
+
+    if (sent)
+        TAILQ_REMOVE(&session->line, sent, line);
+    if (session->is_held)
+        session_run(session, UNLOCK, sent, pg_session_unlock_sql[session->mode], 1, params);
+    else
+        session_run(session, CLEAN, sent, pg_session_clean_sql, 0, NULL);
+}
+
+static void session_call(struct session *session, const char *sql) {
+    if (session->is_called)
+        return;
+    session->is_called = true;
+    session->call = (struct pg_call){.sql = sql,
+                                     .count = sql == pg_session_end_sql ? 2 : 1,
+                                     .params = {session->pid, session->tag},
+                                     .on_end = on_session_called,
+                                     .data = session};
+    pg_calls_run(&session->all->calls, &session->call);
+}
+
+/* ---- Its owner */
+
+static void session_remove(struct session *session) {
+    assert(!session->link && !session->is_called && TAILQ_EMPTY(&session->line));
+    TAILQ_REMOVE(&session->all->list, session, entry);
+    free(session);
+}
+
+static void session_close(struct session *session) {
+    pg_link_close(session->link);
+    session->link = NULL;
+    session_remove(session);
+}
+
+static bool session_is_idle(const struct session *session) {
+    return session->link && !session->owner[0];
+}
+
+static void session_become_nobodys(struct session *session) {
+    struct sessions *all = session->all;
+    const struct session *other;
+    unsigned idle = 0;
+
+    assert(TAILQ_EMPTY(&session->line) && !session->is_called);
+    session->owner[0] = '\0';
+    session->is_used = session->is_held = session->is_given_up = false;
+    session->idle_since_ms = clock_now_ms();
+    TAILQ_REMOVE(&all->list, session, entry);
+    TAILQ_INSERT_HEAD(&all->list, session, entry);
+    TAILQ_FOREACH (other, &all->list, entry)
+        idle += session_is_idle(other);
+    if (idle > IDLE_MOST)
+        session_close(session);
+}
+
+/* ---- The end of a session */
+
+static enum lk_status status_of_lost(const struct session *session, enum lk_verb verb,
+                                     enum lk_status unsent) {
+    if (verb == LK_RENEW)
+        return LK_LOST;
+    if (session->is_used)
+        return LK_UNKNOWN;
+    return verb == LK_ACQUIRE ? unsent : LK_LOST;
+}
+
+/* Its connection is gone. `is_gone`: so is the session; else it is a ghost until the server says
+ * so. The last line of its caller. `unsent`: the answer to an acquire that was not sent. */
+static void session_drop(struct session *session, bool is_gone, enum lk_status unsent) {
+    const struct lk_backend_config *config = &session->all->backend.config;
+    bool was_held = session->is_held && !session->is_given_up;
+    bool was_waiting = session->statement == WAIT && !session->is_given_up;
+    char owner[OWNER_SIZE], name[NAME_MAX_BYTES + 1];
+    struct pg_sent *sent;
+
+    memcpy(owner, session->owner, sizeof owner);
+    memcpy(name, session->name, sizeof name);
+    session->is_used = session->is_used && !is_gone;
+    if (session->running)
+        TAILQ_INSERT_HEAD(&session->line, session->running, line);
+    while ((sent = TAILQ_FIRST(&session->line))) {
+        TAILQ_REMOVE(&session->line, sent, line);
+        pg_answer(sent, status_of_lost(session, sent->command->verb, unsent));
+    }
+    session->running = NULL;
+    session->statement = NOTHING;
+    session->is_open = session->is_held = false;
+    if (session->is_used)
+        session_call(session, pg_session_end_sql);
+    else if (session->is_called)
+        session->owner[0] = '\0';
+    else
+        session_remove(session);
+    if (was_held)
+        config->push(config->data, LK_PUSH_LOST, name, owner, "the session that held it has ended");
+    else if (was_waiting)
+        config->push(config->data, LK_PUSH_FREE, name, owner, NULL);
+}
+
+static void session_cut(struct session *session, bool is_gone, enum lk_status unsent) {
+    pg_link_close(session->link);
+    session->link = NULL;
+    session_drop(session, is_gone, unsent);
+}
+
+static void ghost_called(struct session *session, const PGresult *result) {
+    bool is_ended = result && session->call.sql == pg_session_end_sql;
+    bool is_gone = is_ended && !pg_is_error(result) && *PQgetvalue(result, 0, 0) == 't';
+    struct pg_sent *sent;
+
+    if (session->call.sql != pg_session_end_sql && session->is_used) {
+        session_call(session, pg_session_end_sql);
+        return;
+    }
+    while ((sent = TAILQ_FIRST(&session->line))) {
+        TAILQ_REMOVE(&session->line, sent, line);
+        pg_answer(sent, is_gone ? LK_LOST : LK_UNKNOWN);
+    }
+    if (is_gone || !session->owner[0])
+        session_remove(session);
+}
+
+static void on_session_called(struct pg_call *ended, PGresult *result, enum lk_status status) {
+    struct session *session = ended->data;
+
+    (void)status;
+    session->is_called = false;
+    if (!session->link) {
+        ghost_called(session, result);
+    } else if (!result || pg_is_error(result)) {
+        /* The server could not be asked to cancel its wait: it goes with its connection. */
+        session_cut(session, false, LK_UNAVAILABLE);
+    } else {
+        session->is_cancelled = PQntuples(result) > 0;
+        session_serve(session);
+    }
+    PQclear(result);
+}
+
+/* ---- The next statement */
+
+/* While it waits at the server. */
+static void session_serve_waiting(struct session *session, struct pg_sent *sent) {
+    if (session->is_given_up) {
+        if (!session->is_cancelled)
+            session_call(session, pg_session_cancel_sql);
+        return;
+    }
+    TAILQ_REMOVE(&session->line, sent, line);
+    sent->command->is_queued = sent->command->verb == LK_ACQUIRE;
+    pg_answer(sent, sent->command->is_queued ? LK_BUSY : LK_LOST);
+}
+
+static void session_serve_idle(struct session *session, struct pg_sent *sent) {
+    TAILQ_REMOVE(&session->line, sent, line);
+    if (session->is_held) {
+        session_check(session, sent);
+    } else if (sent->command->verb == LK_ACQUIRE) {
+        session_take(session, TRY, sent);
+    } else {
+        pg_answer(sent, LK_LOST);
+        session_serve(session);
+    }
+}
+
+/* A cancel request that is under way may hit whatever runs by then. */
+static void session_serve(struct session *session) {
+    struct pg_sent *sent = TAILQ_FIRST(&session->line);
+
+    if (!session->is_open)
+        return;
+    if (session->statement == WAIT && sent)
+        session_serve_waiting(session, sent);
+    else if (session->statement != NOTHING || session->is_called)
+        return;
+    else if (session->is_given_up)
+        session_give_back(session);
+    else if (sent)
+        session_serve_idle(session, sent);
+}
+
+/* ---- The end of a statement */
+
+static bool is_true(const PGresult *result) {
+    return PQntuples(result) > 0 && *PQgetvalue(result, 0, 0) == 't';
+}
+
+/* The server has given the lock, and the table no fencing token: a trigger has skipped the row. */
+static bool is_without_token(enum statement statement, const PGresult *result) {
+    return (statement == TRY || statement == WAIT) && is_true(result) && PQgetisnull(result, 0, 1);
+}
+
+/* An acquire that only tries leaves nothing behind. For one with patience the same session waits.
+ */
+static void session_tried(struct session *session, struct pg_sent *sent, const PGresult *result) {
+    session->is_held = is_true(result);
+    if (session->is_held)
+        session->fence = (uint64_t)pg_integer(result, 0, 1);
+    if (!sent) {
+        session_serve(session);
+        return;
+    }
+    sent->command->fence = session->fence;
+    if (!session->is_held && sent->command->patience_ms > 0) {
+        sent->command->is_queued = true;
+        sent->command->round_trips++;
+        session_take(session, WAIT, sent);
+    }
+    pg_answer(sent, session->is_held ? LK_OK : LK_BUSY);
+    if (!session->is_held && !sent->command->is_queued)
+        session_become_nobodys(session);
+    else
+        session_serve(session);
+}
+
+static void session_waited(struct session *session, const PGresult *result) {
+    const struct lk_backend_config *config = &session->all->backend.config;
+
+    session->is_held = is_true(result);
+    if (session->is_held)
+        session->fence = (uint64_t)pg_integer(result, 0, 1);
+    session_serve(session);
+    if (!session->is_given_up)
+        config->push(config->data, LK_PUSH_FREE, session->name, session->owner, NULL);
+}
+
+static void session_checked(struct session *session, struct pg_sent *sent, const PGresult *result) {
+    session->is_held = is_true(result);
+    if (sent) {
+        sent->command->fence = session->fence;
+        /* One that acquires what is not held any more tries again. */
+        if (!session->is_held && sent->command->verb == LK_ACQUIRE)
+            TAILQ_INSERT_HEAD(&session->line, sent, line);
+        else
+            pg_answer(sent, session->is_held ? LK_OK : LK_LOST);
+    }
+    session_serve(session);
+}
+
+static void session_given_back(struct session *session, struct pg_sent *sent, bool was_held) {
+    struct pg_sent *other;
+
+    if (sent)
+        pg_answer(sent, was_held ? LK_OK : LK_LOST);
+    while ((other = TAILQ_FIRST(&session->line))) {
+        TAILQ_REMOVE(&session->line, other, line);
+        pg_answer(other, LK_LOST);
+    }
+    session_become_nobodys(session);
+}
+
+/* A session is not what it was: the idle ones are no better. */
+static void sessions_close_idle(struct sessions *all) {
+    struct session *session, *next;
+
+    for (session = TAILQ_FIRST(&all->list); session; session = next) {
+        next = TAILQ_NEXT(session, entry);
+        if (session_is_idle(session))
+            session_close(session);
+    }
+}
+
+/* After an error a session may have the lock, which goes with its connection. An acquire that has
+ * failed for the session alone tries another session. */
+static void session_failed(struct session *session, struct pg_sent *sent, const PGresult *result) {
+    struct pg_backend *backend = &session->all->backend;
+    bool is_collision = pg_has_state(result, "23505");
+    bool is_acquire = sent && sent->command->verb == LK_ACQUIRE;
+    bool is_stale = pg_stale(result) != PG_STALE_NOT;
+    bool is_again = is_acquire && is_stale && !sent->is_again;
+
+    if (is_again)
+        sent->is_again = true;
+    else if (sent)
+        pg_refuse(sent, is_collision ? "another name has the same 64-bit key: choose another name"
+                        : pg_is_error(result) ? PQresultErrorMessage(result)
+                                              : "the table lockkit_lock gave no fencing token");
+    if (is_stale)
+        sessions_close_idle(session->all);
+    if (is_acquire)
+        session->owner[0] = '\0'; /* it sends no release */
+    session_cut(session, false, LK_UNAVAILABLE);
+    if (is_again)
+        backend->mode->run(backend, sent);
+}
+
+static void session_take_result(struct session *session, const PGresult *result) {
+    enum statement statement = session->statement;
+    struct pg_sent *sent = session->running;
+
+    session->running = NULL;
+    if ((pg_is_error(result) && !(statement == WAIT && session->is_given_up)) ||
+        is_without_token(statement, result)) {
+        session_failed(session, sent, result);
+        return;
+    }
+    session->statement = NOTHING;
+    switch (statement) {
+    case TRY:
+        session_tried(session, sent, result);
+        return;
+    case WAIT:
+        session_waited(session, result);
+        return;
+    case CHECK:
+        session_checked(session, sent, result);
+        return;
+    case UNLOCK:
+        session_given_back(session, sent, is_true(result));
+        return;
+    case CLEAN:
+        session_given_back(session, sent, false);
+        return;
+    case NOTHING:
+        return;
+    }
+}
+
+static void on_session_result(void *data, PGresult *result) {
+    session_take_result(data, result);
+    PQclear(result);
+}
+
+static void session_refuse_line(struct session *session, const char *why) {
+    struct pg_sent *sent, *next;
+
+    for (sent = TAILQ_FIRST(&session->line); sent; sent = next) {
+        next = TAILQ_NEXT(sent, line);
+        if (sent->command->verb != LK_ACQUIRE)
+            continue;
+        TAILQ_REMOVE(&session->line, sent, line);
+        pg_refuse(sent, why);
+    }
+}
+
+static void on_session_open(void *data) {
+    struct session *session = data;
+
+    pg_tell_up(&session->all->backend);
+    if (session->link->is_direct) {
+        session->is_open = true;
+        (void)snprintf(session->pid, sizeof session->pid, "%d", PQbackendPID(session->link->pg));
+        session->idle_since_ms = clock_now_ms();
+        session_serve(session);
+        return;
+    }
+    session_refuse_line(session, "a pooler stands between, where the lock of a session is none: "
+                                 "connect to the server itself, or use mode=table");
+    session_cut(session, true, LK_REFUSED);
+}
+
+static void on_session_end(void *data, enum pg_link_end end, const char *why) {
+    struct session *session = data;
+    struct pg_backend *backend = &session->all->backend;
+    char quoted[2 * PG_LINK_WHY_SIZE];
+
+    session->link = NULL;
+    if (end == PG_LINK_REFUSED)
+        session_refuse_line(session, why);
+    else if (!session->is_open)
+        pg_tell_down(backend, why);
+    else if (session->is_held && !session->is_given_up)
+        log_warn("the session of a held lock has ended", "error=%s",
+                 log_quote(quoted, sizeof quoted, why));
+    session_drop(session, end != PG_LINK_CUT || !session->is_open, LK_UNAVAILABLE);
+}
+
+static const struct pg_link_events session_events = {
+    .on_open = on_session_open, .on_result = on_session_result, .on_end = on_session_end};
+
+/* ---- All sessions of a client */
+
+static struct session *sessions_find(struct sessions *all, const char *owner) {
     struct session *session;
 
     TAILQ_FOREACH (session, &all->list, entry)
@@ -17,14 +482,14 @@ static struct session *find(struct sessions *all, const char *owner) {
     return NULL;
 }
 
-static struct session *open_session(struct sessions *all) {
+static struct session *session_open(struct sessions *all) {
     struct session *session = calloc(1, sizeof *session);
 
     if (!session)
         return NULL;
     session->all = all;
     TAILQ_INIT(&session->line);
-    session->link = pg_link_open(&all->backend.links, &pg_session_events, session);
+    session->link = pg_link_open(&all->backend.links, &session_events, session);
     if (!session->link) {
         free(session);
         return NULL;
@@ -33,35 +498,35 @@ static struct session *open_session(struct sessions *all) {
     return session;
 }
 
-/* One that is idle, be it still opening, or a new one. NULL without memory. */
-static struct session *adopt(struct sessions *all, const struct lk_command *command) {
+/* An idle session, which may still be opening, or a new one. NULL without memory. */
+static struct session *session_adopt(struct sessions *all, const struct pg_sent *sent) {
+    const struct lk_command *command = sent->command;
     int64_t too_old_ms = clock_now_ms() - IDLE_MOST_MS;
     struct session *session, *next;
 
     for (session = TAILQ_FIRST(&all->list); session; session = next) {
         next = TAILQ_NEXT(session, entry);
-        if (!pg_session_is_idle(session))
+        if (!session_is_idle(session))
             continue;
         if (!session->is_open || session->idle_since_ms > too_old_ms)
             break;
-        pg_session_close(session); /* the server may be about to end it */
+        session_close(session); /* the server may be about to end it */
     }
     if (!session)
-        session = open_session(all);
+        session = session_open(all);
     if (!session)
         return NULL;
     session->mode = command->mode;
     (void)snprintf(session->name, sizeof session->name, "%s", command->name);
     (void)snprintf(session->owner, sizeof session->owner, "%s", command->owner);
     pg_session_tag(session->tag, command->owner, all->backend.config.label);
-    (void)snprintf(session->key, sizeof session->key, "%lld",
-                   (long long)pg_advisory_key(command->name));
+    memcpy(session->key, sent->key, sizeof session->key);
     return session;
 }
 
 /* ---- Commands */
 
-static void on_answered(struct pg_call *ended, PGresult *result, enum lk_status status) {
+static void on_call_answered(struct pg_call *ended, PGresult *result, enum lk_status status) {
     struct pg_sent *sent = ended->data;
 
     sent->is_called = false;
@@ -82,7 +547,7 @@ static void on_answered(struct pg_call *ended, PGresult *result, enum lk_status 
     PQclear(result);
 }
 
-static void ask(struct sessions *all, struct pg_sent *sent) {
+static void sessions_ask(struct sessions *all, struct pg_sent *sent) {
     const struct lk_command *command = sent->command;
     bool is_break = command->verb == LK_BREAK;
 
@@ -93,37 +558,37 @@ static void ask(struct sessions *all, struct pg_sent *sent) {
         .count = is_break ? 3 : 2,
         .params = {sent->key, is_break ? command->owner : command->name, sent->tag},
         .round_trips = &sent->command->round_trips,
-        .on_end = on_answered,
+        .on_end = on_call_answered,
         .data = sent};
     pg_calls_run(&all->calls, &sent->call);
 }
 
-static void run_on_ghost(struct session *session, struct pg_sent *sent) {
+static void ghost_run(struct session *session, struct pg_sent *sent) {
     TAILQ_INSERT_TAIL(&session->line, sent, line);
-    pg_session_call(session, pg_session_end_sql);
+    session_call(session, pg_session_end_sql);
 }
 
-static void run(struct pg_backend *backend, struct pg_sent *sent) {
+static void sessions_run(struct pg_backend *backend, struct pg_sent *sent) {
     struct sessions *all = (struct sessions *)backend;
     const struct lk_command *command = sent->command;
-    struct session *session = command->owner ? find(all, command->owner) : NULL;
+    struct session *session = command->owner ? sessions_find(all, command->owner) : NULL;
 
     if (command->verb == LK_INSPECT || command->verb == LK_BREAK) {
-        ask(all, sent);
+        sessions_ask(all, sent);
         return;
     }
     if (session && !session->link && command->verb == LK_RELEASE) {
         sent->session = session;
-        run_on_ghost(session, sent);
+        ghost_run(session, sent);
         return;
     }
     if (session && !session->link && command->verb == LK_ACQUIRE) {
         session->owner[0] = '\0'; /* it is ended, and another begun */
-        pg_session_call(session, pg_session_end_sql);
+        session_call(session, pg_session_end_sql);
         session = NULL;
     }
     if (!session && command->verb == LK_ACQUIRE)
-        session = adopt(all, command);
+        session = session_adopt(all, sent);
     if (!session || !session->link) {
         pg_answer(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
@@ -132,11 +597,11 @@ static void run(struct pg_backend *backend, struct pg_sent *sent) {
     TAILQ_INSERT_TAIL(&session->line, sent, line);
     if (command->verb == LK_RELEASE)
         session->is_given_up = true;
-    pg_session_serve(session);
+    session_serve(session);
 }
 
-/* What it leaves is cleared away when its session has time. */
-static enum lk_status expire(struct pg_backend *backend, struct pg_sent *sent) {
+/* Its session clears away later what the command leaves. */
+static enum lk_status sessions_expire(struct pg_backend *backend, struct pg_sent *sent) {
     struct sessions *all = (struct sessions *)backend;
     struct session *session = sent->session;
     enum lk_verb verb = sent->command->verb;
@@ -151,18 +616,18 @@ static enum lk_status expire(struct pg_backend *backend, struct pg_sent *sent) {
     if (verb != LK_ACQUIRE || session->is_used)
         return LK_UNKNOWN;
     if (TAILQ_EMPTY(&session->line))
-        pg_session_become_nobodys(session); /* it goes on opening, for the next */
+        session_become_nobodys(session); /* it goes on opening, for the next */
     return LK_UNAVAILABLE;
 }
 
-static void init(struct pg_backend *backend) {
+static void sessions_init(struct pg_backend *backend) {
     struct sessions *all = (struct sessions *)backend;
 
     pg_calls_init(&all->calls, backend, 1);
     TAILQ_INIT(&all->list);
 }
 
-static void close_all(struct pg_backend *backend) {
+static void sessions_close(struct pg_backend *backend) {
     struct sessions *all = (struct sessions *)backend;
     struct session *session;
 
@@ -180,8 +645,8 @@ const struct pg_mode pg_session_mode = {
     .caps = LK_CAP_TTL | LK_CAP_SESSION | LK_CAP_FAIR | LK_CAP_EVENTS | LK_CAP_FENCE_LINEAR |
             LK_CAP_CROSS_PROCESS | LK_CAP_SHARED | LK_CAP_BREAK | LK_CAP_WAITERS | LK_CAP_HANDOVER,
     .size = sizeof(struct sessions),
-    .init = init,
-    .run = run,
-    .expire = expire,
-    .close = close_all,
+    .init = sessions_init,
+    .run = sessions_run,
+    .expire = sessions_expire,
+    .close = sessions_close,
 };

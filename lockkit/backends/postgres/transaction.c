@@ -4,9 +4,16 @@
 #include "postgres_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int64_t lk_pg_key(const char *name) {
-    return pg_advisory_key(name);
+    uint64_t hash = 0xcbf29ce484222325U;
+    int64_t key;
+
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3U;
+    memcpy(&key, &hash, sizeof key);
+    return key;
 }
 
 const char *lk_pg_lock_sql(enum lk_mode mode, int is_try) {
@@ -77,7 +84,7 @@ enum lk_status lk_pg_lock(PGconn *conn, const char *name, enum lk_mode mode, uin
 
     if (PQtransactionStatus(conn) != PQTRANS_INTRANS)
         return LK_INVALID;
-    (void)snprintf(key, sizeof key, "%lld", (long long)pg_advisory_key(name));
+    (void)snprintf(key, sizeof key, "%lld", (long long)lk_pg_key(name));
     if (wait_ms != LK_TRY)
         return wait(conn, sql, key, wait_ms);
     status = run(conn, sql, key, &is_taken);
