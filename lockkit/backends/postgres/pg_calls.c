@@ -9,9 +9,9 @@
 /* After so long without the answer that nobody waits for, another connection may be better. */
 #define STUCK_MOST_MS 2000
 
-static void dispatch(struct pg_calls *calls);
+static void calls_dispatch(struct pg_calls *calls);
 
-static void start(struct pg_worker *worker, struct pg_call *call) {
+static void worker_start(struct pg_worker *worker, struct pg_call *call) {
     assert(!worker->is_busy && worker->is_open);
     worker->is_busy = true;
     worker->call = call;
@@ -21,24 +21,24 @@ static void start(struct pg_worker *worker, struct pg_call *call) {
     pg_link_run(worker->link, call->sql, call->count, call->params);
 }
 
-static void on_open(void *data) {
+static void on_worker_open(void *data) {
     struct pg_worker *worker = data;
 
     worker->is_open = true;
     pg_tell_up(worker->calls->backend);
-    dispatch(worker->calls);
+    calls_dispatch(worker->calls);
 }
 
 /* Nothing came of it, and it may go better: it ran beside another (of a pooler the isolation is not
  * ours), or on a session that is not what it was. */
-static bool is_to_run_again(struct pg_call *call, const PGresult *result, bool is_stale) {
+static bool call_runs_again(struct pg_call *call, const PGresult *result, bool is_stale) {
     if (call->is_again || (!is_stale && !pg_has_state(result, "40001")))
         return false;
     call->is_again = true;
     return true;
 }
 
-static void on_result(void *data, PGresult *result) {
+static void on_worker_result(void *data, PGresult *result) {
     struct pg_worker *worker = data;
     struct pg_call *call = worker->call;
     bool is_stale = pg_stale(result) != PG_STALE_NOT;
@@ -51,7 +51,7 @@ static void on_result(void *data, PGresult *result) {
     }
     if (call)
         call->worker = NULL;
-    if (call && is_to_run_again(call, result, is_stale)) {
+    if (call && call_runs_again(call, result, is_stale)) {
         PQclear(result);
         TAILQ_INSERT_HEAD(&worker->calls->waiting, call, entry);
     } else if (call) {
@@ -59,11 +59,11 @@ static void on_result(void *data, PGresult *result) {
     } else {
         PQclear(result);
     }
-    dispatch(worker->calls);
+    calls_dispatch(worker->calls);
 }
 
 /* No connection is left, or to be had: nobody waits on. */
-static void end_waiting(struct pg_calls *calls, enum lk_status status) {
+static void calls_end_waiting(struct pg_calls *calls, enum lk_status status) {
     struct pg_call *call;
 
     for (unsigned i = 0; i < calls->most; i++)
@@ -75,7 +75,7 @@ static void end_waiting(struct pg_calls *calls, enum lk_status status) {
     }
 }
 
-static void on_end(void *data, enum pg_link_end end, const char *why) {
+static void on_worker_end(void *data, enum pg_link_end end, const char *why) {
     struct pg_worker *worker = data;
     struct pg_call *call = worker->call;
     bool was_open = worker->is_open;
@@ -89,33 +89,33 @@ static void on_end(void *data, enum pg_link_end end, const char *why) {
         call->on_end(call, NULL, LK_UNKNOWN);
     }
     if (was_open)
-        dispatch(worker->calls);
+        calls_dispatch(worker->calls);
     else
-        end_waiting(worker->calls, end == PG_LINK_REFUSED ? LK_REFUSED : LK_UNAVAILABLE);
+        calls_end_waiting(worker->calls, end == PG_LINK_REFUSED ? LK_REFUSED : LK_UNAVAILABLE);
 }
 
-static const struct pg_link_events events = {
-    .on_open = on_open, .on_result = on_result, .on_end = on_end};
+static const struct pg_link_events worker_events = {
+    .on_open = on_worker_open, .on_result = on_worker_result, .on_end = on_worker_end};
 
-static void open_worker(struct pg_worker *worker) {
+static void worker_open(struct pg_worker *worker) {
     worker->is_open = worker->is_busy = false;
-    worker->link = pg_link_open(&worker->calls->backend->links, &events, worker);
+    worker->link = pg_link_open(&worker->calls->backend->links, &worker_events, worker);
 }
 
-static bool is_stuck(const struct pg_worker *worker) {
+static bool worker_is_stuck(const struct pg_worker *worker) {
     return worker->link && worker->is_busy && !worker->call &&
            clock_now_ms() - worker->stuck_at_ms > STUCK_MOST_MS;
 }
 
 /* Give what waits to those that are free; open another for what is left. */
-static void dispatch(struct pg_calls *calls) {
+static void calls_dispatch(struct pg_calls *calls) {
     unsigned waiting = 0, opening = 0;
     struct pg_call *call;
 
     for (unsigned i = 0; i < calls->most; i++) {
         struct pg_worker *worker = &calls->workers[i];
 
-        if (is_stuck(worker)) {
+        if (worker_is_stuck(worker)) {
             pg_link_close(worker->link);
             worker->link = NULL;
         }
@@ -126,13 +126,13 @@ static void dispatch(struct pg_calls *calls) {
         if (!call)
             return;
         TAILQ_REMOVE(&calls->waiting, call, entry);
-        start(worker, call);
+        worker_start(worker, call);
     }
     TAILQ_FOREACH (call, &calls->waiting, entry)
         waiting++;
     for (unsigned i = 0; i < calls->most && opening < waiting; i++)
         if (!calls->workers[i].link) {
-            open_worker(&calls->workers[i]);
+            worker_open(&calls->workers[i]);
             opening++;
         }
 }
@@ -149,7 +149,7 @@ void pg_calls_init(struct pg_calls *calls, struct pg_backend *backend, unsigned 
 void pg_calls_run(struct pg_calls *calls, struct pg_call *call) {
     call->worker = NULL;
     TAILQ_INSERT_TAIL(&calls->waiting, call, entry);
-    dispatch(calls);
+    calls_dispatch(calls);
 }
 
 bool pg_calls_forget(struct pg_calls *calls, struct pg_call *call) {

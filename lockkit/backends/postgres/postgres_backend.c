@@ -78,7 +78,7 @@ static void take_what_it_is(struct pg_link *link, const PGresult *result) {
 
 /* Asks for the settings, then makes the table when it is missing. Two clients may make it at once:
  * the server tells one of them that it is a duplicate. */
-static void set_up(struct pg_link *link, const PGresult *result) {
+static void set_up_link(struct pg_link *link, const PGresult *result) {
     if (result == NULL)
         ask_what_it_is(link);
     else if (PQresultStatus(result) == PGRES_TUPLES_OK)
@@ -118,20 +118,20 @@ static void tell_refused(struct pg_backend *backend, const char *why) {
 
 /* ---- Answers and deadlines */
 
-static void on_due(uv_timer_t *timer);
+static void on_postgres_due(uv_timer_t *timer);
 
-static void arm(struct pg_backend *backend, int64_t due_ms) {
+static void postgres_arm(struct pg_backend *backend, int64_t due_ms) {
     int64_t now_ms = clock_now_ms();
 
     if (uv_is_active((uv_handle_t *)&backend->timer) && backend->due_ms <= due_ms)
         return;
     backend->due_ms = due_ms;
     uv_update_time(backend->config.loop);
-    (void)uv_timer_start(&backend->timer, on_due, due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0,
-                         0);
+    (void)uv_timer_start(&backend->timer, on_postgres_due,
+                         due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0, 0);
 }
 
-static void on_due(uv_timer_t *timer) {
+static void on_postgres_due(uv_timer_t *timer) {
     struct pg_backend *backend = timer->data;
     int64_t now_ms = clock_now_ms();
     struct pg_sent *sent, *next;
@@ -139,13 +139,13 @@ static void on_due(uv_timer_t *timer) {
     for (sent = TAILQ_FIRST(&backend->sent); sent; sent = next) {
         next = TAILQ_NEXT(sent, entry);
         if (sent->due_ms > now_ms)
-            arm(backend, sent->due_ms);
+            postgres_arm(backend, sent->due_ms);
         else
             pg_answer(sent, backend->mode->expire(backend, sent));
     }
 }
 
-static void on_idle(uv_idle_t *idle) {
+static void on_postgres_idle(uv_idle_t *idle) {
     struct pg_backend *backend = idle->data;
     struct pg_line answered = TAILQ_HEAD_INITIALIZER(answered);
     struct pg_sent *sent;
@@ -171,7 +171,7 @@ void pg_answer(struct pg_sent *sent, enum lk_status status) {
     TAILQ_INSERT_TAIL(&backend->answered, sent, entry);
     if (TAILQ_EMPTY(&backend->sent))
         (void)uv_timer_stop(&backend->timer);
-    (void)uv_idle_start(&backend->idle, on_idle);
+    (void)uv_idle_start(&backend->idle, on_postgres_idle);
 }
 
 void pg_refuse(struct pg_sent *sent, const char *why) {
@@ -210,7 +210,7 @@ void pg_answer_holders(struct pg_sent *sent, PGresult *rows) {
 
 /* ---- The backend */
 
-static void run(struct lk_backend *base, struct lk_command *command) {
+static void run_postgres(struct lk_backend *base, struct lk_command *command) {
     struct pg_backend *backend = (struct pg_backend *)base;
     struct pg_sent *sent = command->internal;
 
@@ -225,7 +225,7 @@ static void run(struct lk_backend *base, struct lk_command *command) {
     (void)snprintf(sent->key, sizeof sent->key, "%lld", (long long)lk_pg_key(command->name));
     TAILQ_INSERT_TAIL(&backend->sent, sent, entry);
     backend->mode->run(backend, sent);
-    arm(backend, sent->due_ms);
+    postgres_arm(backend, sent->due_ms);
 }
 
 static const struct pg_mode *find_mode(const char *name) {
@@ -238,7 +238,7 @@ static const struct pg_mode *find_mode(const char *name) {
 }
 
 /* Says why in the log: a status cannot. */
-static enum lk_status check(const char *mode) {
+static enum lk_status check_mode(const char *mode) {
     if (strcmp(mode, TRANSACTION_MODE) == 0) {
         log_warn("postgres mode=transaction is no client", "use=lockkit_pg.h");
         return LK_UNSUPPORTED;
@@ -251,7 +251,7 @@ static enum lk_status check(const char *mode) {
 }
 
 /* With the mode, which libpq does not know, cut out of it. */
-static enum lk_status read_url(const char *url, char *mode, size_t size, char **conninfo) {
+static enum lk_status postgres_read_url(const char *url, char *mode, size_t size, char **conninfo) {
     char *rest = strdup(url);
     enum lk_status status;
     int rv;
@@ -259,7 +259,7 @@ static enum lk_status read_url(const char *url, char *mode, size_t size, char **
     if (!rest)
         return LK_NOMEM;
     (void)parameter_take(rest, "mode", mode, size);
-    status = check(mode);
+    status = check_mode(mode);
     if (status == LK_OK) {
         rv = pg_conninfo_make(conninfo, rest, KEEP_ALIVES, "", "");
         status = rv == 0 ? LK_OK : rv == UV_ENOMEM ? LK_NOMEM : LK_INVALID;
@@ -268,9 +268,7 @@ static enum lk_status read_url(const char *url, char *mode, size_t size, char **
     return status;
 }
 
-static void on_handle_closed(uv_handle_t *handle);
-
-static void maybe_closed(void *data) {
+static void postgres_maybe_closed(void *data) {
     struct pg_backend *backend = data;
     lk_close_cb cb = backend->on_closed;
     void *cb_data = backend->data;
@@ -282,13 +280,13 @@ static void maybe_closed(void *data) {
     cb(cb_data);
 }
 
-static int init_links(struct pg_backend *backend, uv_loop_t *loop, char *conninfo) {
+static int postgres_init_links(struct pg_backend *backend, uv_loop_t *loop, char *conninfo) {
     backend->links = (struct pg_links){.loop = loop,
                                        .conninfo = conninfo,
                                        .name = "lockkit",
                                        .timeout_ms = OPENING_MOST_MS,
-                                       .set_up = set_up,
-                                       .on_turn = maybe_closed,
+                                       .set_up = set_up_link,
+                                       .on_turn = postgres_maybe_closed,
                                        .data = backend};
     return pg_links_init(&backend->links);
 }
@@ -297,11 +295,11 @@ static enum lk_status open_postgres(struct lk_backend **out,
                                     const struct lk_backend_config *config) {
     struct pg_backend *backend = NULL;
     char mode[16] = "", *conninfo = NULL;
-    enum lk_status status = read_url(config->url, mode, sizeof mode, &conninfo);
+    enum lk_status status = postgres_read_url(config->url, mode, sizeof mode, &conninfo);
 
     if (status == LK_OK)
         backend = calloc(1, find_mode(mode)->size);
-    if (backend == NULL || init_links(backend, config->loop, conninfo) != 0) {
+    if (backend == NULL || postgres_init_links(backend, config->loop, conninfo) != 0) {
         free(backend);
         free(conninfo);
         return status == LK_OK ? LK_NOMEM : status;
@@ -320,11 +318,11 @@ static enum lk_status open_postgres(struct lk_backend **out,
     return LK_OK;
 }
 
-static void on_handle_closed(uv_handle_t *handle) {
+static void on_postgres_handle_closed(uv_handle_t *handle) {
     struct pg_backend *backend = handle->data;
 
     backend->handles--;
-    maybe_closed(backend);
+    postgres_maybe_closed(backend);
 }
 
 static void close_postgres(struct lk_backend *base, lk_close_cb cb, void *data) {
@@ -335,8 +333,8 @@ static void close_postgres(struct lk_backend *base, lk_close_cb cb, void *data) 
     backend->on_closed = cb;
     backend->data = data;
     backend->mode->close(backend);
-    uv_close((uv_handle_t *)&backend->timer, on_handle_closed);
-    uv_close((uv_handle_t *)&backend->idle, on_handle_closed);
+    uv_close((uv_handle_t *)&backend->timer, on_postgres_handle_closed);
+    uv_close((uv_handle_t *)&backend->idle, on_postgres_handle_closed);
 }
 
 static unsigned caps_of(const struct lk_backend *base) {
@@ -348,6 +346,6 @@ const struct lk_backend_ops backend_postgres = {
     .command_size = sizeof(struct pg_sent),
     .open = open_postgres,
     .close = close_postgres,
-    .run = run,
+    .run = run_postgres,
     .caps_of = caps_of,
 };
