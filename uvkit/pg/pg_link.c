@@ -180,7 +180,7 @@ static void link_leave_address(struct pg_link *link, bool is_silent, const char 
         addresses_next(&link->addresses, is_silent, clock_now_ms()))
         link_try_address(link);
     else
-        link_end(link, PG_LINK_CUT, why);
+        link_end_broken(link, why);
 }
 
 static void on_link_soon(uv_timer_t *timer) {
@@ -396,8 +396,6 @@ void pg_link_read(struct pg_link *link) {
 
 static atomic_uint cancels;
 
-/* More than once: a request that arrives before the server has begun with the query is ignored, and
- * then the query would run on with nobody there. */
 static void *send_cancels(PGcancel *cancel, unsigned count) {
     static const useconds_t pauses_us[] = {0, 100000, 900000};
     char error[256];

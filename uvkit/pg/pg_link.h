@@ -3,10 +3,10 @@
  *
  * It runs one statement at a time; or, once its user has entered libpq's pipeline mode, several,
  * each with a Sync of its own. It has a deadline for opening alone: its user has those of
- * statements, and closes it.
+ * statements.
  *
- * An answer that leaves open whether a statement took effect ends the link: an error that is FATAL,
- * or none of the server's, or has SQLSTATE 40003 or 08.... A COPY ends it, too. */
+ * These errors leave open whether a statement took effect, and end the link: a FATAL one, one that
+ * is not the server's, SQLSTATE 40003, class 08. A COPY ends it, too. */
 #ifndef UVKIT_PG_LINK_H
 #define UVKIT_PG_LINK_H
 
@@ -32,7 +32,7 @@ struct pg_link_events {
      * last result; the receiver clears it. Another statement may be run at once. */
     void (*on_result)(void *data, PGresult *result);
     void (*on_notice)(void *data, const char *payload); /* by NOTIFY; or NULL */
-    /* Nothing follows, and the link is gone when this returns. */
+    /* Nothing follows. The link closes itself when this returns. */
     void (*on_end)(void *data, enum pg_link_end end, const char *why);
 };
 
@@ -67,13 +67,13 @@ struct pg_link {
     PGresult *result; /* of the first statement that is unanswered: its first error, or else its
                          last result until now; or NULL */
     unsigned nth;     /* that is its nth result, from 0; in on_result() the given one's */
+    enum pg_link_state state;
+    unsigned running; /* statements that are unanswered */
     bool is_direct;   /* set_up() says so: no pooler lends its session to others */
 
     struct pg_links *links;
     const struct pg_link_events *events;
     void *data;
-    enum pg_link_state state;
-    unsigned running;         /* statements that are unanswered */
     bool is_closed;           /* no event any more; freed when the last handle has gone */
     struct pg_lookup *lookup; /* NULL when none is under way */
     struct addresses addresses;
@@ -102,14 +102,15 @@ void pg_link_run(struct pg_link *link, const char *sql, int count, const char *c
 void pg_link_sent(struct pg_link *link, int is_taken);
 /* Take what has come by now. The events come inside this call. */
 void pg_link_read(struct pg_link *link);
-/* Ask the server to stop what the link runs, in a while; often: until it must have heard it. */
+/* Ask the server, in a while, to stop the statement that the link runs. `is_often`: again after
+ * 100 ms and 1 s, because a server that has not begun with the statement ignores the request. */
 void pg_link_cancel(struct pg_link *link, bool is_often);
 /* No event follows. */
 void pg_link_close(struct pg_link *link);
 
 /* The first line of `text`, printable (utf8.h), cut between characters. */
 void pg_first_line(char *line, size_t size, const char *text);
-bool pg_is_error(const PGresult *result);
+bool pg_is_error(const PGresult *result); /* NULL, too */
 /* An error after which it is certain that the statement had no effect. */
 bool pg_is_refused(const PGresult *result);
 bool pg_has_state(const PGresult *result, const char *sqlstate);

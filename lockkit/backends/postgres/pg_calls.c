@@ -12,8 +12,6 @@
 static void calls_dispatch(struct pg_calls *calls);
 
 static void worker_start(struct pg_worker *worker, struct pg_call *call) {
-    assert(!worker->is_busy && worker->is_open);
-    worker->is_busy = true;
     worker->call = call;
     call->worker = worker;
     if (call->round_trips)
@@ -24,7 +22,6 @@ static void worker_start(struct pg_worker *worker, struct pg_call *call) {
 static void on_worker_open(void *data) {
     struct pg_worker *worker = data;
 
-    worker->is_open = true;
     pg_tell_up(worker->calls->backend);
     calls_dispatch(worker->calls);
 }
@@ -43,7 +40,6 @@ static void on_worker_result(void *data, PGresult *result) {
     struct pg_call *call = worker->call;
     bool is_stale = pg_stale(result) != PG_STALE_NOT;
 
-    worker->is_busy = false;
     worker->call = NULL;
     if (is_stale) {
         pg_link_close(worker->link);
@@ -78,11 +74,10 @@ static void calls_end_waiting(struct pg_calls *calls, enum lk_status status) {
 static void on_worker_end(void *data, enum pg_link_end end, const char *why) {
     struct pg_worker *worker = data;
     struct pg_call *call = worker->call;
-    bool was_open = worker->is_open;
+    bool was_open = worker->link->state == PG_LINK_OPEN;
 
     worker->link = NULL;
     worker->call = NULL;
-    worker->is_open = worker->is_busy = false;
     pg_tell_down(worker->calls->backend, why);
     if (call) {
         call->worker = NULL;
@@ -97,13 +92,12 @@ static void on_worker_end(void *data, enum pg_link_end end, const char *why) {
 static const struct pg_link_events worker_events = {
     .on_open = on_worker_open, .on_result = on_worker_result, .on_end = on_worker_end};
 
-static void worker_open(struct pg_worker *worker) {
-    worker->is_open = worker->is_busy = false;
-    worker->link = pg_link_open(&worker->calls->backend->links, &worker_events, worker);
+static bool worker_is_open(const struct pg_worker *worker) {
+    return worker->link && worker->link->state == PG_LINK_OPEN;
 }
 
 static bool worker_is_stuck(const struct pg_worker *worker) {
-    return worker->link && worker->is_busy && !worker->call &&
+    return worker_is_open(worker) && worker->link->running > 0 && !worker->call &&
            clock_now_ms() - worker->stuck_at_ms > STUCK_MOST_MS;
 }
 
@@ -119,8 +113,8 @@ static void calls_dispatch(struct pg_calls *calls) {
             pg_link_close(worker->link);
             worker->link = NULL;
         }
-        opening += worker->link && !worker->is_open;
-        if (!worker->link || !worker->is_open || worker->is_busy)
+        opening += worker->link && !worker_is_open(worker);
+        if (!worker_is_open(worker) || worker->link->running > 0)
             continue;
         call = TAILQ_FIRST(&calls->waiting);
         if (!call)
@@ -130,11 +124,14 @@ static void calls_dispatch(struct pg_calls *calls) {
     }
     TAILQ_FOREACH (call, &calls->waiting, entry)
         waiting++;
-    for (unsigned i = 0; i < calls->most && opening < waiting; i++)
-        if (!calls->workers[i].link) {
-            worker_open(&calls->workers[i]);
-            opening++;
-        }
+    for (unsigned i = 0; i < calls->most && opening < waiting; i++) {
+        struct pg_worker *worker = &calls->workers[i];
+
+        if (worker->link)
+            continue;
+        worker->link = pg_link_open(&calls->backend->links, &worker_events, worker);
+        opening++;
+    }
 }
 
 void pg_calls_init(struct pg_calls *calls, struct pg_backend *backend, unsigned most) {

@@ -39,8 +39,7 @@ struct pg_calls {
     struct pg_worker {
         struct pg_calls *calls;
         struct pg_link *link; /* NULL: not there */
-        bool is_open, is_busy;
-        struct pg_call *call; /* NULL while it is busy: nobody waits for it any more, */
+        struct pg_call *call; /* NULL while the link runs one: nobody waits for it any more, */
         int64_t stuck_at_ms;  /*   since then */
     } workers[PG_WORKERS];
 };
