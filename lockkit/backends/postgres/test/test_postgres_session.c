@@ -43,6 +43,33 @@ static void test_terminated_session_is_told_as_lost(void **state) {
     assert_int_equal(give(&env->fixture, &other), LK_OK);
 }
 
+/* Its loop does not run until the server has granted the lock and ended the session. */
+static void test_grant_is_told_before_the_end_of_its_session(void **state) {
+    struct lk_client_options options = {
+        .size = sizeof options, .label = "test", .reply_ms = PATIENCE_MS};
+    struct postgres_fixture *env = *state;
+    struct caller paused;
+    struct fixture aside;
+    lk_lock *lock;
+
+    fixture_init(&aside);
+    assert_int_equal(
+        lk_client_open(&aside.client, &aside.loop, postgres_url(postgres_mode), &options), LK_OK);
+    lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 600000});
+    assert_int_equal(take(&aside, &paused, lock, LK_TRY), LK_OK);
+    assert_int_equal(give(&aside, &paused), LK_OK);
+    start(&paused, lock, LK_TRY);
+    (void)uv_run(&aside.loop, UV_RUN_NOWAIT); /* sends it */
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 1);
+    terminate(env, "granted");
+    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
+    WAIT_FOR(&aside.loop, paused.calls == 1);
+    assert_int_equal(paused.status, LK_OK);
+    WAIT_FOR(&aside.loop, lk_lease_state(paused.lease) == LK_LOST_STATE);
+    assert_int_equal(give(&aside, &paused), LK_LOST);
+    fixture_end(&aside);
+}
+
 static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
     struct postgres_fixture *env = *state;
     struct caller holder, waiter;
@@ -399,6 +426,7 @@ static void test_a_lock_without_a_fencing_token_is_not_granted(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         POSTGRES_TEST(test_terminated_session_is_told_as_lost),
+        POSTGRES_TEST(test_grant_is_told_before_the_end_of_its_session),
         POSTGRES_TEST(test_waiter_whose_session_is_terminated_waits_again),
         POSTGRES_TEST(test_killed_waiter_leaves_the_line),
         POSTGRES_TEST(test_paused_holder_loses_the_lock_at_its_ttl),
