@@ -107,7 +107,7 @@ void pg_tell_up(struct pg_backend *backend) {
 }
 
 /* In the server's own words, at a bounded rate. */
-static void tell_refused(struct pg_backend *backend, const char *why) {
+static void tell_command_refused(struct pg_backend *backend, const char *why) {
     char quoted[2 * PG_LINK_WHY_SIZE];
     unsigned left_out;
 
@@ -177,7 +177,7 @@ void pg_answer(struct pg_sent *sent, enum lk_status status) {
 void pg_refuse(struct pg_sent *sent, const char *why) {
     pg_first_line(sent->why, sizeof sent->why, why);
     sent->command->why = sent->why;
-    tell_refused(sent->backend, sent->why);
+    tell_command_refused(sent->backend, sent->why);
     pg_answer(sent, LK_REFUSED);
 }
 

@@ -24,7 +24,7 @@ const char *lk_pg_lock_sql(enum lk_mode mode, int is_try) {
                              : "SELECT pg_advisory_xact_lock($1::bigint)";
 }
 
-static void tell(const char *why) {
+static void tell_lock_refused(const char *why) {
     char line[PG_LINK_WHY_SIZE], quoted[2 * PG_LINK_WHY_SIZE];
 
     pg_first_line(line, sizeof line, why);
@@ -33,7 +33,8 @@ static void tell(const char *why) {
 }
 
 /* One statement: OK, and *is_true its first field; TIMEOUT for 55P03. */
-static enum lk_status run(PGconn *conn, const char *sql, const char *param, bool *is_true) {
+static enum lk_status transaction_run(PGconn *conn, const char *sql, const char *param,
+                                      bool *is_true) {
     PGresult *result = PQexecParams(conn, sql, param ? 1 : 0, NULL, &param, NULL, NULL, 0);
     enum lk_status status = LK_OK;
 
@@ -44,7 +45,7 @@ static enum lk_status run(PGconn *conn, const char *sql, const char *param, bool
     else if (pg_is_error(result))
         status = LK_REFUSED;
     if (status == LK_REFUSED)
-        tell(PQresultErrorMessage(result));
+        tell_lock_refused(PQresultErrorMessage(result));
     if (is_true)
         *is_true = status == LK_OK && PQntuples(result) > 0 && *PQgetvalue(result, 0, 0) == 't';
     PQclear(result);
@@ -52,28 +53,31 @@ static enum lk_status run(PGconn *conn, const char *sql, const char *param, bool
 }
 
 /* Who waits does so below a savepoint, so that the transaction outlives a wait that fails. */
-static enum lk_status wait(PGconn *conn, const char *sql, const char *key, uint32_t wait_ms) {
+static enum lk_status transaction_wait(PGconn *conn, const char *sql, const char *key,
+                                       uint32_t wait_ms) {
     char limit[PG_NUMBER_SIZE];
     enum lk_status status;
 
     (void)snprintf(limit, sizeof limit, "%u", wait_ms == LK_FOREVER ? 0 : wait_ms);
-    status = run(conn, "SAVEPOINT lockkit", NULL, NULL);
+    status = transaction_run(conn, "SAVEPOINT lockkit", NULL, NULL);
     /* What it was is kept beside it, as a setting of a custom name. */
     if (status == LK_OK)
-        status = run(conn,
-                     "SELECT set_config('lockkit.kept', current_setting('lock_timeout'), true),"
-                     " set_config('lock_timeout', $1, true)",
-                     limit, NULL);
+        status = transaction_run(
+            conn,
+            "SELECT set_config('lockkit.kept', current_setting('lock_timeout'), true),"
+            " set_config('lock_timeout', $1, true)",
+            limit, NULL);
     if (status == LK_OK)
-        status = run(conn, sql, key, NULL);
+        status = transaction_run(conn, sql, key, NULL);
     if (status == LK_OK)
-        status =
-            run(conn, "SELECT set_config('lock_timeout', current_setting('lockkit.kept'), true)",
-                NULL, NULL);
+        status = transaction_run(
+            conn, "SELECT set_config('lock_timeout', current_setting('lockkit.kept'), true)", NULL,
+            NULL);
     else if (status != LK_UNKNOWN &&
-             run(conn, "ROLLBACK TO SAVEPOINT lockkit", NULL, NULL) != LK_OK)
+             transaction_run(conn, "ROLLBACK TO SAVEPOINT lockkit", NULL, NULL) != LK_OK)
         return LK_UNKNOWN;
-    return run(conn, "RELEASE SAVEPOINT lockkit", NULL, NULL) == LK_OK ? status : LK_UNKNOWN;
+    return transaction_run(conn, "RELEASE SAVEPOINT lockkit", NULL, NULL) == LK_OK ? status
+                                                                                   : LK_UNKNOWN;
 }
 
 enum lk_status lk_pg_lock(PGconn *conn, const char *name, enum lk_mode mode, uint32_t wait_ms) {
@@ -86,7 +90,7 @@ enum lk_status lk_pg_lock(PGconn *conn, const char *name, enum lk_mode mode, uin
         return LK_INVALID;
     (void)snprintf(key, sizeof key, "%lld", (long long)lk_pg_key(name));
     if (wait_ms != LK_TRY)
-        return wait(conn, sql, key, wait_ms);
-    status = run(conn, sql, key, &is_taken);
+        return transaction_wait(conn, sql, key, wait_ms);
+    status = transaction_run(conn, sql, key, &is_taken);
     return status == LK_OK && !is_taken ? LK_BUSY : status;
 }
