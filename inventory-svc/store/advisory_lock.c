@@ -1,5 +1,5 @@
 /* Advisory locks by statements over a pool, as they come to mind: wrong, see
- * strategies/postgres/pg_advisory_raw.c. Unprepared, since a transaction pooler may not know what
+ * strategies/postgres/locks.c. Unprepared, since a transaction pooler may not know what
  * was prepared. */
 #include "store_live_internal.h"
 

@@ -1,6 +1,8 @@
 /* What a sale does beside its strategy, whatever that is. */
 #include "strategy.h"
 
+#include "read_then_write.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -36,7 +38,10 @@ static enum outcome look_further(const struct strategy *strategy, struct sale *s
 }
 
 enum outcome strategy_sell(const struct strategy *strategy, struct sale *sale) {
-    enum outcome outcome = outcome_of_sale(sale, strategy->sell(sale), "answered");
+    enum outcome outcome =
+        strategy->sell != NULL ? strategy->sell(sale) : lock_then_write(sale, strategy->lock);
+
+    outcome = outcome_of_sale(sale, outcome, "answered");
 
     if (sale->is_in_transaction) {
         (void)store_end(sale, OUTCOME_FAILED);

@@ -1,4 +1,4 @@
-/* A strategy: one way to guard the stock, a file each. */
+/* A strategy: one way to guard the stock. */
 #ifndef STRATEGIES_STRATEGY_H
 #define STRATEGIES_STRATEGY_H
 
@@ -65,8 +65,10 @@ struct strategy {
     unsigned survives; /* and every one with these faults together: 1 << enum sale_fault */
     int default_shards;
     int default_handover;
-    /* Sell one unit: SOLD, SOLD_OUT, BUSY, CONFLICT, REPEATED, UNKNOWN or FAILED. */
+    /* Sell one unit: SOLD, SOLD_OUT, BUSY, CONFLICT, REPEATED, UNKNOWN or FAILED. NULL: by
+     * lock_then_write(), under `lock`. */
     enum outcome (*sell)(struct sale *sale);
+    enum lock_kind lock;
     /* Or NULL: what may be done before the first sale, when the product is first shown. */
     enum outcome (*prepare)(struct sale *sale);
 };

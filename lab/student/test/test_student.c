@@ -1,8 +1,8 @@
 /* A student's file: what is refused, with which words, and what is accepted. */
+#include "strategies.h"
 #include "student.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -162,26 +162,28 @@ static void test_what_is_no_file_is_refused(void **state) {
     assert_int_equal(rmdir(path), 0);
 }
 
-/* Each shipped strategy, as if a student had written it. */
+/* Each shipped strategy with steps of its own, as if a student had written it. */
 static void test_the_shipped_strategies_are_accepted(void **state) {
-    char command[600];
-    glob_t found;
+    char command[400];
+    int count = 0;
 
     (void)state;
-    assert_int_equal(glob("strategies/{coordination,machine,postgres,process,redis,spread}/*.c",
-                          GLOB_BRACE, NULL, &found),
-                     0);
-    assert_true(found.gl_pathc > 35);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (strstr(found.gl_pathv[i], "key_lock.c") != NULL)
+    for (size_t i = 0; strategies[i] != NULL; i++) {
+        char name[40];
+
+        if (strategies[i]->sell == NULL)
             continue;
+        count++;
+        (void)snprintf(name, sizeof name, "strategy_%s = {", strategies[i]->name);
+        for (char *at = name; (at = strchr(at, '-')) != NULL;)
+            *at = '_';
         (void)snprintf(command, sizeof command,
-                       "sed 's/strategy_[a-z_]* = {/strategy_exercise = {/' %s >%s",
-                       found.gl_pathv[i], path);
+                       "sed 's/%s/strategy_exercise = {/' $(grep -l '%s' strategies/*/*.c) >%s",
+                       name, name, path);
         assert_int_equal(system(command), 0);
         assert_built(STUDENT_OK, "");
     }
-    globfree(&found);
+    assert_true(count > 20);
 }
 
 static void test_a_compiler_that_is_missing_is_no_fault_of_the_student(void **state) {

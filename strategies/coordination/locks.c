@@ -1,0 +1,56 @@
+/* The strategies of this family that differ in their lock alone: each holds it from the read of the
+ * stock to the write (lock_then_write()). */
+#include "strategy.h"
+
+/* Each sale makes a node that numbers itself and lives as long as its session. The lowest holds,
+ * and each other one watches the one before it. A paused holder's session ends all the same. */
+const struct strategy strategy_zookeeper = {
+    .name = "zookeeper",
+    .family = "coordination",
+    .summary =
+        "ephemeral sequential nodes in ZooKeeper: the lowest holds, each watches the one before",
+    .promise =
+        "one holder across all instances, which take turns, also when a server of three is lost",
+    .breaks = "a holder paused past its session just before it writes, unless fence=on",
+    .source = "ZooKeeper recipes, Locks; Three distributed locks, 5",
+    .needs = NEEDS_ZOOKEEPER,
+    .takes = TAKES_FENCE,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
+    .default_shards = 1,
+    .lock = LOCK_ZOOKEEPER,
+};
+
+/* There is one node and no line: the sale that makes the node holds. When it goes, all that wait
+ * are woken, and one of them wins. */
+const struct strategy strategy_zookeeper_unfair = {
+    .name = "zookeeper-unfair",
+    .family = "coordination",
+    .summary = "one ephemeral node in ZooKeeper: who makes it holds, and all others watch it",
+    .promise = "one holder across all instances, also when a server of three is lost",
+    .breaks = "as zookeeper; each release wakes all who wait",
+    .source = "Three distributed locks, 5",
+    .needs = NEEDS_ZOOKEEPER,
+    .takes = TAKES_FENCE,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
+    .default_shards = 1,
+    .lock = LOCK_ZOOKEEPER_UNFAIR,
+};
+
+/* The key that was created first holds, and each other one watches the one before it. */
+const struct strategy strategy_etcd = {
+    .name = "etcd",
+    .family = "coordination",
+    .summary = "a key in etcd under a lease that is kept alive; the oldest holds",
+    .promise =
+        "one holder across all instances, which take turns, also when a server of three is lost",
+    .breaks = "a holder paused past its lease just before it writes, unless fence=on",
+    .source = "etcd concurrency API; Jepsen, etcd 3.4.3",
+    .needs = NEEDS_ETCD,
+    .takes = TAKES_FENCE,
+    .is_right = true,
+    .survives = SURVIVES(CRASH) | SURVIVES(LOST_REPLY) | SURVIVES(EXPIRY) | SURVIVES(FAILOVER),
+    .default_shards = 1,
+    .lock = LOCK_ETCD,
+};

@@ -1,0 +1,56 @@
+/* Optimistic: nobody is kept out, and the write happens only if the row is still as it was read;
+ * else the sale pauses and begins again. */
+#include "read_then_write.h"
+#include "strategy.h"
+
+#include <stddef.h>
+
+static enum outcome sell_unchanged(struct sale *sale, enum guard guard) {
+    enum outcome outcome = read_then_write(sale, 0, guard, NULL);
+
+    while (outcome == OUTCOME_CONFLICT) {
+        outcome = store_pause(sale);
+        if (outcome == OUTCOME_OK)
+            outcome = read_then_write(sale, 0, guard, NULL);
+    }
+    return outcome;
+}
+
+static enum outcome sell_by_version(struct sale *sale) {
+    return sell_unchanged(sale, GUARD_VERSION);
+}
+
+const struct strategy strategy_pg_version = {
+    .name = "pg-version",
+    .family = "database",
+    .summary = "optimistic: UPDATE ... WHERE version is the one that was read, or again",
+    .promise = "no unit sold twice, whatever is paused or killed",
+    .breaks =
+        "contention: of those that read one version one sells, and the others work for nothing",
+    .source = "An overview of locks, optimistic locks; Kung and Robinson, 1981",
+    .takes = TAKES_RETURN,
+    .is_right = true,
+    .survives = SURVIVES_ALL,
+    .default_shards = 1,
+    .sell = sell_by_version,
+};
+
+/* The same count says that nothing happened in between only while it can never come back to what it
+ * was. */
+static enum outcome sell_by_value(struct sale *sale) {
+    return sell_unchanged(sale, GUARD_VALUE);
+}
+
+const struct strategy strategy_pg_value = {
+    .name = "pg-value",
+    .family = "database",
+    .summary = "optimistic: UPDATE ... WHERE available is the one that was read, or again",
+    .promise = "no unit sold twice while the count only falls",
+    .breaks = "ABA: a count that rises again (return=count); contention, as pg-version",
+    .source = "Locks in practice, 3.1; An overview of locks, ABA",
+    .takes = TAKES_RETURN,
+    .is_right = true,
+    .survives = SURVIVES_ALL,
+    .default_shards = 1,
+    .sell = sell_by_value,
+};

@@ -1,0 +1,49 @@
+/* The strategies of this family that differ in their lock alone: each holds it from the read of the
+ * stock to the write (lock_then_write()). */
+#include "read_then_write.h"
+#include "strategy.h"
+
+/* The article's `synchronized`. It is right with one instance and wrong with two, because each
+ * instance has a lock of its own. */
+const struct strategy strategy_mutex = {
+    .name = "mutex",
+    .family = "one process",
+    .summary = "a first-come-first-served lock in each process",
+    .promise = "no unit sold twice by one instance",
+    .breaks = "a second instance: it has a lock of its own",
+    .source = "How a distributed lock is made, 1",
+    .default_shards = 1,
+    .lock = LOCK_LOCAL,
+};
+
+/* A sale tries the lock again at each turn of the loop, which never sleeps meanwhile. There is no
+ * queue, so luck decides which sale is next; and those that wait burn the processor that the holder
+ * needs. */
+const struct strategy strategy_spin = {
+    .name = "spin",
+    .family = "one process",
+    .summary = "a lock in each process, tried again and again without a queue",
+    .promise = "no unit sold twice by one instance",
+    .breaks = "a second instance: it has a lock of its own; contention: who waits burns the "
+              "processor, in no order",
+    .source = "An overview of locks, spin locks",
+    .default_shards = 1,
+    .lock = LOCK_SPIN,
+};
+
+/* Readers share the lock and a writer has it alone, as in Java's ReadWriteLock. A sale that finds
+ * the stock sold out has looked beside others and waited for none of them. */
+static enum outcome sell_by_rwlock(struct sale *sale) {
+    return look_then_write(sale, LOCK_RWLOCK);
+}
+
+const struct strategy strategy_rwlock = {
+    .name = "rwlock",
+    .family = "one process",
+    .summary = "a lock in each process: shared to see whether any is left, alone to sell",
+    .promise = "no unit sold twice by one instance; those who only look do so side by side",
+    .breaks = "a second instance: it has a lock of its own",
+    .source = "Locks in practice, 2",
+    .default_shards = 1,
+    .sell = sell_by_rwlock,
+};
