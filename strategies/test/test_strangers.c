@@ -1,5 +1,5 @@
 /* Strategies of strangers: what a mistake of theirs becomes. */
-#include "model_store.h"
+#include "by_hand.h"
 
 static enum outcome answer;
 
@@ -28,22 +28,16 @@ static enum outcome notes_below_zero(struct sale *sale) {
 /* By a sale after one that found nothing left. */
 static void assert_fails(enum outcome (*sell)(struct sale *), const char *message) {
     struct strategy stranger = {.name = "stranger", .default_shards = 1, .sell = sell};
-    struct model_sale sale;
+    const struct model_sale *sale;
 
-    assert_int_equal(model_sell("atomic", 0, &sale), OUTCOME_SOLD_OUT);
-    sale.sale.message[0] = '\0';
-    assert_int_equal(strategy_sell(&stranger, &sale.sale), OUTCOME_FAILED);
-    assert_false(sale.transaction.is_open);
-    assert_string_equal(sale.sale.message, message);
-    assert_int_equal(model.rows[0].available, 0);
-}
-
-static int set_up(void **state) {
-    int failed = model_set_up(state);
-
-    for (int i = 0; i < SHARDS; i++)
-        model.rows[i].available = 0;
-    return failed;
+    (void)hand_set_up(NULL);
+    hand_set_stock(0);
+    assert_int_equal(hand_sell("atomic", 0, &sale), OUTCOME_SOLD_OUT);
+    sale = hand_begin_by(&stranger);
+    assert_int_equal(hand_outcome(sale), OUTCOME_FAILED);
+    assert_int_equal(hand.world.state.txns[sale->index].state, TXN_NONE);
+    assert_string_equal(sale->sale.message, message);
+    assert_int_equal(hand.world.state.rows[0].available, 0);
 }
 
 static void test_an_answer_that_is_no_outcome_of_a_sale_is_failed(void **state) {
@@ -143,7 +137,7 @@ static enum outcome writes_after_the_unlock(struct sale *sale) {
 static void test_a_lock_that_is_none_is_failed(void **state) {
     (void)state;
     assert_fails(locks_twice, "a second lock beside the one that it holds");
-    assert_false(model.is_locked[0]);
+    assert_int_equal(hand_locks(), 0);
     assert_fails(locks_by_key, "no lock is of this kind");
     assert_fails(shares_a_lease, "a lock of this kind cannot be shared");
     assert_fails(writes_after_the_unlock, "a write under a lock that it does not hold");
@@ -215,7 +209,7 @@ static void test_a_write_below_zero_is_failed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, model_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
         TEST(test_an_answer_that_is_no_outcome_of_a_sale_is_failed),
         TEST(test_a_transaction_that_ends_with_none_is_rolled_back),
         TEST(test_a_step_of_a_transaction_out_of_place_is_failed),

@@ -1,82 +1,81 @@
-/* Strategies over a model store: what each lets two sales do to each other. */
-#include "model_store.h"
+/* Strategies over the model of the store: what each lets two sales do to each other. */
+#include "by_hand.h"
 #include "strategies.h"
 
 static void test_two_sales_without_a_guard_sell_the_same_unit(void **state) {
-    struct model_sale one, two;
+    const struct model_sale *one, *two;
 
     (void)state;
-    model_begin(&one, "none", 0);
-    model_begin(&two, "none", 0);
-    fiber_event_set(&one.go);
-    fiber_event_set(&two.go);
-    assert_int_equal(one.outcome, OUTCOME_SOLD);
-    assert_int_equal(two.outcome, OUTCOME_SOLD);
-    assert_int_equal(one.sale.unit, two.sale.unit);
-    assert_int_equal(model.rows[0].available, 9);
+    one = hand_begin("none", 0);
+    two = hand_begin("none", 0);
+    hand_go_on(one);
+    hand_go_on(two);
+    assert_int_equal(hand_outcome(one), OUTCOME_SOLD);
+    assert_int_equal(hand_outcome(two), OUTCOME_SOLD);
+    assert_int_equal(one->sale.unit, two->sale.unit);
+    assert_int_equal(hand.world.state.rows[0].available, 9);
 }
 
 static void test_two_sales_one_after_the_other_sell_two_units(void **state) {
-    struct model_sale one, two;
+    const struct model_sale *one, *two;
 
     (void)state;
-    assert_int_equal(model_sell("none", 0, &one), OUTCOME_SOLD);
-    assert_int_equal(model_sell("none", 0, &two), OUTCOME_SOLD);
-    assert_int_equal(one.sale.unit, 10);
-    assert_int_equal(two.sale.unit, 9);
+    assert_int_equal(hand_sell("none", 0, &one), OUTCOME_SOLD);
+    assert_int_equal(hand_sell("none", 0, &two), OUTCOME_SOLD);
+    assert_int_equal(one->sale.unit, 10);
+    assert_int_equal(two->sale.unit, 9);
 }
 
 static void test_a_conditional_update_never_sells_a_unit_twice(void **state) {
-    struct model_sale one, two;
+    const struct model_sale *one, *two;
 
     (void)state;
-    model_begin(&one, "atomic", 0);
-    model_begin(&two, "atomic", 0);
-    fiber_event_set(&two.go);
-    fiber_event_set(&one.go);
-    assert_int_equal(two.sale.unit, 10);
-    assert_int_equal(one.sale.unit, 9);
+    one = hand_begin("atomic", 0);
+    two = hand_begin("atomic", 0);
+    hand_go_on(two);
+    hand_go_on(one);
+    assert_int_equal(two->sale.unit, 10);
+    assert_int_equal(one->sale.unit, 9);
 }
 
 static void test_a_lock_keeps_the_second_sale_out(void **state) {
     static const char *const names[] = {
-        "mutex",      "redis",       "redis-fenced",    "sharded",     "spin",
-        "segment",    "mkdir",       "flock",           "pg-table",    "redis-fair",
-        "redis-wait", "rw",          "redlock",         "zookeeper",   "zookeeper-unfair",
-        "etcd",       "pg-advisory", "pg-advisory-raw", "redis-cohort"};
+        "mutex",   "redis",     "redis-fenced",     "sharded",    "spin",        "segment",
+        "mkdir",   "flock",     "pg-table",         "redis-fair", "redis-wait",  "rw",
+        "redlock", "zookeeper", "zookeeper-unfair", "etcd",       "pg-advisory", "redis-cohort"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct model_sale one, two;
+        const struct model_sale *one, *two;
 
-        (void)model_set_up(state);
-        model_begin(&one, names[i], 0);
-        model_begin(&two, names[i], 0);
-        assert_int_equal(two.outcome, OUTCOME_BUSY);
-        fiber_event_set(&one.go);
-        assert_int_equal(one.outcome, OUTCOME_SOLD);
-        assert_int_equal(model.unlocked_with, OUTCOME_SOLD);
-        assert_false(model.is_locked[0]);
+        (void)hand_set_up(state);
+        one = hand_begin(names[i], 0);
+        two = hand_begin(names[i], 0);
+        assert_int_equal(hand_outcome(two), OUTCOME_BUSY);
+        hand_go_on(one);
+        assert_int_equal(hand_outcome(one), OUTCOME_SOLD);
+        assert_int_equal(hand.unlocked_with, OUTCOME_SOLD);
+        assert_int_equal(hand_locks(), 0);
     }
 }
 
 static void test_a_lost_lease_stops_the_write(void **state) {
-    struct model_sale sale;
+    const struct model_sale *sale;
 
     (void)state;
-    model_begin(&sale, "redis", 0);
-    model.is_lease_lost = true;
-    fiber_event_set(&sale.go);
-    assert_int_equal(sale.outcome, OUTCOME_BUSY);
-    assert_int_equal(model.rows[0].available, 10);
+    sale = hand_begin("redis", 0);
+    hand.check_outcome = OUTCOME_BUSY;
+    hand_go_on(sale);
+    assert_int_equal(hand_outcome(sale), OUTCOME_BUSY);
+    assert_int_equal(hand.world.state.rows[0].available, 10);
 }
 
 static void test_the_lock_learns_that_the_outcome_is_unknown(void **state) {
-    struct model_sale sale;
+    const struct model_sale *sale;
 
     (void)state;
-    model.write_outcome = OUTCOME_UNKNOWN;
-    assert_int_equal(model_sell("redis", 0, &sale), OUTCOME_UNKNOWN);
-    assert_int_equal(model.unlocked_with, OUTCOME_UNKNOWN);
+    hand.write_outcome = OUTCOME_UNKNOWN;
+    assert_int_equal(hand_sell("redis", 0, &sale), OUTCOME_UNKNOWN);
+    assert_int_equal(hand.unlocked_with, OUTCOME_UNKNOWN);
 }
 
 static void test_a_failed_read_is_the_outcome(void **state) {
@@ -108,115 +107,119 @@ static void test_a_failed_read_is_the_outcome(void **state) {
                                         "etcd",
                                         "pg-advisory",
                                         "pg-advisory-raw"};
-    struct model_sale sale;
+    const struct model_sale *sale;
 
-    (void)state;
-    model.read_outcome = OUTCOME_BUSY;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        assert_int_equal(model_sell(names[i], 0, &sale), OUTCOME_BUSY);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)hand_set_up(state);
+        hand.read_outcome = OUTCOME_BUSY;
+        assert_int_equal(hand_sell(names[i], 0, &sale), OUTCOME_BUSY);
+    }
 }
 
 static void test_a_row_that_is_held_keeps_the_second_sale_out(void **state) {
     static const char *const names[] = {"pg-row", "pg-nowait"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct model_sale one, two;
+        const struct model_sale *one, *two;
 
-        (void)model_set_up(state);
-        model_begin(&one, names[i], 0);
-        model_begin(&two, names[i], 0);
-        assert_int_equal(two.outcome, OUTCOME_BUSY);
-        model_go_on(&one);
-        assert_int_equal(one.outcome, OUTCOME_SOLD);
-        assert_int_equal(one.sale.unit, 10);
-        assert_int_equal(model_sell(names[i], 0, &two), OUTCOME_SOLD);
-        assert_int_equal(two.sale.unit, 9);
+        (void)hand_set_up(state);
+        one = hand_begin(names[i], 0);
+        two = hand_begin(names[i], 0);
+        assert_int_equal(hand_outcome(two), OUTCOME_BUSY);
+        hand_go_on(one);
+        assert_int_equal(hand_outcome(one), OUTCOME_SOLD);
+        assert_int_equal(one->sale.unit, 10);
+        assert_int_equal(hand_sell(names[i], 0, &two), OUTCOME_SOLD);
+        assert_int_equal(two->sale.unit, 9);
     }
 }
 
 static void test_a_row_that_is_held_is_passed_over(void **state) {
-    struct model_sale one, two;
+    const struct model_sale *one, *two;
 
     (void)state;
-    model_begin(&one, "sharded-skip", 0);
-    assert_int_equal(model_sell("sharded-skip", 0, &two), OUTCOME_SOLD);
-    assert_int_equal(two.sale.shard, 1);
-    model_go_on(&one);
-    assert_int_equal(one.outcome, OUTCOME_SOLD);
-    assert_int_equal(one.sale.shard, 0);
+    one = hand_begin("sharded-skip", 0);
+    assert_int_equal(hand_sell("sharded-skip", 0, &two), OUTCOME_SOLD);
+    assert_int_equal(two->sale.shard, 1);
+    hand_go_on(one);
+    assert_int_equal(hand_outcome(one), OUTCOME_SOLD);
+    assert_int_equal(one->sale.shard, 0);
 }
 
 static void test_who_was_overtaken_begins_again_or_gives_up(void **state) {
     static const char *const names[] = {"pg-version", "pg-value", "pg-serializable"};
 
     for (size_t i = 0; i < 2 * sizeof names / sizeof names[0]; i++) {
-        struct model_sale one, two;
+        const struct model_sale *one, *two;
+        const bool may_pause = i % 2 == 0;
 
-        (void)model_set_up(state);
-        model.may_pause = i % 2 == 0;
-        model_begin(&one, names[i / 2], 0);
-        assert_int_equal(model_sell(names[i / 2], 0, &two), OUTCOME_SOLD);
-        model_go_on(&one); /* to the pause, or to its end */
-        if (model.may_pause) {
-            model_go_on(&one);
-            model_go_on(&one);
-            assert_int_equal(one.sale.unit, 9);
+        (void)hand_set_up(state);
+        if (may_pause)
+            hand_let_wait();
+        one = hand_begin(names[i / 2], 0);
+        assert_int_equal(hand_sell(names[i / 2], 0, &two), OUTCOME_SOLD);
+        hand_go_on(one); /* to the pause, or to its end */
+        if (may_pause) {
+            hand_go_on(one);
+            hand_go_on(one);
+            assert_int_equal(one->sale.unit, 9);
         }
-        assert_int_equal(one.outcome, model.may_pause ? OUTCOME_SOLD : OUTCOME_BUSY);
-        assert_int_equal(model.rows[0].available, model.may_pause ? 8 : 9);
+        assert_int_equal(hand_outcome(one), may_pause ? OUTCOME_SOLD : OUTCOME_BUSY);
+        assert_int_equal(hand.world.state.rows[0].available, may_pause ? 8 : 9);
     }
 }
 
 /* The count is what it was, and the version is not. */
 static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **state) {
-    struct model_sale one, two;
+    const struct model_sale *one, *two;
 
     (void)state;
-    model_begin(&one, "pg-value", 0);
-    assert_int_equal(model_sell("pg-value", 0, &two), OUTCOME_SOLD);
-    model.rows[0].available++;
-    model.rows[0].version++;
-    model_go_on(&one);
-    assert_int_equal(one.outcome, OUTCOME_SOLD);
-    model_begin(&one, "pg-version", 0);
-    assert_int_equal(model_sell("pg-version", 0, &two), OUTCOME_SOLD);
-    model.rows[0].available++;
-    model.rows[0].version++;
-    model_go_on(&one);
-    assert_int_equal(one.outcome, OUTCOME_BUSY);
+    one = hand_begin("pg-value", 0);
+    assert_int_equal(hand_sell("pg-value", 0, &two), OUTCOME_SOLD);
+    hand.world.state.rows[0].available++;
+    hand.world.state.rows[0].version++;
+    hand_go_on(one);
+    assert_int_equal(hand_outcome(one), OUTCOME_SOLD);
+    one = hand_begin("pg-version", 0);
+    assert_int_equal(hand_sell("pg-version", 0, &two), OUTCOME_SOLD);
+    hand.world.state.rows[0].available++;
+    hand.world.state.rows[0].version++;
+    hand_go_on(one);
+    assert_int_equal(hand_outcome(one), OUTCOME_BUSY);
 }
 
 static void test_a_lock_that_ends_before_the_commit_sells_one_unit_twice(void **state) {
-    struct model_sale one, two;
+    const struct model_sale *one, *two;
 
     (void)state;
-    model.does_stop = true;
-    model.stop = FAIL_BEFORE_COMMIT;
-    model_begin(&one, "early-unlock", 0);
-    model_go_on(&one);
-    assert_false(model.is_locked[0]);
-    model_begin(&two, "early-unlock", 0);
-    model_go_on(&one);
-    model_go_on(&two);
-    model_go_on(&two);
-    assert_int_equal(one.outcome, OUTCOME_SOLD);
-    assert_int_equal(two.outcome, OUTCOME_SOLD);
-    assert_int_equal(one.sale.unit, two.sale.unit);
+    hand.does_stop = true;
+    hand.stop = FAIL_BEFORE_COMMIT;
+    one = hand_begin("early-unlock", 0);
+    hand_go_on(one);
+    assert_int_equal(hand_locks(), 0);
+    two = hand_begin("early-unlock", 0);
+    hand_go_on(one);
+    hand_go_on(two);
+    hand_go_on(two);
+    assert_int_equal(hand_outcome(one), OUTCOME_SOLD);
+    assert_int_equal(hand_outcome(two), OUTCOME_SOLD);
+    assert_int_equal(one->sale.unit, two->sale.unit);
 }
 
 static void test_shards_lend_to_each_other_until_all_are_empty(void **state) {
-    struct model_sale sale;
+    const struct model_sale *sale;
     int64_t sold[SHARDS * 10 + 1] = {0};
 
     (void)state;
-    for (int i = 0; i < SHARDS * 10; i++) {
-        assert_int_equal(model_sell("sharded", 2, &sale), OUTCOME_SOLD);
-        assert_int_equal(sold[sale.sale.unit]++, 0);
+    hand_set_stock(1);
+    for (int i = 0; i < SHARDS; i++) {
+        assert_int_equal(hand_sell("sharded", 2, &sale), OUTCOME_SOLD);
+        assert_int_equal(sold[sale->sale.unit]++, 0);
     }
     for (int i = 0; i < 2; i++) { /* who does not know yet that a row is empty locks it to see */
-        model.locks_taken = 0;
-        assert_int_equal(model_sell("sharded", 2, &sale), OUTCOME_SOLD_OUT);
-        assert_int_equal(model.locks_taken > 0, i == 0);
+        hand.locks_taken = 0;
+        assert_int_equal(hand_sell("sharded", 2, &sale), OUTCOME_SOLD_OUT);
+        assert_int_equal(hand.locks_taken > 0, i == 0);
     }
 }
 
@@ -240,7 +243,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strategies_of_a_family_stand_together),
         cmocka_unit_test(test_every_outcome_has_a_name_and_a_text),
-#define TEST(name) cmocka_unit_test_setup_teardown(name, model_set_up, model_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
         TEST(test_two_sales_without_a_guard_sell_the_same_unit),
         TEST(test_two_sales_one_after_the_other_sell_two_units),
         TEST(test_a_conditional_update_never_sells_a_unit_twice),
