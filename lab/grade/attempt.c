@@ -1,17 +1,250 @@
-/* The process that asks: starts the child, reads what it says, tells how it ended. */
-#include "attempt_internal.h"
+/* A child makes the attempt, as the student's code runs in no other process. The process that asks
+ * starts it, reads what it says, and tells how it ended. */
+#include "attempt.h"
 
 #include "clock.h"
+#include "explore.h"
+#include "seal.h"
+#include "spec.h"
+#include "student.h"
+#include "tell.h"
+#include "view.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define WALL_S 140 /* a machine that stands still: then there is no grade */
+/* What ends an attempt depends on the file alone, not on how fast the machine is or how busy: a
+ * number of runs; and a run that needs TICKS ticks of CPU, where one of the longest takes some
+ * milliseconds. */
+#define RUNS        100000
+#define TICK_MS     125
+#define TICKS       8
+#define CPU_S       30 /* only a strategy that means to reaches it */
+#define MEMORY      ((size_t)600 << 20)
+#define LOOPS       3                  /* the child's exit code: a run did not end */
+#define TURNED_AWAY (1U << VIEW_COUNT) /* beside the anomalies */
+#define WALL_S      140                /* a machine that stands still: then there is no grade */
+
+/* ---- the child */
+
+static struct {
+    struct exploration exploration;
+    struct model_world world;
+    struct view *view;
+    const struct check *check;
+    struct attempt attempt;
+} at;
+
+_Noreturn static void attempt_say(int to) {
+    const char *bytes = (const char *)&at.attempt;
+    size_t left = sizeof at.attempt;
+
+    while (left > 0) {
+        ssize_t put = write(to, bytes, left);
+
+        if (put < 0 && errno != EINTR)
+            break;
+        bytes += put > 0 ? put : 0;
+        left -= put > 0 ? (size_t)put : 0;
+    }
+    _exit(0);
+}
+
+/* In a signal's handler: has a run ended since the last ticks? */
+static void on_tick(int number) {
+    static uint64_t runs;
+    static int ticks;
+
+    (void)number;
+    ticks = at.exploration.runs == runs ? ticks + 1 : 0;
+    runs = at.exploration.runs;
+    if (ticks >= TICKS)
+        _exit(LOOPS);
+}
+
+static int start_ticks(void) {
+    const struct timeval tick = {.tv_usec = TICK_MS * 1000};
+    const struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+
+    return sigaction(SIGPROF, &action, NULL) != 0
+               ? -1
+               : setitimer(ITIMER_PROF, &(struct itimerval){tick, tick}, NULL);
+}
+
+/* It may have secrets, and this process is a copy of the one that asks. */
+static void forget_environment(void) {
+    extern char **environ;
+
+    for (char **each = environ; each != NULL && *each != NULL; each++)
+        memset(*each, 0, strlen(*each));
+    (void)clearenv();
+}
+
+_Noreturn static void attempt_fail(int to, const char *what, const char *why) {
+    at.attempt.end = ATTEMPT_BROKEN;
+    (void)snprintf(at.attempt.summary, sizeof at.attempt.summary, "%s: %s", what, why);
+    attempt_say(to);
+}
+
+/* The strategy's own texts or numbers are wrong. */
+_Noreturn static void attempt_refuse(int to, const char *why) {
+    at.attempt.end = ATTEMPT_VIOLATED;
+    (void)snprintf(at.attempt.summary, sizeof at.attempt.summary, "%s", why);
+    attempt_say(to);
+}
+
+/* Told of a failure, or to come again, when nothing went wrong but that another died: his lock
+ * ends, and a check with a crash has a wait= that is longer. */
+static bool is_turned_away(const struct model_world *world) {
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_order *order = &world->state.orders[i];
+
+        if (order->state == ORDER_ENDED && order->outcome != OUTCOME_SOLD &&
+            order->outcome != OUTCOME_SOLD_OUT && order->outcome != OUTCOME_REPEATED)
+            return (world->state.faults_made & ~(1U << FAULT_CRASH)) == 0;
+    }
+    return false;
+}
+
+static unsigned attempt_judge(void *data, const struct model_world *world) {
+    unsigned found = view_judge(at.view, world);
+
+    (void)data;
+    if (at.check->serves_all && is_turned_away(world))
+        found |= TURNED_AWAY;
+    return found;
+}
+
+static bool is_enough(void *data, const struct exploration *so_far) {
+    (void)data;
+    return so_far->runs >= RUNS;
+}
+
+__attribute__((format(printf, 1, 2))) static void summarise(const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(at.attempt.summary, sizeof at.attempt.summary, format, args);
+    va_end(args);
+}
+
+/* The lines of the schedule, as many as there is room for. */
+static void tell_story(const struct tell *tell) {
+    FILE *to = fmemopen(at.attempt.story, sizeof at.attempt.story - 1, "w");
+
+    if (to == NULL)
+        return;
+    tell_heads(tell, to, false);
+    for (size_t i = 0; i < tell->count; i++)
+        tell_line(tell, i, to, false);
+    (void)fclose(to);
+}
+
+static void tell_violation(void) {
+    struct tell tell = {.spec = "exercise",
+                        .options = at.check->options,
+                        .replay = "",
+                        .command = "",
+                        .explored = &at.exploration};
+    size_t move;
+
+    if (tell_schedule(&tell, &at.world, at.view, &move) == REPLAY_ENDED) {
+        memcpy(at.attempt.id, tell.id, sizeof tell.id);
+        tell_story(&tell);
+    }
+    if (at.exploration.end == EXPLORE_ENDLESS)
+        summarise("an order does not end: it asks the store again and again");
+    else if (tell.anomalies != 0)
+        summarise("%s", tell.summary);
+    else
+        summarise("A customer was turned away, though %s.", at.world.state.faults_made == 0
+                                                                ? "nothing had gone wrong"
+                                                                : "it was another who had died");
+    tell_free(&tell);
+}
+
+static void tell_end(void) {
+    const struct exploration *it = &at.exploration;
+
+    at.attempt.schedules = (int64_t)it->schedules;
+    at.attempt.violated = (int64_t)it->violated;
+    if (it->violated > 0 || it->end == EXPLORE_ENDLESS) {
+        at.attempt.end = ATTEMPT_VIOLATED;
+        tell_violation();
+    } else if (it->end != EXPLORE_COMPLETE) {
+        at.attempt.end = ATTEMPT_INCOMPLETE;
+        summarise("it has more schedules than could be explored: %" PRIu64 " so far",
+                  it->schedules);
+    } else if (at.check->max_steps > 0 && at.attempt.steps_alone > at.check->max_steps) {
+        at.attempt.end = ATTEMPT_VIOLATED;
+        summarise("an order that is alone asks the store %d times; %d are enough",
+                  at.attempt.steps_alone, at.check->max_steps);
+    }
+}
+
+static void explore_it(int to) {
+    at.attempt.steps_alone = explore_steps_alone(&at.exploration.setup);
+    if (at.attempt.steps_alone < 0 || explore(&at.exploration) != 0 || view_has_failed(at.view))
+        attempt_fail(to, "explore", "out of memory");
+    tell_end();
+}
+
+static void attempt_set_up(const struct strategy *strategy, int to) {
+    char text[sizeof at.check->options + 16], message[MESSAGE_BYTES];
+    struct strategy_spec spec;
+
+    (void)snprintf(text, sizeof text, "exercise%s%s", at.check->options[0] != '\0' ? "," : "",
+                   at.check->options);
+    if (spec_parse_of(strategy, text, &spec, message) != 0)
+        attempt_refuse(to, message);
+    at.exploration.setup = (struct model_setup){.strategy = strategy,
+                                                .options = spec.options,
+                                                .orders = at.check->orders,
+                                                .instances = at.check->instances,
+                                                .stock = at.check->stock,
+                                                .faults = at.check->faults};
+    at.exploration.preemptions = at.check->preemptions;
+    at.exploration.judge = attempt_judge;
+    at.exploration.is_stopped = is_enough;
+}
+
+/* Shut this process in, explore, write the attempt to `to`, and end. */
+_Noreturn static void be_child(const char *path, const struct check *check, int to) {
+    const struct seal_limits limits = {CPU_S, MEMORY};
+    const struct strategy *strategy;
+    char message[STUDENT_MESSAGE];
+
+    at.check = check;
+    at.view = view_make();
+    if (at.view == NULL)
+        attempt_fail(to, "view", "out of memory");
+    tzset();                       /* which reads a file the first time that anybody asks */
+    (void)signal(SIGINT, SIG_IGN); /* the asking process ends us */
+    (void)signal(SIGQUIT, SIG_IGN);
+    forget_environment();
+    if (start_ticks() != 0 || seal_for_loading(&limits, to) != 0)
+        attempt_fail(to, "sandbox", strerror(errno));
+    strategy = student_load(path, message);
+    if (strategy == NULL)
+        attempt_refuse(to, message);
+    attempt_set_up(strategy, to);
+    if (seal_for_running() != 0)
+        attempt_fail(to, "sandbox", strerror(errno));
+    explore_it(to);
+    attempt_say(to);
+}
+
+/* ---- the process that asks */
 
 /* All of it, or less when it ends, time is over, or somebody interrupts. */
 static size_t read_all(int from, void *to, size_t size, const volatile bool *is_interrupted,
@@ -36,7 +269,7 @@ static size_t read_all(int from, void *to, size_t size, const volatile bool *is_
 
 static void tell_death(struct attempt *attempt, int status) {
     const int with = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    const bool loops = WIFEXITED(status) && WEXITSTATUS(status) == ATTEMPT_LOOPS;
+    const bool loops = WIFEXITED(status) && WEXITSTATUS(status) == LOOPS;
 
     *attempt = (struct attempt){.end = ATTEMPT_DIED};
     if (loops || with == SIGXCPU) {
@@ -67,12 +300,12 @@ void attempt_make_plain(char *text) {
             *text = '?';
 }
 
-static void broken(struct attempt *attempt, const char *what) {
+static void attempt_broken(struct attempt *attempt, const char *what) {
     *attempt = (struct attempt){.end = ATTEMPT_BROKEN};
     (void)snprintf(attempt->summary, sizeof attempt->summary, "%s: %s", what, strerror(errno));
 }
 
-/* What a child says is bytes: its texts end, and its numbers are in their ranges. */
+/* A child says bytes: now its texts end, and its numbers are in their ranges. */
 static void make_sane(struct attempt *attempt) {
     attempt->id[sizeof attempt->id - 1] = '\0';
     attempt->summary[sizeof attempt->summary - 1] = '\0';
@@ -84,8 +317,8 @@ static void make_sane(struct attempt *attempt) {
         attempt->end = ATTEMPT_DIED;
 }
 
-static void collect(pid_t child, int from, const volatile bool *is_interrupted,
-                    struct attempt *attempt) {
+static void attempt_collect(pid_t child, int from, const volatile bool *is_interrupted,
+                            struct attempt *attempt) {
     size_t have;
     bool is_late;
     pid_t ended;
@@ -102,9 +335,9 @@ static void collect(pid_t child, int from, const volatile bool *is_interrupted,
     if (*is_interrupted)
         *attempt = (struct attempt){.end = ATTEMPT_STOPPED};
     else if (ended < 0)
-        broken(attempt, "waitpid");
+        attempt_broken(attempt, "waitpid");
     else if (is_late)
-        broken(attempt, "a check did not end, be this machine as busy as it may");
+        attempt_broken(attempt, "a check did not end, be this machine as busy as it may");
     else if (have < sizeof *attempt)
         tell_death(attempt, status);
     make_sane(attempt);
@@ -116,19 +349,19 @@ void attempt_make(const char *path, const struct check *check, const volatile bo
     pid_t child;
 
     if (pipe(ends) != 0) {
-        broken(attempt, "pipe");
+        attempt_broken(attempt, "pipe");
         return;
     }
     (void)fflush(NULL);
     child = fork();
     if (child == 0) {
         (void)close(ends[0]);
-        attempt_child(path, check, ends[1]);
+        be_child(path, check, ends[1]);
     }
     (void)close(ends[1]);
     if (child < 0)
-        broken(attempt, "fork");
+        attempt_broken(attempt, "fork");
     else
-        collect(child, ends[0], is_interrupted, attempt);
+        attempt_collect(child, ends[0], is_interrupted, attempt);
     (void)close(ends[0]);
 }
