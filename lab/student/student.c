@@ -1,32 +1,31 @@
 /* From a student's file to a strategy. */
-#include "student_internal.h"
+#include "student.h"
 
+#include "gate.h"
 #include "utf8.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#define CPU_S         20
+#define MEMORY        ((rlim_t)1 << 30)
+#define DISK          ((rlim_t)16 << 20)
+#define FILES         64
+#define LIMITED       125 /* the exit code of a child that cannot set its limits */
 #define KNOWN_OPTIONS (2 * TAKES_HANDOVER - 1)
 
-enum student_end student_refuse(struct student_file *file, const char *format, ...) {
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(file->message, sizeof file->message, format, args);
-    va_end(args);
-    return STUDENT_REFUSED;
-}
-
-static enum student_end broken(struct student_file *file, const char *what) {
-    (void)student_refuse(file, "%s: %s", what, strerror(errno));
+static enum student_end student_broken(struct student_file *file, const char *what) {
+    (void)gate_refuse(file, "%s: %s", what, strerror(errno));
     return STUDENT_BROKEN;
 }
 
@@ -72,13 +71,13 @@ static enum student_end make_folder(struct student_file *file) {
         return STUDENT_OK;
     file->folder[0] = '\0';
     if (!is_noexec(at))
-        return broken(file, "a temporary folder");
-    (void)student_refuse(file, "%s is mounted noexec: set TMPDIR to another folder", at);
+        return student_broken(file, "a temporary folder");
+    (void)gate_refuse(file, "%s is mounted noexec: set TMPDIR to another folder", at);
     return STUDENT_BROKEN;
 }
 
 /* Under its own name, so that the compiler's messages have that. */
-static enum student_end write_source(const struct source *source, struct student_file *file) {
+static enum student_end write_source(const struct gate_source *source, struct student_file *file) {
     char path[sizeof file->folder + sizeof file->name];
     FILE *to;
     bool is_written;
@@ -86,12 +85,104 @@ static enum student_end write_source(const struct source *source, struct student
     (void)snprintf(path, sizeof path, "%s/%s", file->folder, file->name);
     to = fopen(path, "wx");
     if (to == NULL)
-        return broken(file, "a temporary file");
+        return student_broken(file, "a temporary file");
     is_written = fwrite(source->text, 1, source->size, to) == source->size;
-    return fclose(to) == 0 && is_written ? STUDENT_OK : broken(file, "a temporary file");
+    return fclose(to) == 0 && is_written ? STUDENT_OK : student_broken(file, "a temporary file");
 }
 
-static enum student_end compile(const struct source *source, struct student_file *file) {
+/* ---- the compiler: a child without a shell, with little of our environment, bounded in time and
+ * size */
+
+/* Without root a lower limit of the shell cannot be raised. */
+static void limit(__rlimit_resource_t what, rlim_t most) {
+    if (setrlimit(what, &(struct rlimit){most, most}) != 0)
+        _exit(LIMITED);
+}
+
+_Noreturn static void be_compiler(const char *const *arguments, const char *folder, int output) {
+    char path[PATH_MAX], temporary[128], locale[] = "LC_ALL=C",
+                                         *environment[] = {path, temporary, locale, NULL};
+    const char *own = getenv("PATH");
+
+    (void)snprintf(path, sizeof path, "PATH=%s", own != NULL ? own : "/usr/bin:/bin");
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    limit(RLIMIT_CPU, CPU_S);
+    limit(RLIMIT_AS, MEMORY);
+    limit(RLIMIT_FSIZE, DISK);
+    limit(RLIMIT_NOFILE, FILES);
+    limit(RLIMIT_CORE, 0);
+    if (chdir(folder) != 0 || dup2(open("/dev/null", O_RDONLY), STDIN_FILENO) < 0 ||
+        dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
+        _exit(126);
+    (void)execvpe(arguments[0], (char *const *)(uintptr_t)arguments, environment);
+    _exit(127);
+}
+
+/* The message is all that it said, up to its size. The rest is read and forgotten, so that the
+ * compiler ends. */
+static void collect_message(int from, struct student_file *file) {
+    char rest[4096];
+    size_t have = 0;
+    ssize_t got;
+
+    do {
+        const size_t room = sizeof file->message - 1 - have;
+
+        got = room > 0 ? read(from, file->message + have, room) : read(from, rest, sizeof rest);
+        if (got > 0 && room > 0)
+            have += (size_t)got;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    file->message[have] = '\0';
+}
+
+static enum student_end no_compiler(struct student_file *file, const char *compiler,
+                                    const char *why) {
+    (void)gate_refuse(file, "%s: %s", compiler, why);
+    return STUDENT_BROKEN;
+}
+
+static enum student_end tell_end(struct student_file *file, const char *compiler, int status) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return STUDENT_OK;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == LIMITED)
+        return no_compiler(file, compiler, "this shell allows it too little: see ulimit -a");
+    if (WIFEXITED(status) && WEXITSTATUS(status) >= 126)
+        return no_compiler(file, compiler, "this compiler could not be run; install it, or set CC");
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+        return no_compiler(file, compiler, "stopped");
+    /* gcc tells it of the program that it runs, with a request to report a bug */
+    if (WIFSIGNALED(status) || file->message[0] == '\0' ||
+        strstr(file->message, "signal terminated program") != NULL)
+        return gate_refuse(file, "%s: the compiler did not come to an end with it", file->name);
+    return STUDENT_REFUSED;
+}
+
+/* Run the compiler in file->folder, for a few seconds at most; what it says becomes the message. */
+static enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
+    int ends[2], status;
+    pid_t child, ended;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return student_broken(file, "pipe");
+    child = fork();
+    if (child == 0)
+        be_compiler(arguments, file->folder, ends[1]);
+    (void)close(ends[1]);
+    if (child > 0)
+        collect_message(ends[0], file);
+    (void)close(ends[0]);
+    if (child < 0)
+        return student_broken(file, "fork");
+    do {
+        ended = waitpid(child, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+    if (ended < 0)
+        return student_broken(file, "waitpid");
+    return tell_end(file, arguments[0], status);
+}
+
+static enum student_end compile(const struct gate_source *source, struct student_file *file) {
     const char *compiler = getenv("CC");
     const char *const to_object[] = {compiler != NULL && compiler[0] != '\0' ? compiler : "gcc",
                                      "-std=gnu11",
@@ -125,15 +216,18 @@ static enum student_end compile(const struct source *source, struct student_file
 
     (void)snprintf(path, sizeof path, "%s/exercise.o", file->folder);
     if (end == STUDENT_OK)
-        end = object_check(path, source, file);
+        end = gate_check_object(path, source, file);
     return end == STUDENT_OK ? compiler_run(to_shared, file) : end;
 }
 
-static enum student_end build(const char *path, struct source *source, struct student_file *file) {
-    enum student_end end = source_read(source, path, file);
+/* ---- */
+
+static enum student_end build(const char *path, struct gate_source *source,
+                              struct student_file *file) {
+    enum student_end end = gate_read(source, path, file);
 
     if (end == STUDENT_OK)
-        end = source_check(source, file);
+        end = gate_check_source(source, file);
     if (end == STUDENT_OK)
         end = make_folder(file);
     if (end == STUDENT_OK)
@@ -144,20 +238,20 @@ static enum student_end build(const char *path, struct source *source, struct st
 enum student_end student_build(const char *path, struct student_file *file) {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     const size_t length = strlen(name);
-    struct source *source;
+    struct gate_source *source;
     enum student_end end;
 
     *file = (struct student_file){.message = ""};
     if (length < 3 || length >= sizeof file->name || strcmp(name + length - 2, ".c") != 0 ||
         name[0] == '-' || !utf8_is_printable(name) || strchr(name, '"') != NULL) {
-        (void)student_refuse(file, "%.200s: a strategy's file is named NAME.c", name);
+        (void)gate_refuse(file, "%.200s: a strategy's file is named NAME.c", name);
         utf8_make_printable(file->message);
         return STUDENT_REFUSED;
     }
     strcpy(file->name, name);
     source = malloc(sizeof *source);
     if (source == NULL)
-        return broken(file, "memory");
+        return student_broken(file, "memory");
     end = build(path, source, file);
     free(source);
     (void)snprintf(file->object, sizeof file->object, "%s/exercise.so", file->folder);

@@ -1,0 +1,532 @@
+/* Two gates. Of a source: its includes, and a few words that have no place in a strategy. Of an
+ * object: its calls, its variables, and code that would run before anybody calls it.
+ *
+ * The object is what our own compiler wrote, for this machine; but each offset in it is looked at
+ * before it is followed. */
+#include "gate.h"
+
+#include "strategy.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const includes[] = {
+    "\"strategy.h\"", "\"store.h\"", "\"read_then_write.h\"", "\"key_lock.h\"", "<stdbool.h>",
+    "<stdint.h>",     "<stddef.h>",  "<inttypes.h>",          "<stdio.h>",      "<string.h>"};
+#define INCLUDES                                                                                   \
+    "\"strategy.h\", \"store.h\", \"read_then_write.h\", \"key_lock.h\", <stdbool.h>, "            \
+    "<stdint.h>, <stddef.h>, <inttypes.h>, <stdio.h>, <string.h>"
+
+static const char *const directives[] = {"include", "define", "undef", "if",    "ifdef",
+                                         "ifndef",  "elif",   "else",  "endif", "error"};
+static const char *const words[] = {"asm",         "__asm",         "__asm__",
+                                    "__attribute", "__attribute__", "_Pragma",
+                                    "__pragma",    "__has_include", "__has_include_next",
+                                    "__DATE__",    "__TIME__",      "__TIMESTAMP__"};
+
+static const char *const callable[] = {
+    /* the seam */
+    "store_read_stock", "store_read_for_update", "store_write_stock", "store_take_stock",
+    "store_take_in_batch", "store_hand_out", "store_write_pending", "store_begin", "store_end",
+    "store_lock", "store_lock_shared", "store_stamp", "store_lock_stamped", "store_unlock",
+    "store_kv_set_absent", "store_kv_expire", "store_kv_get", "store_kv_delete",
+    "store_kv_delete_if_equal", "store_kv_script", "store_deal", "store_saw_empty",
+    "store_random_token", "store_pause", "store_work", "store_find_sale", "store_take_returned",
+    "read_then_write", "lock_then_write", "look_then_write", "lock_row_then_write", "key_lock_win",
+    "outcome_name", "outcome_text", "lock_kind_name",
+    /* of the C library, what compiles to a call, and what looks at texts */
+    "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "strnlen", "strcmp", "strncmp",
+    "strcpy", "strncpy", "strcat", "strncat", "strchr", "strrchr", "strstr", "strspn", "strcspn",
+    "snprintf", "sscanf", "__isoc99_sscanf", "__isoc23_sscanf", "__stack_chk_fail",
+    "_GLOBAL_OFFSET_TABLE_"};
+
+enum student_end gate_refuse(struct student_file *file, const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(file->message, sizeof file->message, format, args);
+    va_end(args);
+    return STUDENT_REFUSED;
+}
+
+/* ---- the source: reading it */
+
+static bool is_of_word(char c) {
+    return isalnum((unsigned char)c) != 0 || c == '_' || c == '$';
+}
+
+static bool is_listed(const char *const *list, size_t count, const char *word, size_t length) {
+    for (size_t i = 0; i < count; i++)
+        if (strlen(list[i]) == length && memcmp(list[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+static enum student_end open_regular(const char *path, int *fd, struct student_file *file) {
+    struct stat is;
+
+    *fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (*fd < 0)
+        return gate_refuse(file, "%s: %s", file->name,
+                           errno == ELOOP ? "it is a link; hand in the file" : strerror(errno));
+    if (fstat(*fd, &is) != 0 || !S_ISREG(is.st_mode)) {
+        (void)close(*fd);
+        return gate_refuse(file, "%s: it is not a file", file->name);
+    }
+    return STUDENT_OK;
+}
+
+static ssize_t read_whole(int fd, char *text, size_t size) {
+    size_t have = 0;
+    ssize_t got = 1;
+
+    while (have < size && got > 0) {
+        got = read(fd, text + have, size - have);
+        have += got > 0 ? (size_t)got : 0;
+    }
+    return got < 0 ? -1 : (ssize_t)have;
+}
+
+/* The code is what the compiler reads once it has joined the lines that a backslash splits. The
+ * ends of these lines follow the joined one, so that the lines after it keep their numbers. */
+static void join_lines(struct gate_source *source) {
+    const char *text = source->text;
+    char *code = source->code;
+    size_t split = 0;
+
+    while (*text != '\0') {
+        const size_t blanks = *text == '\\' ? strspn(text + 1, " \t\r") : 0;
+
+        if (*text == '\\' && text[1 + blanks] == '\n') {
+            text += blanks + 2;
+            split++;
+            continue;
+        }
+        *code++ = *text;
+        for (; *text == '\n' && split > 0; split--)
+            *code++ = '\n';
+        text++;
+    }
+    *code = '\0';
+}
+
+/* A comment, a text or a character begins at `at`: where it ends. A line's end ends all but a
+ * comment in stars. */
+static size_t skip(const char *code, size_t at) {
+    const char first = code[at];
+    const bool is_block = first == '/' && code[at + 1] == '*';
+
+    at += first == '/' ? 2 : 1;
+    for (; code[at] != '\0'; at++) {
+        if (is_block && code[at] == '*' && code[at + 1] == '/')
+            return at + 2;
+        if (!is_block && code[at] == '\n')
+            return at;
+        if (first != '/' && code[at] == first)
+            return at + 1;
+        if (first != '/' && code[at] == '\\' && code[at + 1] != '\0' && code[at + 1] != '\n')
+            at++;
+    }
+    return at;
+}
+
+static bool is_include(const char *code, size_t at) {
+    while (at > 0 && code[at - 1] != '\n')
+        at--;
+    while (code[at] == ' ' || code[at] == '\t')
+        at++;
+    if (code[at] != '#')
+        return false;
+    at++;
+    while (code[at] == ' ' || code[at] == '\t')
+        at++;
+    return strncmp(code + at, "include", 7) == 0;
+}
+
+/* R"(...)", which does not end where other texts do. */
+static bool is_raw(const char *code, size_t at) {
+    static const char *const prefixes[] = {"R", "LR", "uR", "UR", "u8R"};
+    size_t from = at;
+
+    while (from > 0 && is_of_word(code[from - 1]))
+        from--;
+    return code[at] == '"' &&
+           is_listed(prefixes, sizeof prefixes / sizeof *prefixes, code + from, at - from);
+}
+
+/* False: where a text ends is not for us to say. */
+static bool blank(char *code) {
+    size_t at = 0;
+
+    while (code[at] != '\0') {
+        const bool is_comment = code[at] == '/' && (code[at + 1] == '*' || code[at + 1] == '/');
+        const size_t end = is_comment || code[at] == '"' || code[at] == '\'' ? skip(code, at) : at;
+
+        if (is_raw(code, at))
+            return false;
+        if (end > at && !(code[at] == '"' && is_include(code, at)))
+            for (size_t i = at; i < end; i++)
+                code[i] = code[i] == '\n' ? '\n' : ' ';
+        at = end > at ? end : at + 1;
+    }
+    return true;
+}
+
+/* Other characters may split lines and words as well, and we would not see them as the compiler
+ * does. */
+static bool is_plain(const char *text) {
+    for (; *text != '\0'; text++)
+        if ((*text == '\r' && text[1] != '\n') || *text == '\f' || *text == '\v')
+            return false;
+    return true;
+}
+
+enum student_end gate_read(struct gate_source *source, const char *path,
+                           struct student_file *file) {
+    int fd;
+    ssize_t size;
+    enum student_end end = open_regular(path, &fd, file);
+
+    if (end != STUDENT_OK)
+        return end;
+    size = read_whole(fd, source->text, sizeof source->text);
+    (void)close(fd);
+    if (size < 0)
+        return gate_refuse(file, "%s: it cannot be read", file->name);
+    if (size > STUDENT_SOURCE)
+        return gate_refuse(file, "%s: it has more than %d bytes", file->name, STUDENT_SOURCE);
+    source->size = (size_t)size;
+    source->text[size] = '\0';
+    if (strlen(source->text) != source->size)
+        return gate_refuse(file, "%s: it is not a text", file->name);
+    if (strncmp(source->text, "\xef\xbb\xbf", 3) == 0)
+        memcpy(source->text, "   ", 3);
+    join_lines(source);
+    if (!is_plain(source->text) || !blank(source->code))
+        return gate_refuse(file,
+                           "%s: write it without R\"(texts)\" and without form feeds, vertical "
+                           "tabs and lone carriage returns",
+                           file->name);
+    return STUDENT_OK;
+}
+
+/* ---- the source: looking through it */
+
+static size_t find_word(const char *code, const char *word) {
+    const size_t length = strlen(word);
+    const char *found = code;
+
+    while ((found = strstr(found, word)) != NULL) {
+        if ((found == code || !is_of_word(found[-1])) && !is_of_word(found[length]))
+            return (size_t)(found - code);
+        found += length;
+    }
+    return SIZE_MAX;
+}
+
+static int line_at(const struct gate_source *source, size_t at) {
+    int line = 1;
+
+    for (size_t i = 0; i < at; i++)
+        line += source->code[i] == '\n';
+    return line;
+}
+
+/* The line on which the code first says this word; 0: nowhere. */
+static int line_of_word(const struct gate_source *source, const char *word) {
+    const size_t at = find_word(source->code, word);
+
+    return at == SIZE_MAX ? 0 : line_at(source, at);
+}
+
+static size_t skip_blanks(const char *code, size_t at) {
+    while (code[at] == ' ' || code[at] == '\t')
+        at++;
+    return at;
+}
+
+static enum student_end check_include(const struct gate_source *source, size_t at,
+                                      struct student_file *file) {
+    const char *name = source->code + skip_blanks(source->code, at);
+    size_t length = strcspn(name, " \t\r\n");
+
+    if (is_listed(includes, sizeof includes / sizeof *includes, name, length))
+        return STUDENT_OK;
+    return gate_refuse(file,
+                       "%s:%d: #include %.*s: a strategy acts through the store alone; it may "
+                       "include " INCLUDES,
+                       file->name, line_at(source, at), (int)(length < 60 ? length : 60), name);
+}
+
+static enum student_end check_directive(const struct gate_source *source, size_t at,
+                                        struct student_file *file) {
+    const char *code = source->code;
+    const size_t word = skip_blanks(code, at);
+    size_t length = 0;
+
+    while (is_of_word(code[word + length]))
+        length++;
+    if (length == 0 && (code[word] == '\n' || code[word] == '\r'))
+        return STUDENT_OK;
+    if (!is_listed(directives, sizeof directives / sizeof *directives, code + word, length))
+        return gate_refuse(file, "%s:%d: #%.*s has no place in a strategy", file->name,
+                           line_at(source, at), (int)(length < 40 ? length : 40), code + word);
+    return strncmp(code + word, "include", 7) == 0 ? check_include(source, word + 7, file)
+                                                   : STUDENT_OK;
+}
+
+/* A directive may begin with %:, and ## make any word of two. */
+static enum student_end check_directives(const struct gate_source *source,
+                                         struct student_file *file) {
+    const char *code = source->code;
+    bool is_first = true; /* on its line */
+
+    for (size_t at = 0; code[at] != '\0'; at++) {
+        enum student_end checked = STUDENT_OK;
+
+        if (code[at] == '%' && code[at + 1] == ':')
+            return gate_refuse(file, "%s:%d: write # for %%:", file->name, line_at(source, at));
+        if (code[at] == '#' && code[at + 1] == '#')
+            return gate_refuse(file, "%s:%d: ## has no place in a strategy", file->name,
+                               line_at(source, at));
+        if (code[at] == '#' && is_first)
+            checked = check_directive(source, at + 1, file);
+        if (checked != STUDENT_OK)
+            return checked;
+        if (code[at] == '\n')
+            is_first = true;
+        else if (code[at] != ' ' && code[at] != '\t' && code[at] != '\r')
+            is_first = false;
+    }
+    return STUDENT_OK;
+}
+
+enum student_end gate_check_source(const struct gate_source *source, struct student_file *file) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (find_word(source->code, words[i]) != SIZE_MAX)
+            return gate_refuse(file, "%s:%d: %s has no place in a strategy", file->name,
+                               line_of_word(source, words[i]), words[i]);
+    return check_directives(source, file);
+}
+
+struct object {
+    const unsigned char *bytes;
+    size_t size;
+    const Elf64_Shdr *sections;
+    size_t section_count;
+    const struct gate_source *source;
+    struct student_file *file;
+};
+
+/* ---- the object: its parts, or NULL */
+
+static const void *part(const struct object *object, size_t offset, size_t size) {
+    return offset <= object->size && size <= object->size - offset && offset % 8 == 0
+               ? object->bytes + offset
+               : NULL;
+}
+
+static const char *text_in(const struct object *object, const Elf64_Shdr *texts, size_t at) {
+    const char *text = (const char *)object->bytes + texts->sh_offset;
+
+    if (texts->sh_offset > object->size || texts->sh_size > object->size - texts->sh_offset ||
+        at >= texts->sh_size || memchr(text + at, '\0', texts->sh_size - at) == NULL)
+        return NULL;
+    return text + at;
+}
+
+static enum student_end strange(const struct object *object) {
+    return gate_refuse(object->file, "%s: it compiles to an object that cannot be read",
+                       object->file->name);
+}
+
+/* A static variable of a function is n.0 to one compiler, sell.n to another. */
+static int line_of(const struct gate_source *source, const char *symbol) {
+    char name[80];
+    const char *dot = strchr(symbol, '.');
+    int line = line_of_word(source, symbol);
+
+    if (line > 0 || dot == NULL)
+        return line;
+    (void)snprintf(name, sizeof name, "%.*s", (int)(dot - symbol), symbol);
+    return isdigit((unsigned char)dot[1]) ? line_of_word(source, name)
+                                          : line_of_word(source, dot + 1);
+}
+
+static enum student_end refuse_symbol(const struct object *object, const char *symbol,
+                                      const char *why) {
+    const int line = line_of(object->source, symbol);
+
+    return line > 0 ? gate_refuse(object->file, "%s:%d: %.80s: %s", object->file->name, line,
+                                  symbol, why)
+                    : gate_refuse(object->file, "%s: %.80s: %s", object->file->name, symbol, why);
+}
+
+/* ---- the object: sections */
+
+static bool starts(const char *name, const char *with) {
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Constant data that holds addresses is written once, when it is loaded. */
+static bool is_shared_state(const Elf64_Shdr *section, const char *name) {
+    return (section->sh_flags & SHF_WRITE) != 0 && section->sh_size > 0 &&
+           !starts(name, ".data.rel.ro");
+}
+
+static bool does_run(const Elf64_Shdr *section, const char *name) {
+    return section->sh_type == SHT_INIT_ARRAY || section->sh_type == SHT_FINI_ARRAY ||
+           section->sh_type == SHT_PREINIT_ARRAY || starts(name, ".init") ||
+           starts(name, ".fini") || starts(name, ".ctors") || starts(name, ".dtors") ||
+           starts(name, ".preinit");
+}
+
+static enum student_end check_sections(const struct object *object, const Elf64_Shdr *names) {
+    for (size_t i = 1; i < object->section_count; i++) {
+        const Elf64_Shdr *section = &object->sections[i];
+        const char *name = text_in(object, names, section->sh_name);
+
+        if (name == NULL)
+            return strange(object);
+        if (does_run(section, name))
+            return gate_refuse(object->file, "%s: it has code that runs when it is loaded",
+                               object->file->name);
+    }
+    return STUDENT_OK;
+}
+
+/* ---- the object: symbols */
+
+static bool is_callable(const char *name) {
+    for (size_t i = 0; i < sizeof callable / sizeof *callable; i++)
+        if (strcmp(callable[i], name) == 0)
+            return true;
+    return false;
+}
+
+static enum student_end check_defined(const struct object *object, const Elf64_Shdr *names,
+                                      const Elf64_Sym *symbol, const char *name) {
+    const unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    const char *section;
+
+    if (type == STT_GNU_IFUNC)
+        return refuse_symbol(object, name,
+                             "it would be chosen by code that runs when it is loaded");
+    if (strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0)
+        return refuse_symbol(object, name, "it would run when it is loaded or unloaded");
+    if (symbol->st_shndx == SHN_COMMON || type == STT_TLS || type == STT_COMMON)
+        return refuse_symbol(object, name,
+                             "a variable that sales share behind the store; keep it in the store");
+    if (symbol->st_shndx >= object->section_count || symbol->st_shndx == SHN_UNDEF)
+        return STUDENT_OK;
+    section = text_in(object, names, object->sections[symbol->st_shndx].sh_name);
+    if (section == NULL)
+        return strange(object);
+    if (type == STT_OBJECT && is_shared_state(&object->sections[symbol->st_shndx], section))
+        return refuse_symbol(
+            object, name,
+            "a variable that sales share behind the store; keep it in the store, or "
+            "make it const");
+    return STUDENT_OK;
+}
+
+static enum student_end check_symbol(const struct object *object, const Elf64_Shdr *names,
+                                     const Elf64_Sym *symbol, const char *name,
+                                     bool *has_strategy) {
+    if (symbol->st_shndx == SHN_UNDEF)
+        return name[0] == '\0' || is_callable(name)
+                   ? STUDENT_OK
+                   : refuse_symbol(object, name,
+                                   "a strategy may not call this: it acts through the store alone");
+    if (strcmp(name, "strategy_exercise") == 0 && symbol->st_size == sizeof(struct strategy) &&
+        ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
+        *has_strategy = true;
+    return check_defined(object, names, symbol, name);
+}
+
+static enum student_end check_table(const struct object *object, const Elf64_Shdr *names,
+                                    const Elf64_Shdr *table, bool *has_strategy) {
+    const Elf64_Sym *symbols = part(object, table->sh_offset, table->sh_size);
+
+    if (symbols == NULL || table->sh_link >= object->section_count)
+        return strange(object);
+    for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
+        const char *name = text_in(object, &object->sections[table->sh_link], symbols[i].st_name);
+        enum student_end end = name == NULL
+                                   ? strange(object)
+                                   : check_symbol(object, names, &symbols[i], name, has_strategy);
+
+        if (end != STUDENT_OK)
+            return end;
+    }
+    return STUDENT_OK;
+}
+
+/* A variable may have no symbol. */
+static enum student_end check_nameless(const struct object *object, const Elf64_Shdr *names) {
+    for (size_t i = 1; i < object->section_count; i++) {
+        const char *name = text_in(object, names, object->sections[i].sh_name);
+
+        if (name != NULL && is_shared_state(&object->sections[i], name))
+            return gate_refuse(object->file,
+                               "%s: it has a variable that sales share behind the store",
+                               object->file->name);
+    }
+    return STUDENT_OK;
+}
+
+static enum student_end check_object(struct object *object) {
+    const Elf64_Ehdr *header = part(object, 0, sizeof *header);
+    const Elf64_Shdr *names;
+    bool has_strategy = false;
+    enum student_end end;
+
+    if (header == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL ||
+        header->e_shentsize != sizeof *names || header->e_shstrndx >= header->e_shnum)
+        return strange(object);
+    object->section_count = header->e_shnum;
+    object->sections = part(object, header->e_shoff, object->section_count * sizeof *names);
+    if (object->sections == NULL)
+        return strange(object);
+    names = &object->sections[header->e_shstrndx];
+    end = check_sections(object, names);
+    for (size_t i = 1; i < object->section_count && end == STUDENT_OK; i++)
+        if (object->sections[i].sh_type == SHT_SYMTAB)
+            end = check_table(object, names, &object->sections[i], &has_strategy);
+    if (end == STUDENT_OK)
+        end = check_nameless(object, names);
+    if (end == STUDENT_OK && !has_strategy)
+        end = gate_refuse(object->file, "%s: it has no `const struct strategy strategy_exercise`",
+                          object->file->name);
+    return end;
+}
+
+enum student_end gate_check_object(const char *path, const struct gate_source *source,
+                                   struct student_file *file) {
+    struct object object = {.source = source, .file = file};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat is;
+    void *bytes = MAP_FAILED;
+    enum student_end end;
+
+    if (fd >= 0 && fstat(fd, &is) == 0 && is.st_size > 0)
+        bytes = mmap(NULL, (size_t)is.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd >= 0)
+        (void)close(fd);
+    if (bytes == MAP_FAILED)
+        return strange(&object);
+    object.bytes = bytes;
+    object.size = (size_t)is.st_size;
+    end = check_object(&object);
+    (void)munmap(bytes, object.size);
+    return end;
+}

@@ -1,0 +1,25 @@
+/* Looks through a student's file: as a source, and as the object that was compiled from it. */
+#ifndef LAB_GATE_H
+#define LAB_GATE_H
+
+#include "student_file.h"
+
+#include <stddef.h>
+
+/* A source, and the same with the lines joined that a backslash splits, and comments and texts
+ * blanked: all begins on the line on which it began. */
+struct gate_source {
+    char text[STUDENT_SOURCE + 1], code[STUDENT_SOURCE + 1];
+    size_t size;
+};
+
+/* STUDENT_REFUSED, and file->message says why. */
+__attribute__((format(printf, 2, 3))) enum student_end gate_refuse(struct student_file *file,
+                                                                   const char *format, ...);
+enum student_end gate_read(struct gate_source *source, const char *path, struct student_file *file);
+enum student_end gate_check_source(const struct gate_source *source, struct student_file *file);
+/* The object at `path`, before it is linked. */
+enum student_end gate_check_object(const char *path, const struct gate_source *source,
+                                   struct student_file *file);
+
+#endif
