@@ -1,19 +1,8 @@
-/* A lock that whoever has it gets again, Java's ReentrantLock: a function that locks may call
+/* The holder of the lock gets it again, as of Java's ReentrantLock: a function that locks may call
  * another one that does, and the lock is free when both have given it back. Under `mutex` the inner
  * one would wait for its own caller. */
 #include "read_then_write.h"
 #include "strategy.h"
-
-static enum outcome sell_one(struct sale *sale) {
-    struct store_lock *lock;
-    enum outcome outcome = store_lock(sale, LOCK_REENTRANT, 0, &lock);
-
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    outcome = read_then_write(sale, 0, GUARD_ANY, lock);
-    store_unlock(sale, lock, outcome);
-    return outcome;
-}
 
 static enum outcome sell(struct sale *sale) {
     struct store_lock *lock;
@@ -21,7 +10,7 @@ static enum outcome sell(struct sale *sale) {
 
     if (outcome != OUTCOME_OK)
         return outcome;
-    outcome = sell_one(sale);
+    outcome = lock_then_write(sale, LOCK_REENTRANT); /* which takes it again */
     store_unlock(sale, lock, outcome);
     return outcome;
 }
