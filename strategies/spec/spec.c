@@ -17,9 +17,10 @@
 enum { WORK, WAIT, TTL, SHARDS, BORROW, DEAL, RETURN, ACK, FENCE, REPLICAS, HANDOVER, OPTIONS };
 
 #define WORDS  2
-#define LENGTH .parse = number_read_duration, .unit = MS
+#define LENGTH number_read_duration, MS
 #define IN_MS  " in whole milliseconds"
-#define CHOICE .unit = 1, .most = WORDS - 1
+#define COUNT  number_read_int, 1
+#define CHOICE NULL, 1, 0, WORDS - 1
 
 static const struct {
     const char *name;
@@ -30,62 +31,17 @@ static const struct {
     unsigned takes; /* the strategies that have it, 0: all */
     const char *words[WORDS];
 } known[OPTIONS] = {
-    [WORK] = {.name = "work", LENGTH, .most = 60000, .range = "0ms..60s" IN_MS},
-    [WAIT] = {.name = "wait", LENGTH, .most = 60000, .usual = 5000, .range = "0ms..60s" IN_MS},
-    [TTL] = {.name = "ttl",
-             LENGTH,
-             .least = 10,
-             .most = 3600000,
-             .usual = 10000,
-             .range = "10ms..1h" IN_MS},
-    [SHARDS] = {.name = "shards",
-                .parse = number_read_int,
-                .unit = 1,
-                .least = 1,
-                .most = 1000,
-                .usual = 1,
-                .range = "1..1000",
-                .takes = TAKES_SHARDS},
-    [BORROW] = {.name = "borrow",
-                CHOICE,
-                .usual = 1,
-                .range = "off or on",
-                .takes = TAKES_BORROW,
-                .words = {"off", "on"}},
-    [DEAL] = {.name = "deal",
-              CHOICE,
-              .range = "even or random",
-              .takes = TAKES_DEAL,
-              .words = {"even", "random"}},
-    [RETURN] = {.name = "return",
-                CHOICE,
-                .range = "number or count",
-                .takes = TAKES_RETURN,
-                .words = {"number", "count"}},
-    [ACK] = {.name = "ack",
-             CHOICE,
-             .range = "redis or ledger",
-             .takes = TAKES_ACK,
-             .words = {"redis", "ledger"}},
-    [FENCE] = {.name = "fence",
-               CHOICE,
-               .range = "off or on",
-               .takes = TAKES_FENCE,
-               .words = {"off", "on"}},
-    [REPLICAS] = {.name = "replicas",
-                  .parse = number_read_int,
-                  .unit = 1,
-                  .least = 1,
-                  .most = 2,
-                  .usual = 1,
-                  .range = "1..2",
-                  .takes = TAKES_REPLICAS},
-    [HANDOVER] = {.name = "handover",
-                  .parse = number_read_int,
-                  .unit = 1,
-                  .most = 1000,
-                  .range = "0..1000",
-                  .takes = TAKES_HANDOVER},
+    [WORK] = {"work", LENGTH, 0, 60000, 0, "0ms..60s" IN_MS, 0, {NULL}},
+    [WAIT] = {"wait", LENGTH, 0, 60000, 5000, "0ms..60s" IN_MS, 0, {NULL}},
+    [TTL] = {"ttl", LENGTH, 10, 3600000, 10000, "10ms..1h" IN_MS, 0, {NULL}},
+    [SHARDS] = {"shards", COUNT, 1, 1000, 1, "1..1000", TAKES_SHARDS, {NULL}},
+    [BORROW] = {"borrow", CHOICE, 1, "off or on", TAKES_BORROW, {"off", "on"}},
+    [DEAL] = {"deal", CHOICE, 0, "even or random", TAKES_DEAL, {"even", "random"}},
+    [RETURN] = {"return", CHOICE, 0, "number or count", TAKES_RETURN, {"number", "count"}},
+    [ACK] = {"ack", CHOICE, 0, "redis or ledger", TAKES_ACK, {"redis", "ledger"}},
+    [FENCE] = {"fence", CHOICE, 0, "off or on", TAKES_FENCE, {"off", "on"}},
+    [REPLICAS] = {"replicas", COUNT, 1, 2, 1, "1..2", TAKES_REPLICAS, {NULL}},
+    [HANDOVER] = {"handover", COUNT, 0, 1000, 0, "0..1000", TAKES_HANDOVER, {NULL}},
 };
 
 /* A spec while it is read. */
