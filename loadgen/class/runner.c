@@ -11,7 +11,8 @@ static void on_closed(uv_handle_t *handle) {
         return;
     runner->is_running = false;
     buffer_reset(&runner->line);
-    runner->on_end();
+    if (runner->has_started)
+        runner->on_end();
 }
 
 static void close_handle(uv_handle_t *handle) {
@@ -136,21 +137,6 @@ static void open_handles(struct runner *runner, uv_loop_t *loop) {
     buffer_reset(&runner->said);
 }
 
-static void on_not_started(uv_handle_t *handle) {
-    struct runner *runner = handle->data;
-
-    runner->is_running = --runner->open > 0;
-}
-
-static void close_unstarted(struct runner *runner) {
-    uv_handle_t *const handles[] = {(uv_handle_t *)&runner->process, (uv_handle_t *)&runner->output,
-                                    (uv_handle_t *)&runner->errors, (uv_handle_t *)&runner->grace};
-
-    runner->has_exited = true;
-    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++)
-        uv_close(handles[i], on_not_started);
-}
-
 int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char **words) {
     uv_stdio_container_t streams[] = {
         {.flags = UV_IGNORE},
@@ -167,8 +153,13 @@ int runner_start(struct runner *runner, uv_loop_t *loop, const char *path, char 
 
     open_handles(runner, loop);
     rc = uv_spawn(loop, &runner->process, &options);
+    runner->has_started = rc == 0;
     if (rc != 0) {
-        close_unstarted(runner);
+        runner->has_exited = true;
+        close_handle((uv_handle_t *)&runner->process);
+        close_handle((uv_handle_t *)&runner->output);
+        close_handle((uv_handle_t *)&runner->errors);
+        close_handle((uv_handle_t *)&runner->grace);
         return rc;
     }
     (void)uv_read_start((uv_stream_t *)&runner->output, on_room, on_output);

@@ -20,6 +20,7 @@ struct runner {
     uv_timer_t grace;
     unsigned open;          /* of these */
     bool is_running;        /* until all of them are closed */
+    bool has_started;       /* else there was never a process */
     bool has_exited;        /* the process is no more */
     bool is_stopping;       /* by runner_stop() */
     bool is_too_much;       /* it wrote more than RUNNER_OUTPUT_MAX, and was killed */
