@@ -36,7 +36,6 @@ bool live_run(const char *folder, int number) {
     if (child < 0)
         return false;
     /* Ctrl-C goes to it, too, and it cleans up. */
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) && WEXITSTATUS(status) < 126;
+    return TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) < 126;
 }

@@ -321,20 +321,18 @@ static void attempt_collect(pid_t child, int from, const volatile bool *is_inter
                             struct attempt *attempt) {
     size_t have;
     bool is_late;
-    pid_t ended;
+    bool is_reaped;
     int status;
 
     have = read_all(from, attempt, sizeof *attempt, is_interrupted, &is_late);
     if (is_late || *is_interrupted)
         (void)kill(child, SIGKILL);
-    do {
-        ended = waitpid(child, &status, 0);
-    } while (ended < 0 && errno == EINTR);
-    if (ended >= 0)
+    is_reaped = TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) >= 0;
+    if (is_reaped)
         errno = ETIMEDOUT;
     if (*is_interrupted)
         *attempt = (struct attempt){.end = ATTEMPT_STOPPED};
-    else if (ended < 0)
+    else if (!is_reaped)
         attempt_broken(attempt, "waitpid");
     else if (is_late)
         attempt_broken(attempt, "a check did not end, be this machine as busy as it may");

@@ -161,7 +161,7 @@ static enum student_end tell_end(struct student_file *file, const char *compiler
 /* Run the compiler in file->folder, for a few seconds at most; what it says becomes the message. */
 static enum student_end compiler_run(const char *const *arguments, struct student_file *file) {
     int ends[2], status;
-    pid_t child, ended;
+    pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return student_broken(file, "pipe");
@@ -174,10 +174,7 @@ static enum student_end compiler_run(const char *const *arguments, struct studen
     (void)close(ends[0]);
     if (child < 0)
         return student_broken(file, "fork");
-    do {
-        ended = waitpid(child, &status, 0);
-    } while (ended < 0 && errno == EINTR);
-    if (ended < 0)
+    if (TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
         return student_broken(file, "waitpid");
     return tell_end(file, arguments[0], status);
 }
