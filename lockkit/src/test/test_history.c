@@ -343,7 +343,7 @@ static void run_history(struct env *env, const char *url, struct history *histor
     while (!is_over(history, end_ms)) {
         assert_true(clock_now_ms() < end_ms + PATIENCE_MS);
         for (int i = 0; i < PROCESSES; i++)
-            on_turn(&victims[i], env->redis, &random);
+            on_turn(&victims[i], redis, &random);
         (void)uv_run(&env->fixture.loop, UV_RUN_ONCE);
     }
     for (int i = 0; i < PROCESSES; i++)

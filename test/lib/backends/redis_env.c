@@ -1,5 +1,8 @@
-/* Two clients of one Redis, a proxy before one of them, and a look behind both. */
+/* The Redis of the tests, and a look at its keys. */
 #include "redis_env.h"
+
+redisContext *redis;
+char redis_key[96];
 
 lk_client *open_with(struct env *env, const char *url, uint32_t reply_ms,
                      uint64_t (*clock)(void *)) {
@@ -12,34 +15,18 @@ lk_client *open_with(struct env *env, const char *url, uint32_t reply_ms,
 }
 
 int env_set_up(void **state) {
-    struct env *env = calloc(1, sizeof *env);
+    struct env *env;
 
-    assert_non_null(env);
-    fixture_init(&env->fixture);
-    env->fixture.client = open_client(&env->fixture, redis_url());
-    env->proxy = fault_proxy_open_url(&env->fixture.loop, redis_url());
-    fault_proxy_listen(env->proxy);
-    env->redis = redis_admin_connect();
-    env->far = open_with(env, env->proxy->url, FIXTURE_REPLY_MS, NULL);
-    (void)snprintf(env->key, sizeof env->key, "lk:{%s}", env->fixture.name);
-    *state = env;
+    (void)env_open(state, redis_url(), redis_url());
+    env = *state;
+    if (redis == NULL)
+        redis = redis_admin_connect();
+    (void)snprintf(redis_key, sizeof redis_key, "lk:{%s}", env->fixture.name);
     return 0;
 }
 
-int env_tear_down(void **state) {
-    struct env *env = *state;
-
-    fault_proxy_set(env->proxy, PROXY_PASSES);
-    close_client(&env->fixture, env->far);
-    fault_proxy_close(env->proxy);
-    redisFree(env->redis);
-    fixture_end(&env->fixture);
-    free(env);
-    return 0;
-}
-
-int64_t ask(struct env *env, const char *command) {
-    redisReply *reply = redisCommand(env->redis, command, env->key);
+int64_t ask(const char *command) {
+    redisReply *reply = redisCommand(redis, command, redis_key);
     int64_t value = -1;
 
     assert_non_null(reply);
@@ -64,12 +51,12 @@ int64_t calls_of(struct own_redis *own, const char *command) {
     return calls;
 }
 
-bool exists(struct env *env) {
-    return ask(env, "EXISTS %s") == 1;
+bool exists(void) {
+    return ask("EXISTS %s") == 1;
 }
 
-void assert_owner(struct env *env, const lk_lease *lease) {
-    redisReply *reply = redisCommand(env->redis, "GET %s", env->key);
+void assert_owner(const lk_lease *lease) {
+    redisReply *reply = redisCommand(redis, "GET %s", redis_key);
 
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
     assert_memory_equal(reply->str, lk_lease_owner(lease), 40);

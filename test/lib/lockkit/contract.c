@@ -36,9 +36,15 @@ void turn(struct fixture *fixture, int times) {
         (void)uv_run(&fixture->loop, UV_RUN_ONCE);
 }
 
+int run_faults(const struct contract *on) {
+    contract = on;
+    return _cmocka_run_group_tests(on->name, contract_faults, contract_faults_count, NULL, NULL);
+}
+
 int run_contract(const struct contract *on) {
     contract = on;
     return _cmocka_run_group_tests(on->name, contract_basics, contract_basics_count, NULL, NULL) +
            _cmocka_run_group_tests(on->name, contract_modes, contract_modes_count, NULL, NULL) +
-           _cmocka_run_group_tests(on->name, contract_moments, contract_moments_count, NULL, NULL);
+           _cmocka_run_group_tests(on->name, contract_moments, contract_moments_count, NULL, NULL) +
+           (on->far != NULL ? run_faults(on) : 0);
 }

@@ -8,7 +8,9 @@
 /* What is under test. */
 struct contract {
     const char *name, *url;
-    int crowd; /* how many contend at once [200] */
+    const char *far; /* the server to fail, as the URL of a client; NULL: none is */
+    bool peeks;      /* LK_TRY looks before it creates: the reply to its grant is not the first */
+    int crowd;       /* how many contend at once [200] */
 };
 extern const struct contract *contract;
 
@@ -21,10 +23,14 @@ void turn(struct fixture *fixture, int times); /* of the loop */
 
 #define CONTRACT(test) cmocka_unit_test_setup_teardown(test, contract_set_up, contract_tear_down)
 
-extern const struct CMUnitTest contract_basics[], contract_modes[], contract_moments[];
-extern const size_t contract_basics_count, contract_modes_count, contract_moments_count;
+extern const struct CMUnitTest contract_basics[], contract_modes[], contract_moments[],
+    contract_faults[];
+extern const size_t contract_basics_count, contract_modes_count, contract_moments_count,
+    contract_faults_count;
 
 /* Run all cases on its servers. Returns how many failed. */
 int run_contract(const struct contract *on);
+/* Only those in which its server fails. */
+int run_faults(const struct contract *on);
 
 #endif

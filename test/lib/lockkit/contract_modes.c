@@ -252,6 +252,9 @@ static void test_broken_lock_is_lost_and_the_next_token_is_higher(void **state) 
     WAIT_FOR(&fixture->loop, seen.last == LK_LOST_STATE && seen.calls > 0);
     assert_int_equal(lk_lease_check(holder.lease, 0), LK_LOST);
     assert_int_equal(give(fixture, &holder), LK_LOST);
+    assert_int_equal(lk_break(fixture->lock, "nobody", on_caller_released, &breaker), LK_OK);
+    WAIT_FOR(&fixture->loop, breaker.releases == 3);
+    assert_int_equal(breaker.release_status, LK_LOST);
     assert_int_equal(lk_lease_check(next.lease, 1), LK_OK);
     assert_int_equal(give(fixture, &next), LK_OK);
 }

@@ -7,7 +7,8 @@ int main(void) {
     int failed;
 
     own_etcd_start(&own, 1);
-    failed = run_contract(&(struct contract){.name = "etcd", .url = own.url, .crowd = 60});
+    failed = run_contract(
+        &(struct contract){.name = "etcd", .url = own.url, .far = own.url, .crowd = 60});
     own_etcd_stop(&own);
     return failed;
 }

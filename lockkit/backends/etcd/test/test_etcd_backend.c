@@ -75,7 +75,7 @@ static void test_base64_comes_back(void **state) {
 }
 
 static void test_second_acquisition_of_a_client_costs_one_question(void **state) {
-    struct etcd_env *env = *state;
+    struct env *env = *state;
     lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 60000);
     struct caller caller;
 
@@ -87,13 +87,13 @@ static void test_second_acquisition_of_a_client_costs_one_question(void **state)
 }
 
 static void test_closed_client_leaves_no_lease(void **state) {
-    struct etcd_env *env = *state;
+    struct env *env = *state;
     lk_client *clients[2];
-    int leases = etcd_leases(env);
+    int leases = etcd_leases();
     struct caller holder, waiter;
 
     for (int i = 0; i < 2; i++)
-        clients[i] = open_client(&env->fixture, env->own->url);
+        clients[i] = open_client(&env->fixture, etcd.url);
     assert_int_equal(
         take(&env->fixture, &holder, open_lock(&env->fixture, clients[0], 60000), LK_TRY), LK_OK);
     assert_int_equal(take(&env->fixture, &waiter, open_lock(&env->fixture, clients[1], 60000), 100),
@@ -101,11 +101,11 @@ static void test_closed_client_leaves_no_lease(void **state) {
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     for (int i = 0; i < 2; i++)
         close_client(&env->fixture, clients[i]);
-    assert_int_equal(etcd_leases(env), leases);
-    assert_int_equal(own_etcd_keys(env->own), 0);
+    assert_int_equal(etcd_leases(), leases);
+    assert_int_equal(own_etcd_keys(&etcd), 0);
 }
 
-static lk_lock *open_named(struct etcd_env *env, const char *name) {
+static lk_lock *open_named(struct env *env, const char *name) {
     lk_lock *lock;
 
     assert_int_equal(lk_lock_open(&lock, env->fixture.client, name, NULL), LK_OK);
@@ -115,13 +115,13 @@ static lk_lock *open_named(struct etcd_env *env, const char *name) {
 static void test_names_that_begin_alike_are_different_locks(void **state) {
     static const char *const names[] = {"a", "a/", "a/b", "a%2Fb", "a%", "\xff\x01", "a/b/c"};
     enum { COUNT = sizeof names / sizeof *names };
-    struct etcd_env *env = *state;
+    struct env *env = *state;
     struct caller callers[COUNT];
 
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(take(&env->fixture, &callers[i], open_named(env, names[i]), LK_TRY),
                          LK_OK);
-    assert_int_equal(own_etcd_keys(env->own), COUNT);
+    assert_int_equal(own_etcd_keys(&etcd), COUNT);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(give(&env->fixture, &callers[i]), LK_OK);
 }
@@ -147,13 +147,13 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
 
 /* A key of another program, without a lease: bGsveC9tZQ== is lk/x/me, c29tZW9uZQ== someone. */
 static void test_key_of_another_program_holds_the_lock_until_it_is_broken(void **state) {
-    struct etcd_env *env = *state;
+    struct env *env = *state;
     lk_lock *lock = open_named(env, "x");
     struct seen seen = {0};
     struct caller caller;
     char reply[1024];
 
-    assert_true(own_etcd_ask(env->own, 0, "/v3/kv/put",
+    assert_true(own_etcd_ask(&etcd, 0, "/v3/kv/put",
                              "{\"key\":\"bGsveC9tZQ==\",\"value\":\"c29tZW9uZQ==\"}", reply,
                              sizeof reply));
     assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_BUSY);

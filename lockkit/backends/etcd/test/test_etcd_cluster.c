@@ -5,7 +5,7 @@ static int other_than(int member) {
     return (member + 1) % OWN_ETCD_MOST;
 }
 
-static uint64_t take_and_give(struct etcd_env *env) {
+static uint64_t take_and_give(struct env *env) {
     struct caller caller;
     uint64_t fence;
 
@@ -15,84 +15,84 @@ static uint64_t take_and_give(struct etcd_env *env) {
     return fence;
 }
 
-static void revive(struct etcd_env *env, int member) {
-    own_etcd_restart(env->own, member);
-    (void)own_etcd_leader(env->own);
+static void revive(int member) {
+    own_etcd_restart(&etcd, member);
+    (void)own_etcd_leader(&etcd);
 }
 
 static void test_others_are_asked_when_one_is_dead(void **state) {
-    struct etcd_env *env = *state;
-    int follower = other_than(own_etcd_leader(env->own));
+    struct env *env = *state;
+    int follower = other_than(own_etcd_leader(&etcd));
     uint64_t fence = 0;
 
-    own_etcd_kill(env->own, follower);
+    own_etcd_kill(&etcd, follower);
     for (int i = 0; i < 3; i++) {
         uint64_t next = take_and_give(env);
 
         assert_true(next > fence);
         fence = next;
     }
-    revive(env, follower);
+    revive(follower);
 }
 
 /* It accepts connections and never answers: whatever was asked of it is asked of another. */
 static void test_others_are_asked_when_one_is_stopped(void **state) {
-    struct etcd_env *env = *state;
-    int follower = other_than(own_etcd_leader(env->own));
+    struct env *env = *state;
+    int follower = other_than(own_etcd_leader(&etcd));
     char url[160];
     struct lk_client_options options = {.size = sizeof options, .reply_ms = 4000};
     struct caller caller;
     lk_client *client;
 
-    (void)snprintf(url, sizeof url, "etcd://127.0.0.1:%d,127.0.0.1:%d",
-                   env->own->members[follower].port, env->own->members[other_than(follower)].port);
+    (void)snprintf(url, sizeof url, "etcd://127.0.0.1:%d,127.0.0.1:%d", etcd.members[follower].port,
+                   etcd.members[other_than(follower)].port);
     assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &options), LK_OK);
-    own_etcd_pause(env->own, follower);
+    own_etcd_pause(&etcd, follower);
     assert_int_equal(take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), LK_TRY),
                      LK_OK);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    own_etcd_resume(env->own, follower);
+    own_etcd_resume(&etcd, follower);
     close_client(&env->fixture, client);
 }
 
 static void test_lease_outlives_the_leader(void **state) {
-    struct etcd_env *env = *state;
-    int leader = own_etcd_leader(env->own);
+    struct env *env = *state;
+    int leader = own_etcd_leader(&etcd);
     lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 9000);
     struct caller caller;
     uint64_t renewed, fence;
 
     assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
     fence = lk_lease_fence(caller.lease);
-    lk_lease_on_state(caller.lease, etcd_trace_state, env);
-    own_etcd_kill(env->own, leader);
+    lk_lease_on_state(caller.lease, env_trace_state, env);
+    own_etcd_kill(&etcd, leader);
     renewed = counters(env->fixture.client).renewed;
     WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= renewed + 2);
     assert_int_equal(lk_lease_state(caller.lease), LK_HELD);
     assert_string_equal(env->trace, "");
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     assert_true(take_and_give(env) > fence);
-    revive(env, leader);
+    revive(leader);
 }
 
 /* Only its own answer says so: nobody else is asked. */
 static void test_member_without_a_leader_grants_nothing(void **state) {
-    struct etcd_env *env = *state;
-    int leader = own_etcd_leader(env->own), last = other_than(leader);
+    struct env *env = *state;
+    int leader = own_etcd_leader(&etcd), last = other_than(leader);
     struct caller caller;
     lk_client *client;
     char url[64];
 
-    (void)snprintf(url, sizeof url, "etcd://127.0.0.1:%d", env->own->members[last].port);
+    (void)snprintf(url, sizeof url, "etcd://127.0.0.1:%d", etcd.members[last].port);
     client = open_client(&env->fixture, url);
-    own_etcd_kill(env->own, leader);
-    own_etcd_kill(env->own, other_than(last));
+    own_etcd_kill(&etcd, leader);
+    own_etcd_kill(&etcd, other_than(last));
     do
         (void)take(&env->fixture, &caller, open_lock(&env->fixture, client, 5000), LK_TRY);
     while (caller.status == LK_UNKNOWN); /* until it has noticed */
     assert_int_equal(caller.status, LK_UNAVAILABLE);
-    own_etcd_restart(env->own, other_than(last));
-    revive(env, leader);
+    own_etcd_restart(&etcd, other_than(last));
+    revive(leader);
     close_client(&env->fixture, client);
 }
 

@@ -12,9 +12,11 @@ int main(void) {
     (void)snprintf(table, sizeof table, "%s", postgres_url("mode=table"));
     own_pgbouncer_start(&pooler, postgres_ask("SELECT current_schema()"), 10);
     (void)snprintf(pooled, sizeof pooled, "%s?mode=table", pooler.url);
-    failed = run_contract(&(struct contract){.name = "session", .url = session, .crowd = 50}) +
-             run_contract(&(struct contract){.name = "table", .url = table, .crowd = 50}) +
-             run_contract(&(struct contract){.name = "pooled", .url = pooled, .crowd = 50});
+    failed =
+        run_contract(
+            &(struct contract){.name = "session", .url = session, .far = session, .crowd = 50}) +
+        run_contract(&(struct contract){.name = "table", .url = table, .far = table, .crowd = 50}) +
+        run_contract(&(struct contract){.name = "pooled", .url = pooled, .crowd = 50});
     (void)strcat(session, "&handover=16");
     (void)strcat(table, "&handover=16");
     failed +=

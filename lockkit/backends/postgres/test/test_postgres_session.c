@@ -1,10 +1,6 @@
 /* Advisory locks: what the server sees, and what a session's end means. */
 #include "postgres_fixture.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static lk_lock *lock_with(struct postgres_fixture *env, lk_client *client,
                           struct lk_lock_options options) {
     lk_lock *lock;
@@ -85,55 +81,6 @@ static void test_waiter_whose_session_is_terminated_waits_again(void **state) {
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
 }
 
-/* A waiter in another process, killed: the server notices that its connection is gone. */
-static void test_killed_waiter_leaves_the_line(void **state) {
-    struct postgres_fixture *env = *state;
-    struct caller holder, waiter;
-    pid_t pid;
-
-    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct fixture child;
-
-        fixture_init(&child);
-        memcpy(child.name, env->fixture.name, sizeof child.name);
-        child.client = open_client(&child, postgres_url(postgres_mode));
-        start(&waiter, open_lock(&child, child.client, 2000), LK_FOREVER);
-        for (;;)
-            (void)uv_run(&child.loop, UV_RUN_ONCE);
-    }
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 1);
-    (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, NULL, 0);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_WAITING) == 0);
-    assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
-}
-
-/* Its loop does not run: the server ends its session when the TTL has passed. */
-static void test_paused_holder_loses_the_lock_at_its_ttl(void **state) {
-    struct postgres_fixture *env = *state;
-    struct caller paused, other;
-    struct fixture aside;
-    lk_lock *lock;
-
-    fixture_init(&aside);
-    aside.client = open_client(&aside, postgres_url(postgres_mode));
-    lock = lock_with(env, aside.client, (struct lk_lock_options){.ttl_ms = 2000});
-    assert_int_equal(take(&aside, &paused, lock, 10000), LK_OK);
-    follow(env, paused.lease);
-    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
-    assert_int_equal(lk_lease_check(paused.lease, 0), LK_LOST); /* before anyone else has it */
-    assert_true(lk_lease_fence(other.lease) > lk_lease_fence(paused.lease));
-    WAIT_FOR(&aside.loop, strchr(env->trace, 'L'));
-    assert_int_equal(give(&aside, &paused), LK_LOST);
-    assert_int_equal(lk_lease_check(other.lease, 100), LK_OK);
-    assert_int_equal(give(&env->fixture, &other), LK_OK);
-    fixture_end(&aside);
-}
-
 /* Its loop does not run after its last word, which would wait for the answer to a renewal. */
 static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void **state) {
     struct postgres_fixture *env = *state;
@@ -153,59 +100,6 @@ static void test_paused_client_keeps_what_it_abandoned_for_the_time_given(void *
     assert_in_range(clock_now_ms() - abandoned_ms, 2500, PATIENCE_MS);
     assert_int_equal(give(&env->fixture, &other), LK_OK);
     fixture_end(&aside);
-}
-
-static void test_renewed_lease_outlives_its_ttl(void **state) {
-    struct postgres_fixture *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->fixture.client, 3000);
-    struct caller holder, other;
-
-    assert_int_equal(take(&env->fixture, &holder, lock, 10000), LK_OK);
-    follow(env, holder.lease);
-    WAIT_FOR(&env->fixture.loop, counters(env->fixture.client).renewed >= 4);
-    assert_int_equal(take(&env->fixture, &other, open_lock(&env->fixture, env->far, 2000), LK_TRY),
-                     LK_BUSY);
-    assert_null(strchr(env->trace, 'L'));
-    assert_int_equal(give(&env->fixture, &holder), LK_OK);
-}
-
-/* Nothing comes through any more, and nobody is told so. */
-static void test_half_open_connection_is_suspect_then_lost_then_free(void **state) {
-    struct postgres_fixture *env = *state;
-    struct caller holder, other;
-
-    assert_int_equal(take(&env->fixture, &holder,
-                          open_wary_lock(&env->fixture, env->far, 2000, 1300), LK_FOREVER),
-                     LK_OK);
-    follow(env, holder.lease);
-    fault_proxy_freeze(env->proxy);
-    assert_int_equal(take(&env->fixture, &other, env->fixture.lock, 10000), LK_OK);
-    assert_string_equal(env->trace, "SL");
-    lk_release(holder.lease, on_caller_released, &holder);
-    WAIT_FOR(&env->fixture.loop, holder.releases == 1);
-    assert_int_not_equal(holder.release_status, LK_OK);
-    assert_int_equal(lk_lease_check(other.lease, 100), LK_OK);
-    fault_proxy_cut(env->proxy);
-    assert_int_equal(give(&env->fixture, &other), LK_OK);
-}
-
-/* The command took effect, its reply was lost with the connection: the lock is given back. */
-static void test_grant_whose_reply_is_lost_is_given_back(void **state) {
-    struct postgres_fixture *env = *state;
-    lk_lock *lock = open_lock(&env->fixture, env->far, 2000);
-    struct caller first, caller;
-
-    assert_int_equal(take(&env->fixture, &first, lock, LK_FOREVER), LK_OK); /* opens a session */
-    assert_int_equal(give(&env->fixture, &first), LK_OK);
-    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
-    start(&caller, lock, 3000);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 1);
-    fault_proxy_cut(env->proxy);
-    fault_proxy_set(env->proxy, PROXY_PASSES);
-    WAIT_FOR(&env->fixture.loop, caller.calls == 1);
-    assert_int_equal(caller.status, LK_OK);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    WAIT_FOR(&env->fixture.loop, ask_locks(env, LOCKS_HELD) == 0);
 }
 
 static void on_looked(enum lk_status status, const struct lk_inspection *inspection, void *data) {
@@ -428,12 +322,7 @@ int main(void) {
         POSTGRES_TEST(test_terminated_session_is_told_as_lost),
         POSTGRES_TEST(test_grant_is_told_before_the_end_of_its_session),
         POSTGRES_TEST(test_waiter_whose_session_is_terminated_waits_again),
-        POSTGRES_TEST(test_killed_waiter_leaves_the_line),
-        POSTGRES_TEST(test_paused_holder_loses_the_lock_at_its_ttl),
         POSTGRES_TEST(test_paused_client_keeps_what_it_abandoned_for_the_time_given),
-        POSTGRES_TEST(test_renewed_lease_outlives_its_ttl),
-        POSTGRES_TEST(test_half_open_connection_is_suspect_then_lost_then_free),
-        POSTGRES_TEST(test_grant_whose_reply_is_lost_is_given_back),
         POSTGRES_TEST(test_late_end_of_a_broken_session_spares_the_next),
         POSTGRES_TEST(test_withdrawn_waiter_leaves_the_line_and_its_session_serves_on),
         POSTGRES_TEST(test_withdrawal_at_each_moment_leaves_nothing_held),

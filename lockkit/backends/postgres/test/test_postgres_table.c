@@ -99,30 +99,6 @@ static void test_reply_lost_after_the_command_took_effect(void **state) {
     assert_string_equal(row(env, "owner"), "");
 }
 
-static void on_broken(enum lk_status status, void *data) {
-    *(int *)data = (int)status + 1;
-}
-
-static void test_broken_lock_is_lost_and_free(void **state) {
-    struct postgres_fixture *env = *state;
-    struct caller holder, other;
-    int broken = 0;
-
-    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_TRY), LK_OK);
-    assert_int_equal(lk_break(env->fixture.lock, lk_lease_owner(holder.lease), on_broken, &broken),
-                     LK_OK);
-    WAIT_FOR(&env->fixture.loop, broken != 0);
-    assert_int_equal(broken - 1, LK_OK);
-    assert_int_equal(take(&env->fixture, &other, open_lock(&env->fixture, env->far, 2000), 5000),
-                     LK_OK);
-    assert_int_equal(give(&env->fixture, &holder), LK_LOST);
-    broken = 0;
-    assert_int_equal(lk_break(env->fixture.lock, "nobody", on_broken, &broken), LK_OK);
-    WAIT_FOR(&env->fixture.loop, broken != 0);
-    assert_int_equal(broken - 1, LK_LOST);
-    assert_int_equal(give(&env->fixture, &other), LK_OK);
-}
-
 /* A role of its own, in a schema where it may not create. */
 static void test_missing_rights_are_refused(void **state) {
     struct postgres_fixture *env = *state;
@@ -178,7 +154,6 @@ int main(void) {
         POSTGRES_TEST(test_token_that_was_seen_is_passed),
         POSTGRES_TEST(test_renewal_never_revives),
         POSTGRES_TEST(test_reply_lost_after_the_command_took_effect),
-        POSTGRES_TEST(test_broken_lock_is_lost_and_free),
         POSTGRES_TEST(test_missing_rights_are_refused),
         POSTGRES_TEST(test_url_names_the_mode),
     };

@@ -7,6 +7,7 @@ int main(void) {
 
     (void)snprintf(url, sizeof url, "%s%chandover=16", redis_url(),
                    strchr(redis_url(), '?') ? '&' : '?');
-    return run_contract(&(struct contract){.name = "redis", .url = redis_url()}) +
+    return run_contract(
+               &(struct contract){.name = "redis", .url = redis_url(), .far = redis_url()}) +
            run_contract(&(struct contract){.name = "redis with hand-over", .url = url});
 }

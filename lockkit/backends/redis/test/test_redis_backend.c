@@ -19,19 +19,18 @@ static void test_scripts_survive_a_flush(void **state) {
     lk_lock *lock = open_lock(&env->fixture, env->far, 5000);
 
     for (int i = 0; i < 2; i++) {
-        freeReplyObject(redisCommand(env->redis, "SCRIPT FLUSH"));
+        freeReplyObject(redisCommand(redis, "SCRIPT FLUSH"));
         assert_int_equal(take(&env->fixture, &caller, lock, LK_TRY), LK_OK);
-        freeReplyObject(redisCommand(env->redis, "SCRIPT FLUSH"));
+        freeReplyObject(redisCommand(redis, "SCRIPT FLUSH"));
         assert_int_equal(give(&env->fixture, &caller), LK_OK);
     }
 }
 
 static void test_digests_are_those_of_the_scripts(void **state) {
-    struct env *env = *state;
-
+    (void)state;
     for (size_t i = 0; i < REDIS_SCRIPTS; i++) {
         const struct redis_script *script = &redis_scripts[i];
-        redisReply *reply = redisCommand(env->redis, "SCRIPT LOAD %s", script->text);
+        redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", script->text);
 
         assert_int_equal(reply->type, REDIS_REPLY_STRING);
         assert_string_equal(reply->str, script->sha1);
@@ -250,11 +249,11 @@ static void test_key_of_another_type_grants_nothing(void **state) {
     struct env *env = *state;
     struct caller caller;
 
-    (void)ask(env, "SADD %s member");
+    (void)ask("SADD %s member");
     assert_int_equal(
         take(&env->fixture, &caller, open_lock(&env->fixture, env->fixture.client, 0), LK_TRY),
         LK_REFUSED);
-    (void)ask(env, "DEL %s");
+    (void)ask("DEL %s");
 }
 
 #define LEASES 200

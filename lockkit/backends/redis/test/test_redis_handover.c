@@ -105,7 +105,7 @@ static void test_who_waits_elsewhere_has_it_after_so_many(void **state) {
     assert_int_equal(take(&env->fixture, &first, near, LK_FOREVER), LK_OK);
     order.fence = lk_lease_fence(first.lease);
     assert_int_equal(lk_acquire(far, LK_FOREVER, on_turn, &order.far, NULL), LK_OK);
-    WAIT_FOR(&env->fixture.loop, ask(env, "ZCARD %s:queue") == 1);
+    WAIT_FOR(&env->fixture.loop, ask("ZCARD %s:queue") == 1);
     for (int i = 0; i < CROWD; i++) {
         order.near[i] = (struct one){&order, 'n'};
         assert_int_equal(lk_acquire(near, LK_FOREVER, on_turn, &order.near[i], NULL), LK_OK);
@@ -165,9 +165,9 @@ static void test_heir_renews(void **state) {
     renewed = counters(client).renewed;
     WAIT_FOR(&env->fixture.loop, counters(client).renewed >= renewed + 3);
     assert_int_equal(lk_lease_state(heir.lease), LK_HELD);
-    assert_owner(env, heir.lease);
+    assert_owner(heir.lease);
     assert_int_equal(give(&env->fixture, &heir), LK_OK);
-    assert_false(exists(env));
+    assert_false(exists());
 }
 
 static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
@@ -193,12 +193,12 @@ static void test_heir_is_told_that_it_has_lost(void **state) {
     WAIT_FOR(&env->fixture.loop, heir.calls == 1);
     lk_lease_on_state(heir.lease, on_state, &seen);
     fence = lk_lease_fence(heir.lease);
-    assert_int_equal(ask(env, "DEL %s"), 1);
+    assert_int_equal(ask("DEL %s"), 1);
     WAIT_FOR(&env->fixture.loop, seen == LK_LOST_STATE);
     WAIT_FOR(&env->fixture.loop, next.calls == 1);
     assert_true(lk_lease_fence(next.lease) > fence);
     assert_int_equal(give(&env->fixture, &heir), LK_LOST);
-    assert_owner(env, next.lease);
+    assert_owner(next.lease);
     assert_int_equal(give(&env->fixture, &next), LK_OK);
 }
 

@@ -25,10 +25,10 @@ static lk_lock *polled(struct env *env, lk_client *client) {
 }
 
 static void start_in_line(struct env *env, struct caller *caller, lk_lock *lock) {
-    int64_t length = ask(env, "ZCARD %s:queue");
+    int64_t length = ask("ZCARD %s:queue");
 
     start(caller, lock, LK_FOREVER);
-    WAIT_FOR(&env->fixture.loop, ask(env, "ZCARD %s:queue") == length + 1);
+    WAIT_FOR(&env->fixture.loop, ask("ZCARD %s:queue") == length + 1);
     WAIT_FOR(&env->fixture.loop, lk_request_round_trips(caller->request) > 0);
 }
 
@@ -39,7 +39,7 @@ static void wait_for_channel(struct env *env, lk_client *client, const struct ca
 }
 
 static size_t keys_left(struct env *env) {
-    redisReply *reply = redisCommand(env->redis, "KEYS lk:{%s}*", env->fixture.name);
+    redisReply *reply = redisCommand(redis, "KEYS lk:{%s}*", env->fixture.name);
     size_t count = reply->elements;
 
     freeReplyObject(reply);
@@ -47,12 +47,12 @@ static size_t keys_left(struct env *env) {
 }
 
 /* On the channel of the first in line. */
-static int64_t listeners(struct env *env) {
+static int64_t listeners(void) {
     static const char script[] = "local first = redis.call('ZRANGE', KEYS[1] .. ':queue', 0, 0)[1]"
                                  "local info = redis.call('HGET', KEYS[1] .. ':info', first)"
                                  "local client = string.match(info, '%+%d+:(%x+):')"
                                  "return redis.call('PUBSUB', 'NUMSUB', 'lk:client:' .. client)[2]";
-    redisReply *reply = redisCommand(env->redis, "EVAL %s 1 %s", script, env->key);
+    redisReply *reply = redisCommand(redis, "EVAL %s 1 %s", script, redis_key);
     int64_t count = reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
 
     freeReplyObject(reply);
@@ -68,9 +68,9 @@ static void test_dead_waiter_is_passed_over(void **state) {
     start_in_line(env, &dead, polled(env, env->far));
     start_in_line(env, &next, polled(env, other));
     fault_proxy_set(env->proxy, PROXY_REFUSES);
-    WAIT_FOR(&env->fixture.loop, listeners(env) == 0);
+    WAIT_FOR(&env->fixture.loop, listeners() == 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    assert_in_range(ask(env, "PTTL %s"), 0, DEAD_MS); /* handed to the dead one, and not for long */
+    assert_in_range(ask("PTTL %s"), 0, DEAD_MS); /* handed to the dead one, and not for long */
     WAIT_FOR(&env->fixture.loop, next.calls == 1);
     assert_int_equal(dead.calls, 0);
     fault_proxy_set(env->proxy, PROXY_PASSES);
@@ -101,12 +101,12 @@ static void test_who_is_told_holds_it_without_asking(void **state) {
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(waiter.status, LK_OK);
     assert_int_equal(waiter.round_trips, round_trips);
-    assert_owner(env, waiter.lease);
-    assert_int_equal(ask(env, "GET %s:fence"), lk_lease_fence(waiter.lease));
+    assert_owner(waiter.lease);
+    assert_int_equal(ask("GET %s:fence"), lk_lease_fence(waiter.lease));
     assert_in_range(lk_lease_remaining_ms(waiter.lease), 9000 - 9000 / 100 - 2, 10000);
-    assert_true(lk_lease_remaining_ms(waiter.lease) <= ask(env, "PTTL %s"));
+    assert_true(lk_lease_remaining_ms(waiter.lease) <= ask("PTTL %s"));
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
-    assert_false(exists(env));
+    assert_false(exists());
 }
 
 /* `waiter` is told of its hand-over once so much of the TTL has passed. The round trips that it
@@ -121,7 +121,7 @@ static unsigned tell_late(struct env *env, struct caller *waiter, uint32_t ttl_m
     round_trips = lk_request_round_trips(waiter->request);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT_FOR(&env->fixture.loop, ask(env, "PTTL %s") < ttl_ms - late_ms);
+    WAIT_FOR(&env->fixture.loop, ask("PTTL %s") < ttl_ms - late_ms);
     fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, waiter->calls == 1);
     return waiter->round_trips - round_trips;
@@ -230,12 +230,12 @@ static void test_newcomer_hands_over_what_has_expired(void **state) {
     assert_int_equal(take(&env->fixture, &holder, unpolled(env, other), LK_TRY), LK_OK);
     start_in_line(env, &waiter, unpolled(env, env->far));
     WAIT_FOR(&env->fixture.loop, counters(env->far).wakeups == 1);
-    (void)ask(env, "DEL %s");
+    (void)ask("DEL %s");
     assert_int_equal(take(&env->fixture, &late, unpolled(env, env->fixture.client), LK_TRY),
                      LK_BUSY);
     WAIT_FOR(&env->fixture.loop, waiter.calls == 1);
     assert_int_equal(counters(env->far).polls, 0);
-    assert_true(ask(env, "PTTL %s") > 5000); /* the whole TTL, once it has answered */
+    assert_true(ask("PTTL %s") > 5000); /* the whole TTL, once it has answered */
     assert_int_equal(give(&env->fixture, &waiter), LK_OK);
     assert_int_equal(give(&env->fixture, &holder), LK_LOST);
     close_client(&env->fixture, other);

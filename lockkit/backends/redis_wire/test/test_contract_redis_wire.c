@@ -6,7 +6,7 @@ static int run_on(const char *name) {
     char url[256];
 
     (void)snprintf(url, sizeof url, "redis+%s:%s", name, redis_url());
-    return run_contract(&(struct contract){.name = name, .url = url});
+    return run_contract(&(struct contract){.name = name, .url = url, .far = url});
 }
 
 int main(void) {

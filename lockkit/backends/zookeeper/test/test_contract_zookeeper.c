@@ -2,18 +2,21 @@
 #include "contract.h"
 #include "own_zookeeper.h"
 
-#include <signal.h>
+static int run_on(const struct own_zookeeper *own, bool is_fair) {
+    const char *name = is_fair ? "zookeeper" : "zookeeper-unfair";
+    char url[240], far[240];
+
+    (void)snprintf(url, sizeof url, "%s/%s?session=5000&fair=%d", own->url, name, is_fair);
+    (void)snprintf(far, sizeof far, "%s/%s?session=2000&fair=%d", own->url, name, is_fair);
+    return run_contract(&(struct contract){.name = name, .url = url, .far = far, .peeks = is_fair});
+}
 
 int main(void) {
     struct own_zookeeper own;
-    char url[240];
     int failed;
 
     own_zookeeper_start(&own, 1);
-    (void)snprintf(url, sizeof url, "%s/line?session=5000", own.url);
-    failed = run_contract(&(struct contract){.name = "zookeeper", .url = url});
-    (void)snprintf(url, sizeof url, "%s/single?session=5000&fair=0", own.url);
-    failed += run_contract(&(struct contract){.name = "zookeeper-unfair", .url = url});
+    failed = run_on(&own, true) + run_on(&own, false);
     own_zookeeper_stop(&own);
     return failed;
 }

@@ -41,7 +41,7 @@ static const struct peer {
 
 static struct {
     const struct peer *peer;
-    struct zookeeper_env env;
+    struct env env;
     pid_t pid;
     int to, from;
     char heard[256];

@@ -5,65 +5,20 @@
 
 #include <signal.h>
 
-static void start_child(struct zookeeper_env *env, struct holder *child) {
+static void test_lock_of_a_killed_process_is_freed_with_its_session(void **state) {
+    struct env *env = *state;
+    struct holder child;
+    struct caller caller;
     char url[300];
 
     (void)snprintf(url, sizeof url, "%s/test?session=1000", zookeeper.url);
-    holder_start(child, url, env->fixture.name, 0);
-}
-
-static void test_lock_of_a_killed_process_is_freed_with_its_session(void **state) {
-    struct zookeeper_env *env = *state;
-    struct holder child;
-    struct caller caller;
-
-    start_child(env, &child);
+    holder_start(&child, url, env->fixture.name, 0);
     WAIT_FOR(&env->fixture.loop, holder_has_news(&child));
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, LK_TRY), LK_BUSY);
     holder_end(&child);
     assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
     assert_true(lk_lease_fence(caller.lease) > child.news.fence);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-}
-
-static void test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor(void **state) {
-    struct zookeeper_env *env = *state;
-    struct holder child;
-    struct caller caller;
-
-    start_child(env, &child);
-    WAIT_FOR(&env->fixture.loop, holder_has_news(&child));
-    assert_int_equal(kill(child.pid, SIGSTOP), 0);
-    assert_int_equal(take(&env->fixture, &caller, env->fixture.lock, 15000), LK_OK);
-    assert_true(lk_lease_fence(caller.lease) > child.news.fence);
-    assert_int_equal(kill(child.pid, SIGCONT), 0);
-    WAIT_FOR(&env->fixture.loop, holder_has_news(&child));
-    assert_int_equal(child.news.state, LK_LOST_STATE);
-    assert_int_equal(child.news.checked, LK_LOST);
-    assert_int_equal(child.news.released, LK_LOST);
-    await_crowd(env, 1, 0);
-    assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    holder_end(&child);
-}
-
-/* The one behind it then watches the holder. */
-static void test_waiter_in_the_middle_may_die(void **state) {
-    struct zookeeper_env *env = *state;
-    struct caller holder, last;
-    struct holder child;
-
-    assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_FOREVER), LK_OK);
-    start_child(env, &child);
-    await_crowd(env, 1, 1);
-    start(&last, open_lock(&env->fixture, env->far, 10000), LK_FOREVER);
-    await_crowd(env, 1, 2);
-    holder_end(&child);
-    await_crowd(env, 1, 1);
-    assert_int_equal(last.calls, 0);
-    assert_int_equal(give(&env->fixture, &holder), LK_OK);
-    WAIT_FOR(&env->fixture.loop, last.calls > 0);
-    assert_int_equal(last.status, LK_OK);
-    assert_int_equal(give(&env->fixture, &last), LK_OK);
 }
 
 enum { CROWD = 5, ROUNDS = 12 };
@@ -87,7 +42,7 @@ static bool have_ended(struct caller *callers) {
 
 /* Among five who come and go in any order, one after the other gets it, and nothing is left. */
 static void test_predecessors_that_go_at_any_moment_block_nobody(void **state) {
-    struct zookeeper_env *env = *state;
+    struct env *env = *state;
     struct lk_lock_options fair = {.size = sizeof fair, .is_fair = 1};
     struct caller callers[CROWD];
     lk_lock *locks[2];
@@ -108,14 +63,14 @@ static void test_predecessors_that_go_at_any_moment_block_nobody(void **state) {
 }
 
 static void test_ensemble_that_loses_its_leader_keeps_locks_and_fences(void **state) {
-    struct zookeeper_env *env = *state;
+    struct env *env = *state;
     struct caller holder, waiter, other;
     uint64_t fence;
     lk_lock *lock;
     int leader;
 
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_FOREVER), LK_OK);
-    lk_lease_on_state(holder.lease, trace_state, env);
+    lk_lease_on_state(holder.lease, env_trace_state, env);
     fence = lk_lease_fence(holder.lease);
     start(&waiter, open_lock(&env->fixture, env->far, 10000), LK_FOREVER);
     await_crowd(env, 1, 1);
@@ -142,8 +97,6 @@ static void test_ensemble_that_loses_its_leader_keeps_locks_and_fences(void **st
 int main(void) {
     static const struct CMUnitTest tests[] = {
         ZOOKEEPER_TEST(test_lock_of_a_killed_process_is_freed_with_its_session),
-        ZOOKEEPER_TEST(test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor),
-        ZOOKEEPER_TEST(test_waiter_in_the_middle_may_die),
         ZOOKEEPER_TEST(test_predecessors_that_go_at_any_moment_block_nobody),
     };
     static const struct CMUnitTest of_three[] = {

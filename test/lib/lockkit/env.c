@@ -1,0 +1,114 @@
+/* The clients, the proxy and the trace. */
+#include "env.h"
+
+lk_client *env_open_client(struct env *env, const char *url) {
+    struct lk_client_options options = {
+        .size = sizeof options, .label = "far", .reply_ms = FIXTURE_REPLY_MS, .cleanup_ms = 15000};
+    lk_client *client;
+
+    assert_int_equal(lk_client_open(&client, &env->fixture.loop, url, &options), LK_OK);
+    return client;
+}
+
+int env_open(void **state, const char *near, const char *far) {
+    struct env *env = calloc(1, sizeof *env);
+
+    assert_non_null(env);
+    fixture_init(&env->fixture);
+    env->fixture.client = open_client(&env->fixture, near);
+    env->fixture.lock = open_lock(&env->fixture, env->fixture.client, 2000);
+    env->proxy = fault_proxy_open_url(&env->fixture.loop, far);
+    fault_proxy_listen(env->proxy);
+    env->far = env_open_client(env, env->proxy->url);
+    *state = env;
+    return 0;
+}
+
+int env_close(void **state) {
+    struct env *env = *state;
+
+    fault_proxy_set(env->proxy, PROXY_PASSES);
+    close_client(&env->fixture, env->far);
+    fault_proxy_close(env->proxy);
+    fixture_end(&env->fixture);
+    free(env);
+    return 0;
+}
+
+static void append(struct env *env, const char *what) {
+    strncat(env->trace, what, sizeof env->trace - strlen(env->trace) - 1);
+}
+
+void env_trace_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
+    struct env *env = data;
+
+    (void)lease;
+    assert_non_null(why);
+    (void)snprintf(env->why, sizeof env->why, "%s", why);
+    append(env, state == LK_HELD ? "held " : state == LK_SUSPECT ? "suspect " : "lost ");
+}
+
+void env_trace_successor(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
+    (void)request;
+    assert_int_equal(status, LK_OK);
+    append(data, "successor ");
+    lk_release(lease, NULL, NULL);
+}
+
+void env_hold_warily(struct env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms,
+                     uint32_t suspect_ms) {
+    lk_lock *lock = open_wary_lock(&env->fixture, client, ttl_ms, suspect_ms);
+
+    assert_int_equal(take(&env->fixture, caller, lock, LK_FOREVER), LK_OK);
+    lk_lease_on_state(caller->lease, env_trace_state, env);
+}
+
+void env_hold(struct env *env, struct caller *caller, lk_client *client, uint32_t ttl_ms) {
+    env_hold_warily(env, caller, client, ttl_ms, 0);
+}
+
+void env_warm_up(struct env *env, lk_lock *lock) {
+    struct caller caller;
+
+    assert_int_equal(take(&env->fixture, &caller, lock, LK_FOREVER), LK_OK);
+    assert_int_equal(give(&env->fixture, &caller), LK_OK);
+}
+
+struct look {
+    bool is_done, is_seen;
+    size_t holders, waiters;
+};
+
+/* A server that stalls answers too late, and is asked again. */
+static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                         void *data) {
+    struct look *look = data;
+
+    look->is_done = true;
+    look->is_seen = status == LK_OK;
+    if (look->is_seen) {
+        look->holders = inspection->holder_count;
+        look->waiters = inspection->waiter_count;
+    }
+}
+
+static bool is_crowd(struct env *env, size_t holders, size_t waiters) {
+    struct look look = {0};
+
+    assert_int_equal(lk_inspect(env->fixture.lock, on_inspected, &look), LK_OK);
+    WAIT_FOR(&env->fixture.loop, look.is_done);
+    return look.is_seen && look.holders == holders && look.waiters == waiters;
+}
+
+void await_crowd(struct env *env, size_t holders, size_t waiters) {
+    WAIT_FOR(&env->fixture.loop, is_crowd(env, holders, waiters));
+}
+
+void env_lose_grant(struct env *env, struct caller *caller, lk_lock *lock, uint32_t wait_ms) {
+    env_warm_up(env, lock);
+    await_crowd(env, 0, 0);
+    fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
+    start(caller, lock, wait_ms);
+    await_crowd(env, 1, 0);
+    fault_proxy_cut(env->proxy);
+}
