@@ -1,19 +1,15 @@
 /* Against the libraries whose locks look so, each in a process of its own (test/wire/), on the same
  * server, in both directions. */
+#include "peer.h"
 #include "zookeeper_env.h"
 
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <fcntl.h>
 #include <signal.h>
 
 /* The jar names those that it needs. */
 #define CLASSPATH "/usr/share/java/curator-recipes.jar:/usr/share/java/slf4j-nop.jar"
 
 /* One of their locks, and what ours is beside it. */
-static const struct peer {
+static const struct library {
     const char *program[5], *kind, *layout, *label;
     enum lk_mode mode;
 } kazoo = {{"/usr/bin/python3", "test/wire/kazoo_peer.py"},
@@ -40,79 +36,37 @@ static const struct peer {
       {"java", "-cp", CLASSPATH, "test/wire/CuratorPeer.java"}, "", "curator", NULL, LK_SHARED};
 
 static struct {
-    const struct peer *peer;
+    const struct library *kind;
     struct env env;
-    pid_t pid;
-    int to, from;
-    char heard[256];
-    size_t length;
+    struct peer peer;
 } t;
 
-/* A whole line has come. */
-static bool has_answered(void) {
-    ssize_t length = read(t.from, t.heard + t.length, sizeof t.heard - 1 - t.length);
-
-    if (length > 0)
-        t.length += (size_t)length;
-    t.heard[t.length] = '\0';
-    return strchr(t.heard, '\n') != NULL;
-}
-
-static void assert_answer(const char *answer) {
-    WAIT_FOR(&t.env.fixture.loop, has_answered());
-    *strchr(t.heard, '\n') = '\0';
-    assert_string_equal(t.heard, answer);
-    t.length = 0;
-}
-
 static void tell_take(uint32_t wait_ms) {
-    assert_true(dprintf(t.to, "take /test/%s %u\n", t.env.fixture.name, wait_ms) > 0);
+    peer_tell(&t.peer, "take /test/%s %u\n", t.env.fixture.name, wait_ms);
 }
 
 static void tell_give(void) {
-    assert_true(dprintf(t.to, "give\n") > 0);
-}
-
-static void run_peer(int from, int to) {
-    const char *arguments[8] = {NULL};
-    int count = 0;
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (; t.peer->program[count]; count++)
-        arguments[count] = t.peer->program[count];
-    arguments[count++] = zookeeper.url + strlen("zookeeper://");
-    arguments[count] = t.peer->kind;
-    (void)dup2(from, STDIN_FILENO);
-    (void)dup2(to, STDOUT_FILENO);
-    (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
-    _exit(127);
+    peer_tell(&t.peer, "give\n");
 }
 
 static void start_peer(void) {
-    int to[2], from[2];
+    const char *arguments[8] = {NULL};
+    int count = 0;
 
-    assert_int_equal(pipe2(to, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(from, O_CLOEXEC), 0);
-    t.pid = fork();
-    assert_true(t.pid >= 0);
-    if (t.pid == 0)
-        run_peer(to[0], from[1]);
-    (void)close(to[0]);
-    (void)close(from[1]);
-    t.to = to[1];
-    t.from = from[0];
-    t.length = 0;
-    (void)fcntl(t.from, F_SETFL, O_NONBLOCK);
-    assert_answer("ready");
+    for (; t.kind->program[count] != NULL; count++)
+        arguments[count] = t.kind->program[count];
+    arguments[count++] = zookeeper.url + strlen("zookeeper://");
+    arguments[count] = t.kind->kind;
+    peer_start(&t.peer, &t.env.fixture.loop, arguments);
 }
 
-static int set_up(const struct peer *peer) {
-    struct lk_lock_options options = {.size = sizeof options, .mode = peer->mode};
+static int set_up(const struct library *kind) {
+    struct lk_lock_options options = {.size = sizeof options, .mode = kind->mode};
     char query[32];
 
-    t.peer = peer;
+    t.kind = kind;
     fixture_init(&t.env.fixture);
-    (void)snprintf(query, sizeof query, "?layout=%s", peer->layout);
+    (void)snprintf(query, sizeof query, "?layout=%s", kind->layout);
     t.env.fixture.client = open_zookeeper(&t.env, zookeeper.url, query);
     assert_int_equal(
         lk_lock_open(&t.env.fixture.lock, t.env.fixture.client, t.env.fixture.name, &options),
@@ -150,9 +104,7 @@ static int set_up_curator_beside_readers(void **state) {
 static int tear_down(void **state) {
     (void)state;
     await_crowd(&t.env, 0, 0);
-    (void)close(t.to);
-    (void)close(t.from);
-    (void)waitpid(t.pid, NULL, 0);
+    peer_end(&t.peer);
     fixture_end(&t.env.fixture);
     return 0;
 }
@@ -163,8 +115,8 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     assert_int_equal(inspection->holder_count, 1);
     assert_true(strlen(inspection->holders[0].owner) >= 32);
     assert_true(inspection->holders[0].fence > 0);
-    if (t.peer->label)
-        assert_string_equal(inspection->holders[0].label, t.peer->label);
+    if (t.kind->label)
+        assert_string_equal(inspection->holders[0].label, t.kind->label);
     *(bool *)data = true;
 }
 
@@ -175,14 +127,14 @@ static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
 
     (void)state;
     tell_take(0);
-    assert_answer("held");
+    peer_assert_answer(&t.peer, "held");
     assert_int_equal(take(&t.env.fixture, &caller, t.env.fixture.lock, LK_TRY), LK_BUSY);
     assert_int_equal(lk_inspect(t.env.fixture.lock, on_inspected, &has_looked), LK_OK);
     WAIT_FOR(loop, has_looked);
     start(&caller, t.env.fixture.lock, LK_FOREVER);
     await_crowd(&t.env, 1, 1);
     tell_give();
-    assert_answer("given");
+    peer_assert_answer(&t.peer, "given");
     WAIT_FOR(loop, caller.calls > 0);
     assert_int_equal(caller.status, LK_OK);
     assert_int_equal(give(&t.env.fixture, &caller), LK_OK);
@@ -194,15 +146,15 @@ static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
     (void)state;
     assert_int_equal(take(&t.env.fixture, &caller, t.env.fixture.lock, LK_FOREVER), LK_OK);
     tell_take(0);
-    assert_answer("busy");
+    peer_assert_answer(&t.peer, "busy");
     tell_take(15000);
     await_crowd(&t.env, 1, 1);
     assert_int_equal(lk_lease_check(caller.lease, 100), LK_OK);
     assert_int_equal(give(&t.env.fixture, &caller), LK_OK);
-    assert_answer("held");
+    peer_assert_answer(&t.peer, "held");
     assert_int_equal(take(&t.env.fixture, &caller, t.env.fixture.lock, LK_TRY), LK_BUSY);
     tell_give();
-    assert_answer("given");
+    peer_assert_answer(&t.peer, "given");
 }
 
 /* First come, first served, with one of them between two of us. */
@@ -216,10 +168,10 @@ static void test_line_is_one_for_all(void **state) {
     start(&second, t.env.fixture.lock, LK_FOREVER);
     await_crowd(&t.env, 1, 2);
     assert_int_equal(give(&t.env.fixture, &first), LK_OK);
-    assert_answer("held");
+    peer_assert_answer(&t.peer, "held");
     assert_int_equal(second.calls, 0);
     tell_give();
-    assert_answer("given");
+    peer_assert_answer(&t.peer, "given");
     WAIT_FOR(&t.env.fixture.loop, second.calls > 0);
     assert_int_equal(give(&t.env.fixture, &second), LK_OK);
 }
@@ -230,10 +182,10 @@ static void test_lock_of_one_that_dies_is_ours(void **state) {
 
     (void)state;
     tell_take(0);
-    assert_answer("held");
+    peer_assert_answer(&t.peer, "held");
     start(&caller, t.env.fixture.lock, LK_FOREVER);
     await_crowd(&t.env, 1, 1);
-    assert_int_equal(kill(t.pid, SIGKILL), 0);
+    assert_int_equal(kill(t.peer.pid, SIGKILL), 0);
     WAIT_FOR(&t.env.fixture.loop, caller.calls > 0);
     assert_int_equal(give(&t.env.fixture, &caller), LK_OK);
 }
