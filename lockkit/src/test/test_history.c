@@ -47,30 +47,9 @@ struct process {
     int closed;
 };
 
-/* In a child, where cmocka cannot fail the test. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                  \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-/* xorshift32, Marsaglia 2003; below `limit`. */
-static uint32_t dice(uint32_t *random, uint32_t limit) {
-    *random ^= *random << 13;
-    *random ^= *random >> 17;
-    *random ^= *random << 5;
-    return *random % limit;
-}
-
-static int64_t now_ns(void) {
-    return clock_ns(CLOCK_BOOTTIME);
-}
-
 /* As far as the holder knows now. The clock is read first, so that the moment is never too late. */
 static void observe(struct actor *actor) {
-    int64_t before_ns = now_ns();
+    int64_t before_ns = history_now_ns();
     int64_t left_ms = lk_lease_remaining_ms(actor->lease);
 
     if (left_ms > 0)
@@ -79,7 +58,7 @@ static void observe(struct actor *actor) {
 
 static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
     struct actor *actor = data;
-    int64_t before_ns = now_ns();
+    int64_t before_ns = history_now_ns();
 
     REQUIRE(actor->state == WAITING && request == actor->request);
     REQUIRE((status == LK_OK) == (lease != NULL));
@@ -119,7 +98,7 @@ static void acquire(struct actor *actor) {
 
 /* The holder's validity ends here, by its own doing. */
 static void record(struct actor *actor) {
-    int64_t end_ns = now_ns();
+    int64_t end_ns = history_now_ns();
 
     observe(actor);
     if (actor->grant.until_ns > end_ns)
@@ -132,7 +111,7 @@ static void record(struct actor *actor) {
 static void abandon(struct actor *actor) {
     struct process *process = actor->process;
     uint32_t hold_ms = dice(&process->random, 2) ? 0 : TTL_MS;
-    int64_t held_ns = now_ns() + (int64_t)hold_ms * 1000000;
+    int64_t held_ns = history_now_ns() + (int64_t)hold_ms * 1000000;
 
     observe(actor);
     if ((lk_client_caps(process->client) & LK_CAP_SESSION) && actor->grant.until_ns > held_ns)

@@ -3,6 +3,18 @@
 
 #include <sys/mman.h>
 
+int64_t history_now_ns(void) {
+    return clock_ns(CLOCK_BOOTTIME);
+}
+
+/* xorshift32, Marsaglia 2003. */
+uint32_t dice(uint32_t *random, uint32_t limit) {
+    *random ^= *random << 13;
+    *random ^= *random >> 17;
+    *random ^= *random << 5;
+    return *random % limit;
+}
+
 struct history *history_open(void) {
     void *memory = mmap(NULL, sizeof(struct history), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 #define GRANTS_MOST 65536
 
@@ -20,6 +21,19 @@ struct history {
     atomic_uint count;
     struct grant grants[GRANTS_MOST];
 };
+
+/* In a child, where cmocka cannot fail the test. */
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                  \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+int64_t history_now_ns(void);
+/* A number below `limit`; the next state of the generator is in `random`, which is not 0. */
+uint32_t dice(uint32_t *random, uint32_t limit);
 
 /* In memory that the children of this process share. */
 struct history *history_open(void);

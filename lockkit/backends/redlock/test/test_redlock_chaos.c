@@ -31,34 +31,13 @@ struct process {
     uint32_t random;
 };
 
-/* In a child, where cmocka cannot fail the test. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                  \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-/* xorshift32, Marsaglia 2003; below `limit`. */
-static uint32_t dice(uint32_t *random, uint32_t limit) {
-    *random ^= *random << 13;
-    *random ^= *random >> 17;
-    *random ^= *random << 5;
-    return *random % limit;
-}
-
-static int64_t now_ns(void) {
-    return clock_ns(CLOCK_BOOTTIME);
-}
-
 static void acquire(uv_timer_t *timer);
 
 /* As far as the holder knows it to be valid, but no longer than until now. The clock is read first,
  * so that the moment is never too late. */
 static void let_go(uv_timer_t *timer) {
     struct actor *actor = timer->data;
-    const int64_t before_ns = now_ns(), left_ms = lk_lease_remaining_ms(actor->lease);
+    const int64_t before_ns = history_now_ns(), left_ms = lk_lease_remaining_ms(actor->lease);
 
     if (left_ms > 0)
         actor->grant.until_ns = before_ns;
@@ -69,7 +48,7 @@ static void let_go(uv_timer_t *timer) {
 
 static void look(uv_timer_t *timer) {
     struct actor *actor = timer->data;
-    const int64_t before_ns = now_ns(), left_ms = lk_lease_remaining_ms(actor->lease);
+    const int64_t before_ns = history_now_ns(), left_ms = lk_lease_remaining_ms(actor->lease);
 
     if (left_ms > 0)
         actor->grant.until_ns = before_ns + left_ms * 1000000;
@@ -81,7 +60,7 @@ static void look(uv_timer_t *timer) {
  * look said, and is given back. */
 static void on_state(lk_lease *lease, enum lk_state state, const char *why, void *data) {
     struct actor *actor = data;
-    const int64_t told_ns = now_ns();
+    const int64_t told_ns = history_now_ns();
 
     (void)lease;
     (void)why;
@@ -91,7 +70,7 @@ static void on_state(lk_lease *lease, enum lk_state state, const char *why, void
 
 static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
     struct actor *actor = data;
-    const int64_t before_ns = now_ns();
+    const int64_t before_ns = history_now_ns();
 
     (void)request;
     if (status != LK_OK) {
