@@ -57,4 +57,5 @@ void peer_end(struct peer *peer) {
     (void)close(peer->to);
     (void)close(peer->from);
     (void)waitpid(peer->pid, NULL, 0);
+    peer->pid = 0;
 }

@@ -8,11 +8,11 @@
 #include <sys/types.h>
 
 struct peer {
-    pid_t pid;
+    pid_t pid; /* 0: it has ended */
     int to, from;
     char heard[256];
     size_t length;
-    uv_loop_t *loop; /* that runs while an answer is awaited */
+    uv_loop_t *loop; /* that runs while an answer is awaited: it may change in between */
 };
 
 /* Run `arguments`, up to a NULL, and wait until it says "ready". It ends with this process. */
@@ -20,7 +20,7 @@ void peer_start(struct peer *peer, uv_loop_t *loop, const char *const *arguments
 __attribute__((format(printf, 2, 3))) void peer_tell(struct peer *peer, const char *format, ...);
 /* Wait for its next line, which must be this one. */
 void peer_assert_answer(struct peer *peer, const char *answer);
-/* It ends, because it is told nothing any more. */
+/* It ends, because it is told nothing any more, or has ended already. */
 void peer_end(struct peer *peer);
 
 #endif

@@ -35,9 +35,11 @@ static int set_up(void **state) {
     (void)snprintf(url, sizeof url, "redis+string:%s", redis_url());
     t.fixture.client = open_client(&t.fixture, url);
     t.fixture.lock = open_lock(&t.fixture, t.fixture.client, 5000);
-    peer_start(
-        &t.peer, &t.fixture.loop,
-        (const char *[]){library->program, library->script, library->name, redis_url(), NULL});
+    t.peer.loop = &t.fixture.loop;
+    if (t.peer.pid == 0) /* it serves all tests of its library */
+        peer_start(
+            &t.peer, &t.fixture.loop,
+            (const char *[]){library->program, library->script, library->name, redis_url(), NULL});
     return 0;
 }
 
@@ -50,8 +52,13 @@ static int tear_down(void **state) {
     freeReplyObject(reply);
     freeReplyObject(redisCommand(t.redis, "DEL lk:{%s}:wire", t.fixture.name));
     redisFree(t.redis);
-    peer_end(&t.peer);
     fixture_end(&t.fixture);
+    return 0;
+}
+
+static int end_peer(void **state) {
+    (void)state;
+    peer_end(&t.peer);
     return 0;
 }
 
@@ -171,6 +178,6 @@ int main(void) {
     int failed = 0;
 
     for (; library < libraries + sizeof libraries / sizeof *libraries; library++)
-        failed += cmocka_run_group_tests_name(library->name, tests, NULL, NULL);
+        failed += cmocka_run_group_tests_name(library->name, tests, NULL, end_peer);
     return failed;
 }

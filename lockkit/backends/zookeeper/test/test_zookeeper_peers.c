@@ -36,7 +36,7 @@ static const struct library {
       {"java", "-cp", CLASSPATH, "test/wire/CuratorPeer.java"}, "", "curator", NULL, LK_SHARED};
 
 static struct {
-    const struct library *kind;
+    const struct library *library;
     struct env env;
     struct peer peer;
 } t;
@@ -49,29 +49,40 @@ static void tell_give(void) {
     peer_tell(&t.peer, "give\n");
 }
 
-static void start_peer(void) {
+/* The one that runs is of the tests before. */
+static void end_peer(void) {
+    if (t.peer.pid > 0)
+        peer_end(&t.peer);
+}
+
+/* A peer serves all tests in a row that use it: some take seconds to start. */
+static void start_peer(const struct library *library) {
     const char *arguments[8] = {NULL};
     int count = 0;
 
-    for (; t.kind->program[count] != NULL; count++)
-        arguments[count] = t.kind->program[count];
+    t.peer.loop = &t.env.fixture.loop;
+    if (t.library == library)
+        return;
+    end_peer();
+    t.library = library;
+    for (; library->program[count] != NULL; count++)
+        arguments[count] = library->program[count];
     arguments[count++] = zookeeper.url + strlen("zookeeper://");
-    arguments[count] = t.kind->kind;
+    arguments[count] = library->kind;
     peer_start(&t.peer, &t.env.fixture.loop, arguments);
 }
 
-static int set_up(const struct library *kind) {
-    struct lk_lock_options options = {.size = sizeof options, .mode = kind->mode};
+static int set_up(const struct library *library) {
+    struct lk_lock_options options = {.size = sizeof options, .mode = library->mode};
     char query[32];
 
-    t.kind = kind;
     fixture_init(&t.env.fixture);
-    (void)snprintf(query, sizeof query, "?layout=%s", kind->layout);
+    (void)snprintf(query, sizeof query, "?layout=%s", library->layout);
     t.env.fixture.client = open_zookeeper(&t.env, zookeeper.url, query);
     assert_int_equal(
         lk_lock_open(&t.env.fixture.lock, t.env.fixture.client, t.env.fixture.name, &options),
         LK_OK);
-    start_peer();
+    start_peer(library);
     return 0;
 }
 
@@ -104,7 +115,6 @@ static int set_up_curator_beside_readers(void **state) {
 static int tear_down(void **state) {
     (void)state;
     await_crowd(&t.env, 0, 0);
-    peer_end(&t.peer);
     fixture_end(&t.env.fixture);
     return 0;
 }
@@ -115,8 +125,8 @@ static void on_inspected(enum lk_status status, const struct lk_inspection *insp
     assert_int_equal(inspection->holder_count, 1);
     assert_true(strlen(inspection->holders[0].owner) >= 32);
     assert_true(inspection->holders[0].fence > 0);
-    if (t.kind->label)
-        assert_string_equal(inspection->holders[0].label, t.kind->label);
+    if (t.library->label)
+        assert_string_equal(inspection->holders[0].label, t.library->label);
     *(bool *)data = true;
 }
 
@@ -190,27 +200,27 @@ static void test_lock_of_one_that_dies_is_ours(void **state) {
     assert_int_equal(give(&t.env.fixture, &caller), LK_OK);
 }
 
+static int down(void **state) {
+    end_peer();
+    return zookeeper_down(state);
+}
+
+#define PEER_TEST(test, set_up) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define BOTH_WAYS(set_up)                                                                          \
-    cmocka_unit_test_setup_teardown(test_what_they_hold_is_ours_when_they_give_it, set_up,         \
-                                    tear_down),                                                    \
-        cmocka_unit_test_setup_teardown(test_what_we_hold_is_theirs_when_we_give_it, set_up,       \
-                                        tear_down)
-#define IN_LINE(set_up) cmocka_unit_test_setup_teardown(test_line_is_one_for_all, set_up, tear_down)
+    PEER_TEST(test_what_they_hold_is_ours_when_they_give_it, set_up),                              \
+        PEER_TEST(test_what_we_hold_is_theirs_when_we_give_it, set_up)
+#define IN_LINE(set_up) BOTH_WAYS(set_up), PEER_TEST(test_line_is_one_for_all, set_up)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        BOTH_WAYS(set_up_kazoo),
-        BOTH_WAYS(set_up_writer),
-        BOTH_WAYS(set_up_curator),
-        IN_LINE(set_up_kazoo),
         IN_LINE(set_up_writer),
         IN_LINE(set_up_curator),
         /* Not in line: a ReadLock of kazoo also waits for writers behind it (kazoo#649). */
         BOTH_WAYS(set_up_reader),
         BOTH_WAYS(set_up_curator_beside_readers),
-        cmocka_unit_test_setup_teardown(test_lock_of_one_that_dies_is_ours, set_up_kazoo,
-                                        tear_down),
+        IN_LINE(set_up_kazoo),
+        PEER_TEST(test_lock_of_one_that_dies_is_ours, set_up_kazoo),
     };
 
-    return cmocka_run_group_tests(tests, zookeeper_up, zookeeper_down);
+    return cmocka_run_group_tests(tests, zookeeper_up, down);
 }
