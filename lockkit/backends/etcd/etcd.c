@@ -1,9 +1,9 @@
 /* Locks in etcd 3.4 and later, through its JSON gateway: a key per owner, on an etcd lease, in the
  * order in which they were created.
  *
- * A command is a few questions, one after the other: etcd_acquire.c, etcd_hold.c and etcd_list.c
- * have the verbs, and here is what they share. What a waiter waits for, and from its first renewal
- * on the key of a holder, is watched. */
+ * A command is a few questions, one after the other. etcd_command.c has those of an owner; here are
+ * INSPECT and BREAK, and what all share. What a waiter waits for, and from its first renewal on the
+ * key of a holder, is watched. */
 #include "etcd.h"
 #include "etcd_command.h"
 
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define GOODBYE_MS 500
+#define MS_PER_S   1000
 
 void etcd_sent_ask(struct etcd_sent *sent, const char *path, json_t *body, bool is_repeatable,
                    void (*on_answer)(struct etcd_ask *ask)) {
@@ -57,96 +58,6 @@ void etcd_sent_keys(const struct etcd_sent *sent, struct etcd_keys *keys) {
     etcd_keys_make(keys, sent->etcd->prefix, sent->command->name, sent->command->owner);
 }
 
-void etcd_sent_keep(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *ask)) {
-    etcd_sent_ask(sent, "/v3/lease/keepalive",
-                  json_pack("{s:I}", "ID", (json_int_t)sent->owner->lease.id), true, on_answer);
-}
-
-/* The TTL, in seconds, that the reply says this lease has; 0: it is gone; -1: neither. */
-static int64_t ttl_of(const json_t *reply, const struct etcd_lease *lease) {
-    const json_t *ttl = json_object_get(reply, "TTL"); /* left out when it is 0 */
-    int64_t ttl_s = json_integer_of(reply, "TTL");
-    const char *text = json_string_value(ttl);
-    bool is_zero = !ttl || (text ? strcmp(text, "0") == 0
-                                 : json_is_integer(ttl) && json_integer_value(ttl) == 0);
-
-    if (json_integer_of(reply, "ID") != lease->id || ttl_s > UINT32_MAX || (ttl_s == 0 && !is_zero))
-        return -1;
-    return ttl_s;
-}
-
-enum lk_status etcd_sent_kept(struct etcd_sent *sent) {
-    int64_t ttl_s = ttl_of(sent->ask.reply, &sent->owner->lease);
-
-    if (ttl_s <= 0)
-        return ttl_s == 0 ? LK_LOST : LK_UNKNOWN;
-    sent->owner->lease.ttl_s = (uint32_t)ttl_s;
-    sent->is_kept = true;
-    sent->kept_ns = sent->asked_ns;
-    sent->kept_term = sent->ask.raft_term;
-    return LK_OK;
-}
-
-void etcd_sent_confirm(struct etcd_sent *sent, int64_t term) {
-    struct etcd_lease *lease = &sent->owner->lease;
-
-    if (sent->is_kept && term == sent->kept_term && sent->kept_ns > lease->confirmed_ns)
-        lease->confirmed_ns = sent->kept_ns;
-}
-
-void etcd_sent_grant(struct etcd_sent *sent, struct etcd_lease *lease,
-                     void (*on_answer)(struct etcd_ask *ask)) {
-    etcd_sent_ask(
-        sent, "/v3/lease/grant",
-        json_pack("{s:I, s:I}", "ID", (json_int_t)lease->id, "TTL", (json_int_t)lease->asked_s),
-        true, on_answer);
-}
-
-enum lk_status etcd_sent_granted(struct etcd_sent *sent, struct etcd_lease *lease) {
-    const struct etcd_ask *ask = &sent->ask;
-    int64_t ttl_s;
-
-    sent->owner->is_doubtful |= ask->was_unknown;
-    /* It exists: an earlier request for it was not answered, but did it. How old it is will be
-     * known when it is kept alive. */
-    if (ask->status == LK_REFUSED && ask->code == ETCD_FAILED_PRECONDITION) {
-        lease->is_granted = true;
-        lease->confirmed_ns = 0;
-        return LK_OK;
-    }
-    if (ask->status != LK_OK)
-        return ask->status;
-    ttl_s = ttl_of(ask->reply, lease);
-    if (ttl_s < lease->asked_s)
-        return LK_UNKNOWN;
-    lease->is_granted = true;
-    lease->ttl_s = (uint32_t)ttl_s;
-    lease->confirmed_ns = sent->asked_ns;
-    return LK_OK;
-}
-
-static void (*const verbs[])(struct etcd_sent *sent) = {
-    [LK_ACQUIRE] = etcd_acquire, [LK_RENEW] = etcd_renew, [LK_RELEASE] = etcd_release,
-    [LK_INSPECT] = etcd_inspect, [LK_BREAK] = etcd_break,
-};
-
-static void run(struct lk_backend *backend, struct lk_command *command) {
-    struct etcd *etcd = (struct etcd *)backend;
-    struct etcd_sent *sent = command->internal;
-
-    assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
-    sent->command = command;
-    sent->etcd = etcd;
-    sent->started_ns = clock_ns(CLOCK_BOOTTIME);
-    sent->deadline_ms = clock_now_ms() + command->reply_ms;
-    command->remaining_ms = -1;
-    if (command->owner && command->verb != LK_BREAK)
-        sent->owner = etcd_owner_find(&etcd->owners, command->owner);
-    if (sent->owner)
-        etcd_owner_ref(&etcd->owners, sent->owner);
-    verbs[command->verb](sent);
-}
-
 static void on_idle(uv_idle_t *idle) {
     struct etcd *etcd = idle->data;
     struct etcd_answers answers = STAILQ_HEAD_INITIALIZER(answers);
@@ -166,6 +77,184 @@ void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status) {
     sent->command->status = status;
     STAILQ_INSERT_TAIL(&etcd->answers, sent, entry);
     (void)uv_idle_start(&etcd->idle, on_idle); /* fails only without a callback */
+}
+
+/* ---- INSPECT and BREAK: the line as it stands, and those at its head taken out of it. */
+
+/* Of a line the first `count` hold. */
+static size_t count_holders(const json_t *line, const struct lk_command *command) {
+    uint64_t taken = 0;
+    const json_t *kv;
+    size_t i;
+
+    json_array_foreach (line, i, kv) {
+        char value[ETCD_VALUE_SIZE];
+        enum lk_mode mode = LK_EXCLUSIVE;
+        uint32_t permits = 1;
+
+        if (json_bytes_of(kv, "value", value, sizeof value))
+            (void)etcd_line_parse(value, &mode, &permits);
+        taken += permits;
+        if (mode == LK_EXCLUSIVE)
+            return i == 0 ? 1 : i;
+        if (command->limit > 0 && taken > command->limit)
+            return i;
+    }
+    return i;
+}
+
+/* What is told of one key, in memory of its own. */
+struct standing {
+    char key[ETCD_KEY_SIZE], value[ETCD_VALUE_SIZE];
+};
+
+static void inspect_describe(struct lk_holder *holder, struct standing *standing, const json_t *kv,
+                             size_t prefix_length) {
+    *holder = (struct lk_holder){.owner = "", .label = "", .remaining_ms = -1, .permits = 1};
+    if (json_bytes_of(kv, "key", standing->key, sizeof standing->key) &&
+        strlen(standing->key) >= prefix_length)
+        holder->owner = standing->key + prefix_length;
+    if (json_bytes_of(kv, "value", standing->value, sizeof standing->value))
+        holder->label = etcd_line_parse(standing->value, &holder->mode, &holder->permits);
+}
+
+static void inspect_answer(struct etcd_sent *sent, int64_t remaining_ms) {
+    struct lk_command *command = sent->command;
+    size_t count = json_array_size(sent->line), holders = count_holders(sent->line, command);
+    struct lk_holder *all = calloc(count + 1, sizeof *all);
+    struct standing *standings = calloc(count + 1, sizeof *standings);
+    struct etcd_keys keys;
+
+    etcd_sent_keys(sent, &keys);
+    for (size_t i = 0; all && standings && i < count; i++) {
+        const json_t *kv = json_array_get(sent->line, i);
+
+        inspect_describe(&all[i], &standings[i], kv, keys.prefix_length);
+        all[i].fence = i < holders ? (uint64_t)json_integer_of(kv, "create_revision") : 0;
+    }
+    if (all && standings && holders > 0)
+        all[0].remaining_ms = remaining_ms;
+    command->holders = all;
+    command->holder_count = holders;
+    command->waiters = all ? all + holders : NULL;
+    command->waiter_count = count - holders;
+    json_decref(sent->line);
+    etcd_sent_end(sent, all && standings ? LK_OK : LK_NOMEM);
+    free(all);
+    free(standings);
+}
+
+static void on_time_known(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    int64_t left_s = json_integer_of(ask->reply, "TTL");
+
+    inspect_answer(sent, ask->status == LK_OK && left_s > 0 ? left_s * MS_PER_S : -1);
+}
+
+/* Else the command has ended. */
+static bool has_line(struct etcd_sent *sent) {
+    if (sent->ask.status != LK_OK)
+        etcd_sent_end(sent, sent->ask.status);
+    else if (!etcd_line_is_whole(sent->ask.reply))
+        etcd_sent_end_puzzled(sent);
+    else
+        return true;
+    return false;
+}
+
+static void on_listed(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    const json_t *first;
+
+    if (!has_line(sent))
+        return;
+    sent->line = json_incref(json_object_get(ask->reply, "kvs"));
+    first = json_array_get(sent->line, 0);
+    if (json_integer_of(first, "lease") > 0)
+        etcd_sent_ask(sent, "/v3/lease/timetolive",
+                      json_pack("{s:I}", "ID", (json_int_t)json_integer_of(first, "lease")), true,
+                      on_time_known);
+    else
+        inspect_answer(sent, -1);
+}
+
+static void ask_line(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *ask)) {
+    struct etcd_keys keys;
+
+    etcd_sent_keys(sent, &keys);
+    etcd_sent_ask(sent, "/v3/kv/range", etcd_line_all(&keys), true, on_answer);
+}
+
+static void inspect(struct etcd_sent *sent) {
+    ask_line(sent, on_listed);
+}
+
+static void on_broken(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    int64_t deleted = ask->status == LK_OK ? etcd_line_deleted(ask->reply) : 0;
+
+    if (deleted < 0)
+        etcd_sent_end_puzzled(sent);
+    else
+        etcd_sent_end(sent, ask->status == LK_OK && deleted == 0 ? LK_LOST : ask->status);
+}
+
+/* Its own keys are those of the one owner who is to go, so whose key is the same holds it. */
+static json_t *doomed(const struct etcd_sent *sent, const json_t *line) {
+    size_t holders = count_holders(line, sent->command);
+    json_t *handles = json_array();
+    struct etcd_keys keys;
+
+    etcd_sent_keys(sent, &keys);
+    for (size_t i = 0; i < holders; i++) {
+        json_t *handle = json_object_get(json_array_get(line, i), "key");
+
+        if (!sent->command->owner || strcmp(json_string_value(handle), keys.own) == 0)
+            (void)json_array_append(handles, handle);
+    }
+    return handles;
+}
+
+static void on_listed_to_break(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    json_t *handles;
+
+    if (!has_line(sent))
+        return;
+    handles = doomed(sent, json_object_get(ask->reply, "kvs"));
+    if (json_array_size(handles) > 0)
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_delete(handles), false, on_broken);
+    else
+        etcd_sent_end(sent, LK_LOST);
+    json_decref(handles);
+}
+
+static void break_holders(struct etcd_sent *sent) {
+    ask_line(sent, on_listed_to_break);
+}
+
+/* ---- The backend */
+
+static void (*const verbs[])(struct etcd_sent *sent) = {
+    [LK_ACQUIRE] = etcd_acquire, [LK_RENEW] = etcd_renew,    [LK_RELEASE] = etcd_release,
+    [LK_INSPECT] = inspect,      [LK_BREAK] = break_holders,
+};
+
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct etcd *etcd = (struct etcd *)backend;
+    struct etcd_sent *sent = command->internal;
+
+    assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
+    sent->command = command;
+    sent->etcd = etcd;
+    sent->started_ns = clock_ns(CLOCK_BOOTTIME);
+    sent->deadline_ms = clock_now_ms() + command->reply_ms;
+    command->remaining_ms = -1;
+    if (command->owner && command->verb != LK_BREAK)
+        sent->owner = etcd_owner_find(&etcd->owners, command->owner);
+    if (sent->owner)
+        etcd_owner_ref(&etcd->owners, sent->owner);
+    verbs[command->verb](sent);
 }
 
 static enum lk_status open_etcd(struct lk_backend **backend,

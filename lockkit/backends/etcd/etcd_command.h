@@ -50,23 +50,9 @@ void etcd_sent_end_puzzled(struct etcd_sent *sent);
 void etcd_sent_end_later(struct etcd_sent *sent, enum lk_status status);
 void etcd_sent_keys(const struct etcd_sent *sent, struct etcd_keys *keys);
 
-/* Ask that the lease be kept alive; and when the answer is here, take it: LK_OK, LK_LOST when the
- * lease is gone, or how the command ends. */
-void etcd_sent_keep(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *ask));
-enum lk_status etcd_sent_kept(struct etcd_sent *sent);
-/* The key is there: so the lease was alive, and lasts from when it was kept alive, if `term` was
- * the one of then. */
-void etcd_sent_confirm(struct etcd_sent *sent, int64_t term);
-/* Ask for a lease; and when the answer is here, take it: LK_OK, or how the command ends. */
-void etcd_sent_grant(struct etcd_sent *sent, struct etcd_lease *lease,
-                     void (*on_answer)(struct etcd_ask *ask));
-enum lk_status etcd_sent_granted(struct etcd_sent *sent, struct etcd_lease *lease);
-
-/* The verbs. */
+/* etcd_command.c */
 void etcd_acquire(struct etcd_sent *sent);
 void etcd_renew(struct etcd_sent *sent);
 void etcd_release(struct etcd_sent *sent);
-void etcd_inspect(struct etcd_sent *sent);
-void etcd_break(struct etcd_sent *sent);
 
 #endif

@@ -13,9 +13,8 @@
 #include "etcd_url.h"
 
 #define ETCD_KEY_SIZE (ETCD_PREFIX_SIZE + 3 * NAME_MAX_BYTES + sizeof "/" + LABEL_MAX_BYTES)
-#define ETCD_LINE_MOST                                                                             \
-    4096 /* of a line with sharers so many are read, and who comes later waits                     \
-          */
+/* Of a line with sharers so many keys are read; a sharer behind them waits. */
+#define ETCD_LINE_MOST  4096
 #define ETCD_VALUE_SIZE (LABEL_MAX_BYTES + sizeof "s4294967295 ")
 
 /* In base64. */

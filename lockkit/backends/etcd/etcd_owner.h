@@ -7,13 +7,13 @@
 #ifndef LOCKKIT_ETCD_OWNER_H
 #define LOCKKIT_ETCD_OWNER_H
 
-#include "etcd_watch.h"
+#include "etcd_servers.h"
 
 #define SPARE_MOST 64
 
 struct etcd_lease {
-    int64_t
-        id; /* ours to choose, so that one may be revoked whose grant was not answered; 0: none */
+    int64_t id; /* 0: none. We choose it, so that a lease can be revoked whose grant was not
+                   answered. */
     bool is_granted;
     uint32_t asked_s, ttl_s; /* what was asked for, and what was granted */
     int64_t confirmed_ns;    /* no later than etcd began to count the TTL; on CLOCK_BOOTTIME */

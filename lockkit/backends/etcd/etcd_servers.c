@@ -7,6 +7,7 @@
  * until a token was got, and so does one whose token is not known any more. */
 #include "etcd_servers.h"
 
+#include "buffer.h"
 #include "clock.h"
 #include "etcd_text.h"
 #include "json_read.h"
@@ -20,6 +21,7 @@
 #define STREAMS_MOST 256                /* at a time to one member; who finds none free polls */
 #define REPLY_LIMIT  (16 * 1024 * 1024) /* the longest line of waiters that is read */
 #define QUEUE_MOST   65536
+#define LINE_MOST    (1024 * 1024) /* of a stream */
 #define ASK_LEADER   "Grpc-Metadata-hasleader: true\r\n"
 
 enum {
@@ -59,7 +61,7 @@ static bool needs_token(const struct etcd_servers *servers) {
     return servers->url.user[0] != '\0';
 }
 
-char *etcd_servers_headers(const struct etcd_servers *servers) {
+static char *headers_of(const struct etcd_servers *servers) {
     char *headers = NULL;
     int length;
 
@@ -70,11 +72,7 @@ char *etcd_servers_headers(const struct etcd_servers *servers) {
     return length < 0 ? NULL : headers;
 }
 
-struct http_client *etcd_servers_streams(struct etcd_servers *servers) {
-    return servers->endpoints[servers->current].streams;
-}
-
-static void finish(struct etcd_ask *ask, enum lk_status status) {
+static void ask_finish(struct etcd_ask *ask, enum lk_status status) {
     if (ask->was_unknown && status != LK_OK)
         status = LK_UNKNOWN;
     free(ask->internal.body);
@@ -85,7 +83,7 @@ static void finish(struct etcd_ask *ask, enum lk_status status) {
 }
 
 /* The member did not answer, or has no leader: others are asked before it. */
-static void avoid(struct etcd_ask *ask, const char *why) {
+static void ask_avoid(struct etcd_ask *ask, const char *why) {
     struct etcd_servers *servers = ask->internal.servers;
     const struct etcd_endpoint_url *url = servers->endpoints[ask->internal.endpoint].url;
     char quoted[128];
@@ -104,21 +102,21 @@ static bool may_ask_another(const struct etcd_ask *ask) {
            clock_now_ms() < ask->internal.deadline_ms;
 }
 
-static void not_effective(struct etcd_ask *ask, const char *why) {
-    avoid(ask, why);
+static void ask_not_effective(struct etcd_ask *ask, const char *why) {
+    ask_avoid(ask, why);
     if (may_ask_another(ask))
         send_ask(ask);
     else
-        finish(ask, LK_UNAVAILABLE);
+        ask_finish(ask, LK_UNAVAILABLE);
 }
 
-static void unanswered(struct etcd_ask *ask, const char *why) {
+static void ask_unanswered(struct etcd_ask *ask, const char *why) {
     ask->was_unknown = true;
-    avoid(ask, why);
+    ask_avoid(ask, why);
     if (ask->is_repeatable && may_ask_another(ask))
         send_ask(ask);
     else
-        finish(ask, LK_UNKNOWN);
+        ask_finish(ask, LK_UNKNOWN);
 }
 
 static bool is_about_token(int code, const char *why) {
@@ -144,7 +142,7 @@ static bool is_refusal(int code) {
            code == CODE_OUT_OF_RANGE || code == CODE_UNIMPLEMENTED || code >= CODE_DATA_LOSS;
 }
 
-static void refused(struct etcd_ask *ask, const json_t *error) {
+static void ask_refused(struct etcd_ask *ask, const json_t *error) {
     const char *why = json_string_value(json_object_get(error, "message"));
     int code = (int)json_integer_of(error, "code");
 
@@ -154,14 +152,14 @@ static void refused(struct etcd_ask *ask, const json_t *error) {
     ask->code = code;
     ask->why = why;
     if (strstr(why, "no leader") || strstr(why, "not leader"))
-        not_effective(ask, why);
+        ask_not_effective(ask, why);
     else if (needs_token(ask->internal.servers) && !ask->internal.is_reauthenticated &&
              is_about_token(code, why))
         reauthenticate(ask);
     else if (is_refusal(code))
-        finish(ask, LK_REFUSED);
+        ask_finish(ask, LK_REFUSED);
     else
-        unanswered(ask, why);
+        ask_unanswered(ask, why);
 }
 
 /* An error is the reply, with an HTTP status that says so; the gateway of etcd 3.4 adds a member
@@ -172,7 +170,7 @@ static void take_reply(struct etcd_ask *ask, const json_t *root, bool is_ok) {
     const json_t *error = json_object_get(root, "error"), *header;
 
     if (error || !is_ok) {
-        refused(ask, json_is_object(error) ? error : root);
+        ask_refused(ask, json_is_object(error) ? error : root);
         return;
     }
     ask->reply = result ? result : root;
@@ -180,20 +178,20 @@ static void take_reply(struct etcd_ask *ask, const json_t *root, bool is_ok) {
     ask->raft_term = json_integer_of(header, "raft_term");
     ask->revision = json_integer_of(header, "revision");
     if (ask->raft_term == 0 || ask->revision == 0) {
-        unanswered(ask, not_understood);
+        ask_unanswered(ask, not_understood);
         return;
     }
     ask->internal.servers->endpoints[ask->internal.endpoint].is_proven = true;
-    finish(ask, LK_OK);
+    ask_finish(ask, LK_OK);
 }
 
-static void answered(struct etcd_ask *ask, const struct http_call *call) {
+static void ask_answered(struct etcd_ask *ask, const struct http_call *call) {
     json_t *root = json_read_as_is(call->reply, call->reply_length, NULL);
 
     if (json_is_object(root))
         take_reply(ask, root, call->status == 200);
     else
-        unanswered(ask, "the reply is not JSON");
+        ask_unanswered(ask, "the reply is not JSON");
     json_decref(root);
 }
 
@@ -202,16 +200,16 @@ static void on_call_ended(struct http_call *call) {
 
     switch (call->outcome) {
     case HTTP_CALL_ANSWERED:
-        answered(ask, call);
+        ask_answered(ask, call);
         break;
     case HTTP_CALL_NOT_SENT:
         if (ask->internal.is_out_of_memory)
-            finish(ask, LK_NOMEM);
+            ask_finish(ask, LK_NOMEM);
         else
-            not_effective(ask, call->error);
+            ask_not_effective(ask, call->error);
         break;
     case HTTP_CALL_UNKNOWN:
-        unanswered(ask, call->error);
+        ask_unanswered(ask, call->error);
         break;
     }
 }
@@ -231,7 +229,7 @@ static void send_now(struct etcd_ask *ask) {
     struct etcd_servers *servers = ask->internal.servers;
 
     free(ask->internal.headers);
-    ask->internal.headers = etcd_servers_headers(servers);
+    ask->internal.headers = headers_of(servers);
     ask->internal.is_out_of_memory = !ask->internal.body || !ask->internal.headers;
     ask->internal.endpoint = servers->current;
     ask->internal.call = (struct http_call){
@@ -274,7 +272,7 @@ static void end_waiting(struct etcd_servers *servers, enum lk_status status, con
         if (status == LK_OK)
             send_ask(ask);
         else
-            finish(ask, status == LK_UNKNOWN ? LK_UNAVAILABLE : status);
+            ask_finish(ask, status == LK_UNKNOWN ? LK_UNAVAILABLE : status);
     }
 }
 
@@ -320,6 +318,115 @@ void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const ch
     json_decref(body);
     send_ask(ask);
 }
+
+/* ---- Watches: the reply to POST /v3/watch has no end, and a line of JSON for each event. */
+
+struct etcd_watch {
+    struct http_client *client;
+    struct http_call call;
+    char *key, *body, *headers;
+    struct buffer line; /* that has not ended */
+    bool is_deleted;
+    etcd_watch_cb cb; /* NULL: stopped */
+    void *data;
+};
+
+/* Whether the stream is to go on after this line. */
+static bool watch_take_line(struct etcd_watch *watch) {
+    json_t *root = json_read_as_is(watch->line.bytes, watch->line.length, NULL);
+    const json_t *result = json_object_get(root, "result");
+
+    watch->is_deleted = json_array_size(json_object_get(result, "events")) > 0;
+    json_decref(root);
+    watch->line.length = 0;
+    return result && !watch->is_deleted;
+}
+
+static bool on_watch_part(struct http_call *call, const char *bytes, size_t length) {
+    struct etcd_watch *watch = call->data;
+
+    while (length > 0) {
+        const char *end = memchr(bytes, '\n', length);
+        size_t taken = end ? (size_t)(end - bytes) + 1 : length;
+
+        if (watch->line.length + taken > LINE_MOST || !buffer_append(&watch->line, bytes, taken))
+            return false;
+        bytes += taken;
+        length -= taken;
+        if (end && !watch_take_line(watch))
+            return false;
+    }
+    return true;
+}
+
+static void watch_free(struct etcd_watch *watch) {
+    buffer_free(&watch->line);
+    free(watch->key);
+    free(watch->body);
+    free(watch->headers);
+    free(watch);
+}
+
+static void on_watch_ended(struct http_call *call) {
+    struct etcd_watch *watch = call->data;
+    etcd_watch_cb cb = watch->cb;
+    void *data = watch->data;
+    bool is_deleted = watch->is_deleted;
+
+    watch_free(watch);
+    if (cb)
+        cb(data, is_deleted);
+}
+
+static char *watch_request(const char *key, const char *range_end, int64_t revision) {
+    json_t *root =
+        json_pack("{s:{s:s, s:I, s:[s], s:s*}}", "create_request", "key", key, "start_revision",
+                  (json_int_t)revision, "filters", "NOPUT", "range_end", range_end);
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+
+    json_decref(root);
+    return text;
+}
+
+struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *key,
+                                    const char *range_end, int64_t revision, etcd_watch_cb cb,
+                                    void *data) {
+    struct etcd_watch *watch = calloc(1, sizeof *watch);
+
+    if (!watch)
+        return NULL;
+    watch->key = strdup(key);
+    watch->body = watch_request(key, range_end, revision);
+    watch->headers = headers_of(servers);
+    if (!watch->key || !watch->body || !watch->headers) {
+        watch_free(watch);
+        return NULL;
+    }
+    watch->client = servers->endpoints[servers->current].streams;
+    watch->cb = cb;
+    watch->data = data;
+    watch->call = (struct http_call){.method = "POST",
+                                     .target = "/v3/watch",
+                                     .headers = watch->headers,
+                                     .body = watch->body,
+                                     .body_length = strlen(watch->body),
+                                     .deadline_ms = INT64_MAX,
+                                     .on_part = on_watch_part,
+                                     .data = watch};
+    http_call_start(watch->client, &watch->call, on_watch_ended);
+    return watch;
+}
+
+bool etcd_watch_is_of(const struct etcd_watch *watch, const char *key) {
+    return strcmp(watch->key, key) == 0;
+}
+
+void etcd_watch_stop(struct etcd_watch *watch) {
+    watch->cb = NULL;
+    http_call_cancel(watch->client, &watch->call);
+}
+
+/* ---- Opening and closing */
 
 static void on_client_closed(void *data) {
     struct etcd_servers *servers = data;

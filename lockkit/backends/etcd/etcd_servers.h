@@ -54,9 +54,22 @@ void etcd_servers_close(struct etcd_servers *servers, void (*cb)(void *data), vo
 void etcd_ask_start(struct etcd_servers *servers, struct etcd_ask *ask, const char *path,
                     json_t *body, int64_t deadline_ms);
 
-/* What a stream of answers needs: a client for it at the member that is asked now, and the header
- * lines, to be freed; NULL without memory. */
-struct http_client *etcd_servers_streams(struct etcd_servers *servers);
-char *etcd_servers_headers(const struct etcd_servers *servers);
+/* ---- To be told once that a key was deleted, one or any of a range. It is a hint to ask again,
+ * never an answer: a waiter polls as well. */
+
+struct etcd_watch;
+
+/* The watch is over and gone: a key was deleted at or after the revision, or it could not be made,
+ * or broke, and nothing is known. */
+typedef void (*etcd_watch_cb)(void *data, bool is_deleted);
+
+/* From `revision` on; `range_end` NULL: `key` alone. Both are in base64, and copied. NULL without
+ * memory. `cb` runs once, later, unless it is stopped. */
+struct etcd_watch *etcd_watch_start(struct etcd_servers *servers, const char *key,
+                                    const char *range_end, int64_t revision, etcd_watch_cb cb,
+                                    void *data);
+bool etcd_watch_is_of(const struct etcd_watch *watch, const char *key);
+/* `cb` does not run any more. */
+void etcd_watch_stop(struct etcd_watch *watch);
 
 #endif

@@ -1,0 +1,539 @@
+/* The commands of an owner: ACQUIRE, RENEW and RELEASE. */
+#include "etcd_command.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NS_PER_MS   1000000
+#define ROUNDS_MOST 8 /* of questions: more are needed only while leases end as they begin */
+
+/* ---- Leases of etcd: to ask for one, or that one be kept alive; and when the answer is here, to
+ * take it: LK_OK, LK_LOST when the lease is gone, or how the command ends. */
+
+static void sent_keep(struct etcd_sent *sent, void (*on_answer)(struct etcd_ask *ask)) {
+    etcd_sent_ask(sent, "/v3/lease/keepalive",
+                  json_pack("{s:I}", "ID", (json_int_t)sent->owner->lease.id), true, on_answer);
+}
+
+/* The TTL, in seconds, that the reply says this lease has; 0: it is gone; -1: neither. */
+static int64_t ttl_of(const json_t *reply, const struct etcd_lease *lease) {
+    const json_t *ttl = json_object_get(reply, "TTL"); /* left out when it is 0 */
+    int64_t ttl_s = json_integer_of(reply, "TTL");
+    const char *text = json_string_value(ttl);
+    bool is_zero = !ttl || (text ? strcmp(text, "0") == 0
+                                 : json_is_integer(ttl) && json_integer_value(ttl) == 0);
+
+    if (json_integer_of(reply, "ID") != lease->id || ttl_s > UINT32_MAX || (ttl_s == 0 && !is_zero))
+        return -1;
+    return ttl_s;
+}
+
+static enum lk_status sent_kept(struct etcd_sent *sent) {
+    int64_t ttl_s = ttl_of(sent->ask.reply, &sent->owner->lease);
+
+    if (ttl_s <= 0)
+        return ttl_s == 0 ? LK_LOST : LK_UNKNOWN;
+    sent->owner->lease.ttl_s = (uint32_t)ttl_s;
+    sent->is_kept = true;
+    sent->kept_ns = sent->asked_ns;
+    sent->kept_term = sent->ask.raft_term;
+    return LK_OK;
+}
+
+static void sent_confirm(struct etcd_sent *sent, int64_t term) {
+    struct etcd_lease *lease = &sent->owner->lease;
+
+    if (sent->is_kept && term == sent->kept_term && sent->kept_ns > lease->confirmed_ns)
+        lease->confirmed_ns = sent->kept_ns;
+}
+
+static void sent_grant(struct etcd_sent *sent, struct etcd_lease *lease,
+                       void (*on_answer)(struct etcd_ask *ask)) {
+    etcd_sent_ask(
+        sent, "/v3/lease/grant",
+        json_pack("{s:I, s:I}", "ID", (json_int_t)lease->id, "TTL", (json_int_t)lease->asked_s),
+        true, on_answer);
+}
+
+static enum lk_status sent_granted(struct etcd_sent *sent, struct etcd_lease *lease) {
+    const struct etcd_ask *ask = &sent->ask;
+    int64_t ttl_s;
+
+    sent->owner->is_doubtful |= ask->was_unknown;
+    /* It exists: an earlier request for it was not answered, but did it. How old it is will be
+     * known when it is kept alive. */
+    if (ask->status == LK_REFUSED && ask->code == ETCD_FAILED_PRECONDITION) {
+        lease->is_granted = true;
+        lease->confirmed_ns = 0;
+        return LK_OK;
+    }
+    if (ask->status != LK_OK)
+        return ask->status;
+    ttl_s = ttl_of(ask->reply, lease);
+    if (ttl_s < lease->asked_s)
+        return LK_UNKNOWN;
+    lease->is_granted = true;
+    lease->ttl_s = (uint32_t)ttl_s;
+    lease->confirmed_ns = sent->asked_ns;
+    return LK_OK;
+}
+
+static uint32_t left_ms_of(const struct etcd_sent *sent, const struct etcd_lease *lease) {
+    int64_t left_ms = (etcd_lease_end_ns(lease) - sent->started_ns) / NS_PER_MS;
+
+    if (left_ms <= 0)
+        return 0;
+    return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
+}
+
+/* ---- ACQUIRE: a place in the line of the name, and what it is worth.
+ *
+ *    (lease) ──► ENTER ──► nobody before it: OK
+ *                  │  ▲
+ *     own key there│  │own key gone         somebody is: BUSY; its end is watched
+ *                  ▼  │
+ *    (lease) ──►  LOOK ──► the same
+ *
+ * (lease): grant one, unless there is one to spare; keep it alive when it is old; one that is gone
+ * is replaced, and the key has gone with it. Both transactions are linearizable: a key that they
+ * find is there, after however long a wait, and the validity counts from the last sign of life that
+ * its lease has given. */
+
+static void acquire_step(struct etcd_sent *sent);
+
+/* When nothing of it is at the server, nobody will release it. */
+static void acquire_end(struct etcd_sent *sent, enum lk_status status) {
+    struct etcd_owner *owner = sent->owner;
+
+    if (owner->revision == 0 && !owner->is_doubtful && status != LK_UNKNOWN && !owner->is_gone)
+        etcd_owner_drop(&sent->etcd->owners, owner);
+    etcd_sent_end(sent, status);
+}
+
+static void acquire_granted(struct etcd_sent *sent) {
+    struct lk_command *command = sent->command;
+    struct etcd_owner *owner = sent->owner;
+
+    command->granted_ms = left_ms_of(sent, &owner->lease);
+    etcd_owner_unwatch(owner);
+    if (command->granted_ms == 0) {
+        acquire_end(sent, LK_UNKNOWN);
+        return;
+    }
+    owner->is_held = true;
+    command->fence = (uint64_t)owner->revision;
+    acquire_end(sent, LK_OK);
+}
+
+static void on_withdrawn(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    bool is_done =
+        ask->status == LK_OK && etcd_line_done(ask->reply, "rrd", NULL) == ETCD_DONE_SUCCESS;
+
+    if (is_done)
+        sent->owner->revision = 0;
+    acquire_end(sent, is_done ? LK_BUSY : LK_UNKNOWN);
+}
+
+/* One who does not wait leaves nothing in the line. */
+static void acquire_refused(struct etcd_sent *sent, const struct etcd_keys *keys,
+                            const struct etcd_place *place) {
+    struct lk_command *command = sent->command;
+
+    if (command->patience_ms == 0) {
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_leave(keys), true, on_withdrawn);
+        return;
+    }
+    etcd_owner_watch(sent->owner, place->blocker ? place->blocker : keys->first,
+                     place->blocker ? NULL : keys->end, sent->ask.revision + 1);
+    command->is_queued = true;
+    acquire_end(sent, LK_BUSY);
+}
+
+static void acquire_judge(struct etcd_sent *sent, const struct etcd_keys *keys,
+                          const json_t *found) {
+    struct etcd_owner *owner = sent->owner;
+    struct etcd_place place = etcd_line_place(found, owner->revision, sent->command);
+
+    sent_confirm(sent, sent->ask.raft_term);
+    if (place.is_held)
+        acquire_granted(sent);
+    else
+        acquire_refused(sent, keys, &place);
+}
+
+/* The server may have done it. */
+static void acquire_puzzled(struct etcd_sent *sent) {
+    sent->owner->is_doubtful = true;
+    etcd_sent_end_puzzled(sent);
+}
+
+static void lose_lease(struct etcd_owner *owner) {
+    etcd_owner_unwatch(owner);
+    owner->lease = (struct etcd_lease){0};
+    owner->revision = 0;
+}
+
+/* It did not enter: since it is there, from an attempt that was not answered, or, trying, since
+ * others are. A key of its own on a lease that has ended is about to go. */
+static void acquire_not_entered(struct etcd_sent *sent) {
+    struct etcd_owner *owner = sent->owner;
+    const json_t *own = json_array_get(etcd_line_found(sent->ask.reply, 0), 0);
+
+    if (own && json_integer_of(own, "lease") == owner->lease.id) {
+        owner->revision = json_integer_of(own, "create_revision");
+        acquire_step(sent);
+    } else {
+        acquire_end(sent, own || sent->command->patience_ms > 0 ? LK_UNKNOWN : LK_BUSY);
+    }
+}
+
+/* Its own key is in the line that it read, unless that is longer than what is read. */
+static void acquire_entered(struct etcd_sent *sent, bool has_line) {
+    const json_t *line = etcd_line_found(sent->ask.reply, 1);
+    struct etcd_keys keys;
+
+    sent->owner->revision = sent->ask.revision;
+    if (has_line && json_array_size(line) == 0) {
+        acquire_puzzled(sent);
+        return;
+    }
+    etcd_sent_keys(sent, &keys);
+    acquire_judge(sent, &keys, line);
+}
+
+static void on_entered(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    bool has_line = etcd_line_is_read(sent->command);
+
+    sent->owner->is_doubtful |= ask->was_unknown;
+    if (ask->status == LK_REFUSED && ask->code == ETCD_NOT_FOUND) {
+        lose_lease(sent->owner);
+        acquire_step(sent);
+        return;
+    }
+    if (ask->status != LK_OK) {
+        acquire_end(sent, ask->status);
+        return;
+    }
+    switch (etcd_line_done(ask->reply, has_line ? "pr" : "p", "r")) {
+    case ETCD_DONE_UNKNOWN:
+        acquire_puzzled(sent);
+        break;
+    case ETCD_DONE_SUCCESS:
+        acquire_entered(sent, has_line);
+        break;
+    case ETCD_DONE_FAILURE:
+        acquire_not_entered(sent);
+        break;
+    }
+}
+
+static void on_looked(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    struct etcd_keys keys;
+
+    if (ask->status != LK_OK) {
+        acquire_end(sent, ask->status);
+        return;
+    }
+    switch (etcd_line_done(ask->reply, "r", "")) {
+    case ETCD_DONE_UNKNOWN:
+        acquire_puzzled(sent);
+        break;
+    case ETCD_DONE_SUCCESS:
+        etcd_sent_keys(sent, &keys);
+        acquire_judge(sent, &keys, etcd_line_found(ask->reply, 0));
+        break;
+    case ETCD_DONE_FAILURE:
+        sent->owner->revision = 0;
+        acquire_step(sent);
+        break;
+    }
+}
+
+static void on_kept_to_acquire(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+
+    enum lk_status status = ask->status == LK_OK ? sent_kept(sent) : ask->status;
+
+    if (status == LK_LOST)
+        lose_lease(sent->owner);
+    if (status == LK_OK || status == LK_LOST)
+        acquire_step(sent);
+    else
+        acquire_end(sent, status);
+}
+
+static void on_granted(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    enum lk_status status = sent_granted(sent, &sent->owner->lease);
+
+    if (status == LK_OK)
+        acquire_step(sent);
+    else
+        acquire_end(sent, status);
+}
+
+static void acquire_place(struct etcd_sent *sent) {
+    const struct etcd_owner *owner = sent->owner;
+    struct etcd_keys keys;
+
+    etcd_sent_keys(sent, &keys);
+    if (owner->revision == 0)
+        etcd_sent_ask(
+            sent, "/v3/kv/txn",
+            etcd_line_enter(&keys, sent->command, sent->etcd->config.label, owner->lease.id), true,
+            on_entered);
+    else
+        etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_look(&keys, sent->command, owner->revision),
+                      true, on_looked);
+}
+
+/* The next question. */
+static void acquire_step(struct etcd_sent *sent) {
+    struct etcd_owner *owner = sent->owner;
+
+    if (owner->is_gone || sent->rounds++ == ROUNDS_MOST) {
+        acquire_end(sent, LK_UNKNOWN);
+        return;
+    }
+    if (owner->lease.id == 0 &&
+        !etcd_lease_begin(&sent->etcd->owners, &owner->lease, sent->command->ttl_ms)) {
+        etcd_sent_end_later(sent, LK_UNSUPPORTED);
+        return;
+    }
+    if (!owner->lease.is_granted)
+        sent_grant(sent, &owner->lease, on_granted);
+    else if (!sent->is_kept && etcd_lease_is_old(&owner->lease))
+        sent_keep(sent, on_kept_to_acquire);
+    else
+        acquire_place(sent);
+}
+
+void etcd_acquire(struct etcd_sent *sent) {
+    struct etcd *etcd = sent->etcd;
+    const struct lk_command *command = sent->command;
+
+    if (!sent->owner) {
+        struct etcd_owner *owner = etcd_owner_new(&etcd->owners, command->owner, command->name);
+
+        if (!owner) {
+            etcd_sent_end_later(sent, LK_NOMEM);
+            return;
+        }
+        etcd_owner_ref(&etcd->owners, owner);
+        sent->owner = owner;
+    }
+    acquire_step(sent);
+}
+
+/* ---- RENEW and RELEASE.
+ *
+ * RENEW: keep the lease alive, then look whether the key is still the one that was granted. etcd
+ * has answered renewals of leases that it had revoked, and a leader that was deposed and did not
+ * know it yet answers them too, while its successor counts by itself: so a renewal counts only when
+ * a linearizable read after it finds the key, in the same term of raft.
+ *
+ * For a longer TTL, which a lease cannot get, the key is put on another lease. It keeps its
+ * revision, so its place and its fencing token.
+ *
+ * RELEASE: delete the key. Where an earlier request may still take effect, revoke the lease as
+ * well: then it cannot. */
+
+static void renew_lost(struct etcd_sent *sent) {
+    etcd_owner_unwatch(sent->owner);
+    sent->owner->is_held = false;
+    etcd_sent_end(sent, LK_LOST);
+}
+
+static void renew_confirmed(struct etcd_sent *sent) {
+    struct lk_command *command = sent->command;
+
+    command->granted_ms = left_ms_of(sent, &sent->owner->lease);
+    etcd_sent_end(sent, command->granted_ms > 0 ? LK_OK : LK_UNKNOWN);
+}
+
+/* A move to another lease that was not answered may have taken place. */
+static bool is_on_lease(struct etcd_owner *owner, int64_t id) {
+    if (id == owner->lease.id)
+        return true;
+    if (id == owner->next.id) {
+        owner->lease = owner->next;
+        owner->next = (struct etcd_lease){0};
+    }
+    return false;
+}
+
+/* From its first renewal on, a holder hears at once when its key goes. Short holds do without. */
+static void on_seen(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    struct etcd_owner *owner = sent->owner;
+    const json_t *kv = json_array_get(json_object_get(ask->reply, "kvs"), 0);
+    struct etcd_keys keys;
+
+    if (ask->status != LK_OK) {
+        etcd_sent_end(sent, ask->status);
+        return;
+    }
+    if (!etcd_line_is_whole(ask->reply)) {
+        etcd_sent_end_puzzled(sent);
+        return;
+    }
+    if (owner->is_gone || json_integer_of(kv, "create_revision") != owner->revision) {
+        renew_lost(sent);
+        return;
+    }
+    if (ask->raft_term != sent->kept_term || !is_on_lease(owner, json_integer_of(kv, "lease"))) {
+        etcd_sent_end(sent, LK_UNKNOWN);
+        return;
+    }
+    sent_confirm(sent, ask->raft_term);
+    etcd_sent_keys(sent, &keys);
+    etcd_owner_watch(owner, keys.own, NULL, ask->revision + 1);
+    renew_confirmed(sent);
+}
+
+static void on_kept_to_renew(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    enum lk_status status = ask->status == LK_OK ? sent_kept(sent) : ask->status;
+    struct etcd_keys keys;
+
+    if (ask->status == LK_OK && (sent->owner->is_gone || status == LK_LOST)) {
+        renew_lost(sent);
+    } else if (status != LK_OK) {
+        etcd_sent_end(sent, status);
+    } else {
+        etcd_sent_keys(sent, &keys);
+        etcd_sent_ask(sent, "/v3/kv/range", etcd_line_own(&keys), true, on_seen);
+    }
+}
+
+static void on_moved(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    struct etcd_owner *owner = sent->owner;
+    enum etcd_done done = etcd_line_done(ask->reply, "p", "");
+
+    if (ask->status == LK_REFUSED && ask->code == ETCD_NOT_FOUND) { /* the new lease has ended */
+        owner->next = (struct etcd_lease){0};
+        etcd_sent_end(sent, LK_UNKNOWN);
+    } else if (ask->status != LK_OK) {
+        etcd_sent_end(sent, ask->status);
+    } else if (owner->is_gone || done == ETCD_DONE_FAILURE) {
+        renew_lost(sent);
+    } else if (done == ETCD_DONE_UNKNOWN) {
+        etcd_sent_end_puzzled(sent);
+    } else {
+        owner->lease = owner->next;
+        owner->next = (struct etcd_lease){0};
+        renew_confirmed(sent);
+    }
+}
+
+static void renew_move(struct etcd_sent *sent) {
+    const struct etcd_owner *owner = sent->owner;
+    struct etcd_keys keys;
+
+    etcd_sent_keys(sent, &keys);
+    etcd_sent_ask(sent, "/v3/kv/txn",
+                  etcd_line_move(&keys, sent->command, sent->etcd->config.label, owner->revision,
+                                 owner->next.id),
+                  true, on_moved);
+}
+
+static void on_longer_granted(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    enum lk_status status = sent_granted(sent, &sent->owner->next);
+
+    if (status == LK_OK && !sent->owner->is_gone)
+        renew_move(sent);
+    else
+        etcd_sent_end(sent, status == LK_OK ? LK_LOST : status);
+}
+
+static void renew_extend(struct etcd_sent *sent) {
+    struct etcd_owner *owner = sent->owner;
+    uint32_t asked_s = (sent->command->ttl_ms + 999) / 1000;
+
+    if (owner->next.is_granted && owner->next.asked_s >= asked_s) {
+        renew_move(sent);
+        return;
+    }
+    if (owner->next.id == 0 &&
+        !etcd_lease_begin(&sent->etcd->owners, &owner->next, sent->command->ttl_ms)) {
+        etcd_sent_end_later(sent, LK_UNSUPPORTED);
+        return;
+    }
+    sent_grant(sent, &owner->next, on_longer_granted);
+}
+
+void etcd_renew(struct etcd_sent *sent) {
+    struct etcd_owner *owner = sent->owner;
+
+    if (!owner || !owner->is_held)
+        etcd_sent_end_later(sent, LK_LOST);
+    else if (sent->command->ttl_ms > owner->lease.ttl_s * 1000ULL)
+        renew_extend(sent);
+    else
+        sent_keep(sent, on_kept_to_renew);
+}
+
+static void release_left(struct etcd_sent *sent) {
+    if (!sent->owner->is_gone)
+        etcd_owner_drop(&sent->etcd->owners, sent->owner);
+    etcd_sent_end(sent, sent->left);
+}
+
+static void on_revoked(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+
+    if (ask->status == LK_OK || (ask->status == LK_REFUSED && ask->code == ETCD_NOT_FOUND))
+        release_left(sent);
+    else
+        etcd_sent_end(sent, ask->status);
+}
+
+/* Whether the key that was deleted held the lock: it was granted, or had come to be the first. */
+static bool was_held(const struct etcd_sent *sent) {
+    const struct etcd_owner *owner = sent->owner;
+    const json_t *own = json_array_get(etcd_line_found(sent->ask.reply, 0), 0);
+    const json_t *first = json_array_get(etcd_line_found(sent->ask.reply, 1), 0);
+    int64_t revision = json_integer_of(own, "create_revision");
+
+    if (revision == 0 || (owner->revision != 0 && revision != owner->revision))
+        return false;
+    return owner->is_held || json_integer_of(first, "create_revision") == revision;
+}
+
+static void on_left(struct etcd_ask *ask) {
+    struct etcd_sent *sent = ask->data;
+    struct etcd_owner *owner = sent->owner;
+
+    if (ask->status != LK_OK) {
+        etcd_sent_end(sent, ask->status);
+        return;
+    }
+    if (etcd_line_done(ask->reply, "rrd", NULL) == ETCD_DONE_UNKNOWN) {
+        etcd_sent_end_puzzled(sent);
+        return;
+    }
+    sent->left = was_held(sent) ? LK_OK : LK_LOST;
+    owner->is_held = false;
+    if (owner->is_doubtful && owner->lease.id != 0)
+        etcd_sent_ask(sent, "/v3/lease/revoke",
+                      json_pack("{s:I}", "ID", (json_int_t)owner->lease.id), true, on_revoked);
+    else
+        release_left(sent);
+}
+
+void etcd_release(struct etcd_sent *sent) {
+    struct etcd_keys keys;
+
+    if (!sent->owner) {
+        etcd_sent_end_later(sent, LK_LOST);
+        return;
+    }
+    etcd_owner_unwatch(sent->owner);
+    etcd_sent_keys(sent, &keys);
+    etcd_sent_ask(sent, "/v3/kv/txn", etcd_line_leave(&keys), false, on_left);
+}
