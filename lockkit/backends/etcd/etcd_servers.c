@@ -34,7 +34,7 @@ enum {
 
 struct endpoint {
     struct http_client *questions, *streams;
-    const struct etcd_endpoint_url *url;
+    const struct server_name *url;
     bool is_proven; /* it has answered the last request that ended */
 };
 
@@ -85,7 +85,7 @@ static void ask_finish(struct etcd_ask *ask, enum lk_status status) {
 /* The member did not answer, or has no leader: others are asked before it. */
 static void ask_avoid(struct etcd_ask *ask, const char *why) {
     struct etcd_servers *servers = ask->internal.servers;
-    const struct etcd_endpoint_url *url = servers->endpoints[ask->internal.endpoint].url;
+    const struct server_name *url = servers->endpoints[ask->internal.endpoint].url;
     char quoted[128];
     unsigned left_out;
 

@@ -2,7 +2,6 @@
 #include "etcd_url.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,42 +28,6 @@ static bool decode(char *to, size_t size, const char *at, const char *end) {
     return true;
 }
 
-static bool parse_port(const char *at, const char *end, int *port) {
-    size_t length = strspn(at, "0123456789");
-
-    if (length == 0 || length > 5 || at + length != end)
-        return false;
-    *port = atoi(at);
-    return *port >= 1 && *port <= 65535;
-}
-
-static bool parse_endpoint(struct etcd_endpoint_url *endpoint, const char *at, const char *end) {
-    bool is_bracketed = *at == '[';
-    const char *host = at + is_bracketed;
-    size_t length = strcspn(host, is_bracketed ? "]/" : ":,/");
-    const char *rest = host + length + is_bracketed;
-
-    if (length == 0 || length >= sizeof endpoint->host || (is_bracketed && host[length] != ']') ||
-        rest > end || (rest != end && *rest != ':'))
-        return false;
-    (void)snprintf(endpoint->host, sizeof endpoint->host, "%.*s", (int)length, host);
-    endpoint->port = DEFAULT_PORT;
-    return rest == end || parse_port(rest + 1, end, &endpoint->port);
-}
-
-static bool parse_endpoints(struct etcd_url *url, const char *at, const char *end) {
-    for (;;) {
-        const char *comma = memchr(at, ',', (size_t)(end - at));
-
-        if (url->count == ETCD_ENDPOINTS_MOST ||
-            !parse_endpoint(&url->endpoints[url->count++], at, comma ? comma : end))
-            return false;
-        if (!comma)
-            return true;
-        at = comma + 1;
-    }
-}
-
 static bool parse_user(struct etcd_url *url, const char *at, const char *end) {
     const char *colon = memchr(at, ':', (size_t)(end - at));
 
@@ -82,7 +45,9 @@ bool etcd_url_parse(struct etcd_url *url, const char *text) {
     sign = memrchr(at, '@', (size_t)(end - at));
     if (sign && !parse_user(url, at, sign))
         return false;
-    if (!parse_endpoints(url, sign ? sign + 1 : at, end))
+    url->count = (unsigned)server_names_parse(url->endpoints, ETCD_ENDPOINTS_MOST,
+                                              sign ? sign + 1 : at, end, DEFAULT_PORT);
+    if (url->count == 0)
         return false;
     path = *end == '/' && end[1] != '\0' ? end + 1 : DEFAULT_PREFIX;
     if (!decode(url->prefix, sizeof url->prefix - 1, path, path + strlen(path)))

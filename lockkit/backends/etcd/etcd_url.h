@@ -2,22 +2,19 @@
 #ifndef LOCKKIT_ETCD_URL_H
 #define LOCKKIT_ETCD_URL_H
 
-#include "lockkit.h"
+#include "server_name.h"
 
 #include <stdbool.h>
 
 #define ETCD_ENDPOINTS_MOST 9
-#define ETCD_HOST_SIZE      256
+#define ETCD_USER_SIZE      256
 #define ETCD_PREFIX_SIZE    256
 
 struct etcd_url {
-    struct etcd_endpoint_url {
-        char host[ETCD_HOST_SIZE];
-        int port;
-    } endpoints[ETCD_ENDPOINTS_MOST];
+    struct server_name endpoints[ETCD_ENDPOINTS_MOST];
     unsigned count;
     char prefix[ETCD_PREFIX_SIZE]; /* of all keys, with its last slash */
-    char user[ETCD_HOST_SIZE], password[ETCD_HOST_SIZE];
+    char user[ETCD_USER_SIZE], password[ETCD_USER_SIZE];
 };
 
 /* False when it is none. User, password and prefix may be percent-encoded. */

@@ -220,19 +220,19 @@ static void open_handle(struct zk_session *session) {
 }
 
 static void add_address(struct zk_session *session, const struct addrinfo *found) {
-    const struct zk_server *server = &session->url->servers[session->resolved];
+    const struct server_name *server = &session->url->servers[session->resolved];
     size_t length = strlen(session->addresses);
     char text[INET6_ADDRSTRLEN];
 
     if (uv_ip_name(found->ai_addr, text, sizeof text) == 0 &&
         length + strlen(text) + sizeof ",:65535" < LIST_SIZE)
-        (void)snprintf(session->addresses + length, LIST_SIZE - length, "%s%s:%s",
+        (void)snprintf(session->addresses + length, LIST_SIZE - length, "%s%s:%d",
                        length ? "," : "", text, server->port);
 }
 
 static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *result) {
     struct zk_session *session = request->data;
-    const struct zk_server *server = &session->url->servers[session->resolved];
+    const struct server_name *server = &session->url->servers[session->resolved];
     char why[300];
     unsigned left_out;
 
@@ -253,7 +253,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 
 static void resolve_next(struct zk_session *session) {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    const struct zk_server *server = &session->url->servers[session->resolved];
+    const struct server_name *server = &session->url->servers[session->resolved];
 
     if (session->resolved == session->url->server_count) {
         if (session->addresses[0])
@@ -264,7 +264,7 @@ static void resolve_next(struct zk_session *session) {
     }
     session->resolving.data = session;
     session->is_resolving = uv_getaddrinfo(session->loop, &session->resolving, on_resolved,
-                                           server->host, server->port, &hints) == 0;
+                                           server->host, NULL, &hints) == 0;
     if (!session->is_resolving)
         begin(session, PAUSE_MS);
 }

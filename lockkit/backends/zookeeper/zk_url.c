@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PORT "2181"
+#define DEFAULT_PORT 2181
 #define DEFAULT_BASE "/lockkit"
 
 /* Up to `end` as a number within the bounds, or -1. */
@@ -24,35 +24,6 @@ static int copy(char *to, size_t size, const char *from, size_t length) {
     memcpy(to, from, length);
     to[length] = '\0';
     return 0;
-}
-
-static int parse_server(struct zk_server *server, const char *at, const char *end) {
-    bool is_bracketed = at < end && *at == '[';
-    const char *host = at + is_bracketed;
-    size_t length = strcspn(host, is_bracketed ? "],/?@" : ":,/?@[]");
-    const char *rest = host + length + is_bracketed;
-
-    if (rest > end || (is_bracketed && host[length] != ']') || (rest != end && *rest != ':') ||
-        copy(server->host, sizeof server->host, host, length) != 0)
-        return -1;
-    if (rest == end)
-        return copy(server->port, sizeof server->port, DEFAULT_PORT, strlen(DEFAULT_PORT));
-    if (number(rest + 1, end, 1, 65535) < 0)
-        return -1;
-    return copy(server->port, sizeof server->port, rest + 1, (size_t)(end - rest - 1));
-}
-
-static int parse_servers(struct zk_url *parsed, const char *at, const char *end) {
-    while (parsed->server_count < ZK_SERVERS_MOST) {
-        const char *comma = memchr(at, ',', (size_t)(end - at));
-
-        if (parse_server(&parsed->servers[parsed->server_count++], at, comma ? comma : end) != 0)
-            return -1;
-        if (!comma)
-            return 0;
-        at = comma + 1;
-    }
-    return -1;
 }
 
 /* What ZooKeeper takes for a path, of plain characters; "/" is the root. */
@@ -112,7 +83,9 @@ int zk_url_parse(struct zk_url *parsed, const char *url) {
         return -1;
     path = at + strcspn(at, "/?");
     query = path + strcspn(path, "?");
-    if (parse_servers(parsed, at, path) != 0 || parse_base(parsed, path, query) != 0)
+    parsed->server_count =
+        server_names_parse(parsed->servers, ZK_SERVERS_MOST, at, path, DEFAULT_PORT);
+    if (parsed->server_count == 0 || parse_base(parsed, path, query) != 0)
         return -1;
     while (*query) {
         const char *end = query + 1 + strcspn(query + 1, "&");

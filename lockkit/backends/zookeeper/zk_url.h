@@ -4,6 +4,7 @@
 #define LOCKKIT_ZK_URL_H
 
 #include "backend.h"
+#include "server_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +20,7 @@
 enum zk_layout { ZK_CURATOR, ZK_KAZOO };
 
 struct zk_url {
-    struct zk_server {
-        char host[256]; /* without the brackets of an IPv6 address */
-        char port[6];
-    } servers[ZK_SERVERS_MOST];
+    struct server_name servers[ZK_SERVERS_MOST];
     size_t server_count;
     char base[ZK_BASE_MAX + 1]; /* below which the locks are: "/..."; empty: the root */
     uint32_t session_ms;        /* to ask for [10,000] */

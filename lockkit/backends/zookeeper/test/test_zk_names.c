@@ -17,8 +17,8 @@ static void test_url_says_servers_base_and_options(void **state) {
     assert_int_equal(url.server_count, 3);
     assert_string_equal(url.servers[0].host, "a");
     assert_string_equal(url.servers[1].host, "::1");
-    assert_string_equal(url.servers[1].port, "2");
-    assert_string_equal(url.servers[2].port, "2181");
+    assert_int_equal(url.servers[1].port, 2);
+    assert_int_equal(url.servers[2].port, 2181);
     assert_string_equal(url.base, "/x/y");
     assert_int_equal(url.session_ms, 500);
     assert_false(url.is_fair);

@@ -1,0 +1,17 @@
+/* The servers that a URL names: host[:port][,host[:port]...], an IPv6 address in brackets. */
+#ifndef LOCKKIT_SERVER_NAME_H
+#define LOCKKIT_SERVER_NAME_H
+
+#include <stddef.h>
+
+struct server_name {
+    char host[256]; /* without the brackets of an IPv6 address */
+    int port;
+};
+
+/* Take those from `at` to `end` apart: how many there are; 0 when one of them is none, or there are
+ * more than `most`. One without a port gets `port`. */
+size_t server_names_parse(struct server_name *names, size_t most, const char *at, const char *end,
+                          int port);
+
+#endif
