@@ -74,7 +74,7 @@ struct zk_operation {
     char folder[ZK_FOLDER_SIZE];
 };
 
-/* ---- What to do for a command, when there is a connection: with a line of nodes */
+/* ---- What to do for a command, when there is a connection: with a line of nodes, in zk_fair.c */
 
 void zk_acquire(struct zk_operation *operation);
 void zk_renew(struct zk_operation *operation);
@@ -93,6 +93,8 @@ void zk_single_break(struct zk_operation *operation);
 
 struct zk_operation *zk_operation_new(struct zk_client *client, enum lk_verb verb,
                                       const char *name);
+/* From the data of a completion. */
+struct zk_operation *zk_operation_of(const void *data);
 zhandle_t *zk_handle(const struct zk_operation *operation);
 /* NULL when nobody waits for it any more. */
 struct lk_command *zk_command(const struct zk_operation *operation);
@@ -110,6 +112,8 @@ void zk_finish(struct zk_operation *operation, enum lk_status status);
 void zk_fail(struct zk_operation *operation, int error);
 /* OK, with what a grant tells. */
 void zk_grant(struct zk_operation *operation);
+/* A completion of requests to delete: of a contender's node, or of those that are broken. */
+void zk_on_deleted(int error, const void *data);
 /* Nobody knows whether the request had an effect. */
 bool zk_is_unanswered(int error);
 
@@ -125,12 +129,11 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
 void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, void *client);
 uint64_t zk_hash(const char *path);
 
-/* ---- zk_contender.c */
+/* ---- Contenders */
 
 struct zk_contender *zk_contender_find(struct zk_client *client, const char *owner);
 struct zk_contender *zk_contender_add(struct zk_client *client, const char *name,
                                       const char *owner);
-void zk_contender_unref(struct zk_contender *contender);
 /* It has no node any more. */
 void zk_contender_drop(struct zk_client *client, struct zk_contender *contender);
 

@@ -1,12 +1,62 @@
-/* What all operations have in common: requests, completions, answers. */
+/* What all operations have in common: contenders, requests, completions, answers. */
 #include "zk_client.h"
 
 #include "clock.h"
 
 #include <assert.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- The contenders of a client, by owner token */
+
+static int compare_owners(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct zk_contender *zk_contender_find(struct zk_client *client, const char *owner) {
+    struct zk_contender **found = tfind(&owner, &client->by_owner, compare_owners);
+
+    return found ? *found : NULL;
+}
+
+struct zk_contender *zk_contender_add(struct zk_client *client, const char *name,
+                                      const char *owner) {
+    const size_t size = strlen(name) + 1;
+    struct zk_contender *contender = calloc(1, sizeof *contender + size);
+
+    if (!contender)
+        return NULL;
+    assert(strlen(owner) == OWNER_SIZE - 1);
+    memcpy(contender->owner_copy, owner, OWNER_SIZE);
+    memcpy(contender->name, name, size);
+    contender->owner = contender->owner_copy;
+    if (!tsearch(contender, &client->by_owner, compare_owners)) {
+        free(contender);
+        return NULL;
+    }
+    contender->refs = 1;
+    TAILQ_INSERT_TAIL(&client->contenders, contender, entry);
+    return contender;
+}
+
+static void contender_unref(struct zk_contender *contender) {
+    assert(contender->refs > 0);
+    if (--contender->refs == 0)
+        free(contender);
+}
+
+void zk_contender_drop(struct zk_client *client, struct zk_contender *contender) {
+    if (contender->is_gone)
+        return;
+    contender->is_gone = true;
+    tdelete(contender, &client->by_owner, compare_owners);
+    TAILQ_REMOVE(&client->contenders, contender, entry);
+    contender_unref(contender);
+}
+
+/* ---- Operations */
 
 struct zk_operation *zk_operation_new(struct zk_client *client, enum lk_verb verb,
                                       const char *name) {
@@ -22,9 +72,13 @@ struct zk_operation *zk_operation_new(struct zk_client *client, enum lk_verb ver
 
 static void operation_free(struct zk_operation *operation) {
     if (operation->contender)
-        zk_contender_unref(operation->contender);
+        contender_unref(operation->contender);
     free(operation->look);
     free(operation);
+}
+
+struct zk_operation *zk_operation_of(const void *data) {
+    return (struct zk_operation *)(uintptr_t)data;
 }
 
 zhandle_t *zk_handle(const struct zk_operation *operation) {
@@ -64,7 +118,7 @@ bool zk_completed(struct zk_operation *operation) {
 /* What an ACQUIRE that was not granted leaves: a node that must be given back, which the core does
  * after BUSY in line and after UNKNOWN; or nothing, and then nobody asks for it again, unless by
  * another operation, which began when this one was late. */
-static enum lk_status leave(struct zk_operation *operation, enum lk_status status) {
+static enum lk_status operation_leave(struct zk_operation *operation, enum lk_status status) {
     struct zk_contender *contender = operation->contender;
 
     if (contender->node[0] || contender->is_doubtful)
@@ -80,7 +134,7 @@ void zk_finish(struct zk_operation *operation, enum lk_status status) {
 
     operation->is_done = true;
     if (operation->verb == LK_ACQUIRE && status != LK_OK)
-        status = leave(operation, status);
+        status = operation_leave(operation, status);
     if (sent) {
         TAILQ_REMOVE(&operation->client->begun, sent, entry);
         sent->operation = NULL;
@@ -97,7 +151,7 @@ bool zk_is_unanswered(int error) {
 }
 
 /* In the server's own words, at a bounded rate. */
-static void tell_refused(struct zk_operation *operation, int error) {
+static void operation_tell_refused(struct zk_operation *operation, int error) {
     struct lk_command *command = zk_command(operation);
     char quoted[100];
     unsigned left_out;
@@ -117,9 +171,33 @@ void zk_fail(struct zk_operation *operation, int error) {
     } else if (error == ZSESSIONEXPIRED || error == ZINVALIDSTATE) {
         zk_finish(operation, is_of_session ? LK_LOST : LK_UNAVAILABLE);
     } else {
-        tell_refused(operation, error);
+        operation_tell_refused(operation, error);
         zk_finish(operation, LK_REFUSED);
     }
+}
+
+static enum lk_status status_of_delete(const struct zk_operation *operation, bool was_ours) {
+    if (operation->verb == LK_ACQUIRE)
+        return LK_BUSY;
+    return (operation->verb == LK_BREAK ? operation->has_hit : was_ours) ? LK_OK : LK_LOST;
+}
+
+void zk_on_deleted(int error, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_contender *contender = operation->contender;
+    const bool was_ours = error == ZOK && contender && contender->is_granted;
+
+    operation->has_hit |= error == ZOK;
+    if (error != ZOK && error != ZNONODE)
+        operation->error = error;
+    else if (contender)
+        zk_contender_drop(operation->client, contender);
+    if (!zk_completed(operation))
+        return;
+    if (operation->error != ZOK)
+        zk_fail(operation, operation->error);
+    else
+        zk_finish(operation, status_of_delete(operation, was_ours));
 }
 
 void zk_grant(struct zk_operation *operation) {
@@ -134,7 +212,7 @@ void zk_grant(struct zk_operation *operation) {
 }
 
 static void on_synced(int error, const char *path, const void *data) {
-    struct zk_operation *operation = (struct zk_operation *)(uintptr_t)data;
+    struct zk_operation *operation = zk_operation_of(data);
 
     (void)path;
     operation->client->sync_error = error;
@@ -155,7 +233,7 @@ bool zk_sync(struct zk_operation *operation) {
 }
 
 static void on_made(int error, const char *path, const void *data) {
-    struct zk_operation *operation = (struct zk_operation *)(uintptr_t)data;
+    struct zk_operation *operation = zk_operation_of(data);
 
     (void)path;
     if (!zk_completed(operation))
@@ -168,7 +246,7 @@ static void on_made(int error, const char *path, const void *data) {
         operation->next(operation);
 }
 
-static bool make(struct zk_operation *operation, const char *path, int mode) {
+static bool make_node(struct zk_operation *operation, const char *path, int mode) {
     return zk_sending(operation, zoo_acreate(zk_handle(operation), path, NULL, -1,
                                              &ZOO_OPEN_ACL_UNSAFE, mode, on_made, operation));
 }
@@ -183,11 +261,11 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
     memcpy(path, operation->folder, sizeof path);
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (!make(operation, path, ZOO_PERSISTENT))
+        if (!make_node(operation, path, ZOO_PERSISTENT))
             return;
         *slash = '/';
     }
-    (void)make(operation, path, ZOO_CONTAINER);
+    (void)make_node(operation, path, ZOO_CONTAINER);
 }
 
 /* FNV-1a. Two paths of one hash only cost a look that was not needed. */

@@ -7,7 +7,8 @@
  * What libzookeeper-st asks for:
  * - It resolves names when it is opened and at each attempt to connect, and blocks. So they are
  *   resolved here, and it gets addresses.
- * - It opens and closes its socket in any of its functions: see zk_socket.h.
+ * - It opens and closes its socket in any of its functions, and the next one may have the same
+ *   number: libuv watches a duplicate, and the inode tells whether it is still the same one.
  * - One that it closes while it sends is closed without a word, and what was sent on it stays
  *   unanswered: `told_up` is compared with its state each time, and the next connection is cut as
  *   well, this time so that it takes notice.
@@ -18,12 +19,16 @@
 
 #include "clock.h"
 #include "log.h"
-#include "zk_socket.h"
 
 #include <assert.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define PACKETS_MOST  64   /* to take in before others on the loop have their turn */
 #define PAUSE_MS      1000 /* before names are resolved again */
@@ -31,6 +36,13 @@
 #define LOOK_MS       100 /* between two looks at an attempt to connect */
 #define CLOSE_MOST_MS 1000
 #define LIST_SIZE     (ZK_SERVERS_MOST * 4 * (INET6_ADDRSTRLEN + 7))
+
+struct socket {
+    uv_poll_t poll;
+    int fd; /* ours */
+    ino_t inode;
+    uint64_t since_ms; /* by uv_now() */
+};
 
 struct zk_session {
     uv_loop_t *loop;
@@ -44,7 +56,7 @@ struct zk_session {
     char addresses[LIST_SIZE];
 
     zhandle_t *handle;
-    struct zk_socket *socket;
+    struct socket *socket;
     bool told_up;
     uint64_t down_since_ms; /* unless it is told_up; by uv_now() */
     uint32_t timeout_ms;    /* what was agreed to, or before that is asked for */
@@ -57,7 +69,80 @@ struct zk_session {
     void *data;
 };
 
-/* ---- What it says */
+/* ---- The socket; most of these do nothing without one */
+
+static void on_socket_closed(uv_handle_t *handle) {
+    struct socket *socket = handle->data;
+
+    (void)close(socket->fd);
+    free(socket);
+}
+
+static void socket_unwatch(struct socket **socket) {
+    if (*socket) {
+        (*socket)->poll.data = *socket;
+        uv_close((uv_handle_t *)&(*socket)->poll, on_socket_closed);
+    }
+    *socket = NULL;
+}
+
+/* NULL when there is no room for it now. */
+static struct socket *socket_new(uv_loop_t *loop, int fd, ino_t inode) {
+    struct socket *socket = malloc(sizeof *socket);
+
+    if (!socket)
+        return NULL;
+    socket->inode = inode;
+    socket->since_ms = uv_now(loop);
+    socket->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (socket->fd >= 0 && uv_poll_init(loop, &socket->poll, socket->fd) == 0)
+        return socket;
+    if (socket->fd >= 0)
+        (void)close(socket->fd);
+    free(socket);
+    return NULL;
+}
+
+/* Watch `fd` for `events`, and no other: when it is not the socket that *socket watches, or none
+ * (-1), that goes first. 0, or -1 when it cannot be watched now. `on_ready` has `data` in its
+ * handle. */
+static int socket_watch(struct socket **socket, uv_loop_t *loop, int fd, int events,
+                        uv_poll_cb on_ready, void *data) {
+    struct stat stat = {0};
+
+    if (fd < 0 || fstat(fd, &stat) != 0 || (*socket && (*socket)->inode != stat.st_ino))
+        socket_unwatch(socket);
+    if (fd < 0 || events == 0)
+        return 0;
+    if (!*socket)
+        *socket = socket_new(loop, fd, stat.st_ino);
+    if (!*socket)
+        return -1;
+    (*socket)->poll.data = data;
+    return uv_poll_start(&(*socket)->poll, events, on_ready) == 0 ? 0 : -1;
+}
+
+/* Until it is watched again. */
+static void socket_pause(struct socket *socket) {
+    if (socket)
+        (void)uv_poll_stop(&socket->poll);
+}
+
+/* Neither send nor receive on it any more: it is ready at once, and the library finds it broken. */
+static void socket_cut(struct socket *socket) {
+    if (socket)
+        (void)shutdown(socket->fd, SHUT_RDWR);
+}
+
+/* Send what is written from now on in one piece, when that is over. */
+static void socket_cork(struct socket *socket, bool is_on) {
+    const int on = is_on;
+
+    if (socket)
+        (void)setsockopt(socket->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+}
+
+/* ---- What the library says */
 
 static _Thread_local struct log_limit errors; /* libzookeeper does not say of which handle */
 
@@ -83,7 +168,7 @@ static void on_pause(uv_timer_t *timer) {
 }
 
 /* A new handle, for a new session; names are resolved again, as they may have changed. */
-static void begin(struct zk_session *session, uint64_t pause_ms) {
+static void session_begin(struct zk_session *session, uint64_t pause_ms) {
     session->resolved = 0;
     session->addresses[0] = '\0';
     if (!session->is_closing)
@@ -94,7 +179,7 @@ static void begin(struct zk_session *session, uint64_t pause_ms) {
 static void end_handle(struct zk_session *session) {
     zhandle_t *handle = session->handle;
 
-    zk_socket_unwatch(&session->socket);
+    socket_unwatch(&session->socket);
     session->handle = NULL;
     (void)zookeeper_close(handle);
 }
@@ -107,7 +192,7 @@ static bool is_hopeless(const struct zk_session *session) {
 }
 
 /* Tell of what has changed. */
-static void tell(struct zk_session *session) {
+static void session_tell(struct zk_session *session) {
     const int state = zoo_state(session->handle);
     const bool is_up = state == ZOO_CONNECTED_STATE;
 
@@ -119,7 +204,7 @@ static void tell(struct zk_session *session) {
         session->id = 0;
         session->events.on_expired(session->events.data);
         end_handle(session);
-        begin(session, state == ZOO_AUTH_FAILED_STATE ? PAUSE_MS : 0);
+        session_begin(session, state == ZOO_AUTH_FAILED_STATE ? PAUSE_MS : 0);
     } else if (is_up != session->told_up) {
         session->told_up = is_up;
         session->down_since_ms = uv_now(session->loop);
@@ -149,17 +234,17 @@ static bool is_attempt_over(const struct zk_session *session) {
 
 static void on_ready(uv_poll_t *poll, int status, int events);
 
-static int watch(struct zk_session *session, int fd, int interest) {
+static int session_watch(struct zk_session *session, int fd, int interest) {
     const int events = (interest & ZOOKEEPER_READ ? UV_READABLE : 0) |
                        (interest & ZOOKEEPER_WRITE ? UV_WRITABLE : 0);
 
-    return zk_socket_watch(&session->socket, session->loop, fd, events, on_ready, session);
+    return socket_watch(&session->socket, session->loop, fd, events, on_ready, session);
 }
 
 static void on_time(uv_timer_t *timer);
 
 /* What it wants to be told next, and what has come of what it was told. */
-static void go_on(struct zk_session *session) {
+static void session_go_on(struct zk_session *session) {
     const bool is_cut = session->told_up && zoo_state(session->handle) == ZOO_NOTCONNECTED_STATE;
     int fd = -1, interest = 0, error;
     struct timeval in = {0};
@@ -171,22 +256,22 @@ static void go_on(struct zk_session *session) {
     if (session->is_closing)
         return;
     if (error == ZOK)
-        error = watch(session, fd, interest);
+        error = session_watch(session, fd, interest);
     else
-        zk_socket_unwatch(&session->socket);
+        socket_unwatch(&session->socket);
     if (is_cut || is_attempt_over(session))
-        zk_socket_cut(session->socket);
+        socket_cut(session->socket);
     in_ms = (uint64_t)in.tv_sec * 1000 + (uint64_t)in.tv_usec / 1000 + 1;
     if (error)
         in_ms = SOON_MS;
     else if (!session->told_up && in_ms > LOOK_MS)
         in_ms = LOOK_MS;
     (void)uv_timer_start(&session->timer, on_time, in_ms, 0);
-    tell(session);
+    session_tell(session);
 }
 
 static void on_time(uv_timer_t *timer) {
-    go_on(timer->data);
+    session_go_on(timer->data);
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events) {
@@ -201,7 +286,7 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
     while (rest-- > 0 && zookeeper_process(session->handle, flags) == ZOK &&
            (flags & ZOOKEEPER_READ))
         flags = ZOOKEEPER_READ;
-    go_on(session);
+    session_go_on(session);
 }
 
 /* ---- Opening */
@@ -210,13 +295,13 @@ static void open_handle(struct zk_session *session) {
     session->handle = zookeeper_init2(session->addresses, NULL, (int)session->url->session_ms, NULL,
                                       NULL, ZOO_NO_LOG_CLIENTENV, on_log);
     if (!session->handle) {
-        begin(session, PAUSE_MS);
+        session_begin(session, PAUSE_MS);
         return;
     }
     (void)zoo_set_servers_resolution_delay(session->handle, -1);
     session->timeout_ms = session->url->session_ms;
     session->down_since_ms = uv_now(session->loop);
-    go_on(session);
+    session_go_on(session);
 }
 
 static void add_address(struct zk_session *session, const struct addrinfo *found) {
@@ -259,14 +344,14 @@ static void resolve_next(struct zk_session *session) {
         if (session->addresses[0])
             open_handle(session);
         else
-            begin(session, PAUSE_MS);
+            session_begin(session, PAUSE_MS);
         return;
     }
     session->resolving.data = session;
     session->is_resolving = uv_getaddrinfo(session->loop, &session->resolving, on_resolved,
                                            server->host, NULL, &hints) == 0;
     if (!session->is_resolving)
-        begin(session, PAUSE_MS);
+        session_begin(session, PAUSE_MS);
 }
 
 /* ---- Closing */
@@ -282,10 +367,10 @@ static void on_handle_closed(uv_handle_t *handle) {
     cb(data);
 }
 
-static void tear_down(struct zk_session *session) {
+static void session_tear_down(struct zk_session *session) {
     uv_close((uv_handle_t *)&session->prepare, on_handle_closed);
     uv_close((uv_handle_t *)&session->timer, on_handle_closed);
-    zk_socket_unwatch(&session->socket);
+    socket_unwatch(&session->socket);
 }
 
 static void close_handle(uv_work_t *work) {
@@ -296,13 +381,13 @@ static void close_handle(uv_work_t *work) {
 
 static void on_handle_gone(uv_work_t *work, int status) {
     (void)status;
-    tear_down(work->data);
+    session_tear_down(work->data);
 }
 
 static void on_close_late(uv_timer_t *timer) {
     struct zk_session *session = timer->data;
 
-    zk_socket_cut(session->socket);
+    socket_cut(session->socket);
 }
 
 /* With nothing of the library on the stack. */
@@ -311,15 +396,15 @@ static void close_now(struct zk_session *session) {
         return;
     session->is_tearing_down = true;
     if (!session->handle) {
-        tear_down(session);
+        session_tear_down(session);
         return;
     }
-    zk_socket_pause(session->socket);
+    socket_pause(session->socket);
     (void)uv_timer_start(&session->timer, on_close_late, CLOSE_MOST_MS, 0);
     session->closing.data = session;
     if (uv_queue_work(session->loop, &session->closing, close_handle, on_handle_gone) != 0) {
         (void)zookeeper_close(session->handle);
-        tear_down(session);
+        session_tear_down(session);
     }
 }
 
@@ -344,11 +429,11 @@ static void on_prepare(uv_prepare_t *prepare) {
         close_now(session);
         return;
     }
-    zk_socket_cork(session->socket, true); /* the library sends each request in two parts */
+    socket_cork(session->socket, true); /* the library sends each request in two parts */
     session->events.on_turn(session->events.data);
-    zk_socket_cork(session->socket, false);
+    socket_cork(session->socket, false);
     if (session->handle && !session->is_closing)
-        go_on(session); /* which sends what is left, and finds a socket that was closed */
+        session_go_on(session); /* which sends what is left, and finds a socket that was closed */
 }
 
 void zk_session_turn(struct zk_session *session) {
@@ -368,7 +453,7 @@ struct zk_session *zk_session_open(uv_loop_t *loop, const struct zk_url *url,
     (void)uv_timer_init(loop, &session->timer);
     session->prepare.data = session->timer.data = session;
     session->handles = 2;
-    begin(session, 0);
+    session_begin(session, 0);
     return session;
 }
 
@@ -382,7 +467,7 @@ zhandle_t *zk_session_handle(const struct zk_session *session) {
 
 void zk_session_leave_server(struct zk_session *session) {
     if (session->url->server_count > 1 && session->told_up)
-        zk_socket_cut(session->socket);
+        socket_cut(session->socket);
 }
 
 int64_t zk_session_id(const struct zk_session *session) {

@@ -11,10 +11,6 @@
 
 #define LOCK "lock"
 
-static struct zk_operation *of(const void *data) {
-    return (struct zk_operation *)(uintptr_t)data;
-}
-
 /* The paths of the two nodes. */
 struct pair {
     char lock[ZK_PATH_SIZE], token[ZK_PATH_SIZE];
@@ -51,7 +47,7 @@ static void busy_or_again(struct zk_operation *operation, int error) {
 
 static void on_holder(int error, const char *value, int length, const struct Stat *stat,
                       const void *data) {
-    struct zk_operation *operation = of(data);
+    struct zk_operation *operation = zk_operation_of(data);
     struct zk_contender *contender = operation->contender;
 
     if (error != ZOK)
@@ -78,7 +74,7 @@ static void on_holder(int error, const char *value, int length, const struct Sta
 }
 
 static void on_created(int error, const void *data) {
-    struct zk_operation *operation = of(data);
+    struct zk_operation *operation = zk_operation_of(data);
 
     operation->error = error;
     if (!zk_is_unanswered(error) && error != ZNODEEXISTS)
@@ -120,24 +116,6 @@ void zk_single_acquire(struct zk_operation *operation) {
 
 /* ---- Giving back */
 
-static void on_deleted(int error, const void *data) {
-    struct zk_operation *operation = of(data);
-    struct zk_contender *contender = operation->contender;
-    const bool was_ours = error == ZOK && contender && contender->is_granted;
-
-    operation->has_hit |= error == ZOK;
-    if (contender && (error == ZOK || error == ZNONODE))
-        zk_contender_drop(operation->client, contender);
-    if (!zk_completed(operation))
-        return;
-    if (error != ZOK && error != ZNONODE)
-        zk_fail(operation, error);
-    else if (operation->verb == LK_BREAK)
-        zk_finish(operation, operation->has_hit ? LK_OK : LK_LOST);
-    else
-        zk_finish(operation, was_ours ? LK_OK : LK_LOST);
-}
-
 static void delete_both(struct zk_operation *operation, const char *owner) {
     struct pair paths;
     zoo_op_t both[2];
@@ -146,7 +124,7 @@ static void delete_both(struct zk_operation *operation, const char *owner) {
     zoo_delete_op_init(&both[0], paths.token, -1);
     zoo_delete_op_init(&both[1], paths.lock, -1);
     (void)zk_sending(operation, zoo_amulti(zk_handle(operation), 2, both, operation->results,
-                                           on_deleted, operation));
+                                           zk_on_deleted, operation));
 }
 
 void zk_single_release(struct zk_operation *operation) {
@@ -174,7 +152,7 @@ static void tell_holder(struct zk_operation *operation, struct lk_holder *holder
 
 static void on_seen(int error, const char *value, int length, const struct Stat *stat,
                     const void *data) {
-    struct zk_operation *operation = of(data);
+    struct zk_operation *operation = zk_operation_of(data);
     struct lk_command *command = zk_command(operation);
     char held[OWNER_SIZE + LABEL_MAX_BYTES + 2] = "";
     struct lk_holder holder = {.owner = held, .label = "", .remaining_ms = -1, .permits = 1};

@@ -17,6 +17,7 @@ static void test_broken_connection_is_suspect_until_a_renewal(void **state) {
     struct env *env = *state;
     struct caller caller;
 
+    reopen_far(env, 9000, FIXTURE_REPLY_MS);
     env_hold(env, &caller, env->far, 10000);
     fault_proxy_cut(env->proxy);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "held"));

@@ -1,0 +1,487 @@
+/* The fair kind: a line of ephemeral sequential nodes. */
+#include "zk_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_MOST 1000 /* nodes of a line that are listed */
+
+/* Read the line; `on_line` runs later. */
+static void list(struct zk_operation *operation, strings_completion_t on_line) {
+    (void)zk_sending(operation, zoo_aget_children(zk_handle(operation), operation->folder, 0,
+                                                  on_line, operation));
+}
+
+static void delete_node(struct zk_operation *operation, const char *node) {
+    char path[ZK_PATH_SIZE];
+
+    (void)zk_path(path, operation->folder, node);
+    (void)zk_sending(operation,
+                     zoo_adelete(zk_handle(operation), path, -1, zk_on_deleted, operation));
+}
+
+/* ---- Acquiring, in a line of ephemeral sequential nodes:
+ *
+ *     create, list ──► first ──────────────► granted
+ *                  └─► not first: watch the one before ──► BUSY ... its event: list, as above
+ *                           └─ gone meanwhile: list again
+ *
+ * The create carries the owner token in the node's name, so that one whose answer was lost is found
+ * in the list when the same owner asks again. What tries without waiting looks at the line first,
+ * so that it makes no node where it would be refused; one that is overtaken deletes its own before
+ * it answers. Nothing of an earlier session is ever taken over: its nodes go with it. */
+
+static void acquire_create(struct zk_operation *operation);
+static void on_line_to_acquire(int error, const struct String_vector *nodes, const void *data);
+
+static void acquire_list(struct zk_operation *operation) {
+    list(operation, on_line_to_acquire);
+}
+
+/* -- Waiting */
+
+static void acquire_busy(struct zk_operation *operation) {
+    if (operation->sent)
+        operation->sent->command->is_queued = true;
+    zk_finish(operation, LK_BUSY);
+}
+
+static void on_watched(int error, const char *value, int length, const struct Stat *stat,
+                       const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+
+    (void)value, (void)length, (void)stat;
+    if (error != ZOK)
+        operation->contender->watched = 0;
+    if (!zk_completed(operation))
+        return;
+    if (error == ZNONODE)
+        acquire_list(operation);
+    else if (error != ZOK)
+        zk_fail(operation, error);
+    else
+        acquire_busy(operation);
+}
+
+/* By its data and not its existence: no watch stays on a node that is gone already. NULL: the whole
+ * line, of which any may be the one to give way, and which is read again in the same request. */
+static void acquire_wait_for(struct zk_operation *operation, const struct zk_entry *entry) {
+    struct zk_contender *contender = operation->contender;
+    zhandle_t *handle = zk_handle(operation);
+    char path[ZK_PATH_SIZE];
+    uint64_t hash;
+
+    if (entry && !zk_path(path, operation->folder, entry->node)) {
+        acquire_busy(operation); /* the name of somebody else's, too long for us: it is polled */
+        return;
+    }
+    hash = zk_hash(entry ? path : operation->folder);
+    if (contender->watched == hash) {
+        acquire_busy(operation);
+        return;
+    }
+    contender->watched = hash;
+    (void)zk_sending(
+        operation,
+        entry ? zoo_awget(handle, path, zk_on_node_event, operation->client, on_watched, operation)
+              : zoo_awget_children(handle, operation->folder, zk_on_node_event, operation->client,
+                                   on_line_to_acquire, operation));
+}
+
+/* -- Withdrawing what was tried */
+
+static void acquire_withdraw(struct zk_operation *operation) {
+    operation->contender->is_unwanted = true;
+    delete_node(operation, operation->contender->node);
+}
+
+/* -- Finding a node whose creation was not answered */
+
+static void contender_forget(struct zk_contender *contender) {
+    contender->node[0] = '\0';
+    contender->is_doubtful = false;
+    contender->is_granted = false;
+    contender->watched = contender->own = 0;
+}
+
+static void on_found(int error, const struct Stat *stat, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_contender *contender = operation->contender;
+
+    if (!zk_completed(operation))
+        return;
+    if (error == ZOK && stat->ephemeralOwner == zk_session_id(operation->client->session)) {
+        contender->czxid = stat->czxid;
+        contender->is_doubtful = false;
+        acquire_list(operation);
+    } else if (error == ZOK || error == ZNONODE) {
+        contender_forget(contender);
+        acquire_create(operation);
+    } else {
+        contender->node[0] = '\0';
+        zk_fail(operation, error);
+    }
+}
+
+static void acquire_adopt(struct zk_operation *operation, const struct zk_entry *entry) {
+    char path[ZK_PATH_SIZE];
+
+    (void)snprintf(operation->contender->node, ZK_NODE_SIZE, "%s", entry->node);
+    (void)zk_path(path, operation->folder, entry->node);
+    (void)zk_sending(operation, zoo_aexists(zk_handle(operation), path, 0, on_found, operation));
+}
+
+/* -- The line */
+
+static void acquire_peek(struct zk_operation *operation, const struct zk_line *line) {
+    operation->is_peeking = false;
+    if (zk_line_admits(line, operation->sent->command))
+        acquire_create(operation);
+    else
+        zk_finish(operation, LK_BUSY);
+}
+
+static void acquire_take_line(struct zk_operation *operation, const struct zk_line *line) {
+    struct zk_contender *contender = operation->contender;
+    const char *node = contender->node[0] ? contender->node : NULL;
+    const struct zk_entry *entry = zk_line_find(line, node, contender->owner);
+    struct zk_stand stand;
+
+    if (operation->is_peeking) {
+        acquire_peek(operation, line);
+    } else if (!entry) {
+        contender_forget(contender);
+        acquire_create(operation);
+    } else if (!node) {
+        acquire_adopt(operation, entry);
+    } else {
+        stand = zk_line_stand(line, entry);
+        if (stand.is_granted)
+            zk_grant(operation);
+        else if (operation->sent->command->patience_ms == 0)
+            acquire_withdraw(operation);
+        else
+            acquire_wait_for(operation, stand.watched);
+    }
+}
+
+/* The folder is not there. */
+static void acquire_no_folder(struct zk_operation *operation) {
+    operation->is_peeking = false;
+    contender_forget(operation->contender);
+    zk_make_folder(operation, acquire_create);
+}
+
+static void on_line_to_acquire(int error, const struct String_vector *nodes, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_line line;
+
+    if (!zk_completed(operation))
+        return;
+    if (operation->error == ZOK && operation->has_synced)
+        operation->error = operation->client->sync_error;
+    if (operation->error != ZOK && operation->error != ZNONODE)
+        zk_fail(operation, operation->error);
+    else if (error != ZOK && error != ZNONODE)
+        zk_fail(operation, error);
+    else if (!operation->sent)
+        zk_finish(operation, LK_UNKNOWN); /* what it has got is known, and is asked for or given
+                                             back by the next command */
+    else if (operation->error == ZNONODE || error == ZNONODE)
+        acquire_no_folder(operation);
+    else if (zk_line_read(&line, nodes->data, nodes->count) != 0)
+        zk_finish(operation, LK_NOMEM);
+    else {
+        acquire_take_line(operation, &line);
+        zk_line_free(&line);
+    }
+}
+
+/* -- The node */
+
+static void on_created(int error, const char *path, const struct Stat *stat, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_contender *contender = operation->contender;
+
+    operation->error = error;
+    if (!zk_is_unanswered(error))
+        contender->is_doubtful = false;
+    if (error == ZOK) {
+        (void)snprintf(contender->node, ZK_NODE_SIZE, "%s", zk_node_of(path));
+        contender->czxid = stat->czxid;
+    }
+    if (zk_completed(operation)) /* the list could not be asked for */
+        zk_fail(operation, error ? error : ZCONNECTIONLOSS);
+}
+
+/* And list, without waiting in between: requests of a session take effect in their order. */
+static void acquire_create(struct zk_operation *operation) {
+    struct zk_client *client = operation->client;
+    char node[ZK_NODE_SIZE], path[ZK_PATH_SIZE];
+    int error;
+
+    if (!operation->sent) {
+        zk_finish(operation, LK_UNKNOWN);
+        return;
+    }
+    operation->error = ZOK;
+    operation->has_synced = false;
+    zk_line_node(node, client->url.layout, operation->sent->command);
+    (void)zk_path(path, operation->folder, node);
+    error = zoo_acreate2(zk_handle(operation), path, client->config.label,
+                         (int)strlen(client->config.label), &ZOO_OPEN_ACL_UNSAFE,
+                         ZOO_EPHEMERAL_SEQUENTIAL, on_created, operation);
+    operation->contender->is_doubtful = error == ZOK;
+    if (zk_sending(operation, error))
+        acquire_list(operation);
+}
+
+void zk_acquire(struct zk_operation *operation) {
+    struct zk_contender *contender = operation->contender;
+
+    if (contender->node[0] || contender->is_doubtful) {
+        if (zk_sync(operation))
+            acquire_list(operation);
+    } else if (operation->sent->command->patience_ms == 0) {
+        operation->is_peeking = true;
+        acquire_list(operation);
+    } else {
+        acquire_create(operation);
+    }
+}
+
+/* ---- Keeping and giving back one's node.
+ *
+ * A renewal reads the node. What the server near us says may be old news: the leader ends sessions,
+ * and so the leader is asked first, in the same breath. A release deletes the node, and is repeated
+ * by zk_client until it is confirmed or the session has ended, whatever the core has given up. */
+
+static void contender_lost(struct zk_operation *operation) {
+    zk_contender_drop(operation->client, operation->contender);
+    zk_finish(operation, LK_LOST);
+}
+
+static void on_renewed(int error, const char *value, int length, const struct Stat *stat,
+                       const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_client *client = operation->client;
+
+    (void)value, (void)length;
+    if (!zk_completed(operation))
+        return;
+    if (error == ZOK && client->sync_error != ZOK)
+        error = client->sync_error;
+    if (error != ZOK && error != ZNONODE)
+        zk_fail(operation, error);
+    else if (error == ZNONODE || stat->czxid != operation->contender->czxid ||
+             stat->ephemeralOwner != zk_session_id(client->session))
+        contender_lost(operation);
+    else
+        zk_grant(operation);
+}
+
+void zk_renew(struct zk_operation *operation) {
+    struct zk_contender *contender = operation->contender;
+    char path[ZK_PATH_SIZE];
+
+    if (!contender->is_granted || !contender->node[0] || contender->is_unwanted) {
+        zk_finish(operation, LK_LOST);
+        return;
+    }
+    (void)zk_path(path, operation->folder, contender->node);
+    if (!zk_sync(operation))
+        return;
+    contender->own = zk_hash(path);
+    (void)zk_sending(operation, zoo_awget(zk_handle(operation), path, zk_on_node_event,
+                                          operation->client, on_renewed, operation));
+}
+
+/* Whether a create that was not answered has made a node. */
+static void on_line_to_release(int error, const struct String_vector *nodes, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    const struct zk_entry *entry;
+    struct zk_line line;
+
+    if (!zk_completed(operation))
+        return;
+    if (error == ZOK && operation->client->sync_error != ZOK)
+        error = operation->client->sync_error;
+    if (error == ZNONODE) {
+        contender_lost(operation);
+    } else if (error != ZOK) {
+        zk_fail(operation, error);
+    } else if (zk_line_read(&line, nodes->data, nodes->count) != 0) {
+        zk_finish(operation, LK_NOMEM);
+    } else {
+        entry = zk_line_find(&line, NULL, operation->contender->owner);
+        if (entry)
+            delete_node(operation, entry->node);
+        else
+            contender_lost(operation);
+        zk_line_free(&line);
+    }
+}
+
+void zk_release(struct zk_operation *operation) {
+    struct zk_contender *contender = operation->contender;
+
+    if (contender->node[0])
+        delete_node(operation, contender->node);
+    else if (!contender->is_doubtful)
+        contender_lost(operation);
+    else if (zk_sync(operation))
+        list(operation, on_line_to_release);
+}
+
+/* ---- Who holds and who waits, and taking the lock from those who hold it: by the line's nodes, of
+ * which the data is a label. */
+
+struct zk_look {
+    size_t count, listed;
+    struct lk_holder *list; /* the holders from its start, the waiters after them */
+    struct zk_found {
+        struct zk_operation *operation;
+        bool is_there, is_holder;
+        struct lk_holder holder;
+        char owner[64];
+        char label[LABEL_MAX_BYTES + 1];
+    } found[];
+};
+
+static void look_put(struct zk_look *look, bool is_holder) {
+    for (size_t i = 0; i < look->count; i++)
+        if (look->found[i].is_there && look->found[i].is_holder == is_holder)
+            look->list[look->listed++] = look->found[i].holder;
+}
+
+static void look_answer(struct zk_operation *operation) {
+    struct lk_command *command = zk_command(operation);
+    struct zk_look *look = operation->look;
+
+    if (!command) {
+        zk_finish(operation, LK_UNKNOWN);
+        return;
+    }
+    look_put(look, true);
+    command->holders = look->list;
+    command->holder_count = look->listed;
+    look_put(look, false);
+    command->waiters = look->list + command->holder_count;
+    command->waiter_count = look->listed - command->holder_count;
+    zk_finish(operation, LK_OK);
+}
+
+/* One that has gone meanwhile is left out. */
+static void on_data(int error, const char *value, int length, const struct Stat *stat,
+                    const void *data) {
+    struct zk_found *found = (struct zk_found *)(uintptr_t)data;
+    struct zk_operation *operation = found->operation;
+
+    if (error == ZOK) {
+        found->is_there = true;
+        found->holder.fence = found->is_holder ? (uint64_t)stat->czxid : 0;
+        if (length > 0)
+            (void)snprintf(found->label, sizeof found->label, "%.*s", length, value);
+    } else if (error != ZNONODE) {
+        operation->error = error;
+    }
+    if (!zk_completed(operation))
+        return;
+    if (operation->error != ZOK)
+        zk_fail(operation, operation->error);
+    else
+        look_answer(operation);
+}
+
+static void look_find(struct zk_operation *operation, struct zk_found *found,
+                      const struct zk_line *line, const struct zk_entry *entry) {
+    found->operation = operation;
+    found->is_holder = zk_line_stand(line, entry).is_granted;
+    (void)snprintf(found->owner, sizeof found->owner, "%.*s", entry->owner_length, entry->owner);
+    found->holder = (struct lk_holder){
+        .owner = found->owner,
+        .label = found->label,
+        .remaining_ms = -1,
+        .mode = entry->is_shared ? LK_SHARED : LK_EXCLUSIVE,
+        .permits = entry->permits,
+    };
+}
+
+static void look_at(struct zk_operation *operation, const struct zk_line *line) {
+    const size_t count = line->count < LOOK_MOST ? line->count : LOOK_MOST;
+    const size_t size = sizeof(struct zk_look) + count * sizeof(struct zk_found);
+    struct zk_look *look = calloc(1, size + count * sizeof *look->list);
+    char path[ZK_PATH_SIZE];
+
+    if (!look) {
+        zk_finish(operation, LK_NOMEM);
+        return;
+    }
+    operation->look = look;
+    look->list = (struct lk_holder *)((char *)look + size);
+    for (size_t i = 0; i < count; i++) {
+        struct zk_found *found = &look->found[look->count++];
+
+        look_find(operation, found, line, &line->entries[i]);
+        if (zk_path(path, operation->folder, line->entries[i].node) &&
+            !zk_sending(operation, zoo_aget(zk_handle(operation), path, 0, on_data, found)))
+            return;
+    }
+    if (operation->pending == 0)
+        look_answer(operation);
+}
+
+static void break_holders(struct zk_operation *operation, const struct zk_line *line) {
+    const char *owner = operation->sent->command->owner;
+    char path[ZK_PATH_SIZE];
+
+    for (size_t i = 0; i < line->count; i++) {
+        const struct zk_entry *entry = &line->entries[i];
+        const bool is_meant = !owner || ((size_t)entry->owner_length == strlen(owner) &&
+                                         memcmp(entry->owner, owner, strlen(owner)) == 0);
+
+        if (is_meant && zk_line_stand(line, entry).is_granted &&
+            zk_path(path, operation->folder, entry->node) &&
+            !zk_sending(operation,
+                        zoo_adelete(zk_handle(operation), path, -1, zk_on_deleted, operation)))
+            return;
+    }
+    if (operation->pending == 0)
+        zk_finish(operation, LK_LOST);
+}
+
+static void on_line_to_look(int error, const struct String_vector *nodes, const void *data) {
+    const struct String_vector none = {0};
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_line line;
+
+    if (!zk_completed(operation))
+        return;
+    if (error == ZNONODE)
+        nodes = &none;
+    if (error == ZOK || error == ZNONODE)
+        error = operation->client->sync_error;
+    if (error != ZOK) {
+        zk_fail(operation, error);
+    } else if (!operation->sent) {
+        zk_finish(operation, LK_UNKNOWN);
+    } else if (zk_line_read(&line, nodes->data, nodes->count) != 0) {
+        zk_finish(operation, LK_NOMEM);
+    } else {
+        if (operation->verb == LK_BREAK)
+            break_holders(operation, &line);
+        else
+            look_at(operation, &line);
+        zk_line_free(&line);
+    }
+}
+
+void zk_inspect(struct zk_operation *operation) {
+    if (zk_sync(operation))
+        list(operation, on_line_to_look);
+}
+
+void zk_break(struct zk_operation *operation) {
+    zk_inspect(operation);
+}
