@@ -6,8 +6,8 @@
  * was told so: he waited until then. Nothing was sold in the last --stuck-after of it, nor later,
  * while
  * - 30 attempts at least were made in that span: keys without a unit whose request was told busy,
- * an error or that the outcome is unknown, or not answered. When none of them was answered at all,
- *   the target does not answer, and that is no lock. A bad request wanted nothing;
+ *   an error or that the outcome is unknown, or not answered. When none of them was answered at
+ *   all, the target does not answer, and that is no lock. A bad request wanted nothing;
  * - nobody was told yes or sold out from the span's beginning on: who was told so had his turn.
  *   A sale that was not answered counts by the ledger's clock, and without one as if it were late;
  * - the lock is not known to have changed hands in that span (is_turn_taken);

@@ -16,15 +16,21 @@
 #define NAME_MAX_BYTES  512
 #define LABEL_MAX_BYTES 255
 
-/*            answers
- *   ACQUIRE  OK (fence, granted_ms), also when `owner` holds it already (TTL renewed, same fence);
- *            BUSY (remaining_ms, is_queued)
- *   RENEW    OK (granted_ms), LOST (not held by `owner`). Extends, never creates.
- *   RELEASE  OK (held by `owner` until now), LOST (it was not). Either way `owner` neither holds
- * nor waits from then on: this also withdraws one who has stood in line and gives up. INSPECT  OK
- * (holders and waiters) BREAK    OK (whoever held it holds it no more: `owner`, or everyone when
- * that is NULL), LOST (nobody such held it) all      UNKNOWN (may have taken effect, or may still);
- *            UNAVAILABLE, REFUSED, NOMEM, UNSUPPORTED (has not) */
+/* What each verb is answered with.
+ *
+ *   ACQUIRE  OK    `fence` and `granted_ms`; also when `owner` holds it already: then its TTL is
+ *                  renewed, and the fence is the same
+ *            BUSY  `remaining_ms` and `is_queued`
+ *   RENEW    OK    `granted_ms`; it extends, and never creates
+ *            LOST  `owner` does not hold it
+ *   RELEASE  OK    `owner` held it until now
+ *            LOST  it did not. Either way it neither holds nor waits from then on: this also
+ *                  withdraws an owner that has stood in line and gives up.
+ *   INSPECT  OK    the holders and waiters
+ *   BREAK    OK    `owner`, or everyone when that is NULL, held it and does not hold it any more
+ *            LOST  none of them held it
+ *   all      UNKNOWN      it may have taken effect, or may still
+ *            UNAVAILABLE, REFUSED, NOMEM, UNSUPPORTED: it has not, and will not */
 enum lk_verb { LK_ACQUIRE, LK_RENEW, LK_RELEASE, LK_INSPECT, LK_BREAK };
 
 /* One command. The caller owns it and its strings until on_answer, and zeroes it first. */
@@ -46,8 +52,7 @@ struct lk_command {
     unsigned round_trips; /* requests sent to a server for it so far */
     enum lk_status status;
     uint64_t fence;
-    uint32_t granted_ms;  /* the TTL that was really granted, from no earlier than the sending; 0:
-                             `ttl_ms` */
+    uint32_t granted_ms;  /* the TTL as granted, from no earlier than the sending; 0: `ttl_ms` */
     int64_t remaining_ms; /* until whoever is in the way ends by itself; -1: not known */
     bool is_queued;       /* it stands in line, and is to be withdrawn when it gives up */
     /* What the server said, when it refused; or NULL. It, and what INSPECT found, live until
