@@ -1,4 +1,4 @@
-/* A client: opens a backend, runs what is due, and goes when nothing is left of it. */
+/* A client: it opens a backend, runs what is due, and goes when nothing is left of it. */
 #include "client.h"
 #include "clock.h"
 #ifdef LOCKKIT_WITH_etcd
@@ -163,6 +163,8 @@ void client_run_soon(struct lk_client *client, struct task_list *tasks, struct c
     (void)uv_idle_start(&client->idle, on_idle);
 }
 
+/* ---- Opening */
+
 /* 0, or -1 for options of a size that was never ours. */
 static int init(struct lk_client *client, uv_loop_t *loop, const struct lk_client_options *given) {
     struct lk_client_options options = {0};
@@ -249,6 +251,8 @@ err_after_client:
     return status;
 }
 
+/* ---- Its end, when the last queue has gone */
+
 static void part_torn_down(void *data) {
     struct lk_client *client = data;
     lk_close_cb cb = client->on_closed;
@@ -281,6 +285,8 @@ void client_queue_gone(struct lk_client *client) {
     client->queue_count--;
     client_maybe_closed(client);
 }
+
+/* ---- What it tells */
 
 uv_loop_t *lk_client_loop(const lk_client *client) {
     return client->loop;

@@ -62,17 +62,17 @@ int64_t client_answer_ns(const struct lk_client *client);
 /* Between half and all of `ms`, at least 1. */
 uint32_t client_jitter_ms(struct lk_client *client, uint32_t ms);
 
-/* What the backend says by itself (struct lk_backend_config); push.c. */
+/* What the backend says by itself (struct lk_backend_config); client_leases.c. */
 void client_push(void *client, enum lk_push what, const char *name, const char *owner,
                  const char *why);
 
 /* Run `task`, in the next turn of the loop, as one of `tasks`: attempts or outcomes. */
 void client_run_soon(struct lk_client *client, struct task_list *tasks, struct client_task *task);
 
-/* A queue has gone: the last one of a closing client tears it down. */
-void client_queue_gone(struct lk_client *client);
-
 /* Tear it down, when it is closing and no queue is left. */
 void client_maybe_closed(struct lk_client *client);
+
+/* A queue has gone: the last one of a closing client tears it down. */
+void client_queue_gone(struct lk_client *client);
 
 #endif

@@ -147,9 +147,6 @@ void lease_inherit(struct lk_lease *lease);
  * can go on with it. True when `waiter` now stands in the server's line. */
 bool lease_pass_on(struct lk_lease *lease, const struct queue_waiter *waiter);
 
-/* handover.c: give it to the next of this client, who waits. False when it is to be released. */
-bool lease_hand_over(struct lk_lease *lease);
-
 /* hold.c */
 void lease_hold(struct lk_lease *lease);
 /* Its TTL counts from `sent_ns`, for as long as `command` was granted. */
@@ -158,17 +155,11 @@ void lease_set_validity(struct lk_lease *lease, const struct lk_command *command
 void lease_doubt(struct lk_lease *lease, enum lk_state state, const char *why);
 /* Stop timer and renewal, and count the time. */
 void lease_stop_holding(struct lk_lease *lease);
-
-/* abandon.c: while ABANDONED and no renewal is under way, do what is due. */
-void lease_stay_abandoned(struct lk_lease *lease);
-
-/* Whether the TTL that the server knows of is long enough. */
+/* While ABANDONED: whether the TTL that the server knows of is long enough. */
 bool lease_outlives_hold(const struct lk_lease *lease);
 
 /* release.c */
 void lease_release(struct lk_lease *lease);
-/* What it held was handed over, and it has only a place in the server's line to give back. */
-void lease_withdraw(struct lk_lease *lease);
 /* While RELEASING: repeat it now, if it is to be repeated. */
 void lease_hurry_release(struct lk_lease *lease);
 
