@@ -8,221 +8,14 @@
 #include "redis_env.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PROCESSES   4
-#define ACTORS      5
-#define NAMES       4
-#define DURATION_MS 1500
-#define ENOUGH      4 /* grants: where a server is slow beside the TTL, it takes as long as that */
-#define TTL_MS      120
-#define TICK_MS     2
+#define PROCESSES 4
+#define TTL_MS    120
 
-enum state { IDLE, WAITING, HOLDING, RELEASING };
-
-struct process;
-
-/* One user of the locks, who does one thing after the other. */
-struct actor {
-    struct process *process;
-    enum state state;
-    lk_request *request;
-    lk_lease *lease;
-    uint32_t patience; /* in ticks that the lease is held for, about */
-    struct grant grant;
-};
-
-/* What a child works with. */
-struct process {
-    uv_loop_t loop;
-    uv_timer_t tick;
-    lk_client *client;
-    lk_lock *locks[NAMES][2];
-    struct history *history;
-    struct actor actors[ACTORS];
-    uint32_t random;
-    int64_t end_ms;
-    int closed;
-};
-
-/* As far as the holder knows now. The clock is read first, so that the moment is never too late. */
-static void observe(struct actor *actor) {
-    int64_t before_ns = history_now_ns();
-    int64_t left_ms = lk_lease_remaining_ms(actor->lease);
-
-    if (left_ms > 0)
-        actor->grant.until_ns = before_ns + left_ms * 1000000;
-}
-
-static void on_acquired(lk_request *request, enum lk_status status, lk_lease *lease, void *data) {
-    struct actor *actor = data;
-    int64_t before_ns = history_now_ns();
-
-    REQUIRE(actor->state == WAITING && request == actor->request);
-    REQUIRE((status == LK_OK) == (lease != NULL));
-    actor->request = NULL;
-    actor->state = lease ? HOLDING : IDLE;
-    actor->lease = lease;
-    if (!lease)
-        return;
-    actor->grant.from_ns = actor->grant.until_ns = before_ns;
-    actor->grant.fence = lk_lease_fence(lease);
-    if (lk_lease_check(lease, 0) == LK_OK)
-        observe(actor);
-    else
-        actor->grant.from_ns = 0;
-}
-
-static void on_released(enum lk_status status, void *data) {
-    struct actor *actor = data;
-
-    REQUIRE(actor->state == RELEASING);
-    REQUIRE(status == LK_OK || status == LK_LOST || status == LK_UNKNOWN);
-    actor->state = IDLE;
-}
-
-static void acquire(struct actor *actor) {
-    struct process *process = actor->process;
-    uint32_t *random = &process->random;
-    uint32_t waits_ms[] = {LK_TRY, 5, 50, 200, LK_FOREVER};
-
-    actor->grant.name = (int)dice(random, NAMES);
-    actor->patience = dice(random, 4) ? 4 : 2 * TTL_MS / TICK_MS;
-    actor->state = WAITING;
-    REQUIRE(lk_acquire(process->locks[actor->grant.name][dice(random, 2)],
-                       waits_ms[dice(random, 5)], on_acquired, actor, &actor->request) == LK_OK);
-    REQUIRE(actor->state == WAITING);
-}
-
-/* The holder's validity ends here, by its own doing. */
-static void record(struct actor *actor) {
-    int64_t end_ns = history_now_ns();
-
-    observe(actor);
-    if (actor->grant.until_ns > end_ns)
-        actor->grant.until_ns = end_ns;
-    if (actor->grant.from_ns > 0)
-        history_add(actor->process->history, &actor->grant);
-}
-
-/* It stays taken until its TTL has ended, or, with a session, for as long as is asked for. */
-static void abandon(struct actor *actor) {
-    struct process *process = actor->process;
-    uint32_t hold_ms = dice(&process->random, 2) ? 0 : TTL_MS;
-    int64_t held_ns = history_now_ns() + (int64_t)hold_ms * 1000000;
-
-    observe(actor);
-    if ((lk_client_caps(process->client) & LK_CAP_SESSION) && actor->grant.until_ns > held_ns)
-        actor->grant.until_ns = held_ns;
-    if (actor->grant.from_ns > 0)
-        history_add(process->history, &actor->grant);
-    actor->state = IDLE;
-    lk_abandon(actor->lease, hold_ms);
-}
-
-static void let_go(struct actor *actor) {
-    if (dice(&actor->process->random, 32) == 0) {
-        abandon(actor);
-        return;
-    }
-    record(actor);
-    actor->state = RELEASING;
-    lk_release(actor->lease, on_released, actor);
-    REQUIRE(actor->state == RELEASING);
-}
-
-static void act(struct actor *actor) {
-    uint32_t *random = &actor->process->random;
-
-    switch (actor->state) {
-    case IDLE:
-        if (dice(random, 4) == 0)
-            acquire(actor);
-        break;
-    case WAITING:
-        if (dice(random, 60) == 0)
-            lk_cancel(actor->request);
-        break;
-    case HOLDING:
-        observe(actor);
-        if (dice(random, actor->patience) == 0)
-            let_go(actor);
-        break;
-    case RELEASING:
-        break;
-    }
-}
-
-static void on_process_closed(void *data) {
-    struct process *process = data;
-
-    process->closed++;
-    uv_close((uv_handle_t *)&process->tick, NULL);
-}
-
-static bool is_over(const struct history *history, int64_t end_ms) {
-    return clock_now_ms() >= end_ms && history->count >= ENOUGH;
-}
-
-/* In the middle of everything. */
-static void close_process(struct process *process) {
-    (void)uv_timer_stop(&process->tick);
-    for (int i = 0; i < ACTORS; i++)
-        if (process->actors[i].state == HOLDING) {
-            record(&process->actors[i]);
-            process->actors[i].state = IDLE;
-        }
-    lk_client_close(process->client, on_process_closed, process);
-}
-
-static void on_process_tick(uv_timer_t *timer) {
-    struct process *process = timer->data;
-
-    if (is_over(process->history, process->end_ms)) {
-        close_process(process);
-        return;
-    }
-    for (int i = 0; i < ACTORS; i++)
-        act(&process->actors[i]);
-}
-
-static void open_process(struct process *process, const char *prefix, const char *url) {
-    struct lk_client_options options = {.size = sizeof options, .reply_ms = 40, .cleanup_ms = 800};
-
-    REQUIRE(uv_loop_init(&process->loop) == 0);
-    REQUIRE(lk_client_open(&process->client, &process->loop, url, &options) == LK_OK);
-    for (int i = 0; i < NAMES * 2; i++) {
-        struct lk_lock_options policy = {
-            .size = sizeof policy, .ttl_ms = TTL_MS, .poll_ms = 30, .no_renew = i % 2};
-        char name[96];
-
-        (void)snprintf(name, sizeof name, "%s-%d", prefix, i / 2);
-        REQUIRE(lk_lock_open(&process->locks[i / 2][i % 2], process->client, name, &policy) ==
-                LK_OK);
-    }
-    for (int i = 0; i < ACTORS; i++)
-        process->actors[i].process = process;
-    (void)uv_timer_init(&process->loop, &process->tick);
-    process->tick.data = process;
-    (void)uv_timer_start(&process->tick, on_process_tick, 0, TICK_MS);
-}
-
-/* A child's whole life. */
-static void live(const char *prefix, const char *url, struct history *history, uint32_t seed) {
-    struct process process = {.history = history, .random = seed};
-
-    REQUIRE(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* also when a failed test ends the parent */
-    process.end_ms = clock_now_ms() + DURATION_MS;
-    open_process(&process, prefix, url);
-    REQUIRE(uv_run(&process.loop, UV_RUN_DEFAULT) == 0);
-    REQUIRE(process.closed == 1);
-    for (int i = 0; i < ACTORS; i++)
-        REQUIRE(process.actors[i].state == IDLE);
-    REQUIRE(uv_loop_close(&process.loop) == 0);
-    _exit(0);
-}
+static const struct history_use use = {
+    .ttl_ms = TTL_MS, .reply_ms = 40, .poll_ms = 30, .duration_ms = 1500};
 
 /* A child as its parent sees it, with the proxy that it connects through. */
 struct victim {
@@ -307,7 +100,7 @@ static bool are_gone(struct victim *victims) {
 
 static void run_history(struct env *env, const char *url, struct history *history, uint32_t seed) {
     struct victim victims[PROCESSES] = {0};
-    int64_t end_ms = clock_now_ms() + DURATION_MS;
+    int64_t end_ms = clock_now_ms() + use.duration_ms;
     uint32_t random = seed;
 
     for (int i = 0; i < PROCESSES; i++)
@@ -316,10 +109,10 @@ static void run_history(struct env *env, const char *url, struct history *histor
         victims[i].pid = fork();
         assert_true(victims[i].pid >= 0);
         if (victims[i].pid == 0)
-            live(env->fixture.name, victims[i].proxy->url, history,
-                 seed * PROCESSES + (uint32_t)i + 1);
+            history_live(history, &use, victims[i].proxy->url, env->fixture.name,
+                         seed * PROCESSES + (uint32_t)i + 1);
     }
-    while (!is_over(history, end_ms)) {
+    while (!history_is_over(history, end_ms)) {
         assert_true(clock_now_ms() < end_ms + PATIENCE_MS);
         for (int i = 0; i < PROCESSES; i++)
             on_turn(&victims[i], redis, &random);

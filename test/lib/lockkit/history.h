@@ -22,16 +22,6 @@ struct history {
     struct grant grants[GRANTS_MOST];
 };
 
-/* In a child, where cmocka cannot fail the test. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                  \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-int64_t history_now_ns(void);
 /* A number below `limit`; the next state of the generator is in `random`, which is not 0. */
 uint32_t dice(uint32_t *random, uint32_t limit);
 
@@ -41,5 +31,17 @@ void history_close(struct history *history);
 void history_add(struct history *history, const struct grant *grant);
 /* NULL, or what is wrong: two holders of a name at a time, or a fencing token that did not rise. */
 const char *history_check(struct history *history);
+
+/* How the actors of a process use their locks, and for how long, or until there are some grants. */
+struct history_use {
+    uint32_t ttl_ms, reply_ms, poll_ms;
+    int64_t duration_ms;
+};
+bool history_is_over(const struct history *history, int64_t end_ms);
+/* The whole life of a child: its actors take the same few locks, wait, cancel, give back and
+ * abandon as the dice fall, and their client is closed in the middle of everything. It exits with 0
+ * when each callback has run once and nothing is left. */
+void history_live(struct history *history, const struct history_use *use, const char *url,
+                  const char *prefix, uint32_t seed);
 
 #endif
