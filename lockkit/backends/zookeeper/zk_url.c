@@ -1,6 +1,8 @@
 /* zookeeper://host[:port][,host[:port]...][/path][?session=ms][&fair=0|1][&layout=curator|kazoo] */
 #include "zk_url.h"
 
+#include "parameter.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +10,6 @@
 
 #define DEFAULT_PORT 2181
 #define DEFAULT_BASE "/lockkit"
-
-/* Up to `end` as a number within the bounds, or -1. */
-static long number(const char *text, const char *end, long least, long most) {
-    size_t length = strspn(text, "0123456789");
-    long value = length > 0 && length <= 9 && text + length == end ? atol(text) : -1;
-
-    return value >= least && value <= most ? value : -1;
-}
 
 /* -1 when it is empty or too long. */
 static int copy(char *to, size_t size, const char *from, size_t length) {
@@ -48,31 +42,29 @@ static int parse_base(struct zk_url *parsed, const char *at, const char *end) {
     return 0;
 }
 
-static bool is(const char *at, const char *end, const char *text) {
-    return (size_t)(end - at) == strlen(text) && memcmp(at, text, strlen(text)) == 0;
-}
+/* "?session=...&fair=...&layout=...", each once at most and in any order. */
+static int parse_query(struct zk_url *parsed, const char *text) {
+    char query[80], value[16];
+    unsigned session_ms = parsed->session_ms;
 
-/* One `key=value`. */
-static int parse_option(struct zk_url *parsed, const char *at, const char *end) {
-    const char *value = memchr(at, '=', (size_t)(end - at));
-    long session_ms;
-
-    if (!value)
+    if (strlen(text) >= sizeof query)
         return -1;
-    value++;
-    if (is(at, value, "session=")) {
-        session_ms = number(value, end, ZK_SESSION_LEAST, ZK_SESSION_MOST);
-        parsed->session_ms = session_ms < 0 ? 0 : (uint32_t)session_ms;
-        return session_ms < 0 ? -1 : 0;
+    (void)strcpy(query, text);
+    if (!parameter_take_number(query, "session", ZK_SESSION_MOST, &session_ms) ||
+        session_ms < ZK_SESSION_LEAST)
+        return -1;
+    parsed->session_ms = session_ms;
+    if (parameter_take(query, "fair", value, sizeof value)) {
+        parsed->is_fair = strcmp(value, "1") == 0;
+        if (!parsed->is_fair && strcmp(value, "0") != 0)
+            return -1;
     }
-    if (is(at, value, "fair=")) {
-        parsed->is_fair = is(value, end, "1");
-        return parsed->is_fair || is(value, end, "0") ? 0 : -1;
+    if (parameter_take(query, "layout", value, sizeof value)) {
+        parsed->layout = strcmp(value, "kazoo") == 0 ? ZK_KAZOO : ZK_CURATOR;
+        if (parsed->layout == ZK_CURATOR && strcmp(value, "curator") != 0)
+            return -1;
     }
-    parsed->layout = is(value, end, "kazoo") ? ZK_KAZOO : ZK_CURATOR;
-    return is(at, value, "layout=") && (parsed->layout == ZK_KAZOO || is(value, end, "curator"))
-               ? 0
-               : -1;
+    return query[0] == '\0' ? 0 : -1;
 }
 
 int zk_url_parse(struct zk_url *parsed, const char *url) {
@@ -87,14 +79,7 @@ int zk_url_parse(struct zk_url *parsed, const char *url) {
         server_names_parse(parsed->servers, ZK_SERVERS_MOST, at, path, DEFAULT_PORT);
     if (parsed->server_count == 0 || parse_base(parsed, path, query) != 0)
         return -1;
-    while (*query) {
-        const char *end = query + 1 + strcspn(query + 1, "&");
-
-        if (parse_option(parsed, query + 1, end) != 0)
-            return -1;
-        query = end;
-    }
-    return 0;
+    return parse_query(parsed, query);
 }
 
 /* ---- Names of locks as names of nodes */
