@@ -89,10 +89,8 @@ void zk_single_release(struct zk_operation *operation);
 void zk_single_inspect(struct zk_operation *operation);
 void zk_single_break(struct zk_operation *operation);
 
-/* ---- What they share: zk_operation.c */
+/* ---- What they share: zookeeper_backend.c */
 
-struct zk_operation *zk_operation_new(struct zk_client *client, enum lk_verb verb,
-                                      const char *name);
 /* From the data of a completion. */
 struct zk_operation *zk_operation_of(const void *data);
 zhandle_t *zk_handle(const struct zk_operation *operation);
@@ -129,11 +127,6 @@ void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_opera
 void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, void *client);
 uint64_t zk_hash(const char *path);
 
-/* ---- Contenders */
-
-struct zk_contender *zk_contender_find(struct zk_client *client, const char *owner);
-struct zk_contender *zk_contender_add(struct zk_client *client, const char *name,
-                                      const char *owner);
 /* It has no node any more. */
 void zk_contender_drop(struct zk_client *client, struct zk_contender *contender);
 

@@ -8,10 +8,304 @@
 #include "zk_client.h"
 
 #include <assert.h>
+#include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Answers */
+/* ---- The contenders of a client, by owner token */
+
+static int compare_owners(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct zk_contender *contender_find(struct zk_client *client, const char *owner) {
+    struct zk_contender **found = tfind(&owner, &client->by_owner, compare_owners);
+
+    return found ? *found : NULL;
+}
+
+static struct zk_contender *contender_add(struct zk_client *client, const char *name,
+                                          const char *owner) {
+    const size_t size = strlen(name) + 1;
+    struct zk_contender *contender = calloc(1, sizeof *contender + size);
+
+    if (!contender)
+        return NULL;
+    assert(strlen(owner) == OWNER_SIZE - 1);
+    memcpy(contender->owner_copy, owner, OWNER_SIZE);
+    memcpy(contender->name, name, size);
+    contender->owner = contender->owner_copy;
+    if (!tsearch(contender, &client->by_owner, compare_owners)) {
+        free(contender);
+        return NULL;
+    }
+    contender->refs = 1;
+    TAILQ_INSERT_TAIL(&client->contenders, contender, entry);
+    return contender;
+}
+
+static void contender_unref(struct zk_contender *contender) {
+    assert(contender->refs > 0);
+    if (--contender->refs == 0)
+        free(contender);
+}
+
+void zk_contender_drop(struct zk_client *client, struct zk_contender *contender) {
+    if (contender->is_gone)
+        return;
+    contender->is_gone = true;
+    tdelete(contender, &client->by_owner, compare_owners);
+    TAILQ_REMOVE(&client->contenders, contender, entry);
+    contender_unref(contender);
+}
+
+/* ---- Operations */
+
+static struct zk_operation *operation_new(struct zk_client *client, enum lk_verb verb,
+                                          const char *name) {
+    struct zk_operation *operation = calloc(1, sizeof *operation);
+
+    if (!operation)
+        return NULL;
+    operation->client = client;
+    operation->verb = verb;
+    zk_folder(operation->folder, client->url.base, name);
+    return operation;
+}
+
+static void operation_free(struct zk_operation *operation) {
+    if (operation->contender)
+        contender_unref(operation->contender);
+    free(operation->look);
+    free(operation);
+}
+
+struct zk_operation *zk_operation_of(const void *data) {
+    return (struct zk_operation *)(uintptr_t)data;
+}
+
+zhandle_t *zk_handle(const struct zk_operation *operation) {
+    return zk_session_handle(operation->client->session);
+}
+
+struct lk_command *zk_command(const struct zk_operation *operation) {
+    return operation->sent ? operation->sent->command : NULL;
+}
+
+bool zk_sending(struct zk_operation *operation, int error) {
+    struct lk_command *command = zk_command(operation);
+
+    if (error == ZOK) {
+        operation->pending++;
+        if (command)
+            command->round_trips++;
+        return true;
+    }
+    operation->error = error;
+    if (operation->pending == 0)
+        zk_fail(operation, error);
+    return false;
+}
+
+bool zk_completed(struct zk_operation *operation) {
+    assert(operation->pending > 0);
+    if (--operation->pending > 0)
+        return false;
+    if (operation->is_done)
+        operation_free(operation);
+    else
+        return true;
+    return false;
+}
+
+/* What an ACQUIRE that was not granted leaves: a node that must be given back, which the core does
+ * after BUSY in line and after UNKNOWN; or nothing, and then nobody asks for it again, unless by
+ * another operation, which began when this one was late. */
+static enum lk_status operation_leave(struct zk_operation *operation, enum lk_status status) {
+    struct zk_contender *contender = operation->contender;
+
+    if (contender->node[0] || contender->is_doubtful)
+        return status == LK_BUSY ? status : LK_UNKNOWN;
+    if (contender->refs <= 2 && (status != LK_BUSY || contender->watched == 0))
+        zk_contender_drop(operation->client, contender);
+    return status;
+}
+
+void zk_finish(struct zk_operation *operation, enum lk_status status) {
+    struct zk_sent *sent = operation->sent;
+    struct lk_command *command = zk_command(operation);
+
+    operation->is_done = true;
+    if (operation->verb == LK_ACQUIRE && status != LK_OK)
+        status = operation_leave(operation, status);
+    if (sent) {
+        TAILQ_REMOVE(&operation->client->begun, sent, entry);
+        sent->operation = NULL;
+        operation->sent = NULL;
+        command->status = status;
+        command->on_answer(command);
+    }
+    if (operation->pending == 0)
+        operation_free(operation);
+}
+
+bool zk_is_unanswered(int error) {
+    return (error < ZOK && error > ZAPIERROR) || error == ZCLOSING || error == ZSESSIONMOVED;
+}
+
+/* In the server's own words, at a bounded rate. */
+static void operation_tell_refused(struct zk_operation *operation, int error) {
+    struct lk_command *command = zk_command(operation);
+    char quoted[100];
+    unsigned left_out;
+
+    if (log_limit_pass(&operation->client->refusals, clock_now_ms(), &left_out))
+        log_warn("zookeeper refuses a lock command", "left_out=%u why=%s", left_out,
+                 log_quote(quoted, sizeof quoted, zerror(error)));
+    if (command)
+        command->why = zerror(error);
+}
+
+void zk_fail(struct zk_operation *operation, int error) {
+    const bool is_of_session = operation->verb == LK_RENEW || operation->verb == LK_RELEASE;
+
+    if (zk_is_unanswered(error)) {
+        zk_finish(operation, LK_UNKNOWN);
+    } else if (error == ZSESSIONEXPIRED || error == ZINVALIDSTATE) {
+        zk_finish(operation, is_of_session ? LK_LOST : LK_UNAVAILABLE);
+    } else {
+        operation_tell_refused(operation, error);
+        zk_finish(operation, LK_REFUSED);
+    }
+}
+
+static enum lk_status status_of_delete(const struct zk_operation *operation, bool was_ours) {
+    if (operation->verb == LK_ACQUIRE)
+        return LK_BUSY;
+    return (operation->verb == LK_BREAK ? operation->has_hit : was_ours) ? LK_OK : LK_LOST;
+}
+
+void zk_on_deleted(int error, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+    struct zk_contender *contender = operation->contender;
+    const bool was_ours = error == ZOK && contender && contender->is_granted;
+
+    operation->has_hit |= error == ZOK;
+    if (error != ZOK && error != ZNONODE)
+        operation->error = error;
+    else if (contender)
+        zk_contender_drop(operation->client, contender);
+    if (!zk_completed(operation))
+        return;
+    if (operation->error != ZOK)
+        zk_fail(operation, operation->error);
+    else
+        zk_finish(operation, status_of_delete(operation, was_ours));
+}
+
+void zk_grant(struct zk_operation *operation) {
+    struct lk_command *command = zk_command(operation);
+
+    operation->contender->is_granted = true;
+    if (command) {
+        command->fence = (uint64_t)operation->contender->czxid;
+        command->granted_ms = zk_session_timeout_ms(operation->client->session) / 3 * 2;
+    }
+    zk_finish(operation, LK_OK);
+}
+
+static void on_synced(int error, const char *path, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+
+    (void)path;
+    operation->client->sync_error = error;
+    if (zk_completed(operation))
+        zk_fail(operation, error ? error : operation->error);
+}
+
+bool zk_sync(struct zk_operation *operation) {
+    struct zk_client *client = operation->client;
+    int64_t now_ms = (int64_t)uv_now(client->config.loop);
+
+    operation->has_synced = true;
+    if (client->synced_ms == now_ms)
+        return true;
+    client->synced_ms = now_ms;
+    return zk_sending(operation,
+                      zoo_async(zk_handle(operation), operation->folder, on_synced, operation));
+}
+
+static void on_made(int error, const char *path, const void *data) {
+    struct zk_operation *operation = zk_operation_of(data);
+
+    (void)path;
+    if (!zk_completed(operation))
+        return;
+    if (error != ZOK && error != ZNODEEXISTS)
+        zk_fail(operation, error);
+    else if (!operation->sent)
+        zk_finish(operation, LK_UNKNOWN);
+    else
+        operation->next(operation);
+}
+
+static bool make_node(struct zk_operation *operation, const char *path, int mode) {
+    return zk_sending(operation, zoo_acreate(zk_handle(operation), path, NULL, -1,
+                                             &ZOO_OPEN_ACL_UNSAFE, mode, on_made, operation));
+}
+
+/* One after the other, without waiting in between: the answer to the last one tells. A container
+ * goes by itself when it has been empty for a while. */
+void zk_make_folder(struct zk_operation *operation, void (*next)(struct zk_operation *operation)) {
+    char path[ZK_FOLDER_SIZE];
+
+    operation->error = ZOK;
+    operation->next = next;
+    memcpy(path, operation->folder, sizeof path);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (!make_node(operation, path, ZOO_PERSISTENT))
+            return;
+        *slash = '/';
+    }
+    (void)make_node(operation, path, ZOO_CONTAINER);
+}
+
+/* FNV-1a. Two paths of one hash only cost a look that was not needed. */
+uint64_t zk_hash(const char *path) {
+    uint64_t hash = 14695981039346656037U;
+
+    for (; *path; path++)
+        hash = (hash ^ (unsigned char)*path) * 1099511628211U;
+    return hash | 1;
+}
+
+void zk_on_node_event(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    struct zk_client *client = context;
+    const struct lk_backend_config *config = &client->config;
+    struct zk_contender *contender;
+    uint64_t hash;
+
+    (void)handle, (void)state;
+    if (type == ZOO_SESSION_EVENT || !path)
+        return;
+    hash = zk_hash(path);
+    TAILQ_FOREACH (contender, &client->contenders, entry) {
+        if (contender->watched == hash) {
+            contender->watched = 0;
+            config->push(config->data, LK_PUSH_FREE, contender->name, contender->owner, NULL);
+        }
+        if (contender->own == hash) {
+            contender->own = 0;
+            if (type == ZOO_DELETED_EVENT && contender->is_granted && !contender->is_unwanted)
+                config->push(config->data, LK_PUSH_LOST, contender->name, contender->owner,
+                             "its node was deleted");
+        }
+    }
+}
+
+/* ---- Deadlines */
 
 static void on_deadline(uv_timer_t *timer);
 
@@ -30,7 +324,7 @@ static void arm(struct zk_client *client) {
     (void)uv_timer_start(&client->timer, on_deadline, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
 }
 
-static void answer(struct zk_sent *sent, enum lk_status status) {
+static void sent_answer(struct zk_sent *sent, enum lk_status status) {
     sent->command->status = status;
     sent->command->on_answer(sent->command);
 }
@@ -49,16 +343,16 @@ static void on_deadline(uv_timer_t *timer) {
         sent->operation->sent = NULL;
         if (sent->command->verb == LK_RENEW)
             zk_session_leave_server(client->session);
-        answer(sent, LK_UNKNOWN);
+        sent_answer(sent, LK_UNKNOWN);
     }
     while (is_over(sent = TAILQ_FIRST(&client->fresh), now_ms)) {
         TAILQ_REMOVE(&client->fresh, sent, entry);
-        answer(sent, LK_UNAVAILABLE);
+        sent_answer(sent, LK_UNAVAILABLE);
     }
     arm(client);
 }
 
-static void insert(struct zk_sent_list *list, struct zk_sent *sent) {
+static void sent_insert(struct zk_sent_list *list, struct zk_sent *sent) {
     struct zk_sent *before = TAILQ_LAST(list, zk_sent_list);
 
     while (before && before->deadline_ms > sent->deadline_ms)
@@ -71,7 +365,7 @@ static void insert(struct zk_sent_list *list, struct zk_sent *sent) {
 
 /* ---- Beginning */
 
-static void begin(struct zk_operation *operation) {
+static void operation_begin(struct zk_operation *operation) {
     const bool is_fair = operation->client->url.is_fair;
 
     switch (operation->verb) {
@@ -96,10 +390,10 @@ static void begin(struct zk_operation *operation) {
 /* NULL when there is none, and none to be made; or without memory. */
 static struct zk_contender *contender_of(struct zk_client *client,
                                          const struct lk_command *command) {
-    struct zk_contender *contender = zk_contender_find(client, command->owner);
+    struct zk_contender *contender = contender_find(client, command->owner);
 
     if (!contender && command->verb == LK_ACQUIRE)
-        contender = zk_contender_add(client, command->name, command->owner);
+        contender = contender_add(client, command->name, command->owner);
     return contender;
 }
 
@@ -110,12 +404,12 @@ static void begin_sent(struct zk_client *client, struct zk_sent *sent) {
     struct zk_operation *operation;
 
     if (is_of_owner && !contender) { /* whoever has no node in this session holds nothing */
-        answer(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
+        sent_answer(sent, command->verb == LK_ACQUIRE ? LK_NOMEM : LK_LOST);
         return;
     }
-    operation = zk_operation_new(client, command->verb, command->name);
+    operation = operation_new(client, command->verb, command->name);
     if (!operation) {
-        answer(sent, LK_NOMEM);
+        sent_answer(sent, LK_NOMEM);
         return;
     }
     if (contender)
@@ -123,8 +417,8 @@ static void begin_sent(struct zk_client *client, struct zk_sent *sent) {
     operation->contender = contender;
     operation->sent = sent;
     sent->operation = operation;
-    insert(&client->begun, sent);
-    begin(operation);
+    sent_insert(&client->begun, sent);
+    operation_begin(operation);
 }
 
 /* Releases that nobody waits for any more, as long as nothing else is under way for them. */
@@ -137,12 +431,12 @@ static void clean_up(struct zk_client *client) {
         next = TAILQ_NEXT(contender, entry);
         if (!contender->is_unwanted || contender->refs > 1)
             continue;
-        operation = zk_operation_new(client, LK_RELEASE, contender->name);
+        operation = operation_new(client, LK_RELEASE, contender->name);
         if (!operation)
             return;
         contender->refs++;
         operation->contender = contender;
-        begin(operation);
+        operation_begin(operation);
     }
 }
 
@@ -200,9 +494,9 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     sent->command = command;
     sent->operation = NULL;
     sent->deadline_ms = (int64_t)uv_now(client->config.loop) + command->reply_ms;
-    insert(&client->fresh, sent);
+    sent_insert(&client->fresh, sent);
     if (command->verb == LK_ACQUIRE || command->verb == LK_RELEASE)
-        contender = zk_contender_find(client, command->owner);
+        contender = contender_find(client, command->owner);
     /* From here on, also when there is no connection before the deadline. */
     if (contender)
         contender->is_unwanted = command->verb == LK_RELEASE;
