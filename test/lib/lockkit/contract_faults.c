@@ -71,7 +71,7 @@ static void test_renewal_never_creates_the_lock_again(void **state) {
     env_hold(env, &caller, env->far, 1000);
     assert_int_equal(lk_break(env->fixture.lock, NULL, on_caller_released, &breaker), LK_OK);
     WAIT_FOR(&env->fixture.loop, strstr(env->trace, "lost") && breaker.releases == 1);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
     assert_int_equal(give(&env->fixture, &caller), LK_LOST);
     assert_int_equal(counters(env->far).release_lost, 1);
 }
@@ -86,7 +86,7 @@ static void test_grant_whose_reply_is_lost_is_given_back(void **state) {
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(caller.status, LK_UNKNOWN);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
 }
 
 static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
@@ -97,9 +97,9 @@ static void test_waiter_finds_the_grant_whose_reply_was_lost(void **state) {
     fault_proxy_set(env->proxy, PROXY_PASSES);
     WAIT_FOR(&env->fixture.loop, caller.calls == 1);
     assert_int_equal(caller.status, LK_OK);
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
 }
 
 static void test_late_grant_goes_to_the_next_waiter(void **state) {
@@ -111,7 +111,7 @@ static void test_late_grant_goes_to_the_next_waiter(void **state) {
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(&first, lock, LK_FOREVER);
     start(&next, lock, LK_FOREVER);
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     lk_cancel(first.request);
     WAIT_FOR(&env->fixture.loop, first.calls == 1);
     fault_proxy_set(env->proxy, PROXY_PASSES);
@@ -131,9 +131,9 @@ static void test_late_grant_is_given_back(void **state) {
     env_warm_up(env, lock);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(take(&env->fixture, &caller, lock, 20), LK_TIMEOUT);
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
     assert_int_equal(caller.calls, 1);
     assert_int_equal(counters(env->far).late_grants + counters(env->far).unknown, 1);
 }
@@ -147,7 +147,7 @@ static void test_unanswered_release_is_unknown_and_goes_on(void **state) {
     assert_int_equal(give(&env->fixture, &caller), LK_UNKNOWN);
     fault_proxy_cut(env->proxy);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
     assert_int_equal(caller.releases, 1);
 }
 
@@ -204,7 +204,7 @@ static void test_stopped_holder_learns_that_it_has_lost_and_spares_its_successor
     assert_int_equal(holder.news.state, LK_LOST_STATE);
     assert_int_equal(holder.news.checked, LK_LOST);
     assert_int_equal(holder.news.released, LK_LOST);
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     holder_end(&holder);
 }
@@ -220,11 +220,11 @@ static void test_waiter_that_dies_in_the_middle_is_passed_over(void **state) {
         return;
     assert_int_equal(take(&env->fixture, &first, env->fixture.lock, LK_TRY), LK_OK);
     start_holder(env, &middle);
-    await_crowd(env, 1, 1);
+    await_crowd(&env->fixture, 1, 1);
     start(&last, open_lock(&env->fixture, env->far, 5000), LK_FOREVER);
-    await_crowd(env, 1, 2);
+    await_crowd(&env->fixture, 1, 2);
     holder_end(&middle);
-    await_crowd(env, 1, 1);
+    await_crowd(&env->fixture, 1, 1);
     assert_int_equal(last.calls, 0);
     assert_int_equal(give(&env->fixture, &first), LK_OK);
     WAIT_FOR(&env->fixture.loop, last.calls == 1);

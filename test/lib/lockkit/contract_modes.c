@@ -135,35 +135,9 @@ static void test_no_more_permits_are_out_than_there_are(void **state) {
     assert_free(fixture, fixture->lock);
 }
 
-/* One after another in line: each is there before the next comes. */
-struct arrival {
-    struct fixture *fixture;
-    size_t waiters;
-    bool is_answered;
-};
-
-static void on_line_seen(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    struct arrival *arrival = data;
-
-    assert_int_equal(status, LK_OK);
-    arrival->waiters = inspection->waiter_count;
-    arrival->is_answered = true;
-}
-
-static void wait_for_line(struct fixture *fixture, size_t length) {
-    struct arrival arrival = {.fixture = fixture};
-
-    while (arrival.waiters < length) {
-        arrival.is_answered = false;
-        assert_int_equal(lk_inspect(fixture->lock, on_line_seen, &arrival), LK_OK);
-        WAIT_FOR(&fixture->loop, arrival.is_answered);
-    }
-    assert_int_equal(arrival.waiters, length);
-}
-
 #define IN_LINE 6
 
+/* Each is in line before the next one comes. */
 static void test_fair_ones_are_served_in_the_order_they_came_across_clients(void **state) {
     struct fixture *fixture = *state;
     struct caller holder, waiters[IN_LINE];
@@ -176,7 +150,7 @@ static void test_fair_ones_are_served_in_the_order_they_came_across_clients(void
     assert_int_equal(take(fixture, &holder, locks[0], LK_TRY), LK_OK);
     for (size_t i = 0; i < IN_LINE; i++) {
         start(&waiters[i], locks[i * 5 % 3 % 2], LK_FOREVER); /* 0 0 1 0 0 1 */
-        wait_for_line(fixture, i + 1);
+        await_crowd(fixture, 1, i + 1);
     }
     assert_int_equal(give(fixture, &holder), LK_OK);
     for (size_t i = 0; i < IN_LINE; i++) {
@@ -185,7 +159,7 @@ static void test_fair_ones_are_served_in_the_order_they_came_across_clients(void
             assert_int_equal(waiters[j].calls, 0);
         assert_int_equal(give(fixture, &waiters[i]), LK_OK);
     }
-    wait_for_line(fixture, 0);
+    await_crowd(fixture, 0, 0);
 }
 
 static void test_one_who_gives_up_leaves_the_line(void **state) {
@@ -198,18 +172,11 @@ static void test_one_who_gives_up_leaves_the_line(void **state) {
     other = open_lock(fixture, other_client(fixture), 2000);
     assert_int_equal(take(fixture, &holder, fixture->lock, LK_TRY), LK_OK);
     start(&waiter, other, LK_FOREVER);
-    wait_for_line(fixture, 1);
+    await_crowd(fixture, 1, 1);
     lk_cancel(waiter.request);
     WAIT_FOR(&fixture->loop, waiter.calls == 1);
     assert_int_equal(waiter.status, LK_CANCELED);
-    while (1) {
-        struct arrival arrival = {.fixture = fixture};
-
-        assert_int_equal(lk_inspect(fixture->lock, on_line_seen, &arrival), LK_OK);
-        WAIT_FOR(&fixture->loop, arrival.is_answered);
-        if (arrival.waiters == 0)
-            break;
-    }
+    await_crowd(fixture, 1, 0);
     assert_int_equal(give(fixture, &holder), LK_OK);
     assert_free(fixture, other);
 }

@@ -74,41 +74,11 @@ void env_warm_up(struct env *env, lk_lock *lock) {
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
 }
 
-struct look {
-    bool is_done, is_seen;
-    size_t holders, waiters;
-};
-
-/* A server that stalls answers too late, and is asked again. */
-static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
-                         void *data) {
-    struct look *look = data;
-
-    look->is_done = true;
-    look->is_seen = status == LK_OK;
-    if (look->is_seen) {
-        look->holders = inspection->holder_count;
-        look->waiters = inspection->waiter_count;
-    }
-}
-
-static bool is_crowd(struct env *env, size_t holders, size_t waiters) {
-    struct look look = {0};
-
-    assert_int_equal(lk_inspect(env->fixture.lock, on_inspected, &look), LK_OK);
-    WAIT_FOR(&env->fixture.loop, look.is_done);
-    return look.is_seen && look.holders == holders && look.waiters == waiters;
-}
-
-void await_crowd(struct env *env, size_t holders, size_t waiters) {
-    WAIT_FOR(&env->fixture.loop, is_crowd(env, holders, waiters));
-}
-
 void env_lose_grant(struct env *env, struct caller *caller, lk_lock *lock, uint32_t wait_ms) {
     env_warm_up(env, lock);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     start(caller, lock, wait_ms);
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     fault_proxy_cut(env->proxy);
 }

@@ -34,7 +34,5 @@ void env_warm_up(struct env *env, lk_lock *lock);
 /* Start acquiring, and cut the connection when the server has granted it and has not told so. What
  * comes is still held back. */
 void env_lose_grant(struct env *env, struct caller *caller, lk_lock *lock, uint32_t wait_ms);
-/* Until so many hold and wait, by what the server tells the first client. */
-void await_crowd(struct env *env, size_t holders, size_t waiters);
 
 #endif

@@ -107,3 +107,33 @@ enum lk_status give(struct fixture *fixture, struct caller *caller) {
     assert_int_equal(caller->releases, 1);
     return caller->release_status;
 }
+
+struct look {
+    bool is_done, is_seen;
+    size_t holders, waiters;
+};
+
+/* A server that stalls answers too late, and is asked again. */
+static void on_inspected(enum lk_status status, const struct lk_inspection *inspection,
+                         void *data) {
+    struct look *look = data;
+
+    look->is_done = true;
+    look->is_seen = status == LK_OK;
+    if (look->is_seen) {
+        look->holders = inspection->holder_count;
+        look->waiters = inspection->waiter_count;
+    }
+}
+
+static bool is_crowd(struct fixture *fixture, size_t holders, size_t waiters) {
+    struct look look = {0};
+
+    assert_int_equal(lk_inspect(fixture->lock, on_inspected, &look), LK_OK);
+    WAIT_FOR(&fixture->loop, look.is_done);
+    return look.is_seen && look.holders == holders && look.waiters == waiters;
+}
+
+void await_crowd(struct fixture *fixture, size_t holders, size_t waiters) {
+    WAIT_FOR(&fixture->loop, is_crowd(fixture, holders, waiters));
+}

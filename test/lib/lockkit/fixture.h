@@ -59,5 +59,7 @@ enum lk_status take(struct fixture *fixture, struct caller *caller, lk_lock *loc
                     uint32_t wait_ms);
 /* Release, and wait for the outcome. */
 enum lk_status give(struct fixture *fixture, struct caller *caller);
+/* Until so many hold the fixture's lock and wait for it, by what the server tells its client. */
+void await_crowd(struct fixture *fixture, size_t holders, size_t waiters);
 
 #endif

@@ -38,7 +38,7 @@ static void test_lease_lost_in_silence_is_given_back(void **state) {
     assert_int_not_equal(give(&env->fixture, &caller), LK_BUSY);
     assert_int_equal(take(&env->fixture, &next, env->fixture.lock, 10000), LK_OK);
     assert_int_equal(give(&env->fixture, &next), LK_OK);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
 }
 
 /* Nobody waits for it any more: what it got is given back. */
@@ -51,10 +51,10 @@ static void test_wait_that_is_over_before_the_answer_leaves_nothing(void **state
     assert_int_equal(give(&env->fixture, &caller), LK_OK);
     fault_proxy_set(env->proxy, PROXY_HOLDS_REPLIES);
     assert_int_equal(take(&env->fixture, &caller, lock, 100), LK_TIMEOUT);
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     fault_proxy_cut(env->proxy);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
 }
 
 /* Its client stays, with its session: only the node can go. */
@@ -65,11 +65,11 @@ static void test_waiter_that_gives_up_while_cut_off_leaves_the_line(void **state
     reopen_far(env, 60000, 100);
     assert_int_equal(take(&env->fixture, &holder, env->fixture.lock, LK_FOREVER), LK_OK);
     start(&waiter, open_lock(&env->fixture, env->far, 10000), 1000);
-    await_crowd(env, 1, 1);
+    await_crowd(&env->fixture, 1, 1);
     fault_proxy_set(env->proxy, PROXY_REFUSES);
     WAIT_FOR(&env->fixture.loop, waiter.calls > 0);
     fault_proxy_set(env->proxy, PROXY_PASSES);
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
 }
 
@@ -129,7 +129,7 @@ static void test_restarted_server_keeps_the_session(void **state) {
     assert_non_null(strstr(env->trace, "held"));
     assert_int_equal(strncmp(env->trace, "suspect ", 8), 0);
     assert_null(strstr(env->trace, "lost"));
-    await_crowd(env, 1, 0);
+    await_crowd(&env->fixture, 1, 0);
     assert_int_equal(give(&env->fixture, &holder), LK_OK);
     env_hold(env, &holder, env->far, 10000);
     assert_true(lk_lease_fence(holder.lease) > fence);

@@ -114,7 +114,7 @@ static int set_up_curator_beside_readers(void **state) {
 /* Whatever was done, nobody holds or waits. */
 static int tear_down(void **state) {
     (void)state;
-    await_crowd(&t.env, 0, 0);
+    await_crowd(&t.env.fixture, 0, 0);
     fixture_end(&t.env.fixture);
     return 0;
 }
@@ -142,7 +142,7 @@ static void test_what_they_hold_is_ours_when_they_give_it(void **state) {
     assert_int_equal(lk_inspect(t.env.fixture.lock, on_inspected, &has_looked), LK_OK);
     WAIT_FOR(loop, has_looked);
     start(&caller, t.env.fixture.lock, LK_FOREVER);
-    await_crowd(&t.env, 1, 1);
+    await_crowd(&t.env.fixture, 1, 1);
     tell_give();
     peer_assert_answer(&t.peer, "given");
     WAIT_FOR(loop, caller.calls > 0);
@@ -158,7 +158,7 @@ static void test_what_we_hold_is_theirs_when_we_give_it(void **state) {
     tell_take(0);
     peer_assert_answer(&t.peer, "busy");
     tell_take(15000);
-    await_crowd(&t.env, 1, 1);
+    await_crowd(&t.env.fixture, 1, 1);
     assert_int_equal(lk_lease_check(caller.lease, 100), LK_OK);
     assert_int_equal(give(&t.env.fixture, &caller), LK_OK);
     peer_assert_answer(&t.peer, "held");
@@ -174,9 +174,9 @@ static void test_line_is_one_for_all(void **state) {
     (void)state;
     assert_int_equal(take(&t.env.fixture, &first, t.env.fixture.lock, LK_FOREVER), LK_OK);
     tell_take(15000);
-    await_crowd(&t.env, 1, 1);
+    await_crowd(&t.env.fixture, 1, 1);
     start(&second, t.env.fixture.lock, LK_FOREVER);
-    await_crowd(&t.env, 1, 2);
+    await_crowd(&t.env.fixture, 1, 2);
     assert_int_equal(give(&t.env.fixture, &first), LK_OK);
     peer_assert_answer(&t.peer, "held");
     assert_int_equal(second.calls, 0);
@@ -194,7 +194,7 @@ static void test_lock_of_one_that_dies_is_ours(void **state) {
     tell_take(0);
     peer_assert_answer(&t.peer, "held");
     start(&caller, t.env.fixture.lock, LK_FOREVER);
-    await_crowd(&t.env, 1, 1);
+    await_crowd(&t.env.fixture, 1, 1);
     assert_int_equal(kill(t.peer.pid, SIGKILL), 0);
     WAIT_FOR(&t.env.fixture.loop, caller.calls > 0);
     assert_int_equal(give(&t.env.fixture, &caller), LK_OK);

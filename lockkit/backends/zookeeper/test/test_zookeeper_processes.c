@@ -59,7 +59,7 @@ static void test_predecessors_that_go_at_any_moment_block_nobody(void **state) {
                 lk_cancel(callers[i].request);
         WAIT_FOR(&env->fixture.loop, have_ended(callers));
     }
-    await_crowd(env, 0, 0);
+    await_crowd(&env->fixture, 0, 0);
 }
 
 static void test_ensemble_that_loses_its_leader_keeps_locks_and_fences(void **state) {
@@ -73,7 +73,7 @@ static void test_ensemble_that_loses_its_leader_keeps_locks_and_fences(void **st
     lk_lease_on_state(holder.lease, env_trace_state, env);
     fence = lk_lease_fence(holder.lease);
     start(&waiter, open_lock(&env->fixture, env->far, 10000), LK_FOREVER);
-    await_crowd(env, 1, 1);
+    await_crowd(&env->fixture, 1, 1);
     leader = own_zookeeper_leader(&zookeeper);
     assert_true(leader >= 0);
     own_zookeeper_kill(&zookeeper, leader);
