@@ -142,39 +142,53 @@ static void test_cancel_at_each_moment_leaves_the_lock_to_the_next(void **state)
     }
 }
 
+struct closing {
+    struct caller holder, waiter, releaser;
+    lk_lock *lock; /* the same, of the client that stays */
+    bool is_closed;
+};
+
+static void close_at(struct fixture *fixture, struct closing *closing, int moment) {
+    lk_client *client = open_client(fixture, contract->url);
+    struct caller *holder = &closing->holder;
+
+    closing->lock = open_lock(fixture, fixture->client, 2000);
+    closing->is_closed = false;
+    start(holder, open_lock(fixture, client, 2000), LK_FOREVER);
+    start(&closing->waiter, open_lock(fixture, client, 2000), LK_FOREVER);
+    start(&closing->releaser, open_lock(fixture, client, 2000), LK_FOREVER);
+    turn(fixture, moment);
+    if (holder->lease && moment % 3 == 1)
+        lk_release(holder->lease, on_caller_released, holder);
+    if (holder->lease && moment % 3 == 2)
+        lk_abandon(holder->lease, 2500);
+    lk_client_close(client, on_flag, &closing->is_closed);
+    lk_client_close(client, on_flag, &closing->is_closed);
+}
+
 /* Each under a name of its own, so that the abandoned ones end at the same time. */
 static void test_close_at_each_moment_gives_everything_back(void **state) {
     struct fixture *fixture = *state;
-    struct caller holder, waiter, releaser;
-    lk_lock *locks[MOMENTS];
+    struct closing closings[MOMENTS];
     char name[sizeof fixture->name];
-    lk_client *client;
-    bool is_closed;
 
     memcpy(name, fixture->name, sizeof name);
     for (int moment = 0; moment < MOMENTS; moment++) {
-        is_closed = false;
         (void)snprintf(fixture->name, sizeof fixture->name, "%.50s-%d", name, moment);
-        locks[moment] = open_lock(fixture, fixture->client, 2000);
-        client = open_client(fixture, contract->url);
-        start(&holder, open_lock(fixture, client, 2000), LK_FOREVER);
-        start(&waiter, open_lock(fixture, client, 2000), LK_FOREVER);
-        start(&releaser, open_lock(fixture, client, 2000), LK_FOREVER);
-        turn(fixture, moment);
-        if (holder.lease && moment % 3 == 1)
-            lk_release(holder.lease, on_caller_released, &holder);
-        if (holder.lease && moment % 3 == 2)
-            lk_abandon(holder.lease, 2500);
-        lk_client_close(client, on_flag, &is_closed);
-        lk_client_close(client, on_flag, &is_closed);
-        WAIT_FOR(&fixture->loop, is_closed);
-        assert_int_equal(holder.calls, 1);
-        assert_int_equal(waiter.calls, 1);
-        assert_int_equal(waiter.status, LK_CANCELED);
-        assert_int_equal(releaser.calls, 1);
+        close_at(fixture, &closings[moment], moment);
+        if (moment % 3 != 2)
+            WAIT_FOR(&fixture->loop, closings[moment].is_closed);
     }
-    for (int moment = 0; moment < MOMENTS; moment++)
-        assert_free(fixture, locks[moment]);
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        struct closing *closing = &closings[moment];
+
+        WAIT_FOR(&fixture->loop, closing->is_closed);
+        assert_int_equal(closing->holder.calls, 1);
+        assert_int_equal(closing->waiter.calls, 1);
+        assert_int_equal(closing->waiter.status, LK_CANCELED);
+        assert_int_equal(closing->releaser.calls, 1);
+        assert_free(fixture, closing->lock);
+    }
 }
 
 static void on_inspected_without_memory(enum lk_status status,
