@@ -182,7 +182,7 @@ $(PROGRAMS) $(B)/bin/hold $(B)/bin/async:
 
 .SECONDEXPANSION:
 $(B)/llhttp.a: $(LLHTTP_OBJECTS)
-$(patsubst %,$(B)/%.a,$(ROOMS) $(patsubst %/,%,$(wildcard test/lib test/lib/*/))): $(B)/%.a: $$* $$(call objects,$$*/*.c $$*/*.S)
+$(patsubst %,$(B)/%.a,$(ROOMS) $(patsubst %/,%,$(wildcard test/lib test/lib/*/))): $(B)/%.a: $$* $$(call objects,$$*/*.c $$*/*.S $$*/lua/*.lua)
 $(B)/%.a:
 	@rm -f $@
 	@mkdir -p $(@D)
@@ -217,13 +217,20 @@ $(B)/%.o: %.c $$(@D)/flags
 $(B)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call run,AS)$(CC) -c -o $@ $<
+# A Lua script behind its digest: redis/lua/renew.lua becomes `redis_renew`, a struct redis_script (uvkit/redis/redis.h). A line
+# `-- include FILE` stands for that file.
+$(B)/%.o: %.lua $$(wildcard $$(dir $$*)parts/*.lua)
+	@mkdir -p $(@D)
+	$(call run,LUA)awk '$$1 $$2 != "--include" {print; next} {while ((at = getline line <("$(<D)/" $$3)) > 0) print line} at < 0 {exit 1}' \
+	    $< >$(@:.o=.lua) && name=$(notdir $(<D:/lua=))_$(*F) && sha1=$$(sha1sum <$(@:.o=.lua) | cut -c-40) && \
+	    echo ".section .rodata; .global $$name; .hidden $$name; $$name: .asciz \"$$sha1\"; .incbin \"$(@:.o=.lua)\"; .byte 0;" \
+	    '.section .note.GNU-stack, "", @progbits' | $(CC) -c -x assembler -o $@ -
 # glibc's fortified longjmp takes a jump to another stack for one into a frame that has returned, and aborts.
 $(B)/uvkit/fiber.o: override CFLAGS += -U_FORTIFY_SOURCE
 $(B)/loadgen/audit/audit_text.o: sql/audit.sql
 $(B)/lockkit/backends/postgres/schema_text.o: lockkit/backends/postgres/lockkit.sql
 $(B)/loadgen/page/page_text.o: $(wildcard loadgen/page/*.html loadgen/page/*.css loadgen/page/*.js)
 $(B)/lab/tell/tell_texts.o: $(wildcard lab/tell/page.*) $(addprefix loadgen/page/,palette.css steps.css steps.js)
-$(B)/lockkit/backends/redis/redis_texts.o: $(wildcard lockkit/backends/redis/lua/*.lua)
 $(B)/loadgen/serve/serve_text.o: $(wildcard loadgen/serve/*.html loadgen/serve/*.css) loadgen/page/palette.css
 $(B)/loadgen/class/class_text.o: $(wildcard loadgen/class/*.html loadgen/class/*.css loadgen/class/*.js) $(addprefix loadgen/page/,palette.css dom.js steps.css steps.js)
 # What env.json and --version say of the sources: the commit, and whether they differ from it, or REVISION where there is no

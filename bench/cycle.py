@@ -1,7 +1,7 @@
 """The part of bench/run that measures acquire and release of free locks on Redis: lockkit, the same scripts by hiredis alone, and
 redis-py's Lock, in short turns on one server."""
 
-import re
+import hashlib
 import statistics
 
 from measure import BUILD, ROOT, output_of, report
@@ -12,8 +12,8 @@ ROUNDS, SECONDS = 7, 1
 
 def sha1s():
     """Of the scripts that acquire and release."""
-    text = (ROOT / "lockkit/backends/redis/redis_scripts.c").read_text()
-    return [re.search(rf'\[REDIS_{name}\] = {{\w+, "(\w+)"', text)[1] for name in ("ACQUIRE", "RELEASE")]
+    folder = ROOT / BUILD / "lockkit/backends/redis/lua"
+    return [hashlib.sha1((folder / f"{name}.lua").read_bytes()).hexdigest() for name in ("acquire", "release")]
 
 
 def measured(command):

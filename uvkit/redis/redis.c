@@ -5,6 +5,8 @@
  *     head .. sent   handed to hiredis; replies come in this order
  *     sent .. tail   formatted, waiting for the connection
  *
+ * A script that the server does not know goes to the tail once more, with its text.
+ *
  * A command whose deadline has passed leaves its place behind, so that a late reply finds it empty
  * and is dropped. When the connection breaks, all up to `sent` have an unknown outcome; the rest
  * waits for the next one.
@@ -24,6 +26,8 @@
 
 #define PENDING_DEFAULT         16384
 #define CONNECT_TIMEOUT_DEFAULT 1000
+
+#define HEAD_SIZE               64 /* of a command's text, before its second argument */
 
 /* Deadlines mostly come in order, so the place is near the end. */
 static void link_by_deadline(struct redis_calls *list, struct redis_call *call) {
@@ -145,24 +149,70 @@ static void turn_away(struct redis *redis) {
     redis_connection_drop(&redis->subscriptions.connection, why);
 }
 
+/* Give the command, whose text is now ours, the next place. */
+static void put(struct redis *redis, struct redis_call *call, char *text, size_t length) {
+    *place_at(redis, redis->tail) =
+        (struct redis_place){.call = call, .text = text, .length = length};
+    call->internal.place = redis->tail++;
+}
+
+static void flush(struct redis *redis);
+
+static bool is_script_missing(const struct redis_call *call, const redisReply *reply) {
+    return call->script != NULL && !call->is_whole && reply->type == REDIS_REPLY_ERROR &&
+           strncmp(reply->str, "NOSCRIPT", strlen("NOSCRIPT")) == 0;
+}
+
+/* The command again, with the script's text in the place of its digest. */
+static void send_whole(struct redis *redis, struct redis_place *sent) {
+    struct redis_call *call = sent->call;
+    const struct redis_script *script = call->script;
+    const char *rest = strstr(sent->text, script->sha1) + strlen(script->sha1);
+    const size_t rest_length = sent->length - (size_t)(rest - sent->text);
+    const size_t size = strlen(script->text) + rest_length + HEAD_SIZE;
+    char *text = malloc(size);
+
+    call->is_whole = true;
+    if (text != NULL) {
+        int length = snprintf(text, size, "*%d\r\n$4\r\nEVAL\r\n$%zu\r\n%s", call->argc,
+                              strlen(script->text), script->text);
+
+        memcpy(text + length, rest, rest_length);
+        free_text(sent);
+        put(redis, call, text, (size_t)length + rest_length);
+        flush(redis);
+    } else {
+        free_text(sent);
+        TAILQ_REMOVE(&redis->running, call, internal.entry);
+        end_later(redis, call, REDIS_IS_NOT_SENT, "out of memory");
+        redis_arm(redis);
+    }
+}
+
 static void on_reply(redisAsyncContext *context, void *answer, void *arg) {
     const redisReply *reply = answer;
     struct redis *redis = arg;
+    struct redis_place *place;
     struct redis_call *call;
 
     /* Not answered, but lost: on_down() sees to all of them. */
     if (!reply || redis_connection_context(&redis->connection) != context)
         return;
-    assert(redis->head != redis->sent && place_at(redis, redis->head)->is_sent);
+    place = place_at(redis, redis->head++);
+    assert(redis->head <= redis->sent && place->is_sent);
     redis->silent_since_ms = clock_now_ms();
-    call = place_at(redis, redis->head)->call;
-    redis->head++;
+    call = place->call;
     if (!redis->turning)
         redis->turning = why_turn(reply);
     turn_away(redis);
     trim(redis);
     if (!call) /* too late */
         return;
+    if (is_script_missing(call, reply)) {
+        send_whole(redis, place);
+        return;
+    }
+    free_text(place);
     TAILQ_REMOVE(&redis->running, call, internal.entry);
     set_outcome(call, REDIS_IS_OK, "");
     if (reply->type == REDIS_REPLY_ERROR)
@@ -191,7 +241,8 @@ static void flush(struct redis *redis) {
         place->is_sent = true;
         if (place->call->sends)
             (*place->call->sends)++;
-        free_text(place);
+        if (place->call->script == NULL || place->call->is_whole)
+            free_text(place);
     }
     trim(redis);
 }
@@ -374,8 +425,9 @@ void redis_close(struct redis *redis, redis_close_cb cb, void *data) {
 
 /* Copy the command to a place of its own; or say why not. */
 static const char *enqueue(struct redis *redis, struct redis_call *call) {
-    struct redis_place *place = place_at(redis, redis->tail);
+    const char **args = call->args ? call->args : call->argv;
     long long length;
+    char *text;
 
     if (redis->is_closing)
         return "closing";
@@ -385,16 +437,15 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
         return "the deadline had passed";
     if (redis->tail - redis->head >= redis->capacity)
         return "too many commands unanswered";
-    length = redisFormatCommandArgv(&place->text, call->argc, call->args ? call->args : call->argv,
-                                    NULL);
-    if (length < 0) {
-        place->text = NULL;
-        return "out of memory";
+    if (call->script != NULL) {
+        assert(call->argc >= 3);
+        args[0] = call->is_whole ? "EVAL" : "EVALSHA";
+        args[1] = call->is_whole ? call->script->text : call->script->sha1;
     }
-    place->length = (size_t)length;
-    place->call = call;
-    place->is_sent = false;
-    call->internal.place = redis->tail++;
+    length = redisFormatCommandArgv(&text, call->argc, args, NULL);
+    if (length < 0)
+        return "out of memory";
+    put(redis, call, text, (size_t)length);
     return NULL;
 }
 

@@ -3,11 +3,11 @@
  * Commands are pipelined in the order they are issued. Each has a deadline. A connection that
  * breaks is opened again with a growing, jittered pause, and subscriptions are made again, also
  * when only that for commands broke, as both are to be of one server; a command is sent at most
- * once. A server that answers nothing for REDIS_SILENCE_MS while commands are unanswered is taken
- * for dead, and connected to again; so is one that says READONLY, MASTERDOWN or LOADING to a
- * command, which ends as rejected, since its name may lead to the new primary by then. Works with
- * hiredis 0.14 (which has no timeouts of its own) and later; TLS needs 1.0 with hiredis_ssl, when
- * this is built.
+ * once, but for a script that the server does not know. A server that answers nothing for
+ * REDIS_SILENCE_MS while commands are unanswered is taken for dead, and connected to again; so is
+ * one that says READONLY, MASTERDOWN or LOADING to a command, which ends as rejected, since its
+ * name may lead to the new primary by then. Works with hiredis 0.14 (which has no timeouts of its
+ * own) and later; TLS needs 1.0 with hiredis_ssl, when this is built.
  *
  * A channel that the server's ACL denies is told in the log, and asked for again after a minute.
  *
@@ -41,12 +41,24 @@ struct fiber_event;
 /* `reply` is valid only inside the callback, and NULL unless the status is OK. */
 typedef void (*redis_call_cb)(struct redis_call *call, const redisReply *reply);
 
+/* A Lua script behind the digest by which Redis knows it. The build makes one of each file
+ * lua/<name>.lua in a room: it is named <room>_<name>. */
+struct redis_script {
+    char sha1[41];
+    char text[];
+};
+
 /* One command; the caller owns it and zeroes it; it may go in or after its callback. Arguments are
  * copied when it starts. */
 struct redis_call {
     int argc;
     const char *argv[REDIS_ARGS_MAX];
-    const char **args;   /* instead of argv, and any number of them; or NULL */
+    const char **args; /* instead of argv, and any number of them; or NULL */
+    /* The command runs this script, or NULL. The client fills in the first two arguments: EVALSHA
+     * and the digest. A server that does not know the digest has done nothing. Then the client
+     * sends the command once more, with EVAL and the text, behind all that it has sent since. */
+    const struct redis_script *script;
+    bool is_whole;       /* the text is sent, not the digest; may be set before the start */
     unsigned *sends;     /* counted up when it is sent; or NULL */
     int64_t deadline_ms; /* a moment, clock_now_ms() */
     void *data;          /* the caller's */

@@ -150,7 +150,7 @@ TAILQ_HEAD(redis_calls, redis_call);
 /* Where a command stands in the queue. */
 struct redis_place {
     struct redis_call *call; /* NULL when its deadline has passed */
-    char *text;              /* the command, while it waits */
+    char *text;              /* the command, while it waits; of a digest until it is answered */
     size_t length;
     bool is_sent;
 };

@@ -13,7 +13,7 @@
 
 #define KEYS      5
 #define KEY_SIZE  (NAME_MAX_BYTES + sizeof "lk:{}:shared")
-#define HEAD      3 /* EVALSHA, digest, number of keys */
+#define HEAD      3 /* command and script, which the client fills in; number of keys */
 #define TEXT_SIZE 24
 
 struct exchange {
@@ -22,7 +22,6 @@ struct exchange {
     struct redis_call asking, call, wait;
     bool is_asking;
     unsigned running; /* of these */
-    bool is_whole;    /* the script's text is sent, not its digest */
     bool is_given_back;
     int64_t replicas; /* that have it; -1: not known */
     int64_t deadline_ms, sent_ms;
@@ -67,15 +66,14 @@ static bool needs_replicas(const struct exchange *exchange) {
            (script == REDIS_ACQUIRE || script == REDIS_RENEW || script == REDIS_RENEW_SHARED);
 }
 
-static void issue(struct exchange *exchange);
+static void issue_one(struct exchange *exchange);
 
 /* What was granted to one who cannot be given it. */
 static void give_back(struct exchange *exchange) {
     exchange->is_given_back = true;
-    exchange->is_whole = false;
     exchange->script = REDIS_RELEASE;
     exchange->commands[0]->verb = LK_RELEASE;
-    issue(exchange);
+    issue_one(exchange);
 }
 
 /* Last line of what calls it. The commands go in their callbacks. */
@@ -119,12 +117,6 @@ static bool doubt(struct exchange *exchange) {
 
 /* Nothing is under way any more. */
 static void settle(struct exchange *exchange) {
-    if (exchange->call.status == REDIS_IS_REJECTED && !exchange->is_whole &&
-        strncmp(exchange->call.message, "NOSCRIPT", strlen("NOSCRIPT")) == 0) {
-        exchange->is_whole = true;
-        issue(exchange);
-        return;
-    }
     if (exchange->is_given_back) {
         exchange->commands[0]->verb = LK_ACQUIRE;
         exchange->commands[0]->status =
@@ -159,9 +151,15 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
         settle(exchange);
 }
 
+static void start_wait(struct exchange *exchange);
+
 static void on_waited(struct redis_call *call, const redisReply *reply) {
     struct exchange *exchange = call->data;
 
+    if (reply != NULL && exchange->running > 1) {
+        start_wait(exchange);
+        return;
+    }
     exchange->replicas = reply && reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
     if (--exchange->running == 0)
         settle(exchange);
@@ -175,35 +173,40 @@ static void on_asked(struct redis_call *call, const redisReply *reply) {
         settle(exchange);
 }
 
-static void start(struct exchange *exchange, const char **args, int argc, const char *keys) {
-    const struct redis_script *script = &redis_scripts[exchange->script];
-    struct redis_server *server = exchange->server;
+static void start_wait(struct exchange *exchange) {
+    const struct redis_server *server = exchange->server;
     char count[TEXT_SIZE], wait_ms[TEXT_SIZE];
 
-    args[0] = exchange->is_whole ? "EVAL" : "EVALSHA";
-    args[1] = exchange->is_whole ? script->text : script->sha1;
-    args[2] = keys;
-    exchange->call.args = args;
-    exchange->call.argc = argc;
-    exchange->replicas = -1;
-    exchange->running = 1U + needs_replicas(exchange) + exchange->is_asking;
-    if (exchange->is_asking) {
-        exchange->asking = (struct redis_call){.argc = 1,
-                                               .argv = {"ASKING"},
-                                               .deadline_ms = exchange->call.deadline_ms,
-                                               .data = exchange};
-        redis_call_start(server->redis, &exchange->asking, on_asked);
-    }
-    redis_call_start(server->redis, &exchange->call, on_reply);
-    if (!needs_replicas(exchange))
-        return;
     (void)snprintf(count, sizeof count, "%u", server->replicas);
     (void)snprintf(wait_ms, sizeof wait_ms, "%u", server->replicas_ms);
     exchange->wait = (struct redis_call){.argc = 3,
                                          .argv = {"WAIT", count, wait_ms},
-                                         .deadline_ms = exchange->call.deadline_ms,
+                                         .deadline_ms = exchange->deadline_ms,
                                          .data = exchange};
     redis_call_start(server->redis, &exchange->wait, on_waited);
+}
+
+static void start(struct exchange *exchange, const char **args, int argc, const char *keys) {
+    struct redis *redis = exchange->server->redis;
+
+    args[2] = keys;
+    exchange->call = (struct redis_call){.args = args,
+                                         .argc = argc,
+                                         .script = redis_scripts[exchange->script],
+                                         .is_whole = exchange->is_asking,
+                                         .sends = &exchange->commands[0]->round_trips,
+                                         .deadline_ms = exchange->deadline_ms,
+                                         .data = exchange};
+    exchange->replicas = -1;
+    exchange->running = 1U + needs_replicas(exchange) + exchange->is_asking;
+    if (exchange->is_asking) {
+        exchange->asking = (struct redis_call){
+            .argc = 1, .argv = {"ASKING"}, .deadline_ms = exchange->deadline_ms, .data = exchange};
+        redis_call_start(redis, &exchange->asking, on_asked);
+    }
+    redis_call_start(redis, &exchange->call, on_reply);
+    if (needs_replicas(exchange))
+        start_wait(exchange);
 }
 
 static void issue_one(struct exchange *exchange) {
@@ -266,26 +269,6 @@ static bool issue_renewals(struct exchange *exchange) {
     return true;
 }
 
-/* False without memory. */
-static bool try_issue(struct exchange *exchange) {
-    exchange->call = (struct redis_call){.sends = &exchange->commands[0]->round_trips,
-                                         .deadline_ms = exchange->deadline_ms,
-                                         .data = exchange};
-    if (exchange->script == REDIS_RENEW)
-        return issue_renewals(exchange);
-    issue_one(exchange);
-    return true;
-}
-
-/* Again, in another form. */
-static void issue(struct exchange *exchange) {
-    if (try_issue(exchange))
-        return;
-    for (size_t i = 0; i < exchange->count; i++)
-        exchange->commands[i]->status = LK_NOMEM;
-    answer(exchange);
-}
-
 bool redis_exchange_start(struct redis_server *server, struct redis_sent *const *sent,
                           size_t count) {
     struct exchange *exchange = calloc(1, sizeof *exchange + count * sizeof *exchange->commands);
@@ -301,7 +284,11 @@ bool redis_exchange_start(struct redis_server *server, struct redis_sent *const 
     for (size_t i = 0; i < count; i++)
         exchange->commands[i] = sent[i]->command;
     assert(count == 1 || exchange->script == REDIS_RENEW);
-    if (try_issue(exchange))
+    if (exchange->script != REDIS_RENEW) {
+        issue_one(exchange);
+        return true;
+    }
+    if (issue_renewals(exchange))
         return true;
     free(exchange);
     return false;

@@ -1,11 +1,11 @@
 /* One script on its way to the server and back, for one command, or for a batch of renewals.
  *
- *     EVALSHA [WAIT] -> answer
- *       |        `-- too few replicas: RELEASE -> "refused"
- *       `-- NOSCRIPT: EVAL [WAIT] -> answer
+ *     [ASKING] script [WAIT] -> answer
+ *                         `-- too few replicas: RELEASE -> "refused"
  *
- * A server that does not know the script has done nothing, so it is sent again in full. Nothing
- * else is ever sent twice here. WAIT goes right behind the script, on the same connection. */
+ * WAIT goes right behind the script, on the same connection. It goes again when the script had to:
+ * its first answer came before the script had run. ASKING is for one command only, so the script
+ * behind it takes its text along. */
 #ifndef LOCKKIT_REDIS_EXCHANGE_H
 #define LOCKKIT_REDIS_EXCHANGE_H
 

@@ -2,6 +2,8 @@
 #ifndef LOCKKIT_REDIS_SCRIPTS_H
 #define LOCKKIT_REDIS_SCRIPTS_H
 
+#include "redis.h"
+
 /* Of a lock `x`, what starts with `lk:{x}`:
  *   ""      string `owner:fence:label`, with a TTL: who has it alone
  *   :fence  string, the last fencing token given away; without a TTL, so that it outlives the lock
@@ -51,9 +53,6 @@ enum redis_script_id {
     REDIS_SCRIPTS
 };
 
-extern const struct redis_script {
-    const char *text;
-    const char *sha1; /* of the text, for EVALSHA; the tests hold it against the server's */
-} redis_scripts[REDIS_SCRIPTS];
+extern const struct redis_script *const redis_scripts[REDIS_SCRIPTS];
 
 #endif

@@ -1,3 +1,4 @@
+-- include parts/clock.lua
 local holders, waiters = {}, {}
 local function add(list, ...)
   for _, each in ipairs({...}) do list[#list + 1] = each end

@@ -29,7 +29,7 @@ static void test_scripts_survive_a_flush(void **state) {
 static void test_digests_are_those_of_the_scripts(void **state) {
     (void)state;
     for (size_t i = 0; i < REDIS_SCRIPTS; i++) {
-        const struct redis_script *script = &redis_scripts[i];
+        const struct redis_script *script = redis_scripts[i];
         redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", script->text);
 
         assert_int_equal(reply->type, REDIS_REPLY_STRING);

@@ -1,3 +1,20 @@
+-- First what costs least: it is ours already, or nobody has it nor waits. Idempotent for its own token: after a lost reply, and
+-- after a hand-over, it finds its grant.
+local held = redis.call('GET', KEYS[1])
+if held and string.sub(held, 1, 40) == ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return {1, tonumber(string.match(held, '^%x+:(%d+):'))}
+end
+if held and ARGV[5] == '0' then return {0, redis.call('PTTL', KEYS[1]), 0} end
+-- include parts/clock.lua
+-- include parts/mint.lua
+if not held and not ARGV[8] and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then
+  local fence = mint(ARGV[4], ARGV[7])
+  if not fence then return broken() end
+  redis.call('SET', KEYS[1], string.format('%s:%.0f:%s', ARGV[1], fence, ARGV[6]), 'PX', ARGV[3])
+  return {1, fence}
+end
+-- include parts/line.lua
 local owner, ttl, patience = ARGV[1], ARGV[3], tonumber(ARGV[5])
 local permits, limit = tonumber(ARGV[8] or 0), tonumber(ARGV[9] or 0)
 local waits = redis.call('ZSCORE', KEYS[3], owner)

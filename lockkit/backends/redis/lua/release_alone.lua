@@ -1,4 +1,0 @@
-local held = redis.call('GET', KEYS[1])
-local is_ours = held and string.sub(held, 1, 40) == ARGV[1]
-if is_ours then redis.call('DEL', KEYS[1]) end
-if redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then return {is_ours and 1 or 0} end
