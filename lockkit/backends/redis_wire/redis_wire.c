@@ -1,8 +1,5 @@
-/* Locks beside those of other libraries. What a lock looks like is the layout's; here its scripts
- * are sent and their answers taken.
- *
- * A command is one script by EVALSHA. A server that does not know the script has done nothing, so
- * it is sent again in full. Nothing else is ever sent twice. */
+/* Locks beside those of other libraries. The layout says how a lock looks. Each command is one
+ * script of the layout; here it is sent and its answer read. */
 #include "redis_wire.h"
 
 #include "clock.h"
@@ -127,8 +124,6 @@ static void wait_for_message(struct server *server, const struct lk_command *com
     wire_watch(&server->watches, command->name, channel, command->patience_ms);
 }
 
-static void issue(struct sent *sent, bool is_whole);
-
 static void on_reply(struct redis_call *call, const redisReply *reply) {
     static const enum lk_status statuses[] = {[REDIS_IS_OK] = LK_OK,
                                               [REDIS_IS_REJECTED] = LK_REFUSED,
@@ -140,10 +135,6 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
     struct holding holding;
 
     assert(call == &sent->call && sent == command->internal);
-    if (is_rejected && strncmp(call->message, "NOSCRIPT", strlen("NOSCRIPT")) == 0) {
-        issue(sent, true);
-        return;
-    }
     if (is_rejected)
         tell_refused(sent->server, call->message);
     command->status =
@@ -154,41 +145,38 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
     command->on_answer(command);
 }
 
-/* By digest, or with the script's whole text. */
-static void issue(struct sent *sent, bool is_whole) {
-    struct lk_command *command = sent->command;
-    const struct wire_layout *layout = sent->server->layout;
-    const struct wire_script *script = &layout->scripts[command->verb];
+static void run(struct lk_backend *backend, struct lk_command *command) {
+    struct server *server = (struct server *)backend;
+    const struct wire_layout *layout = server->layout;
+    struct sent *sent = command->internal;
     char beside[BESIDE_SIZE], channel[WIRE_CHANNEL_SIZE], field[WIRE_FIELD_SIZE], ttl[16],
         above[24];
-
-    (void)snprintf(beside, sizeof beside, "lk:{%s}:wire", command->name);
-    (void)snprintf(ttl, sizeof ttl, "%" PRIu32, command->ttl_ms);
-    (void)snprintf(above, sizeof above, "%" PRIu64, command->fence_above);
-    layout->channel_of(command->name, channel);
-    sent->call = (struct redis_call){
-        .argc = 10,
-        .argv = {is_whole ? "EVAL" : "EVALSHA", is_whole ? script->text : script->sha1, "2",
-                 command->name, beside,
-                 command->owner ? layout->field_of(command->owner, field) : "", ttl,
-                 sent->server->config.label, channel, above},
-        .sends = &command->round_trips,
-        .deadline_ms = sent->call.deadline_ms, /* the same when it is sent in full */
-        .data = sent,
-    };
-    redis_call_start(sent->server->redis, &sent->call, on_reply);
-}
-
-static void run(struct lk_backend *backend, struct lk_command *command) {
-    struct sent *sent = command->internal;
 
     assert(command->on_answer && strlen(command->name) <= NAME_MAX_BYTES);
     assert(command->owner || command->verb == LK_INSPECT || command->verb == LK_BREAK);
     command->remaining_ms = -1;
+    (void)snprintf(beside, sizeof beside, "lk:{%s}:wire", command->name);
+    (void)snprintf(ttl, sizeof ttl, "%" PRIu32, command->ttl_ms);
+    (void)snprintf(above, sizeof above, "%" PRIu64, command->fence_above);
+    layout->channel_of(command->name, channel);
     sent->command = command;
-    sent->server = (struct server *)backend;
-    sent->call.deadline_ms = clock_now_ms() + command->reply_ms;
-    issue(sent, false);
+    sent->server = server;
+    sent->call = (struct redis_call){
+        .argc = 10,
+        .argv = {[2] = "2",
+                 command->name,
+                 beside,
+                 command->owner ? layout->field_of(command->owner, field) : "",
+                 ttl,
+                 server->config.label,
+                 channel,
+                 above},
+        .script = layout->scripts[command->verb],
+        .sends = &command->round_trips,
+        .deadline_ms = clock_now_ms() + command->reply_ms,
+        .data = sent,
+    };
+    redis_call_start(server->redis, &sent->call, on_reply);
 }
 
 static void on_up(void *data) {

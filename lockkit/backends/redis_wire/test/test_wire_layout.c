@@ -1,34 +1,14 @@
-/* The layouts: digests of their scripts, tokens that come back, and channels. */
-#include "redis_admin.h"
+/* The layouts: tokens that come back, and channels. */
 #include "wire_layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 static const struct wire_layout *const layouts[] = {&wire_string, &wire_redisson};
-
-static void test_digests_are_those_of_the_scripts(void **state) {
-    redisContext *redis = redis_admin_connect();
-    int wrong = 0;
-
-    (void)state;
-    for (size_t i = 0; i < 2 * (LK_BREAK + 1); i++) {
-        const struct wire_script *script = &layouts[i % 2]->scripts[i / 2];
-        redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", script->text);
-
-        assert_int_equal(reply->type, REDIS_REPLY_STRING);
-        if (strcmp(reply->str, script->sha1) != 0 && ++wrong)
-            print_error("%s %zu: %s\n", layouts[i % 2]->scheme, i / 2, reply->str);
-        freeReplyObject(reply);
-    }
-    redisFree(redis);
-    assert_int_equal(wrong, 0);
-}
 
 static void test_a_token_is_a_thread_and_comes_back(void **state) {
     static const char *const cases[][2] = {
@@ -75,7 +55,6 @@ static void test_redisson_names_its_channel_by_the_hash_tag(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_digests_are_those_of_the_scripts),
         cmocka_unit_test(test_a_token_is_a_thread_and_comes_back),
         cmocka_unit_test(test_what_others_wrote_stays_as_it_is),
         cmocka_unit_test(test_redisson_names_its_channel_by_the_hash_tag),

@@ -1,0 +1,4 @@
+redis.call('DEL', KEYS[1])
+-- The lock is free, also when the server denies the message.
+redis.pcall('PUBLISH', ARGV[4], '0')
+return {1}

@@ -1,0 +1,2 @@
+local held = redis.call('HKEYS', KEYS[1])[1]
+-- include parts/show.lua
