@@ -196,11 +196,6 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
 
     slot->is_running = false;
     ballot->running--;
-    if (call->status == REDIS_IS_REJECTED && strncmp(call->message, "NOSCRIPT", 8) == 0) {
-        slot->is_whole = true;
-        redlock_ask(slot, slot->asked);
-        return;
-    }
     if (slot->asked == TIDY) {
         tidied(slot);
     } else {
@@ -214,21 +209,21 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
         destroy(ballot);
 }
 
-static const struct redlock_script *script_of(const struct redlock_slot *slot) {
+static const struct redis_script *script_of(const struct redlock_slot *slot) {
     switch (slot->asked) {
     case VOTE:
     case RAISE:
-        return &redlock_scripts[REDLOCK_VOTES];
+        return redlock_scripts[REDLOCK_VOTES];
     case RENEW:
-        return &redlock_scripts[REDLOCK_RENEWS];
+        return redlock_scripts[REDLOCK_RENEWS];
     case RELEASE:
-        return &redlock_scripts[REDLOCK_RELEASES];
+        return redlock_scripts[REDLOCK_RELEASES];
     case INSPECT:
-        return &redlock_scripts[REDLOCK_INSPECTS];
+        return redlock_scripts[REDLOCK_INSPECTS];
     case TIDY:
         break;
     }
-    return &redlock_scripts[slot->ballot->verb == LK_RENEW ? REDLOCK_VOTES : REDLOCK_RELEASES];
+    return redlock_scripts[slot->ballot->verb == LK_RENEW ? REDLOCK_VOTES : REDLOCK_RELEASES];
 }
 
 /* For a node's vote it is not waited long: others are kept from those that we have got. A node
@@ -253,7 +248,6 @@ static int64_t deadline_ms(const struct redlock_slot *slot) {
 
 void redlock_ask(struct redlock_slot *slot, enum redlock_asked asked) {
     struct redlock_ballot *ballot = slot->ballot;
-    const struct redlock_script *script;
     char vote[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], number[24] = "", ttl[16], token[24];
 
     assert(!slot->is_running);
@@ -261,7 +255,6 @@ void redlock_ask(struct redlock_slot *slot, enum redlock_asked asked) {
     slot->is_running = true;
     slot->connection = slot->node->connection;
     ballot->running++;
-    script = script_of(slot);
     (void)snprintf(vote, sizeof vote, REDLOCK_VOTE, ballot->name);
     (void)snprintf(fence, sizeof fence, REDLOCK_FENCE, ballot->name);
     (void)snprintf(channel, sizeof channel, REDLOCK_CHANNEL, ballot->name);
@@ -271,14 +264,21 @@ void redlock_ask(struct redlock_slot *slot, enum redlock_asked asked) {
     (void)snprintf(token, sizeof token, "%" PRId64, ballot->fence);
     slot->call = (struct redis_call){
         .argc = 12,
-        .argv = {slot->is_whole ? "EVAL" : "EVALSHA", slot->is_whole ? script->text : script->sha1,
-                 "2", vote, fence, ballot->owner, number, ttl, token, asked == VOTE ? "mint" : "",
-                 ballot->redlock->config.label, ballot->verb == LK_ACQUIRE ? "" : channel},
+        .argv = {[2] = "2",
+                 vote,
+                 fence,
+                 ballot->owner,
+                 number,
+                 ttl,
+                 token,
+                 asked == VOTE ? "mint" : "",
+                 ballot->redlock->config.label,
+                 ballot->verb == LK_ACQUIRE ? "" : channel},
+        .script = script_of(slot),
         .sends = &slot->sends,
         .deadline_ms = deadline_ms(slot),
         .data = slot,
     };
-    slot->is_whole = false;
     redis_call_start(slot->node->redis, &slot->call, on_reply);
 }
 

@@ -14,7 +14,7 @@ struct redlock_slot {
     struct redlock_node *node;
     enum redlock_asked asked;
     enum redlock_answer answer; /* to what was asked before TIDY */
-    bool has_vote, is_running, is_whole;
+    bool has_vote, is_running;
     unsigned connection;
     unsigned sends;
     int64_t number; /* of the answer: see redlock_scripts.h */

@@ -106,7 +106,7 @@ static void greet(struct redlock_node *node) {
     node->asking = REDLOCK_SCRIPTS + 1;
     for (int i = 0; i < REDLOCK_SCRIPTS; i++) {
         node->loads[i] = (struct redis_call){.argc = 3,
-                                             .argv = {"SCRIPT", "LOAD", redlock_scripts[i].text},
+                                             .argv = {"SCRIPT", "LOAD", redlock_scripts[i]->text},
                                              .deadline_ms = INT64_MAX,
                                              .data = node};
         redis_call_start(node->redis, &node->loads[i], on_loaded);

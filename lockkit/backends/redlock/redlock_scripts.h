@@ -2,6 +2,8 @@
 #ifndef LOCKKIT_REDLOCK_SCRIPTS_H
 #define LOCKKIT_REDLOCK_SCRIPTS_H
 
+#include "redis.h"
+
 /* Keys of their own, so that they are in nobody's way on a server which is also used by redis://.
  * What a node holds of a lock, its vote, is `owner:ballot:fence:label`. */
 #define REDLOCK_VOTE    "lk:{%s}:vote"
@@ -25,9 +27,6 @@ enum redlock_script_id {
  *   RENEWS    {1, fencing token}; {0, 1 when nobody has the vote}
  *   RELEASES  {1}; {0}
  *   INSPECTS  {1, value, TTL}; {0} */
-extern const struct redlock_script {
-    const char *text;
-    const char *sha1; /* of the text, for EVALSHA; the tests hold it against the server's */
-} redlock_scripts[];
+extern const struct redis_script *const redlock_scripts[REDLOCK_SCRIPTS];
 
 #endif

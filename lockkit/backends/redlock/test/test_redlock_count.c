@@ -1,12 +1,9 @@
-/* Which votes decide what; and the digests of the scripts. */
-#include "own_redis.h"
+/* Which votes decide what. */
 #include "redlock_count.h"
-#include "redlock_scripts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -97,20 +94,6 @@ static void test_broken_when_no_majority_can_be_left(void **state) {
     assert_int_equal(decided(by, COUNT(.unsent = 5)), LK_UNAVAILABLE);
 }
 
-static void test_digests_are_those_of_the_server(void **state) {
-    struct own_redis redis;
-
-    (void)state;
-    own_redis_start(&redis);
-    for (int i = REDLOCK_VOTES; i <= REDLOCK_INSPECTS; i++) {
-        redisReply *reply = redisCommand(redis.admin, "SCRIPT LOAD %s", redlock_scripts[i].text);
-
-        assert_string_equal(reply->str, redlock_scripts[i].sha1);
-        freeReplyObject(reply);
-    }
-    own_redis_stop(&redis);
-}
-
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attempt_is_decided_when_it_is_won_or_cannot_be),
@@ -119,7 +102,6 @@ int main(void) {
         cmocka_unit_test(test_renewal_is_lost_only_when_a_majority_cannot_be_ours),
         cmocka_unit_test(test_release_is_told_by_a_majority),
         cmocka_unit_test(test_broken_when_no_majority_can_be_left),
-        cmocka_unit_test(test_digests_are_those_of_the_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
