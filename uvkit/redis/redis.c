@@ -475,3 +475,21 @@ enum redis_status redis_call_await(struct redis *redis, struct redis_call *call)
     fiber_event_wait(&ended);
     return call->status;
 }
+
+static const redisReply *element(const redisReply *reply, size_t index, int type) {
+    const bool is_there = reply->type == REDIS_REPLY_ARRAY && index < reply->elements;
+
+    return is_there && reply->element[index]->type == type ? reply->element[index] : NULL;
+}
+
+int64_t redis_reply_integer(const redisReply *reply, size_t index) {
+    const redisReply *found = element(reply, index, REDIS_REPLY_INTEGER);
+
+    return found != NULL ? found->integer : -1;
+}
+
+const char *redis_reply_text(const redisReply *reply, size_t index) {
+    const redisReply *found = element(reply, index, REDIS_REPLY_STRING);
+
+    return found != NULL ? found->str : NULL;
+}

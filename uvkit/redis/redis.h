@@ -126,6 +126,10 @@ void redis_call_start(struct redis *redis, struct redis_call *call, redis_call_c
 /* The same in a fiber, for a command whose reply says no more than its status. */
 enum redis_status redis_call_await(struct redis *redis, struct redis_call *call);
 
+/* Element `index` of an array, when it is an integer; else -1. When it is a string; else NULL. */
+int64_t redis_reply_integer(const redisReply *reply, size_t index);
+const char *redis_reply_text(const redisReply *reply, size_t index);
+
 /* Subscribe to `subscription->channel`. The connection for subscriptions is opened at the first
  * use. Two subscriptions may name the same channel. 0, UV_ENOMEM, or UV_ECANCELED after
  * redis_close(). */

@@ -9,17 +9,10 @@
 
 #define FIELDS 5 /* of each holder and waiter */
 
-static int64_t integer_at(const redisReply *reply, size_t index) {
-    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
-        reply->element[index]->type != REDIS_REPLY_INTEGER)
-        return -1;
-    return reply->element[index]->integer;
-}
+static const char *text_at(const redisReply *reply, size_t index) {
+    const char *text = redis_reply_text(reply, index);
 
-static const char *string_at(const redisReply *reply, size_t index) {
-    const redisReply *element = index < reply->elements ? reply->element[index] : NULL;
-
-    return element && element->type == REDIS_REPLY_STRING ? element->str : "";
+    return text != NULL ? text : "";
 }
 
 /* The last element, if it is a list: of news for others of ours. */
@@ -29,12 +22,12 @@ static void take_news(struct redis_server *server, const redisReply *reply) {
                                  : NULL;
 
     for (size_t i = 0; news && news->type == REDIS_REPLY_ARRAY && i < news->elements; i++)
-        redis_messages_take(server, string_at(news, i));
+        redis_messages_take(server, text_at(news, i));
 }
 
 static void take_grant(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
                        const redisReply *reply) {
-    const int64_t outcome = integer_at(reply, 0), fence = integer_at(reply, 1);
+    const int64_t outcome = redis_reply_integer(reply, 0), fence = redis_reply_integer(reply, 1);
 
     if (outcome == 1 && fence > 0) {
         command->status = LK_OK;
@@ -44,11 +37,11 @@ static void take_grant(struct redis_server *server, struct lk_command *command, 
     command->status = outcome == 0 ? LK_BUSY : LK_UNKNOWN;
     if (outcome != 0)
         return;
-    command->remaining_ms = integer_at(reply, 1);
-    command->is_queued = integer_at(reply, 2) == 1;
+    command->remaining_ms = redis_reply_integer(reply, 1);
+    command->is_queued = redis_reply_integer(reply, 2) == 1;
     if (!command->is_queued)
         return;
-    redis_grants_clock(&server->grants, sent_ms, integer_at(reply, 3));
+    redis_grants_clock(&server->grants, sent_ms, redis_reply_integer(reply, 3));
     redis_messages_listen(server);
 }
 
@@ -67,12 +60,12 @@ static ssize_t count_of(const redisReply *reply, size_t index) {
 
 static void take_list(struct lk_holder *to, const redisReply *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        unsigned long permits = strtoul(string_at(list, i * FIELDS + 3), NULL, 10);
+        unsigned long permits = strtoul(text_at(list, i * FIELDS + 3), NULL, 10);
 
-        to[i] = (struct lk_holder){.owner = string_at(list, i * FIELDS),
-                                   .remaining_ms = integer_at(list, i * FIELDS + 1),
-                                   .fence = strtoull(string_at(list, i * FIELDS + 2), NULL, 10),
-                                   .label = string_at(list, i * FIELDS + 4),
+        to[i] = (struct lk_holder){.owner = text_at(list, i * FIELDS),
+                                   .remaining_ms = redis_reply_integer(list, i * FIELDS + 1),
+                                   .fence = strtoull(text_at(list, i * FIELDS + 2), NULL, 10),
+                                   .label = text_at(list, i * FIELDS + 4),
                                    .mode = permits > 0 ? LK_SHARED : LK_EXCLUSIVE,
                                    .permits = permits > 0 ? (uint32_t)permits : 1};
     }
@@ -103,7 +96,7 @@ static void take_inspection(struct lk_command *command, const redisReply *reply,
 
 void redis_answer_take(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
                        const redisReply *reply, size_t index, struct lk_holder **found) {
-    const int64_t outcome = integer_at(reply, index);
+    const int64_t outcome = redis_reply_integer(reply, index);
 
     switch (command->verb) {
     case LK_ACQUIRE:

@@ -83,24 +83,18 @@ static void on_up(void *data) {
     struct redis_server *server = data;
 
     redis_grants_forget(&server->grants);
-    redis_eviction_check(&server->eviction, server->redis);
 }
 
 static enum lk_status connect_to(struct redis_server *server) {
-    struct redis_options options = {.name = "lockkit", .on_up = on_up, .data = server};
     char *url;
     enum lk_status status = redis_replicas_parse(server, server->config.url, &url);
-    int error;
 
     if (status != LK_OK)
         return status;
-    options.url = url;
-    error = redis_open(&server->redis, server->config.loop, &options);
+    status = redis_link_open(&server->link, server->config.loop, url, on_up, server);
     free(url);
     server->config.url = NULL;
-    if (error)
-        return error == UV_ENOMEM ? LK_NOMEM : error == UV_ENOTSUP ? LK_UNSUPPORTED : LK_INVALID;
-    return LK_OK;
+    return status;
 }
 
 static enum lk_status open_redis(struct lk_backend **backend,
@@ -150,9 +144,9 @@ static void close_redis(struct lk_backend *backend, lk_close_cb cb, void *data) 
     server->data = data;
     server->parts = 2;
     if (server->is_subscribed)
-        redis_unsubscribe(server->redis, &server->subscription);
+        redis_unsubscribe(server->link.redis, &server->subscription);
     uv_close((uv_handle_t *)&server->turn, on_turn_closed);
-    redis_close(server->redis, part_closed, server);
+    redis_close(server->link.redis, part_closed, server);
 }
 
 const struct lk_backend_ops backend_redis = {

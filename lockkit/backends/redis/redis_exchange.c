@@ -1,7 +1,6 @@
 /* Sends scripts, and answers the commands they are for. */
 #include "redis_exchange.h"
 
-#include "clock.h"
 #include "redis_answer.h"
 #include "redis_scripts.h"
 
@@ -47,16 +46,15 @@ static enum redis_script_id script_of(const struct lk_command *command) {
     abort();
 }
 
-/* In the server's own words, at a bounded rate. */
-static void tell_refused(struct redis_server *server, const char *why) {
-    char quoted[2 * sizeof((struct exchange *)NULL)->why];
-    unsigned left_out;
+static bool is_redirection(const char *why) {
+    return strncmp(why, "MOVED ", 6) == 0 || strncmp(why, "ASK ", 4) == 0;
+}
 
-    if (server->is_in_cluster && (strncmp(why, "MOVED ", 6) == 0 || strncmp(why, "ASK ", 4) == 0))
-        return;
-    if (log_limit_pass(&server->refusals, clock_now_ms(), &left_out))
-        log_warn("redis refuses a lock command", "left_out=%u why=%s", left_out,
-                 log_quote(quoted, sizeof quoted, why));
+static void tell_refused(struct exchange *exchange) {
+    struct redis_server *server = exchange->server;
+
+    if (!server->is_in_cluster || !is_redirection(exchange->why))
+        redis_link_tell_refused(&server->link, exchange->why);
 }
 
 static bool needs_replicas(const struct exchange *exchange) {
@@ -111,7 +109,7 @@ static bool doubt(struct exchange *exchange) {
                        server->replicas);
     else
         memcpy(exchange->why, exchange->wait.message, sizeof exchange->why);
-    tell_refused(exchange->server, exchange->why);
+    tell_refused(exchange);
     return exchange->script == REDIS_ACQUIRE && exchange->commands[0]->status == LK_REFUSED;
 }
 
@@ -123,7 +121,7 @@ static void settle(struct exchange *exchange) {
             exchange->call.status == REDIS_IS_OK ? LK_REFUSED : LK_UNKNOWN;
     } else if (exchange->call.status == REDIS_IS_REJECTED) {
         memcpy(exchange->why, exchange->call.message, sizeof exchange->why);
-        tell_refused(exchange->server, exchange->why);
+        tell_refused(exchange);
     } else if (needs_replicas(exchange) && exchange->replicas < exchange->server->replicas &&
                doubt(exchange)) {
         give_back(exchange);
@@ -133,16 +131,12 @@ static void settle(struct exchange *exchange) {
 }
 
 static void on_reply(struct redis_call *call, const redisReply *reply) {
-    static const enum lk_status statuses[] = {[REDIS_IS_OK] = LK_OK,
-                                              [REDIS_IS_REJECTED] = LK_REFUSED,
-                                              [REDIS_IS_NOT_SENT] = LK_UNAVAILABLE,
-                                              [REDIS_IS_UNKNOWN] = LK_UNKNOWN};
     struct exchange *exchange = call->data;
 
     for (size_t i = 0; i < exchange->count; i++) {
         struct lk_command *command = exchange->commands[i];
 
-        command->status = statuses[call->status];
+        command->status = redis_link_status(call);
         if (reply)
             redis_answer_take(exchange->server, command, exchange->sent_ms, reply, i,
                               &exchange->found);
@@ -183,11 +177,11 @@ static void start_wait(struct exchange *exchange) {
                                          .argv = {"WAIT", count, wait_ms},
                                          .deadline_ms = exchange->deadline_ms,
                                          .data = exchange};
-    redis_call_start(server->redis, &exchange->wait, on_waited);
+    redis_call_start(server->link.redis, &exchange->wait, on_waited);
 }
 
 static void start(struct exchange *exchange, const char **args, int argc, const char *keys) {
-    struct redis *redis = exchange->server->redis;
+    struct redis *redis = exchange->server->link.redis;
 
     args[2] = keys;
     exchange->call = (struct redis_call){.args = args,

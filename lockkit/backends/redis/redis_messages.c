@@ -50,5 +50,5 @@ bool redis_messages_init(struct redis_server *server) {
 
 void redis_messages_listen(struct redis_server *server) {
     if (!server->is_subscribed)
-        server->is_subscribed = redis_subscribe(server->redis, &server->subscription) == 0;
+        server->is_subscribed = redis_subscribe(server->link.redis, &server->subscription) == 0;
 }

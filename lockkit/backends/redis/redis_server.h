@@ -3,10 +3,8 @@
 #define LOCKKIT_REDIS_SERVER_H
 
 #include "backend.h"
-#include "log.h"
-#include "redis.h"
-#include "redis_eviction.h"
 #include "redis_grants.h"
+#include "redis_link.h"
 
 #include <sys/queue.h>
 
@@ -25,15 +23,13 @@ TAILQ_HEAD(redis_sent_list, redis_sent);
 struct redis_server {
     struct lk_backend base;
     struct lk_backend_config config; /* without its URL */
-    struct redis *redis;
+    struct redis_link link;
     unsigned replicas, replicas_ms; /* that are to have a grant, and how long they may take */
     char client[CLIENT_SIZE];
     char channel[sizeof "lk:client:" + CLIENT_SIZE];
     struct redis_subscription subscription; /* from the first wait on */
     bool is_subscribed;
     struct redis_grants grants;
-    struct redis_eviction eviction;
-    struct log_limit refusals;
     /* Of a node of a cluster: one name in a command, and redirections are not told. */
     bool is_in_cluster;
     bool is_asking; /* while a command is started: ASKING goes before it */

@@ -153,7 +153,7 @@ static void learn(struct cluster *cluster, const struct node *doubted) {
                                             .argv = {"CLUSTER", "SLOTS"},
                                             .deadline_ms = clock_now_ms() + LEARN_MS,
                                             .data = cluster};
-    redis_call_start(cluster->teacher->server->redis, &cluster->learning, on_learned);
+    redis_call_start(cluster->teacher->server->link.redis, &cluster->learning, on_learned);
 }
 
 /* ---- Commands */
@@ -247,7 +247,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     if (slot < 0) {
         /* One without arguments ends by itself, in the next turn of the loop. */
         routed->refusal = (struct redis_call){.data = routed};
-        redis_call_start(cluster->nodes[0].server->redis, &routed->refusal, on_refused);
+        redis_call_start(cluster->nodes[0].server->link.redis, &routed->refusal, on_refused);
         return;
     }
     node = cluster->slots[slot];

@@ -3,9 +3,8 @@
 #include "redis_wire.h"
 
 #include "clock.h"
-#include "log.h"
 #include "parameter.h"
-#include "redis_eviction.h"
+#include "redis_link.h"
 #include "wire_layout.h"
 #include "wire_watch.h"
 
@@ -22,10 +21,8 @@ struct server {
     struct lk_backend base;
     struct lk_backend_config config;
     const struct wire_layout *layout;
-    struct redis *redis;
+    struct redis_link link;
     struct wire_watches watches;
-    struct redis_eviction eviction;
-    struct log_limit refusals;
     lk_close_cb on_closed;
     void *data;
 };
@@ -37,20 +34,6 @@ struct sent {
     struct redis_call call;
 };
 
-static int64_t integer_at(const redisReply *reply, size_t index) {
-    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
-        reply->element[index]->type != REDIS_REPLY_INTEGER)
-        return -1;
-    return reply->element[index]->integer;
-}
-
-static const char *text_at(const redisReply *reply, size_t index) {
-    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
-        reply->element[index]->type != REDIS_REPLY_STRING)
-        return NULL;
-    return reply->element[index]->str;
-}
-
 /* Who holds it, until on_answer() has returned. */
 struct holding {
     struct lk_holder holder;
@@ -59,16 +42,17 @@ struct holding {
 
 static enum lk_status take_holder(const struct server *server, struct lk_command *command,
                                   const redisReply *reply, struct holding *holding) {
-    const char *held = text_at(reply, 1), *fence = text_at(reply, 3), *label = text_at(reply, 4);
+    const char *held = redis_reply_text(reply, 1), *fence = redis_reply_text(reply, 3),
+               *label = redis_reply_text(reply, 4);
 
-    if (integer_at(reply, 0) != 1 || (reply->elements > 1 && (!held || !fence || !label)))
+    if (redis_reply_integer(reply, 0) != 1 || (reply->elements > 1 && (!held || !fence || !label)))
         return LK_UNKNOWN;
     if (!held)
         return LK_OK; /* nobody */
     holding->holder = (struct lk_holder){.owner = holding->owner,
                                          .label = holding->label,
                                          .fence = strtoull(fence, NULL, 10),
-                                         .remaining_ms = integer_at(reply, 2),
+                                         .remaining_ms = redis_reply_integer(reply, 2),
                                          .permits = 1};
     if (holding->holder.fence > 0)
         server->layout->owner_of(held, holding->owner);
@@ -82,20 +66,20 @@ static enum lk_status take_holder(const struct server *server, struct lk_command
 
 static enum lk_status take_reply(const struct server *server, struct lk_command *command,
                                  const redisReply *reply, struct holding *holding) {
-    const bool is_ok = integer_at(reply, 0) == 1;
+    const bool is_ok = redis_reply_integer(reply, 0) == 1;
 
     if (command->verb == LK_INSPECT)
         return take_holder(server, command, reply, holding);
-    if (!is_ok && integer_at(reply, 0) != 0)
+    if (!is_ok && redis_reply_integer(reply, 0) != 0)
         return LK_UNKNOWN;
     switch (command->verb) {
     case LK_ACQUIRE:
-        if (is_ok && integer_at(reply, 1) < 0)
+        if (is_ok && redis_reply_integer(reply, 1) < 0)
             return LK_UNKNOWN;
         if (is_ok)
-            command->fence = (uint64_t)integer_at(reply, 1);
+            command->fence = (uint64_t)redis_reply_integer(reply, 1);
         else
-            command->remaining_ms = integer_at(reply, 1);
+            command->remaining_ms = redis_reply_integer(reply, 1);
         return is_ok ? LK_OK : LK_BUSY;
     case LK_RENEW:
     case LK_RELEASE:
@@ -107,16 +91,6 @@ static enum lk_status take_reply(const struct server *server, struct lk_command 
     return LK_UNSUPPORTED;
 }
 
-/* In the server's own words, at a bounded rate. */
-static void tell_refused(struct server *server, const char *why) {
-    char quoted[2 * sizeof((struct redis_call *)NULL)->message];
-    unsigned left_out;
-
-    if (log_limit_pass(&server->refusals, clock_now_ms(), &left_out))
-        log_warn("redis refuses a lock command", "left_out=%u why=%s", left_out,
-                 log_quote(quoted, sizeof quoted, why));
-}
-
 static void wait_for_message(struct server *server, const struct lk_command *command) {
     char channel[WIRE_CHANNEL_SIZE];
 
@@ -125,20 +99,15 @@ static void wait_for_message(struct server *server, const struct lk_command *com
 }
 
 static void on_reply(struct redis_call *call, const redisReply *reply) {
-    static const enum lk_status statuses[] = {[REDIS_IS_OK] = LK_OK,
-                                              [REDIS_IS_REJECTED] = LK_REFUSED,
-                                              [REDIS_IS_NOT_SENT] = LK_UNAVAILABLE,
-                                              [REDIS_IS_UNKNOWN] = LK_UNKNOWN};
     struct sent *sent = call->data;
     struct lk_command *command = sent->command;
-    const bool is_rejected = call->status == REDIS_IS_REJECTED;
     struct holding holding;
 
     assert(call == &sent->call && sent == command->internal);
-    if (is_rejected)
-        tell_refused(sent->server, call->message);
+    if (call->status == REDIS_IS_REJECTED)
+        redis_link_tell_refused(&sent->server->link, call->message);
     command->status =
-        reply ? take_reply(sent->server, command, reply, &holding) : statuses[call->status];
+        reply ? take_reply(sent->server, command, reply, &holding) : redis_link_status(call);
     command->why = reply ? NULL : call->message;
     if (command->status == LK_BUSY && command->patience_ms > 0)
         wait_for_message(sent->server, command);
@@ -176,28 +145,21 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
         .deadline_ms = clock_now_ms() + command->reply_ms,
         .data = sent,
     };
-    redis_call_start(server->redis, &sent->call, on_reply);
-}
-
-static void on_up(void *data) {
-    struct server *server = data;
-
-    redis_eviction_check(&server->eviction, server->redis);
+    redis_call_start(server->link.redis, &sent->call, on_reply);
 }
 
 /* redis+string://host is redis://host; redis+string:unix:///path is unix:///path. */
-static int connect_server(struct server *server, const char *url) {
+static enum lk_status connect_server(struct server *server, const char *url) {
     const char *rest = url + strlen(server->layout->scheme);
-    struct redis_options options = {.name = "lockkit", .on_up = on_up, .data = server};
     char *whole = NULL;
-    int status;
+    enum lk_status status;
 
     if (parameter_has_others(rest, "db")) /* which would promise what is not done here */
-        return UV_EINVAL;
+        return LK_INVALID;
     if (strncmp(rest, "//", 2) == 0 && asprintf(&whole, "redis:%s", rest) < 0)
-        return UV_ENOMEM;
-    options.url = whole ? whole : rest;
-    status = redis_open(&server->redis, server->config.loop, &options);
+        return LK_NOMEM;
+    status = redis_link_open(&server->link, server->config.loop, whole != NULL ? whole : rest, NULL,
+                             NULL);
     free(whole);
     return status;
 }
@@ -207,7 +169,7 @@ static enum lk_status open_layout(struct lk_backend **backend,
                                   const struct lk_backend_ops *ops,
                                   const struct wire_layout *layout) {
     struct server *server = calloc(1, sizeof *server);
-    int status;
+    enum lk_status status;
 
     if (!server)
         return LK_NOMEM;
@@ -215,11 +177,11 @@ static enum lk_status open_layout(struct lk_backend **backend,
     server->config = *config;
     server->layout = layout;
     status = connect_server(server, config->url);
-    if (status != 0) {
+    if (status != LK_OK) {
         free(server);
-        return status == UV_ENOMEM ? LK_NOMEM : status == UV_ENOTSUP ? LK_UNSUPPORTED : LK_INVALID;
+        return status;
     }
-    wire_watches_init(&server->watches, server->redis, &server->config);
+    wire_watches_init(&server->watches, server->link.redis, &server->config);
     *backend = &server->base;
     return LK_OK;
 }
@@ -249,7 +211,7 @@ static void close_server(struct lk_backend *backend, lk_close_cb cb, void *data)
     server->on_closed = cb;
     server->data = data;
     wire_watches_close(&server->watches);
-    redis_close(server->redis, on_closed, server);
+    redis_close(server->link.redis, on_closed, server);
 }
 
 #define CAPS (LK_CAP_TTL | LK_CAP_FENCE_BEST | LK_CAP_CROSS_PROCESS | LK_CAP_BREAK)

@@ -54,21 +54,14 @@
 
 #define KEY_SIZE      (NAME_MAX_BYTES + sizeof REDLOCK_CHANNEL)
 
-static int64_t integer_at(const redisReply *reply, size_t index) {
-    if (reply->type != REDIS_REPLY_ARRAY || index >= reply->elements ||
-        reply->element[index]->type != REDIS_REPLY_INTEGER)
-        return -1;
-    return reply->element[index]->integer;
-}
-
 /* Any other reply than those of the scripts is no vote, and none against it. */
 static void take_reply(struct redlock_slot *slot, const redisReply *reply) {
-    const int64_t outcome = integer_at(reply, 0);
+    const int64_t outcome = redis_reply_integer(reply, 0);
     const redisReply *held = outcome == 1 && reply->elements == 3 ? reply->element[1] : NULL;
 
     slot->node->heard_ms = clock_now_ms();
     slot->answer = outcome == 1 ? YES : outcome == 0 ? NO : UNKNOWN;
-    slot->number = integer_at(reply, slot->asked == INSPECT ? 2 : 1);
+    slot->number = redis_reply_integer(reply, slot->asked == INSPECT ? 2 : 1);
     if (slot->answer == YES && slot->asked == VOTE && slot->number <= 0)
         slot->answer = UNKNOWN;
     if (slot->answer != YES || slot->asked != INSPECT)

@@ -1,0 +1,38 @@
+/* The connection of a backend to one Redis server.
+ *
+ * It tells the log what people should know of such a server: it refuses a command on a lock, or it
+ * may drop a lock or its fencing counter to make room. */
+#ifndef LOCKKIT_REDIS_LINK_H
+#define LOCKKIT_REDIS_LINK_H
+
+#include "backend.h"
+#include "log.h"
+#include "redis.h"
+
+#include <stdbool.h>
+
+struct redis_link {
+    struct redis *redis;
+    struct log_limit refusals;
+    struct redis_call info;
+    bool is_asked;         /* for INFO */
+    bool is_told;          /* that it may evict */
+    void (*on_up)(void *); /* the backend's, or NULL */
+    void *data;
+};
+
+/* `on_up` may be NULL; it runs on the loop whenever commands can be sent (again). On LK_INVALID,
+ * LK_UNSUPPORTED or LK_NOMEM there is nothing to undo. The link must live until link->redis has
+ * closed. */
+__attribute__((warn_unused_result)) enum lk_status redis_link_open(struct redis_link *link,
+                                                                   uv_loop_t *loop, const char *url,
+                                                                   void (*on_up)(void *),
+                                                                   void *data);
+
+/* The status of a lock command whose call has ended so; LK_OK: see its reply. */
+enum lk_status redis_link_status(const struct redis_call *call);
+
+/* The server has refused a lock command, in these words. */
+void redis_link_tell_refused(struct redis_link *link, const char *why);
+
+#endif
