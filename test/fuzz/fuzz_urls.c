@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "redis_internal.h"
 #include "redis_replicas.h"
-#include "redlock_internal.h"
+#include "redlock_nodes.h"
 #include "zk_url.h"
 
 static void parse_redis(const char *url) {
@@ -20,10 +20,9 @@ static void parse_redis(const char *url) {
 static void parse_redlock(const char *text) {
     struct redlock_url url;
 
-    /* It is found by this, and looks behind it. */
     if (strncmp(text, "redlock:", strlen("redlock:")) == 0 &&
-        redlock_url_parse(&url, text) == LK_OK)
-        redlock_url_free(&url);
+        redlock_url_parse(&url, text + strlen("redlock:")) == LK_OK)
+        free(url.text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

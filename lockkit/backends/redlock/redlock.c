@@ -2,23 +2,560 @@
  * (redis.io/docs/latest/develop/use/patterns/distributed-locks).
  *
  * It speaks with the nodes itself, with scripts of its own, instead of through N backends of one
- * server each. Those have a line of waiters, which each server would serve in another order; and a
- * vote is less than a lock: what is granted on one node means nothing before it is counted, is
- * taken back by the attempt that made it, and carries a token that is agreed on between the nodes.
+ * server each. Those have a line of waiters, which each server would serve in another order. And a
+ * vote is less than a lock: a grant of one node means nothing before it is counted, the attempt
+ * that made it takes it back, and it carries a token that is agreed on between the nodes.
  *
  * A semaphore or a shared lock is not offered: of N counters each of which admits k, a majority
  * admits more than k in total.
  *
- * redlock_node.c says which nodes have a vote, redlock_ballot.c how a command runs and what it
- * leaves, redlock_decide.c and redlock_count.c what the answers mean. */
+ * A ballot is one command on all nodes at once, from its start until nothing of it is under way.
+ *
+ *     asked of every node -> answers counted -> the command answered -> the rest seen to
+ *
+ * The command is answered as soon as the answers decide it. The ballot lives on until every node
+ * has answered or let its deadline pass, and until this has been done on that node:
+ *
+ *     ACQUIRE  failed: a vote that we have got, or may have got, is given back, by the number of
+ *              this ballot, so that a later attempt of the same owner does not lose it
+ *              granted: a vote that comes later is ours as well, and renewals count it
+ *     RENEW    confirmed: a node without the vote is given it again (see below)
+ *     RELEASE  repeated on a node that has not answered, until the TTL has ended
+ *
+ * Commands of a connection take effect in their order. So a vote whose answer is missing is given
+ * back by a command right behind the one that asked for it, and not only when a late answer comes.
+ *
+ * Filling. A lease that only ever lost nodes, by restarts, would end some day, however few were
+ * away at a time. So a renewal that a majority has confirmed puts the vote on the other nodes where
+ * it is free, and later renewals count it. This creates keys, but no lease: the majority that
+ * confirms a renewal had the vote before it, and the core does not take a confirmation that comes
+ * after the validity has ended. While it is valid nobody else has a majority. So no one else held
+ * the lock between two confirmed renewals, and what they leave stands on a majority that was asked
+ * within them. A lock that somebody broke has no majority, and is not renewed.
+ *
+ * Fencing tokens. All nodes are proposed the same one: this client's clock in microseconds, or one
+ * above what it has seen. A node takes it, or one above its last when that is higher. The highest
+ * answer is the token. Before the grant is told, it stands in the counters of a majority; if the
+ * clocks differ too much for that, a second round puts it there. The next grant's majority has a
+ * node in common with this one, which asks for more. So tokens rise in the order of the grants,
+ * unless counters are lost on restarts, and a client's clock is behind another's by more than the
+ * quarantine. */
+#include "redlock.h"
+
 #include "clock.h"
-#include "redlock_internal.h"
+#include "log.h"
+#include "redlock_count.h"
+#include "redlock_nodes.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOSE_MS 500 /* for what is still to be given back */
+#define CUTOFF_PART     20 /* of the TTL */
+#define CUTOFF_MOST_MS  50
+#define CUTOFF_LEAST_MS 10 /* a server that had to wait for a processor is not away */
+
+/* What is left on a node that is away ends with its TTL anyway. */
+#define TIDY_MOST_MS 60000
+#define TIDY_MOST    1024 /* on one node at a time */
+
+/* A client's clock that is ahead of ours is followed so far; beyond that each grant pays with a
+ * second round, so that one mad counter does not carry ours away for all names. */
+#define AHEAD_MOST_US 60000000
+
+#define KEY_SIZE      (NAME_MAX_BYTES + sizeof REDLOCK_CHANNEL)
+
+#define SPLIT_MS      25 /* the longest pause before votes that were split are asked for again */
+
+enum redlock_answer { PENDING, YES, NO, REFUSED, UNSENT, UNKNOWN };
+
+/* What has been asked of a node last. */
+enum redlock_asked { VOTE, RAISE, RENEW, RELEASE, INSPECT, TIDY /* nobody waits for its answer */ };
+
+struct redlock_slot {
+    struct redlock_ballot *ballot;
+    struct redlock_node *node;
+    enum redlock_asked asked;
+    enum redlock_answer answer; /* to what was asked before TIDY */
+    bool has_vote, is_running;
+    unsigned connection;
+    unsigned sends;
+    int64_t number; /* of the answer: see redlock_nodes.h */
+    char *held;     /* INSPECT: the value */
+    struct redis_call call;
+};
+
+struct redlock_ballot {
+    struct redlock *redlock;
+    struct lk_command *command; /* NULL once it is answered */
+    enum lk_verb verb;
+    enum lk_status status; /* that it was answered with */
+    LIST_ENTRY(redlock_ballot) entry;
+    uint64_t number;
+    int64_t fence; /* proposed, or decided */
+    uint32_t ttl_ms;
+    bool is_raising; /* the token is decided, and is to stand with a majority */
+    unsigned running;
+    int64_t answer_by_ms;
+    int64_t until_ms; /* how long TIDY is repeated */
+    char why[sizeof((struct redis_call *)NULL)->message];
+    char owner[OWNER_SIZE];
+    char name[NAME_MAX_BYTES + 1];
+    struct redlock_slot slots[]; /* one per node */
+};
+
+/* ---- What the answers of the nodes decide */
+
+/* Ask something (else) of a node, of which nothing is under way. */
+static void ballot_ask(struct redlock_slot *slot, enum redlock_asked asked);
+
+static struct redlock_count ballot_count(const struct redlock_ballot *ballot, bool is_vote_needed) {
+    struct redlock_count count = {.nodes = ballot->redlock->node_count};
+
+    for (unsigned i = 0; i < count.nodes; i++) {
+        const struct redlock_slot *slot = &ballot->slots[i];
+        bool counts = !is_vote_needed || slot->has_vote;
+        bool may_count = !is_vote_needed || redlock_node_may_vote(slot->node);
+
+        count.yes += slot->answer == YES && counts;
+        count.no += slot->answer == NO;
+        count.refused += slot->answer == REFUSED;
+        count.unsent += slot->answer == UNSENT;
+        count.unknown += slot->answer == UNKNOWN && may_count;
+        count.pending += slot->answer == PENDING;
+        count.hopeful += slot->answer == PENDING && may_count;
+    }
+    return count;
+}
+
+/* How long until a majority of the votes may be free. */
+static int64_t remaining_ms(const struct redlock_ballot *ballot) {
+    const unsigned nodes = ballot->redlock->node_count, spare = nodes - redlock_quorum(nodes);
+    int64_t values[REDLOCK_NODES_MOST];
+    unsigned busy = 0;
+
+    for (unsigned i = 0; i < nodes; i++)
+        if (ballot->slots[i].answer == NO && ballot->slots[i].number >= 0)
+            values[busy++] = ballot->slots[i].number;
+    if (busy > spare)
+        return redlock_rank(values, busy, busy - spare - 1);
+    /* Votes that are split, or left over: nobody need have the lock. Asked again soon, but not at
+     * the same time as the others who got some of them. */
+    return 1 + nrand48(ballot->redlock->random) % SPLIT_MS;
+}
+
+/* The highest that any node has answered. */
+static void choose_fence(struct redlock_ballot *ballot) {
+    for (unsigned i = 0; i < ballot->redlock->node_count; i++) {
+        const struct redlock_slot *slot = &ballot->slots[i];
+
+        if (slot->answer == YES && slot->number > ballot->fence)
+            ballot->fence = slot->number;
+    }
+}
+
+static void raise_fence(struct redlock_ballot *ballot) {
+    for (unsigned i = 0; i < ballot->redlock->node_count; i++) {
+        struct redlock_slot *slot = &ballot->slots[i];
+
+        if (slot->answer != YES || slot->number >= ballot->fence)
+            continue;
+        slot->answer = PENDING;
+        ballot_ask(slot, RAISE);
+    }
+}
+
+static bool decide_acquire(struct redlock_ballot *ballot, enum lk_status *status) {
+    struct redlock_count votes = ballot_count(ballot, true);
+
+    if (!ballot->is_raising) {
+        if (!redlock_count_acquire(&votes, status))
+            return false;
+        if (*status == LK_BUSY)
+            ballot->command->remaining_ms = remaining_ms(ballot);
+        if (*status != LK_OK)
+            return true;
+        choose_fence(ballot);
+        ballot->is_raising = true;
+    }
+    raise_fence(ballot);
+    votes = ballot_count(ballot, true);
+    ballot->command->fence = (uint64_t)ballot->fence;
+    return redlock_count_raise(&votes, status);
+}
+
+static bool decide_renew(struct redlock_ballot *ballot, enum lk_status *status) {
+    const struct redlock_count votes = ballot_count(ballot, true);
+
+    choose_fence(ballot); /* of the lease: for the nodes that are to be filled */
+    return redlock_count_renew(&votes, status);
+}
+
+/* Take `owner:ballot:fence:label` apart, in place. */
+static bool parse_held(char *held, struct lk_holder *holder) {
+    char *rest = held;
+    const char *owner = strsep(&rest, ":"), *fence;
+
+    *holder = (struct lk_holder){.owner = owner, .mode = LK_EXCLUSIVE, .permits = 1};
+    (void)strsep(&rest, ":");
+    fence = strsep(&rest, ":");
+    if (!rest)
+        return false;
+    holder->fence = strtoull(fence, NULL, 10);
+    holder->label = rest;
+    return true;
+}
+
+/* On how many nodes the owner of this slot's vote has it, and the time for which it is a majority.
+ */
+static unsigned count_owner(const struct redlock_ballot *ballot, const char *held,
+                            int64_t *left_ms) {
+    const unsigned nodes = ballot->redlock->node_count, quorum = redlock_quorum(nodes);
+    int64_t values[REDLOCK_NODES_MOST];
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < nodes; i++) {
+        const struct redlock_slot *slot = &ballot->slots[i];
+
+        if (slot->held && strncmp(slot->held, held, OWNER_SIZE) == 0)
+            values[found++] = slot->number;
+    }
+    if (found >= quorum)
+        *left_ms = redlock_rank(values, found, found - quorum);
+    return found;
+}
+
+/* Who holds a majority of the votes is the holder; fewer are an attempt, or what is left of one. */
+static bool decide_inspect(struct redlock_ballot *ballot, struct lk_holder *holder,
+                           enum lk_status *status) {
+    const struct redlock_count votes = ballot_count(ballot, false);
+    const unsigned quorum = redlock_quorum(votes.nodes);
+    unsigned most = 0;
+    int64_t left_ms = -1;
+
+    for (unsigned i = 0; i < votes.nodes; i++) {
+        char *held = ballot->slots[i].held;
+        unsigned found = held ? count_owner(ballot, held, &left_ms) : 0;
+
+        if (found > most)
+            most = found;
+        if (found < quorum || !parse_held(held, holder))
+            continue;
+        holder->remaining_ms = left_ms;
+        ballot->command->holders = holder;
+        ballot->command->holder_count = 1;
+        *status = LK_OK;
+        return true;
+    }
+    if (votes.yes + votes.no >= quorum && most + votes.pending < quorum) {
+        *status = LK_OK;
+        return true;
+    }
+    *status = votes.unknown > 0 ? LK_UNKNOWN : LK_UNAVAILABLE;
+    return votes.pending == 0;
+}
+
+/* True when the answers have decided the command; then the outcome is in it and in `*status`, and
+ * its holder in `holder`. */
+static bool ballot_decide(struct redlock_ballot *ballot, struct lk_holder *holder,
+                          enum lk_status *status) {
+    const struct redlock_count any = ballot_count(ballot, false);
+
+    switch (ballot->verb) {
+    case LK_ACQUIRE:
+        return decide_acquire(ballot, status);
+    case LK_RENEW:
+        return decide_renew(ballot, status);
+    case LK_RELEASE:
+        return redlock_count_release(&any, status);
+    case LK_INSPECT:
+        return decide_inspect(ballot, holder, status);
+    case LK_BREAK:
+        return redlock_count_break(&any, status);
+    }
+    *status = LK_UNSUPPORTED;
+    return true;
+}
+
+/* ---- Ballots */
+
+/* Any other reply than those of the scripts is no vote, and none against it. */
+static void ballot_take_reply(struct redlock_slot *slot, const redisReply *reply) {
+    const int64_t outcome = redis_reply_integer(reply, 0);
+    const redisReply *held = outcome == 1 && reply->elements == 3 ? reply->element[1] : NULL;
+
+    slot->node->heard_ms = clock_now_ms();
+    slot->answer = outcome == 1 ? YES : outcome == 0 ? NO : UNKNOWN;
+    slot->number = redis_reply_integer(reply, slot->asked == INSPECT ? 2 : 1);
+    if (slot->answer == YES && slot->asked == VOTE && slot->number <= 0)
+        slot->answer = UNKNOWN;
+    if (slot->answer != YES || slot->asked != INSPECT)
+        return;
+    if (held && held->type == REDIS_REPLY_STRING)
+        slot->held = strdup(held->str);
+    else
+        slot->answer = UNKNOWN;
+}
+
+static void see_fence(struct redlock *redlock, int64_t fence) {
+    if (fence > redlock->seen_fence && fence < clock_wall_us() + AHEAD_MOST_US)
+        redlock->seen_fence = fence;
+}
+
+static void ballot_take_answer(struct redlock_slot *slot, const redisReply *reply) {
+    slot->has_vote = redlock_node_has_vote(slot->node, slot->connection);
+    switch (slot->call.status) {
+    case REDIS_IS_OK:
+        ballot_take_reply(slot, reply);
+        if (slot->asked == VOTE && slot->answer == YES)
+            see_fence(slot->ballot->redlock, slot->number);
+        return;
+    case REDIS_IS_REJECTED:
+        slot->answer = REFUSED;
+        redlock_node_refused(slot->node, slot->call.message);
+        break;
+    case REDIS_IS_NOT_SENT:
+        slot->answer = UNSENT;
+        break;
+    case REDIS_IS_UNKNOWN:
+        slot->answer = UNKNOWN;
+        break;
+    }
+    memcpy(slot->ballot->why, slot->call.message, sizeof slot->ballot->why);
+}
+
+static void ballot_tidy(struct redlock_slot *slot) {
+    if (slot->node->tidying >= TIDY_MOST || slot->ballot->redlock->is_shut)
+        return;
+    slot->node->tidying++;
+    ballot_ask(slot, TIDY);
+}
+
+/* A release, or a break, has been sent to all nodes: a vote that is put behind it would stay. */
+static bool is_given_up(const struct redlock_ballot *ballot) {
+    const struct redlock_ballot *other;
+
+    LIST_FOREACH (other, &ballot->redlock->ballots, entry)
+        if (strcmp(other->name, ballot->name) == 0 &&
+            (other->verb == LK_BREAK ||
+             (other->verb == LK_RELEASE && strcmp(other->owner, ballot->owner) == 0)))
+            return true;
+    return false;
+}
+
+/* What is left to do on a node, once the command is answered. */
+static void ballot_see_to(struct redlock_slot *slot) {
+    const struct redlock_ballot *ballot = slot->ballot;
+
+    assert(!slot->is_running && slot->asked != TIDY && !ballot->command);
+    switch (ballot->verb) {
+    case LK_ACQUIRE:
+        if (ballot->status != LK_OK && (slot->answer == YES || slot->answer == UNKNOWN))
+            ballot_tidy(slot);
+        break;
+    case LK_RENEW:
+        if (ballot->status == LK_OK && slot->answer == NO && slot->number == 1 &&
+            !is_given_up(ballot))
+            ballot_tidy(slot);
+        break;
+    case LK_RELEASE:
+        if (slot->answer == UNKNOWN || slot->answer == UNSENT)
+            ballot_tidy(slot);
+        break;
+    case LK_INSPECT:
+    case LK_BREAK:
+        break;
+    }
+}
+
+static void ballot_tidied(struct redlock_slot *slot) {
+    const struct redlock_ballot *ballot = slot->ballot;
+
+    slot->node->tidying--;
+    if (slot->call.status == REDIS_IS_UNKNOWN && ballot->verb != LK_RENEW &&
+        clock_now_ms() < ballot->until_ms)
+        ballot_tidy(slot);
+}
+
+static void ballot_answer(struct redlock_ballot *ballot, enum lk_status status) {
+    const struct redlock *redlock = ballot->redlock;
+    struct lk_command *command = ballot->command;
+
+    ballot->command = NULL;
+    ballot->status = command->status = status;
+    command->why = ballot->why[0] && status != LK_OK ? ballot->why : NULL;
+    for (unsigned i = 0; i < redlock->node_count; i++)
+        if (ballot->slots[i].sends > command->round_trips)
+            command->round_trips = ballot->slots[i].sends;
+    for (unsigned i = 0; i < redlock->node_count; i++)
+        if (!ballot->slots[i].is_running)
+            ballot_see_to(&ballot->slots[i]);
+    if (status == LK_BUSY && command->patience_ms > 0)
+        redlock_watch(ballot->redlock, ballot->name, command->patience_ms);
+    command->on_answer(command);
+}
+
+static void ballot_destroy(struct redlock_ballot *ballot) {
+    struct redlock *redlock = ballot->redlock;
+
+    assert(!ballot->command);
+    for (unsigned i = 0; i < redlock->node_count; i++)
+        free(ballot->slots[i].held);
+    LIST_REMOVE(ballot, entry);
+    free(ballot);
+    redlock_nodes_idle(redlock);
+}
+
+static void on_ballot_reply(struct redis_call *call, const redisReply *reply) {
+    struct redlock_slot *slot = call->data;
+    struct redlock_ballot *ballot = slot->ballot;
+    struct lk_holder holder;
+    enum lk_status status;
+
+    slot->is_running = false;
+    ballot->running--;
+    if (slot->asked == TIDY) {
+        ballot_tidied(slot);
+    } else {
+        ballot_take_answer(slot, reply);
+        if (!ballot->command)
+            ballot_see_to(slot);
+        else if (ballot_decide(ballot, &holder, &status))
+            ballot_answer(ballot, status);
+    }
+    if (ballot->running == 0)
+        ballot_destroy(ballot);
+}
+
+static const struct redis_script *ballot_script(const struct redlock_slot *slot) {
+    switch (slot->asked) {
+    case VOTE:
+    case RAISE:
+        return redlock_scripts[REDLOCK_VOTES];
+    case RENEW:
+        return redlock_scripts[REDLOCK_RENEWS];
+    case RELEASE:
+        return redlock_scripts[REDLOCK_RELEASES];
+    case INSPECT:
+        return redlock_scripts[REDLOCK_INSPECTS];
+    case TIDY:
+        break;
+    }
+    return redlock_scripts[slot->ballot->verb == LK_RENEW ? REDLOCK_VOTES : REDLOCK_RELEASES];
+}
+
+/* For a node's vote it is not waited long: others are kept from those that we have got. A node
+ * whose first connection is still being made has until the answer is due. */
+static int64_t ballot_deadline_ms(const struct redlock_slot *slot) {
+    const struct redlock_ballot *ballot = slot->ballot;
+    uint32_t cutoff_ms = ballot->redlock->url.cutoff_ms;
+    int64_t due_ms;
+
+    if (slot->asked == TIDY && ballot->verb != LK_RENEW)
+        return ballot->until_ms;
+    if (slot->asked != VOTE || redlock_node_is_new(slot->node))
+        return ballot->answer_by_ms;
+    if (cutoff_ms == 0) {
+        cutoff_ms = ballot->ttl_ms / CUTOFF_PART;
+        cutoff_ms = cutoff_ms > CUTOFF_MOST_MS ? CUTOFF_MOST_MS : cutoff_ms;
+        cutoff_ms = cutoff_ms < CUTOFF_LEAST_MS ? CUTOFF_LEAST_MS : cutoff_ms;
+    }
+    due_ms = clock_now_ms() + cutoff_ms;
+    return due_ms < ballot->answer_by_ms ? due_ms : ballot->answer_by_ms;
+}
+
+static void ballot_ask(struct redlock_slot *slot, enum redlock_asked asked) {
+    struct redlock_ballot *ballot = slot->ballot;
+    char vote[KEY_SIZE], fence[KEY_SIZE], channel[KEY_SIZE], number[24] = "", ttl[16], token[24];
+
+    assert(!slot->is_running);
+    slot->asked = asked;
+    slot->is_running = true;
+    slot->connection = slot->node->connection;
+    ballot->running++;
+    (void)snprintf(vote, sizeof vote, REDLOCK_VOTE, ballot->name);
+    (void)snprintf(fence, sizeof fence, REDLOCK_FENCE, ballot->name);
+    (void)snprintf(channel, sizeof channel, REDLOCK_CHANNEL, ballot->name);
+    if (ballot->verb == LK_ACQUIRE || ballot->verb == LK_RENEW)
+        (void)snprintf(number, sizeof number, "%" PRIu64, ballot->number);
+    (void)snprintf(ttl, sizeof ttl, "%" PRIu32, ballot->ttl_ms);
+    (void)snprintf(token, sizeof token, "%" PRId64, ballot->fence);
+    slot->call = (struct redis_call){
+        .argc = 12,
+        .argv = {[2] = "2",
+                 vote,
+                 fence,
+                 ballot->owner,
+                 number,
+                 ttl,
+                 token,
+                 asked == VOTE ? "mint" : "",
+                 ballot->redlock->config.label,
+                 ballot->verb == LK_ACQUIRE ? "" : channel},
+        .script = ballot_script(slot),
+        .sends = &slot->sends,
+        .deadline_ms = ballot_deadline_ms(slot),
+        .data = slot,
+    };
+    redis_call_start(slot->node->redis, &slot->call, on_ballot_reply);
+}
+
+/* The same for all nodes: this client's clock, or above what it has seen. */
+static int64_t propose_fence(const struct redlock *redlock, const struct lk_command *command) {
+    int64_t fence = clock_wall_us();
+
+    if (redlock->seen_fence >= fence)
+        fence = redlock->seen_fence + 1;
+    if (command->fence_above < INT64_MAX && (int64_t)command->fence_above >= fence)
+        fence = (int64_t)command->fence_above + 1;
+    return fence;
+}
+
+static struct redlock_ballot *new_ballot(struct redlock *redlock, struct lk_command *command) {
+    const int64_t now_ms = clock_now_ms();
+    const uint32_t tidy_ms = command->ttl_ms < TIDY_MOST_MS ? command->ttl_ms : TIDY_MOST_MS;
+    struct redlock_ballot *ballot =
+        calloc(1, sizeof *ballot + redlock->node_count * sizeof ballot->slots[0]);
+
+    if (ballot == NULL)
+        return NULL;
+    ballot->redlock = redlock;
+    ballot->command = command;
+    ballot->verb = command->verb;
+    ballot->number = ++redlock->ballots_started;
+    ballot->fence = command->verb == LK_ACQUIRE ? propose_fence(redlock, command) : 0;
+    ballot->ttl_ms = command->ttl_ms;
+    ballot->answer_by_ms = now_ms + command->reply_ms;
+    ballot->until_ms = ballot->answer_by_ms + tidy_ms;
+    (void)snprintf(ballot->owner, sizeof ballot->owner, "%s", command->owner ? command->owner : "");
+    (void)snprintf(ballot->name, sizeof ballot->name, "%s", command->name);
+    LIST_INSERT_HEAD(&redlock->ballots, ballot, entry);
+    return ballot;
+}
+
+/* False without memory for it: then nothing has started. */
+static bool ballot_start(struct redlock *redlock, struct lk_command *command) {
+    static const enum redlock_asked asked[] = {[LK_ACQUIRE] = VOTE,
+                                               [LK_RENEW] = RENEW,
+                                               [LK_RELEASE] = RELEASE,
+                                               [LK_INSPECT] = INSPECT,
+                                               [LK_BREAK] = RELEASE};
+    struct redlock_ballot *ballot = new_ballot(redlock, command);
+
+    if (ballot == NULL)
+        return false;
+    for (unsigned i = 0; i < redlock->node_count; i++) {
+        ballot->slots[i].ballot = ballot;
+        ballot->slots[i].node = &redlock->nodes[i];
+        redlock_node_check(&redlock->nodes[i]);
+        ballot_ask(&ballot->slots[i], asked[ballot->verb]);
+    }
+    return true;
+}
+
+/* ---- The backend */
 
 /* What is answered without being sent. */
 struct unsent {
@@ -39,8 +576,8 @@ static void on_unsent(struct redis_call *call, const redisReply *reply) {
 }
 
 /* In the next turn of the loop, without memory: a call without arguments ends so. */
-static void refuse(struct redlock *redlock, struct lk_command *command, enum lk_status status,
-                   const char *why) {
+static void redlock_refuse(struct redlock *redlock, struct lk_command *command,
+                           enum lk_status status, const char *why) {
     struct unsent *unsent = command->internal;
 
     unsent->command = command;
@@ -50,7 +587,7 @@ static void refuse(struct redlock *redlock, struct lk_command *command, enum lk_
     redis_call_start(redlock->nodes[0].redis, &unsent->call, on_unsent);
 }
 
-static void run(struct lk_backend *backend, struct lk_command *command) {
+static void redlock_run(struct lk_backend *backend, struct lk_command *command) {
     struct redlock *redlock = (struct redlock *)backend;
     const struct redlock_url *url = &redlock->url;
 
@@ -59,46 +596,9 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     /* A node would vote before what it forgot has ended. An abandoned lock may be held for longer:
      * it is known to few, and is worth less than the waiting for all. */
     if (command->verb == LK_ACQUIRE && url->quarantine_ms > 0 && command->ttl_ms > url->longest_ms)
-        refuse(redlock, command, LK_REFUSED, "the TTL is above the URL's `longest`");
-    else if (!redlock_ballot_start(redlock, command))
-        refuse(redlock, command, LK_NOMEM, NULL);
-}
-
-static void on_timer_closed(uv_handle_t *handle) {
-    struct redlock *redlock = handle->data;
-    lk_close_cb cb = redlock->on_closed;
-    void *data = redlock->data;
-
-    assert(LIST_EMPTY(&redlock->ballots));
-    redlock_url_free(&redlock->url);
-    free(redlock);
-    if (cb)
-        cb(data);
-}
-
-static void part_closed(void *data) {
-    struct redlock *redlock = data;
-
-    if (--redlock->open == 0)
-        uv_close((uv_handle_t *)&redlock->timer, on_timer_closed);
-}
-
-/* What is under way on a node ends there. */
-static void shut(struct redlock *redlock) {
-    redlock->is_shut = true;
-    redlock->open = redlock->node_count + 1;
-    for (unsigned i = 0; i < redlock->node_count; i++)
-        redis_close(redlock->nodes[i].redis, part_closed, redlock);
-    part_closed(redlock);
-}
-
-void redlock_idle(struct redlock *redlock) {
-    if (redlock->is_closing && !redlock->is_shut && LIST_EMPTY(&redlock->ballots))
-        shut(redlock);
-}
-
-static void on_close_too_long(uv_timer_t *timer) {
-    shut(timer->data);
+        redlock_refuse(redlock, command, LK_REFUSED, "the TTL is above the URL's `longest`");
+    else if (!ballot_start(redlock, command))
+        redlock_refuse(redlock, command, LK_NOMEM, NULL);
 }
 
 static void close_redlock(struct lk_backend *backend, lk_close_cb cb, void *data) {
@@ -106,26 +606,7 @@ static void close_redlock(struct lk_backend *backend, lk_close_cb cb, void *data
 
     redlock->on_closed = cb;
     redlock->data = data;
-    redlock->is_closing = true;
-    redlock_unwatch(redlock, true);
-    (void)uv_timer_start(&redlock->timer, on_close_too_long, CLOSE_MS, 0);
-    redlock_idle(redlock);
-}
-
-static enum lk_status open_nodes(struct redlock *redlock) {
-    for (unsigned i = 0; i < redlock->url.node_count; i++) {
-        struct redlock_node *node = &redlock->nodes[i];
-        int error;
-
-        node->redlock = redlock;
-        error = redlock_node_open(node, redlock->config.loop, redlock->url.nodes[i]);
-        if (error)
-            return error == UV_ENOMEM    ? LK_NOMEM
-                   : error == UV_ENOTSUP ? LK_UNSUPPORTED
-                                         : LK_INVALID;
-        redlock->node_count++;
-    }
-    return LK_OK;
+    redlock_nodes_close(redlock);
 }
 
 static enum lk_status open_redlock(struct lk_backend **backend,
@@ -134,9 +615,9 @@ static enum lk_status open_redlock(struct lk_backend **backend,
     const int64_t now_ns = clock_now_ns();
     enum lk_status status = LK_NOMEM;
 
-    if (!redlock)
+    if (redlock == NULL)
         return LK_NOMEM;
-    status = redlock_url_parse(&redlock->url, config->url);
+    status = redlock_url_parse(&redlock->url, config->url + strlen(backend_redlock.scheme));
     if (status != LK_OK) {
         free(redlock);
         return status;
@@ -144,15 +625,9 @@ static enum lk_status open_redlock(struct lk_backend **backend,
     redlock->base.ops = &backend_redlock;
     redlock->config = *config;
     memcpy(redlock->random, &now_ns, sizeof redlock->random);
-    LIST_INIT(&redlock->ballots);
-    LIST_INIT(&redlock->watches);
-    (void)uv_timer_init(config->loop, &redlock->timer);
-    redlock->timer.data = redlock;
-    status = open_nodes(redlock);
+    status = redlock_nodes_open(redlock);
     if (status == LK_OK)
         *backend = &redlock->base;
-    else
-        shut(redlock); /* those that are open go in the next turns of the loop */
     return status;
 }
 
@@ -162,5 +637,5 @@ const struct lk_backend_ops backend_redlock = {
     .command_size = sizeof(struct unsent),
     .open = open_redlock,
     .close = close_redlock,
-    .run = run,
+    .run = redlock_run,
 };

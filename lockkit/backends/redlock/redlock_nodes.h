@@ -1,18 +1,46 @@
-/* What the files of the backend share: the ensemble, its nodes, and a command under way on them. */
-#ifndef LOCKKIT_REDLOCK_INTERNAL_H
-#define LOCKKIT_REDLOCK_INTERNAL_H
+/* The nodes of an ensemble: their URL, whether each has a vote, and the events that they publish.
+ */
+#ifndef LOCKKIT_REDLOCK_NODES_H
+#define LOCKKIT_REDLOCK_NODES_H
 
+#include "backend.h"
 #include "log.h"
 #include "redis.h"
-#include "redlock.h"
 #include "redlock_count.h"
-#include "redlock_scripts.h"
 
 #include <sys/queue.h>
 
 #define REDLOCK_NODES_MOST 15
 
-/* ---- redlock_url.c */
+/* ---- What is asked of a node */
+
+/* Keys of their own, so that they are in nobody's way on a server which is also used by redis://.
+ * What a node holds of a lock, its vote, is `owner:ballot:fence:label`. */
+#define REDLOCK_VOTE    "lk:{%s}:vote"
+#define REDLOCK_FENCE   "lk:{%s}:vote:fence"
+#define REDLOCK_CHANNEL "lk:{%s}:vote:free"
+
+enum redlock_script_id {
+    REDLOCK_VOTES,
+    REDLOCK_RENEWS,
+    REDLOCK_RELEASES,
+    REDLOCK_INSPECTS,
+    REDLOCK_SCRIPTS
+};
+
+/* All take the same arguments, used or not:
+ *   KEYS  1 vote, 2 fence counter
+ *   ARGV  1 owner token, 2 ballot, 3 TTL in ms, 4 fencing token, 5 "mint" one, or "", 6 label,
+ *         7 channel, or ""
+ * and answer {1, ...} for yes and {0, ...} for no:
+ *   VOTES     {1, fencing token}; {0, the TTL of who is in the way}
+ *   RENEWS    {1, fencing token}; {0, 1 when nobody has the vote}
+ *   RELEASES  {1}; {0}
+ *   INSPECTS  {1, value, TTL}; {0} */
+
+extern const struct redis_script *const redlock_scripts[REDLOCK_SCRIPTS];
+
+/* ---- The URL */
 
 struct redlock_url {
     char *text; /* whose commas were made ends */
@@ -22,11 +50,10 @@ struct redlock_url {
     uint32_t cutoff_ms; /* 0: by the TTL */
 };
 
-/* LK_OK, LK_INVALID or LK_NOMEM, and then there is nothing to free. */
+/* The text behind `redlock:`. LK_OK, and then url->text is for free(); LK_INVALID or LK_NOMEM. */
 enum lk_status redlock_url_parse(struct redlock_url *url, const char *text);
-void redlock_url_free(struct redlock_url *url);
 
-/* ---- redlock_node.c: a node, and whether it has a vote */
+/* ---- A node, and whether it has a vote */
 
 struct redlock_node {
     struct redlock *redlock;
@@ -50,7 +77,6 @@ struct redlock_node {
     struct log_limit refusals;
 };
 
-int redlock_node_open(struct redlock_node *node, uv_loop_t *loop, const char *url);
 /* Before a command: have it tell its age, if it could not before. */
 void redlock_node_check(struct redlock_node *node);
 /* Its first connection is still being made. */
@@ -62,23 +88,16 @@ bool redlock_node_has_vote(const struct redlock_node *node, unsigned connection)
 /* The answer to a command sent now may count. */
 bool redlock_node_may_vote(const struct redlock_node *node);
 
-/* ---- redlock_watch.c: events for those who wait */
+/* ---- Events for those who wait */
 
 LIST_HEAD(redlock_watches, redlock_watch);
 
 /* Somebody waits for `name`, for so long. Without memory for it the poll goes on alone. */
 void redlock_watch(struct redlock *redlock, const char *name, uint32_t patience_ms);
-/* End those for which nobody waits any more, or all. */
-void redlock_unwatch(struct redlock *redlock, bool is_all);
 
-/* ---- redlock_ballot.c: one command on all nodes */
+/* ---- The ensemble */
 
 LIST_HEAD(redlock_ballots, redlock_ballot);
-
-/* False without memory for it: then nothing has started. */
-bool redlock_ballot_start(struct redlock *redlock, struct lk_command *command);
-
-/* ---- redlock.c */
 
 struct redlock {
     struct lk_backend base;
@@ -98,7 +117,13 @@ struct redlock {
     void *data;
 };
 
-/* The last ballot has gone. */
-void redlock_idle(struct redlock *redlock);
+/* Open the nodes of the URL. On another status than LK_OK the nodes that are open close, and then
+ * `redlock` is freed, in the next turns of the loop. */
+enum lk_status redlock_nodes_open(struct redlock *redlock);
+/* Close them when the last ballot has gone, or after a while, and free `redlock`; then its
+ * on_closed() runs. */
+void redlock_nodes_close(struct redlock *redlock);
+/* A ballot has gone. */
+void redlock_nodes_idle(struct redlock *redlock);
 
 #endif

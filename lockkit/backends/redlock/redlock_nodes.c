@@ -1,0 +1,451 @@
+/* The nodes of an ensemble.
+ *
+ * A node that restarts without its memory may have forgotten a vote that is still counted on, and
+ * would give it again. So it has no vote for as long as the longest TTL after its start: then every
+ * vote that it has forgotten has ended. It is asked for its age on each connection, with INFO.
+ * Until it answers, it has no vote either: neither a command of an earlier connection counts, nor
+ * one that was answered before its age. Its uptime is by a clock that may have been set meanwhile.
+ * So a node whose run_id has changed is also no older than the last answer of the one before. */
+#include "redlock_nodes.h"
+
+#include "clock.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_DEFAULT_MS 30000
+#define LONGEST_MOST_MS    86400000
+
+#define NEW_MS             1000
+#define DENIED_MS          5000 /* until it is asked again for its age, which it would not tell */
+
+#define LONGER_MS          2000
+#define CHECK_MS           1000
+
+#define CLOSE_MS           500 /* for votes that are still to be given back */
+
+extern const struct redis_script redlock_vote, redlock_renew, redlock_release, redlock_inspect;
+
+const struct redis_script *const redlock_scripts[] = {
+    [REDLOCK_VOTES] = &redlock_vote,
+    [REDLOCK_RENEWS] = &redlock_renew,
+    [REDLOCK_RELEASES] = &redlock_release,
+    [REDLOCK_INSPECTS] = &redlock_inspect,
+};
+
+/* ---- redlock:URL,URL,...[?option=number&...] */
+
+static bool parse_number(uint32_t *number, const char *text, uint32_t most) {
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end || value > most)
+        return false;
+    *number = (uint32_t)value;
+    return true;
+}
+
+/* `name=number`. */
+static bool parse_option(struct redlock_url *url, char *option) {
+    char *value = strchr(option, '=');
+
+    if (!value)
+        return false;
+    *value++ = '\0';
+    if (strcmp(option, "longest") == 0)
+        return parse_number(&url->longest_ms, value, LONGEST_MOST_MS) && url->longest_ms > 0;
+    if (strcmp(option, "quarantine") == 0)
+        return parse_number(&url->quarantine_ms, value, LONGEST_MOST_MS);
+    if (strcmp(option, "cutoff") == 0)
+        return parse_number(&url->cutoff_ms, value, LONGEST_MOST_MS) && url->cutoff_ms > 0;
+    return false;
+}
+
+static bool parse_options(struct redlock_url *url, char *options) {
+    char *rest = options, *option;
+
+    while ((option = strsep(&rest, "&")))
+        if (!parse_option(url, option))
+            return false;
+    return true;
+}
+
+/* Two votes for one server would be a majority of fewer: those that are spelt alike are found here,
+ * others by their run_id. */
+static bool url_add_node(struct redlock_url *url, const char *node) {
+    if (url->node_count == REDLOCK_NODES_MOST)
+        return false;
+    for (unsigned i = 0; i < url->node_count; i++)
+        if (strcmp(url->nodes[i], node) == 0)
+            return false;
+    url->nodes[url->node_count++] = node;
+    return true;
+}
+
+static bool url_parse(struct redlock_url *url) {
+    char *nodes = url->text, *node;
+    char *options = strchr(nodes, '?');
+
+    url->longest_ms = LONGEST_DEFAULT_MS;
+    url->quarantine_ms = UINT32_MAX;
+    if (options)
+        *options++ = '\0';
+    if (options && !parse_options(url, options))
+        return false;
+    if (url->quarantine_ms == UINT32_MAX)
+        url->quarantine_ms = url->longest_ms;
+    while ((node = strsep(&nodes, ",")))
+        if (!url_add_node(url, node))
+            return false;
+    return true;
+}
+
+enum lk_status redlock_url_parse(struct redlock_url *url, const char *text) {
+    *url = (struct redlock_url){.text = strdup(text)};
+    if (!url->text)
+        return LK_NOMEM;
+    if (url_parse(url))
+        return LK_OK;
+    free(url->text);
+    return LK_INVALID;
+}
+
+/* ---- A node */
+
+/* `field:value` of INFO, cut to `size`; or "". */
+static void read_field(char *value, size_t size, const char *info, const char *field) {
+    const char *at = strstr(info, field);
+    size_t length;
+
+    value[0] = '\0';
+    if (!at)
+        return;
+    at += strlen(field);
+    length = strcspn(at, "\r\n");
+    (void)snprintf(value, size, "%.*s", (int)length, at);
+}
+
+static void find_twin(struct redlock_node *node) {
+    const struct redlock *redlock = node->redlock;
+
+    node->is_twin = false;
+    for (unsigned i = 0; i < redlock->node_count; i++) {
+        const struct redlock_node *other = &redlock->nodes[i];
+
+        if (other == node || other->is_twin || strcmp(other->run_id, node->run_id) != 0)
+            continue;
+        node->is_twin = true;
+        log_error("redlock node is the same server as another, and has no vote", "node=%s other=%s",
+                  node->place, other->place);
+        return;
+    }
+}
+
+static void take_age(struct redlock_node *node, const char *info) {
+    const int64_t now_ms = clock_now_ms(), quarantine_ms = node->redlock->url.quarantine_ms;
+    char run_id[sizeof node->run_id], uptime[24];
+    bool has_changed;
+
+    read_field(run_id, sizeof run_id, info, "\nrun_id:");
+    read_field(uptime, sizeof uptime, info, "\nuptime_in_seconds:");
+    if (!run_id[0] || !uptime[0])
+        return;
+    has_changed = node->run_id[0] && strcmp(node->run_id, run_id) != 0;
+    /* In whole seconds, either of which may have just begun. */
+    node->votes_from_ms = now_ms + quarantine_ms - (strtoll(uptime, NULL, 10) - 1) * 1000;
+    if (has_changed && node->heard_ms + quarantine_ms > node->votes_from_ms)
+        node->votes_from_ms = node->heard_ms + quarantine_ms;
+    memcpy(node->run_id, run_id, sizeof run_id);
+    node->heard_ms = now_ms;
+    node->is_known = true;
+    find_twin(node);
+    if (quarantine_ms > 0 && node->votes_from_ms > now_ms)
+        log_warn("redlock node has started, and has no vote yet", "node=%s left_ms=%lld",
+                 node->place, (long long)(node->votes_from_ms - now_ms));
+}
+
+static void node_greet(struct redlock_node *node);
+
+static void on_greeted(struct redlock_node *node) {
+    if (--node->asking == 0 && node->is_asked_again)
+        node_greet(node);
+}
+
+static void on_loaded(struct redis_call *call, const redisReply *reply) {
+    (void)reply; /* without it the first of each kind brings its script with it */
+    on_greeted(call->data);
+}
+
+static void on_info(struct redis_call *call, const redisReply *reply) {
+    struct redlock_node *node = call->data;
+    char why[2 * sizeof call->message];
+
+    if (reply && reply->type == REDIS_REPLY_STRING && !node->is_asked_again)
+        take_age(node, reply->str);
+    else if (call->status == REDIS_IS_REJECTED) {
+        node->denied_until_ms = clock_now_ms() + DENIED_MS;
+        log_warn("redlock node does not tell its age, and has no vote", "node=%s why=%s",
+                 node->place, log_quote(why, sizeof why, call->message));
+    }
+    on_greeted(node);
+}
+
+/* It waits for the connection if need be, and is then the first that is sent. The scripts are
+ * loaded because a command that must be sent again, with its script, has lost its place in the
+ * order. */
+static void node_greet(struct redlock_node *node) {
+    node->is_asked_again = node->asking > 0;
+    if (node->is_asked_again)
+        return;
+    node->asking = REDLOCK_SCRIPTS + 1;
+    for (int i = 0; i < REDLOCK_SCRIPTS; i++) {
+        node->loads[i] = (struct redis_call){.argc = 3,
+                                             .argv = {"SCRIPT", "LOAD", redlock_scripts[i]->text},
+                                             .deadline_ms = INT64_MAX,
+                                             .data = node};
+        redis_call_start(node->redis, &node->loads[i], on_loaded);
+    }
+    node->info = (struct redis_call){
+        .argc = 2, .argv = {"INFO", "server"}, .deadline_ms = INT64_MAX, .data = node};
+    redis_call_start(node->redis, &node->info, on_info);
+}
+
+/* What waited for this connection has been sent by now: at the first one the greeting was before
+ * it, later it was not. */
+static void on_node_up(void *data) {
+    struct redlock_node *node = data;
+
+    if (node->has_been_up) {
+        node->connection++;
+        node->is_known = false;
+        node_greet(node);
+    }
+    node->has_been_up = true;
+}
+
+static int node_open(struct redlock_node *node, uv_loop_t *loop, const char *url) {
+    struct redis_options options = {.url = url, .on_up = on_node_up, .data = node};
+    const char *sign = strrchr(url, '@'), *host = strstr(url, "://");
+    int status;
+
+    (void)snprintf(node->name, sizeof node->name, "lockkit-%u",
+                   (unsigned)(node - node->redlock->nodes) + 1);
+    node->place = sign ? sign + 1 : host ? host + 3 : url;
+    options.name = node->name;
+    node->opened_ms = clock_now_ms();
+    status = redis_open(&node->redis, loop, &options);
+    if (status == 0)
+        node_greet(node);
+    return status;
+}
+
+void redlock_node_check(struct redlock_node *node) {
+    if (!node->is_known && node->asking == 0 && node->denied_until_ms <= clock_now_ms())
+        node_greet(node);
+}
+
+bool redlock_node_is_new(const struct redlock_node *node) {
+    return !node->has_been_up && clock_now_ms() < node->opened_ms + NEW_MS;
+}
+
+void redlock_node_refused(struct redlock_node *node, const char *why) {
+    char quoted[2 * sizeof node->info.message];
+    unsigned left_out;
+
+    if (log_limit_pass(&node->refusals, clock_now_ms(), &left_out))
+        log_warn("redlock node refuses a command", "node=%s left_out=%u why=%s", node->place,
+                 left_out, log_quote(quoted, sizeof quoted, why));
+}
+
+bool redlock_node_has_vote(const struct redlock_node *node, unsigned connection) {
+    if (node->is_twin)
+        return false;
+    if (node->redlock->url.quarantine_ms == 0)
+        return true;
+    return node->is_known && node->connection == connection &&
+           node->votes_from_ms <= clock_now_ms();
+}
+
+bool redlock_node_may_vote(const struct redlock_node *node) {
+    if (node->is_twin)
+        return false;
+    if (node->redlock->url.quarantine_ms == 0)
+        return true;
+    return !node->is_known || node->votes_from_ms <= clock_now_ms();
+}
+
+/* ---- Events
+ *
+ * Each node publishes when a vote of the lock is given back. The lock may be free when a majority
+ * has said so of the same owner. After one message alone, waiters would ask nodes that have not
+ * heard of it yet. Where fewer nodes can tell, the poll goes on alone.
+ *
+ * A waiter does not tell when it stops. A name is watched for as long as its last waiter said that
+ * it would ask again, and a while longer, so that it is not subscribed to over and over. */
+
+struct redlock_watch {
+    struct redlock *redlock;
+    LIST_ENTRY(redlock_watch) entry;
+    int64_t until_ms;
+    char owner[OWNER_SIZE]; /* of the last message; "" for a subscription that began */
+    unsigned heard;         /* how many nodes have said that */
+    struct redis_subscription subscriptions[REDLOCK_NODES_MOST];
+    char channel[NAME_MAX_BYTES + sizeof REDLOCK_CHANNEL];
+    char name[NAME_MAX_BYTES + 1];
+};
+
+/* One that begins is an event as well: what was said before it was missed. */
+static void on_message(struct redis_subscription *subscription, const char *message) {
+    struct redlock_watch *watch = subscription->data;
+    const struct redlock *redlock = watch->redlock;
+    char owner[OWNER_SIZE];
+
+    (void)snprintf(owner, sizeof owner, "%s", message ? message : "");
+    if (strcmp(owner, watch->owner) != 0)
+        watch->heard = 0;
+    memcpy(watch->owner, owner, sizeof owner);
+    if (++watch->heard == redlock_quorum(redlock->node_count))
+        redlock->config.push(redlock->config.data, LK_PUSH_FREE, watch->name, NULL, NULL);
+}
+
+static void watch_end(struct redlock_watch *watch) {
+    for (unsigned i = 0; i < watch->redlock->node_count; i++)
+        if (watch->subscriptions[i].data)
+            redis_unsubscribe(watch->redlock->nodes[i].redis, &watch->subscriptions[i]);
+    LIST_REMOVE(watch, entry);
+    free(watch);
+}
+
+static void unwatch(struct redlock *redlock, bool is_all) {
+    const int64_t now_ms = clock_now_ms();
+    struct redlock_watch *watch, *next;
+
+    for (watch = LIST_FIRST(&redlock->watches); watch; watch = next) {
+        next = LIST_NEXT(watch, entry);
+        if (is_all || watch->until_ms <= now_ms)
+            watch_end(watch);
+    }
+    if (LIST_EMPTY(&redlock->watches))
+        (void)uv_timer_stop(&redlock->timer);
+}
+
+static void on_check(uv_timer_t *timer) {
+    unwatch(timer->data, false);
+}
+
+static struct redlock_watch *watch_find(struct redlock *redlock, const char *name) {
+    struct redlock_watch *watch;
+
+    LIST_FOREACH (watch, &redlock->watches, entry)
+        if (strcmp(watch->name, name) == 0)
+            return watch;
+    return NULL;
+}
+
+static struct redlock_watch *watch_begin(struct redlock *redlock, const char *name) {
+    struct redlock_watch *watch = calloc(1, sizeof *watch);
+
+    if (watch == NULL)
+        return NULL;
+    watch->redlock = redlock;
+    (void)snprintf(watch->name, sizeof watch->name, "%s", name);
+    (void)snprintf(watch->channel, sizeof watch->channel, REDLOCK_CHANNEL, name);
+    LIST_INSERT_HEAD(&redlock->watches, watch, entry);
+    for (unsigned i = 0; i < redlock->node_count; i++) {
+        struct redis_subscription *subscription = &watch->subscriptions[i];
+
+        subscription->channel = watch->channel;
+        subscription->on_message = on_message;
+        subscription->data = watch;
+        if (redis_subscribe(redlock->nodes[i].redis, subscription) != 0)
+            subscription->data = NULL;
+    }
+    (void)uv_timer_start(&redlock->timer, on_check, CHECK_MS, CHECK_MS);
+    return watch;
+}
+
+void redlock_watch(struct redlock *redlock, const char *name, uint32_t patience_ms) {
+    struct redlock_watch *watch = watch_find(redlock, name);
+
+    if (!watch && !redlock->is_closing)
+        watch = watch_begin(redlock, name);
+    if (watch)
+        watch->until_ms = clock_now_ms() + patience_ms + LONGER_MS;
+}
+
+/* ---- Opening and closing the ensemble */
+
+static void on_timer_closed(uv_handle_t *handle) {
+    struct redlock *redlock = handle->data;
+    lk_close_cb cb = redlock->on_closed;
+    void *data = redlock->data;
+
+    assert(LIST_EMPTY(&redlock->ballots));
+    free(redlock->url.text);
+    free(redlock);
+    if (cb)
+        cb(data);
+}
+
+static void node_closed(void *data) {
+    struct redlock *redlock = data;
+
+    if (--redlock->open == 0)
+        uv_close((uv_handle_t *)&redlock->timer, on_timer_closed);
+}
+
+/* What is under way on a node ends there. */
+static void shut(struct redlock *redlock) {
+    redlock->is_shut = true;
+    redlock->open = redlock->node_count + 1;
+    for (unsigned i = 0; i < redlock->node_count; i++)
+        redis_close(redlock->nodes[i].redis, node_closed, redlock);
+    node_closed(redlock);
+}
+
+void redlock_nodes_idle(struct redlock *redlock) {
+    if (redlock->is_closing && !redlock->is_shut && LIST_EMPTY(&redlock->ballots))
+        shut(redlock);
+}
+
+static void on_close_too_long(uv_timer_t *timer) {
+    shut(timer->data);
+}
+
+void redlock_nodes_close(struct redlock *redlock) {
+    redlock->is_closing = true;
+    unwatch(redlock, true);
+    (void)uv_timer_start(&redlock->timer, on_close_too_long, CLOSE_MS, 0);
+    redlock_nodes_idle(redlock);
+}
+
+static enum lk_status open_all(struct redlock *redlock) {
+    for (unsigned i = 0; i < redlock->url.node_count; i++) {
+        struct redlock_node *node = &redlock->nodes[i];
+        int error;
+
+        node->redlock = redlock;
+        error = node_open(node, redlock->config.loop, redlock->url.nodes[i]);
+        if (error)
+            return error == UV_ENOMEM    ? LK_NOMEM
+                   : error == UV_ENOTSUP ? LK_UNSUPPORTED
+                                         : LK_INVALID;
+        redlock->node_count++;
+    }
+    return LK_OK;
+}
+
+enum lk_status redlock_nodes_open(struct redlock *redlock) {
+    enum lk_status status;
+
+    LIST_INIT(&redlock->ballots);
+    LIST_INIT(&redlock->watches);
+    (void)uv_timer_init(redlock->config.loop, &redlock->timer);
+    redlock->timer.data = redlock;
+    status = open_all(redlock);
+    if (status != LK_OK)
+        shut(redlock);
+    return status;
+}
