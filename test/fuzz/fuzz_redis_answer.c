@@ -26,21 +26,24 @@ static void read_owner(const char *field) {
 }
 
 static void take(const redisReply *reply, enum lk_verb verb) {
-    struct redis_server server = {.config = {.push = push}, .is_subscribed = true};
+    static const struct lk_backend_config config = {.push = push};
+    struct redis_handovers handovers;
     struct lk_command command = {.verb = verb, .name = "x", .owner = "y"};
     struct lk_holder *found = NULL;
     struct cluster_redirection redirection;
 
     if (reply->type == REDIS_REPLY_ERROR)
         (void)cluster_redirection_parse(&redirection, reply->str);
-    redis_grants_init(&server.grants);
-    redis_answer_take(&server, &command, redis_grants_now_ms(), reply, 0, &found);
+    if (!redis_handovers_init(&handovers, &config))
+        abort();
+    handovers.is_subscribed = true;
+    redis_answer_take(&handovers, &command, redis_handovers_now_ms(), reply, 0, &found);
     for (size_t i = 0; i < command.holder_count; i++)
         read_owner(command.holders[i].owner);
     for (size_t i = 0; i < command.waiter_count; i++)
         read_owner(command.waiters[i].label);
     free(found);
-    redis_grants_forget(&server.grants);
+    redis_handovers_forget(&handovers);
 }
 
 /* hiredis makes room for as many elements as an array says it will have: gigabytes, if it likes. */

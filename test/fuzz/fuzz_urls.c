@@ -1,20 +1,21 @@
 /* The URLs of the backends. */
 #include "etcd_url.h"
 #include "fuzz.h"
+#include "parameter.h"
 #include "redis_internal.h"
-#include "redis_replicas.h"
 #include "redlock_nodes.h"
 #include "zk_url.h"
 
 static void parse_redis(const char *url) {
     struct redis_address address;
-    struct redis_server server = {.replicas = 0};
-    char *rest = NULL;
+    unsigned replicas;
+    char *rest = strdup(url);
 
     if (redis_address_parse(&address, url) == 0)
         redis_address_free(&address);
-    if (redis_replicas_parse(&server, url, &rest) == LK_OK)
-        free(rest);
+    if (parameter_take_number(rest, "wait", 99999, &replicas))
+        (void)parameter_has_others(rest, "db");
+    free(rest);
 }
 
 static void parse_redlock(const char *text) {

@@ -1,13 +1,9 @@
-/* Reads the replies of the scripts, as redis_scripts.h says. Any other reply leaves the outcome
- * unknown. */
+/* Reads the replies of the scripts. Any other reply leaves the outcome unknown. */
 #include "redis_answer.h"
-
-#include "redis_grants.h"
-#include "redis_messages.h"
 
 #include <stdlib.h>
 
-#define FIELDS 5 /* of each holder and waiter */
+#define FIELDS 5 /* of each holder and waiter that INSPECT finds */
 
 static const char *text_at(const redisReply *reply, size_t index) {
     const char *text = redis_reply_text(reply, index);
@@ -16,17 +12,17 @@ static const char *text_at(const redisReply *reply, size_t index) {
 }
 
 /* The last element, if it is a list: of news for others of ours. */
-static void take_news(struct redis_server *server, const redisReply *reply) {
+static void take_news(struct redis_handovers *handovers, const redisReply *reply) {
     const redisReply *news = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
                                  ? reply->element[reply->elements - 1]
                                  : NULL;
 
     for (size_t i = 0; news && news->type == REDIS_REPLY_ARRAY && i < news->elements; i++)
-        redis_messages_take(server, text_at(news, i));
+        redis_handovers_hear(handovers, text_at(news, i));
 }
 
-static void take_grant(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
-                       const redisReply *reply) {
+static void take_grant(struct redis_handovers *handovers, struct lk_command *command,
+                       int64_t sent_ms, const redisReply *reply) {
     const int64_t outcome = redis_reply_integer(reply, 0), fence = redis_reply_integer(reply, 1);
 
     if (outcome == 1 && fence > 0) {
@@ -41,8 +37,8 @@ static void take_grant(struct redis_server *server, struct lk_command *command, 
     command->is_queued = redis_reply_integer(reply, 2) == 1;
     if (!command->is_queued)
         return;
-    redis_grants_clock(&server->grants, sent_ms, redis_reply_integer(reply, 3));
-    redis_messages_listen(server);
+    redis_handovers_clock(handovers, sent_ms, redis_reply_integer(reply, 3));
+    redis_handovers_listen(handovers);
 }
 
 /* -1: there is no such list. */
@@ -80,7 +76,7 @@ static void take_inspection(struct lk_command *command, const redisReply *reply,
     if (command->status != LK_OK || holders + waiters == 0)
         return;
     *found = calloc(holders + waiters, sizeof **found);
-    if (!*found) {
+    if (*found == NULL) {
         command->status = LK_NOMEM;
         return;
     }
@@ -94,13 +90,14 @@ static void take_inspection(struct lk_command *command, const redisReply *reply,
     command->waiter_count = waiters;
 }
 
-void redis_answer_take(struct redis_server *server, struct lk_command *command, int64_t sent_ms,
-                       const redisReply *reply, size_t index, struct lk_holder **found) {
+void redis_answer_take(struct redis_handovers *handovers, struct lk_command *command,
+                       int64_t sent_ms, const redisReply *reply, size_t index,
+                       struct lk_holder **found) {
     const int64_t outcome = redis_reply_integer(reply, index);
 
     switch (command->verb) {
     case LK_ACQUIRE:
-        take_grant(server, command, sent_ms, reply);
+        take_grant(handovers, command, sent_ms, reply);
         break;
     case LK_RENEW:
     case LK_RELEASE:
@@ -111,5 +108,5 @@ void redis_answer_take(struct redis_server *server, struct lk_command *command, 
         take_inspection(command, reply, found);
         return;
     }
-    take_news(server, reply);
+    take_news(handovers, reply);
 }

@@ -23,7 +23,6 @@
 #include "cluster_slot.h"
 #include "log.h"
 #include "redis_backend.h"
-#include "redis_server.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 static enum lk_status status_of(enum lk_verb verb, const char *text) {
-    static struct redis_server server;
+    static struct redis_handovers handovers;
     struct lk_command command = {.verb = verb, .status = LK_NOMEM};
     struct lk_holder *found = NULL;
     redisReader *reader = redisReaderCreate();
@@ -14,7 +14,7 @@ static enum lk_status status_of(enum lk_verb verb, const char *text) {
     assert_int_equal(redisReaderFeed(reader, text, strlen(text)), REDIS_OK);
     assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
     assert_non_null(reply);
-    redis_answer_take(&server, &command, 0, reply, 0, &found);
+    redis_answer_take(&handovers, &command, 0, reply, 0, &found);
     free(found);
     freeReplyObject(reply);
     redisReaderFree(reader);

@@ -1,6 +1,6 @@
 /* The Redis backend at work: scripts, events, subscriptions, and servers that refuse. */
+#include "redis.h"
 #include "redis_env.h"
-#include "redis_scripts.h"
 
 #include <unistd.h>
 
@@ -26,14 +26,17 @@ static void test_scripts_survive_a_flush(void **state) {
     }
 }
 
+/* The build computes all digests by one rule. */
 static void test_digests_are_those_of_the_scripts(void **state) {
+    extern const struct redis_script redis_acquire, redis_renew;
+    const struct redis_script *const scripts[] = {&redis_acquire, &redis_renew};
+
     (void)state;
-    for (size_t i = 0; i < REDIS_SCRIPTS; i++) {
-        const struct redis_script *script = redis_scripts[i];
-        redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", script->text);
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", scripts[i]->text);
 
         assert_int_equal(reply->type, REDIS_REPLY_STRING);
-        assert_string_equal(reply->str, script->sha1);
+        assert_string_equal(reply->str, scripts[i]->sha1);
         freeReplyObject(reply);
     }
 }
