@@ -6,33 +6,121 @@
 #include "parameter.h"
 #include "redis_link.h"
 #include "wire_layout.h"
-#include "wire_watch.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #define BESIDE_SIZE (NAME_MAX_BYTES + sizeof "lk:{}:wire")
 #define HELD_SIZE   512 /* what others write there is cut to this */
 
-struct server {
+/* Longer than a waiter takes to come back: one SUBSCRIBE for a row of waits. */
+#define LINGER_MS 5000
+
+struct wire_server {
     struct lk_backend base;
     struct lk_backend_config config;
     const struct wire_layout *layout;
     struct redis_link link;
-    struct wire_watches watches;
+    void *watches_by_name;
+    TAILQ_HEAD(, wire_watch) watches; /* the first is forgotten first */
     lk_close_cb on_closed;
     void *data;
 };
 
 /* A command's part of ours. */
-struct sent {
+struct wire_sent {
     struct lk_command *command;
-    struct server *server;
+    struct wire_server *server;
     struct redis_call call;
 };
+
+/* ---- Which names are waited for: a subscription to the channel of each
+ *
+ * A subscription ends when nobody has asked for a while: a waiter asks again while it waits, and
+ * does not tell when it goes. That is looked at when the next one asks, so the last wait bounds
+ * what is left over. */
+
+struct wire_watch {
+    const char *name; /* the key; first, so that a search needs no whole struct */
+    TAILQ_ENTRY(wire_watch) entry;
+    struct wire_server *server;
+    struct redis_subscription subscription;
+    int64_t until_ms;
+    char texts[]; /* name and channel */
+};
+
+static int watch_compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* NULL, newly effective, is an event as well: the lock may have become free before. */
+static void on_message(struct redis_subscription *subscription, const char *message) {
+    const struct wire_watch *watch = subscription->data;
+    const struct lk_backend_config *config = &watch->server->config;
+
+    (void)message;
+    config->push(config->data, LK_PUSH_FREE, watch->name, NULL, NULL);
+}
+
+static void watch_end(struct wire_watch *watch) {
+    struct wire_server *server = watch->server;
+
+    redis_unsubscribe(server->link.redis, &watch->subscription);
+    TAILQ_REMOVE(&server->watches, watch, entry);
+    tdelete(watch, &server->watches_by_name, watch_compare);
+    free(watch);
+}
+
+static struct wire_watch *watch_begin(struct wire_server *server, const char *name,
+                                      const char *channel) {
+    const size_t name_size = strlen(name) + 1, channel_size = strlen(channel) + 1;
+    struct wire_watch *watch = calloc(1, sizeof *watch + name_size + channel_size);
+
+    if (watch == NULL)
+        return NULL;
+    memcpy(watch->texts, name, name_size);
+    memcpy(watch->texts + name_size, channel, channel_size);
+    watch->name = watch->texts;
+    watch->server = server;
+    watch->subscription = (struct redis_subscription){
+        .channel = watch->texts + name_size, .on_message = on_message, .data = watch};
+    if (tsearch(watch, &server->watches_by_name, watch_compare) == NULL) {
+        free(watch);
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&server->watches, watch, entry);
+    if (redis_subscribe(server->link.redis, &watch->subscription) == 0)
+        return watch;
+    watch_end(watch);
+    return NULL;
+}
+
+/* The command waits, and asks again within its patience. Until then, and a while longer, messages
+ * of the lock's channel are told. Without memory for it there is only the poll. */
+static void wait_for_message(struct wire_server *server, const struct lk_command *command) {
+    struct wire_watch **found = tfind(&command->name, &server->watches_by_name, watch_compare);
+    struct wire_watch *watch = found != NULL ? *found : NULL, *first;
+    const int64_t now_ms = clock_now_ms();
+    char channel[WIRE_CHANNEL_SIZE];
+
+    server->layout->channel_of(command->name, channel);
+    if (watch == NULL)
+        watch = watch_begin(server, command->name, channel);
+    if (watch != NULL) {
+        watch->until_ms = now_ms + command->patience_ms + LINGER_MS;
+        TAILQ_REMOVE(&server->watches, watch, entry);
+        TAILQ_INSERT_TAIL(&server->watches, watch, entry);
+    }
+    while ((first = TAILQ_FIRST(&server->watches)) != NULL && first->until_ms < now_ms)
+        watch_end(first);
+}
+
+/* ---- Commands */
 
 /* Who holds it, until on_answer() has returned. */
 struct holding {
@@ -40,7 +128,7 @@ struct holding {
     char owner[HELD_SIZE], label[LABEL_MAX_BYTES + 1];
 };
 
-static enum lk_status take_holder(const struct server *server, struct lk_command *command,
+static enum lk_status take_holder(const struct wire_server *server, struct lk_command *command,
                                   const redisReply *reply, struct holding *holding) {
     const char *held = redis_reply_text(reply, 1), *fence = redis_reply_text(reply, 3),
                *label = redis_reply_text(reply, 4);
@@ -64,7 +152,7 @@ static enum lk_status take_holder(const struct server *server, struct lk_command
     return LK_OK;
 }
 
-static enum lk_status take_reply(const struct server *server, struct lk_command *command,
+static enum lk_status take_reply(const struct wire_server *server, struct lk_command *command,
                                  const redisReply *reply, struct holding *holding) {
     const bool is_ok = redis_reply_integer(reply, 0) == 1;
 
@@ -91,15 +179,8 @@ static enum lk_status take_reply(const struct server *server, struct lk_command 
     return LK_UNSUPPORTED;
 }
 
-static void wait_for_message(struct server *server, const struct lk_command *command) {
-    char channel[WIRE_CHANNEL_SIZE];
-
-    server->layout->channel_of(command->name, channel);
-    wire_watch(&server->watches, command->name, channel, command->patience_ms);
-}
-
 static void on_reply(struct redis_call *call, const redisReply *reply) {
-    struct sent *sent = call->data;
+    struct wire_sent *sent = call->data;
     struct lk_command *command = sent->command;
     struct holding holding;
 
@@ -114,10 +195,10 @@ static void on_reply(struct redis_call *call, const redisReply *reply) {
     command->on_answer(command);
 }
 
-static void run(struct lk_backend *backend, struct lk_command *command) {
-    struct server *server = (struct server *)backend;
+static void wire_run(struct lk_backend *backend, struct lk_command *command) {
+    struct wire_server *server = (struct wire_server *)backend;
     const struct wire_layout *layout = server->layout;
-    struct sent *sent = command->internal;
+    struct wire_sent *sent = command->internal;
     char beside[BESIDE_SIZE], channel[WIRE_CHANNEL_SIZE], field[WIRE_FIELD_SIZE], ttl[16],
         above[24];
 
@@ -148,8 +229,10 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     redis_call_start(server->link.redis, &sent->call, on_reply);
 }
 
+/* ---- Opening and closing */
+
 /* redis+string://host is redis://host; redis+string:unix:///path is unix:///path. */
-static enum lk_status connect_server(struct server *server, const char *url) {
+static enum lk_status connect_server(struct wire_server *server, const char *url) {
     const char *rest = url + strlen(server->layout->scheme);
     char *whole = NULL;
     enum lk_status status;
@@ -168,20 +251,20 @@ static enum lk_status open_layout(struct lk_backend **backend,
                                   const struct lk_backend_config *config,
                                   const struct lk_backend_ops *ops,
                                   const struct wire_layout *layout) {
-    struct server *server = calloc(1, sizeof *server);
+    struct wire_server *server = calloc(1, sizeof *server);
     enum lk_status status;
 
-    if (!server)
+    if (server == NULL)
         return LK_NOMEM;
     server->base.ops = ops;
     server->config = *config;
     server->layout = layout;
+    TAILQ_INIT(&server->watches);
     status = connect_server(server, config->url);
     if (status != LK_OK) {
         free(server);
         return status;
     }
-    wire_watches_init(&server->watches, server->link.redis, &server->config);
     *backend = &server->base;
     return LK_OK;
 }
@@ -197,7 +280,7 @@ static enum lk_status open_redisson(struct lk_backend **backend,
 }
 
 static void on_closed(void *data) {
-    struct server *server = data;
+    struct wire_server *server = data;
     lk_close_cb cb = server->on_closed;
     void *cb_data = server->data;
 
@@ -206,11 +289,13 @@ static void on_closed(void *data) {
 }
 
 static void close_server(struct lk_backend *backend, lk_close_cb cb, void *data) {
-    struct server *server = (struct server *)backend;
+    struct wire_server *server = (struct wire_server *)backend;
+    struct wire_watch *watch;
 
     server->on_closed = cb;
     server->data = data;
-    wire_watches_close(&server->watches);
+    while ((watch = TAILQ_FIRST(&server->watches)) != NULL)
+        watch_end(watch);
     redis_close(server->link.redis, on_closed, server);
 }
 
@@ -220,17 +305,17 @@ static void close_server(struct lk_backend *backend, lk_close_cb cb, void *data)
 const struct lk_backend_ops backend_redis_string = {
     .scheme = "redis+string:",
     .caps = CAPS,
-    .command_size = sizeof(struct sent),
+    .command_size = sizeof(struct wire_sent),
     .open = open_string,
     .close = close_server,
-    .run = run,
+    .run = wire_run,
 };
 
 const struct lk_backend_ops backend_redis_redisson = {
     .scheme = "redis+redisson:",
     .caps = CAPS | LK_CAP_EVENTS,
-    .command_size = sizeof(struct sent),
+    .command_size = sizeof(struct wire_sent),
     .open = open_redisson,
     .close = close_server,
-    .run = run,
+    .run = wire_run,
 };
