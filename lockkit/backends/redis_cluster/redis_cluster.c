@@ -1,27 +1,29 @@
 /* A backend of redis:// for each node, and a table of the slots that each serves.
  *
  * All keys of a lock are in one slot, by their hash tag, so that its scripts run on one node. A
- * command goes to the node that is known to serve the slot, or to any; one that does not serve it
- * says who does:
+ * command goes to the node that is known to serve the slot, or to any. A node that does not serve
+ * the slot answers:
  *
- *     MOVED       it is asked from now on, and the whole table is learned again
- *     ASK         the slot is on its way there, and this key has arrived: it is asked this once,
- * with ASKING before TRYAGAIN    some of the lock's keys have arrived, others not, or do not exist:
- * nobody can do it before the slot has arrived as a whole. Renewals go on: they need one key
- *     CLUSTERDOWN a slot is not served, and then none is
+ *     MOVED        another node serves it. That one is asked from now on, and the whole table is
+ *                  learned again.
+ *     ASK          the slot is moving to another node, and this key has arrived. That one is asked
+ *                  this once, with ASKING before the command.
+ *     TRYAGAIN     some of the lock's keys have arrived, others have not, or do not exist. Nobody
+ *                  can run the command before the slot has arrived as a whole. Renewals go on,
+ *                  because they need one key.
+ *     CLUSTERDOWN  no node serves some slot, and then none is served.
  *
- * The last two are UNAVAILABLE, in the server's words: the waiter asks again. So is a node that
- * does not answer; then the others are asked whether another one has its slots now.
+ * The last two are UNAVAILABLE, in the server's words, and the waiter asks again. A node that does
+ * not answer is UNAVAILABLE, too; then another one is asked for the table.
  *
- * A failover may lose what the replica did not have yet, as that of a single server may: `?wait=k`.
+ * A failover may lose what the replica did not have yet, like that of a single server: `?wait=k`.
  *
- * Whom it was handed over to is told by PUBLISH, which reaches every node of the cluster, so that
- * each child is subscribed where it is connected, whatever moves. */
+ * News of a hand-over is published, and PUBLISH reaches every node of the cluster. So each child is
+ * subscribed where it is connected, whatever moves. */
 #include "redis_cluster.h"
 
 #include "clock.h"
 #include "cluster_slot.h"
-#include "log.h"
 #include "redis_backend.h"
 
 #include <assert.h>
@@ -69,6 +71,7 @@ struct routed {
 };
 
 static struct node *any_node(struct cluster *cluster) {
+    assert(cluster->node_count > 0);
     return &cluster->nodes[cluster->next++ % cluster->node_count];
 }
 
@@ -163,6 +166,7 @@ static void route(struct routed *routed, struct node *node, bool is_ask) {
     const struct lk_command *command = routed->command;
     const int64_t left_ms = routed->deadline_ms - clock_now_ms();
 
+    assert(!routed->cluster->is_closing && !node->server->is_asking);
     routed->node = node;
     routed->inner = *command;
     routed->inner.reply_ms = left_ms > 0 ? (uint32_t)left_ms : 0;
@@ -240,6 +244,7 @@ static void run(struct lk_backend *backend, struct lk_command *command) {
     const int slot = cluster_slot(command->name);
     struct node *node;
 
+    assert(strlen(command->name) <= NAME_MAX_BYTES);
     routed->cluster = cluster;
     routed->command = command;
     routed->deadline_ms = clock_now_ms() + command->reply_ms;
@@ -266,6 +271,7 @@ static void part_closed(void *data) {
     lk_close_cb cb = cluster->on_closed;
     void *cb_data = cluster->data;
 
+    assert(cluster->is_closing && cluster->open > 0);
     if (--cluster->open > 0)
         return;
     destroy(cluster);
