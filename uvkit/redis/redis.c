@@ -429,6 +429,11 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
     long long length;
     char *text;
 
+    if (call->script != NULL) {
+        assert(call->argc >= 3);
+        args[0] = call->is_whole ? "EVAL" : "EVALSHA";
+        args[1] = call->is_whole ? call->script->text : call->script->sha1;
+    }
     if (redis->is_closing)
         return "closing";
     if (call->argc < 1 || (call->argc > REDIS_ARGS_MAX && !call->args))
@@ -437,11 +442,6 @@ static const char *enqueue(struct redis *redis, struct redis_call *call) {
         return "the deadline had passed";
     if (redis->tail - redis->head >= redis->capacity)
         return "too many commands unanswered";
-    if (call->script != NULL) {
-        assert(call->argc >= 3);
-        args[0] = call->is_whole ? "EVAL" : "EVALSHA";
-        args[1] = call->is_whole ? call->script->text : call->script->sha1;
-    }
     length = redisFormatCommandArgv(&text, call->argc, args, NULL);
     if (length < 0)
         return "out of memory";

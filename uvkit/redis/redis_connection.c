@@ -15,6 +15,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ void redis_copy_error(char *to, size_t size, const char *text) {
     (void)snprintf(to, size, "%.*s", (int)length, text);
 }
 
-void redis_connection_set_why(struct redis_connection *connection, const char *why) {
+static void connection_set_why(struct redis_connection *connection, const char *why) {
     redis_copy_error(connection->why, sizeof connection->why, why);
 }
 
@@ -42,7 +43,7 @@ static void forget_addresses(struct redis_connection *connection) {
     connection->addresses = (struct addresses){0};
 }
 
-void redis_connection_let_go(struct redis_connection *connection) {
+static void connection_let_go(struct redis_connection *connection) {
     assert(connection->handles > 0);
     if (--connection->handles > 0 || !connection->is_closing)
         return;
@@ -50,8 +51,169 @@ void redis_connection_let_go(struct redis_connection *connection) {
     connection->on_closed(connection->data);
 }
 
+/* ---- hiredis' socket, watched by libuv
+ *
+ * hiredis frees its context inside its own read and write functions, or inside redisAsyncFree(),
+ * which it delays while it runs a callback. Either way it first calls `cleanup`, at times twice,
+ * then each pending callback with a NULL reply, and closes the socket. So the handle that watches
+ * the socket stops in `cleanup`. It has memory of its own, which goes when libuv lets go of the
+ * handle. NULL replies are ignored. A connection is found lost when hiredis has returned. */
+
+struct redis_watcher {
+    uv_poll_t poll;
+    struct redis_connection *connection;
+    redisAsyncContext *context; /* NULL once hiredis is freeing it */
+    int events;
+};
+
+static void connection_go_down(struct redis_connection *connection);
+
+static void on_watcher_closed(uv_handle_t *handle) {
+    struct redis_watcher *watcher = handle->data;
+    struct redis_connection *connection = watcher->connection;
+
+    free(watcher);
+    connection_let_go(connection);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events) {
+    struct redis_watcher *watcher = poll->data;
+    struct redis_connection *connection = watcher->connection;
+
+    if (connection->session)
+        redis_tls_forget_errors();
+    /* On an error libuv has stopped watching: reading makes hiredis find out what it was. */
+    if (watcher->context && (status != 0 || events & UV_READABLE))
+        redisAsyncHandleRead(watcher->context);
+    connection->is_writing = true;
+    if (connection->session)
+        redis_tls_forget_errors();
+    if (watcher->context && events & UV_WRITABLE)
+        redisAsyncHandleWrite(watcher->context);
+    connection->is_writing = false;
+    if (connection->watcher != watcher)
+        return;
+    /* On an error the first read may have got what the server said last, and this one gets why. */
+    if (watcher->context && status != 0)
+        redisAsyncHandleRead(watcher->context);
+    if (connection->watcher != watcher)
+        return;
+    if (!watcher->context)
+        connection_go_down(connection);
+    else if (status != 0)
+        redis_connection_drop(connection, "the connection broke");
+}
+
+void redis_connection_read(struct redis_connection *connection) {
+    if (connection->watcher)
+        on_ready(&connection->watcher->poll, 0, UV_READABLE);
+}
+
+static void watcher_set(struct redis_watcher *watcher, int add, int drop) {
+    int events = (watcher->events | add) & ~drop;
+    int status;
+
+    if (!watcher->context || events == watcher->events)
+        return;
+    status =
+        events ? uv_poll_start(&watcher->poll, events, on_ready) : uv_poll_stop(&watcher->poll);
+    watcher->events = status == 0 ? events : 0; /* unwatched: the limit on silence will end it */
+}
+
+static void on_add_read(void *watcher) {
+    watcher_set(watcher, UV_READABLE, 0);
+}
+
+static void on_delete_read(void *watcher) {
+    watcher_set(watcher, 0, UV_READABLE);
+}
+
+static void on_turn_over(uv_idle_t *writer) {
+    struct redis_connection *connection = writer->data;
+
+    (void)uv_idle_stop(writer);
+    if (connection->watcher)
+        on_ready(&connection->watcher->poll, 0, UV_WRITABLE);
+}
+
+/* A socket that is full, or not connected yet, is watched; else that would be two system calls and
+ * a turn of the loop for each write. An idle handle, as the loop does not wait while one is active:
+ * one to prepare, started by another such, would be called only after the wait. */
+static void on_add_write(void *arg) {
+    struct redis_watcher *watcher = arg;
+    struct redis_connection *connection = watcher->connection;
+
+    if (connection->is_up && !connection->is_writing)
+        (void)uv_idle_start(&connection->writer, on_turn_over);
+    else
+        watcher_set(watcher, UV_WRITABLE, 0);
+}
+
+static void on_delete_write(void *watcher) {
+    watcher_set(watcher, 0, UV_WRITABLE);
+}
+
+/* The first byte of a TLS record with an alert, as hiredis tells of it. */
+static bool is_answer_in_tls(const char *told) {
+    return strstr(told, "got \"\\x15\"") != NULL;
+}
+
+static void set_why_it_broke(struct redis_connection *connection, const char *told) {
+    char why[sizeof connection->why];
+
+    if (connection->session)
+        redis_tls_why(connection->session, told, why, sizeof why);
+    else
+        text_copy(why, sizeof why,
+                  is_answer_in_tls(told) ? "the server speaks TLS: use rediss://" : told);
+    connection_set_why(connection, why);
+}
+
+/* hiredis closes the socket next: uv_close() takes it out of the poll set at once. */
+static void on_cleanup(void *arg) {
+    struct redis_watcher *watcher = arg;
+
+    if (!watcher->context)
+        return;
+    if (watcher->connection->watcher == watcher)
+        set_why_it_broke(watcher->connection, watcher->context->c.errstr);
+    watcher->context = NULL;
+    uv_close((uv_handle_t *)&watcher->poll, on_watcher_closed);
+}
+
+/* Watch the context's socket for the connection. 0, or a libuv code and nothing has changed. */
+static int connection_watch(struct redis_connection *connection, redisAsyncContext *context) {
+    struct redis_watcher *watcher = calloc(1, sizeof *watcher);
+    int status;
+
+    assert(connection->watcher == NULL);
+    if (watcher == NULL)
+        return UV_ENOMEM;
+    status = uv_poll_init(connection->loop, &watcher->poll, context->c.fd);
+    if (status != 0) {
+        free(watcher);
+        return status;
+    }
+    (void)fcntl(context->c.fd, F_SETFD, FD_CLOEXEC); /* hiredis lets programs that we run have it */
+    watcher->poll.data = watcher;
+    watcher->connection = connection;
+    watcher->context = context;
+    context->ev.data = watcher;
+    context->ev.addRead = on_add_read;
+    context->ev.delRead = on_delete_read;
+    context->ev.addWrite = on_add_write;
+    context->ev.delWrite = on_delete_write;
+    context->ev.cleanup = on_cleanup;
+    context->data = connection;
+    connection->watcher = watcher;
+    connection->handles++;
+    return 0;
+}
+
+/* ---- Attempts */
+
 static void on_own_handle_closed(uv_handle_t *handle) {
-    redis_connection_let_go(handle->data);
+    connection_let_go(handle->data);
 }
 
 /* Once, and again when there is another reason; or after a while, when it comes and goes. */
@@ -161,14 +323,14 @@ static void leave_ungreeted(struct redis_connection *connection) {
                    addresses->current->ai_next ? addresses->current->ai_next : addresses->all);
 }
 
-void redis_connection_go_down(struct redis_connection *connection) {
+static void connection_go_down(struct redis_connection *connection) {
     bool was_up = connection->is_up;
 
     connection->watcher = NULL;
     connection->session = NULL;
     connection->is_up = false;
     if (connection->said[0])
-        redis_connection_set_why(connection, connection->said);
+        connection_set_why(connection, connection->said);
     connection->said[0] = '\0';
     if (!was_up) {
         name_address(connection);
@@ -188,11 +350,11 @@ void redis_connection_drop(struct redis_connection *connection, const char *why)
 
     if (!watcher)
         return;
-    redis_connection_set_why(connection, why);
+    connection_set_why(connection, why);
     connection->watcher = NULL;
     if (watcher->context)
         redisAsyncFree(watcher->context);
-    redis_connection_go_down(connection);
+    connection_go_down(connection);
 }
 
 static void on_attempt_too_long(uv_timer_t *timer);
@@ -216,7 +378,7 @@ static int prepare_socket(struct redis_connection *connection, redisContext *con
     if (address->path)
         return REDIS_OK;
     if (redisEnableKeepAlive(context) != REDIS_OK) {
-        redis_connection_set_why(connection, context->errstr);
+        connection_set_why(connection, context->errstr);
         return REDIS_ERR;
     }
     if (!address->is_tls)
@@ -239,18 +401,18 @@ static int connect_socket(struct redis_connection *connection) {
                             : redisAsyncConnect(host[0] ? host : address->host, address->port);
 
     if (!context) {
-        redis_connection_set_why(connection, "out of memory");
+        connection_set_why(connection, "out of memory");
         return -1;
     }
     if (context->err) {
-        redis_connection_set_why(connection, context->c.errstr);
+        connection_set_why(connection, context->c.errstr);
     } else if (prepare_socket(connection, &context->c) == REDIS_OK) {
-        status = redis_watch(connection, context);
+        status = connection_watch(connection, context);
         if (status == 0) {
             (void)redisAsyncSetConnectCallback(context, on_connected); /* fails only at a second */
             return 0;
         }
-        redis_connection_set_why(connection, uv_strerror(status));
+        connection_set_why(connection, uv_strerror(status));
     }
     redisAsyncFree(context);
     return -1;
@@ -351,7 +513,7 @@ static void try_address(struct redis_connection *connection) {
                                                          : 0,
                          0);
     if (connect_socket(connection) != 0)
-        redis_connection_go_down(connection);
+        connection_go_down(connection);
     else if (greet(connection) != REDIS_OK)
         redis_connection_drop(connection, "out of memory");
 }
@@ -364,21 +526,21 @@ static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo
         uv_freeaddrinfo(all);
     } else if (status != 0) {
         if (status != UV_EAI_CANCELED) /* on_unresolved() has set why */
-            redis_connection_set_why(connection, uv_strerror(status));
-        redis_connection_go_down(connection);
+            connection_set_why(connection, uv_strerror(status));
+        connection_go_down(connection);
     } else {
         addresses_begin(&connection->addresses, all, &connection->address->first, clock_now_ms(),
                         (int64_t)connection->timeout_ms);
         try_address(connection);
     }
-    redis_connection_let_go(connection);
+    connection_let_go(connection);
 }
 
 /* A resolver at work cannot be canceled: its late answer is taken. */
 static void on_unresolved(uv_timer_t *timer) {
     struct redis_connection *connection = timer->data;
 
-    redis_connection_set_why(connection, "no address of the name in time");
+    connection_set_why(connection, "no address of the name in time");
     tell_down(connection);
     (void)uv_cancel((uv_req_t *)&connection->resolving);
 }
@@ -407,8 +569,8 @@ static void on_pause_over(uv_timer_t *timer) {
     status = uv_getaddrinfo(connection->loop, &connection->resolving, on_resolved,
                             connection->address->host, port, &hints);
     if (status != 0) {
-        redis_connection_set_why(connection, uv_strerror(status));
-        redis_connection_go_down(connection);
+        connection_set_why(connection, uv_strerror(status));
+        connection_go_down(connection);
         return;
     }
     connection->handles++;
@@ -421,7 +583,7 @@ void redis_connection_open(struct redis_connection *connection) {
     (void)uv_idle_init(connection->loop, &connection->writer);
     connection->timer.data = connection->writer.data = connection;
     connection->handles = 2;
-    redis_connection_set_why(connection, "still connecting");
+    connection_set_why(connection, "still connecting");
     (void)uv_timer_start(&connection->timer, on_pause_over, 0, 0);
 }
 

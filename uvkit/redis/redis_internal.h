@@ -50,22 +50,6 @@ void redis_tls_why(const void *session, const char *told, char *why, size_t size
 /* Until it is asked again for what it has refused to this user: rights change by hand. */
 #define REDIS_REFUSED_MS 60000
 
-/* ---- redis_watcher.c: a socket of hiredis, for as long as libuv knows it */
-
-struct redis_connection;
-
-struct redis_watcher {
-    uv_poll_t poll;
-    struct redis_connection *connection;
-    redisAsyncContext *context; /* NULL once hiredis is freeing it */
-    int events;
-};
-
-/* Watch the context's socket for the connection. 0, or a libuv code and nothing has changed. */
-int redis_watch(struct redis_connection *connection, redisAsyncContext *context);
-/* Take what waits in the socket, from the loop. */
-void redis_connection_read(struct redis_connection *connection);
-
 /* ---- redis_connection.c: a connection that opens itself again */
 
 struct redis_connection {
@@ -110,10 +94,8 @@ struct redis_connection {
 
 void redis_connection_open(struct redis_connection *connection);
 void redis_connection_close(struct redis_connection *connection);
-/* For the watcher: the socket is gone; a handle of the connection is; why. */
-void redis_connection_go_down(struct redis_connection *connection);
-void redis_connection_let_go(struct redis_connection *connection);
-void redis_connection_set_why(struct redis_connection *connection, const char *why);
+/* Take what waits in the socket, from the loop. */
+void redis_connection_read(struct redis_connection *connection);
 /* Give this socket up, and connect again later. */
 void redis_connection_drop(struct redis_connection *connection, const char *why);
 /* The same from the loop, when hiredis did not take a command. */
