@@ -17,8 +17,7 @@
 
 #define KEY_BYTES   (UUID_TEXT + KV_TEXT + 8)
 
-static const char delete_if_equal[] =
-    "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+extern const struct redis_script store_delete_if_equal;
 
 /* A command that a fiber waits for; on its stack. */
 struct kv_waiting {
@@ -125,7 +124,12 @@ static void write_command(struct kv_waiting *waiting) {
         add(redis, waiting->key);
         return;
     case KV_DELETE_IF_EQUAL:
-        add_script(waiting, delete_if_equal);
+        redis->script = &store_delete_if_equal;
+        redis->is_whole = true; /* it is short, and never takes a second command */
+        redis->argc = 2;
+        add(redis, "1");
+        add(redis, waiting->key);
+        add(redis, call->value);
         return;
     case KV_SCRIPT:
         add_script(waiting, call->script->text);
@@ -266,7 +270,7 @@ enum outcome live_kv(struct sale *sale, struct kv_call *call) {
     if (call->command == KV_SCRIPT)
         load_script(live, call->script);
     begun_ns = live->write_begun_ns = clock_now_ns(); /* a script may be what sells */
-    ask(live, &waiting, call->command != KV_SCRIPT);
+    ask(live, &waiting, false);
     if (is_script_missing(&waiting)) {
         live->cost.retries++;
         ask(live, &waiting, true);
