@@ -65,11 +65,10 @@ void live_saw_fence(const struct live_sale *live, int64_t fence) {
         kinds[lock->kind]->saw_fence(lock, fence);
 }
 
-enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock) {
-    const struct lock_ops *ops = kinds[lock->kind];
+enum outcome live_check_lock(struct live_sale *live) {
+    const struct lock_ops *ops = kinds[live->lock.kind];
 
-    assert(lock == &live_of(sale)->lock);
-    return ops->check != NULL ? ops->check(live_of(sale)) : OUTCOME_OK;
+    return ops->check != NULL ? ops->check(live) : OUTCOME_OK;
 }
 
 static enum outcome lock(struct live_sale *live, int shard) {
@@ -95,39 +94,22 @@ static enum outcome lock_again(struct live_sale *live, int shard) {
     return outcome;
 }
 
-enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out) {
+enum outcome live_lock(struct sale *sale, struct lock_call *call) {
     struct live_sale *live = live_of(sale);
 
-    assert(kinds[kind] != NULL);
-    *out = &live->lock;
-    if (live->lock.grant != NULL) {
-        assert(kind == LOCK_REENTRANT && live->lock.kind == kind);
-        return lock_again(live, shard);
+    assert(kinds[call->kind] != NULL);
+    call->lock = &live->lock;
+    if (call->mode == MODE_LOOK) {
+        call->stamp = live_stamp(live, call->shard);
+        return OUTCOME_OK;
     }
-    live->lock = (struct store_lock){.kind = kind, .times = 1};
-    return lock(live, shard);
-}
-
-enum outcome live_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
-                              struct store_lock **out) {
-    struct live_sale *live = live_of(sale);
-
-    assert((kind == LOCK_RWLOCK || kind == LOCK_REDIS_RW) && live->lock.grant == NULL);
-    *out = &live->lock;
-    live->lock = (struct store_lock){.kind = kind, .times = 1, .is_shared = true};
-    return lock(live, shard);
-}
-
-enum outcome live_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
-                               struct store_lock **out) {
-    struct live_sale *live = live_of(sale);
-
-    assert(live->lock.grant == NULL);
-    *out = &live->lock;
-    if (stamp == 0)
-        return OUTCOME_CONFLICT;
-    live->lock = (struct store_lock){.kind = LOCK_STAMPED, .times = 1, .stamp = stamp};
-    return lock(live, shard);
+    if (live->lock.grant != NULL)
+        return lock_again(live, call->shard);
+    live->lock = (struct store_lock){.kind = call->kind,
+                                     .is_shared = call->mode == MODE_SHARED,
+                                     .stamp = call->stamp,
+                                     .times = 1};
+    return lock(live, call->shard);
 }
 
 /* How long its lock stays taken when the sale is not sure what became of its write. */

@@ -56,8 +56,7 @@ static enum outcome acquire_spin(struct live_sale *live, int shard, unsigned *at
     return won(live, lock, err);
 }
 
-uint64_t live_stamp(struct sale *sale, int shard) {
-    struct live_sale *live = live_of(sale);
+uint64_t live_stamp(const struct live_sale *live, int shard) {
     char name[NAME_BYTES];
 
     name_lock(name, live, LOCK_STAMPED, shard);
@@ -69,7 +68,7 @@ static enum outcome acquire_if_unchanged(struct live_sale *live, int shard) {
     char name[NAME_BYTES];
     int err;
 
-    if (live->lock.stamp != live_stamp(&live->sale, shard))
+    if (live->lock.stamp != live_stamp(live, shard))
         return OUTCOME_CONFLICT;
     name_lock(name, live, LOCK_STAMPED, shard);
     err = process_lock_try(name, &lock);

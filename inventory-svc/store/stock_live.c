@@ -104,24 +104,36 @@ enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t
     return outcome == OUTCOME_SOLD ? live_note_sold(live) : outcome;
 }
 
-enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct store_lock *under) {
-    struct live_sale *live = live_of(sale);
-    int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
-    enum outcome outcome;
+void live_give_back_conn(struct live_sale *live) {
+    if (live->conn == NULL || live->is_transaction)
+        return;
+    pg_give_back(live->conn);
+    live->conn = NULL;
+}
 
-    live->write_begun_ns = clock_now_ns();
-    if (live_fence(under) == 0)
-        return OUTCOME_OK;
+static enum outcome prepare_fenced_write(struct live_sale *live, enum guard guard) {
+    int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
+
     if (!live->is_transaction)
         live->conn = pg_hold(live->store->pool, ready_ms);
-    if (live->conn == NULL) {
-        (void)snprintf(sale->message, MESSAGE_BYTES, "no connection to the database in time");
-        return OUTCOME_BUSY;
-    }
-    outcome =
-        stock_sql_prepare_write(live->store->pool, live->conn, guard, ready_ms, sale->message);
+    if (live->conn != NULL)
+        return stock_sql_prepare_write(live->store->pool, live->conn, guard, ready_ms,
+                                       live->sale.message);
+    (void)snprintf(live->sale.message, MESSAGE_BYTES, "no connection to the database in time");
+    return OUTCOME_BUSY;
+}
+
+enum outcome live_check_write(struct sale *sale, enum guard guard, const struct store_lock *under) {
+    struct live_sale *live = live_of(sale);
+    enum outcome outcome = OUTCOME_OK;
+
+    live->write_begun_ns = clock_now_ns();
+    if (live_fence(under) != 0)
+        outcome = prepare_fenced_write(live, guard);
+    if (outcome == OUTCOME_OK && under != NULL)
+        outcome = live_check_lock(live);
     if (outcome != OUTCOME_OK)
-        live_end_write(sale);
+        live_give_back_conn(live);
     return outcome;
 }
 
@@ -135,22 +147,15 @@ enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, e
                                       .seen = seen,
                                       .not_after_us = due_ms * 1000 + live->server_ahead_us,
                                       .deadline_ms = due_ms};
+    enum outcome outcome;
 
     sold->unit = seen->unit;
     sold->remaining = seen->available - 1;
     sold->fence = live_fence(under);
     live->cost.postgres++;
-    return live_end_sold(live, stock_sql_write(live->store->pool, &write, sold, sale->message),
-                         due_ms);
-}
-
-void live_end_write(struct sale *sale) {
-    struct live_sale *live = live_of(sale);
-
-    if (live->conn == NULL || live->is_transaction)
-        return;
-    pg_give_back(live->conn);
-    live->conn = NULL;
+    outcome = stock_sql_write(live->store->pool, &write, sold, sale->message);
+    live_give_back_conn(live);
+    return live_end_sold(live, outcome, due_ms);
 }
 
 enum outcome live_take_stock(struct sale *sale, int shard) {

@@ -38,6 +38,7 @@ static enum outcome pass_one(struct sale *sale, enum fail_point point, size_t wh
         live->is_reply_dropped = true;
     if (action != FAIL_ERROR)
         return OUTCOME_OK;
+    live_give_back_conn(live); /* no write follows */
     (void)snprintf(sale->message, MESSAGE_BYTES, "failpoint %s: error", fail_points[point]);
     return OUTCOME_FAILED;
 }
@@ -118,9 +119,8 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                     const char *order_id, int64_t begun_ms) {
     static const struct store_ops ops = {.read_stock = live_read_stock,
                                          .read_for_update = live_read_for_update,
-                                         .begin_write = live_begin_write,
+                                         .check_write = live_check_write,
                                          .write_stock = live_write_stock,
-                                         .end_write = live_end_write,
                                          .take_stock = live_take_stock,
                                          .take_in_batch = live_take_in_batch,
                                          .take_returned = live_take_returned,
@@ -131,10 +131,6 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .hand_out = live_hand_out,
                                          .write_pending = live_write_pending,
                                          .lock = live_lock,
-                                         .lock_shared = live_lock_shared,
-                                         .stamp = live_stamp,
-                                         .lock_stamped = live_lock_stamped,
-                                         .check_lock = live_check_lock,
                                          .unlock = live_unlock,
                                          .kv = live_kv,
                                          .deal = deal,

@@ -41,6 +41,8 @@ extern const struct lock_ops raw_advisory_lock_ops;          /* advisory_lock.c 
 /* process_kinds.c */
 extern const struct lock_ops reentrant_lock_ops, rw_lock_ops, stamped_lock_ops, spin_lock_ops;
 
+/* What tells this moment from any after the product's stamped lock was taken; 0: it is taken. */
+uint64_t live_stamp(const struct live_sale *live, int shard);
 /* For `abandon` without a server: release(store, grant) in a fiber of its own, in hold_ms. */
 void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
                   void (*release)(struct store *store, void *grant));
@@ -48,13 +50,9 @@ void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
 int64_t live_need_ms(const struct live_sale *live);
 
 /* lock_live.c */
-enum outcome live_lock(struct sale *sale, enum lock_kind kind, int shard, struct store_lock **out);
-enum outcome live_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
-                              struct store_lock **out);
-uint64_t live_stamp(struct sale *sale, int shard);
-enum outcome live_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
-                               struct store_lock **out);
-enum outcome live_check_lock(struct sale *sale, const struct store_lock *lock);
+enum outcome live_lock(struct sale *sale, struct lock_call *call);
+/* Is the lock ours for long enough to write? OK, or BUSY with a message. */
+enum outcome live_check_lock(struct live_sale *live);
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 /* The token that a write under this lock carries, 0 for none. `lock` may be NULL. */
 int64_t live_fence(const struct store_lock *lock);
@@ -67,10 +65,11 @@ void live_note_hold(enum lock_kind kind, int64_t hold_ns);
 /* stock_live.c */
 enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row);
 bool live_saw_empty(struct sale *sale, int shard);
-enum outcome live_begin_write(struct sale *sale, enum guard guard, const struct store_lock *under);
+enum outcome live_check_write(struct sale *sale, enum guard guard, const struct store_lock *under);
 enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen, enum guard guard,
                               const struct store_lock *under);
-void live_end_write(struct sale *sale);
+/* The connection that it holds for a write; in a transaction it keeps it. */
+void live_give_back_conn(struct live_sale *live);
 enum outcome live_take_stock(struct sale *sale, int shard);
 enum outcome live_take_returned(struct sale *sale);
 enum outcome live_find_sale(struct sale *sale, bool *is_found);

@@ -30,7 +30,7 @@ enum outcome live_begin(struct sale *sale, enum isolation isolation) {
                                     sale->message);
     live->is_transaction = outcome == OUTCOME_OK;
     if (outcome != OUTCOME_OK)
-        live_end_write(sale);
+        live_give_back_conn(live);
     return outcome;
 }
 
@@ -59,7 +59,7 @@ enum outcome live_read_for_update(struct sale *sale, int shard, enum row_wait wa
 /* The connection is free for others once the server has rolled back. */
 static void end(struct live_sale *live) {
     live->is_transaction = false;
-    live_end_write(&live->sale);
+    live_give_back_conn(live);
 }
 
 enum outcome live_commit(struct sale *sale) {

@@ -7,16 +7,6 @@
 
 /* ---- what is not in a file of its own */
 
-static enum outcome begin_write(struct sale *sale, enum guard guard,
-                                const struct store_lock *under) {
-    (void)sale, (void)guard, (void)under;
-    return OUTCOME_OK;
-}
-
-static void end_write(struct sale *sale) {
-    (void)sale;
-}
-
 static enum outcome pause_before_retry(struct sale *base) {
     struct model_sale *sale = model_of(base);
     const int64_t due_ms = order_of(sale)->begun_ms + base->options->wait_ms;
@@ -49,9 +39,8 @@ static enum outcome pass(struct sale *sale, enum fail_point point) {
 }
 
 static const struct store_ops ops = {.read_stock = model_read_stock,
-                                     .begin_write = begin_write,
+                                     .check_write = model_check_write,
                                      .write_stock = model_write_stock,
-                                     .end_write = end_write,
                                      .take_stock = model_take_stock,
                                      .take_in_batch = model_take_in_batch,
                                      .take_returned = model_take_returned,
@@ -63,10 +52,6 @@ static const struct store_ops ops = {.read_stock = model_read_stock,
                                      .commit = model_commit,
                                      .rollback = model_rollback,
                                      .lock = model_lock,
-                                     .lock_shared = model_lock_shared,
-                                     .stamp = model_stamp,
-                                     .lock_stamped = model_lock_stamped,
-                                     .check_lock = model_check_lock,
                                      .unlock = model_unlock,
                                      .kv = model_kv,
                                      .deal = model_deal,

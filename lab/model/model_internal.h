@@ -67,14 +67,8 @@ bool model_is_in_line(const struct model_order *order);
 uint64_t model_hash_batches(const struct model_world *world, uint64_t hash);
 
 /* model_locks.c */
-enum outcome model_lock(struct sale *sale, enum lock_kind kind, int shard,
-                        struct store_lock **lock);
-enum outcome model_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
-                               struct store_lock **lock);
-uint64_t model_stamp(struct sale *sale, int shard);
-enum outcome model_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
-                                struct store_lock **lock);
-enum outcome model_check_lock(struct sale *sale, const struct store_lock *lock);
+enum outcome model_lock(struct sale *sale, struct lock_call *call);
+enum outcome model_check_write(struct sale *sale, enum guard guard, const struct store_lock *under);
 void model_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 
 /* model_faults.c */

@@ -92,45 +92,21 @@ static enum outcome win(struct model_sale *sale) {
 }
 
 /* What it wants is known before its turn: it may be asked whether that is free. */
-static enum outcome begin(struct model_sale *sale, enum lock_kind kind, int shard, bool is_shared) {
+static enum outcome begin(struct model_sale *sale, const struct lock_call *call) {
     struct store_lock *lock = &order_of(sale)->lock;
 
-    if (shard < 0 || shard >= MODEL_SHARDS || kind == LOCK_KEY || lock->times > 0) {
-        (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s", lock_kind_name(kind),
+    if (call->shard < 0 || call->shard >= MODEL_SHARDS || call->kind == LOCK_KEY ||
+        lock->times > 0) {
+        (void)snprintf(sale->sale.message, MESSAGE_BYTES, "lock (%s): %s",
+                       lock_kind_name(call->kind),
                        lock->times > 0 ? "a sale has one lock at a time" : "there is none");
         return model_answer(sale, OUTCOME_FAILED, NULL, 0);
     }
-    *lock =
-        (struct store_lock){.kind = (uint8_t)kind, .shard = (uint8_t)shard, .is_shared = is_shared};
+    *lock = (struct store_lock){.kind = (uint8_t)call->kind,
+                                .shard = (uint8_t)call->shard,
+                                .is_shared = call->mode == MODE_SHARED};
     return OUTCOME_OK;
 }
-
-enum outcome model_lock(struct sale *base, enum lock_kind kind, int shard,
-                        struct store_lock **lock) {
-    struct model_sale *sale = model_of(base);
-    enum outcome outcome;
-
-    *lock = &order_of(sale)->lock;
-    if (kind == LOCK_REENTRANT && (*lock)->times > 0 && (*lock)->kind == kind &&
-        (*lock)->shard == shard) {
-        (*lock)->times++;
-        return model_answer(sale, OUTCOME_OK, NULL, 0);
-    }
-    outcome = begin(sale, kind, shard, false);
-    return outcome == OUTCOME_OK ? win(sale) : outcome;
-}
-
-enum outcome model_lock_shared(struct sale *base, enum lock_kind kind, int shard,
-                               struct store_lock **lock) {
-    struct model_sale *sale = model_of(base);
-    enum outcome outcome;
-
-    *lock = &order_of(sale)->lock;
-    outcome = begin(sale, kind, shard, true);
-    return outcome == OUTCOME_OK ? win(sale) : outcome;
-}
-
-/* ---- stamps */
 
 /* Nobody has it, and nobody waits for it. */
 static uint64_t stamp_of(struct model_sale *sale, int shard) {
@@ -150,45 +126,53 @@ static uint64_t stamp_of(struct model_sale *sale, int shard) {
     return state->stamped[order->instance] + UINT64_C(1);
 }
 
-uint64_t model_stamp(struct sale *base, int shard) {
-    struct model_sale *sale = model_of(base);
-    uint64_t stamp;
-
+static enum outcome look(struct model_sale *sale, struct lock_call *call) {
     model_turn(sale);
-    stamp = stamp_of(sale, shard);
-    model_say(sale, stamp != 0 ? "takes a stamp: %d" : "takes no stamp, as the lock is taken",
-              (int)stamp);
-    (void)model_answer(sale, OUTCOME_OK, &stamp, sizeof stamp);
-    return stamp;
+    call->stamp = stamp_of(sale, call->shard);
+    model_say(sale, call->stamp != 0 ? "takes a stamp: %d" : "takes no stamp, as the lock is taken",
+              (int)call->stamp);
+    return model_answer(sale, OUTCOME_OK, &call->stamp, sizeof call->stamp);
 }
 
-enum outcome model_lock_stamped(struct sale *base, int shard, uint64_t stamp,
-                                struct store_lock **lock) {
-    struct model_sale *sale = model_of(base);
-    enum outcome outcome;
-
-    *lock = &order_of(sale)->lock;
-    if (stamp == 0)
-        return model_answer(sale, OUTCOME_CONFLICT, NULL, 0);
-    outcome = begin(sale, LOCK_STAMPED, shard, false);
-    if (outcome != OUTCOME_OK)
-        return outcome;
+static enum outcome take_if_unchanged(struct model_sale *sale, uint64_t stamp) {
     model_step(sale, STEP_LOCKS);
-    if (stamp == stamp_of(sale, shard))
+    if (stamp == stamp_of(sale, order_of(sale)->lock.shard))
         return take(sale);
     model_say(sale, "does not take the lock: somebody had it since");
     return refuse(sale, OUTCOME_CONFLICT, "somebody had it since");
 }
 
+enum outcome model_lock(struct sale *base, struct lock_call *call) {
+    struct model_sale *sale = model_of(base);
+    struct store_lock *lock = call->lock = &order_of(sale)->lock;
+    enum outcome outcome;
+
+    if (call->mode == MODE_LOOK)
+        return look(sale, call);
+    if (call->kind == LOCK_REENTRANT && lock->times > 0 && lock->kind == call->kind &&
+        lock->shard == call->shard) {
+        lock->times++;
+        return model_answer(sale, OUTCOME_OK, NULL, 0);
+    }
+    outcome = begin(sale, call);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    return call->mode == MODE_UNCHANGED ? take_if_unchanged(sale, call->stamp) : win(sale);
+}
+
 /* ---- what its holder does with it */
 
 /* By the holder's own count: it does not know what became of it at the server. */
-enum outcome model_check_lock(struct sale *base, const struct store_lock *lock) {
+enum outcome model_check_write(struct sale *base, enum guard guard,
+                               const struct store_lock *under) {
     struct model_sale *sale = model_of(base);
     const int64_t third_ms = base->options->ttl_ms / 3;
     const int64_t need_ms = third_ms < NEED_MS ? third_ms : NEED_MS;
 
-    if (lock->ends_ms == 0 || sale->world->state.now_ms + need_ms <= lock->ends_ms)
+    (void)guard;
+    if (under == NULL)
+        return OUTCOME_OK;
+    if (under->ends_ms == 0 || sale->world->state.now_ms + need_ms <= under->ends_ms)
         return model_answer(sale, OUTCOME_OK, NULL, 0);
     model_say(sale, "sees that its lock has ended, or is about to");
     (void)snprintf(base->message, MESSAGE_BYTES,

@@ -95,15 +95,9 @@ enum outcome store_write_stock(struct sale *sale, const struct stock_row *seen, 
         return refuse(sale, "a write below zero");
     if (under != NULL && under != sale->held)
         return refuse(sale, "a write under a lock that it does not hold");
-    outcome = sale->ops->begin_write(sale, guard, under);
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    if (under != NULL)
-        outcome = sale->ops->check_lock(sale, under);
-    outcome = then_pass(sale, outcome, FAIL_BEFORE_WRITE);
+    outcome = then_pass(sale, sale->ops->check_write(sale, guard, under), FAIL_BEFORE_WRITE);
     if (outcome == OUTCOME_OK)
         outcome = sale->ops->write_stock(sale, seen, guard, under);
-    sale->ops->end_write(sale);
     return after_write(sale, outcome);
 }
 
@@ -181,64 +175,58 @@ enum outcome store_end(struct sale *sale, enum outcome outcome) {
 }
 
 /* What is wrong with one more lock, or NULL. */
-static const char *fault_of_lock(const struct sale *sale, enum lock_kind kind, bool is_shared) {
-    if (kind > LOCK_PG_ADVISORY_RAW || kind == LOCK_KEY)
+static const char *fault_of_lock(const struct sale *sale, const struct lock_call *call) {
+    if (call->kind > LOCK_PG_ADVISORY_RAW || call->kind == LOCK_KEY)
         return "no lock is of this kind";
-    if (is_shared && kind != LOCK_RWLOCK && kind != LOCK_REDIS_RW)
+    if (call->mode == MODE_SHARED && call->kind != LOCK_RWLOCK && call->kind != LOCK_REDIS_RW)
         return "a lock of this kind cannot be shared";
-    if (sale->held != NULL && (kind != LOCK_REENTRANT || sale->held_kind != kind))
+    if (sale->held != NULL && (call->kind != LOCK_REENTRANT || sale->held_kind != call->kind))
         return "a second lock beside the one that it holds";
     return NULL;
 }
 
-static enum outcome after_lock(struct sale *sale, enum outcome outcome, enum lock_kind kind,
-                               struct store_lock *lock) {
+static enum outcome win_lock(struct sale *sale, struct lock_call call, struct store_lock **lock) {
+    const char *fault = fault_of_lock(sale, &call);
+    enum outcome outcome;
+
+    if (fault != NULL)
+        return refuse(sale, fault);
+    if (call.mode == MODE_UNCHANGED && call.stamp == 0)
+        return OUTCOME_CONFLICT;
+    outcome = sale->ops->lock(sale, &call);
+    *lock = call.lock;
     if (outcome != OUTCOME_OK)
         return outcome;
-    sale->held = lock;
-    sale->held_kind = kind;
+    sale->held = call.lock;
+    sale->held_kind = call.kind;
     sale->held_times++;
     outcome = sale->ops->pass(sale, FAIL_AFTER_LOCK);
     if (outcome != OUTCOME_OK)
-        store_unlock(sale, lock, outcome);
+        store_unlock(sale, call.lock, outcome);
     return outcome;
 }
 
 enum outcome store_lock(struct sale *sale, enum lock_kind kind, int shard,
                         struct store_lock **lock) {
-    const char *fault = fault_of_lock(sale, kind, false);
-    enum outcome outcome;
-
-    if (fault != NULL)
-        return refuse(sale, fault);
-    outcome = sale->ops->lock(sale, kind, shard, lock);
-    return after_lock(sale, outcome, kind, *lock);
+    return win_lock(sale, (struct lock_call){kind, MODE_ALONE, shard, 0, NULL}, lock);
 }
 
 enum outcome store_lock_shared(struct sale *sale, enum lock_kind kind, int shard,
                                struct store_lock **lock) {
-    const char *fault = fault_of_lock(sale, kind, true);
-    enum outcome outcome;
-
-    if (fault != NULL)
-        return refuse(sale, fault);
-    outcome = sale->ops->lock_shared(sale, kind, shard, lock);
-    return after_lock(sale, outcome, kind, *lock);
+    return win_lock(sale, (struct lock_call){kind, MODE_SHARED, shard, 0, NULL}, lock);
 }
 
 uint64_t store_stamp(struct sale *sale, int shard) {
-    return sale->ops->stamp(sale, shard);
+    struct lock_call call = {LOCK_STAMPED, MODE_LOOK, shard, 0, NULL};
+
+    (void)sale->ops->lock(sale, &call);
+    return call.stamp;
 }
 
 enum outcome store_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
                                 struct store_lock **lock) {
-    const char *fault = fault_of_lock(sale, LOCK_STAMPED, false);
-    enum outcome outcome;
-
-    if (fault != NULL)
-        return refuse(sale, fault);
-    outcome = sale->ops->lock_stamped(sale, shard, stamp, lock);
-    return after_lock(sale, outcome, LOCK_STAMPED, *lock);
+    return win_lock(sale, (struct lock_call){LOCK_STAMPED, MODE_UNCHANGED, shard, stamp, NULL},
+                    lock);
 }
 
 void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {

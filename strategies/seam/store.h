@@ -99,6 +99,24 @@ enum lock_kind {
 
 const char *lock_kind_name(enum lock_kind kind);
 
+struct store_lock; /* a lock that this sale holds; from store_lock() to store_unlock() */
+
+/* How a lock is asked for. */
+enum lock_mode {
+    MODE_ALONE,     /* it waits until no other sale has it */
+    MODE_SHARED,    /* it waits until no other sale has it alone */
+    MODE_LOOK,      /* take nothing: `stamp` tells whether another has it */
+    MODE_UNCHANGED, /* at once, if nobody had it since `stamp`; or CONFLICT */
+};
+
+struct lock_call {
+    enum lock_kind kind;
+    enum lock_mode mode;
+    int shard;
+    uint64_t stamp;          /* of MODE_UNCHANGED; MODE_LOOK answers it */
+    struct store_lock *lock; /* that is won */
+};
+
 /* Moments of a sale at which it can be made to fail; store.c says where each is. */
 #define FAIL_POINTS(X)                                                                             \
     X(AFTER_LOCK, "after-lock")                                                                    \
@@ -164,8 +182,6 @@ struct kv_script {
     const char *name;
 };
 
-struct store_lock; /* a lock that this sale holds; from store_lock() to store_unlock() */
-
 /* The options of a strategy spec, such as `redis,ttl=2s,work=2ms`. */
 struct sale_options {
     int64_t work_ms; /* simulated business time between read and write [0] */
@@ -213,14 +229,13 @@ struct store_ops {
     enum outcome (*read_stock)(struct sale *sale, int shard, struct stock_row *row);
     enum outcome (*read_for_update)(struct sale *sale, int shard, enum row_wait wait,
                                     struct stock_row *row);
-    /* All that may mean waiting before write_stock(), so that nothing lies between a look at the
-     * lock and the write (but another's transaction on the row); OK, BUSY, FAILED. After OK follows
-     * end_write(), whatever comes between. */
-    enum outcome (*begin_write)(struct sale *sale, enum guard guard,
+    /* May it write now? First all that may mean waiting, then a look at the lock, unless `under` is
+     * NULL: nothing lies between that look and write_stock(), but another's transaction on the row.
+     * OK; BUSY, also when the lock is not ours for long enough to write; FAILED. */
+    enum outcome (*check_write)(struct sale *sale, enum guard guard,
                                 const struct store_lock *under);
     enum outcome (*write_stock)(struct sale *sale, const struct stock_row *seen, enum guard guard,
                                 const struct store_lock *under);
-    void (*end_write)(struct sale *sale);
     enum outcome (*take_stock)(struct sale *sale, int shard);
     enum outcome (*take_in_batch)(struct sale *sale, int shard);
     enum outcome (*take_returned)(struct sale *sale);
@@ -233,14 +248,7 @@ struct store_ops {
     enum outcome (*commit)(struct sale *sale);
     void (*rollback)(struct sale *sale);
 
-    enum outcome (*lock)(struct sale *sale, enum lock_kind kind, int shard,
-                         struct store_lock **lock);
-    enum outcome (*lock_shared)(struct sale *sale, enum lock_kind kind, int shard,
-                                struct store_lock **lock);
-    uint64_t (*stamp)(struct sale *sale, int shard);
-    enum outcome (*lock_stamped)(struct sale *sale, int shard, uint64_t stamp,
-                                 struct store_lock **lock);
-    enum outcome (*check_lock)(struct sale *sale, const struct store_lock *lock);
+    enum outcome (*lock)(struct sale *sale, struct lock_call *call);
     void (*unlock)(struct sale *sale, struct store_lock *lock, enum outcome outcome);
     enum outcome (*kv)(struct sale *sale, struct kv_call *call);
 

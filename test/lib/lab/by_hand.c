@@ -34,8 +34,11 @@ static enum outcome write_stock(struct sale *sale, const struct stock_row *seen,
                                             : model.write_stock(sale, seen, guard, under);
 }
 
-static enum outcome check_lock(struct sale *sale, const struct store_lock *held) {
-    return hand.check_outcome != OUTCOME_OK ? hand.check_outcome : model.check_lock(sale, held);
+static enum outcome check_write(struct sale *sale, enum guard guard,
+                                const struct store_lock *under) {
+    return under != NULL && hand.check_outcome != OUTCOME_OK
+               ? hand.check_outcome
+               : model.check_write(sale, guard, under);
 }
 
 static void unlock(struct sale *sale, struct store_lock *held, enum outcome outcome) {
@@ -83,7 +86,7 @@ int hand_set_up(void **state) {
     ops.read_stock = read_stock;
     ops.read_for_update = read_for_update;
     ops.write_stock = write_stock;
-    ops.check_lock = check_lock;
+    ops.check_write = check_write;
     ops.unlock = unlock;
     ops.kv = kv;
     ops.pass = pass;
