@@ -57,18 +57,9 @@ ALTER TABLE reservation ADD COLUMN IF NOT EXISTS confirmed boolean NOT NULL DEFA
 DROP INDEX IF EXISTS reservation_by_time;
 CREATE INDEX IF NOT EXISTS reservation_in_time ON reservation (reserved_at, order_id);
 
--- The locks of the strategy pg-table, one per row of stock: whoever wrote its token last holds it, until it expires. The
--- row is never deleted, so that its fence only grows.
-CREATE TABLE IF NOT EXISTS stock_lock (
-    product_id uuid NOT NULL REFERENCES product,
-    shard      int NOT NULL,
-    owner      text NOT NULL,        -- a random token, '' for nobody
-    fence      bigint NOT NULL,      -- counts the grants
-    expires_at timestamptz NOT NULL, -- by this server's clock
-    PRIMARY KEY (product_id, shard)
-) WITH (fillfactor = 10);
-
--- The locks of the strategy pg-advisory, as lockkit/backends/postgres/lockkit.sql has them.
+-- The locks of the strategies pg-table and pg-advisory, as lockkit/backends/postgres/lockkit.sql has them. A row stays for
+-- ever, so that its fence only grows.
+DROP TABLE IF EXISTS stock_lock; -- where pg-table had its locks before
 CREATE TABLE IF NOT EXISTS lockkit_lock (
     name text PRIMARY KEY,
     fence bigint NOT NULL,                          -- of the last grant, the greatest that is reserved with it
@@ -116,7 +107,7 @@ CREATE INDEX IF NOT EXISTS lab_event_by_time ON lab_event USING brin (at) WITH (
 
 GRANT SELECT ON product TO inventory_svc;
 GRANT SELECT, INSERT ON brought_unit TO inventory_svc;
-GRANT SELECT, INSERT, UPDATE ON stock, stock_place, stock_lock, lockkit_lock TO inventory_svc;
+GRANT SELECT, INSERT, UPDATE ON stock, stock_place, lockkit_lock TO inventory_svc;
 GRANT SELECT, INSERT, DELETE, UPDATE (confirmed) ON reservation TO inventory_svc;
 GRANT SELECT, INSERT, UPDATE, DELETE ON returned_unit TO inventory_svc; -- UPDATE: for FOR UPDATE
 GRANT INSERT ON lab_event TO inventory_svc;

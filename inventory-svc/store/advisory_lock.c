@@ -8,15 +8,15 @@
 #include <stdio.h>
 
 static enum outcome ask(struct live_sale *live, enum advisory_verb verb, bool *is_yes) {
-    return lock_sql_advisory(live->store->pooled, verb, live->product->id, live->lock.row.shard,
-                             is_yes, live_due_ms(live), live->sale.message);
+    return lock_sql_advisory(live->store->pooled, verb, live->product->id, live->lock.shard, is_yes,
+                             live_due_ms(live), live->sale.message);
 }
 
 static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempts) {
     enum outcome outcome;
     bool is_taken;
 
-    live->lock.row.shard = shard;
+    (void)shard;
     for (;;) {
         ++*attempts;
         outcome = ask(live, ADVISORY_TRY, &is_taken);

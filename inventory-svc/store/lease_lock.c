@@ -36,6 +36,7 @@ static const struct {
     enum lock_server server;
     bool is_fair; /* each who waits stands in the server's line itself, not one for its instance */
     bool hands_over; /* as often as the sale's options say */
+    bool ends;       /* it is not renewed, and the row's fence refuses a write after its end */
 } leases[] = {
     [LOCK_LOCAL] = {.server = LOCK_AT_LOCAL},
     [LOCK_REDIS] = {.server = LOCK_AT_REDIS, .hands_over = true},
@@ -47,6 +48,7 @@ static const struct {
     [LOCK_ZOOKEEPER_UNFAIR] = {.server = LOCK_AT_ZOOKEEPER},
     [LOCK_ETCD] = {.server = LOCK_AT_ETCD},
     [LOCK_PG_ADVISORY] = {.server = LOCK_AT_POSTGRES, .hands_over = true},
+    [LOCK_TABLE] = {.server = LOCK_AT_POSTGRES, .ends = true},
 };
 
 /* ZooKeeper's leases last as long as the session of their client, which is no shorter than this. */
@@ -56,7 +58,8 @@ static void write_query(char query[LOCK_QUERY_BYTES], enum lock_kind kind,
     if (kind == LOCK_REDIS_WAIT)
         (void)snprintf(query, LOCK_QUERY_BYTES, "wait=%d", options->replicas);
     else if (leases[kind].server == LOCK_AT_POSTGRES)
-        (void)snprintf(query, LOCK_QUERY_BYTES, "mode=session");
+        (void)snprintf(query, LOCK_QUERY_BYTES, "mode=%s",
+                       kind == LOCK_TABLE ? "table" : "session");
     else if (leases[kind].server == LOCK_AT_ZOOKEEPER)
         (void)snprintf(query, LOCK_QUERY_BYTES, "fair=%d&session=%" PRId64, kind == LOCK_ZOOKEEPER,
                        options->ttl_ms > SESSION_LEAST_MS ? options->ttl_ms : SESSION_LEAST_MS);
@@ -77,6 +80,7 @@ static enum outcome acquire_lease(struct live_sale *live, int shard, unsigned *a
         .size = sizeof options,
         .ttl_ms = (uint32_t)sale->ttl_ms,
         .poll_ms = leases[live->lock.kind].is_fair ? FAIR_POLL_MS : 0,
+        .no_renew = leases[live->lock.kind].ends,
         .is_fair = leases[live->lock.kind].is_fair,
         .mode = live->lock.is_shared ? LK_SHARED : LK_EXCLUSIVE,
         .handover = leases[live->lock.kind].hands_over ? (uint32_t)sale->handover : 0,
@@ -155,7 +159,7 @@ static void release(struct live_sale *live) {
 }
 
 static void abandon(struct live_sale *live, int64_t hold_ms) {
-    lk_abandon(live->lock.grant, (uint32_t)hold_ms);
+    lk_abandon(live->lock.grant, leases[live->lock.kind].ends ? 0 : (uint32_t)hold_ms);
 }
 
 static int64_t fence(const struct store_lock *lock) {

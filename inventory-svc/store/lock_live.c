@@ -19,7 +19,7 @@ static const struct lock_ops *const kinds[] = {
     [LOCK_RWLOCK] = &rw_lock_ops,
     [LOCK_STAMPED] = &stamped_lock_ops,
     [LOCK_SPIN] = &spin_lock_ops,
-    [LOCK_TABLE] = &table_lock_ops,
+    [LOCK_TABLE] = &lease_lock_ops,
     [LOCK_REDIS_FAIR] = &lease_lock_ops,
     [LOCK_REDIS_WAIT] = &lease_lock_ops,
     [LOCK_REDIS_RW] = &lease_lock_ops,
@@ -106,6 +106,7 @@ enum outcome live_lock(struct sale *sale, struct lock_call *call) {
     if (live->lock.grant != NULL)
         return lock_again(live, call->shard);
     live->lock = (struct store_lock){.kind = call->kind,
+                                     .shard = call->shard,
                                      .is_shared = call->mode == MODE_SHARED,
                                      .stamp = call->stamp,
                                      .times = 1};

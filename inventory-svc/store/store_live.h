@@ -41,11 +41,7 @@ struct store_lock {
     unsigned times;      /* it is held: more than once by a reentrant one alone */
     bool is_handed_over; /* it went to another sale of this instance: no server was asked */
     int64_t acquired_ns;
-    struct {
-        char token[TOKEN_TEXT];
-        int shard;
-        int64_t fence, ends_ms;
-    } row; /* of one in a table */
+    int shard;
 };
 
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.

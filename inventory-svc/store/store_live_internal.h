@@ -36,7 +36,6 @@ struct lock_ops {
 };
 extern const struct lock_ops local_lock_ops, lease_lock_ops; /* lease_lock.c */
 extern const struct lock_ops mkdir_lock_ops, flock_lock_ops; /* machine_lock.c */
-extern const struct lock_ops table_lock_ops;                 /* table_lock.c */
 extern const struct lock_ops raw_advisory_lock_ops;          /* advisory_lock.c */
 /* process_kinds.c */
 extern const struct lock_ops reentrant_lock_ops, rw_lock_ops, stamped_lock_ops, spin_lock_ops;

@@ -1,6 +1,7 @@
-/* A unique row is the lock: whoever inserts it, or takes over one that has expired, holds it. It is
- * polled, as nobody tells of its end. A holder that comes too late is refused by the stock itself:
- * its fencing token is older than the one that wrote there. */
+/* A unique row is the lock. A sale holds it once it has inserted the row, or has taken over one
+ * that is free or has expired. Waiters are told of a release, and poll for an expiry. The stock
+ * itself refuses a holder that comes too late: its fencing token is older than the one that wrote
+ * there. */
 #include "read_then_write.h"
 #include "strategy.h"
 

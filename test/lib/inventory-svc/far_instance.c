@@ -24,6 +24,7 @@ int go_far(void **state) {
                    instance.schema.conninfo, to_postgres->port);
     db.conninfo = conninfo;
     instance_open_pool(&db);
+    name_postgres_locks(to_postgres->port);
     assert_int_equal(lk_client_open(redis_locks(), &instance.loop, to_redis->url, &locks), LK_OK);
     product_table_close(store->products);
     store->products = product_table_open(store->pool, store->instance, true, 100);

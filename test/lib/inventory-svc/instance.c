@@ -34,6 +34,17 @@ void instance_open_pool(const struct pg_pool_options *options) {
     WAIT_FOR(&instance.loop, pool_stats().idle == options->connections);
 }
 
+void name_postgres_locks(int port) {
+    PGconn *admin = instance.schema.admin;
+
+    (void)snprintf(instance.lock_url, sizeof instance.lock_url,
+                   "postgres://%s:%s@127.0.0.1:%d/%s?options=-csearch_path%%3D%s"
+                   "&application_name=%s",
+                   PQuser(admin), PQpass(admin), port, PQdb(admin), instance.schema.name,
+                   instance.name);
+    instance.store.locks.urls[LOCK_AT_POSTGRES] = instance.lock_url;
+}
+
 int set_up(void **state) {
     struct store *store = &instance.store;
     lk_client *redis;
@@ -55,6 +66,7 @@ int set_up(void **state) {
     store->locks = (struct lock_servers){.loop = &instance.loop, .label = "inventory-test"};
     store->locks.urls[LOCK_AT_LOCAL] = "local:";
     store->locks.urls[LOCK_AT_REDIS] = getenv("TEST_REDIS");
+    name_postgres_locks(atoi(PQport(instance.schema.admin)));
     assert_int_equal(lock_servers_client(&store->locks, LOCK_AT_REDIS, "", &redis), LK_OK);
     assert_int_equal(redis_open(&store->kv, &instance.loop,
                                 &(struct redis_options){.url = getenv("TEST_REDIS")}),

@@ -25,6 +25,7 @@ struct instance {
     struct pg_schema schema;
     char lock_dir[40];
     char name[32]; /* of this process's connections, so that tests side by side tell them apart */
+    char lock_url[400]; /* of locks in the schema */
 };
 
 extern struct instance instance;
@@ -45,6 +46,9 @@ void on_closed(void *data); /* does nothing */
 /* Make it the instance's pool, once all its connections stand: so one sale after another is on the
  * first, which knows its statements. */
 void instance_open_pool(const struct pg_pool_options *options);
+
+/* From the next lock in Postgres on, find the server at this port. */
+void name_postgres_locks(int port);
 
 /* The client of locks in Redis. */
 lk_client **redis_locks(void);

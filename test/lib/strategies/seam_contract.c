@@ -200,8 +200,9 @@ static void a_lock_has_one_holder(const struct seam_world *world) {
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct store_lock *lock, *other;
+        const bool is_at_server = kinds[i] == LOCK_REDIS || kinds[i] == LOCK_TABLE;
 
-        begin_sales(world, kinds[i] == LOCK_REDIS ? "redis,wait=1s" : "redis,wait=100ms", 5);
+        begin_sales(world, is_at_server ? "redis,wait=1s" : "redis,wait=100ms", 5);
         lock = win(sales[0], kinds[i]);
         assert_int_equal(store_lock(sales[1], kinds[i], 0, &other), OUTCOME_BUSY);
         assert_true(sales[1]->message[0] != '\0');
