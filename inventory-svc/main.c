@@ -136,7 +136,7 @@ static const char *url_or_null(const char *url) {
     return url[0] != '\0' ? url : NULL;
 }
 
-/* Those that every instance has are opened now, so that a URL that cannot be read is told. */
+/* Redis' is opened now, so that a URL that cannot be read is told. */
 static int open_locks(void) {
     lk_client *client;
     enum lk_status status;
@@ -144,16 +144,13 @@ static int open_locks(void) {
     store.locks = (struct lock_servers){.loop = store.loop,
                                         .label = name,
                                         .urls = {
-                                            [LOCK_AT_LOCAL] = "local:",
                                             [LOCK_AT_REDIS] = set.redis,
                                             [LOCK_AT_REDLOCK] = url_or_null(set.redlock),
                                             [LOCK_AT_ZOOKEEPER] = url_or_null(set.zookeeper),
                                             [LOCK_AT_ETCD] = url_or_null(set.etcd),
                                             [LOCK_AT_POSTGRES] = url_or_null(set.service.db),
                                         }};
-    status = lock_servers_client(&store.locks, LOCK_AT_LOCAL, "", &client);
-    if (status == LK_OK)
-        status = lock_servers_client(&store.locks, LOCK_AT_REDIS, "", &client);
+    status = lock_servers_client(&store.locks, LOCK_AT_REDIS, "", &client);
     if (status == LK_OK)
         return 0;
     return service_fail(status == LK_NOMEM ? EX_SOFTWARE : EX_USAGE, "locks cannot be opened: %s",

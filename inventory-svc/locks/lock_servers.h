@@ -6,7 +6,6 @@
 #include <lockkit.h>
 
 #define LOCK_SERVERS(X)                                                                            \
-    X(LOCAL, "local")                                                                              \
     X(REDIS, "redis")                                                                              \
     X(REDLOCK, "redlock")                                                                          \
     X(ZOOKEEPER, "zookeeper")                                                                      \

@@ -13,10 +13,9 @@
 #include <sys/queue.h>
 
 struct process_lock {
-    const char *name;  /* the key; first, so that a search needs no whole lock */
-    unsigned holders;  /* or how often its one owner has it */
+    const char *name; /* the key; first, so that a search needs no whole lock */
+    unsigned holders;
     bool is_exclusive; /* while there are holders */
-    const void *owner; /* of an exclusive one, or NULL */
     TAILQ_HEAD(waiters, waiter) waiters;
     char name_copy[];
 };
@@ -27,7 +26,6 @@ struct waiter {
     struct fiber_event is_over;
     struct process_lock *lock;
     enum process_lock_mode mode;
-    const void *owner;
     bool has_won;
     TAILQ_ENTRY(waiter) others;
 };
@@ -66,10 +64,9 @@ static bool is_open(const struct process_lock *lock, enum process_lock_mode mode
     return lock->holders == 0 || (mode == PROCESS_LOCK_SHARED && !lock->is_exclusive);
 }
 
-static void take(struct process_lock *lock, enum process_lock_mode mode, const void *owner) {
+static void take(struct process_lock *lock, enum process_lock_mode mode) {
     lock->holders++;
     lock->is_exclusive = mode == PROCESS_LOCK_EXCLUSIVE;
-    lock->owner = lock->is_exclusive ? owner : NULL;
 }
 
 static void on_timer_closed(uv_handle_t *timer) {
@@ -88,7 +85,7 @@ static void pass_on(struct process_lock *lock) {
     struct waiter *next;
 
     while ((next = TAILQ_FIRST(&lock->waiters)) != NULL && is_open(lock, next->mode)) {
-        take(lock, next->mode, next->owner);
+        take(lock, next->mode);
         next->has_won = true;
         leave_queue(next);
     }
@@ -118,18 +115,15 @@ static bool wait_in_queue(uv_loop_t *loop, struct waiter *waiter, int64_t deadli
 }
 
 int process_lock_acquire(uv_loop_t *loop, const char *name, enum process_lock_mode mode,
-                         const void *owner, int64_t deadline_ms, struct process_lock **out) {
+                         int64_t deadline_ms, struct process_lock **out) {
     struct process_lock *lock = find_or_make(name);
-    struct waiter waiter = {
-        .lock = lock, .mode = mode, .owner = owner, .is_over = FIBER_EVENT_INIT};
+    struct waiter waiter = {.lock = lock, .mode = mode, .is_over = FIBER_EVENT_INIT};
 
     *out = NULL;
     if (lock == NULL)
         return UV_ENOMEM;
-    if (owner != NULL && lock->owner == owner)
-        lock->holders++;
-    else if (is_open(lock, mode) && TAILQ_EMPTY(&lock->waiters))
-        take(lock, mode, owner);
+    if (is_open(lock, mode) && TAILQ_EMPTY(&lock->waiters))
+        take(lock, mode);
     else if (!wait_in_queue(loop, &waiter, deadline_ms))
         return UV_ETIMEDOUT;
     *out = lock;
@@ -144,7 +138,7 @@ int process_lock_try(const char *name, struct process_lock **out) {
         return UV_ENOMEM;
     if (!is_open(lock, PROCESS_LOCK_EXCLUSIVE))
         return UV_EBUSY;
-    take(lock, PROCESS_LOCK_EXCLUSIVE, NULL);
+    take(lock, PROCESS_LOCK_EXCLUSIVE);
     *out = lock;
     return 0;
 }
@@ -167,8 +161,6 @@ bool process_lock_is_free(const char *name) {
 
 void process_lock_release(struct process_lock *lock) {
     assert(lock->holders > 0);
-    if (--lock->holders > 0)
-        return;
-    lock->owner = NULL;
-    pass_on(lock);
+    if (--lock->holders == 0)
+        pass_on(lock);
 }

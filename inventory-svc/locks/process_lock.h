@@ -1,7 +1,7 @@
-/* Locks among the fibers of this process, by name: exclusive or shared, in a queue or without one,
- * and reentrant for whoever says who it is. Another process has locks of its own.
+/* Locks among the fibers of this process, by name: exclusive or shared, in a queue or without one.
+ * Another process has locks of its own.
  *
- * A lock exists while somebody holds it or waits for it. All functions return 0 with *lock held, to
+ * A lock exists while a fiber holds it or waits for it. All functions return 0 with *lock held, to
  * be given to process_lock_release(); or UV_ENOMEM, or as they say, and then *lock is NULL. */
 #ifndef INVENTORY_PROCESS_LOCK_H
 #define INVENTORY_PROCESS_LOCK_H
@@ -17,12 +17,11 @@ enum process_lock_mode {
     PROCESS_LOCK_SHARED,    /* any number, while nobody has it exclusively */
 };
 
-/* In a fiber: first come, first served; who wants to share waits behind who wants it alone. An
- * `owner` that has it exclusively gets it again at once, and has to release it as often; NULL is
- * nobody's. UV_ETIMEDOUT: not won by `deadline_ms`, of clock_now_ms(). */
+/* In a fiber: first come, first served. A fiber that wants to share it waits behind one that came
+ * before and wants it alone. UV_ETIMEDOUT: not won by `deadline_ms`, of clock_now_ms(). */
 __attribute__((warn_unused_result)) int process_lock_acquire(uv_loop_t *loop, const char *name,
                                                              enum process_lock_mode mode,
-                                                             const void *owner, int64_t deadline_ms,
+                                                             int64_t deadline_ms,
                                                              struct process_lock **lock);
 
 /* Exclusively, at once, whoever waits for it, or UV_EBUSY. */

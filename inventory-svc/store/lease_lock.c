@@ -1,4 +1,4 @@
-/* Leases of lockkit: in this process, and at a server. */
+/* Leases of lockkit, at a server. */
 #include "store_live_internal.h"
 
 #include "clock.h"
@@ -38,7 +38,6 @@ static const struct {
     bool hands_over; /* as often as the sale's options say */
     bool ends;       /* it is not renewed, and the row's fence refuses a write after its end */
 } leases[] = {
-    [LOCK_LOCAL] = {.server = LOCK_AT_LOCAL},
     [LOCK_REDIS] = {.server = LOCK_AT_REDIS, .hands_over = true},
     [LOCK_REDIS_FAIR] = {.server = LOCK_AT_REDIS, .is_fair = true},
     [LOCK_REDIS_WAIT] = {.server = LOCK_AT_REDIS},
@@ -73,8 +72,7 @@ static enum lk_status open_client(struct store *store, enum lock_kind kind,
     return lock_servers_client(&store->locks, leases[kind].server, query, client);
 }
 
-static enum outcome acquire_lease(struct live_sale *live, int shard, unsigned *attempts,
-                                  int64_t *kept_ns) {
+static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempts) {
     const struct sale_options *sale = live->sale.options;
     const struct lk_lock_options options = {
         .size = sizeof options,
@@ -89,30 +87,19 @@ static enum outcome acquire_lease(struct live_sale *live, int shard, unsigned *a
     char name[LOCK_NAME_BYTES];
     lk_client *client;
     lk_lease *lease = NULL;
-    enum lk_status status = open_client(live->store, live->lock.kind, sale, &client);
-
-    name_lock(name, live->product, shard);
-    if (status == LK_OK)
-        status =
-            lock_acquire_await(client, name, &options, wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY,
-                               &lease, attempts, kept_ns);
-    live->lock.grant = lease;
-    return status == LK_OK ? OUTCOME_OK : not_acquired(live, status);
-}
-
-static enum outcome acquire_local(struct live_sale *live, int shard, unsigned *attempts) {
-    int64_t ignored;
-
-    return acquire_lease(live, shard, attempts, &ignored);
-}
-
-static enum outcome acquire_remote(struct live_sale *live, int shard, unsigned *attempts) {
     int64_t kept_ns = -1;
+    enum lk_status status = open_client(live->store, live->lock.kind, sale, &client);
     enum outcome outcome;
 
     live->product->is_leased = true;
     live->product->lease = live->lock.kind;
-    outcome = acquire_lease(live, shard, attempts, &kept_ns);
+    name_lock(name, live->product, shard);
+    if (status == LK_OK)
+        status =
+            lock_acquire_await(client, name, &options, wait_ms > 0 ? (uint32_t)wait_ms : LK_TRY,
+                               &lease, attempts, &kept_ns);
+    live->lock.grant = lease;
+    outcome = status == LK_OK ? OUTCOME_OK : not_acquired(live, status);
     live->cost.kept_ns = outcome == OUTCOME_BUSY ? kept_ns : -1;
     return outcome;
 }
@@ -120,24 +107,16 @@ static enum outcome acquire_remote(struct live_sale *live, int shard, unsigned *
 /* So much that the server gives the write up before the lease ends, even when this instance or
  * the lock server dies right after the sending. A short lease cannot have that: a third of it then,
  * since renewal begins when two thirds are left. */
-int64_t live_need_ms(const struct live_sale *live) {
+static int64_t need_ms(const struct live_sale *live) {
     return earlier(NEED_MS, live->sale.options->ttl_ms / 3);
 }
 
-static enum outcome check(struct live_sale *live, uint32_t need_ms) {
-    if (lk_lease_check(live->lock.grant, need_ms) == LK_OK)
+static enum outcome check(struct live_sale *live) {
+    if (lk_lease_check(live->lock.grant, (uint32_t)need_ms(live)) == LK_OK)
         return OUTCOME_OK;
     (void)snprintf(live->sale.message, MESSAGE_BYTES,
                    "the lease ended, or was about to, before the write");
     return OUTCOME_BUSY;
-}
-
-static enum outcome check_local(struct live_sale *live) {
-    return check(live, 1);
-}
-
-static enum outcome check_remote(struct live_sale *live) {
-    return check(live, (uint32_t)live_need_ms(live));
 }
 
 static uint64_t handed_over(const lk_client *client) {
@@ -171,11 +150,8 @@ static void saw_fence(const struct store_lock *lock, int64_t seen) {
     lk_lease_saw_fence(lock->grant, (uint64_t)seen);
 }
 
-const struct lock_ops local_lock_ops = {
-    .acquire = acquire_local, .check = check_local, .release = release, .abandon = abandon};
-
-const struct lock_ops lease_lock_ops = {.acquire = acquire_remote,
-                                        .check = check_remote,
+const struct lock_ops lease_lock_ops = {.acquire = acquire,
+                                        .check = check,
                                         .release = release,
                                         .abandon = abandon,
                                         .fence = fence,

@@ -6,17 +6,18 @@
 #include "metrics.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A kind without a row is not taken by store_lock(). */
 static const struct lock_ops *const kinds[] = {
-    [LOCK_LOCAL] = &local_lock_ops,
+    [LOCK_LOCAL] = &process_lock_ops,
     [LOCK_REDIS] = &lease_lock_ops,
     [LOCK_KEY] = NULL,
     [LOCK_MKDIR] = &mkdir_lock_ops,
     [LOCK_FLOCK] = &flock_lock_ops,
-    [LOCK_REENTRANT] = &reentrant_lock_ops,
-    [LOCK_RWLOCK] = &rw_lock_ops,
+    [LOCK_REENTRANT] = &process_lock_ops,
+    [LOCK_RWLOCK] = &process_lock_ops,
     [LOCK_STAMPED] = &stamped_lock_ops,
     [LOCK_SPIN] = &spin_lock_ops,
     [LOCK_TABLE] = &lease_lock_ops,
@@ -87,11 +88,13 @@ static enum outcome lock(struct live_sale *live, int shard) {
 
 /* The lock that it has already, at once and at no cost. */
 static enum outcome lock_again(struct live_sale *live, int shard) {
-    unsigned attempts;
-    enum outcome outcome = kinds[live->lock.kind]->acquire(live, shard, &attempts);
-
-    live->lock.times += outcome == OUTCOME_OK;
-    return outcome;
+    assert(live->lock.kind == LOCK_REENTRANT);
+    if (live->lock.shard != shard) {
+        (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock: a sale has one at a time");
+        return OUTCOME_FAILED;
+    }
+    live->lock.times++;
+    return OUTCOME_OK;
 }
 
 enum outcome live_lock(struct sale *sale, struct lock_call *call) {
@@ -120,27 +123,23 @@ static int64_t hold_ms(const struct live_sale *live) {
     return left_ms > 0 ? left_ms : 0;
 }
 
-static void give_back(struct live_sale *live, bool is_abandoned) {
-    if (is_abandoned)
-        kinds[live->lock.kind]->abandon(live, hold_ms(live));
-    else
-        kinds[live->lock.kind]->release(live);
-}
-
 void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
     struct live_sale *live = live_of(sale);
-    const bool is_abandoned = outcome == OUTCOME_UNKNOWN;
     /* Who shares a lock takes no turn of others, so that is no hold. */
     const int64_t hold_ns = lock->is_shared ? -1 : clock_now_ns() - lock->acquired_ns;
 
     assert(lock == &live->lock && lock->grant != NULL && lock->times > 0);
-    lock->times--;
-    give_back(live, is_abandoned);
-    if (lock->times > 0)
+    lock->is_abandoned |= outcome == OUTCOME_UNKNOWN;
+    if (--lock->times > 0)
         return;
+    if (lock->is_abandoned)
+        kinds[lock->kind]->abandon(live, hold_ms(live));
+    else
+        kinds[lock->kind]->release(live);
     if (hold_ns >= 0)
         live_note_hold(lock->kind, hold_ns);
-    sale_cost_unlock(&live->cost, lock->kind, hold_ns, !is_abandoned && !lock->is_handed_over);
+    sale_cost_unlock(&live->cost, lock->kind, hold_ns,
+                     !lock->is_abandoned && !lock->is_handed_over);
     lock->grant = NULL;
 }
 

@@ -1,4 +1,4 @@
-/* Locks of this process, as kinds of lock of the live store; beside them `mutex` has lockkit's.
+/* Locks of this process, as kinds of lock of the live store.
  *
  * A stamp is how often the product's stamped locks had been won: it counts for all its rows
  * together, so a stamp may be out of date by what happened to another one. */
@@ -24,26 +24,17 @@ static enum outcome won(struct live_sale *live, struct process_lock *lock, int e
     return err == UV_ENOMEM ? OUTCOME_FAILED : OUTCOME_BUSY;
 }
 
-static enum outcome acquire(struct live_sale *live, int shard, const void *owner) {
+static enum outcome acquire(struct live_sale *live, int shard, unsigned *attempts) {
     const enum process_lock_mode mode =
         live->lock.is_shared ? PROCESS_LOCK_SHARED : PROCESS_LOCK_EXCLUSIVE;
     struct process_lock *lock;
     char name[NAME_BYTES];
     int err;
 
+    (void)attempts;
     name_lock(name, live, live->lock.kind, shard);
-    err = process_lock_acquire(live->store->loop, name, mode, owner, live->lock_deadline_ms, &lock);
+    err = process_lock_acquire(live->store->loop, name, mode, live->lock_deadline_ms, &lock);
     return won(live, lock, err);
-}
-
-static enum outcome acquire_reentrant(struct live_sale *live, int shard, unsigned *attempts) {
-    (void)attempts;
-    return acquire(live, shard, live);
-}
-
-static enum outcome acquire_rw(struct live_sale *live, int shard, unsigned *attempts) {
-    (void)attempts;
-    return acquire(live, shard, NULL);
 }
 
 static enum outcome acquire_spin(struct live_sale *live, int shard, unsigned *attempts) {
@@ -77,9 +68,8 @@ static enum outcome acquire_if_unchanged(struct live_sale *live, int shard) {
 
 static enum outcome acquire_stamped(struct live_sale *live, int shard, unsigned *attempts) {
     enum outcome outcome =
-        live->lock.stamp != 0 ? acquire_if_unchanged(live, shard) : acquire(live, shard, NULL);
+        live->lock.stamp != 0 ? acquire_if_unchanged(live, shard) : acquire(live, shard, attempts);
 
-    (void)attempts;
     live->product->stamped += outcome == OUTCOME_OK;
     return outcome;
 }
@@ -97,10 +87,8 @@ static void abandon(struct live_sale *live, int64_t hold_ms) {
     live_hold_on(live->store, live->lock.grant, hold_ms, release_later);
 }
 
-const struct lock_ops reentrant_lock_ops = {
-    .acquire = acquire_reentrant, .release = release, .abandon = abandon};
-
-const struct lock_ops rw_lock_ops = {.acquire = acquire_rw, .release = release, .abandon = abandon};
+const struct lock_ops process_lock_ops = {
+    .acquire = acquire, .release = release, .abandon = abandon};
 
 const struct lock_ops stamped_lock_ops = {
     .acquire = acquire_stamped, .release = release, .abandon = abandon};

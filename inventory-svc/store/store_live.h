@@ -38,7 +38,8 @@ struct store_lock {
     void *grant;         /* the kind's own (lock_ops); NULL while it is not held */
     bool is_shared;      /* it was asked for */
     uint64_t stamp;      /* it was asked for, if nobody had it since; or 0 */
-    unsigned times;      /* it is held: more than once by a reentrant one alone */
+    unsigned times;      /* it was taken, and is to be given back: more than once if reentrant */
+    bool is_abandoned;   /* a write under it may still take effect */
     bool is_handed_over; /* it went to another sale of this instance: no server was asked */
     int64_t acquired_ns;
     int shard;

@@ -34,19 +34,17 @@ struct lock_ops {
     /* The row has this token: later grants get higher ones. NULL: they do anyway. */
     void (*saw_fence)(const struct store_lock *lock, int64_t fence);
 };
-extern const struct lock_ops local_lock_ops, lease_lock_ops; /* lease_lock.c */
+extern const struct lock_ops lease_lock_ops;                 /* lease_lock.c */
 extern const struct lock_ops mkdir_lock_ops, flock_lock_ops; /* machine_lock.c */
 extern const struct lock_ops raw_advisory_lock_ops;          /* advisory_lock.c */
 /* process_kinds.c */
-extern const struct lock_ops reentrant_lock_ops, rw_lock_ops, stamped_lock_ops, spin_lock_ops;
+extern const struct lock_ops process_lock_ops, stamped_lock_ops, spin_lock_ops;
 
 /* What tells this moment from any after the product's stamped lock was taken; 0: it is taken. */
 uint64_t live_stamp(const struct live_sale *live, int shard);
 /* For `abandon` without a server: release(store, grant) in a fiber of its own, in hold_ms. */
 void live_hold_on(struct store *store, void *grant, int64_t hold_ms,
                   void (*release)(struct store *store, void *grant));
-/* How much of a lease a write should have left. */
-int64_t live_need_ms(const struct live_sale *live);
 
 /* lock_live.c */
 enum outcome live_lock(struct sale *sale, struct lock_call *call);

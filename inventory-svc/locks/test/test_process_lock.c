@@ -21,7 +21,6 @@ static uv_loop_t loop;
 struct user {
     char name;
     enum process_lock_mode mode;
-    const void *owner;
     int64_t deadline_ms;
     bool is_spinning;
 
@@ -55,8 +54,7 @@ static void use(void *arg) {
     if (user->is_spinning)
         user->err = process_lock_spin(&loop, "a", user->deadline_ms, &user->lock, &user->attempts);
     else
-        user->err = process_lock_acquire(&loop, "a", user->mode, user->owner, user->deadline_ms,
-                                         &user->lock);
+        user->err = process_lock_acquire(&loop, "a", user->mode, user->deadline_ms, &user->lock);
     user->has_answer = true;
     assert_int_equal(user->err == 0, user->lock != NULL);
     if (user->err != 0)
@@ -118,25 +116,7 @@ static void test_who_shares_does_so_until_somebody_wants_it_alone(void **state) 
     assert_int_equal(order[5], 'F');
 }
 
-static void test_an_owner_gets_it_again_and_gives_it_back_as_often(void **state) {
-    struct user me, again, other, nobody;
-    int i;
-
-    (void)state;
-    begin(&me, (struct user){.name = 'a', .owner = &i});
-    begin(&again, (struct user){.name = 'b', .owner = &i});
-    begin(&other, (struct user){.name = 'c', .owner = &me});
-    begin(&nobody, (struct user){.name = 'd'});
-    assert_string_equal(order, "ab");
-    end(&me);
-    assert_false(other.has_answer);
-    end(&again);
-    end(&other);
-    end(&nobody);
-    assert_string_equal(order, "abcd");
-}
-
-static void test_without_an_owner_it_is_not_reentrant(void **state) {
+static void test_it_is_not_reentrant(void **state) {
     struct user me, again;
 
     (void)state;
@@ -151,8 +131,8 @@ static void test_who_shares_it_waits_for_itself_when_it_wants_it_alone(void **st
     struct user reader, writer;
 
     (void)state;
-    begin(&reader, (struct user){.name = 'a', .mode = PROCESS_LOCK_SHARED, .owner = &reader});
-    begin(&writer, (struct user){.name = 'b', .owner = &reader, .deadline_ms = clock_now_ms() + 5});
+    begin(&reader, (struct user){.name = 'a', .mode = PROCESS_LOCK_SHARED});
+    begin(&writer, (struct user){.name = 'b', .deadline_ms = clock_now_ms() + 5});
     WAIT_FOR(&loop, writer.has_answer);
     assert_int_equal(writer.err, UV_ETIMEDOUT);
     end(&reader);
@@ -262,8 +242,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_who_comes_first_is_served_first),
         TEST(test_who_shares_does_so_until_somebody_wants_it_alone),
-        TEST(test_an_owner_gets_it_again_and_gives_it_back_as_often),
-        TEST(test_without_an_owner_it_is_not_reentrant),
+        TEST(test_it_is_not_reentrant),
         TEST(test_who_shares_it_waits_for_itself_when_it_wants_it_alone),
         TEST(test_who_gives_up_lets_those_behind_it_on),
         TEST(test_trying_takes_it_only_when_nobody_has_it),

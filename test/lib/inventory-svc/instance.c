@@ -64,7 +64,6 @@ int set_up(void **state) {
     instance_open_pool(&db);
     store->pooled = store->pool;
     store->locks = (struct lock_servers){.loop = &instance.loop, .label = "inventory-test"};
-    store->locks.urls[LOCK_AT_LOCAL] = "local:";
     store->locks.urls[LOCK_AT_REDIS] = getenv("TEST_REDIS");
     name_postgres_locks(atoi(PQport(instance.schema.admin)));
     assert_int_equal(lock_servers_client(&store->locks, LOCK_AT_REDIS, "", &redis), LK_OK);
