@@ -69,7 +69,7 @@ static const struct setting settings[] = {
 
 static char name[INSTANCE_BYTES];
 static char lock_dir[PATH_MAX];
-static struct store store = {.instance = name, .lock_dir = lock_dir};
+static struct store store = {.instance = name};
 
 static int is_ready(void *data, char *why, size_t size) {
     struct redis_call ping = {
@@ -143,6 +143,8 @@ static int open_locks(void) {
 
     store.locks = (struct lock_servers){.loop = store.loop,
                                         .label = name,
+                                        .pooled = store.pool,
+                                        .dir = lock_dir,
                                         .urls = {
                                             [LOCK_AT_REDIS] = set.redis,
                                             [LOCK_AT_REDLOCK] = url_or_null(set.redlock),
@@ -175,10 +177,9 @@ static int open_pooler(void) {
                                             .connections = (unsigned)set.service.db_connections};
     int err;
 
-    store.pooled = store.pool;
     if (set.pooler[0] == '\0')
         return 0;
-    err = pg_pool_open(&store.pooled, store.loop, &options);
+    err = pg_pool_open(&store.locks.pooled, store.loop, &options);
     return err == 0 ? 0
                     : service_fail(err == UV_EINVAL ? EX_USAGE : EX_SOFTWARE,
                                    "INVENTORY_SVC_POOLER: %s", uv_strerror(err));
@@ -238,8 +239,8 @@ static void close_rest(void *data) {
     (void)data;
     product_table_close(store.products);
     lock_servers_close(&store.locks);
-    if (store.pooled != NULL && store.pooled != store.pool)
-        pg_pool_close(store.pooled, on_closed, NULL);
+    if (store.locks.pooled != NULL && store.locks.pooled != store.pool)
+        pg_pool_close(store.locks.pooled, on_closed, NULL);
     if (store.kv != NULL)
         redis_close(store.kv, on_closed, NULL);
     lab_close(store.lab);

@@ -41,7 +41,7 @@ static void reply_product(struct http_exchange *exchange, struct store *store,
         answer_refusal(exchange, outcome, message);
         return;
     }
-    store_live_holder(store, product, holder);
+    lock_holder(&store->locks, product, holder);
     http_reply_json(exchange, 200, product_json(product, &left, holder));
 }
 

@@ -1,5 +1,5 @@
-/* The servers of locks, and a client of lockkit for each way in which a server is used, opened when
- * the first lock is wanted that way. */
+/* Where an instance's locks are: servers, with a client of lockkit for each way in which a server
+ * is used, opened when the first lock is wanted that way; a pool; a directory. */
 #ifndef INVENTORY_LOCK_SERVERS_H
 #define INVENTORY_LOCK_SERVERS_H
 
@@ -19,6 +19,8 @@ enum lock_server {
         LOCK_SERVER_COUNT
 };
 
+struct pg_pool;
+
 #define LOCK_CLIENTS_MOST 16
 #define LOCK_QUERY_BYTES  40
 
@@ -26,6 +28,8 @@ struct lock_servers {
     uv_loop_t *loop;
     const char *label;                   /* who holds */
     const char *urls[LOCK_SERVER_COUNT]; /* or NULL; all of this lives as long as it does */
+    struct pg_pool *pooled; /* of Postgres, by way of a pooler; or the instance's own */
+    const char *dir;        /* on this machine's disk; need not be there */
 
     struct {
         enum lock_server server;

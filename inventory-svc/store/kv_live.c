@@ -164,11 +164,11 @@ static void count(struct live_sale *live, const struct kv_call *call, int64_t be
         sale_cost_key(&live->cost, now_ns - live->key_asked_ns);
         if (!call->is_yes)
             return;
-        live_note_wait(LOCK_KEY, now_ns - live->key_asked_ns);
+        lock_note_wait(LOCK_KEY, now_ns - live->key_asked_ns);
         live->key_asked_ns = 0;
         live->key_set_ns = now_ns;
     } else if (is_release(call->command) && live->key_set_ns != 0) {
-        live_note_hold(LOCK_KEY, now_ns - live->key_set_ns);
+        lock_note_hold(LOCK_KEY, now_ns - live->key_set_ns);
         sale_cost_unlock(&live->cost, LOCK_KEY, now_ns - live->key_set_ns, false);
         live->key_set_ns = 0;
     }
@@ -176,7 +176,7 @@ static void count(struct live_sale *live, const struct kv_call *call, int64_t be
 
 void live_key_given_up(struct live_sale *live) {
     if (live->key_asked_ns != 0)
-        live_note_wait(LOCK_KEY, clock_now_ns() - live->key_asked_ns);
+        lock_note_wait(LOCK_KEY, clock_now_ns() - live->key_asked_ns);
 }
 
 /* Those of a raw lock do not look at what becomes of their release. */

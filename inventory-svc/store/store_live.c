@@ -1,23 +1,51 @@
-/* The store as it is in service: a sale's time, its failpoints, its pauses; the other operations
- * are in files of their own. */
+/* The store as it is in service: the stock and the ledger, transactions, locks, and a sale's time.
+ * Batches, raw keys and what the laboratory is told are in files of their own.
+ *
+ * A write that is not answered may still land while it is absent from the ledger, because the
+ * statement may still be running. So the lock is kept from the next sale until the statement's
+ * deadline, after which the server begins it no more, and LAND_MS. The server knows the deadline by
+ * its own clock, which the sale read with the stock.
+ *
+ * A write under a lease: first take a connection and prepare the statement on it, both of which may
+ * mean waiting, and only then ask whether the lease is still ours. So nothing lies between that
+ * answer and the sending. It is not begun when the sale's own time would end before the server's
+ * definite answer. */
 #include "store_live_internal.h"
 
 #include "backoff.h"
 #include "clock.h"
 #include "fiber.h"
 #include "log.h"
+#include "pending.h"
 #include "reservation_sql.h"
+#include "segment_sql.h"
+#include "stock_sql.h"
+#include "text_copy.h"
+#include "transaction_sql.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#define STATEMENTS_MS  3000 /* of a sale, for all its statements together */
-#define PAUSE_LEAST_MS 2
-#define PAUSE_MOST_MS  32
+#define STATEMENTS_MS    3000 /* of a sale, for all its statements together */
+#define LAST_LOOK_MS     500  /* at the ledger, beyond a sale's deadline */
+#define LOOK_UP_MS       1000 /* with the lock held: others wait for it, and then for its TTL */
+#define NONE_RETURNED_MS 100
+#define PAUSE_LEAST_MS   2
+#define PAUSE_MOST_MS    32
 
 int64_t live_due_ms(const struct live_sale *live) {
     return earlier(statement_deadline_ms(), live->deadline_ms);
 }
+
+/* A write's, until it is over: a transaction keeps it. */
+static void live_give_back_conn(struct live_sale *live) {
+    if (live->conn == NULL || live->is_transaction)
+        return;
+    pg_give_back(live->conn);
+    live->conn = NULL;
+}
+
+/* ---- Failpoints */
 
 static enum outcome pass_one(struct sale *sale, enum fail_point point, size_t which) {
     struct live_sale *live = live_of(sale);
@@ -55,6 +83,8 @@ static enum outcome pass(struct sale *sale, enum fail_point point) {
     return outcome;
 }
 
+/* ---- Stock and ledger */
+
 enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct reservation *found) {
     char order_ids[UUID_TEXT + 4];
     size_t count;
@@ -69,6 +99,373 @@ enum outcome live_sale_confirm(struct live_sale *live, bool *is_found, struct re
     *is_found = count > 0;
     return outcome;
 }
+
+static uint64_t row_bit(int shard) {
+    return (uint64_t)1 << (unsigned)shard % 64;
+}
+
+static bool live_saw_empty(struct sale *sale, int shard) {
+    return sale->options->shards > 1 && (live_of(sale)->product->seen_empty & row_bit(shard)) != 0;
+}
+
+static void note_empty(struct product *product, const struct stock_row *row) {
+    if (row->available <= 0)
+        product->seen_empty |= row_bit(row->shard);
+    else
+        product->seen_empty &= ~row_bit(row->shard);
+}
+
+static enum outcome live_read_stock(struct sale *sale, int shard, struct stock_row *row) {
+    struct live_sale *live = live_of(sale);
+    const struct stock_read read = {.on = live->conn,
+                                    .product_id = live->product->id,
+                                    .shard = shard,
+                                    .returns_to_count = sale->options->returns_to_count,
+                                    .deadline_ms = live_due_ms(live)};
+    enum outcome outcome;
+    int64_t server_us;
+
+    live->cost.postgres++;
+    outcome = stock_sql_read(live->store->pool, &read, row, &server_us, sale->message);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    live->server_ahead_us = server_us - clock_now_ms() * 1000; /* as of before: or more */
+    lock_saw_fence(&live->lock, row->fence);
+    note_empty(live->product, row);
+    return OUTCOME_OK;
+}
+
+/* What an unanswered write said of itself is kept: it says more. */
+static enum outcome live_find_sale(struct sale *sale, bool *is_found) {
+    struct live_sale *live = live_of(sale);
+    const bool is_unknown = live->lands_until_ms != 0;
+    int64_t due_ms = clock_now_ms() + (is_unknown ? LOOK_UP_MS : STATEMENT_MS);
+    char ignored[MESSAGE_BYTES];
+    struct reservation found;
+
+    live->cost.postgres++;
+    return reservation_sql_find(live->store->pool, live->order_id,
+                                earlier(due_ms, live->deadline_ms + LAST_LOOK_MS), is_found, &found,
+                                is_unknown ? ignored : sale->message);
+}
+
+struct reservation *live_begin_sold(struct live_sale *live, int shard) {
+    struct reservation *sold = &live->sold;
+
+    *sold = (struct reservation){.shard = shard};
+    text_copy(sold->order_id, sizeof sold->order_id, live->order_id);
+    text_copy(sold->product_id, sizeof sold->product_id, live->product->id);
+    text_copy(sold->instance, sizeof sold->instance, live->store->instance);
+    text_copy(sold->price, sizeof sold->price, live->product->row.price);
+    return sold;
+}
+
+static enum outcome live_note_sold(struct live_sale *live) {
+    const struct reservation *sold = &live->sold;
+
+    live->cost.commit_ns = clock_now_ns() - live->write_begun_ns;
+    live->cost.shard = live->sale.shard = sold->shard;
+    live->sale.unit = sold->unit;
+    live->sale.remaining = sold->remaining;
+    live->sale.fence = sold->fence;
+    return OUTCOME_SOLD;
+}
+
+/* In a transaction nothing is sold yet. */
+enum outcome live_end_sold(struct live_sale *live, enum outcome outcome, int64_t due_ms) {
+    if (live->is_transaction)
+        return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
+    if (outcome == OUTCOME_UNKNOWN)
+        live->lands_until_ms = due_ms + LAND_MS;
+    return outcome == OUTCOME_SOLD ? live_note_sold(live) : outcome;
+}
+
+static enum outcome prepare_fenced_write(struct live_sale *live, enum guard guard) {
+    int64_t ready_ms = earlier(live_due_ms(live), live->deadline_ms - SERVER_MS);
+
+    if (!live->is_transaction)
+        live->conn = pg_hold(live->store->pool, ready_ms);
+    if (live->conn != NULL)
+        return stock_sql_prepare_write(live->store->pool, live->conn, guard, ready_ms,
+                                       live->sale.message);
+    (void)snprintf(live->sale.message, MESSAGE_BYTES, "no connection to the database in time");
+    return OUTCOME_BUSY;
+}
+
+static enum outcome live_check_write(struct sale *sale, enum guard guard,
+                                     const struct store_lock *under) {
+    struct live_sale *live = live_of(sale);
+    enum outcome outcome = OUTCOME_OK;
+
+    live->write_begun_ns = clock_now_ns();
+    if (under != NULL && lock_fence(under) != 0)
+        outcome = prepare_fenced_write(live, guard);
+    if (outcome == OUTCOME_OK && under != NULL)
+        outcome = lock_check(under);
+    if (outcome != OUTCOME_OK)
+        live_give_back_conn(live);
+    return outcome;
+}
+
+static enum outcome live_write_stock(struct sale *sale, const struct stock_row *seen,
+                                     enum guard guard, const struct store_lock *under) {
+    struct live_sale *live = live_of(sale);
+    struct reservation *sold = live_begin_sold(live, seen->shard);
+    int64_t due_ms = live_due_ms(live);
+    const struct stock_write write = {.on = live->conn,
+                                      .guard = guard,
+                                      .seen = seen,
+                                      .not_after_us = due_ms * 1000 + live->server_ahead_us,
+                                      .deadline_ms = due_ms};
+    enum outcome outcome;
+
+    sold->unit = seen->unit;
+    sold->remaining = seen->available - 1;
+    sold->fence = under != NULL ? lock_fence(under) : 0;
+    live->cost.postgres++;
+    outcome = stock_sql_write(live->store->pool, &write, sold, sale->message);
+    live_give_back_conn(live);
+    return live_end_sold(live, outcome, due_ms);
+}
+
+enum outcome live_take_stock(struct sale *sale, int shard) {
+    struct live_sale *live = live_of(sale);
+    struct reservation *sold = live_begin_sold(live, shard);
+    int64_t due_ms = live_due_ms(live);
+
+    assert(!live->is_transaction);
+    live->write_begun_ns = clock_now_ns();
+    live->cost.postgres++;
+    return live_end_sold(live, stock_sql_take(live->store->pool, sold, due_ms, sale->message),
+                         due_ms);
+}
+
+/* When there is none, this instance does not look again for 100 ms, because after the sell-out
+ * every request comes here: so long at most is a unit refused here that came back through another
+ * instance. */
+static enum outcome live_take_returned(struct sale *sale) {
+    struct live_sale *live = live_of(sale);
+    struct product *product = live->product;
+    int64_t begun_ms = clock_now_ms(), due_ms = live_due_ms(live);
+    struct reservation *sold;
+    enum outcome outcome;
+
+    if (begun_ms < product->none_returned_until_ms)
+        return OUTCOME_SOLD_OUT;
+    sold = live_begin_sold(live, 0);
+    live->write_begun_ns = clock_now_ns();
+    live->cost.postgres++;
+    outcome = stock_sql_take_returned(live->store->pool, sold, due_ms, sale->message);
+    if (outcome == OUTCOME_SOLD_OUT)
+        product->none_returned_until_ms = begun_ms + NONE_RETURNED_MS;
+    return live_end_sold(live, outcome, due_ms);
+}
+
+/* The product is announced first: a unit of it that Redis sells must not escape those who look for
+ * what a killed instance left behind. */
+static enum outcome live_hand_out(struct sale *sale, const char *data_set, int after,
+                                  struct stock_row *row) {
+    struct live_sale *live = live_of(sale);
+    enum outcome outcome =
+        pending_announce(live->store->pending, live->product->id, live_due_ms(live), sale->message);
+
+    live->cost.redis++;
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    live->cost.postgres++;
+    return segment_sql_hand_out(live->store->pool, live->product->id, data_set, after, row,
+                                live_due_ms(live), sale->message);
+}
+
+static enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen,
+                                       bool is_awaited) {
+    struct live_sale *live = live_of(sale);
+    struct reservation *sold = live_begin_sold(live, seen->shard);
+    struct pending_sale pending = {.product_id = sold->product_id,
+                                   .order_id = sold->order_id,
+                                   .shard = seen->shard,
+                                   .unit = seen->first_unit + seen->available - 1};
+    enum outcome outcome = OUTCOME_SOLD;
+
+    sold->unit = pending.unit;
+    sold->remaining = seen->available - 1;
+    if (is_awaited) {
+        live->cost.postgres++;
+        outcome = pending_write(live->store->pending, &pending, live_due_ms(live), sale->message);
+    } else {
+        pending_add(live->store->pending, &pending);
+    }
+    return live_end_sold(live, outcome, clock_now_ms());
+}
+
+enum outcome store_live_count(struct store *store, const struct product *product,
+                              struct stock_left *left, char message[MESSAGE_BYTES]) {
+    struct stock_count count;
+    struct pending_count redis = {0, 0};
+    enum outcome outcome = product_sql_count(store->pool, product->id, &count, message);
+
+    if (outcome == OUTCOME_OK && product->spec.strategy->prepare != NULL)
+        outcome = pending_count(store->pending, product->id, &redis, message);
+    if (outcome == OUTCOME_OK)
+        *left = (struct stock_left){.available = count.available - count.loaded + redis.unsold,
+                                    .returned = count.returned,
+                                    .in_redis = redis.unsold,
+                                    .pending = redis.pending};
+    return outcome;
+}
+
+/* ---- Transactions: a connection of the pool, held from begin to commit or rollback, on which all
+ * that the sale does with the stock meanwhile is run.
+ *
+ * A step that is not answered before the commit was sent has sold nothing: the connection is closed
+ * then, and the server rolls back. A COMMIT that is not answered may still land: the server reads
+ * it, at the latest, when it would have ended a transaction that stands idle, IDLE_MS after the
+ * write, and then it needs COMMIT_MS. */
+
+static enum outcome live_begin(struct sale *sale, enum isolation isolation) {
+    struct live_sale *live = live_of(sale);
+    const int64_t wait_ms = live->lock_deadline_ms, usual_ms = live_due_ms(live);
+    enum outcome outcome;
+
+    assert(live->conn == NULL);
+    /* Sales that wait for the row keep others from a connection: it is the same wait. */
+    live->conn = pg_hold(live->store->pool, wait_ms > usual_ms ? wait_ms : usual_ms);
+    if (live->conn == NULL) {
+        (void)snprintf(sale->message, MESSAGE_BYTES, "no connection to the database in time");
+        return OUTCOME_BUSY;
+    }
+    live->cost.postgres++;
+    outcome = transaction_sql_begin(live->store->pool, live->conn, isolation, live_due_ms(live),
+                                    sale->message);
+    live->is_transaction = outcome == OUTCOME_OK;
+    if (outcome != OUTCOME_OK)
+        live_give_back_conn(live);
+    return outcome;
+}
+
+static enum outcome live_read_for_update(struct sale *sale, int shard, enum row_wait wait,
+                                         struct stock_row *row) {
+    struct live_sale *live = live_of(sale);
+    const struct row_wanted wanted = {
+        .product_id = live->product->id,
+        .shard = shard,
+        .first = shard == ANY_SHARD ? sale->ops->deal(sale) : 0,
+        .shards = sale->options->shards,
+        .wait = wait,
+        .wait_ms = earlier(live->lock_deadline_ms - clock_now_ms(), SERVER_MS)};
+    enum outcome outcome;
+    int64_t server_us;
+
+    assert(live->is_transaction);
+    live->cost.postgres++;
+    outcome = transaction_sql_read(live->store->pool, live->conn, &wanted, row, &server_us,
+                                   live_due_ms(live), sale->message);
+    if (outcome == OUTCOME_OK)
+        live->server_ahead_us = server_us - clock_now_ms() * 1000;
+    return outcome;
+}
+
+/* The connection is free for others once the server has rolled back. */
+static void live_end(struct live_sale *live) {
+    live->is_transaction = false;
+    live_give_back_conn(live);
+}
+
+static enum outcome live_commit(struct sale *sale) {
+    struct live_sale *live = live_of(sale);
+    int64_t due_ms = live_due_ms(live);
+    const int64_t lands_until_ms = clock_now_ms() + IDLE_MS + COMMIT_MS;
+    enum outcome outcome;
+
+    assert(live->is_transaction);
+    live->cost.postgres++;
+    outcome = transaction_sql_commit(live->store->pool, live->conn, due_ms, sale->message);
+    live_end(live);
+    if (outcome == OUTCOME_UNKNOWN)
+        live->lands_until_ms = lands_until_ms;
+    return outcome == OUTCOME_OK ? live_note_sold(live) : outcome;
+}
+
+static void live_rollback(struct sale *sale) {
+    struct live_sale *live = live_of(sale);
+
+    assert(live->is_transaction);
+    live_end(live);
+}
+
+/* ---- Locks */
+
+static enum outcome live_win(struct live_sale *live) {
+    struct store_lock *lock = &live->lock;
+    enum outcome outcome = lock_acquire(lock);
+
+    live->lock_times = 1;
+    live->is_lock_unsure = false;
+    sale_cost_lock(&live->cost, lock->kind, lock->wait_ns, lock->attempts);
+    live->cost.kept_ns = lock->kept_ns;
+    return outcome;
+}
+
+/* The lock that it has already, at once and at no cost. */
+static enum outcome live_win_again(struct live_sale *live, const struct lock_call *call) {
+    assert(call->kind == LOCK_REENTRANT && live->lock.kind == call->kind);
+    if (live->lock.shard != call->shard) {
+        (void)snprintf(live->sale.message, MESSAGE_BYTES, "lock: a sale has one at a time");
+        return OUTCOME_FAILED;
+    }
+    live->lock_times++;
+    return OUTCOME_OK;
+}
+
+static enum outcome live_lock(struct sale *sale, struct lock_call *call) {
+    struct live_sale *live = live_of(sale);
+
+    call->lock = &live->lock;
+    if (call->mode == MODE_LOOK) {
+        call->stamp = lock_stamp(live->product, call->shard);
+        return OUTCOME_OK;
+    }
+    if (live->lock.grant != NULL)
+        return live_win_again(live, call);
+    live->lock = (struct store_lock){.servers = &live->store->locks,
+                                     .product = live->product,
+                                     .sale = sale,
+                                     .kind = call->kind,
+                                     .mode = call->mode,
+                                     .shard = call->shard,
+                                     .stamp = call->stamp,
+                                     .deadline_ms = live->lock_deadline_ms,
+                                     .due_ms = live->deadline_ms};
+    return live_win(live);
+}
+
+/* How long its lock stays taken when the sale is not sure what became of its write. */
+static int64_t live_hold_ms(const struct live_sale *live) {
+    int64_t left_ms = live->lands_until_ms - clock_now_ms();
+
+    return left_ms > 0 ? left_ms : 0;
+}
+
+static void live_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome) {
+    struct live_sale *live = live_of(sale);
+    /* A sale that shares a lock takes no turn of others, so that is no hold. */
+    const int64_t hold_ns = lock->mode == MODE_SHARED ? -1 : clock_now_ns() - lock->acquired_ns;
+
+    assert(lock == &live->lock && lock->grant != NULL && live->lock_times > 0);
+    live->is_lock_unsure |= outcome == OUTCOME_UNKNOWN;
+    if (--live->lock_times > 0)
+        return;
+    if (live->is_lock_unsure)
+        lock_abandon(lock, live_hold_ms(live));
+    else
+        lock_release(lock);
+    if (hold_ns >= 0)
+        lock_note_hold(lock->kind, hold_ns);
+    sale_cost_unlock(&live->cost, lock->kind, hold_ns,
+                     !live->is_lock_unsure && !lock->is_handed_over);
+}
+
+/* ---- The rest */
 
 static uint32_t dice(void) {
     uint32_t thrown = 0;

@@ -3,13 +3,12 @@
 #define INVENTORY_STORE_LIVE_H
 
 #include "lab.h"
-#include "lock_servers.h"
+#include "lock.h"
 #include "product.h"
 #include "reservation.h"
 #include "sale_cost.h"
 #include "store.h"
 
-#include <lockkit.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
@@ -21,7 +20,6 @@ struct redis;
 struct store {
     uv_loop_t *loop;
     struct pg_pool *pool;
-    struct pg_pool *pooled; /* by way of a pooler, which may be none: then the same */
     struct lock_servers locks;
     struct redis *kv;        /* for raw commands */
     struct pending *pending; /* sales that Redis made */
@@ -29,20 +27,7 @@ struct store {
     struct product_table *products;
     const char *instance; /* its name, shorter than INSTANCE_BYTES */
     const char *secret;   /* shared with order-svc; "" for none */
-    const char *lock_dir; /* for locks on this machine's disk; need not be there */
     int port;             /* that it listens on: the article's replies name it */
-};
-
-struct store_lock {
-    enum lock_kind kind;
-    void *grant;         /* the kind's own (lock_ops); NULL while it is not held */
-    bool is_shared;      /* it was asked for */
-    uint64_t stamp;      /* it was asked for, if nobody had it since; or 0 */
-    unsigned times;      /* it was taken, and is to be given back: more than once if reentrant */
-    bool is_abandoned;   /* a write under it may still take effect */
-    bool is_handed_over; /* it went to another sale of this instance: no server was asked */
-    int64_t acquired_ns;
-    int shard;
 };
 
 /* A sale on the live store. `sale` is its first member: the operations get from one to the other.
@@ -57,6 +42,8 @@ struct live_sale {
     bool has_passed[SPEC_FAILPOINTS]; /* the product's failpoints */
     bool is_reply_dropped;            /* by a failpoint: cut the connection instead of answering */
     struct store_lock lock;           /* one at a time */
+    unsigned lock_times;              /* it is to be given back: more than once if reentrant */
+    bool is_lock_unsure;              /* a write under it may still take effect */
     struct pg_conn *conn;             /* held for a write or a transaction, or NULL */
     bool is_transaction;              /* begun, on `conn` */
     struct sale_cost cost;
@@ -92,10 +79,5 @@ struct stock_left {
 };
 enum outcome store_live_count(struct store *store, const struct product *product,
                               struct stock_left *left, char message[MESSAGE_BYTES]);
-
-/* Who holds the lock of the product's first row of stock: the name of the instance, or "" when
- * nobody does, no sale of it took one at a server, or it could not be learned in half a second. */
-void store_live_holder(struct store *store, const struct product *product,
-                       char holder[INSTANCE_BYTES]);
 
 #endif

@@ -10,7 +10,7 @@ static struct store other;
 static void open_other(const char *lock_dir) {
     other = instance.store;
     other.instance = "other";
-    other.lock_dir = lock_dir;
+    other.locks.dir = lock_dir;
     other.products = product_table_open(other.pool, other.instance, true, 10);
     assert_non_null(other.products);
 }

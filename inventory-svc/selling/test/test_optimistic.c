@@ -112,7 +112,7 @@ static void test_a_count_that_came_back_deceives_who_compares_it(void **state) {
     }
 }
 
-static long lock_fence(const char *id) {
+static long table_fence(const char *id) {
     return ask("SELECT coalesce(max(fence), 0) FROM lockkit_lock WHERE name = 'stock:%s:0'", id);
 }
 
@@ -128,7 +128,7 @@ static void test_a_lock_in_a_table_is_taken_in_turn(void **state) {
     assert_int_equal(count_outcome(buyers, 3, OUTCOME_SOLD), 3);
     assert_int_equal(twins(id), 0);
     assert_int_equal(ask("SELECT max(fence) FROM reservation WHERE product_id = '%s'", id),
-                     lock_fence(id));
+                     table_fence(id));
     assert_int_equal(
         ask("SELECT count(DISTINCT fence) FROM reservation WHERE product_id = '%s'", id), 3);
     assert_non_null(strstr(buyers[0].selling.timing, "lock;desc=\"table\""));
@@ -139,11 +139,13 @@ static void test_a_lock_in_a_table_that_is_held_is_busy(void **state) {
     char id[UUID_TEXT];
 
     (void)state;
-    make_product(id, "pg-table,wait=100ms", 5);
+    make_product(id, "pg-table", 5);
+    assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD); /* the locks' connection stands */
+    make_product(id, "pg-table,wait=1s", 5);
     assert_int_equal(sell(&first, id, NULL), OUTCOME_SOLD);
     lock_stock(id);
     begin(&holder, id, NULL);
-    WAIT_FOR(&instance.loop, lock_fence(id) > first.selling.sold.fence);
+    WAIT_FOR(&instance.loop, table_fence(id) > first.selling.sold.fence);
     assert_int_equal(sell(&other, id, NULL), OUTCOME_BUSY);
     run_sql("COMMIT");
     finish(&holder, 1);
@@ -194,7 +196,7 @@ static void test_a_write_behind_the_next_holder_is_refused(void **state) {
     (void)state;
     make_product(id, "pg-table,fail=before-write:delay=1s@1", 5);
     begin(&late, id, NULL);
-    WAIT_FOR(&instance.loop, (fence = lock_fence(id) + 1) > 1);
+    WAIT_FOR(&instance.loop, (fence = table_fence(id) + 1) > 1);
     run_sql("UPDATE lockkit_lock SET fence = %ld, owner = NULL, until = '-infinity'"
             " WHERE name = 'stock:%s:0'",
             fence, id);

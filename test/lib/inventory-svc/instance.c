@@ -60,10 +60,11 @@ int set_up(void **state) {
     store->instance = "inventory-test";
     strcpy(instance.lock_dir, "/tmp/inventory-test-XXXXXX");
     assert_non_null(mkdtemp(instance.lock_dir));
-    store->lock_dir = instance.lock_dir;
     instance_open_pool(&db);
-    store->pooled = store->pool;
-    store->locks = (struct lock_servers){.loop = &instance.loop, .label = "inventory-test"};
+    store->locks = (struct lock_servers){.loop = &instance.loop,
+                                         .label = "inventory-test",
+                                         .pooled = store->pool,
+                                         .dir = instance.lock_dir};
     store->locks.urls[LOCK_AT_REDIS] = getenv("TEST_REDIS");
     name_postgres_locks(atoi(PQport(instance.schema.admin)));
     assert_int_equal(lock_servers_client(&store->locks, LOCK_AT_REDIS, "", &redis), LK_OK);
