@@ -2,7 +2,6 @@
 #include "ledger.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -88,16 +87,26 @@ bool ledger_is_time(const char *at) {
     return strncmp(at, "1970", 4) >= 0 && strncmp(at, "2200", 4) < 0;
 }
 
+static int number_of(const char *digits, int count) {
+    int number = 0;
+
+    for (int i = 0; i < count; i++)
+        number = 10 * number + (digits[i] - '0');
+    return number;
+}
+
 int64_t ledger_time_us(const char *at) {
     struct tm tm = {0};
-    int us;
 
-    if (!ledger_is_time(at) || sscanf(at, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ", &tm.tm_year, &tm.tm_mon,
-                                      &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &us) != 7)
+    if (!ledger_is_time(at))
         return -1;
-    tm.tm_year -= 1900;
-    tm.tm_mon -= 1;
-    return (int64_t)timegm(&tm) * 1000000 + us;
+    tm.tm_year = number_of(at, 4) - 1900;
+    tm.tm_mon = number_of(at + 5, 2) - 1;
+    tm.tm_mday = number_of(at + 8, 2);
+    tm.tm_hour = number_of(at + 11, 2);
+    tm.tm_min = number_of(at + 14, 2);
+    tm.tm_sec = number_of(at + 17, 2);
+    return (int64_t)timegm(&tm) * 1000000 + number_of(at + 20, 6);
 }
 
 const char *ledger_clock(const char *at) {
