@@ -43,7 +43,7 @@ def lines_of(run, begin, end):
         at = (started + timedelta(microseconds=at_ns // 1000 + 2000)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         yield (f'{{"type":"request","number":{n},"planned":{at_ns},"sent":{at_ns + 20000 + n % 977},'
                f'"received":{at_ns + 2500000 + n * 7919 % 5000000},"status":201,"unit":{unit},"instance":{n % 2},"key":"{key}",'
-               f'"order_id":"{key}","outcome":"sold","cost":[-1,-1,{300 + n % 5000},1,-1,-1,0,-1]}}')
+               f'"order_id":"{key}","outcome":"sold","commit_us":{300 + n % 5000},"postgres":1,"shard":0}}')
         sales.append(f'{{"type":"sale","order_id":"{key}","unit":{unit},"remaining":{unit - 1},"shard":0,"fence":0,'
                      f'"instance":"inventory-{n % 2 + 1}","at":"{at}"}}')
         orders.append(f'{{"type":"order","order_id":"{key}","unit":{unit},"instance":"inventory-{n % 2 + 1}","at":"{at}"}}')

@@ -16,7 +16,11 @@
 #include <string.h>
 
 const char *verdict_kind_name(enum verdict_kind kind) {
-    static const char *const names[] = {"VALID", "VIOLATED", "INCONCLUSIVE", "not judged"};
+    static const char *const names[] = {
+#define X(id, name) name,
+        VERDICT_KINDS(X)
+#undef X
+    };
 
     return names[kind];
 }

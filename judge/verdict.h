@@ -15,11 +15,16 @@
 
 #define VERDICT_REASONS 8
 
+#define VERDICT_KINDS(X)                                                                           \
+    X(VALID, "VALID")                                                                              \
+    X(VIOLATED, "VIOLATED")                                                                        \
+    X(INCONCLUSIVE, "INCONCLUSIVE")                                                                \
+    X(UNJUDGED, "not judged") /* nobody asked: only the schedule and the latency count */
+
 enum verdict_kind {
-    VERDICT_VALID,
-    VERDICT_VIOLATED,
-    VERDICT_INCONCLUSIVE,
-    VERDICT_UNJUDGED, /* nobody asked: only the schedule and the latency count */
+#define X(id, name) VERDICT_##id,
+    VERDICT_KINDS(X)
+#undef X
 };
 const char *verdict_kind_name(enum verdict_kind kind);
 

@@ -1,18 +1,18 @@
-/* history.ndjson: all that a judgement needs, a JSON object a line, each with its `type`:
+/* history.ndjson: all that a judgement needs, a JSON object a line, each with its `type`. Members
+ * may stand in any order; history_fields.c has them all, and no others are taken.
  *
  *     run       first: the settings, the strategies and what was expected of them
  *     round     begins a round; the lines up to the next belong to it
  *     request   one record (record.h); what has the value of most is left out: item 0, unit -1,
- *               no instance, no order_id, no cost, is_repeat false. `instance` counts in the
- *               round's `instances`, `item` in its `products`; `cost` has the numbers of struct
- *               record_cost in their order, without the last when it was not told
+ *               no instance, no order_id, is_repeat false, each cost that the reply did not tell.
+ *               `instance` counts in the round's `instances`, `item` in its `products`
  *     event     a failpoint that fired, the result of a raw lock command, or a fault of a server
- *               (event.h); without them in files of before
+ *               (event.h)
  *     product   one product's stock at the end (ledger.h); row, returned, sale, order: its rows
  *     end       last of a round: the verdict that was given, and what it was given besides
  *
  * Times are nanoseconds from the round's start, ledger times the database's wall clock, and names
- * ending in _us microseconds since 1970. */
+ * ending in _us microseconds; of started_us and ended_us since 1970. */
 #ifndef LOADGEN_HISTORY_H
 #define LOADGEN_HISTORY_H
 

@@ -1,14 +1,5 @@
-/* Tables of the members of a history's lines, and what reads and writes a member. */
+/* Tables of the members of a history's lines. */
 #include "history_fields.h"
-
-#include "json_text.h"
-#include "round.h"
-#include "utf8.h"
-
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Far above all that a run has; and sums and differences of a few fit into an int64_t. */
 #define AMOUNT_MAX   INT64_C(1000000000000)
@@ -16,87 +7,145 @@
 #define SKEW_MAX_US  INT64_C(1000000000000000) /* with LEDGER_TIME_END_US its nanoseconds fit */
 #define REQUESTS_MAX 20000000                  /* as many as a run has, each sent twice */
 
-#define FIELD(of, kind, key, member, low, high, is_optional)                                       \
-    {                                                                                              \
-        key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), low, high,           \
-            is_optional, low                                                                       \
-    }
-#define PLAIN(of, kind, key, member)        FIELD(of, kind, key, member, 0, 0, false)
-#define NUMBER(of, key, member, low, high)  FIELD(of, NUMBER, key, member, low, high, false)
-#define AMOUNT(of, key, member)             NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
-#define USUALLY(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, true)
+#define FIELD(of, kind, key, member, ...)                                                          \
+    { key, HISTORY_##kind, offsetof(of, member), sizeof(((of *)0)->member), __VA_ARGS__ }
+#define PLAIN(of, kind, key, member)       FIELD(of, kind, key, member, 0, 0, false, 0, NULL)
+#define OPTIONAL(of, kind, key, member)    FIELD(of, kind, key, member, 0, 0, true, 0, NULL)
+#define NUMBER(of, key, member, low, high) FIELD(of, NUMBER, key, member, low, high, false, 0, NULL)
+#define AMOUNT(of, key, member)            NUMBER(of, key, member, -AMOUNT_MAX, AMOUNT_MAX)
+#define USUALLY(of, usual, key, member, low, high)                                                 \
+    FIELD(of, NUMBER, key, member, low, high, true, usual, NULL)
+#define WORD(of, key, member, words, count)                                                        \
+    FIELD(of, WORD, key, member, 0, (count)-1, false, 0, words)
 #define END                                                                                        \
     { .key = NULL }
 
-/* ---- a round */
+/* ---- words, in the order of their enums */
 
-const struct history_field history_round_begin[] = {
-    NUMBER(struct round, "strategy", strategy, 0, STRATEGY_LIST_MAX - 1),
-    NUMBER(struct round, "repeat", repeat, 0, AMOUNT_MAX),
-    NUMBER(struct round, "started_us", started_us, 0, LEDGER_TIME_END_US),
-    NUMBER(struct round, "ledger_skew_us", ledger_skew_us, -SKEW_MAX_US, SKEW_MAX_US),
-    PLAIN(struct round, FLAG, "is_realtime", is_realtime),
-    PLAIN(struct round, FLAG, "is_aborted", is_aborted),
+static const char *const outcomes[] = {
+#define X(id, word, text) #word,
+    RECORD_OUTCOMES(X)
+#undef X
+};
+
+static const char *const locks[] = {
+#define X(id, word, is_own, noun) word,
+    RECORD_LOCKS(X)
+#undef X
+};
+
+static const char *const kinds[] = {
+#define X(id, word) word,
+    EVENT_KINDS(X)
+#undef X
+};
+
+static const char *const results[] = {
+#define X(id, word) word,
+    EVENT_RESULTS(X)
+#undef X
+};
+
+static const char *const verdicts[] = {
+#define X(id, word) word,
+    VERDICT_KINDS(X)
+#undef X
+};
+
+/* ---- a run and its rounds */
+
+const struct history_field history_run[] = {
+    NUMBER(struct history_run, "version", version, 0, INT32_MAX),
+    NUMBER(struct history_run, "started_us", started_us, 0, LEDGER_TIME_END_US),
+    PLAIN(struct history_run, JSON, "settings", settings),
+    PLAIN(struct history_run, JSON, "strategies", strategies),
+    PLAIN(struct history_run, JSON, "stages", stages),
     END,
 };
 
-const struct history_field history_round_counts[] = {
-    NUMBER(struct history_counts, "requests", requests, 0, REQUESTS_MAX),
-    NUMBER(struct history_counts, "planned", planned, 0, REQUESTS_MAX),
-    NUMBER(struct history_counts, "late_launches", late_launches, 0, REQUESTS_MAX),
+const struct history_field history_round[] = {
+    NUMBER(struct history_round, "strategy", round.strategy, 0, STRATEGY_LIST_MAX - 1),
+    NUMBER(struct history_round, "repeat", round.repeat, 0, AMOUNT_MAX),
+    NUMBER(struct history_round, "started_us", round.started_us, 0, LEDGER_TIME_END_US),
+    NUMBER(struct history_round, "ledger_skew_us", round.ledger_skew_us, -SKEW_MAX_US, SKEW_MAX_US),
+    PLAIN(struct history_round, FLAG, "is_realtime", round.is_realtime),
+    PLAIN(struct history_round, FLAG, "is_aborted", round.is_aborted),
+    NUMBER(struct history_round, "requests", requests, 0, REQUESTS_MAX),
+    NUMBER(struct history_round, "planned", planned, 0, REQUESTS_MAX),
+    NUMBER(struct history_round, "late_launches", late_launches, 0, REQUESTS_MAX),
+    PLAIN(struct history_round, JSON, "instances", instances),
+    PLAIN(struct history_round, JSON, "products", products),
     END,
 };
 
-const struct history_field history_round_end[] = {
+const struct history_field history_end[] = {
+    WORD(struct round, "verdict", verdict.kind, verdicts, VERDICT_UNJUDGED + 1),
     NUMBER(struct round, "ended_us", ended_us, 0, LEDGER_TIME_END_US),
     PLAIN(struct round, FLAG, "is_interrupted", is_interrupted),
     PLAIN(struct round, FLAG, "is_restless", is_restless),
-    FIELD(struct round, FLAG, "are_events_lost", are_events_lost, 0, 0, true),
+    OPTIONAL(struct round, FLAG, "are_events_lost", are_events_lost),
     PLAIN(struct round, STRING, "problem", problem),
-    FIELD(struct round, FLAG, "is_mended", is_mended, 0, 0, true),
-    FIELD(struct round, STRING, "fault_problem", fault_problem, 0, 0, true),
-    FIELD(struct round, FLAG, "is_left_down", is_left_down, 0, 0, true),
+    OPTIONAL(struct round, FLAG, "is_mended", is_mended),
+    OPTIONAL(struct round, STRING, "fault_problem", fault_problem),
+    OPTIONAL(struct round, FLAG, "is_left_down", is_left_down),
     END,
 };
 
+#define COST(key, member, high) USUALLY(struct record, -1, key, cost.member, -1, high)
 const struct history_field history_request[] = {
     NUMBER(struct record, "number", number, 0, REQUESTS_MAX),
-    USUALLY(struct record, "item", item, 0, UINT32_MAX),
+    USUALLY(struct record, 0, "item", item, 0, UINT32_MAX),
     NUMBER(struct record, "planned", planned_ns, 0, TIME_MAX_NS),
-    USUALLY(struct record, "sent", sent_ns, 0, TIME_MAX_NS),
-    USUALLY(struct record, "received", received_ns, 0, TIME_MAX_NS),
-    USUALLY(struct record, "status", status, 0, 999),
-    {"unit", HISTORY_NUMBER, offsetof(struct record, unit), sizeof(int64_t), -AMOUNT_MAX,
-     AMOUNT_MAX, true, -1},
-    USUALLY(struct record, "instance", instance, -1, RECORD_INSTANCES - 1),
+    USUALLY(struct record, 0, "sent", sent_ns, 0, TIME_MAX_NS),
+    USUALLY(struct record, 0, "received", received_ns, 0, TIME_MAX_NS),
+    USUALLY(struct record, 0, "status", status, 0, 999),
+    USUALLY(struct record, -1, "unit", unit, -AMOUNT_MAX, AMOUNT_MAX),
+    USUALLY(struct record, -1, "instance", instance, -1, RECORD_INSTANCES - 1),
     PLAIN(struct record, UUID, "key", key),
-    FIELD(struct record, FLAG, "is_repeat", is_repeat, 0, 0, true),
-    FIELD(struct record, UUID, "order_id", order_id, 0, 0, true),
+    OPTIONAL(struct record, FLAG, "is_repeat", is_repeat),
+    OPTIONAL(struct record, UUID, "order_id", order_id),
+    WORD(struct record, "outcome", outcome, outcomes, RECORD_OUTCOME_COUNT),
+    COST("wait_us", wait_us, INT32_MAX),
+    COST("hold_us", hold_us, INT32_MAX),
+    COST("commit_us", commit_us, INT32_MAX),
+    COST("postgres", postgres, INT16_MAX),
+    COST("redis", redis, INT16_MAX),
+    COST("retries", retries, INT32_MAX),
+    COST("shard", shard, INT16_MAX),
+    FIELD(struct record, WORD, "lock", cost.lock, 0, RECORD_LOCK_COUNT - 1, true,
+          RECORD_LOCK_UNTOLD, locks),
+    COST("kept_us", kept_us, INT32_MAX),
     END,
 };
 
 /* A time of another clock may be before the round's start. */
 const struct history_field history_event[] = {
+    WORD(struct event, "kind", kind, kinds, EVENT_KIND_COUNT),
     NUMBER(struct event, "at", at_ns, -TIME_MAX_NS, TIME_MAX_NS),
     NUMBER(struct event, "began", began_ns, -TIME_MAX_NS, TIME_MAX_NS),
-    {"until", HISTORY_NUMBER, offsetof(struct event, until_ns), sizeof(int64_t), -TIME_MAX_NS,
-     TIME_MAX_NS, true, EVENT_OPEN},
-    USUALLY(struct event, "item", item, 0, UINT32_MAX),
+    USUALLY(struct event, EVENT_OPEN, "until", until_ns, -TIME_MAX_NS, TIME_MAX_NS),
+    USUALLY(struct event, 0, "item", item, 0, UINT32_MAX),
     PLAIN(struct event, STRING, "who", who),
-    FIELD(struct event, UUID, "order_id", order_id, 0, 0, true),
+    OPTIONAL(struct event, UUID, "order_id", order_id),
     PLAIN(struct event, STRING, "name", name),
-    FIELD(struct event, STRING, "detail", detail, 0, 0, true),
-    FIELD(struct event, STRING, "key", key, 0, 0, true),
-    FIELD(struct event, STRING, "token", token, 0, 0, true),
+    OPTIONAL(struct event, STRING, "detail", detail),
+    OPTIONAL(struct event, STRING, "key", key),
+    OPTIONAL(struct event, STRING, "token", token),
+    FIELD(struct event, WORD, "result", result, 0, EVENT_RESULT_COUNT - 1, true, EVENT_NONE,
+          results),
     END,
 };
 
 /* ---- a ledger */
 
 const struct history_field history_product[] = {
-    AMOUNT(struct ledger, "initial", initial),   AMOUNT(struct ledger, "available", available),
-    AMOUNT(struct ledger, "returned", returned), AMOUNT(struct ledger, "counted", counted),
-    AMOUNT(struct ledger, "units", units),       END,
+    NUMBER(struct history_product, "item", item, 0, UINT32_MAX),
+    AMOUNT(struct history_product, "initial", ledger.initial),
+    AMOUNT(struct history_product, "available", ledger.available),
+    AMOUNT(struct history_product, "returned", ledger.returned),
+    AMOUNT(struct history_product, "counted", ledger.counted),
+    AMOUNT(struct history_product, "units", ledger.units),
+    END,
 };
 
 static const struct history_field row[] = {
@@ -104,7 +153,7 @@ static const struct history_field row[] = {
     AMOUNT(struct ledger_row, "first_unit", first_unit),
     AMOUNT(struct ledger_row, "initial", initial),
     AMOUNT(struct ledger_row, "available", available),
-    FIELD(struct ledger_row, FLAG, "returns_to_count", returns_to_count, 0, 0, true),
+    OPTIONAL(struct ledger_row, FLAG, "returns_to_count", returns_to_count),
     END,
 };
 
@@ -141,138 +190,3 @@ const struct history_rows history_rows[HISTORY_ROWS] = {
     ROWS("sale", sale, struct ledger_sale, sales, sale_count),
     ROWS("order", order, struct ledger_order, orders, order_count),
 };
-
-/* ---- writing */
-
-int64_t history_number(const struct history_field *field, const char *at) {
-    if (field->type == HISTORY_FLAG)
-        return *(const bool *)at;
-    if (field->size == sizeof(int16_t))
-        return *(const int16_t *)(const void *)at;
-    if (field->size == sizeof(uint32_t))
-        return *(const uint32_t *)(const void *)at;
-    assert(field->size == sizeof(int64_t));
-    return *(const int64_t *)(const void *)at;
-}
-
-bool history_is_usual(const struct history_field *field, const char *at) {
-    if (field->type == HISTORY_NUMBER || field->type == HISTORY_FLAG)
-        return history_number(field, at) == field->usual;
-    return *at == '\0';
-}
-
-static json_t *value_of(const struct history_field *field, const char *at) {
-    switch (field->type) {
-    case HISTORY_STRING:
-    case HISTORY_MOMENT:
-    case HISTORY_UUID:
-        return json_text(at);
-    case HISTORY_NUMBER:
-        return json_integer(history_number(field, at));
-    case HISTORY_FLAG:
-        return json_boolean(history_number(field, at));
-    }
-    return NULL;
-}
-
-void history_put(json_t **line, const struct history_field *fields, const void *from) {
-    for (const struct history_field *field = fields; field->key != NULL; field++) {
-        const char *at = (const char *)from + field->offset;
-
-        if (!field->is_optional || !history_is_usual(field, at))
-            json_text_set(line, field->key, value_of(field, at));
-    }
-}
-
-/* ---- reading */
-
-bool history_is_moment(const char *text) {
-    return text[0] == '\0' || ledger_is_time(text);
-}
-
-static void set_number(const struct history_field *field, int64_t value, void *at) {
-    if (field->size == sizeof(int16_t))
-        *(int16_t *)at = (int16_t)value;
-    else if (field->size == sizeof(uint32_t))
-        *(uint32_t *)at = (uint32_t)value;
-    else
-        *(int64_t *)at = value;
-}
-
-int history_set_number(const struct history_field *field, int64_t value, void *at) {
-    assert(field->low <= field->high);
-    if (value < field->low || value > field->high)
-        return -1;
-    set_number(field, value, at);
-    return 0;
-}
-
-void history_set_usual(const struct history_field *field, void *at) {
-    if (field->type == HISTORY_NUMBER)
-        set_number(field, field->usual, at);
-    else
-        memset(at, 0, field->size);
-}
-
-static int get_value(const struct history_field *field, const json_t *value, void *at) {
-    const char *text = json_string_value(value); /* NULL when it is none */
-
-    switch (field->type) {
-    case HISTORY_STRING:
-        snprintf(at, field->size, "%s", text != NULL ? text : "");
-        utf8_make_printable(at);
-        return text != NULL ? 0 : -1;
-    case HISTORY_MOMENT:
-        snprintf(at, field->size, "%s", text != NULL ? text : "");
-        return text != NULL && history_is_moment(text) ? 0 : -1;
-    case HISTORY_UUID:
-        return uuid_parse(text, at);
-    case HISTORY_NUMBER:
-        return json_is_integer(value) ? history_set_number(field, json_integer_value(value), at)
-                                      : -1;
-    case HISTORY_FLAG:
-        *(bool *)at = json_is_true(value);
-        return json_is_boolean(value) ? 0 : -1;
-    }
-    return -1;
-}
-
-const char *history_get(const json_t *json, const struct history_field *fields, void *to,
-                        char wrong[HISTORY_WRONG]) {
-    for (const struct history_field *field = fields; field->key != NULL; field++) {
-        const json_t *value = json_object_get(json, field->key);
-        char *at = (char *)to + field->offset;
-
-        if (value == NULL && field->is_optional) {
-            history_set_usual(field, at);
-            continue;
-        }
-        if (get_value(field, value, at) == 0)
-            continue;
-        snprintf(wrong, HISTORY_WRONG, "its \"%s\" %s", field->key,
-                 value == NULL ? "is missing" : "is of another type or out of range");
-        return wrong;
-    }
-    return NULL;
-}
-
-int history_set_outcome(const char *name, enum record_outcome *outcome) {
-    for (int i = 0; i < RECORD_OUTCOME_COUNT; i++)
-        if (strcmp(record_outcome_name((enum record_outcome)i), name) == 0) {
-            *outcome = (enum record_outcome)i;
-            return 0;
-        }
-    return -1;
-}
-
-int history_set_cost(const int64_t parts[HISTORY_COST], struct record_cost *cost) {
-    for (size_t i = 0; i < HISTORY_COST; i++)
-        if (parts[i] < -1 || parts[i] > (i < 3 || i == 5 || i == 8 ? INT32_MAX : INT16_MAX))
-            return -1;
-    if (parts[7] >= RECORD_LOCK_COUNT)
-        return -1;
-    *cost = (struct record_cost){(int32_t)parts[0], (int32_t)parts[1], (int32_t)parts[2],
-                                 (int16_t)parts[3], (int16_t)parts[4], (int32_t)parts[5],
-                                 (int16_t)parts[6], (int16_t)parts[7], (int32_t)parts[8]};
-    return 0;
-}

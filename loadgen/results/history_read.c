@@ -1,17 +1,19 @@
-/* Reads a history: each line by itself, so that no more JSON than a line is ever in memory. What
- * reads a line adds what it says to the history, and returns NULL, or what is wrong with it. */
+/* Reads a history, a line at a time. What reads a line adds what it says to the history, and
+ * returns NULL, or what is wrong with it. */
 #include "history.h"
 
-#include "cost.h"
 #include "history_fields.h"
-#include "json_read.h"
+#include "number.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS_MAX 1000
+#define ITEMS_MAX   1000
+#define RATE_MAX    1000000
+#define SPAN_MAX_NS (INT64_C(100) * 24 * 3600 * 1000000000)
 
 struct reader {
     struct history *history;
@@ -25,11 +27,114 @@ struct reader {
 
 static const char no_memory[] = "out of memory";
 
-static const char *read_run(struct reader *reader, const json_t *json) {
+/* ---- the first line */
+
+/* What json_unpack() found missing or of the wrong type. */
+static const char *describe(const json_error_t *error, char wrong[HISTORY_WRONG]) {
+    snprintf(wrong, HISTORY_WRONG, "%.200s", error->text);
+    return wrong;
+}
+
+static int copy(char *to, size_t size, const char *text) {
+    int length = snprintf(to, size, "%s", text);
+
+    utf8_make_printable(to);
+    return length >= 0 && (size_t)length < size ? 0 : -1;
+}
+
+static const char *read_strategies(const json_t *json, struct options *options,
+                                   char wrong[HISTORY_WRONG]) {
+    struct strategy_list *list = &options->list;
+
+    if (json_array_size(json) == 0 || json_array_size(json) > STRATEGY_LIST_MAX)
+        return "it has no strategies, or too many";
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        const char *name, *given, *spec, *expected;
+        struct strategy_item *item = &list->items[list->count++];
+        json_error_t error;
+        char flaw[EXPECT_TEXT];
+
+        if (json_unpack_ex(json_array_get(json, i), &error, 0, "{s:s, s:s, s:s, s:s}", "name",
+                           &name, "given", &given, "spec", &spec, "expected", &expected) != 0)
+            return describe(&error, wrong);
+        if (copy(item->name, sizeof item->name, name) != 0 ||
+            copy(item->given, sizeof item->given, given) != 0 ||
+            copy(item->spec, sizeof item->spec, spec) != 0)
+            return "the spec of a strategy is too long";
+        if (expect_read(expected, &options->expectations[i], flaw) != 0)
+            return "it expects an unknown verdict";
+    }
+    return NULL;
+}
+
+static const char *read_shape(const json_t *stages, struct options *options,
+                              char wrong[HISTORY_WRONG]) {
+    struct plan_shape *shape = &options->shape;
+
+    shape->count = (size_t)options->requests;
+    shape->seed = (uint64_t)options->seed;
+    shape->items = (uint32_t)options->items;
+    if (plan_parse_arrival(options->arrival, &shape->arrival) != 0 ||
+        plan_parse_skew(options->skew, &shape->zipf) != 0 ||
+        number_read_part(options->dup_rate, &shape->dup_rate) != 0)
+        return "its arrival, skew or dup_rate cannot be read";
+    if (json_array_size(stages) > PLAN_STAGES)
+        return "it has too many stages";
+    for (size_t i = 0; i < json_array_size(stages); i++) {
+        struct plan_stage *stage = &shape->stages[shape->stage_count++];
+        json_int_t span_ns;
+        json_error_t error;
+
+        if (json_unpack_ex(json_array_get(stages, i), &error, 0, "[I, F, F]", &span_ns,
+                           &stage->from, &stage->to) != 0)
+            return describe(&error, wrong);
+        if (span_ns < 0 || span_ns > SPAN_MAX_NS ||
+            !(stage->from >= 0 && stage->from <= RATE_MAX) ||
+            !(stage->to >= 0 && stage->to <= RATE_MAX))
+            return "its stages are out of range";
+        stage->span_ns = span_ns;
+    }
+    return NULL;
+}
+
+static const char *take_run(const struct history_run *run, struct history *history,
+                            char wrong[HISTORY_WRONG]) {
+    struct options *options = &history->options;
+    const char *problem;
+
+    if (run->version != HISTORY_VERSION) {
+        snprintf(wrong, HISTORY_WRONG, "its version is %d, and this program reads version %d",
+                 (int)run->version, HISTORY_VERSION);
+        return wrong;
+    }
+    history->started_us = run->started_us;
+    problem = option_read_history(run->settings, options, wrong);
+    if (problem == NULL)
+        problem = read_strategies(run->strategies, options, wrong);
+    if (problem == NULL)
+        problem = read_shape(run->stages, options, wrong);
+    if (problem == NULL && (threshold_parse(options->thresholds, &options->threshold_list, wrong,
+                                            HISTORY_WRONG) != 0 ||
+                            fault_list_parse(options->faults, INT64_MAX, &options->fault_list,
+                                             wrong, HISTORY_WRONG) != 0))
+        problem = wrong;
+    return problem;
+}
+
+static const char *read_run(struct reader *reader, const struct history_line *line) {
+    struct history_run run = {.settings = NULL};
+    const char *wrong;
+
     if (reader->has_run)
         return "a run has begun already";
     reader->has_run = true;
-    return history_read_run(json, reader->history, reader->wrong);
+    wrong = history_line_read(line, history_run, &run, reader->wrong);
+    if (wrong == NULL)
+        wrong = take_run(&run, reader->history, reader->wrong);
+    json_decref(run.settings);
+    json_decref(run.strategies);
+    json_decref(run.stages);
+    return wrong;
 }
 
 static struct round *round_of(const struct reader *reader) {
@@ -93,34 +198,33 @@ static struct recorder *make_recorder(const struct reader *reader, size_t count)
     return recorder != NULL ? recorder : recorder_make(count);
 }
 
-static const char *begin_round(struct reader *reader, const json_t *json, struct round *round) {
-    const struct strategy_list *list = &reader->history->options.list;
-    struct history_counts counts;
-    const char *wrong = history_get(json, history_round_begin, round, reader->wrong);
+static const char *begin_round(struct reader *reader, const struct history_round *begin,
+                               struct round *round) {
+    const struct options *options = &reader->history->options;
+    const char *wrong;
 
-    if (wrong == NULL)
-        wrong = history_get(json, history_round_counts, &counts, reader->wrong);
-    if (wrong != NULL)
-        return wrong;
-    if (round->strategy >= list->count || counts.requests > counts.planned)
+    if (begin->round.strategy >= options->list.count || begin->requests > begin->planned)
         return "its strategy or requests are out of range";
-    round->item = &list->items[round->strategy];
-    round->faults = &reader->history->options.fault_list;
-    round->late_ns = reader->history->options.late_ns;
-    round->stuck_ns = reader->history->options.stuck_ns;
-    round->is_keyless = reader->history->options.is_keyless;
-    round->recorder = make_recorder(reader, (size_t)counts.requests);
+    *round = begin->round;
+    round->item = &options->list.items[round->strategy];
+    round->faults = &options->fault_list;
+    round->late_ns = options->late_ns;
+    round->stuck_ns = options->stuck_ns;
+    round->is_keyless = options->is_keyless;
+    round->recorder = make_recorder(reader, (size_t)begin->requests);
     if (round->recorder == NULL)
         return no_memory;
-    round->recorder->planned = (size_t)counts.planned;
-    round->recorder->late_launches = (size_t)counts.late_launches;
-    wrong = read_instances(round->recorder, json_object_get(json, "instances"));
-    return wrong != NULL ? wrong : read_products(round, json_object_get(json, "products"));
+    round->recorder->planned = (size_t)begin->planned;
+    round->recorder->late_launches = (size_t)begin->late_launches;
+    wrong = read_instances(round->recorder, begin->instances);
+    return wrong != NULL ? wrong : read_products(round, begin->products);
 }
 
-static const char *read_round(struct reader *reader, const json_t *json) {
+static const char *read_round(struct reader *reader, const struct history_line *line) {
     struct history *history = reader->history;
+    struct history_round begin = {.requests = 0};
     struct round *rounds;
+    const char *wrong;
 
     if (!reader->has_run || reader->is_in_round)
         return reader->has_run ? "the round before it has no end" : "no run has begun";
@@ -131,25 +235,18 @@ static const char *read_round(struct reader *reader, const json_t *json) {
     reader->is_in_round = true;
     reader->ledger = NULL;
     reader->products = 0;
-    return begin_round(reader, json, &rounds[history->count]);
-}
-
-static const char *read_verdict(const char *name, enum verdict_kind *kind) {
-    for (int i = VERDICT_VALID; name != NULL && i <= VERDICT_UNJUDGED; i++)
-        if (strcmp(verdict_kind_name((enum verdict_kind)i), name) == 0) {
-            *kind = (enum verdict_kind)i;
-            return NULL;
-        }
-    return "its verdict is unknown";
-}
-
-static const char *read_end(struct reader *reader, const json_t *json) {
-    struct round *round = round_of(reader);
-    const char *wrong = history_get(json, history_round_end, round, reader->wrong);
-
+    wrong = history_line_read(line, history_round, &begin, reader->wrong);
     if (wrong == NULL)
-        wrong =
-            read_verdict(json_string_value(json_object_get(json, "verdict")), &round->verdict.kind);
+        wrong = begin_round(reader, &begin, &rounds[history->count]);
+    json_decref(begin.instances);
+    json_decref(begin.products);
+    return wrong;
+}
+
+static const char *read_end(struct reader *reader, const struct history_line *line) {
+    struct round *round = round_of(reader);
+    const char *wrong = history_line_read(line, history_end, round, reader->wrong);
+
     if (wrong != NULL)
         return wrong;
     if (round->recorder->ended != round->recorder->size)
@@ -165,95 +262,53 @@ static const char *read_end(struct reader *reader, const json_t *json) {
     return NULL;
 }
 
-/* ---- requests */
+/* ---- requests and events */
 
-static const char *read_cost(const json_t *json, struct record_cost *cost) {
-    const size_t count = json_array_size(json);
-    int64_t parts[HISTORY_COST];
-
-    if (json == NULL)
-        return NULL;
-    if (count != HISTORY_COST && count != HISTORY_COST_1)
-        return "its cost has more or fewer numbers";
-    parts[HISTORY_COST_1] = -1;
-    for (size_t i = 0; i < count; i++)
-        parts[i] = json_integer_value(json_array_get(json, i));
-    return history_set_cost(parts, cost) == 0 ? NULL : "its cost is out of range";
-}
-
-/* Whether it fits into its round. */
-static bool is_of(const struct round *round, const struct record *record) {
-    return record->item < round->items && record->instance < (int)round->recorder->instance_count;
-}
-
-static const char *read_request(struct reader *reader, const json_t *json) {
-    const char *outcome = json_string_value(json_object_get(json, "outcome"));
-    struct record record = {.item = 0};
+static const char *read_request(struct reader *reader, const struct history_line *line) {
     struct round *round = round_of(reader);
+    struct record record;
     const char *wrong;
 
-    cost_init(&record.cost);
     if (round->recorder->ended == round->recorder->size)
         return "the round has more requests than its first line says";
-    wrong = history_get(json, history_request, &record, reader->wrong);
-    if (wrong == NULL && !is_of(round, &record))
-        wrong = "its item or instance is out of range";
-    if (wrong == NULL && (outcome == NULL || history_set_outcome(outcome, &record.outcome) != 0))
-        wrong = "its outcome is unknown";
-    if (wrong == NULL)
-        wrong = read_cost(json_object_get(json, "cost"), &record.cost);
-    if (wrong == NULL)
-        recorder_add(round->recorder, &record);
-    return wrong;
-}
-
-static bool scan_request(struct reader *reader, const char *line) {
-    struct round *round = round_of(reader);
-    struct record record = {.item = 0};
-
-    if (round->recorder->ended == round->recorder->size || !history_scan_request(line, &record) ||
-        !is_of(round, &record))
-        return false;
+    wrong = history_line_read(line, history_request, &record, reader->wrong);
+    if (wrong != NULL)
+        return wrong;
+    if (record.item >= round->items || record.instance >= (int)round->recorder->instance_count)
+        return "its item or instance is out of range";
     recorder_add(round->recorder, &record);
-    return true;
+    return NULL;
 }
 
-/* ---- events */
-
-static const char *read_event(struct reader *reader, const json_t *json) {
-    const char *kind = json_string_value(json_object_get(json, "kind"));
-    const char *result = json_string_value(json_object_get(json, "result"));
+static const char *read_event(struct reader *reader, const struct history_line *line) {
     struct round *round = round_of(reader);
     struct event *event = event_add(&round->events);
     const char *wrong;
 
     if (event == NULL)
         return no_memory;
-    wrong = history_get(json, history_event, event, reader->wrong);
-    if (wrong == NULL && event->item >= round->items)
-        wrong = "its item is out of range";
-    if (wrong == NULL &&
-        (kind == NULL || event_parse(kind, result != NULL ? result : "", event) != 0))
-        wrong = "its kind or result is unknown";
-    return wrong;
+    wrong = history_line_read(line, history_event, event, reader->wrong);
+    return wrong == NULL && event->item >= round->items ? "its item is out of range" : wrong;
 }
 
 /* ---- the ledger */
 
-static const char *read_product(struct reader *reader, const json_t *json) {
-    const json_t *item = json_object_get(json, "item");
+static const char *read_product(struct reader *reader, const struct history_line *line) {
+    struct history_product product = {.item = 0};
     struct round *round = round_of(reader);
+    const char *wrong = history_line_read(line, history_product, &product, reader->wrong);
 
-    if (!json_is_integer(item) || json_integer_value(item) != (json_int_t)reader->products ||
-        reader->products == round->items)
+    if (wrong != NULL)
+        return wrong;
+    if (product.item != (int64_t)reader->products || reader->products == round->items)
         return "it is not the next product";
     if (round->ledgers == NULL)
         round->ledgers = calloc(round->items, sizeof *round->ledgers);
     if (round->ledgers == NULL)
         return no_memory;
-    assert(reader->products < round->items);
     reader->ledger = &round->ledgers[reader->products++];
-    return history_get(json, history_product, reader->ledger, reader->wrong);
+    *reader->ledger = product.ledger;
+    return NULL;
 }
 
 /* The place of the next row of its kind, zeroed; NULL without memory. */
@@ -271,17 +326,10 @@ static void *next_row(struct ledger *ledger, const struct history_rows *rows) {
     return (char *)array + count * rows->size;
 }
 
-static void keep_row(struct ledger *ledger, const struct history_rows *rows) {
-    size_t count;
-
-    memcpy(&count, (char *)ledger + rows->count, sizeof count);
-    count++;
-    memcpy((char *)ledger + rows->count, &count, sizeof count);
-}
-
-static const char *read_row(struct reader *reader, const json_t *json,
+static const char *read_row(struct reader *reader, const struct history_line *line,
                             const struct history_rows *rows) {
     const char *wrong;
+    size_t count;
     void *row;
 
     if (!reader->is_in_round || reader->ledger == NULL)
@@ -289,83 +337,39 @@ static const char *read_row(struct reader *reader, const json_t *json,
     row = next_row(reader->ledger, rows);
     if (row == NULL)
         return no_memory;
-    wrong = history_get(json, rows->fields, row, reader->wrong);
-    if (wrong == NULL)
-        keep_row(reader->ledger, rows);
-    return wrong;
-}
-
-static bool scan_row(struct reader *reader, const char *line, const struct history_rows *rows) {
-    union {
-        struct ledger_row row;
-        struct ledger_returned returned;
-        struct ledger_sale sale;
-        struct ledger_order order;
-    } read;
-    void *row;
-
-    assert(rows->size <= sizeof read);
-    if (!history_scan_row(line, rows, &read))
-        return false;
-    row = next_row(reader->ledger, rows);
-    if (row == NULL)
-        return false;
-    memcpy(row, &read, rows->size);
-    keep_row(reader->ledger, rows);
-    return true;
+    wrong = history_line_read(line, rows->fields, row, reader->wrong);
+    if (wrong != NULL)
+        return wrong;
+    memcpy(&count, (char *)reader->ledger + rows->count, sizeof count);
+    count++;
+    memcpy((char *)reader->ledger + rows->count, &count, sizeof count);
+    return NULL;
 }
 
 /* ---- lines */
 
 static const struct {
     const char *type;
-    const char *(*read)(struct reader *reader, const json_t *json);
+    const char *(*read)(struct reader *reader, const struct history_line *line);
     bool is_in_round;
 } readers[] = {{"request", read_request, true}, {"event", read_event, true},
                {"product", read_product, true}, {"round", read_round, false},
                {"end", read_end, true},         {"run", read_run, false}};
 
-/* NULL, or what is wrong with the line. */
-static const char *read_json(struct reader *reader, const json_t *json) {
-    const char *type = json_string_value(json_object_get(json, "type"));
+static const char *read_line(struct reader *reader, const char *text, size_t length) {
+    struct history_line line;
+    const char *wrong = history_line_cut(&line, text, length, reader->wrong);
 
-    for (size_t i = 0; type != NULL && i < sizeof readers / sizeof readers[0]; i++)
-        if (strcmp(readers[i].type, type) == 0)
-            return readers[i].is_in_round && !reader->is_in_round ? "it stands outside of a round"
-                                                                  : readers[i].read(reader, json);
-    for (size_t i = 0; type != NULL && i < HISTORY_ROWS; i++)
-        if (strcmp(history_rows[i].type, type) == 0)
-            return read_row(reader, json, &history_rows[i]);
-    return type == NULL ? "it has no type" : "its type is unknown";
-}
-
-/* Whether it was one of the many lines that need no reader of JSON. */
-static bool scan_line(struct reader *reader, const char *line) {
-    if (!reader->is_in_round)
-        return false;
-    if (reader->ledger == NULL)
-        return scan_request(reader, line);
+    if (wrong != NULL)
+        return wrong;
     for (size_t i = 0; i < HISTORY_ROWS; i++)
-        if (scan_row(reader, line, &history_rows[i]))
-            return true;
-    return false;
-}
-
-static const char *read_line(struct reader *reader, const char *line, size_t length) {
-    json_error_t error;
-    const char *wrong;
-    json_t *json;
-
-    if (scan_line(reader, line))
-        return NULL;
-    json = json_read_as_is(line, length, &error);
-    if (json == NULL) {
-        snprintf(reader->wrong, sizeof reader->wrong, "it is no JSON: %.100s", error.text);
-        return reader->wrong;
-    }
-    wrong = read_json(reader, json);
-    json_decref(json);
-    return wrong;
+        if (history_line_is(&line, history_rows[i].type))
+            return read_row(reader, &line, &history_rows[i]);
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
+        if (history_line_is(&line, readers[i].type))
+            return readers[i].is_in_round && !reader->is_in_round ? "it stands outside of a round"
+                                                                  : readers[i].read(reader, &line);
+    return "its type is unknown";
 }
 
 /* A line without its newline is the end of a file that was cut while it was written. */

@@ -56,6 +56,10 @@ json_t *json_read_as_is(const char *bytes, size_t length, json_error_t *error) {
     return json;
 }
 
+json_t *json_read_string(const char *bytes, size_t length) {
+    return length > 0 && *bytes == '"' ? json_loadb(bytes, length, JSON_DECODE_ANY, NULL) : NULL;
+}
+
 /* A string is replaced byte for byte, so it may be where it stands. */
 static void make_printable(json_t *json) {
     const char *key;

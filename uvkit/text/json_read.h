@@ -15,6 +15,8 @@ __attribute__((warn_unused_result)) json_t *json_read(const char *bytes, size_t 
 /* The same, with the strings as they are. */
 __attribute__((warn_unused_result)) json_t *json_read_as_is(const char *bytes, size_t length,
                                                             json_error_t *error);
+/* Likewise, of a string alone. */
+__attribute__((warn_unused_result)) json_t *json_read_string(const char *bytes, size_t length);
 /* As json_read() does, all that a file has; the line is -1 when it cannot be read. */
 __attribute__((warn_unused_result)) json_t *json_read_file(const char *path, json_error_t *error);
 
