@@ -32,7 +32,6 @@
 
 #define CHART_POINTS 1500 /* in a scatter, at the most */
 #define CHART_STEPS  400  /* of a line over time */
-#define CHART_OPS    200  /* around a counterexample */
 
 /* From a judged round that still has its records and ledgers. A new reference, or NULL without
  * memory. */

@@ -1,11 +1,308 @@
-/* The requests around each counterexample. */
-#include "chart_internal.h"
+/* Samples what the page draws in the lanes of the instances. */
+#include "chart_lanes.h"
+
 #include "json_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR_NS (INT64_C(1) << 46)
+#define EVENTS    40 /* that are drawn, at the most */
+#define SLACK_NS  250000000
+#define SILENT_US 250000
+#define LOOK      5000 /* requests after a gap that are looked at */
+#define BANDS     40   /* of silence, at the most */
+#define FAR_NS    (INT64_C(1) << 46)
+
+int64_t chart_ledger_us(const struct round *round, const char *at) {
+    int64_t us = ledger_time_us(at);
+
+    return us < 0 ? -1 : us + round->ledger_skew_us - round->started_us;
+}
+
+int64_t chart_end_us(const struct record *record) {
+    return (record->received_ns > 0 ? record->received_ns : record->planned_ns) / CHART_US;
+}
+
+const char *chart_order_id(const struct record *record) {
+    return record->order_id[0] != '\0' ? record->order_id : record->key;
+}
+
+const struct ledger_sale *chart_sale(const struct round *round, uint32_t item,
+                                     const char *order_id) {
+    if (round->ledgers == NULL || item >= round->items)
+        return NULL;
+    return ledger_find_sale(&round->ledgers[item], order_id);
+}
+
+int chart_by_number(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* ---- events: failpoints that fired, and servers that were down */
+
+/* That of a server may silence any instance. */
+static bool explains(const struct event *event, const char *instance) {
+    return event_is_standstill(event) &&
+           (event->kind == EVENT_SERVER || instance == NULL || strcmp(event->who, instance) == 0);
+}
+
+static bool is_known(const struct chart *chart, const char *instance, int64_t from_us,
+                     int64_t to_us) {
+    const struct event_list *events = &chart->round->events;
+
+    for (size_t i = 0; i < events->count; i++) {
+        const struct event *event = &events->items[i];
+
+        if (explains(event, instance) && from_us * CHART_US >= event->at_ns - SLACK_NS &&
+            (event->until_ns == EVENT_OPEN || to_us * CHART_US <= event->until_ns + SLACK_NS))
+            return true;
+    }
+    return false;
+}
+
+static int64_t event_end_us(const struct chart *chart, const struct event *event) {
+    if (!event_is_standstill(event))
+        return event->at_ns / CHART_US;
+    return event->until_ns == EVENT_OPEN ? chart->end_us : event->until_ns / CHART_US;
+}
+
+static json_t *event_json(const struct chart *chart, const struct event *event) {
+    char text[EVENT_TEXT];
+    json_t *json = json_array();
+
+    event_text(event, text);
+    json_text_append(&json, json_text(event->who));
+    json_text_append(&json, json_integer(event->at_ns / CHART_US));
+    json_text_append(&json, json_integer(event_end_us(chart, event)));
+    json_text_append(&json, json_text(text));
+    return json;
+}
+
+size_t chart_event_count(const struct chart *chart) {
+    const struct event_list *events = &chart->round->events;
+    size_t count = 0;
+
+    for (size_t i = 0; i < events->count; i++)
+        count += events->items[i].kind != EVENT_LOCK;
+    return count;
+}
+
+/* Of many, some of all times. */
+json_t *chart_events(const struct chart *chart) {
+    const struct event_list *events = &chart->round->events;
+    const size_t step = chart_event_count(chart) / EVENTS + 1;
+    json_t *json = json_array();
+    size_t place = 0;
+
+    for (size_t i = 0; i < events->count; i++)
+        if (events->items[i].kind != EVENT_LOCK && place++ % step == 0)
+            json_text_append(&json, event_json(chart, &events->items[i]));
+    return json;
+}
+
+/* Of a counterexample, with the place of its order among A, B and C. */
+static json_t *example_events(const struct chart *chart, const struct counterexample *example) {
+    json_t *json = json_array();
+
+    for (size_t i = 0; i < example->events; i++) {
+        const struct counterexample_event *event = &example->event[i];
+        const int64_t until_us =
+            event->until_ns != EVENT_OPEN ? event->until_ns / CHART_US : chart->end_us;
+
+        json_text_append(&json, json_pack("[i, I, I, s, s]",
+                                          event->letter != '\0' ? event->letter - 'A' + 1 : 0,
+                                          (json_int_t)(event->at_ns / CHART_US),
+                                          (json_int_t)until_us, event->who, event->text));
+    }
+    return json;
+}
+
+/* ---- silence: an instance answered nothing though requests were in flight */
+
+struct span {
+    int64_t ended_us, sent_us; /* they are sorted by the first */
+};
+
+/* The answers of one instance, by the time of the answer, and what was never answered. */
+struct answers {
+    int instance; /* -1: of all */
+    size_t count, lost_count;
+    struct span *spans, *lost;
+};
+
+struct band {
+    int instance;
+    int64_t from_us, to_us;
+    size_t waiting;
+};
+
+struct bands {
+    size_t count;
+    struct band items[BANDS];
+};
+
+static bool is_lost(const struct record *record) {
+    return record->instance < 0 && record->sent_ns > 0 &&
+           (record->outcome == RECORD_UNKNOWN || record->outcome == RECORD_FAILED);
+}
+
+static void collect_answers(const struct chart *chart, int instance, struct answers *answers) {
+    answers->instance = instance;
+    answers->count = answers->lost_count = 0;
+    for (size_t i = 0; i < chart->count; i++) {
+        const struct record *record = &chart->records[i];
+        struct span span = {chart_end_us(record), record->sent_ns / CHART_US};
+
+        if (is_lost(record))
+            answers->lost[answers->lost_count++] = span;
+        else if (record->sent_ns > 0 && (instance < 0 || record->instance == instance))
+            answers->spans[answers->count++] = span;
+    }
+    qsort(answers->spans, answers->count, sizeof *answers->spans, chart_by_number);
+}
+
+/* Count a request that was in flight for long enough in from .. to. */
+static void count_waiting(struct band *band, int64_t from_us, int64_t to_us, struct span span) {
+    int64_t begin = span.sent_us > from_us ? span.sent_us : from_us;
+    int64_t end = span.ended_us < to_us ? span.ended_us : to_us;
+
+    if (end - begin <= SILENT_US)
+        return;
+    if (band->waiting++ == 0 || begin < band->from_us)
+        band->from_us = begin;
+}
+
+static bool is_covered(const struct bands *bands, const struct band *band) {
+    for (size_t i = 0; i < bands->count; i++)
+        if (bands->items[i].instance < 0 && band->from_us > bands->items[i].from_us - SILENT_US &&
+            band->to_us < bands->items[i].to_us + SILENT_US)
+            return true;
+    return false;
+}
+
+static void add_band(struct bands *bands, const struct band *band) {
+    if (band->waiting > 0 && bands->count < BANDS && !is_covered(bands, band))
+        bands->items[bands->count++] = *band;
+}
+
+/* While one instance stands still, the others may have nothing to answer. */
+static bool is_of_one(const struct bands *bands, const struct band *all) {
+    for (size_t i = 0; i < bands->count; i++)
+        if (bands->items[i].instance >= 0 && all->from_us >= bands->items[i].from_us - SILENT_US &&
+            all->to_us <= bands->items[i].to_us + SILENT_US)
+            return true;
+    return false;
+}
+
+static void drop_explained(struct bands *bands) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bands->count; i++)
+        if (bands->items[i].instance >= 0 || !is_of_one(bands, &bands->items[i]))
+            bands->items[kept++] = bands->items[i];
+    bands->count = kept;
+}
+
+/* Nothing came between answers `i - 1` and `i`. */
+static void look_at_gap(const struct answers *answers, size_t i, struct bands *bands) {
+    int64_t from_us = i > 0 ? answers->spans[i - 1].ended_us : 0;
+    struct band band = {.instance = answers->instance, .to_us = answers->spans[i].ended_us};
+
+    for (size_t j = i; j < answers->count && j < i + LOOK; j++)
+        count_waiting(&band, from_us, band.to_us, answers->spans[j]);
+    for (size_t j = 0; i > 0 && j < answers->lost_count; j++)
+        count_waiting(&band, from_us, band.to_us, answers->lost[j]);
+    add_band(bands, &band);
+}
+
+/* Nothing came after the last answer, and requests were lost. `last_us` is the last answer of any
+ * instance. */
+static void look_at_end(const struct answers *answers, int64_t last_us, struct bands *bands) {
+    int64_t from_us = answers->spans[answers->count - 1].ended_us;
+    struct band band = {.instance = answers->instance, .to_us = last_us};
+
+    for (size_t j = 0; j < answers->lost_count; j++)
+        count_waiting(&band, from_us, last_us, answers->lost[j]);
+    add_band(bands, &band);
+}
+
+static void look_at_instance(const struct chart *chart, struct answers *answers, int instance,
+                             int64_t last_us, struct bands *bands) {
+    collect_answers(chart, instance, answers);
+    if (answers->count == 0)
+        return;
+    for (size_t i = 0; i < answers->count && bands->count < BANDS; i++)
+        if (answers->spans[i].ended_us - (i > 0 ? answers->spans[i - 1].ended_us : 0) > SILENT_US)
+            look_at_gap(answers, i, bands);
+    if (instance >= 0)
+        look_at_end(answers, last_us, bands);
+}
+
+static int64_t last_answer(const struct chart *chart) {
+    int64_t last_us = 0;
+
+    for (size_t i = 0; i < chart->count; i++)
+        if (chart->records[i].instance >= 0 && chart_end_us(&chart->records[i]) > last_us)
+            last_us = chart_end_us(&chart->records[i]);
+    return last_us;
+}
+
+static json_t *band_json(const struct band *band) {
+    return json_pack("[i, I, I, I]", band->instance, (json_int_t)band->from_us,
+                     (json_int_t)band->to_us, (json_int_t)band->waiting);
+}
+
+/* An instance that stands still on purpose is drawn as such. */
+static void drop_known(const struct chart *chart, struct bands *bands) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bands->count; i++) {
+        const struct band *band = &bands->items[i];
+        const char *instance =
+            band->instance >= 0 ? chart->round->recorder->instances[band->instance] : NULL;
+
+        if (!is_known(chart, instance, band->from_us, band->to_us))
+            bands->items[kept++] = *band;
+    }
+    bands->count = kept;
+}
+
+json_t *chart_faults(const struct chart *chart) {
+    struct answers answers = {.spans = calloc(chart->count + 1, sizeof(struct span)),
+                              .lost = calloc(chart->count + 1, sizeof(struct span))};
+    int instances = (int)chart->round->recorder->instance_count;
+    bool has_room = answers.spans != NULL && answers.lost != NULL;
+    json_t *json = has_room ? json_array() : NULL;
+    int64_t last_us = last_answer(chart);
+    struct bands bands = {.count = 0};
+
+    for (int i = -1; i < instances && has_room; i++)
+        look_at_instance(chart, &answers, i, last_us, &bands);
+    drop_explained(&bands);
+    drop_known(chart, &bands);
+    for (size_t i = 0; i < bands.count; i++)
+        json_text_append(&json, band_json(&bands.items[i]));
+    free(answers.spans);
+    free(answers.lost);
+    return json;
+}
+
+/* ---- the requests around each counterexample */
+
+/* The place of the instance of this name; added when it is new. -1 for "". */
+static int instance_place(struct chart *chart, const char *name) {
+    size_t i;
+    json_t *known;
+
+    if (name[0] == '\0')
+        return -1;
+    json_array_foreach (chart->instances, i, known)
+        if (strcmp(json_string_value(known), name) == 0)
+            return (int)i;
+    return json_array_append_new(chart->instances, json_string(name)) == 0 ? (int)i : -1;
+}
 
 /* The operations of a counterexample, and where they are in time. */
 struct proof {
@@ -61,7 +358,7 @@ static json_t *request_json(struct chart *chart, const struct record *record, in
     int instance = record->instance;
 
     if (instance < 0 && sale != NULL)
-        instance = chart_instance(chart, sale->instance);
+        instance = instance_place(chart, sale->instance);
     return json_pack("[s, i, i, I, I, i, I, I]", id, mark, instance,
                      (json_int_t)(record->sent_ns / CHART_US), (json_int_t)chart_end_us(record),
                      chart->place[record->outcome], (json_int_t)unit,
@@ -76,7 +373,7 @@ static json_t *row_json(struct chart *chart, const struct proof *proof, size_t i
     if (sale == NULL)
         return NULL;
     return json_pack("[s, i, i, i, i, i, I, I]", sale->order_id, (int)i + 1,
-                     chart_instance(chart, sale->instance), -1, -1, -1, (json_int_t)sale->unit,
+                     instance_place(chart, sale->instance), -1, -1, -1, (json_int_t)sale->unit,
                      (json_int_t)chart_ledger_us(chart->round, sale->at));
 }
 
@@ -123,14 +420,6 @@ static json_t *ops_json(struct chart *chart, const struct proof *proof) {
     return ops;
 }
 
-static json_t *lines_json(const struct counterexample *example) {
-    json_t *lines = json_array();
-
-    for (size_t i = 0; i < example->lines; i++)
-        json_text_append(&lines, json_text(example->line[i]));
-    return lines;
-}
-
 static json_t *example_json(struct chart *chart, const struct counterexample *example) {
     struct proof proof = {.example = example};
     json_t *json = json_object();
@@ -140,12 +429,13 @@ static json_t *example_json(struct chart *chart, const struct counterexample *ex
     for (size_t i = 0; i < chart->count; i++)
         of += chart->records[i].item == example->item && chart->records[i].sent_ns > 0;
     json_text_set(&json, "anomaly", json_string(anomaly_name(example->anomaly)));
-    json_text_set(&json, "lines", lines_json(example));
+    json_text_set(&json, "lines",
+                  json_text_array(example->line[0], sizeof example->line[0], example->lines));
     json_text_set(&json, "item", json_integer(example->item));
     json_text_set(&json, "shard", json_integer(example->shard));
     json_text_set(&json, "of", json_integer(of));
     json_text_set(&json, "ops", ops_json(chart, &proof));
-    json_text_set(&json, "events", chart_example_events(chart, example));
+    json_text_set(&json, "events", example_events(chart, example));
     return json;
 }
 

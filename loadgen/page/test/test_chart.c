@@ -2,6 +2,7 @@
 #include "verdict_fixture.h"
 
 #include "chart.h"
+#include "chart_lanes.h"
 #include "fault.h"
 #include "page.h"
 
