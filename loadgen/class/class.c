@@ -2,7 +2,6 @@
 #include "class.h"
 
 #include "board.h"
-#include "class_files.h"
 #include "exit_code.h"
 #include "fiber.h"
 #include "guard.h"
@@ -28,6 +27,14 @@
 #define QUIET_MS     1000 /* without news, a watcher is asked whether it is still there */
 #define RUNS_MAX     12   /* earlier runs to compare with */
 #define GRACE_MS     8000 /* for a run to judge what there is, and to mend what it broke */
+
+/* The page and what it loads are in the program. */
+extern const char class_html[], class_css[], class_dom_js[], class_steps_js[], class_js[];
+
+/* No script or style but these; nothing from elsewhere. */
+static const char policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /* One page per process. */
 static struct {
@@ -69,7 +76,7 @@ static bool is_trusted(struct http_exchange *exchange) {
 }
 
 static void reply_json(struct http_exchange *exchange, int status, json_t *json) {
-    serve_add_headers(exchange, class_files_policy);
+    serve_add_headers(exchange, policy);
     http_reply_json(exchange, status, json);
 }
 
@@ -80,14 +87,36 @@ static void path_of(const char *program, char path[PATH_MAX]) {
         path[0] = '\0';
 }
 
+static void reply_text(struct http_exchange *exchange, const char *content_type, const char *text) {
+    serve_add_headers(exchange, policy);
+    http_reply(exchange, 200, content_type, text, strlen(text));
+}
+
 static void on_page(struct http_exchange *exchange, void *data) {
+    (void)data;
     if (is_welcome(exchange))
-        class_files_page(exchange, data);
+        reply_text(exchange, "text/html; charset=utf-8", class_html);
 }
 
 static void on_file(struct http_exchange *exchange, void *data) {
-    if (is_welcome(exchange))
-        class_files_other(exchange, data);
+    static const char script[] = "text/javascript; charset=utf-8";
+    static const struct {
+        const char *name, *content_type, *text;
+    } files[] = {{"class.css", "text/css; charset=utf-8", class_css},
+                 {"dom.js", script, class_dom_js},
+                 {"steps.js", script, class_steps_js},
+                 {"class.js", script, class_js}};
+    const char *name = http_path_param(exchange, "file");
+
+    (void)data;
+    if (!is_welcome(exchange))
+        return;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (strcmp(files[i].name, name) == 0) {
+            reply_text(exchange, files[i].content_type, files[i].text);
+            return;
+        }
+    http_reply_error(exchange, 404, "not_found", "the page has no such file");
 }
 
 /* The target's own table, a new reference; or NULL, and `why`. */
@@ -319,7 +348,7 @@ static void on_events(struct http_exchange *exchange, void *data) {
         return;
     }
     room.watchers++;
-    serve_add_headers(exchange, class_files_policy);
+    serve_add_headers(exchange, policy);
     if (http_reply_stream(exchange, 200, "text/event-stream"))
         follow(exchange);
     room.watchers--;

@@ -19,8 +19,6 @@ __attribute__((warn_unused_result)) int report_print(const struct summary *summa
 /* What was asked, which thresholds were kept, and whether the load was as planned. -1 without
  * memory. */
 __attribute__((warn_unused_result)) int report_head(const struct summary *summary, FILE *to);
-/* Sentences per strategy: what was found, how sure that is, and what bounds its rate. */
-void report_why(const struct summary *summary, FILE *to);
 /* Where the results are, and what the exit code means. */
 void report_foot(const struct summary *summary, FILE *to);
 

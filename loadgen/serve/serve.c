@@ -2,21 +2,274 @@
 #include "serve.h"
 
 #include "complain.h"
+#include "duration.h"
 #include "exit_code.h"
 #include "serve_files.h"
-#include "serve_index.h"
 #include "service.h"
+#include "summary_read.h"
+#include "verdict.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DRAIN_MS    1000
-#define ROUTES_MOST 16
-#define PART_BYTES  (16 * 1024) /* on a fiber's stack */
+#define RUNS_A_PAGE    100
+#define STRATEGIES_MAX 100
+#define ANOMALIES_MAX  20
+#define TEXT_MAX       2000
+#define DRAIN_MS       1000
+#define ROUTES_MOST    16
+#define PART_BYTES     (16 * 1024) /* on a fiber's stack */
+
+extern const char serve_index_head[];
+
+/* ---- the list of runs as HTML; all that it has of them is escaped, cut, and bounded */
+
+/* With what HTML would read as its own spelled out, and cut at TEXT_MAX, between characters. */
+static void text(FILE *to, const char *at) {
+    static const char *const spelled[] = {
+        ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;"};
+
+    for (size_t i = 0; at[i] != '\0'; i++) {
+        const unsigned char byte = (unsigned char)at[i];
+
+        if (i >= TEXT_MAX && (byte & 0xc0) != 0x80) {
+            fputs(" ...", to);
+            return;
+        }
+        if (byte < sizeof spelled / sizeof spelled[0] && spelled[byte] != NULL)
+            fputs(spelled[byte], to);
+        else
+            fputc(byte, to);
+    }
+}
+
+static void element(FILE *to, const char *open, const char *inside, const char *close) {
+    fputs(open, to);
+    text(to, inside);
+    fputs(close, to);
+}
+
+/* The summary of a run, a new reference; or NULL, and `why` says why not. */
+static json_t *load(const char *root, const char *folder, char why[SUMMARY_WHY]) {
+    char wrong[SUMMARY_WHY], *bytes;
+    json_t *summary = NULL;
+    size_t length;
+    int rc = serve_read(root, folder, "summary.json", SUMMARY_MAX, &bytes, &length);
+
+    if (rc == -ENOENT)
+        snprintf(why, SUMMARY_WHY, "no summary.json: the run goes on, or ended early");
+    else if (rc != 0)
+        snprintf(why, SUMMARY_WHY, "summary.json cannot be read: %s", strerror(-rc));
+    else if ((summary = summary_parse(bytes, length, wrong)) == NULL)
+        snprintf(why, SUMMARY_WHY, "summary.json is broken: it %.1000s", wrong);
+    free(bytes);
+    return summary;
+}
+
+/* Only words that we give: what the style knows. */
+static void print_verdict(const char *verdict, FILE *to) {
+    const char *class = "";
+
+    for (int kind = 0; kind < VERDICT_UNJUDGED; kind++)
+        if (strcmp(verdict, verdict_kind_name((enum verdict_kind)kind)) == 0)
+            class = verdict;
+    fprintf(to, "<td><span class=\"verdict %s\">", class);
+    element(to, "", verdict, "</span></td>");
+}
+
+static void print_anomalies(const json_t *strategy, FILE *to) {
+    const json_t *anomalies = json_object_get(strategy, "anomalies");
+
+    fputs("<td>", to);
+    for (size_t i = 0; i < json_array_size(anomalies) && i < ANOMALIES_MAX; i++) {
+        const json_t *anomaly = json_array_get(anomalies, i);
+
+        element(to, i > 0 ? ", <span>" : "<span>", summary_text(anomaly, "name"), "");
+        fprintf(to, " %" JSON_INTEGER_FORMAT "</span>",
+                json_integer_value(json_object_get(anomaly, "count")));
+    }
+    fputs("</td>", to);
+}
+
+static void print_expected(const json_t *strategy, FILE *to) {
+    const json_t *expected = json_object_get(strategy, "as_expected");
+    if (json_is_false(expected))
+        fputs("<td class=\"error\">NO</td>", to);
+    else
+        fputs(json_is_true(expected) ? "<td>yes</td>" : "<td>-</td>", to);
+}
+
+/* Sold and stock of all rounds together; the summary has the stock of a product of a round. */
+static void print_sold(const json_t *summary, const json_t *strategy, FILE *to) {
+    const json_t *items = json_object_get(json_object_get(summary, "settings"), "items");
+    double rounds = (double)json_array_size(json_object_get(strategy, "rounds"));
+    double products = json_number_value(items);
+    double stock = json_number_value(json_object_get(strategy, "stock"));
+
+    if (strcmp(summary_text(strategy, "verdict"), "not judged") == 0)
+        fputs("<td class=\"number\">-</td>", to);
+    else
+        fprintf(to, "<td class=\"number\">%" JSON_INTEGER_FORMAT " / %.0f</td>",
+                json_integer_value(json_object_get(strategy, "sold")),
+                stock * fmax(1, rounds) * fmax(1, products));
+}
+
+static void print_strategy(const json_t *summary, const json_t *strategy, FILE *to) {
+    double p99_ms =
+        json_number_value(json_object_get(json_object_get(strategy, "latency_ms"), "p99"));
+    char duration[DURATION_TEXT] = "-";
+
+    if (p99_ms > 0 && p99_ms < 1e9)
+        duration_ms(duration, p99_ms);
+    element(to, "<tr><td>", summary_text(strategy, "strategy"), "</td>");
+    print_verdict(summary_text(strategy, "verdict"), to);
+    print_anomalies(strategy, to);
+    print_sold(summary, strategy, to);
+    fprintf(to, "<td class=\"number\">%s</td>", duration);
+    print_expected(strategy, to);
+    fputs("</tr>\n", to);
+}
+
+static void print_strategies(const json_t *summary, FILE *to) {
+    const json_t *strategies = json_object_get(summary, "strategies");
+
+    fputs("<div class=\"wide\"><table><tr><th>strategy</th><th>verdict</th><th>anomalies</th>"
+          "<th class=\"number\">sold / stock</th><th class=\"number\">p99</th><th>expected</th>"
+          "</tr>\n",
+          to);
+    for (size_t i = 0; i < json_array_size(strategies) && i < STRATEGIES_MAX; i++)
+        print_strategy(summary, json_array_get(strategies, i), to);
+    fputs("</table></div>\n", to);
+}
+
+static void print_missed(const json_t *summary, FILE *to) {
+    const json_t *thresholds = json_object_get(summary, "thresholds");
+
+    for (size_t i = 0; i < json_array_size(thresholds) && i < STRATEGIES_MAX; i++) {
+        const json_t *threshold = json_array_get(thresholds, i);
+
+        if (!json_is_false(json_object_get(threshold, "holds")))
+            continue;
+        element(to, "<p class=\"error\">threshold missed: ", summary_text(threshold, "text"), ", ");
+        element(to, "", summary_text(threshold, "strategy"), "</p>\n");
+    }
+}
+
+static bool has_file(const char *root, const char *folder, const char *name) {
+    size_t size;
+    int fd = serve_open(root, folder, name, &size);
+
+    return fd >= 0 && close(fd) == 0;
+}
+
+/* Folder and file names are plain, so they may stand in a URL as they are. */
+static void print_files(const char *root, const char *folder, FILE *to) {
+    fputs("<p class=\"files\">", to);
+    for (const struct serve_file *file = serve_files; file->name != NULL; file++)
+        if (has_file(root, folder, file->name))
+            fprintf(to, "<a href=\"/runs/%s/%s\">%s</a> ", folder, file->name, file->name);
+    fputs("</p>\n", to);
+}
+
+/* "2026-11-21T10:01:02.658Z" as people write it. */
+static void print_time(const char *time, FILE *to) {
+    char moment[32];
+
+    if (strlen(time) < 19 || time[10] != 'T' || strlen(time) >= sizeof moment) {
+        text(to, time);
+        return;
+    }
+    snprintf(moment, sizeof moment, "%.10s %.8s UTC", time, time + 11);
+    text(to, moment);
+}
+
+static void print_title(const char *root, const char *folder, const json_t *summary, FILE *to) {
+    const char *name = summary_text(summary, "name");
+    bool has_page = has_file(root, folder, "report.html");
+
+    fputs("<h2>", to);
+    if (has_page)
+        fprintf(to, "<a href=\"/runs/%s/report.html\">", folder);
+    element(to, "", name[0] != '\0' ? name : folder, has_page ? "</a></h2>\n" : "</h2>\n");
+    fputs("<p class=\"dim\">", to);
+    print_time(summary_text(summary, "started_at"), to);
+    if (name[0] != '\0')
+        fprintf(to, " &middot; %s", folder);
+    if (json_is_integer(json_object_get(summary, "exit_code")))
+        fprintf(to, " &middot; exit code %" JSON_INTEGER_FORMAT,
+                json_integer_value(json_object_get(summary, "exit_code")));
+    if (json_is_true(json_object_get(summary, "is_interrupted")))
+        fputs(" &middot; interrupted", to);
+    if (json_is_true(json_object_get(summary, "is_left_down")))
+        fputs(" &middot; ended early", to);
+    fputs("</p>\n", to);
+}
+
+static void print_run(const char *root, const char *folder, FILE *to) {
+    char why[SUMMARY_WHY];
+    json_t *summary = load(root, folder, why);
+    const char *command = summary_text(summary, "command");
+
+    fputs("<article>\n", to);
+    print_title(root, folder, summary, to);
+    if (command[0] != '\0')
+        element(to, "<pre>", command, "</pre>\n");
+    if (summary != NULL) {
+        print_strategies(summary, to);
+        print_missed(summary, to);
+    } else {
+        element(to, "<p class=\"error\">", why, "</p>\n");
+    }
+    print_files(root, folder, to);
+    fputs("</article>\n", to);
+    json_decref(summary);
+}
+
+static void print_others(size_t from, size_t count, FILE *to) {
+    fputs("<p>", to);
+    if (from > 0)
+        fprintf(to, "<a href=\"/?from=%zu\">newer</a> ",
+                from > RUNS_A_PAGE ? from - RUNS_A_PAGE : 0);
+    if (count - from > RUNS_A_PAGE)
+        fprintf(to, "<a href=\"/?from=%zu\">older</a>", from + RUNS_A_PAGE);
+    fputs("</p>\n", to);
+}
+
+/* Write the list: the runs from number `from` on, the newest being 0. A run that cannot be read is
+ * listed with the reason. 0, or -1 when it could not be written. */
+static int print_list(const char *root, size_t from, FILE *to) {
+    struct dirent **folders;
+    size_t count;
+    int rc = serve_list(root, &folders, &count);
+
+    fputs(serve_index_head, to);
+    fprintf(to, "<p class=\"dim\">%zu in ", count);
+    element(to, "", root, "</p>\n");
+    if (rc != 0)
+        fprintf(to, "<p class=\"error\">The folder cannot be read: %s</p>\n", strerror(-rc));
+    else if (count == 0)
+        fputs("<p>None yet: <code>scripts/loadgen --strategy none,redis,atomic</code> makes one. "
+              "Reload this page then.</p>\n",
+              to);
+    if (from > count)
+        from = count;
+    for (size_t i = from; i < count && i < from + RUNS_A_PAGE; i++)
+        print_run(root, folders[i]->d_name, to);
+    print_others(from, count, to);
+    fputs("</body>\n</html>\n", to);
+    serve_list_free(folders, count);
+    return ferror(to) ? -1 : 0;
+}
+
+/* ---- the server */
 
 struct viewer {
     const char *root;
@@ -54,7 +307,7 @@ static void on_index(struct http_exchange *exchange, void *data) {
     serve_add_headers(exchange, index_policy);
     to = open_memstream(&page, &length);
     if (to != NULL) {
-        rc = serve_index(viewer->root, from != NULL ? strtoul(from, NULL, 10) : 0, to);
+        rc = print_list(viewer->root, from != NULL ? strtoul(from, NULL, 10) : 0, to);
         if (fclose(to) != 0)
             rc = -1;
     }
