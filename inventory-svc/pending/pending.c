@@ -2,7 +2,7 @@
  * others. */
 #include "pending.h"
 
-#include "notes_internal.h"
+#include "segment_redis.h"
 
 #include "clock.h"
 #include "fiber.h"

@@ -1,5 +1,5 @@
 /* The notes of pending sales in Redis, under the keys that strategies/spread/prewarm.c names. */
-#include "notes_internal.h"
+#include "segment_redis.h"
 
 #include "clock.h"
 #include "fiber.h"

@@ -1,7 +1,7 @@
 /* The notes of pending sales in Redis: read, forget, count. All run in a fiber, and return BUSY
  * with `message` when Redis does not answer. */
-#ifndef INVENTORY_NOTES_INTERNAL_H
-#define INVENTORY_NOTES_INTERNAL_H
+#ifndef INVENTORY_SEGMENT_REDIS_H
+#define INVENTORY_SEGMENT_REDIS_H
 
 #include "reservation.h"
 #include "segment_sql.h"
