@@ -28,7 +28,7 @@ FLAGS_uvkit/redis := $(if $(TLS_PACKAGES),-DUVKIT_REDIS_TLS)
 PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(OPTIMISE) $(HARDEN) $(WARNINGS) $(PACKAGE_CFLAGS)
 override LDFLAGS += -pie -Wl,--as-needed $(OPTIMISE)
-LAB_LIBS := -lseccomp $(shell pkg-config --libs lua5.1 2>/dev/null)
+LAB_LIBS := -lseccomp
 PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 LIBS = $(PACKAGE_LIBS) $(LLHTTP_LIBS) $(sort $(foreach a,$(BACKENDS),$(LIBS_$a))) $(LAB_LIBS) -lm
 
@@ -112,7 +112,6 @@ SEES_loadgen/class := loadgen/serve loadgen/send $(SEES_loadgen/serve)
 SEES_loadgen/claims := loadgen/report $(SEES_loadgen/report)
 SEES_loadgen/run := loadgen/class loadgen/claims loadgen/serve loadgen/results loadgen/page loadgen/report loadgen/live loadgen/send $(SEES_loadgen/report)
 SEES_lab/redis := strategies/seam
-FLAGS_lab/redis := $(shell pkg-config --cflags lua5.1 2>/dev/null)
 SEES_lab/model := lab/redis strategies/seam
 SEES_lab/explore := lab/model $(SEES_lab/model) uvkit
 SEES_lab/verdict := lab/explore judge $(SEES_judge) lab/model $(SEES_lab/model)

@@ -2,11 +2,11 @@
  * others. */
 #include "pending.h"
 
-#include "segment_redis.h"
-
 #include "clock.h"
 #include "fiber.h"
 #include "metrics.h"
+#include "segment_redis.h"
+#include "segment_sql.h"
 #include "text_copy.h"
 
 #include <assert.h>
@@ -66,6 +66,12 @@ static struct metric written = {"inventory_pending_written_total",
 static struct metric taken_over = {"inventory_pending_taken_over_total",
                                    "Sales that Redis made, brought to the ledger by whoever looked",
                                    .type = METRIC_COUNTER};
+
+static struct segment_keys keys_of(const struct pending *pending, const char *product_id,
+                                   char message[MESSAGE_BYTES]) {
+    return (struct segment_keys){
+        .redis = pending->redis, .product_id = product_id, .message = message};
+}
 
 /* ---- closing */
 
@@ -155,11 +161,12 @@ static bool is_all_sold(const struct batch *batch) {
 static void end_batch(struct pending *pending, struct batch *batch) {
     const bool can_tell_first = is_all_sold(batch);
     char message[MESSAGE_BYTES];
+    const struct segment_keys keys = keys_of(pending, batch->product_id, message);
 
     metric_add(&written, (double)batch->count);
     if (can_tell_first)
         tell(batch, OUTCOME_OK);
-    (void)notes_forget(pending->redis, batch->product_id, batch->sales, batch->count, message);
+    (void)segment_redis_forget(&keys, batch->sales, batch->count);
     if (!can_tell_first)
         tell(batch, OUTCOME_OK);
 }
@@ -253,47 +260,46 @@ static size_t run_of(const struct note *notes, size_t count) {
     return run;
 }
 
-static enum outcome bring_run(struct pending *pending, const char *product_id,
-                              const struct note *first, struct segment_sale *sales, size_t run,
-                              char message[MESSAGE_BYTES]) {
+static enum outcome bring_run(struct pending *pending, const struct segment_keys *keys,
+                              const struct note *first, struct segment_sale *sales, size_t run) {
     enum outcome outcome;
 
     for (size_t i = 0; i < run; i++)
         sales[i] = first[i].sale;
-    outcome = segment_sql_write(pending->pool, product_id, first->shard, first->instance, sales,
-                                run, statement_deadline_ms(), message);
+    outcome = segment_sql_write(pending->pool, keys->product_id, first->shard, first->instance,
+                                sales, run, statement_deadline_ms(), keys->message);
     if (outcome == OUTCOME_OK)
-        outcome = notes_forget(pending->redis, product_id, sales, run, message);
+        outcome = segment_redis_forget(keys, sales, run);
     if (outcome == OUTCOME_OK)
         metric_add(&taken_over, (double)run);
     return outcome;
 }
 
-static enum outcome bring(struct pending *pending, const char *product_id, struct notes *notes,
-                          struct segment_sale *sales, char message[MESSAGE_BYTES]) {
+static enum outcome bring(struct pending *pending, const struct segment_keys *keys,
+                          struct notes *notes, struct segment_sale *sales) {
     enum outcome outcome = OUTCOME_OK;
 
     for (size_t at = 0, run; at < notes->count && outcome == OUTCOME_OK; at += run) {
         run = run_of(&notes->notes[at], notes->count - at);
-        outcome = bring_run(pending, product_id, &notes->notes[at], sales, run, message);
+        outcome = bring_run(pending, keys, &notes->notes[at], sales, run);
     }
     return outcome;
 }
 
-static void look_at(struct pending *pending, const char *product_id, char message[MESSAGE_BYTES]) {
+static void look_at(struct pending *pending, const struct segment_keys *keys) {
     struct notes *notes = malloc(sizeof *notes);
     struct segment_sale *sales = calloc(SEGMENT_SALES_MAX, sizeof *sales);
     enum outcome outcome = notes != NULL && sales != NULL ? OUTCOME_OK : OUTCOME_BUSY;
 
     if (outcome == OUTCOME_OK)
         do {
-            outcome = notes_read(pending->redis, product_id, OLD_MS, notes, message);
+            outcome = segment_redis_read(keys, OLD_MS, notes);
             if (outcome == OUTCOME_OK)
-                outcome = bring(pending, product_id, notes, sales, message);
+                outcome = bring(pending, keys, notes, sales);
         } while (outcome == OUTCOME_OK && notes->count == SEGMENT_SALES_MAX &&
                  !pending->is_closing);
     if (outcome == OUTCOME_OK && notes->is_finished)
-        (void)notes_remove_product(pending->redis, product_id, message);
+        (void)segment_redis_retire(keys);
     free(notes);
     free(sales);
 }
@@ -301,12 +307,15 @@ static void look_at(struct pending *pending, const char *product_id, char messag
 static void look(void *arg) {
     struct pending *pending = arg;
     char message[MESSAGE_BYTES];
+    struct segment_keys keys = keys_of(pending, "", message);
     char(*products)[UUID_TEXT];
     size_t count;
 
-    (void)notes_products(pending->redis, &products, &count, message);
-    for (size_t i = 0; i < count && !pending->is_closing; i++)
-        look_at(pending, products[i], message);
+    (void)segment_redis_products(&keys, &products, &count);
+    for (size_t i = 0; i < count && !pending->is_closing; i++) {
+        keys.product_id = products[i];
+        look_at(pending, &keys);
+    }
     free(products);
     pending->is_looking = false;
     maybe_closed(pending);
@@ -324,35 +333,22 @@ static void on_time_to_look(uv_timer_t *timer) {
 
 enum outcome pending_bring(struct pending *pending, const char *order_id,
                            char message[MESSAGE_BYTES]) {
+    struct segment_keys keys = keys_of(pending, "", message);
     char(*products)[UUID_TEXT];
     size_t count;
-    enum outcome outcome = notes_products(pending->redis, &products, &count, message);
+    enum outcome outcome = segment_redis_products(&keys, &products, &count);
 
     for (size_t i = 0; i < count && outcome == OUTCOME_OK; i++) {
         struct segment_sale sale;
         struct note note;
         bool is_found;
 
-        outcome = notes_find(pending->redis, products[i], order_id, &note, &is_found, message);
+        keys.product_id = products[i];
+        outcome = segment_redis_find(&keys, order_id, &note, &is_found);
         if (outcome == OUTCOME_OK && is_found)
-            outcome = bring_run(pending, products[i], &note, &sale, 1, message);
+            outcome = bring_run(pending, &keys, &note, &sale, 1);
     }
     free(products);
-    return outcome;
-}
-
-enum outcome pending_announce(struct pending *pending, const char *product_id, int64_t deadline_ms,
-                              char message[MESSAGE_BYTES]) {
-    return notes_add_product(pending->redis, product_id, deadline_ms, message);
-}
-
-enum outcome pending_count(struct pending *pending, const char *product_id,
-                           struct pending_count *count, char message[MESSAGE_BYTES]) {
-    struct notes_count found;
-    enum outcome outcome = notes_count(pending->redis, product_id, &found, message);
-
-    if (outcome == OUTCOME_OK)
-        *count = (struct pending_count){.unsold = found.unsold, .pending = found.noted};
     return outcome;
 }
 

@@ -1,7 +1,7 @@
 /* Sales that Redis made and the ledger does not have yet: brought there in the background.
  *
  * Happy path: a sale took a unit in Redis, in one step with a note of it (see
- * strategies/spread/prewarm.c), and adds it here. A fiber writes what was added in batches, one
+ * segment_redis.h), and adds it here. A fiber writes what was added in batches, one
  * statement each, tells those who wait, and has Redis forget the notes.
  *
  * Failures: what cannot be written now, what does not fit, and what an instance had when it died is
@@ -39,11 +39,6 @@ struct pending *pending_open(uv_loop_t *loop, struct pg_pool *pool, struct redis
  * Nothing may be added any more. */
 void pending_close(struct pending *pending, void (*cb)(void *data), void *data);
 
-/* In a fiber, before a segment of this product can be sold from: OK; or BUSY, and it must not be.
- */
-enum outcome pending_announce(struct pending *pending, const char *product_id, int64_t deadline_ms,
-                              char message[MESSAGE_BYTES]);
-
 /* Have it written some time soon. */
 void pending_add(struct pending *pending, const struct pending_sale *sale);
 /* In a fiber: have it written now. SOLD, REPEATED or CONFLICT, as store_write_pending() says; or
@@ -54,13 +49,5 @@ enum outcome pending_write(struct pending *pending, const struct pending_sale *s
  */
 enum outcome pending_bring(struct pending *pending, const char *order_id,
                            char message[MESSAGE_BYTES]);
-
-struct pending_count {
-    int64_t unsold;  /* units that Redis holds for sale */
-    int64_t pending; /* sales that are noted */
-};
-/* In a fiber: what Redis has of a product: OK, or BUSY. */
-enum outcome pending_count(struct pending *pending, const char *product_id,
-                           struct pending_count *count, char message[MESSAGE_BYTES]);
 
 #endif

@@ -1,4 +1,4 @@
-/* The notes of pending sales in Redis, under the keys that strategies/spread/prewarm.c names. */
+/* The scripts and commands, and what their replies mean. */
 #include "segment_redis.h"
 
 #include "clock.h"
@@ -7,16 +7,23 @@
 #include "redis.h"
 #include "text_copy.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define REDIS_MS  1000 /* of a command */
-#define KEY_BYTES (UUID_TEXT + 16)
+#define KEY_BYTES (UUID_TEXT + 24)
 #define PRODUCTS  "sale:prewarmed"
 
-/* A command that a fiber waits for, on its stack; `take` reads the reply, -1 without memory. */
+extern const struct redis_script pending_open_data_set, pending_load_row, pending_take_unit,
+    pending_read_notes, pending_forget_notes, pending_count_stock;
+
+/* ---- commands and scripts */
+
+/* A command that a fiber waits for, on its stack; `take` reads the reply: 0, or -1 without memory
+ * or when it is of another form. */
 struct asking {
     struct redis_call call;
     int (*take)(const redisReply *reply, void *data);
@@ -33,35 +40,130 @@ static void on_answered(struct redis_call *call, const redisReply *reply) {
     fiber_event_set(&asking->answered);
 }
 
-static enum outcome ask(struct redis *redis, struct asking *asking, char message[MESSAGE_BYTES]) {
+static void segment_send(const struct segment_keys *keys, struct asking *asking) {
+    asking->answered = (struct fiber_event)FIBER_EVENT_INIT;
+    asking->call.data = asking;
+    asking->call.sends = keys->sends;
+    asking->call.deadline_ms =
+        keys->deadline_ms != 0 ? keys->deadline_ms : clock_now_ms() + REDIS_MS;
+    redis_call_start(keys->redis, &asking->call, on_answered);
+    fiber_event_wait(&asking->answered);
+}
+
+static enum outcome segment_end(const struct segment_keys *keys, const struct asking *asking) {
     static struct log_limit failures;
+    const enum redis_status status = asking->call.status;
     char quoted[2 * sizeof asking->call.message];
     unsigned left_out;
 
-    asking->answered = (struct fiber_event)FIBER_EVENT_INIT;
-    asking->call.data = asking;
-    if (asking->call.deadline_ms == 0)
-        asking->call.deadline_ms = clock_now_ms() + REDIS_MS;
-    redis_call_start(redis, &asking->call, on_answered);
-    fiber_event_wait(&asking->answered);
-    if (asking->call.status == REDIS_IS_OK && asking->taken == 0)
+    if (status == REDIS_IS_OK && asking->taken == 0)
         return OUTCOME_OK;
     if (log_limit_pass(&failures, clock_now_ms(), &left_out))
-        log_warn("pending sales", "command=%s left_out=%u why=%s", asking->call.argv[0], left_out,
+        log_warn("stock in Redis", "command=%s product=%s left_out=%u why=%s", asking->call.argv[0],
+                 keys->product_id, left_out,
                  log_quote(quoted, sizeof quoted, asking->call.message));
-    (void)snprintf(message, MESSAGE_BYTES, "Redis cannot be reached, or refused a command");
+    (void)snprintf(keys->message, MESSAGE_BYTES, "Redis %s",
+                   status == REDIS_IS_OK         ? "answered what is not understood"
+                   : status == REDIS_IS_UNKNOWN  ? "did not answer"
+                   : status == REDIS_IS_REJECTED ? "refused a command"
+                                                 : "cannot be reached");
     return OUTCOME_BUSY;
 }
 
-static const char *key_of(char key[KEY_BYTES], const char *product_id) {
-    (void)snprintf(key, KEY_BYTES, "sale:{%s}:stock", product_id);
-    return key;
+static enum outcome segment_ask(const struct segment_keys *keys, struct asking *asking) {
+    segment_send(keys, asking);
+    return segment_end(keys, asking);
+}
+
+/* Run a script on the product's keys. Its arguments are in place: after the first four. */
+static enum outcome segment_run(const struct segment_keys *keys, const struct redis_script *script,
+                                struct asking *asking) {
+    char key[KEY_BYTES];
+
+    assert(asking->call.argc >= 4 && asking->call.argc <= REDIS_ARGS_MAX);
+    (void)snprintf(key, sizeof key, "sale:{%s}:stock", keys->product_id);
+    asking->call.script = script;
+    asking->call.argv[2] = "1";
+    asking->call.argv[3] = key;
+    segment_send(keys, asking);
+    if (asking->call.is_whole && keys->retries != NULL)
+        ++*keys->retries;
+    return segment_end(keys, asking);
+}
+
+/* ---- what a sale does */
+
+static int take_data_set(const redisReply *reply, void *data) {
+    struct data_set *set = data;
+
+    return reply->type == REDIS_REPLY_STRING &&
+                   sscanf(reply->str, "%d %40s", &set->last, set->token) == 2
+               ? 0
+               : -1;
+}
+
+enum outcome segment_redis_open(const struct segment_keys *keys, struct data_set *set) {
+    struct asking asking = {
+        .call = {.argc = 5, .argv = {[4] = set->token}}, .take = take_data_set, .data = set};
+
+    return segment_run(keys, &pending_open_data_set, &asking);
+}
+
+enum outcome segment_redis_load(const struct segment_keys *keys, const struct data_set *set,
+                                const struct stock_row *row) {
+    const struct number last = number_of(set->last), shard = number_of(row->shard),
+                        first = number_of(row->first_unit), units = number_of(row->available);
+    struct asking asking = {
+        .call = {.argc = 9,
+                 .argv = {[4] = set->token, last.text, shard.text, first.text, units.text}}};
+
+    return segment_run(keys, &pending_load_row, &asking);
+}
+
+struct taking {
+    struct loaded_unit *taken;
+    bool is_over;
+};
+
+static int take_unit(const redisReply *reply, void *data) {
+    struct taking *taking = data;
+    struct loaded_unit *taken = taking->taken;
+    int is_half_sold = 0;
+    char word[8];
+
+    *taken = (struct loaded_unit){.is_again = false};
+    if (reply->type != REDIS_REPLY_STRING)
+        return -1;
+    taking->is_over = strcmp(reply->str, "over") == 0;
+    if (taking->is_over || strcmp(reply->str, "empty") == 0)
+        return 0;
+    if (sscanf(reply->str, "%7s %d %" SCNd64 " %" SCNd64 " %d", word, &taken->seen.shard,
+               &taken->seen.first_unit, &taken->seen.available, &is_half_sold) < 4)
+        return -1;
+    taken->is_again = strcmp(word, "again") == 0;
+    taken->is_half_sold = !taken->is_again && is_half_sold == 1;
+    return taken->is_again || strcmp(word, "sold") == 0 ? 0 : -1;
+}
+
+enum outcome segment_redis_take(const struct segment_keys *keys, const char *order_id,
+                                const char *instance, struct loaded_unit *taken) {
+    struct taking taking = {.taken = taken};
+    struct asking asking = {.call = {.argc = 6, .argv = {[4] = order_id, instance}},
+                            .take = take_unit,
+                            .data = &taking};
+    enum outcome outcome = segment_run(keys, &pending_take_unit, &asking);
+
+    if (outcome == OUTCOME_OK)
+        return taking.is_over ? OUTCOME_SOLD_OUT : OUTCOME_OK;
+    return asking.call.status == REDIS_IS_OK || asking.call.status == REDIS_IS_UNKNOWN
+               ? OUTCOME_UNKNOWN
+               : outcome;
 }
 
 /* ---- notes */
 
-/* "<shard> <first unit> <units before> <instance>": how prewarm.c notes an order. False, and a line
- * in the log, when it is none: nothing of it is brought to the ledger. */
+/* "<shard> <first unit> <units before> <instance>". False, and a line in the log, when it is none:
+ * nothing of it is brought to the ledger. */
 static bool read_note(struct note *note, const char *order_id, const char *text) {
     static struct log_limit limit;
     char quoted[2 * KEY_BYTES];
@@ -94,33 +196,15 @@ static int take_notes(const redisReply *reply, void *data) {
     return 0;
 }
 
-/* Of a product that is sold out, the orders are forgotten with the last note: by then the ledger
- * has all of them, and no order can take a second unit. */
-enum outcome notes_read(struct redis *redis, const char *product_id, int64_t age_ms,
-                        struct notes *notes, char message[MESSAGE_BYTES]) {
-    static const char script[] =
-        "local time, pending = redis.call('time'), KEYS[1] .. ':pending' "
-        "local now = time[1] * 1000 + math.floor(time[2] / 1000) "
-        "if redis.call('hexists', KEYS[1], 'over') == 1 and (redis.call('hget', KEYS[1], 'left') "
-        "or '0') == '0' and redis.call('llen', KEYS[1] .. ':segments') == 0 "
-        "and redis.call('zcard', pending) == 0 then "
-        "redis.call('del', KEYS[1] .. ':orders') return {1} end "
-        "local answer = {0} "
-        "for _, id in ipairs(redis.call('zrangebyscore', pending, '-inf', now - ARGV[1], 'limit', "
-        "0, ARGV[2])) do "
-        "local note = redis.call('hget', KEYS[1] .. ':orders', id) "
-        "if note then answer[#answer + 1] = id answer[#answer + 1] = note end end "
-        "return answer";
-    struct number age = number_of(age_ms), most = number_of(SEGMENT_SALES_MAX);
-    char key[KEY_BYTES];
-    struct asking asking = {
-        .call = {.argc = 6,
-                 .argv = {"EVAL", script, "1", key_of(key, product_id), age.text, most.text}},
-        .take = take_notes,
-        .data = notes};
+enum outcome segment_redis_read(const struct segment_keys *keys, int64_t age_ms,
+                                struct notes *notes) {
+    const struct number age = number_of(age_ms), most = number_of(SEGMENT_SALES_MAX);
+    struct asking asking = {.call = {.argc = 6, .argv = {[4] = age.text, most.text}},
+                            .take = take_notes,
+                            .data = notes};
 
     notes->count = 0;
-    return ask(redis, &asking, message);
+    return segment_run(keys, &pending_read_notes, &asking);
 }
 
 struct one_note {
@@ -136,17 +220,16 @@ static int take_note(const redisReply *reply, void *data) {
     return one->is_found && !read_note(one->note, one->order_id, reply->str) ? -1 : 0;
 }
 
-enum outcome notes_find(struct redis *redis, const char *product_id, const char *order_id,
-                        struct note *note, bool *is_found, char message[MESSAGE_BYTES]) {
-    static const char script[] = "return redis.call('hget', KEYS[1] .. ':orders', ARGV[1])";
+enum outcome segment_redis_find(const struct segment_keys *keys, const char *order_id,
+                                struct note *note, bool *is_found) {
     struct one_note one = {.note = note, .order_id = order_id};
     char key[KEY_BYTES];
     struct asking asking = {
-        .call = {.argc = 5, .argv = {"EVAL", script, "1", key_of(key, product_id), order_id}},
-        .take = take_note,
-        .data = &one};
-    enum outcome outcome = ask(redis, &asking, message);
+        .call = {.argc = 3, .argv = {"HGET", key, order_id}}, .take = take_note, .data = &one};
+    enum outcome outcome;
 
+    (void)snprintf(key, sizeof key, "sale:{%s}:stock:orders", keys->product_id);
+    outcome = segment_ask(keys, &asking);
     *is_found = one.is_found;
     return outcome;
 }
@@ -166,52 +249,51 @@ static char *list_orders(const struct segment_sale *sales, size_t count) {
     return text;
 }
 
-enum outcome notes_forget(struct redis *redis, const char *product_id,
-                          const struct segment_sale *sales, size_t count,
-                          char message[MESSAGE_BYTES]) {
-    static const char script[] =
-        "local orders, pending = KEYS[1] .. ':orders', KEYS[1] .. ':pending' "
-        "local written, gone = ARGV[1]:match('^(.*)/(.*)$') "
-        "for id in written:gmatch('%S+') do redis.call('zrem', pending, id) end "
-        "for id in gone:gmatch('%S+') do "
-        "redis.call('zrem', pending, id) redis.call('hdel', orders, id) end return 0";
-    char key[KEY_BYTES], *orders = list_orders(sales, count);
-    struct asking asking = {
-        .call = {.argc = 5, .argv = {"EVAL", script, "1", key_of(key, product_id), orders}}};
+enum outcome segment_redis_forget(const struct segment_keys *keys, const struct segment_sale *sales,
+                                  size_t count) {
+    char *orders = list_orders(sales, count);
+    struct asking asking = {.call = {.argc = 5, .argv = {[4] = orders}}};
     enum outcome outcome = OUTCOME_BUSY;
 
     if (orders != NULL)
-        outcome = ask(redis, &asking, message);
+        outcome = segment_run(keys, &pending_forget_notes, &asking);
     free(orders);
     return outcome;
 }
 
+/* ---- for all instances */
+
 static int take_count(const redisReply *reply, void *data) {
-    struct notes_count *count = data;
+    int64_t *count = data;
 
     if (reply->elements != 2)
         return -1;
-    *count = (struct notes_count){reply->element[0]->integer, reply->element[1]->integer};
+    count[0] = reply->element[0]->integer;
+    count[1] = reply->element[1]->integer;
     return 0;
 }
 
-enum outcome notes_count(struct redis *redis, const char *product_id, struct notes_count *count,
-                         char message[MESSAGE_BYTES]) {
-    static const char script[] =
-        "local left = tonumber(redis.call('hget', KEYS[1], 'left') or 0) "
-        "for _, segment in ipairs(redis.call('lrange', KEYS[1] .. ':segments', 0, -1)) do "
-        "left = left + segment:match('(%d+)$') end "
-        "return {left, redis.call('zcard', KEYS[1] .. ':pending')}";
-    char key[KEY_BYTES];
-    struct asking asking = {
-        .call = {.argc = 4, .argv = {"EVAL", script, "1", key_of(key, product_id)}},
-        .take = take_count,
-        .data = count};
+enum outcome segment_redis_count(const struct segment_keys *keys, int64_t *unsold, int64_t *noted) {
+    int64_t count[2] = {0, 0};
+    struct asking asking = {.call = {.argc = 4}, .take = take_count, .data = count};
+    enum outcome outcome = segment_run(keys, &pending_count_stock, &asking);
 
-    return ask(redis, &asking, message);
+    *unsold = count[0];
+    *noted = count[1];
+    return outcome;
 }
 
-/* ---- products */
+enum outcome segment_redis_announce(const struct segment_keys *keys) {
+    struct asking asking = {.call = {.argc = 3, .argv = {"SADD", PRODUCTS, keys->product_id}}};
+
+    return segment_ask(keys, &asking);
+}
+
+enum outcome segment_redis_retire(const struct segment_keys *keys) {
+    struct asking asking = {.call = {.argc = 3, .argv = {"SREM", PRODUCTS, keys->product_id}}};
+
+    return segment_ask(keys, &asking);
+}
 
 struct product_list {
     char (*products)[UUID_TEXT];
@@ -227,29 +309,14 @@ static int take_products(const redisReply *reply, void *data) {
     return list->products != NULL ? 0 : -1;
 }
 
-enum outcome notes_products(struct redis *redis, char (**products)[UUID_TEXT], size_t *count,
-                            char message[MESSAGE_BYTES]) {
+enum outcome segment_redis_products(const struct segment_keys *keys, char (**products)[UUID_TEXT],
+                                    size_t *count) {
     struct product_list list = {NULL, 0};
     struct asking asking = {
         .call = {.argc = 2, .argv = {"SMEMBERS", PRODUCTS}}, .take = take_products, .data = &list};
-    enum outcome outcome = ask(redis, &asking, message);
+    enum outcome outcome = segment_ask(keys, &asking);
 
     *products = list.products;
     *count = list.count;
     return outcome;
-}
-
-enum outcome notes_add_product(struct redis *redis, const char *product_id, int64_t deadline_ms,
-                               char message[MESSAGE_BYTES]) {
-    struct asking asking = {
-        .call = {.argc = 3, .argv = {"SADD", PRODUCTS, product_id}, .deadline_ms = deadline_ms}};
-
-    return ask(redis, &asking, message);
-}
-
-enum outcome notes_remove_product(struct redis *redis, const char *product_id,
-                                  char message[MESSAGE_BYTES]) {
-    struct asking asking = {.call = {.argc = 3, .argv = {"SREM", PRODUCTS, product_id}}};
-
-    return ask(redis, &asking, message);
 }

@@ -9,7 +9,7 @@
 #define NUMBER_BYTES 21 /* of a unit, with a comma */
 
 enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
-                                  const char *data_set, int after, struct stock_row *row,
+                                  const struct data_set *set, struct stock_row *row,
                                   int64_t deadline_ms, char message[MESSAGE_BYTES]) {
     static struct statement statement =
         STATEMENT("hand_out_stock", 3,
@@ -19,8 +19,8 @@ enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
                   " UPDATE stock SET loaded_into = $2 FROM next"
                   " WHERE product_id = $1::uuid AND stock.shard = next.shard"
                   " RETURNING stock.shard, first_unit, available, version");
-    struct number last = number_of(after);
-    struct pg_query query = {.params = {product_id, data_set, last.text},
+    struct number last = number_of(set->last);
+    struct pg_query query = {.params = {product_id, set->token, last.text},
                              .deadline_ms = deadline_ms};
     enum outcome outcome = statement_write(pool, &statement, &query, message);
 

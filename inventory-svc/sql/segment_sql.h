@@ -12,10 +12,10 @@
 
 #include <stddef.h>
 
-/* Hand the first row after `after` that has units and no other data set to this one. OK, and then
+/* Hand the first row after set->last that has units and no other data set to this one. OK, and then
  * `row`; SOLD_OUT, when there is none; BUSY, UNKNOWN, FAILED. */
 enum outcome segment_sql_hand_out(struct pg_pool *pool, const char *product_id,
-                                  const char *data_set, int after, struct stock_row *row,
+                                  const struct data_set *set, struct stock_row *row,
                                   int64_t deadline_ms, char message[MESSAGE_BYTES]);
 
 /* A unit that Redis took for an order. */

@@ -78,7 +78,7 @@ void live_note_command(struct live_sale *live, const struct kv_call *call, const
     const bool has_ttl = call->command == KV_SET_ABSENT || call->command == KV_EXPIRE;
     char detail[48] = "";
 
-    if (live->store->lab == NULL || call->command == KV_SCRIPT)
+    if (live->store->lab == NULL)
         return;
     if (is_refusal(call, result)) {
         fold(live, call, key, begun_ns);

@@ -12,10 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KV_MS       1000 /* of a command */
-#define SCRIPTS_MAX 32
-
-#define KEY_BYTES   (UUID_TEXT + KV_TEXT + 8)
+#define KV_MS     1000 /* of a command */
+#define KEY_BYTES (UUID_TEXT + KV_TEXT + 8)
 
 extern const struct redis_script store_delete_if_equal;
 
@@ -25,31 +23,13 @@ struct kv_waiting {
     struct kv_call *call;
     struct fiber_event answered;
     char key[KEY_BYTES], ttl[24];
-    bool is_whole; /* a script, and Redis does not have it */
 };
 
-/* What Redis calls the scripts that it was brought; the same at each server. */
-static struct script_digest {
-    const char *text;
-    char sha1[41];
-} digests[SCRIPTS_MAX];
-
-static struct script_digest *digest_of(const char *text) {
-    struct script_digest *at = digests;
-
-    while (at->text != text && at->text != NULL)
-        at++;
-    assert(at < digests + SCRIPTS_MAX - 1);
-    at->text = text;
-    return at;
-}
-
-/* A reply of another form than the command has is no yes. A script answers a status, too. */
+/* A reply of another form than the command has is no yes. */
 static bool is_yes(enum kv_command command, const redisReply *reply) {
     switch (reply->type) {
     case REDIS_REPLY_STATUS:
-        return command == KV_SCRIPT ? strcmp(reply->str, "QUEUED") != 0
-                                    : command == KV_SET_ABSENT && strcmp(reply->str, "OK") == 0;
+        return command == KV_SET_ABSENT && strcmp(reply->str, "OK") == 0;
     case REDIS_REPLY_INTEGER:
         return reply->integer != 0;
     case REDIS_REPLY_STRING:
@@ -61,12 +41,8 @@ static bool is_yes(enum kv_command command, const redisReply *reply) {
 static void read_reply(struct kv_call *call, const redisReply *reply) {
     call->is_yes = is_yes(call->command, reply);
     call->reply[0] = '\0';
-    if (reply->type == REDIS_REPLY_INTEGER) {
-        call->number = reply->integer;
-        (void)snprintf(call->reply, sizeof call->reply, "%lld", reply->integer);
-    } else if (call->is_yes && reply->str != NULL) {
+    if (call->is_yes && reply->str != NULL)
         text_copy(call->reply, sizeof call->reply, reply->str);
-    }
 }
 
 static void on_answered(struct redis_call *redis, const redisReply *reply) {
@@ -80,19 +56,6 @@ static void on_answered(struct redis_call *redis, const redisReply *reply) {
 static void add(struct redis_call *redis, const char *argument) {
     assert(redis->argc < REDIS_ARGS_MAX);
     redis->argv[redis->argc++] = argument;
-}
-
-static void add_script(struct kv_waiting *waiting, const char *text) {
-    struct redis_call *redis = &waiting->redis;
-
-    add(redis, waiting->is_whole ? "EVAL" : "EVALSHA");
-    add(redis, waiting->is_whole ? text : digest_of(text)->sha1);
-    add(redis, "1");
-    add(redis, waiting->key);
-    if (waiting->call->value != NULL)
-        add(redis, waiting->call->value);
-    for (size_t i = 0; i < KV_ARGS_MAX && waiting->call->args[i] != NULL; i++)
-        add(redis, waiting->call->args[i]);
 }
 
 static void write_command(struct kv_waiting *waiting) {
@@ -130,9 +93,6 @@ static void write_command(struct kv_waiting *waiting) {
         add(redis, "1");
         add(redis, waiting->key);
         add(redis, call->value);
-        return;
-    case KV_SCRIPT:
-        add_script(waiting, call->script->text);
         return;
     }
 }
@@ -211,39 +171,6 @@ static enum outcome outcome_of(struct sale *sale, const struct kv_waiting *waiti
     return status == REDIS_IS_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_BUSY;
 }
 
-static void on_loaded(struct redis_call *redis, const redisReply *reply) {
-    struct kv_waiting *waiting = redis->data;
-
-    if (redis->status == REDIS_IS_OK && reply->type == REDIS_REPLY_STRING)
-        text_copy(digest_of(redis->argv[2])->sha1, sizeof digests->sha1, reply->str);
-    fiber_event_set(&waiting->answered);
-}
-
-static void run(struct live_sale *live, struct kv_waiting *waiting, redis_call_cb on_reply) {
-    waiting->answered = (struct fiber_event)FIBER_EVENT_INIT;
-    redis_call_start(live->store->kv, &waiting->redis, on_reply);
-    fiber_event_wait(&waiting->answered);
-}
-
-/* Bring a script that this process has not brought yet, and learn what it is called. That has no
- * effect, so a failure is none of the command's. */
-static void load_script(struct live_sale *live, const struct kv_script *script) {
-    struct kv_waiting loading = {.redis = {.argc = 3,
-                                           .argv = {"SCRIPT", "LOAD", script->text},
-                                           .data = &loading,
-                                           .sends = &live->cost.redis,
-                                           .deadline_ms = due_ms(live, KV_SCRIPT)}};
-
-    if (digest_of(script->text)->sha1[0] == '\0')
-        run(live, &loading, on_loaded);
-}
-
-/* A server that was started since does not have the script any more. */
-static bool is_script_missing(const struct kv_waiting *waiting) {
-    return waiting->redis.status == REDIS_IS_REJECTED &&
-           strncmp(waiting->redis.message, "NOSCRIPT", strlen("NOSCRIPT")) == 0;
-}
-
 /* A command that Redis has not got, or refused, did nothing. */
 static const char *result_of(const struct kv_waiting *waiting) {
     if (waiting->redis.status == REDIS_IS_UNKNOWN)
@@ -251,30 +178,23 @@ static const char *result_of(const struct kv_waiting *waiting) {
     return waiting->redis.status == REDIS_IS_OK && waiting->call->is_yes ? "yes" : "no";
 }
 
-static void ask(struct live_sale *live, struct kv_waiting *waiting, bool is_whole) {
-    waiting->is_whole = is_whole;
+static void ask(struct live_sale *live, struct kv_waiting *waiting) {
     waiting->redis = (struct redis_call){.data = waiting,
                                          .sends = &live->cost.redis,
                                          .deadline_ms = due_ms(live, waiting->call->command)};
     write_command(waiting);
-    run(live, waiting, on_answered);
+    redis_call_start(live->store->kv, &waiting->redis, on_answered);
+    fiber_event_wait(&waiting->answered);
 }
 
 enum outcome live_kv(struct sale *sale, struct kv_call *call) {
     struct live_sale *live = live_of(sale);
-    struct kv_waiting waiting = {.call = call};
-    int64_t begun_ns;
+    struct kv_waiting waiting = {.call = call, .answered = FIBER_EVENT_INIT};
+    const int64_t begun_ns = clock_now_ns();
 
     (void)snprintf(waiting.key, sizeof waiting.key, "sale:{%s}:%s", live->product->id, call->key);
     (void)snprintf(waiting.ttl, sizeof waiting.ttl, "%" PRId64, call->ttl_ms);
-    if (call->command == KV_SCRIPT)
-        load_script(live, call->script);
-    begun_ns = live->write_begun_ns = clock_now_ns(); /* a script may be what sells */
-    ask(live, &waiting, false);
-    if (is_script_missing(&waiting)) {
-        live->cost.retries++;
-        ask(live, &waiting, true);
-    }
+    ask(live, &waiting);
     live_note_command(live, call, waiting.key, result_of(&waiting), begun_ns);
     count(live, call, begun_ns);
     return outcome_of(sale, &waiting);

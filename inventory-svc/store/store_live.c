@@ -18,6 +18,7 @@
 #include "log.h"
 #include "pending.h"
 #include "reservation_sql.h"
+#include "segment_redis.h"
 #include "segment_sql.h"
 #include "stock_sql.h"
 #include "text_copy.h"
@@ -30,6 +31,7 @@
 #define LAST_LOOK_MS     500  /* at the ledger, beyond a sale's deadline */
 #define LOOK_UP_MS       1000 /* with the lock held: others wait for it, and then for its TTL */
 #define NONE_RETURNED_MS 100
+#define REDIS_MS         1000 /* of a command */
 #define PAUSE_LEAST_MS   2
 #define PAUSE_MOST_MS    32
 
@@ -261,20 +263,72 @@ static enum outcome live_take_returned(struct sale *sale) {
     return live_end_sold(live, outcome, due_ms);
 }
 
+enum outcome store_live_count(struct store *store, const struct product *product,
+                              struct stock_left *left, char message[MESSAGE_BYTES]) {
+    struct stock_count count;
+    const struct segment_keys keys = {
+        .redis = store->kv, .product_id = product->id, .message = message};
+    int64_t unsold = 0, pending = 0;
+    enum outcome outcome = product_sql_count(store->pool, product->id, &count, message);
+
+    if (outcome == OUTCOME_OK && product->spec.strategy->prepare != NULL)
+        outcome = segment_redis_count(&keys, &unsold, &pending);
+    if (outcome == OUTCOME_OK)
+        *left = (struct stock_left){.available = count.available - count.loaded + unsold,
+                                    .returned = count.returned,
+                                    .in_redis = unsold,
+                                    .pending = pending};
+    return outcome;
+}
+
+/* ---- Stock that Redis sells, and its way to the ledger */
+
+/* Each of them counts as one of the sale's round trips. */
+static struct segment_keys live_keys(struct live_sale *live) {
+    return (struct segment_keys){.redis = live->store->kv,
+                                 .product_id = live->product->id,
+                                 .message = live->sale.message,
+                                 .deadline_ms =
+                                     earlier(clock_now_ms() + REDIS_MS, live->deadline_ms),
+                                 .sends = &live->cost.redis,
+                                 .retries = &live->cost.retries};
+}
+
+static enum outcome live_open_data_set(struct sale *sale, struct data_set *set) {
+    const struct segment_keys keys = live_keys(live_of(sale));
+
+    return segment_redis_open(&keys, set);
+}
+
 /* The product is announced first: a unit of it that Redis sells must not escape those who look for
  * what a killed instance left behind. */
-static enum outcome live_hand_out(struct sale *sale, const char *data_set, int after,
+static enum outcome live_hand_out(struct sale *sale, const struct data_set *set,
                                   struct stock_row *row) {
     struct live_sale *live = live_of(sale);
-    enum outcome outcome =
-        pending_announce(live->store->pending, live->product->id, live_due_ms(live), sale->message);
+    const struct segment_keys keys = live_keys(live);
+    enum outcome outcome = segment_redis_announce(&keys);
 
-    live->cost.redis++;
     if (outcome != OUTCOME_OK)
         return outcome;
     live->cost.postgres++;
-    return segment_sql_hand_out(live->store->pool, live->product->id, data_set, after, row,
-                                live_due_ms(live), sale->message);
+    return segment_sql_hand_out(live->store->pool, live->product->id, set, row, live_due_ms(live),
+                                sale->message);
+}
+
+static enum outcome live_load_row(struct sale *sale, const struct data_set *set,
+                                  const struct stock_row *row) {
+    const struct segment_keys keys = live_keys(live_of(sale));
+
+    return segment_redis_load(&keys, set, row);
+}
+
+/* This is what sells. */
+static enum outcome live_take_loaded(struct sale *sale, struct loaded_unit *taken) {
+    struct live_sale *live = live_of(sale);
+    const struct segment_keys keys = live_keys(live);
+
+    live->write_begun_ns = clock_now_ns();
+    return segment_redis_take(&keys, live->order_id, sale->instance, taken);
 }
 
 static enum outcome live_write_pending(struct sale *sale, const struct stock_row *seen,
@@ -296,22 +350,6 @@ static enum outcome live_write_pending(struct sale *sale, const struct stock_row
         pending_add(live->store->pending, &pending);
     }
     return live_end_sold(live, outcome, clock_now_ms());
-}
-
-enum outcome store_live_count(struct store *store, const struct product *product,
-                              struct stock_left *left, char message[MESSAGE_BYTES]) {
-    struct stock_count count;
-    struct pending_count redis = {0, 0};
-    enum outcome outcome = product_sql_count(store->pool, product->id, &count, message);
-
-    if (outcome == OUTCOME_OK && product->spec.strategy->prepare != NULL)
-        outcome = pending_count(store->pending, product->id, &redis, message);
-    if (outcome == OUTCOME_OK)
-        *left = (struct stock_left){.available = count.available - count.loaded + redis.unsold,
-                                    .returned = count.returned,
-                                    .in_redis = redis.unsold,
-                                    .pending = redis.pending};
-    return outcome;
 }
 
 /* ---- Transactions: a connection of the pool, held from begin to commit or rollback, on which all
@@ -525,7 +563,10 @@ void live_sale_init(struct live_sale *live, struct store *store, struct product 
                                          .begin = live_begin,
                                          .commit = live_commit,
                                          .rollback = live_rollback,
+                                         .open_data_set = live_open_data_set,
                                          .hand_out = live_hand_out,
+                                         .load_row = live_load_row,
+                                         .take_loaded = live_take_loaded,
                                          .write_pending = live_write_pending,
                                          .lock = live_lock,
                                          .unlock = live_unlock,

@@ -16,6 +16,7 @@ static inline int64_t earlier(int64_t a, int64_t b) {
 int64_t live_due_ms(const struct live_sale *live);
 
 enum outcome live_take_stock(struct sale *sale, int shard);
+
 /* batch_live.c */
 enum outcome live_take_in_batch(struct sale *sale, int shard);
 

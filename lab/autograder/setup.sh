@@ -4,5 +4,5 @@ set -euo pipefail
 
 apt-get update
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-    gcc libc6-dev libuv1 libjansson4 libseccomp2 liblua5.1-0
+    gcc libc6-dev libuv1 libjansson4 libseccomp2
 rm -rf /var/lib/apt/lists/*

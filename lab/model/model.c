@@ -44,7 +44,10 @@ static const struct store_ops ops = {.read_stock = model_read_stock,
                                      .take_stock = model_take_stock,
                                      .take_in_batch = model_take_in_batch,
                                      .take_returned = model_take_returned,
+                                     .open_data_set = model_open_data_set,
                                      .hand_out = model_hand_out,
+                                     .load_row = model_load_row,
+                                     .take_loaded = model_take_loaded,
                                      .write_pending = model_write_pending,
                                      .find_sale = model_find_sale,
                                      .read_for_update = model_read_for_update,
@@ -86,8 +89,7 @@ void model_begin(struct model_world *world) {
     memset(&world->state, 0, sizeof world->state);
     world->is_lost = world->is_dropped = false;
     world->mover = -1;
-    world->keys.key_count = world->keys.value_count = 0;
-    world->keys.is_timed = false;
+    memset(&world->keys, 0, sizeof world->keys);
     lay_out_rows(world);
     for (int i = 0; i <= setup->orders; i++) {
         struct model_sale *sale = &world->sales[i];

@@ -65,9 +65,8 @@ static int64_t end_all(struct model_world *world, int index) {
     if (model_is_in_line(&world->state.orders[index]))
         until_ms = later(until_ms, world->state.orders[index].due_ms);
     if (has_keys(world, index))
-        for (int i = 0; i < world->keys.key_count; i++)
-            if (world->keys.keys[i].type != KEYS_NONE)
-                until_ms = later(until_ms, world->keys.keys[i].expires_ms);
+        for (size_t i = 0; i < world->keys.key_count; i++)
+            until_ms = later(until_ms, world->keys.keys[i].expires_ms);
     return until_ms;
 }
 

@@ -144,8 +144,11 @@ void model_return(struct model_world *world, int index);
 uint64_t model_hash_units(const struct model_world *world, uint64_t hash);
 
 /* model_segments.c */
-enum outcome model_hand_out(struct sale *sale, const char *data_set, int after,
-                            struct stock_row *row);
+enum outcome model_open_data_set(struct sale *sale, struct data_set *set);
+enum outcome model_hand_out(struct sale *sale, const struct data_set *set, struct stock_row *row);
+enum outcome model_load_row(struct sale *sale, const struct data_set *set,
+                            const struct stock_row *row);
+enum outcome model_take_loaded(struct sale *sale, struct loaded_unit *taken);
 enum outcome model_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 /* There is something that the instance can bring to the ledger; `may_wait`: or later. */
 bool model_may_bring(const struct model_world *world, int instance, bool may_wait);
@@ -155,6 +158,8 @@ void model_drop_queue(struct model_world *world, int instance);
 
 /* model_kv.c */
 enum outcome model_kv(struct sale *sale, struct kv_call *call);
+/* The order changes the keys, which were so before. */
+void model_change_keys(struct model_sale *sale, const struct keys *was);
 int64_t model_next_key_ms(const struct model_world *world); /* that expires; INT64_MAX: none */
 void model_expire_keys(struct model_world *world);
 /* The last `writes` of them are undone. */

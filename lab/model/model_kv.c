@@ -13,8 +13,6 @@ static enum order_step step_of(enum kv_command command) {
     case KV_DELETE:
     case KV_DELETE_IF_EQUAL:
         return STEP_KEYS;
-    case KV_SCRIPT:
-        return STEP_SELLS;
     }
     return STEP_LOOKS;
 }
@@ -51,14 +49,11 @@ static void tell(struct model_sale *sale, const struct kv_call *call) {
         model_say(sale, "deletes the key %s, if it is its own: it is%s", call->key,
                   call->is_yes ? "" : " not");
         return;
-    case KV_SCRIPT:
-        model_say(sale, "runs the script %s: %s", call->script->name, call->reply);
-        return;
     }
 }
 
 static enum outcome answer(struct model_sale *sale, struct kv_call *call, enum outcome outcome) {
-    uint64_t said[2] = {0, (uint64_t)call->number};
+    uint64_t said = 0;
 
     if (outcome != OUTCOME_OK) {
         (void)snprintf(sale->sale.message, MESSAGE_BYTES, "Redis %s",
@@ -67,9 +62,9 @@ static enum outcome answer(struct model_sale *sale, struct kv_call *call, enum o
         return model_answer(sale, outcome, NULL, 0);
     }
     for (size_t i = 0; i < sizeof call->reply && call->reply[i] != '\0'; i++)
-        said[0] = said[0] * 131 + (unsigned char)call->reply[i];
-    said[0] = said[0] * 2 + call->is_yes;
-    return model_answer(sale, OUTCOME_OK, said, sizeof said);
+        said = said * 131 + (unsigned char)call->reply[i];
+    said = said * 2 + call->is_yes;
+    return model_answer(sale, OUTCOME_OK, &said, sizeof said);
 }
 
 static bool may_fail_over(const struct model_world *world) {
@@ -77,8 +72,13 @@ static bool may_fail_over(const struct model_world *world) {
            0;
 }
 
-/* How the keys were before their last changes. */
-static void remember(struct model_world *world, const struct keys *was) {
+void model_change_keys(struct model_sale *sale, const struct keys *was) {
+    struct model_world *world = sale->world;
+
+    world->state.keyed |= (uint8_t)(1U << sale->index);
+    model_changed(world);
+    if (!may_fail_over(world))
+        return;
     for (size_t i = MODEL_LAG - 1; i > 0; i--)
         world->before[i] = world->before[i - 1];
     world->before[0] = *was;
@@ -95,27 +95,20 @@ void model_lag_keys(struct model_world *world, int writes) {
     world->state.lag = 0;
 }
 
-/* A script that sells takes units: whoever made it has changed a key. */
 enum outcome model_kv(struct sale *base, struct kv_call *call) {
     struct model_sale *sale = model_of(base);
     struct model_world *world = sale->world;
     static struct keys was; /* it is large for a fiber */
-    bool is_remembered;
     enum outcome outcome;
 
     model_step(sale, step_of(call->command));
     if (model_is_dropped(sale))
         return OUTCOME_UNKNOWN;
-    is_remembered = may_fail_over(world) && call->command != KV_GET;
-    if (is_remembered)
+    if (may_fail_over(world))
         was = world->keys;
     outcome = keys_call(&world->keys, world->state.now_ms, call);
-    if (call->command != KV_GET && (call->command == KV_SCRIPT || call->is_yes)) {
-        world->state.keyed |= (uint8_t)(1U << sale->index);
-        model_changed(world);
-        if (is_remembered)
-            remember(world, &was);
-    }
+    if (call->command != KV_GET && call->is_yes)
+        model_change_keys(sale, &was);
     if (outcome == OUTCOME_OK)
         tell(sale, call);
     else
@@ -136,27 +129,20 @@ void model_expire_keys(struct model_world *world) {
     model_changed(world);
 }
 
-/* Whoever was told the time may keep it, here or in mind, and compare it with that of later. And
- * notes of units on their way are sorted by the time of their making. */
-static bool has_times(const struct keys *keys) {
-    if (keys->is_timed)
-        return true;
-    for (size_t i = 0; i < keys->key_count; i++)
-        if (keys->keys[i].type == KEYS_SORTED)
-            return true;
-    return false;
+static uint64_t hash_server(const struct model_world *world, const struct keys *keys,
+                            uint64_t hash) {
+    const int64_t now_ms = world->state.now_ms;
+    const uint64_t sum = keys_hash(keys, now_ms);
+
+    hash = model_mix(hash, &sum, sizeof sum);
+    if (keys->segments.token[0] != '\0')
+        hash = model_mix(hash, &keys->segments, sizeof keys->segments);
+    return segments_are_pending(&keys->segments) ? model_mix(hash, &now_ms, sizeof now_ms) : hash;
 }
 
 uint64_t model_hash_keys(const struct model_world *world, uint64_t hash) {
-    const int64_t now_ms = world->state.now_ms;
-    uint64_t keys = world->keys.key_count > 0 ? keys_hash(&world->keys, now_ms) : 0;
-
-    hash = keys != 0 ? model_mix(hash, &keys, sizeof keys) : hash;
-    if (has_times(&world->keys))
-        hash = model_mix(hash, &now_ms, sizeof now_ms);
-    for (size_t i = 0; i < world->state.lag && may_fail_over(world); i++) {
-        keys = keys_hash(&world->before[i], now_ms);
-        hash = model_mix(hash, &keys, sizeof keys);
-    }
+    hash = hash_server(world, &world->keys, hash);
+    for (size_t i = 0; i < world->state.lag && may_fail_over(world); i++)
+        hash = hash_server(world, &world->before[i], hash);
     return hash;
 }

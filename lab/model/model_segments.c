@@ -4,14 +4,95 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define NOTES  "stock" /* strategies/spread/prewarm.c says what is under it */
-#define OLD_MS 2000    /* a note, by then its instance should have brought it */
+#define OLD_MS 2000 /* a note, by then its instance should have brought it */
+
+static_assert(SEGMENTS_ORDERS > MODEL_ORDERS, "each order has a note");
+
+/* ---- loading, and taking */
 
 static uint64_t hash_of(const char *data_set) {
     return model_mix(1, data_set, strlen(data_set)) | 1;
+}
+
+/* A script is about to run. False: it never arrives. */
+static bool begin_script(struct model_sale *sale) {
+    model_step(sale, STEP_SELLS);
+    if (model_is_dropped(sale))
+        return false;
+    model_change_keys(sale, &sale->world->keys);
+    return true;
+}
+
+static enum outcome end_script(struct model_sale *sale, enum outcome outcome, const void *more,
+                               size_t size) {
+    if (model_may_lose(sale, outcome) == OUTCOME_UNKNOWN)
+        return model_answer(sale, OUTCOME_UNKNOWN, NULL, 0);
+    return model_answer(sale, outcome, more, size);
+}
+
+enum outcome model_open_data_set(struct sale *base, struct data_set *set) {
+    struct model_sale *sale = model_of(base);
+    uint64_t said[2];
+
+    if (!begin_script(sale))
+        return OUTCOME_UNKNOWN;
+    segments_open(&sale->world->keys.segments, set);
+    model_say(sale,
+              set->last < 0 ? "opens the data set in Redis: no row was loaded"
+                            : "opens the data set in Redis: row %d was loaded last",
+              set->last);
+    said[0] = hash_of(set->token);
+    said[1] = (uint64_t)set->last;
+    return end_script(sale, OUTCOME_OK, said, sizeof said);
+}
+
+enum outcome model_load_row(struct sale *base, const struct data_set *set,
+                            const struct stock_row *row) {
+    struct model_sale *sale = model_of(base);
+    struct segments *segments = &sale->world->keys.segments;
+    enum outcome outcome;
+
+    if (!begin_script(sale))
+        return OUTCOME_UNKNOWN;
+    if (!segments_are_at(segments, set))
+        model_say(sale, "loads nothing into Redis: another sale has loaded a row since");
+    else if (row->available > 0)
+        model_say(sale, "loads row %d into Redis", row->shard);
+    else
+        model_say(sale, "tells Redis that there is no row to load any more");
+    outcome = segments_load(segments, set, row);
+    return end_script(sale, outcome, NULL, 0);
+}
+
+static void tell_taken(struct model_sale *sale, enum outcome outcome,
+                       const struct loaded_unit *taken) {
+    const int64_t unit = taken->seen.first_unit + taken->seen.available - 1;
+
+    if (outcome == OUTCOME_SOLD_OUT)
+        model_say(sale, "finds no unit in Redis, and no row to load");
+    else if (taken->seen.available == 0)
+        model_say(sale, "finds no unit in Redis");
+    else
+        model_say(sale, "takes unit %" PRId64 " in Redis%s", unit,
+                  taken->is_again ? ", which it had taken" : "");
+}
+
+enum outcome model_take_loaded(struct sale *base, struct loaded_unit *taken) {
+    struct model_sale *sale = model_of(base);
+    struct model_world *world = sale->world;
+    enum outcome outcome;
+
+    if (!begin_script(sale))
+        return OUTCOME_UNKNOWN;
+    outcome = segments_take(&world->keys.segments, sale->ledger, world->state.now_ms, taken);
+    tell_taken(sale, outcome, taken);
+    return end_script(sale, outcome,
+                      (const int64_t[]){taken->seen.shard, taken->seen.first_unit,
+                                        taken->seen.available, taken->is_again,
+                                        taken->is_half_sold},
+                      5 * sizeof(int64_t));
 }
 
 static int find_row(const struct model_world *world, uint64_t data_set, int after) {
@@ -24,16 +105,15 @@ static int find_row(const struct model_world *world, uint64_t data_set, int afte
     return -1;
 }
 
-enum outcome model_hand_out(struct sale *base, const char *data_set, int after,
-                            struct stock_row *row) {
+enum outcome model_hand_out(struct sale *base, const struct data_set *set, struct stock_row *row) {
     struct model_sale *sale = model_of(base);
-    const uint64_t hash = hash_of(data_set);
+    const uint64_t hash = hash_of(set->token);
     int shard;
 
     model_step(sale, STEP_SELLS);
     if (model_is_dropped(sale))
         return OUTCOME_UNKNOWN;
-    shard = find_row(sale->world, hash, after);
+    shard = find_row(sale->world, hash, set->last);
     if (shard < 0) {
         model_say(sale, "asks for a row of stock to load: there is none");
         return model_answer(sale, OUTCOME_SOLD_OUT, NULL, 0);
@@ -89,17 +169,9 @@ static enum outcome bring(struct model_world *world, int index, struct model_uni
     return look(state, index, unit.unit);
 }
 
-/* The note that the ledger has it now, or that it has another. */
 static void forget_note(struct model_world *world, int index, enum outcome outcome) {
-    const char *const removal[] = {"ZREM", NOTES ":pending", world->sales[index].order_id};
-    const char *const deletion[] = {"HDEL", NOTES ":orders", world->sales[index].order_id};
-    struct keys_reply reply;
-
-    if (world->keys.key_count == 0 || outcome == OUTCOME_UNKNOWN)
-        return;
-    keys_run(&world->keys, world->state.now_ms, removal, 3, &reply);
-    if (outcome != OUTCOME_SOLD)
-        keys_run(&world->keys, world->state.now_ms, deletion, 3, &reply);
+    if (outcome != OUTCOME_UNKNOWN)
+        segments_forget(&world->keys.segments, world->sales[index].ledger, outcome == OUTCOME_SOLD);
 }
 
 enum outcome model_write_pending(struct sale *base, const struct stock_row *seen, bool is_awaited) {
@@ -139,36 +211,26 @@ static int find_queued(const struct model_world *world, int instance) {
     return -1;
 }
 
-static const char *find_value(const struct keys *keys, const char *name, const char *member) {
-    for (size_t i = 0; i < keys->value_count; i++) {
-        const struct keys_value *value = &keys->values[i];
-
-        if (strcmp(value->member, member) == 0 && keys->keys[value->key].type != KEYS_NONE &&
-            strcmp(keys->keys[value->key].name, name) == 0)
-            return value->value;
-    }
-    return NULL;
+static const struct segment_note *note_of(const struct model_world *world, int index) {
+    return &world->keys.segments.notes[world->sales[index].ledger];
 }
 
 /* When a note is old enough for any instance to bring it; false: there is none, or it is in the
  * hands of an order that goes on, or of its instance. */
 static bool is_left_behind(const struct model_world *world, int index, int64_t *at_ms) {
-    const char *score;
+    const struct segment_note *note = note_of(world, index);
 
     if (world->state.orders[index].state < ORDER_ENDED || world->state.queued[index].unit != 0)
         return false;
-    score = find_value(&world->keys, NOTES ":pending", world->sales[index].order_id);
-    if (score == NULL)
-        return false;
-    *at_ms = (int64_t)strtod(score, NULL) + OLD_MS;
-    return true;
+    *at_ms = note->noted_ms + OLD_MS;
+    return note->is_pending;
 }
 
 /* The first that is left behind; -1: none. Without faults none is. */
 static int find_left_behind(const struct model_world *world, int64_t *at_ms) {
     int found = -1;
 
-    if (world->setup.faults == 0 || world->keys.key_count == 0)
+    if (world->setup.faults == 0)
         return -1;
     for (int i = 0; i <= world->setup.orders; i++) {
         int64_t ms;
@@ -190,19 +252,11 @@ bool model_may_bring(const struct model_world *world, int instance, bool may_wai
            (find_left_behind(world, &at_ms) >= 0 && (may_wait || at_ms <= world->state.now_ms));
 }
 
-static struct model_unit read_note(const struct model_world *world, int index) {
-    const char *note = find_value(&world->keys, NOTES ":orders", world->sales[index].order_id);
-    int shard = 0, first = 0, before = 0;
-
-    if (note == NULL || sscanf(note, "%d %d %d", &shard, &first, &before) != 3)
-        return (struct model_unit){0, 0};
-    return (struct model_unit){(int16_t)shard, (int16_t)(first + before - 1)};
-}
-
 void model_bring(struct model_world *world, int instance) {
     int64_t at_ms = 0;
     int index = find_queued(world, instance);
     const bool is_own = index >= 0;
+    const struct segment_note *note;
     struct model_unit unit;
     enum outcome outcome;
     char text[120];
@@ -212,9 +266,12 @@ void model_bring(struct model_world *world, int instance) {
         if (at_ms > world->state.now_ms)
             model_let_pass(world, at_ms);
     }
-    unit = is_own ? world->state.queued[index] : read_note(world, index);
+    note = note_of(world, index);
+    unit = is_own ? world->state.queued[index]
+                  : (struct model_unit){(int16_t)note->shard,
+                                        (int16_t)(note->first + note->before - 1)};
     memset(&world->state.queued[index], 0, sizeof unit);
-    outcome = unit.unit != 0 ? bring(world, world->sales[index].ledger, unit) : OUTCOME_CONFLICT;
+    outcome = bring(world, world->sales[index].ledger, unit);
     forget_note(world, index, outcome);
     if (world->say == NULL)
         return;

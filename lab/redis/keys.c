@@ -1,18 +1,8 @@
-/* The data, and the seam's calls. */
-#include "keys_internal.h"
+/* The commands, a function each. */
+#include "keys.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-void keys_fail(struct keys_reply *reply, const char *format, ...) {
-    va_list args;
-
-    reply->type = KEYS_IS_ERROR;
-    va_start(args, format);
-    (void)vsnprintf(reply->text, sizeof reply->text, format, args);
-    va_end(args);
-}
 
 /* ---- what has expired, and what is equal */
 
@@ -20,7 +10,7 @@ int64_t keys_expire_next(const struct keys *keys) {
     int64_t next_ms = 0;
 
     for (size_t i = 0; i < keys->key_count; i++) {
-        const int64_t at_ms = keys->keys[i].type != KEYS_NONE ? keys->keys[i].expires_ms : 0;
+        const int64_t at_ms = keys->keys[i].expires_ms;
 
         if (at_ms != 0 && (next_ms == 0 || at_ms < next_ms))
             next_ms = at_ms;
@@ -28,23 +18,14 @@ int64_t keys_expire_next(const struct keys *keys) {
     return next_ms;
 }
 
-static void drop(struct keys *keys, size_t key) {
-    uint16_t left = 0;
-
-    for (size_t i = 0; i < keys->value_count; i++)
-        if (keys->values[i].key != key)
-            keys->values[left++] = keys->values[i];
-    keys->value_count = left;
-    keys->keys[key].type = KEYS_NONE;
-    while (keys->key_count > 0 && keys->keys[keys->key_count - 1].type == KEYS_NONE)
-        keys->key_count--;
+static void drop(struct keys *keys, struct keys_key *key) {
+    *key = keys->keys[--keys->key_count];
 }
 
 void keys_forget(struct keys *keys, int64_t now_ms) {
     for (size_t i = keys->key_count; i-- > 0;)
-        if (keys->keys[i].type != KEYS_NONE && keys->keys[i].expires_ms != 0 &&
-            keys->keys[i].expires_ms <= now_ms)
-            drop(keys, i);
+        if (keys->keys[i].expires_ms != 0 && keys->keys[i].expires_ms <= now_ms)
+            drop(keys, &keys->keys[i]);
 }
 
 /* FNV-1a, finished by a multiplication (Fowler, Noll and Vo). */
@@ -62,98 +43,100 @@ static uint64_t left_ms(const struct keys_key *key, int64_t now_ms) {
     return key->expires_ms > now_ms ? (uint64_t)(key->expires_ms - now_ms) + 1 : 1;
 }
 
-/* A sum, so that their order is all the same; but in a list each has a place. */
+/* A sum, so that their order is all the same. */
 uint64_t keys_hash(const struct keys *keys, int64_t now_ms) {
-    uint64_t sum = 0, places[KEYS_MAX] = {0};
+    uint64_t sum = 0;
 
     for (size_t i = 0; i < keys->key_count; i++)
-        if (keys->keys[i].type != KEYS_NONE)
-            sum += mix(mix(keys->keys[i].type, keys->keys[i].name), (const char[]){'\0'}) *
-                   (1 + 2 * left_ms(&keys->keys[i], now_ms));
-    for (size_t i = 0; i < keys->value_count; i++) {
-        const struct keys_value *value = &keys->values[i];
-        const struct keys_key *key = &keys->keys[value->key];
-        uint64_t hash = mix(mix(mix(7, key->name), value->member), value->value);
-
-        if (key->type == KEYS_LIST)
-            hash *= 3 + 2 * places[value->key]++;
-        sum += hash;
-    }
+        sum += mix(mix(7, keys->keys[i].name), keys->keys[i].value) *
+               (1 + 2 * left_ms(&keys->keys[i], now_ms));
     return sum;
 }
 
-/* ---- the seam's calls */
+/* ---- commands */
 
-/* As kv_live.c reads replies. */
-static void read_reply(struct kv_call *call, const struct keys_reply *reply) {
-    call->is_yes = reply->type != KEYS_IS_NIL;
-    call->reply[0] = '\0';
-    if (reply->type == KEYS_IS_NUMBER) {
-        call->number = reply->number;
-        call->is_yes = reply->number != 0;
-        (void)snprintf(call->reply, sizeof call->reply, "%lld", (long long)reply->number);
-    } else if (reply->type == KEYS_IS_TEXT) {
-        (void)snprintf(call->reply, sizeof call->reply, "%.*s", KV_TEXT - 1, reply->text);
-    }
+static struct keys_key *find(struct keys *keys, const char *name) {
+    for (size_t i = 0; i < keys->key_count; i++)
+        if (strcmp(keys->keys[i].name, name) == 0)
+            return &keys->keys[i];
+    return NULL;
 }
 
-static void run_script(struct keys *keys, int64_t now_ms, const struct kv_call *call,
-                       struct keys_reply *reply) {
-    const char *args[KV_ARGS_MAX + 1];
-    size_t count = 0;
-
-    if (call->value != NULL)
-        args[count++] = call->value;
-    for (size_t i = 0; i < KV_ARGS_MAX && call->args[i] != NULL; i++)
-        args[count++] = call->args[i];
-    keys_eval(keys, now_ms, call->script->text, call->key, args, count, reply);
+static enum outcome refuse(struct kv_call *call, const char *why) {
+    (void)snprintf(call->reply, sizeof call->reply, "ERR %s", why);
+    return OUTCOME_BUSY;
 }
 
-static void run_call(struct keys *keys, int64_t now_ms, const struct kv_call *call,
-                     struct keys_reply *reply) {
-    char ttl[24];
-    const char *argv[6] = {"get", call->key};
-    size_t argc = 2;
+static enum outcome answer(struct kv_call *call, bool is_yes) {
+    call->is_yes = is_yes;
+    return OUTCOME_OK;
+}
 
-    (void)snprintf(ttl, sizeof ttl, "%lld", (long long)call->ttl_ms);
-    switch (call->command) {
-    case KV_SET_ABSENT:
-        memcpy(argv, (const char *[]){"set", call->key, call->value, "nx", "px", ttl}, sizeof argv);
-        argc = call->ttl_ms > 0 ? 6 : 4;
-        break;
-    case KV_EXPIRE:
-        argv[0] = "pexpire";
-        argv[argc++] = ttl;
-        break;
-    case KV_GET:
-        break;
-    case KV_DELETE:
-        argv[0] = "del";
-        break;
-    case KV_DELETE_IF_EQUAL:
-        keys_run(keys, now_ms, argv, argc, reply);
-        if (reply->type != KEYS_IS_TEXT || strcmp(reply->text, call->value) != 0) {
-            *reply = (struct keys_reply){.type = reply->type == KEYS_IS_ERROR ? KEYS_IS_ERROR
-                                                                              : KEYS_IS_NUMBER};
-            return;
-        }
-        argv[0] = "del";
-        break;
-    case KV_SCRIPT:
-        run_script(keys, now_ms, call, reply);
-        return;
-    }
-    keys_run(keys, now_ms, argv, argc, reply);
+static enum outcome set_absent(struct keys *keys, int64_t now_ms, struct kv_call *call) {
+    struct keys_key *key = &keys->keys[keys->key_count];
+    int64_t expires_ms = 0;
+
+    if (call->ttl_ms > 0 && __builtin_add_overflow(now_ms, call->ttl_ms, &expires_ms))
+        return refuse(call, "invalid expire time in 'set' command");
+    if (find(keys, call->key) != NULL)
+        return answer(call, false);
+    if (keys->key_count == KEYS_MAX || strlen(call->key) >= sizeof key->name ||
+        strlen(call->value) >= sizeof key->value)
+        return refuse(call, "more keys, or a longer one, than the model can hold");
+    *key = (struct keys_key){.expires_ms = expires_ms};
+    strcpy(key->name, call->key);
+    strcpy(key->value, call->value);
+    keys->key_count++;
+    return answer(call, true);
+}
+
+static enum outcome expire(struct keys *keys, int64_t now_ms, struct kv_call *call) {
+    struct keys_key *key = find(keys, call->key);
+    int64_t expires_ms;
+
+    if (__builtin_add_overflow(now_ms, call->ttl_ms, &expires_ms))
+        return refuse(call, "invalid expire time in 'pexpire' command");
+    if (key == NULL)
+        return answer(call, false);
+    if (expires_ms <= now_ms)
+        drop(keys, key);
+    else
+        key->expires_ms = expires_ms;
+    return answer(call, true);
+}
+
+static enum outcome get(struct keys *keys, struct kv_call *call) {
+    const struct keys_key *key = find(keys, call->key);
+
+    if (key != NULL)
+        memcpy(call->reply, key->value, sizeof call->reply);
+    return answer(call, key != NULL);
+}
+
+/* `value` may be NULL: any. */
+static enum outcome delete_key(struct keys *keys, struct kv_call *call, const char *value) {
+    struct keys_key *key = find(keys, call->key);
+
+    if (key == NULL || (value != NULL && strcmp(key->value, value) != 0))
+        return answer(call, false);
+    drop(keys, key);
+    return answer(call, true);
 }
 
 enum outcome keys_call(struct keys *keys, int64_t now_ms, struct kv_call *call) {
-    struct keys_reply reply = {.type = KEYS_IS_NIL};
-
-    run_call(keys, now_ms, call, &reply);
-    if (reply.type == KEYS_IS_ERROR) {
-        (void)snprintf(call->reply, sizeof call->reply, "%.*s", KV_TEXT - 1, reply.text);
-        return OUTCOME_BUSY;
+    keys_forget(keys, now_ms);
+    call->reply[0] = '\0';
+    switch (call->command) {
+    case KV_SET_ABSENT:
+        return set_absent(keys, now_ms, call);
+    case KV_EXPIRE:
+        return expire(keys, now_ms, call);
+    case KV_GET:
+        return get(keys, call);
+    case KV_DELETE:
+        return delete_key(keys, call, NULL);
+    case KV_DELETE_IF_EQUAL:
+        return delete_key(keys, call, call->value);
     }
-    read_reply(call, &reply);
-    return OUTCOME_OK;
+    return OUTCOME_BUSY;
 }

@@ -119,13 +119,50 @@ enum outcome store_take_in_batch(struct sale *sale, int shard) {
     return take_by(sale, shard, sale->ops->take_in_batch);
 }
 
-enum outcome store_hand_out(struct sale *sale, const char *data_set, int after,
-                            struct stock_row *row) {
-    if (data_set == NULL)
-        return refuse(sale, "a data set that is NULL");
-    if (after < -1 || after >= sale->options->shards)
-        return refuse(sale, "the row after one that there is not");
-    return sale->ops->hand_out(sale, data_set, after, row);
+/* Of a step that sells nothing, whatever became of it. */
+static enum outcome nothing_sold(enum outcome outcome) {
+    return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
+}
+
+enum outcome store_open_data_set(struct sale *sale, struct data_set *set) {
+    sale->ops->random_token(sale, set->token);
+    return nothing_sold(sale->ops->open_data_set(sale, set));
+}
+
+static bool is_row(const struct sale *sale, const struct stock_row *row) {
+    return row->shard >= 0 && row->shard < sale->options->shards && row->first_unit >= 1;
+}
+
+/* What is wrong with a data set, or NULL. */
+static const char *fault_of_data_set(const struct sale *sale, const struct data_set *set) {
+    if (set->token[0] == '\0')
+        return "a data set that was not opened";
+    if (set->last < -1 || set->last >= sale->options->shards)
+        return "the row after one that there is not";
+    return NULL;
+}
+
+enum outcome store_hand_out(struct sale *sale, const struct data_set *set, struct stock_row *row) {
+    const char *fault = fault_of_data_set(sale, set);
+
+    if (fault != NULL)
+        return refuse(sale, fault);
+    return nothing_sold(sale->ops->hand_out(sale, set, row));
+}
+
+enum outcome store_load_row(struct sale *sale, const struct data_set *set,
+                            const struct stock_row *row) {
+    const char *fault = fault_of_data_set(sale, set);
+
+    if (fault != NULL)
+        return refuse(sale, fault);
+    if (row->available < 0 || (row->available > 0 && !is_row(sale, row)))
+        return refuse(sale, "the load of a row that there is not");
+    return nothing_sold(sale->ops->load_row(sale, set, row));
+}
+
+enum outcome store_take_loaded(struct sale *sale, struct loaded_unit *taken) {
+    return sale->ops->take_loaded(sale, taken);
 }
 
 enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited) {
@@ -133,7 +170,7 @@ enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen
 
     if (seen->available <= 0)
         return refuse(sale, "a write below zero");
-    if (seen->shard < 0 || seen->shard >= sale->options->shards || seen->first_unit < 1)
+    if (!is_row(sale, seen))
         return refuse(sale, "a write to a row that there is not");
     if (sale->ops->pass(sale, FAIL_BEFORE_WRITE) != OUTCOME_OK)
         return OUTCOME_UNKNOWN;
@@ -248,23 +285,13 @@ static const char *fault_of_call(const struct kv_call *call) {
         return "a value that is NULL";
     if (call->command == KV_SET_ABSENT && call->ttl_ms < 0)
         return "a key that would have expired before it is set";
-    if (call->command == KV_SCRIPT &&
-        (call->script == NULL || call->script->text == NULL || call->script->name == NULL))
-        return "a script that is NULL";
     return NULL;
 }
 
-static enum outcome call_kv(struct sale *sale, struct kv_call *call) {
+static enum outcome run_kv(struct sale *sale, struct kv_call *call) {
     const char *fault = fault_of_call(call);
 
-    return fault != NULL ? refuse(sale, fault) : sale->ops->kv(sale, call);
-}
-
-/* A command that sells nothing, whatever became of it. */
-static enum outcome run_kv(struct sale *sale, struct kv_call *call) {
-    enum outcome outcome = call_kv(sale, call);
-
-    return outcome == OUTCOME_UNKNOWN ? OUTCOME_BUSY : outcome;
+    return fault != NULL ? refuse(sale, fault) : nothing_sold(sale->ops->kv(sale, call));
 }
 
 enum outcome store_kv_set_absent(struct sale *sale, const char *key, const char *value,
@@ -304,11 +331,6 @@ enum outcome store_kv_delete(struct sale *sale, const char *key) {
 enum outcome store_kv_delete_if_equal(struct sale *sale, const char *key, const char *value) {
     return kv_after(sale, FAIL_BEFORE_DELETE,
                     (struct kv_call){KV_DELETE_IF_EQUAL, .key = key, .value = value});
-}
-
-enum outcome store_kv_script(struct sale *sale, struct kv_call *call) {
-    call->command = KV_SCRIPT;
-    return call_kv(sale, call);
 }
 
 int store_deal(struct sale *sale) {

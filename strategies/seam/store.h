@@ -149,8 +149,7 @@ enum deal { DEAL_EVEN, DEAL_RANDOM };
     X(EXPIRE, "PEXPIRE")             /* expire ttl_ms from now; is_yes: the key is there */        \
     X(GET, "GET")                    /* is_yes: it is there, and `reply` its value */              \
     X(DELETE, "DEL")                 /* whoever set it; is_yes: it was there */                    \
-    X(DELETE_IF_EQUAL, "DEL if own") /* is_yes: it had this value */                               \
-    X(SCRIPT, "EVALSHA")             /* `value` is its first argument; `reply` what it answers */
+    X(DELETE_IF_EQUAL, "DEL if own") /* is_yes: it had this value */
 
 enum kv_command {
 #define X(name, text) KV_##name,
@@ -158,28 +157,31 @@ enum kv_command {
 #undef X
 };
 
-#define KV_TEXT     64 /* of a key of ours and of a value, with the NUL */
-#define KV_ARGS_MAX 6
-#define TOKEN_TEXT  41 /* of a random owner token, 160 bits in hexadecimal, with the NUL */
+#define KV_TEXT    64 /* of a key of ours and of a value, with the NUL */
+#define TOKEN_TEXT 41 /* of a random token, 160 bits in hexadecimal, with the NUL */
 
 struct kv_call {
     enum kv_command command;
-    const char *key;                /* within the product, such as "lock" */
-    const char *value;              /* what to set, or to compare */
-    int64_t ttl_ms;                 /* 0: never */
-    const struct kv_script *script; /* with KV_SCRIPT */
-    const char *args[KV_ARGS_MAX];  /* of the script, after the key; up to a NULL */
+    const char *key;   /* within the product, such as "lock" */
+    const char *value; /* what to set, or to compare */
+    int64_t ttl_ms;    /* 0: never */
 
     bool is_yes;
-    int64_t number; /* an integer that a script answers */
     char reply[KV_TEXT];
 };
 
-/* A Lua script for Redis; static const. KEYS[1] is the key; further keys it makes by appending to
- * it. */
-struct kv_script {
-    const char *text;
-    const char *name;
+/* All that the server of keys and values has of a product's stock. It stands and falls with the
+ * keys. */
+struct data_set {
+    char token[TOKEN_TEXT]; /* random */
+    int last;               /* the row that was loaded last; -1: none */
+};
+
+/* A unit that was taken from the data set. */
+struct loaded_unit {
+    struct stock_row seen; /* shard, first_unit and available, as they were before */
+    bool is_again;         /* this order had taken it before */
+    bool is_half_sold;     /* of the last row that is loaded, half is left: load the next */
 };
 
 /* The options of a strategy spec, such as `redis,ttl=2s,work=2ms`. */
@@ -240,8 +242,11 @@ struct store_ops {
     enum outcome (*take_in_batch)(struct sale *sale, int shard);
     enum outcome (*take_returned)(struct sale *sale);
     enum outcome (*find_sale)(struct sale *sale, bool *is_found);
-    enum outcome (*hand_out)(struct sale *sale, const char *data_set, int after,
-                             struct stock_row *row);
+    enum outcome (*open_data_set)(struct sale *sale, struct data_set *set);
+    enum outcome (*hand_out)(struct sale *sale, const struct data_set *set, struct stock_row *row);
+    enum outcome (*load_row)(struct sale *sale, const struct data_set *set,
+                             const struct stock_row *row);
+    enum outcome (*take_loaded)(struct sale *sale, struct loaded_unit *taken);
     enum outcome (*write_pending)(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 
     enum outcome (*begin)(struct sale *sale, enum isolation isolation);
@@ -294,22 +299,36 @@ enum outcome store_take_stock(struct sale *sale, int shard);
  * own outcome. BUSY when options->wait_ms is over before it goes, or too many wait. */
 enum outcome store_take_in_batch(struct sale *sale, int shard);
 
-/* ---- Stock that is sold from keys and values, a row at a time */
+/* ---- Stock that is sold from keys and values, a row at a time. To open, to hand out and to load
+ * sells nothing, so that BUSY stands for UNKNOWN, too; each may be done again. */
 
-/* Hand the first row after row `after` (-1: any) that has units to `data_set`, a token that stands
- * and falls with the keys: OK, and then `row`, the same one again as long as the data set asks for
- * it; or SOLD_OUT, and then it will never get another. A row that was handed to another data set is
- * left out: nobody knows what that one has sold of it. */
-enum outcome store_hand_out(struct sale *sale, const char *data_set, int after,
-                            struct stock_row *row);
+/* The data set, which is made if there is none: OK, and then `set`. */
+enum outcome store_open_data_set(struct sale *sale, struct data_set *set);
 
-/* The last unit of `seen` was taken for this order, in one step with a note of it under the
- * product's key "stock": bring it to the ledger and lower its row, in one statement, and then
- * remove the note. Not awaited: SOLD; an instance does it in the background, and another one when
- * that has died. Awaited: SOLD, it is in the ledger; REPEATED, the ledger has this order with
- * another unit, and the one that was taken has come back; CONFLICT, the unit was brought there
- * before, and is not this order's (any more); UNKNOWN, it may still come. Between before-write and
- * after-write; as the unit is taken already, an error there is UNKNOWN. */
+/* Hand the first row after set->last that has units to the data set: OK, and then `row`, the same
+ * one again as long as the data set asks for it; or SOLD_OUT, and then it will never get another. A
+ * row that was handed to another data set is left out: nobody knows what that one has sold of it.
+ */
+enum outcome store_hand_out(struct sale *sale, const struct data_set *set, struct stock_row *row);
+
+/* Load the units of the row that was handed out; a row without units says that none is left to
+ * load. Nothing happens when another sale has loaded one since `set` was seen, or the data set is
+ * another by now: OK, too. */
+enum outcome store_load_row(struct sale *sale, const struct data_set *set,
+                            const struct stock_row *row);
+
+/* Take the last unit of the row that is sold from, or else of the next one that is loaded, for this
+ * order, and note that, in one step: OK, and then `taken`, the same one again if this order has
+ * taken one. taken->seen.available 0: nothing is loaded. SOLD_OUT: nor is anything left to load. */
+enum outcome store_take_loaded(struct sale *sale, struct loaded_unit *taken);
+
+/* The last unit of `seen` was taken for this order by store_take_loaded(): bring it to the ledger
+ * and lower its row, in one statement, and then remove the note. Not awaited: SOLD; an instance
+ * does it in the background, and another one when that has died. Awaited: SOLD, it is in the
+ * ledger; REPEATED, the ledger has this order with another unit, and the one that was taken has
+ * come back; CONFLICT, the unit was brought there before, and is not this order's (any more);
+ * UNKNOWN, it may still come. Between before-write and after-write; as the unit is taken already,
+ * an error there is UNKNOWN. */
 enum outcome store_write_pending(struct sale *sale, const struct stock_row *seen, bool is_awaited);
 
 /* ---- What a sale does beside its strategy; strategy_sell() does it */
@@ -364,8 +383,7 @@ enum outcome store_lock_stamped(struct sale *sale, int shard, uint64_t stamp,
 void store_unlock(struct sale *sale, struct store_lock *lock, enum outcome outcome);
 
 /* ---- Keys and values, raw: what locks were made of before there were libraries for it. BUSY, too,
- * when nobody can tell whether a command took effect; only a script may be UNKNOWN, as it can sell
- */
+ * when nobody can tell whether a command took effect. */
 
 /* OK, and *was_set says whether the key was absent; then, if so, after-lock. `ttl_ms` 0: it does
  * not expire. */
@@ -379,8 +397,6 @@ enum outcome store_kv_get(struct sale *sale, const char *key, char value[KV_TEXT
 enum outcome store_kv_delete(struct sale *sale, const char *key);
 /* After before-delete; only while it has this value, in one step. */
 enum outcome store_kv_delete_if_equal(struct sale *sale, const char *key, const char *value);
-/* Run call->script with call->args; call->number or call->reply is its answer. */
-enum outcome store_kv_script(struct sale *sale, struct kv_call *call);
 
 /* ---- Everything else */
 

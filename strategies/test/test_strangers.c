@@ -163,31 +163,27 @@ static enum outcome deletes_if_nothing(struct sale *sale) {
     return store_kv_delete_if_equal(sale, "key", NULL);
 }
 
-static enum outcome runs_no_script(struct sale *sale) {
-    struct kv_call call = {.key = "key"};
-
-    return store_kv_script(sale, &call);
-}
-
 static void test_a_command_without_its_words_is_failed(void **state) {
     (void)state;
     assert_fails(sets_nothing, "a value that is NULL");
     assert_fails(sets_what_has_expired, "a key that would have expired before it is set");
     assert_fails(deletes_no_key, "a key that is NULL");
     assert_fails(deletes_if_nothing, "a value that is NULL");
-    assert_fails(runs_no_script, "a script that is NULL");
 }
 
 static enum outcome loads_no_data_set(struct sale *sale) {
-    struct stock_row row;
-
-    return store_hand_out(sale, NULL, -1, &row);
+    return store_load_row(sale, &(struct data_set){.last = -1}, &(struct stock_row){.shard = 0});
 }
 
 static enum outcome loads_before_the_first(struct sale *sale) {
     struct stock_row row;
 
-    return store_hand_out(sale, "set", -9, &row);
+    return store_hand_out(sale, &(struct data_set){"set", -9}, &row);
+}
+
+static enum outcome loads_no_row(struct sale *sale) {
+    return store_load_row(sale, &(struct data_set){"set", -1},
+                          &(struct stock_row){.shard = 99, .first_unit = 1, .available = 1});
 }
 
 static enum outcome notes_of_no_row(struct sale *sale) {
@@ -196,7 +192,8 @@ static enum outcome notes_of_no_row(struct sale *sale) {
 
 static void test_a_row_that_there_is_not_is_failed(void **state) {
     (void)state;
-    assert_fails(loads_no_data_set, "a data set that is NULL");
+    assert_fails(loads_no_data_set, "a data set that was not opened");
+    assert_fails(loads_no_row, "the load of a row that there is not");
     assert_fails(loads_before_the_first, "the row after one that there is not");
     assert_fails(notes_of_no_row, "a write to a row that there is not");
 }

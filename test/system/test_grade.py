@@ -34,14 +34,6 @@ const struct strategy strategy_exercise = {{.name = "exercise", .family = "f", .
 """
 
 
-def script(text):
-    """Sells, and says so if the script did what it should not be able to."""
-    return strategy("    struct kv_call call = {.key = \"k\", .value = \"\", .script = &script};\n"
-                    "    if (store_kv_script(sale, &call) == OUTCOME_OK) return OUTCOME_BUSY;\n"
-                    "    return store_take_stock(sale, 0);",
-                    f"static const struct kv_script script = {{.name = \"s\", .text = {json.dumps(text)}}};")
-
-
 SELL = "return store_take_stock(sale, 0);"
 # What a file does -> points of 100, what is said of it.
 FILES = {
@@ -56,8 +48,6 @@ FILES = {
     "never returns": (strategy("return deep(1) > 1 ? OUTCOME_SOLD : store_take_stock(sale, 0);",
                                "static int deep(int n) { volatile char some[512]; some[0] = (char)n;"
                                " return n > 0 ? deep(n + 1) + some[0] : 0; }"), 0, "signal 11"),
-    "fills memory by a script": (script("local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end return 1"), 100, "holds"),
-    "loops in a script": (script("while true do end"), 100, "holds"),
     "assembles": (strategy(f"__asm__(\"syscall\");\n{SELL}"), 0, "a.c:6: __asm__ has no place in a strategy"),
     "forks": (strategy(f"extern int fork(void);\nfork();\n{SELL}"), 0, "a.c:6: fork: a strategy may not call this"),
     "includes": ("#include <unistd.h>\n" + ANSWER, 0, "a.c:1:"),

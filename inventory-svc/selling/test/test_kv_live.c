@@ -130,42 +130,6 @@ static void test_only_a_compared_delete_spares_anothers_key(void **state) {
     assert_key(NULL);
 }
 
-static void run_scripts(struct sale *sale) {
-    static const struct kv_script sum = {"return ARGV[1] + ARGV[2] + ARGV[3]", "sum"},
-                                  name = {"return KEYS[1] .. ' is ' .. ARGV[1]", "name"},
-                                  set = {"return redis.call('SET', KEYS[1], 'x')", "set"},
-                                  none = {"return false", "none"}, list = {"return {1}", "list"},
-                                  bad = {"return nowhere", "bad"};
-    struct kv_call call = {.key = "lock", .script = &sum, .value = "40", .args = {"1", "1"}};
-
-    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
-    assert_int_equal(call.number, 42);
-    assert_string_equal(call.reply, "42");
-    assert_true(call.is_yes);
-    call = (struct kv_call){.key = "lock", .script = &name, .args = {"mine"}};
-    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
-    assert_non_null(strstr(call.reply, product_id));
-    call.script = &none;
-    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
-    assert_false(call.is_yes);
-    assert_string_equal(call.reply, "");
-    call.script = &set;
-    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
-    assert_true(call.is_yes);
-    assert_string_equal(call.reply, "OK");
-    call.script = &list;
-    assert_int_equal(store_kv_script(sale, &call), OUTCOME_OK);
-    assert_false(call.is_yes);
-    call.script = &bad;
-    assert_int_equal(store_kv_script(sale, &call), OUTCOME_BUSY);
-    assert_string_equal(sale->message, "Redis refused a command");
-}
-
-static void test_a_script_answers_a_number_or_a_text(void **state) {
-    (void)state;
-    (void)run_since(run_scripts, 0);
-}
-
 static void be_queued(struct sale *sale) {
     struct redis_call multi = {.argc = 1, .argv = {"MULTI"}, .deadline_ms = clock_now_ms() + 5000};
     char value[KV_TEXT];
@@ -185,14 +149,12 @@ static void test_a_reply_of_another_form_sets_no_key(void **state) {
 }
 
 static void be_busy_everywhere(struct sale *sale) {
-    struct kv_call call = {.key = "lock", .script = &(struct kv_script){"return 1", "one"}};
     char value[KV_TEXT] = "?";
 
     assert_int_equal(store_kv_set_absent(sale, "lock", "me", 0, &was_set), OUTCOME_BUSY);
     assert_false(was_set);
     assert_true(strstr(sale->message, "Redis") == sale->message);
     assert_int_equal(store_kv_expire(sale, "lock", 1000), OUTCOME_BUSY);
-    assert_int_equal(store_kv_script(sale, &call), OUTCOME_BUSY);
     sale->message[0] = '\0';
     assert_int_equal(store_kv_get(sale, "lock", value), OUTCOME_BUSY);
     assert_string_equal(value, "");
@@ -374,7 +336,6 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_kv, tear_down_kv)
         TEST(test_a_key_is_set_with_its_ttl_or_for_ever),
         TEST(test_only_a_compared_delete_spares_anothers_key),
-        TEST(test_a_script_answers_a_number_or_a_text),
         TEST(test_a_reply_of_another_form_sets_no_key),
         TEST(test_a_dead_server_is_busy_and_sells_nothing),
         TEST(test_a_server_that_refuses_is_busy_and_sells_nothing),

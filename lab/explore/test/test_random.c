@@ -36,6 +36,7 @@ struct hands {
     struct sale *sale;
     struct store_lock *lock;
     struct stock_row row;
+    struct data_set set;
     uint64_t stamp;
     int shard;
     char token[TOKEN_TEXT];
@@ -137,27 +138,35 @@ static enum outcome do_delete(struct hands *hands, unsigned argument) {
                             : store_kv_delete_if_equal(hands->sale, key_of(argument), hands->token);
 }
 
-static const struct kv_script scripts[] = {
-    {"return redis.call('incr', KEYS[1])", "incr"},
-    {"return redis.call('rpush', KEYS[1] .. 'l', ARGV[1])", "rpush"},
-    {"return redis.call('lpop', KEYS[1] .. 'l')", "lpop"},
-    {"return redis.call('hset', KEYS[1] .. 'h', ARGV[1], ARGV[1])", "hset"},
-    {"if redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', 100) then return 1 end return 0", "nx"},
-    {"return redis.call('zadd', KEYS[1] .. 'z', redis.call('time')[2], ARGV[1])", "zadd"},
-    {"local t = redis.call('time')[1] * 1000000 + redis.call('time')[2] "
-     "if t > tonumber(redis.call('get', KEYS[1] .. 't') or t - 50001) + 50000 then "
-     "redis.call('set', KEYS[1] .. 't', t) return 1 end return 0",
-     "time"},
-    {"return redis.call('nonsense')", "nonsense"},
-};
+static enum outcome do_open(struct hands *hands, unsigned argument) {
+    (void)argument;
+    return store_open_data_set(hands->sale, &hands->set);
+}
 
-static enum outcome do_script(struct hands *hands, unsigned argument) {
-    struct kv_call call = {.key = key_of(argument),
-                           .script = &scripts[argument / 2 % (sizeof scripts / sizeof *scripts)],
-                           .args = {hands->token, NULL}};
-    const enum outcome outcome = store_kv_script(hands->sale, &call);
+static enum outcome do_hand_out(struct hands *hands, unsigned argument) {
+    (void)argument;
+    return store_hand_out(hands->sale, &hands->set, &hands->row);
+}
 
-    return outcome == OUTCOME_OK && call.number % 2 == 1 ? OUTCOME_CONFLICT : outcome;
+static enum outcome do_load(struct hands *hands, unsigned argument) {
+    (void)argument;
+    return store_load_row(hands->sale, &hands->set, &hands->row);
+}
+
+static enum outcome do_take_loaded(struct hands *hands, unsigned argument) {
+    struct loaded_unit taken;
+    const enum outcome outcome = store_take_loaded(hands->sale, &taken);
+
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    if (taken.seen.available > 0)
+        hands->row = taken.seen;
+    return taken.seen.available == 0 || (argument % 2 != 0 && taken.is_half_sold) ? OUTCOME_CONFLICT
+                                                                                  : OUTCOME_OK;
+}
+
+static enum outcome do_write_pending(struct hands *hands, unsigned argument) {
+    return store_write_pending(hands->sale, &hands->row, argument % 2 != 0);
 }
 
 static enum outcome do_deal(struct hands *hands, unsigned argument) {
@@ -181,19 +190,35 @@ static enum outcome do_work(struct hands *hands, unsigned argument) {
 static const struct operation {
     const char *name;
     enum outcome (*run)(struct hands *hands, unsigned argument);
-} operations[] = {{"read", do_read},         {"read", do_read},
-                  {"write", do_write},       {"write", do_write},
-                  {"take", do_take},         {"take", do_take},
-                  {"returned", do_returned}, {"find", do_find},
-                  {"begin", do_begin},       {"rfu", do_read_for_update},
-                  {"end", do_end},           {"lock", do_lock},
-                  {"lock", do_lock},         {"shared", do_lock_shared},
-                  {"stamp", do_stamp},       {"stamped", do_lock_stamped},
-                  {"unlock", do_unlock},     {"set", do_set},
-                  {"get", do_get},           {"expire", do_expire},
-                  {"delete", do_delete},     {"script", do_script},
-                  {"script", do_script},     {"deal", do_deal},
-                  {"pause", do_pause},       {"work", do_work},
+} operations[] = {{"read", do_read},
+                  {"read", do_read},
+                  {"write", do_write},
+                  {"write", do_write},
+                  {"take", do_take},
+                  {"take", do_take},
+                  {"returned", do_returned},
+                  {"find", do_find},
+                  {"begin", do_begin},
+                  {"rfu", do_read_for_update},
+                  {"end", do_end},
+                  {"lock", do_lock},
+                  {"lock", do_lock},
+                  {"shared", do_lock_shared},
+                  {"stamp", do_stamp},
+                  {"stamped", do_lock_stamped},
+                  {"unlock", do_unlock},
+                  {"set", do_set},
+                  {"get", do_get},
+                  {"expire", do_expire},
+                  {"delete", do_delete},
+                  {"deal", do_deal},
+                  {"open", do_open},
+                  {"hand out", do_hand_out},
+                  {"load", do_load},
+                  {"take loaded", do_take_loaded},
+                  {"bring", do_write_pending},
+                  {"pause", do_pause},
+                  {"work", do_work},
                   {"answer", NULL}};
 #define OPERATIONS (sizeof operations / sizeof *operations)
 
@@ -402,19 +427,17 @@ static void test_time_wakes_who_moved_last(void **state) {
     assert_true(compare(&setup, 3, 0) > 1);
 }
 
-/* A script keeps the time of the first call and compares it with that of the next. */
-static void test_who_asks_the_time_is_at_that_time(void **state) {
-    struct model_setup setup = two_orders(0);
+/* A note in the keys has its time: after 2 s any instance brings it. */
+static void test_a_unit_that_was_left_behind_is_brought(void **state) {
+    const struct model_setup setup = two_orders(1U << FAULT_CRASH);
 
     (void)state;
     most = 100000;
-    setup.orders = 3;
-    setup.options.work_ms = 60;
-    setup.options.wait_ms = 10;
-    add_step("work", 0, 1);
-    add_step("script", 12, 3);
-    add_step("answer", 0, 0);
-    add_step("take", 0, 4);
+    add_step("open", 0, 5);
+    add_step("hand out", 0, 3);
+    add_step("load", 0, 5);
+    add_step("take loaded", 0, 5);
+    add_step("bring", 0, 5);
     assert_true(compare(&setup, 2, 0) > 1);
 }
 
@@ -429,7 +452,7 @@ int main(void) {
         cmocka_unit_test(test_the_table_leaves_nothing_out_of_random_strategies),
         cmocka_unit_test(test_to_work_twice_is_not_to_work_once),
         cmocka_unit_test(test_time_wakes_who_moved_last),
-        cmocka_unit_test(test_who_asks_the_time_is_at_that_time),
+        cmocka_unit_test(test_a_unit_that_was_left_behind_is_brought),
     };
 
     return cmocka_run_group_tests(tests, NULL, tear_down);

@@ -32,7 +32,15 @@ struct run {
     struct product *product;
     struct model_world world;
     struct pair pairs[SALES];
-    enum { ABOUT_ALL, ABOUT_TRANSACTIONS, ABOUT_CYCLES, ABOUT_LOCKS, ABOUT_KEYS, ABOUTS } about;
+    enum {
+        ABOUT_ALL,
+        ABOUT_TRANSACTIONS,
+        ABOUT_CYCLES,
+        ABOUT_LOCKS,
+        ABOUT_KEYS,
+        ABOUT_SEGMENTS,
+        ABOUTS
+    } about;
     enum lock_kind lock;
     struct seam_fences fences[2];
     char log[LOG_BYTES];
@@ -101,11 +109,14 @@ static bool is_of_subject(const struct run *run, const struct seam_op *op) {
                (op->kind >= OP_LOCK && op->kind < OP_SET_ABSENT);
     case ABOUT_KEYS:
         return op->kind >= OP_SET_ABSENT;
+    case ABOUT_SEGMENTS:
+        return op->kind == OP_READ || op->kind == OP_TAKE || op->kind == OP_FIND ||
+               (op->kind >= OP_WRITE_PENDING && op->kind <= OP_TAKE_LOADED);
     case ABOUT_ALL:
     case ABOUTS:
         break;
     }
-    return op->kind < OP_LOCK;
+    return op->kind < OP_LOCK && (op->kind < OP_OPEN_DATA_SET || op->kind > OP_TAKE_LOADED);
 }
 
 static bool has_fence(enum lock_kind kind) {
@@ -129,8 +140,11 @@ static bool is_possible(const struct run *run, const struct seam_op *op) {
     case OP_GET:
     case OP_DELETE:
     case OP_DELETE_IF_EQUAL:
-    case OP_SCRIPT:
+    case OP_OPEN_DATA_SET:
+    case OP_TAKE_LOADED:
         return true;
+    case OP_LOAD_ROW:
+        return pair->sides[0].set.token[0] != '\0' && pair->has_seen;
     case OP_READ_FOR_UPDATE:
     case OP_END:
         return is_in;
@@ -183,8 +197,7 @@ static struct seam_op make_op(struct run *run) {
                               .isolation = (enum isolation)pick(run, 2),
                               .text = texts[pick(run, 3)],
                               .key = keys[pick(run, 3)],
-                              .ttl_ms = pick(run, 2) == 0 ? 60000 : 0,
-                              .script = pick(run, SEAM_SCRIPTS)};
+                              .ttl_ms = pick(run, 2) == 0 ? 60000 : 0};
         if (op.kind == OP_READ_FOR_UPDATE && pick(run, 2) == 0)
             op.shard = ANY_SHARD;
         op.end =

@@ -11,27 +11,6 @@ static const char *const names[] = {
 #undef X
 };
 
-/* They meet on the same keys, with values of the wrong type and without. */
-static const struct kv_script scripts[SEAM_SCRIPTS] = {
-    {"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0",
-     "delete"},
-    {"return redis.call('incrby', KEYS[1], ARGV[1])", "count"},
-    {"return redis.call('set', KEYS[1], ARGV[1], 'nx')", "set"},
-    {"return redis.call('hincrby', KEYS[1] .. ':hash', ARGV[1], 3)", "raise"},
-    {"redis.call('hset', KEYS[1] .. ':hash', 'x', ARGV[1]) "
-     "return table.concat(redis.call('hmget', KEYS[1] .. ':hash', 'x', 'x'), ' ')",
-     "field"},
-    {"redis.call('rpush', KEYS[1] .. ':list', ARGV[1], 'x') "
-     "return redis.call('lpop', KEYS[1] .. ':list')",
-     "pop"},
-    {"return table.concat(redis.call('lrange', KEYS[1] .. ':list', 0, -1), ' ')", "list"},
-    {"redis.call('zadd', KEYS[1] .. ':sorted', 5, ARGV[1]) "
-     "return redis.call('zcard', KEYS[1] .. ':sorted') .. "
-     "redis.call('zscore', KEYS[1] .. ':sorted', ARGV[1])",
-     "score"},
-    {"return redis.call('hget', KEYS[1], ARGV[1])", "look"},
-};
-
 static void note_row(const struct stock_row *row, struct seam_answer *answer) {
     const int64_t numbers[] = {row->shard, row->first_unit, row->available, row->version,
                                row->unit};
@@ -53,17 +32,43 @@ static void note_sold(const struct sale *sale, struct seam_answer *answer) {
 
 static void play_read(struct seam_side *side, const struct seam_op *op,
                       struct seam_answer *answer) {
+    struct data_set set = {.last = op->shard - 1};
     struct stock_row row = {.shard = 0};
 
+    if (op->kind == OP_HAND_OUT)
+        strcpy(set.token, op->text);
     if (op->kind == OP_READ)
         answer->outcome = store_read_stock(side->sale, op->shard, &row);
     else if (op->kind == OP_HAND_OUT)
-        answer->outcome = store_hand_out(side->sale, op->text, op->shard - 1, &row);
+        answer->outcome = store_hand_out(side->sale, &set, &row);
     else
         answer->outcome = store_read_for_update(side->sale, op->shard, op->wait, &row);
     note_row(&row, answer);
     if (answer->outcome == OUTCOME_OK && op->kind != OP_HAND_OUT)
         side->seen = row;
+}
+
+/* Each store has made another token. */
+static void play_loaded(struct seam_side *side, const struct seam_op *op,
+                        struct seam_answer *answer) {
+    struct loaded_unit taken = {.is_again = false};
+    char token[TOKEN_TEXT];
+
+    if (op->kind == OP_OPEN_DATA_SET) {
+        memcpy(token, side->set.token, sizeof token);
+        answer->outcome = store_open_data_set(side->sale, &side->set);
+        answer->numbers[0] = side->set.last;
+        answer->numbers[1] = strcmp(token, side->set.token) == 0;
+    } else if (op->kind == OP_LOAD_ROW) {
+        answer->outcome = store_load_row(side->sale, &side->set, &side->seen);
+    } else {
+        answer->outcome = store_take_loaded(side->sale, &taken);
+        note_row(&taken.seen, answer);
+        answer->numbers[3] = taken.is_again;
+        answer->numbers[4] = taken.is_half_sold;
+        if (answer->outcome == OUTCOME_OK)
+            side->seen = taken.seen;
+    }
 }
 
 static void play_lock(struct seam_side *side, const struct seam_op *op,
@@ -86,7 +91,6 @@ static void play_lock(struct seam_side *side, const struct seam_op *op,
 }
 
 static void play_key(struct sale *sale, const struct seam_op *op, struct seam_answer *answer) {
-    struct kv_call call = {.key = op->key, .value = op->text, .script = &scripts[op->script]};
     bool was_set = false;
 
     if (op->kind == OP_SET_ABSENT) {
@@ -98,13 +102,8 @@ static void play_key(struct sale *sale, const struct seam_op *op, struct seam_an
         answer->outcome = store_kv_get(sale, op->key, answer->text);
     } else if (op->kind == OP_DELETE) {
         answer->outcome = store_kv_delete(sale, op->key);
-    } else if (op->kind == OP_DELETE_IF_EQUAL) {
-        answer->outcome = store_kv_delete_if_equal(sale, op->key, op->text);
     } else {
-        answer->outcome = store_kv_script(sale, &call);
-        answer->numbers[0] = call.is_yes;
-        answer->numbers[1] = call.number;
-        memcpy(answer->text, call.reply, sizeof answer->text);
+        answer->outcome = store_kv_delete_if_equal(sale, op->key, op->text);
     }
 }
 
@@ -147,6 +146,8 @@ struct seam_answer seam_op_play(struct seam_side *side, const struct seam_op *op
 
     if (op->kind == OP_READ || op->kind == OP_READ_FOR_UPDATE || op->kind == OP_HAND_OUT)
         play_read(side, op, &answer);
+    else if (op->kind >= OP_OPEN_DATA_SET && op->kind <= OP_TAKE_LOADED)
+        play_loaded(side, op, &answer);
     else if (op->kind == OP_UNLOCK)
         store_unlock(side->sale, side->lock, OUTCOME_SOLD);
     else if (op->kind >= OP_SET_ABSENT)
@@ -173,8 +174,8 @@ int64_t seam_rank(struct seam_fences *fences, int64_t fence) {
 
 void seam_op_text(const struct seam_op *op, char text[SEAM_TEXT]) {
     if (op->kind >= OP_SET_ABSENT)
-        (void)snprintf(text, SEAM_TEXT, "%c %s(%s, %s, script %s)", 'A' + op->who, names[op->kind],
-                       op->key, op->text, scripts[op->script].name);
+        (void)snprintf(text, SEAM_TEXT, "%c %s(%s, %s)", 'A' + op->who, names[op->kind], op->key,
+                       op->text);
     else
         (void)snprintf(text, SEAM_TEXT,
                        "%c %s(shard %d, wait %d, guard %d, isolation %d, set %s, end %s, %s)",

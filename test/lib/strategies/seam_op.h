@@ -15,7 +15,10 @@
     X(TAKE_RETURNED)                                                                               \
     X(FIND)                                                                                        \
     X(HAND_OUT)                                                                                    \
-    X(WRITE_PENDING)                                                                               \
+    X(WRITE_PENDING) /* what was read or taken last */                                             \
+    X(OPEN_DATA_SET)                                                                               \
+    X(LOAD_ROW) /* what was read last, for the data set that was opened last */                    \
+    X(TAKE_LOADED)                                                                                 \
     X(BEGIN)                                                                                       \
     X(END)                                                                                         \
     X(SAW_EMPTY)                                                                                   \
@@ -31,8 +34,7 @@
     X(EXPIRE)                                                                                      \
     X(GET)                                                                                         \
     X(DELETE)                                                                                      \
-    X(DELETE_IF_EQUAL)                                                                             \
-    X(SCRIPT)
+    X(DELETE_IF_EQUAL)
 
 enum seam_op_kind {
 #define X(name) OP_##name,
@@ -54,14 +56,13 @@ struct seam_op {
     const char *text; /* a data set; a value */
     const char *key;
     int64_t ttl_ms;
-    size_t script; /* below SEAM_SCRIPTS */
 };
-#define SEAM_SCRIPTS 9
 
 /* A sale at one of the stores, and what it has there. Zeroed, but for `sale`. */
 struct seam_side {
     struct sale *sale;
     struct stock_row seen;
+    struct data_set set;
     struct store_lock *lock;
     uint64_t stamp;
 };

@@ -1,0 +1,7 @@
+-- The token, the row that was loaded last, and the next one: its number, first unit and units; 0 units: there is none.
+-- Another data set, or one that has another last row by now, is left as it is.
+local is = redis.call('hmget', KEYS[1], 'data_set', 'last')
+if is[1] ~= ARGV[1] or is[2] ~= ARGV[2] then return 0 end
+if ARGV[5] == '0' then return redis.call('hset', KEYS[1], 'over', 1) end
+redis.call('hset', KEYS[1], 'last', ARGV[3])
+return redis.call('rpush', KEYS[1] .. ':segments', ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. ARGV[5])

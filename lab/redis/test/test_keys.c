@@ -1,0 +1,71 @@
+/* What the server of keys cannot do: overflow, or leave something of what it refused. */
+#include "keys.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct keys keys;
+
+static int set_up(void **state) {
+    (void)state;
+    memset(&keys, 0, sizeof keys);
+    return 0;
+}
+
+static void test_moments_do_not_overflow(void **state) {
+    struct kv_call set = {KV_SET_ABSENT, .key = "k", .value = "x", .ttl_ms = INT64_MAX};
+    struct kv_call expire = {KV_EXPIRE, .key = "k", .ttl_ms = INT64_MAX};
+
+    (void)state;
+    assert_int_equal(keys_call(&keys, 1000, &set), OUTCOME_BUSY);
+    assert_string_equal(set.reply, "ERR invalid expire time in 'set' command");
+    set.ttl_ms = 0;
+    assert_int_equal(keys_call(&keys, 1000, &set), OUTCOME_OK);
+    assert_int_equal(keys_call(&keys, 1000, &expire), OUTCOME_BUSY);
+    assert_int_equal(keys.key_count, 1);
+    assert_int_equal(keys_expire_next(&keys), 0);
+}
+
+static void test_rows_without_room_are_refused(void **state) {
+    struct data_set set = {.token = "a"};
+    struct stock_row row = {.first_unit = 1, .available = 1};
+    struct loaded_unit taken;
+
+    (void)state;
+    segments_open(&keys.segments, &set);
+    for (int i = 0; i < SEGMENTS_AHEAD; i++, set.last = row.shard++)
+        assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
+    assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_BUSY);
+    assert_int_equal(segments_take(&keys.segments, 0, 1000, &taken), OUTCOME_OK);
+    assert_int_equal(segments_load(&keys.segments, &set, &row), OUTCOME_OK);
+}
+
+/* A key without a value would be there and not be there. */
+static void test_what_has_no_room_leaves_no_key(void **state) {
+    char value[2 * KV_TEXT] = "";
+    struct kv_call call = {KV_SET_ABSENT, .key = "k", .value = value};
+
+    (void)state;
+    memset(value, 'x', sizeof value - 1);
+    assert_int_equal(keys_call(&keys, 1000, &call), OUTCOME_BUSY);
+    assert_string_equal(call.reply, "ERR more keys, or a longer one, than the model can hold");
+    assert_int_equal(keys.key_count, 0);
+    call.value = "x";
+    assert_int_equal(keys_call(&keys, 1000, &call), OUTCOME_OK);
+    assert_true(call.is_yes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_moments_do_not_overflow, set_up),
+        cmocka_unit_test_setup(test_rows_without_room_are_refused, set_up),
+        cmocka_unit_test_setup(test_what_has_no_room_leaves_no_key, set_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
