@@ -2,8 +2,224 @@
 #include "model_internal.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- Steps: how an order waits for its turn, and what remains of a step. */
+
+uint64_t model_mix(uint64_t hash, const void *bytes, size_t size) {
+    const unsigned char *at = bytes;
+
+    for (; size > 0; at += 8) {
+        const size_t take = size < 8 ? size : 8;
+        uint64_t word = 0;
+
+        memcpy(&word, at, take);
+        size -= take;
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+        hash *= UINT64_C(0xbf58476d1ce4e5b9);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* What can fail there: then to begin is a step of its own, so that it can. */
+static bool may_fail_first(const struct model_world *world, int index, enum order_step step) {
+    const unsigned faults = world->setup.faults;
+    const bool loses = (faults >> FAULT_LOST_REPLY & 1U) != 0;
+
+    switch (step) {
+    case STEP_LOOKS:
+    case STEP_UNLOCKS:
+        return false;
+    case STEP_LOCKS:
+        return loses && model_locks[world->state.orders[index].lock.kind].place == PLACE_SERVER;
+    case STEP_WRITES:
+    case STEP_SELLS:
+        return loses || (faults >> FAULT_CRASH & 1U) != 0;
+    case STEP_KEYS:
+        return loses;
+    }
+    return false;
+}
+
+void model_step(struct model_sale *sale, enum order_step step) {
+    struct model_world *world = sale->world;
+    struct model_order *order = order_of(sale);
+    const bool is_first = order->state == ORDER_TO_COME;
+
+    if (world->prepared.is_now)
+        return;
+    if (order->state == ORDER_KILLED)
+        model_bury(world, sale->index);
+    /* Its first step is what made it begin. */
+    if (is_first)
+        order->state = ORDER_RUNS;
+    if (!is_first ||
+        (sale->index < world->setup.orders && may_fail_first(world, sale->index, step))) {
+        order->step = (uint8_t)step;
+        world->turn(world, sale->index);
+        order->step = STEP_LOOKS;
+    }
+}
+
+void model_turn(struct model_sale *sale) {
+    model_step(sale, STEP_LOOKS);
+}
+
+void model_wait(struct model_sale *sale, enum order_wait waits, int64_t due_ms) {
+    struct model_order *order = order_of(sale);
+
+    if (order->state == ORDER_TO_COME)
+        order->state = ORDER_RUNS;
+    order->waits = (uint8_t)waits;
+    order->due_ms = due_ms;
+    model_step(sale, waits == WAITS_LOCK ? STEP_LOCKS : STEP_LOOKS);
+    if (waits == WAITS_CHANGE)
+        order->has_changed = 0;
+    order->waits = WAITS_NOT;
+    order->due_ms = 0;
+}
+
+/* Whoever is to try again has seen what it did itself. */
+void model_changed(struct model_world *world) {
+    for (int i = 0; i <= world->setup.orders; i++)
+        if (world->state.orders[i].state == ORDER_RUNS && i != world->mover)
+            world->state.orders[i].has_changed = 1;
+}
+
+enum outcome model_answer(struct model_sale *sale, enum outcome outcome, const void *more,
+                          size_t size) {
+    struct model_order *order = order_of(sale);
+    const uint64_t said = (uint64_t)outcome;
+
+    order->past = model_mix(model_mix(order->past + 1, &said, sizeof said), more, size);
+    return outcome;
+}
+
+enum outcome model_answer_row(struct model_sale *sale, const struct stock_row *row) {
+    const int64_t numbers[] = {row->shard, row->available, row->version, row->unit, row->fence};
+
+    return model_answer(sale, OUTCOME_OK, numbers, sizeof numbers);
+}
+
+void model_say(struct model_sale *sale, const char *format, ...) {
+    struct model_world *world = sale->world;
+    char text[200];
+    va_list args;
+
+    if (world->say == NULL || world->prepared.is_now)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    world->say(world, sale->index, text);
+}
+
+/* ---- The clock: it jumps, and what ends by then ends. */
+
+/* When nobody can go on, a transaction that stands idle ends all the same. */
+static int64_t next_idle_ms(const struct model_world *world) {
+    int64_t next_ms = INT64_MAX;
+
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_txn *txn = &world->state.txns[i];
+
+        if (txn->idle_ms > world->state.now_ms && txn->idle_ms < next_ms)
+            next_ms = txn->idle_ms;
+    }
+    return next_ms;
+}
+
+/* What ends is nobody's doing: who moved last is woken by it, too. */
+void model_let_pass(struct model_world *world, int64_t now_ms) {
+    const int mover = world->mover;
+
+    world->mover = -1;
+    world->state.now_ms = now_ms;
+    model_abort_idle(world);
+    model_expire_grants(world);
+    model_expire_keys(world);
+    model_end_flights(world);
+    world->mover = mover;
+}
+
+static bool model_pass_time(struct model_world *world) {
+    const int64_t expiry_ms = model_next_expiry_ms(world);
+    int64_t next_ms = next_idle_ms(world);
+
+    if (expiry_ms < next_ms)
+        next_ms = expiry_ms;
+    for (int i = 0; i <= world->setup.orders; i++) {
+        const struct model_order *order = &world->state.orders[i];
+
+        if (order->state == ORDER_RUNS && order->due_ms > world->state.now_ms &&
+            order->due_ms < next_ms)
+            next_ms = order->due_ms;
+    }
+    if (next_ms == INT64_MAX)
+        return false;
+    model_let_pass(world, next_ms);
+    return true;
+}
+
+/* ---- What is left to chance in a live store, and is the same in every schedule here. */
+
+/* By turns, as each instance of its own; "at random": by the order's own number. */
+static int model_deal(struct sale *base) {
+    struct model_sale *sale = model_of(base);
+    uint8_t *dealt = &sale->world->state.dealt[order_of(sale)->instance];
+    const int shards = base->options->shards;
+    int shard = sale->index % shards;
+
+    if (base->options->deal == DEAL_EVEN) {
+        shard = *dealt;
+        *dealt = (uint8_t)((shard + 1) % shards);
+    }
+    (void)model_answer(sale, OUTCOME_OK, &shard, sizeof shard);
+    return shard;
+}
+
+static void model_random_token(struct sale *base, char token[TOKEN_TEXT]) {
+    struct model_sale *sale = model_of(base);
+
+    (void)snprintf(token, TOKEN_TEXT, "%04x%036x", (unsigned)sale->index + 1, ++sale->tokens);
+}
+
+/* ---- Before the first sale. What is done then is remembered, as a world begins many times. */
+
+static void prepare(struct model_world *world) {
+    const int last = world->setup.orders;
+    const struct model_order order = world->state.orders[last];
+    const struct sale sale = world->sales[last].sale;
+
+    world->prepared.is_now = true;
+    (void)world->setup.strategy->prepare(&world->sales[last].sale);
+    world->prepared.is_now = false;
+    world->state.orders[last] = order;
+    world->state.keyed = world->state.lag = 0;
+    world->sales[last].sale = sale;
+}
+
+static void model_prepare(struct model_world *world) {
+    unsigned *tokens = &world->sales[world->setup.orders].tokens;
+
+    if (world->prepared.is_known &&
+        memcmp(&world->prepared.setup, &world->setup, sizeof world->setup) == 0) {
+        world->state = world->prepared.state;
+        world->keys = world->prepared.keys;
+        *tokens = world->prepared.tokens;
+        return;
+    }
+    prepare(world);
+    world->prepared.is_known = true;
+    memcpy(&world->prepared.setup, &world->setup, sizeof world->setup);
+    world->prepared.state = world->state;
+    world->prepared.keys = world->keys;
+    world->prepared.tokens = *tokens;
+}
 
 /* ---- what is not in a file of its own */
 

@@ -12,7 +12,7 @@ static inline struct model_order *order_of(struct model_sale *sale) {
     return &sale->world->state.orders[sale->index];
 }
 
-/* model_turn.c: before an effect. The order waits for `waits` until `due_ms`. */
+/* model.c: before an effect. The order waits for `waits` until `due_ms`. */
 void model_turn(struct model_sale *sale); /* of a step that looks */
 void model_step(struct model_sale *sale, enum order_step step);
 void model_wait(struct model_sale *sale, enum order_wait waits, int64_t due_ms);
@@ -27,8 +27,6 @@ __attribute__((format(printf, 2, 3))) void model_say(struct model_sale *sale, co
                                                      ...);
 /* Time passes to then, and what stood idle for too long ends. */
 void model_let_pass(struct model_world *world, int64_t now_ms);
-/* To the next moment at which somebody need not wait any more; false: there is none. */
-bool model_pass_time(struct model_world *world);
 /* A moment, to be hashed: worlds that differ in nothing but their clocks go on alike, and what is
  * over is over. `ms` 0 and MODEL_NEVER are none. */
 static inline int64_t model_from_now(const struct model_world *world, int64_t ms) {
@@ -56,15 +54,19 @@ enum outcome model_sell_unit(struct model_sale *sale, int shard, const struct mo
 /* There is no such row. */
 bool model_has_no_row(struct model_sale *sale, int shard);
 enum outcome model_find_sale(struct sale *sale, bool *is_found);
-
-/* model_batch.c */
+bool model_saw_empty(struct sale *sale, int shard);
 enum outcome model_take_in_batch(struct sale *sale, int shard);
-/* A statement that was on its way arrives: it sells to `orders`, as listed in struct model_batch.
- */
-void model_land_batch(struct model_sale *sale, int shard, uint32_t orders);
 /* The order waits for a statement that is not sent yet. */
 bool model_is_in_line(const struct model_order *order);
 uint64_t model_hash_batches(const struct model_world *world, uint64_t hash);
+enum outcome model_take_returned(struct sale *sale);
+/* Add it to those for sale again. False: there is no room. */
+bool model_put_back(struct model_world *world, struct model_unit unit);
+/* The unit that the row sells while it has so many. */
+int64_t model_unit_at(const struct model_world *world, int shard, int64_t available);
+bool model_may_return(const struct model_world *world, int index);
+void model_return(struct model_world *world, int index);
+uint64_t model_hash_units(const struct model_world *world, uint64_t hash);
 
 /* model_locks.c */
 enum outcome model_lock(struct sale *sale, struct lock_call *call);
@@ -80,7 +82,7 @@ void model_end_faults(struct model_world *world);
 /* An order was killed and nothing of it is to come. */
 void model_bury(struct model_world *world, int index);
 
-/* model_flights.c: what was sent and not answered. */
+/* What was sent and not answered. */
 /* It was a write; now it is on its way. UNKNOWN. */
 enum outcome model_lose_write(struct model_sale *sale, struct model_flight flight);
 /* After model_step(STEP_SELLS): what it asks for never arrives. Then it is UNKNOWN, which is
@@ -88,7 +90,6 @@ enum outcome model_lose_write(struct model_sale *sale, struct model_flight fligh
 bool model_is_dropped(struct model_sale *sale);
 /* Of a step that took effect: UNKNOWN when its reply is lost. */
 enum outcome model_may_lose(const struct model_sale *sale, enum outcome outcome);
-size_t model_add_flights(const struct model_world *world, struct model_move *moves, size_t count);
 /* As model_make(). */
 bool model_land(struct model_world *world, int index);
 /* Those that would be too late. */
@@ -96,7 +97,7 @@ void model_end_flights(struct model_world *world);
 #define LANDS_MS                                                                                   \
     7000 /* of a statement and its commit, from its sending: as the live store has it */
 
-/* model_grants.c: what those who grant locks know. */
+/* What those who grant locks know. */
 enum lock_end {
     ENDS_WITH_PROCESS, /* no TTL; a crash frees it */
     ENDS_WITH_LEASE,   /* renewed as long as its holder runs, and a TTL after that */
@@ -124,8 +125,6 @@ bool model_is_open(const struct model_world *world, int index);
 /* Who is before it in the line. */
 uint8_t model_line_before(const struct model_world *world, int index);
 void model_leave_line(struct model_world *world, int index);
-/* False: there is no room for one more. */
-bool model_grant(struct model_world *world, int index, int64_t ends_ms);
 /* The order's grant of order->lock; NULL: it is not its own any more. */
 struct model_grant *model_find_grant(struct model_world *world, int index);
 void model_free_grant(struct model_world *world, struct model_grant *grant);
@@ -133,17 +132,14 @@ void model_free_grant(struct model_world *world, struct model_grant *grant);
 int64_t model_next_expiry_ms(const struct model_world *world);
 void model_expire_grants(struct model_world *world);
 uint64_t model_hash_locks(const struct model_world *world, uint64_t hash);
-/* model_returned.c */
-enum outcome model_take_returned(struct sale *sale);
-/* Add it to those for sale again. False: there is no room. */
-bool model_put_back(struct model_world *world, struct model_unit unit);
-/* The unit that the row sells while it has so many. */
-int64_t model_unit_at(const struct model_world *world, int shard, int64_t available);
-bool model_may_return(const struct model_world *world, int index);
-void model_return(struct model_world *world, int index);
-uint64_t model_hash_units(const struct model_world *world, uint64_t hash);
 
-/* model_segments.c */
+/* model_redis.c */
+enum outcome model_kv(struct sale *sale, struct kv_call *call);
+int64_t model_next_key_ms(const struct model_world *world); /* that expires; INT64_MAX: none */
+void model_expire_keys(struct model_world *world);
+/* The last `writes` of them are undone. */
+void model_lag_keys(struct model_world *world, int writes);
+uint64_t model_hash_keys(const struct model_world *world, uint64_t hash);
 enum outcome model_open_data_set(struct sale *sale, struct data_set *set);
 enum outcome model_hand_out(struct sale *sale, const struct data_set *set, struct stock_row *row);
 enum outcome model_load_row(struct sale *sale, const struct data_set *set,
@@ -155,24 +151,6 @@ bool model_may_bring(const struct model_world *world, int instance, bool may_wai
 void model_bring(struct model_world *world, int instance);
 /* What it had in mind is gone with it. */
 void model_drop_queue(struct model_world *world, int instance);
-
-/* model_kv.c */
-enum outcome model_kv(struct sale *sale, struct kv_call *call);
-/* The order changes the keys, which were so before. */
-void model_change_keys(struct model_sale *sale, const struct keys *was);
-int64_t model_next_key_ms(const struct model_world *world); /* that expires; INT64_MAX: none */
-void model_expire_keys(struct model_world *world);
-/* The last `writes` of them are undone. */
-void model_lag_keys(struct model_world *world, int writes);
-uint64_t model_hash_keys(const struct model_world *world, uint64_t hash);
-
-/* model_prepare.c: what a strategy does before its first sale. */
-void model_prepare(struct model_world *world);
-
-/* model_chance.c */
-int model_deal(struct sale *sale);
-bool model_saw_empty(struct sale *sale, int shard);
-void model_random_token(struct sale *sale, char token[TOKEN_TEXT]);
 
 /* model_transaction.c */
 static inline struct model_txn *txn_of(struct model_sale *sale) {
@@ -210,10 +188,8 @@ enum outcome model_wait_for_row(struct model_sale *sale, int shard, int64_t most
 void model_note_written(struct model_world *world, int shard);
 bool model_is_overtaken(struct model_sale *sale, int shard);
 
-/* model_serializable.c. This sale has read a row, or will write it now. Is that possible? */
+/* This sale has read a row, or will write it now. Is that possible? */
 bool model_note_read(struct model_sale *sale, int shard);
 bool model_note_write(struct model_sale *sale, int shard);
-/* It is about to commit. */
-void model_doom_pivots(struct model_sale *sale);
 
 #endif
