@@ -195,6 +195,23 @@ class Stack:
         return subprocess.Popen([*under, str(ROOT / BUILD / "bin/loadgen"), *args], cwd=ROOT, env=environment,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
+    def disturb(self, disturbance, lengths, strategy, rate, share, *more):
+        """Run loadgen, with stock for a share of the requests, and call disturbance(run) meanwhile. loadgen's summary, and what
+        the disturbance says: None when the run had ended before it. Such a run shows nothing, and a longer one is begun: each
+        of the lengths, in seconds. loadgen does not know that a server is down, so it is not to ask whether a lock is STUCK."""
+        for seconds in lengths:
+            with self.start_loadgen("--strategy", strategy, "-R", str(rate), "-d", f"{seconds}s", "--stock",
+                                    str(int(rate * seconds * share)), "--timeout", "8s", "--drain", "30s", "--stuck-after",
+                                    "1m", "--output-format", "json", *more) as run:
+                try:
+                    said = disturbance(run)
+                    if said is not None:
+                        output, errors = run.communicate(timeout=120)
+                        return json.loads(output or errors)["strategies"][0], said
+                finally:
+                    run.kill()
+        raise AssertionError("loadgen ended before the disturbance")
+
 
 class Ledger:
     """What the two databases say of one product, by queries of the test's own."""

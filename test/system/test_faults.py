@@ -7,7 +7,7 @@ import unittest
 
 from harness import Ledger, SystemTest, wait_for
 
-RATE, SECONDS, STOCK = 300, 4, 800
+RATE, LENGTHS = 300, [4, 16, 64]
 PROGRAMS = ["order-svc", "inventory-1", "inventory-2", "redis", "postgres"]
 
 
@@ -31,23 +31,16 @@ class Killed(SystemTest):
         return in_flight
 
     def break_in_the_middle(self, strategy, fault):
-        """Run loadgen and call fault() in the middle. loadgen's summary, what was sold by then, and what fault() says. It does
-        not know that a server is down, so it is not to ask whether a lock is STUCK."""
+        """Run loadgen and call fault() in the middle. loadgen's summary, what was sold by then, and what fault() says."""
         before = self.sold_in_all()
-        run = self.stack.start_loadgen("--strategy", strategy, "-R", str(RATE), "-d", f"{SECONDS}s", "--stock", str(STOCK),
-                                       "--work", "1ms", "--timeout", "8s", "--drain", "20s", "--stuck-after", "1m",
-                                       "--output-format", "json")
-        try:
-            wait_for("a good part of the sales", lambda: self.sold_in_all() >= before + RATE)
+
+        def break_it(run):
+            wait_for("a good part of the sales", lambda: self.sold_in_all() >= before + RATE or run.poll() is not None)
             sold_before = self.sold_in_all() - before
-            self.assertIsNone(run.poll(), "loadgen ended before the fault")
-            said = fault()
-            output, errors = run.communicate(timeout=120)
-        finally:
-            run.kill()
-            run.wait()
-        self.assertTrue(output, errors)
-        return json.loads(output)["strategies"][0], sold_before, said
+            return None if run.poll() is not None else (sold_before, fault())
+
+        summary, (sold_before, said) = self.stack.disturb(break_it, LENGTHS, strategy, RATE, 2 / 3, "--work", "1ms")
+        return summary, sold_before, said
 
     def evidence(self, summary):
         """What a person needs to find the root: loadgen's summary and the end of each program's log."""
