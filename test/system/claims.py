@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BUILD, PORT_BASE, ROOT
+from harness import BUILD, PORT_BASE, ROOT, copy_template
 
 HOME = Path(tempfile.gettempdir()) / f"sale-claims-{PORT_BASE}"  # in memory: a disk that stalls holds up each lock
 HERE = ["--run-dir", str(HOME), "--port-base", str(PORT_BASE)]
@@ -29,6 +29,8 @@ def stack(*arguments):
 class Claims(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        HOME.mkdir()
+        copy_template(HOME)
         cls.results = tempfile.mkdtemp(prefix="sale-claims-")
 
     @classmethod

@@ -34,6 +34,8 @@ LOST_UPDATES = "TWIN+LEAK?+STALE?"  # what a strategy without a common lock show
 NEWEST = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))[-1]
 os.environ["PATH"] = f"{NEWEST}:{os.environ['PATH']}"
 
+TEMPLATE = os.environ.get("STACK_TEMPLATE")  # a RUN_DIR that test/run has made, of a stack that does not run
+
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: after any other exception unittest goes on
 
 
@@ -47,6 +49,12 @@ def wait_for(what, condition, seconds=20):
         if time.monotonic() > end:
             raise AssertionError(f"waited {seconds} s in vain: {what}")
         time.sleep(0.05)  # many conditions ask psql
+
+
+def copy_template(run_dir):
+    """Databases and their passwords for a stack that was never up: without them `up` runs initdb."""
+    if TEMPLATE:
+        subprocess.run(["cp", "-a", f"{TEMPLATE}/env", f"{TEMPLATE}/postgres", run_dir], check=True)
 
 
 class Answer:
@@ -71,6 +79,7 @@ class Stack:
         self.shape = shape
         self.run_dir = Path(tempfile.mkdtemp(prefix="sale-test-"))
         self.run_dir.chmod(0o755)  # Postgres runs as another user than root
+        copy_template(self.run_dir)
         # loadgen leaves no results folder behind, unless a test asks for one.
         self.env = dict({"LOADGEN_NO_RESULTS": "1"} | os.environ, PORT_BASE=str(PORT_BASE), RUN_DIR=str(self.run_dir),
                         B=BUILD, LOADGEN_STACK=str(ROOT / "scripts/stack"), **flags)
