@@ -342,7 +342,7 @@ up: ## build and start the stack for your own curl and loadgen
 down: ## stop what `make up` started
 	@scripts/stack down
 
-test: ## unit tests, then the system tests on real servers
+test: ## unit tests and, beside them, the system tests on real servers
 	@scripts/deps test
 	@test/run unit system
 
