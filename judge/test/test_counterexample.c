@@ -4,7 +4,6 @@
 static void test_a_twin_names_what_each_read_and_wrote(void **state) {
     const struct counterexample *twin;
 
-    (void)state;
     sell(10);
     sell(10);
     at_time(1, "10:01:02.123999");
@@ -28,7 +27,6 @@ static void test_a_twin_names_what_each_read_and_wrote(void **state) {
 /* 9 was left; then another sale wrote 10 over it, so that the second may have read after the
  * first had written. */
 static void test_a_twin_of_a_count_that_was_set_back_says_so(void **state) {
-    (void)state;
     ledger.initial = ledger.available = 11;
     sell(11);
     sell(10);
@@ -53,7 +51,6 @@ static void test_a_twin_of_a_count_that_was_set_back_says_so(void **state) {
 }
 
 static void test_the_tightest_twins_come_first(void **state) {
-    (void)state;
     sell(10);
     sell(10);
     sell(9);
@@ -67,7 +64,6 @@ static void test_the_tightest_twins_come_first(void **state) {
 }
 
 static void test_a_count_that_was_higher_before_was_not_set_back(void **state) {
-    (void)state;
     ledger.initial = ledger.available = 11;
     sell(11);
     sell(10);
@@ -80,7 +76,6 @@ static void test_a_count_that_was_higher_before_was_not_set_back(void **state) {
 
 /* Unless the two of one instance are tighter by more than a millisecond. */
 static void test_twins_of_two_instances_come_before_those_of_one(void **state) {
-    (void)state;
     sell(10);
     sell(10);
     sell(9);
@@ -96,7 +91,6 @@ static void test_twins_of_two_instances_come_before_those_of_one(void **state) {
 }
 
 static void test_different_anomalies_come_before_more_twins(void **state) {
-    (void)state;
     for (int i = 0; i < 9; i++)
         sell(10)->sent_ns = 1;
     request(RECORD_SOLD)->unit = 3;
@@ -110,7 +104,6 @@ static void test_different_anomalies_come_before_more_twins(void **state) {
 }
 
 static void test_an_oversell_names_the_unit_that_never_was(void **state) {
-    (void)state;
     sell(11);
     LINES(counterexample_of(ANOMALY_OVERSELL),
           "A = order " ORDER "0 via inventory-1: sent 0.000100 s, read 11, wrote 10 at "
@@ -119,7 +112,6 @@ static void test_an_oversell_names_the_unit_that_never_was(void **state) {
 }
 
 static void test_a_sale_of_a_row_that_is_not_there_is_told_with_the_stock(void **state) {
-    (void)state;
     sell(11)->unit = 11;
     sales[0].shard = 7;
     assert_string_equal(counterexample_of(ANOMALY_OVERSELL)->line[1],
@@ -127,7 +119,6 @@ static void test_a_sale_of_a_row_that_is_not_there_is_told_with_the_stock(void *
 }
 
 static void test_an_undersell_names_the_last_refusal(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_SOLD_OUT);
     request(RECORD_SOLD_OUT);
@@ -138,7 +129,6 @@ static void test_an_undersell_names_the_last_refusal(void **state) {
 }
 
 static void test_an_early_refusal_is_told_with_the_next_buyer(void **state) {
-    (void)state;
     for (int64_t unit = 10; unit > 1; unit--)
         sell(unit);
     request(RECORD_SOLD_OUT);
@@ -155,7 +145,6 @@ static void test_an_early_refusal_is_told_with_the_next_buyer(void **state) {
 }
 
 static void test_a_stale_sale_is_told_with_the_one_that_passed_it(void **state) {
-    (void)state;
     sell(10);
     sell(8);
     sell(9)->sent_ns = 5 * MS;
@@ -170,7 +159,6 @@ static void test_a_stale_sale_is_told_with_the_one_that_passed_it(void **state) 
 }
 
 static void test_a_ghost_says_what_the_ledger_lacks(void **state) {
-    (void)state;
     request(RECORD_SOLD)->unit = 10;
     LINES(counterexample_of(ANOMALY_GHOST),
           "A = request " ORDER "0: sent 0.000100 s, told: yours, unit 10, at 0.003000 s",
@@ -178,7 +166,6 @@ static void test_a_ghost_says_what_the_ledger_lacks(void **state) {
 }
 
 static void test_a_ghost_of_another_unit_names_both(void **state) {
-    (void)state;
     sell(10)->unit = 9;
     LINES(counterexample_of(ANOMALY_GHOST),
           "A = request " ORDER "0: sent 0.000100 s, told: yours, unit 9, at 0.003000 s",
@@ -188,7 +175,6 @@ static void test_a_ghost_of_another_unit_names_both(void **state) {
 static void test_a_shared_order_names_the_other_customer(void **state) {
     struct record *second;
 
-    (void)state;
     sell(10);
     second = request(RECORD_SOLD);
     second->unit = 10;
@@ -203,7 +189,6 @@ static void test_a_shared_order_names_the_other_customer(void **state) {
 static void test_a_shared_order_of_unknown_outcome_names_its_customer(void **state) {
     struct record *told;
 
-    (void)state;
     told = request(RECORD_SOLD);
     told->unit = 10;
     memcpy(told->order_id, ids[1], UUID_TEXT);
@@ -214,7 +199,6 @@ static void test_a_shared_order_of_unknown_outcome_names_its_customer(void **sta
 }
 
 static void test_an_orphan_says_what_its_customer_was_told(void **state) {
-    (void)state;
     request(RECORD_BUSY);
     ledger_row(0, 10);
     order_row(0, 10);
@@ -229,7 +213,6 @@ static void test_a_sale_of_unknown_outcome_is_open_at_its_end(void **state) {
     const struct counterexample *twin;
     struct record *record;
 
-    (void)state;
     sell(10);
     record = sell(10);
     record->outcome = RECORD_UNKNOWN;
@@ -242,7 +225,6 @@ static void test_a_sale_of_unknown_outcome_is_open_at_its_end(void **state) {
 }
 
 static void test_a_duplicate_names_both_orders(void **state) {
-    (void)state;
     sell_for_one_key_twice();
     sales[0].remaining = 8;
     assert_int_equal(counterexample_of(ANOMALY_DUPLICATE)->ops, 2);
@@ -254,7 +236,6 @@ static void test_a_duplicate_names_both_orders(void **state) {
 static void test_a_duplicate_names_the_two_replies_that_differ(void **state) {
     const struct counterexample *duplicate;
 
-    (void)state;
     sell(10);
     for (int i = 1; i < 3; i++) {
         struct record *again = request(RECORD_SOLD);
@@ -273,7 +254,6 @@ static void test_a_duplicate_names_the_two_replies_that_differ(void **state) {
 static void test_a_key_with_an_unknown_outcome_is_open_at_its_end(void **state) {
     struct record *second;
 
-    (void)state;
     sell(10);
     sell(10)->outcome = RECORD_BUSY;
     second = request(RECORD_UNKNOWN);
@@ -285,7 +265,6 @@ static void test_a_key_with_an_unknown_outcome_is_open_at_its_end(void **state) 
 }
 
 static void test_a_twin_that_began_after_the_first_was_told_read_a_stale_count(void **state) {
-    (void)state;
     sell(10)->received_ns = 2 * MS;
     sell(10)->sent_ns = 2 * MS + 1;
     ledger.available = 9;
@@ -299,7 +278,6 @@ static void test_a_twin_that_began_after_the_first_was_told_read_a_stale_count(v
 static void test_a_denial_after_a_yes_is_told_with_both(void **state) {
     struct record *again;
 
-    (void)state;
     sell(10);
     again = request(RECORD_REFUSED);
     memcpy(again->key, ids[0], UUID_TEXT);
@@ -313,7 +291,6 @@ static void test_a_denial_after_a_yes_is_told_with_both(void **state) {
 }
 
 static void test_a_duplicate_says_what_its_key_was_answered_with(void **state) {
-    (void)state;
     sell_for_one_key_twice();
     sales[0].remaining = 8;
     assert_string_equal(counterexample_of(ANOMALY_DUPLICATE)->line[0],
@@ -322,7 +299,6 @@ static void test_a_duplicate_says_what_its_key_was_answered_with(void **state) {
 }
 
 static void test_an_order_that_is_not_its_key_names_the_key(void **state) {
-    (void)state;
     memcpy(sell(10)->order_id, ids[3], UUID_TEXT);
     memcpy(sales[0].order_id, ids[3], UUID_TEXT);
     memcpy(orders[0].order_id, ids[3], UUID_TEXT);
@@ -334,7 +310,6 @@ static void test_an_order_that_is_not_its_key_names_the_key(void **state) {
 static void test_a_shard_is_named_where_there_are_several(void **state) {
     static struct ledger_row rows[2] = {{0, 1, 5, 5, false}, {1, 6, 5, 5, false}};
 
-    (void)state;
     ledger.rows = rows;
     ledger.row_count = 2;
     sell(10);
@@ -349,7 +324,6 @@ static void test_a_shard_is_named_where_there_are_several(void **state) {
 }
 
 static void test_a_valid_round_has_none(void **state) {
-    (void)state;
     sell(10);
     assert_kind(VERDICT_VALID);
     assert_int_equal(verdict.counterexamples, 0);

@@ -6,7 +6,6 @@ static const char *sums(void) {
 }
 
 static void test_a_leak_names_the_neighbours_of_the_missing_unit(void **state) {
-    (void)state;
     sell(10);
     sell(8);
     ledger.available = 7;
@@ -22,7 +21,6 @@ static void test_a_leak_names_the_neighbours_of_the_missing_unit(void **state) {
 
 /* The last to write had read before the others did. */
 static void test_a_leak_names_the_unit_that_is_sold_and_in_the_stock(void **state) {
-    (void)state;
     sell(10);
     sell(9);
     sell(10);
@@ -40,7 +38,6 @@ static void test_a_leak_names_the_unit_that_is_sold_and_in_the_stock(void **stat
 }
 
 static void test_a_leak_names_the_unit_that_is_gone_at_the_end(void **state) {
-    (void)state;
     sell(10);
     ledger.available = 8;
     LINES(counterexample_of(ANOMALY_LEAK),
@@ -55,7 +52,6 @@ static void test_a_leak_names_the_unit_that_is_gone_at_the_end(void **state) {
 static void test_a_leak_of_a_shard_says_which_and_what_it_has(void **state) {
     static struct ledger_row rows[] = {{0, 1, 5, 5, false}, {1, 6, 5, 7, false}};
 
-    (void)state;
     ledger.rows = rows;
     ledger.row_count = 2;
     ledger.available = 12;
@@ -66,7 +62,6 @@ static void test_a_leak_of_a_shard_says_which_and_what_it_has(void **state) {
 }
 
 static void test_a_leak_of_a_contradictory_row_says_what_it_took(void **state) {
-    (void)state;
     sell(10);
     sales[0].remaining = 4;
     LINES(counterexample_of(ANOMALY_LEAK),
@@ -78,7 +73,6 @@ static void test_a_leak_of_a_contradictory_row_says_what_it_took(void **state) {
 }
 
 static void test_the_sums_of_a_leak_say_no_more_than_they_show(void **state) {
-    (void)state;
     sell(10);
     ledger.returned = 3;
     assert_string_equal(sums(), "9 left + 3 returned + 1 unit sold is 13, and the stock was 10: 3 "
@@ -98,7 +92,6 @@ static void test_the_sums_of_a_leak_say_no_more_than_they_show(void **state) {
 
 /* One request of unknown outcome, and two units that are gone. */
 static void test_a_leak_of_a_unit_that_came_back_says_why_it_cannot(void **state) {
-    (void)state;
     sell(10);
     sell(8);
     returned_row(0, 9);
@@ -111,7 +104,6 @@ static void test_a_leak_of_a_unit_that_came_back_says_why_it_cannot(void **state
 }
 
 static void test_a_leak_counts_the_unknown_outcomes(void **state) {
-    (void)state;
     request(RECORD_UNKNOWN);
     sell(7);
     sell(10);

@@ -57,7 +57,6 @@ static void sell_three(void) {
 static void test_the_chain_of_three_is_told(void **state) {
     const struct counterexample *twin;
 
-    (void)state;
     sell_three();
     grant(0, 100, 200);
     (void)result_of(1, 250, "SET NX", EVENT_NO);
@@ -87,7 +86,6 @@ static void test_the_chain_of_three_is_told(void **state) {
 
 /* Locks freed by others follow from each other; what it began with is told first. */
 static void test_a_chain_that_begins_with_an_end_of_ttl_comes_first(void **state) {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const int64_t from_ms = 1000 * i, ttl_ms = i == 0 ? 9000 : 200;
 
@@ -110,7 +108,6 @@ static void test_a_chain_that_begins_with_an_end_of_ttl_comes_first(void **state
 
 /* The reply to A's DEL lay unread until C had been told that the lock is its. */
 static void test_a_chain_is_told_when_replies_arrive_in_another_order(void **state) {
-    (void)state;
     sell_three();
     grant(0, 100, 200);
     grant(1, 301, 200);
@@ -121,7 +118,6 @@ static void test_a_chain_is_told_when_replies_arrive_in_another_order(void **sta
 
 /* Here it was B itself that had freed the lock before C took it. */
 static void test_one_after_the_other_is_no_chain(void **state) {
-    (void)state;
     sell_three();
     grant(1, 301, 200);
     grant(2, 401, 200);
@@ -133,7 +129,6 @@ static void test_one_after_the_other_is_no_chain(void **state) {
 static void test_a_lock_that_expired_in_work_is_told(void **state) {
     const struct counterexample *twin;
 
-    (void)state;
     sell_three();
     (void)result_of(1, 100, "SET NX", EVENT_YES);
     result_of(1, 101, "PEXPIRE", EVENT_YES)->until_ns = 301 * MS;
@@ -149,7 +144,6 @@ static void test_a_lock_that_expired_in_work_is_told(void **state) {
 static void test_a_lock_that_its_server_lost_is_told(void **state) {
     const struct counterexample *twin;
 
-    (void)state;
     sell_three();
     at(&recorder->records[1], 90, 400);
     (void)result_of(1, 100, "SET NX", EVENT_YES);
@@ -173,7 +167,6 @@ static void fire(int order, int64_t at_ms, const char *detail, int64_t ms) {
 
 /* One that fired at another order concerns those of its instance when it stops them all. */
 static void test_a_pause_beside_the_orders_is_woven_in(void **state) {
-    (void)state;
     sell(10);
     sell(10);
     ledger.available = 9;
@@ -194,7 +187,6 @@ static void test_what_was_armed_is_counted(void **state) {
     struct firings armed = {.count = 0};
     const struct firing *firing = verdict.firings.items;
 
-    (void)state;
     firings_arm_spec(&armed, "redis,fail=inventory-2/after-read:pause=1s,"
                              "fail=after-read:pause=4s@2,ttl=1s,fail=after-lock:crash@9");
     judged.armed = &armed;
@@ -222,7 +214,6 @@ static void test_a_fault_of_a_server_is_armed_for_each_time(void **state) {
     static const char *const faults[] = {"redis:kill@1ms", "redis:kill@5ms", "redis:start@4ms"};
     struct firings armed = {.count = 0};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         firings_arm(&armed, EVENT_SERVER, faults[i], strlen(faults[i]));
     judged.armed = &armed;
@@ -242,7 +233,6 @@ static void test_a_fault_of_a_server_is_armed_for_each_time(void **state) {
 static void test_without_ledger_or_events_nothing_is_said_of_failpoints(void **state) {
     struct firings armed = {.count = 0};
 
-    (void)state;
     firings_arm_spec(&armed, "redis,fail=after-lock:crash@9");
     firings_arm(&armed, EVENT_SERVER, "redis:kill@2s", strlen("redis:kill@2s"));
     judged.armed = &armed;
@@ -261,7 +251,6 @@ static void test_without_ledger_or_events_nothing_is_said_of_failpoints(void **s
 
 /* Nothing was sold after it, for it stopped all sales. */
 static void test_a_firing_is_in_time_while_units_are_left(void **state) {
-    (void)state;
     sell(10);
     judged.ledger_start_us = ledger_time_us(sales[0].at) - 1000;
     request(RECORD_BUSY);

@@ -408,12 +408,10 @@ static const struct mutant order_mutants[] = {
 };
 
 static void test_sales_that_are_changed_are_found(void **state) {
-    (void)state;
     assert_mutants_are_judged(ledger_mutants);
 }
 
 static void test_orders_that_are_changed_are_found(void **state) {
-    (void)state;
     assert_mutants_are_judged(order_mutants);
 }
 

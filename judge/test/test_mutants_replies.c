@@ -344,12 +344,10 @@ static const struct mutant refusal_mutants[] = {
 };
 
 static void test_replies_that_are_changed_are_judged_as_what_they_say(void **state) {
-    (void)state;
     assert_mutants_are_judged(reply_mutants);
 }
 
 static void test_untrue_refusals_are_found(void **state) {
-    (void)state;
     assert_mutants_are_judged(refusal_mutants);
 }
 

@@ -308,12 +308,10 @@ static const struct mutant returned_mutants[] = {
 };
 
 static void test_stock_that_does_not_add_up_is_found(void **state) {
-    (void)state;
     assert_mutants_are_judged(stock_mutants);
 }
 
 static void test_units_that_cannot_have_come_back_are_found(void **state) {
-    (void)state;
     assert_mutants_are_judged(returned_mutants);
 }
 

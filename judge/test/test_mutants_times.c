@@ -257,12 +257,10 @@ static const struct mutant end_mutants[] = {
 };
 
 static void test_times_are_held_against_sales(void **state) {
-    (void)state;
     assert_mutants_are_judged(time_mutants);
 }
 
 static void test_an_end_without_sales_is_judged_by_what_was_told(void **state) {
-    (void)state;
     assert_mutants_are_judged(end_mutants);
 }
 

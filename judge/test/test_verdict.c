@@ -4,7 +4,6 @@
 #include "fault.h"
 
 static void test_a_sale_to_the_last_unit_is_valid(void **state) {
-    (void)state;
     for (int64_t unit = 10; unit > 0; unit--)
         sell(unit);
     request(RECORD_SOLD_OUT);
@@ -16,7 +15,6 @@ static void test_a_sale_to_the_last_unit_is_valid(void **state) {
 }
 
 static void test_units_left_without_a_refusal_are_valid(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_BUSY);
     request(RECORD_REFUSED);
@@ -26,7 +24,6 @@ static void test_units_left_without_a_refusal_are_valid(void **state) {
 }
 
 static void test_an_unknown_outcome_is_resolved_from_the_ledger(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_UNKNOWN);
     request(RECORD_UNKNOWN);
@@ -38,7 +35,6 @@ static void test_an_unknown_outcome_is_resolved_from_the_ledger(void **state) {
 }
 
 static void test_an_unknown_sale_without_an_order_is_inconclusive(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_UNKNOWN);
     ledger_row(1, 9);
@@ -48,14 +44,12 @@ static void test_an_unknown_sale_without_an_order_is_inconclusive(void **state) 
 }
 
 static void test_a_ledger_that_moved_while_it_was_read_is_inconclusive(void **state) {
-    (void)state;
     sell(10);
     ledger.counted = 2;
     assert_kind(VERDICT_INCONCLUSIVE);
 }
 
 static void test_a_ledger_that_could_not_be_read_is_inconclusive(void **state) {
-    (void)state;
     sell(10);
     judged.ledgers = NULL;
     judged.problem = "the ledger could not be read";
@@ -64,7 +58,6 @@ static void test_a_ledger_that_could_not_be_read_is_inconclusive(void **state) {
 }
 
 static void test_a_fault_that_failed_is_inconclusive(void **state) {
-    (void)state;
     sell(10);
     judged.fault_problem = "the fault redis:kill@1s failed: no luck";
     assert_kind(VERDICT_INCONCLUSIVE);
@@ -72,21 +65,18 @@ static void test_a_fault_that_failed_is_inconclusive(void **state) {
 }
 
 static void test_a_run_that_nobody_wants_judged_is_not(void **state) {
-    (void)state;
     sell(10);
     judged.ledgers = NULL;
     assert_kind(VERDICT_UNJUDGED);
 }
 
 static void test_an_interrupted_run_is_inconclusive(void **state) {
-    (void)state;
     sell(10);
     judged.is_interrupted = true;
     assert_kind(VERDICT_INCONCLUSIVE);
 }
 
 static void test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster(void **state) {
-    (void)state;
     sell(10);
     judged.is_interrupted = judged.is_restless = true;
     judged.pairs_wanted = VERDICT_PAIRS;
@@ -98,14 +88,12 @@ static void test_who_interrupts_is_not_told_to_wait_longer_or_fire_faster(void *
 }
 
 static void test_a_target_that_answers_nothing_is_inconclusive(void **state) {
-    (void)state;
     request(RECORD_UNREACHED);
     request(RECORD_UNKNOWN);
     assert_kind(VERDICT_INCONCLUSIVE);
 }
 
 static void test_one_unsent_request_is_inconclusive(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_UNSENT);
     assert_kind(VERDICT_INCONCLUSIVE);
@@ -121,13 +109,11 @@ static void sell_late(int late) {
 }
 
 static void test_one_request_in_twenty_may_be_late(void **state) {
-    (void)state;
     sell_late(10);
     assert_kind(VERDICT_VALID);
 }
 
 static void test_more_late_requests_are_inconclusive(void **state) {
-    (void)state;
     sell_late(11);
     assert_kind(VERDICT_INCONCLUSIVE);
     assert_string_equal(verdict.reason[0],
@@ -136,7 +122,6 @@ static void test_more_late_requests_are_inconclusive(void **state) {
 }
 
 static void test_how_late_is_late_can_be_said(void **state) {
-    (void)state;
     sell_late(200);
     judged.late_ns = 20 * MS;
     assert_kind(VERDICT_VALID);
@@ -147,7 +132,6 @@ static void test_how_late_is_late_can_be_said(void **state) {
 }
 
 static void test_a_ledger_that_does_not_become_quiet_is_inconclusive(void **state) {
-    (void)state;
     sell(10);
     judged.is_restless = true;
     assert_kind(VERDICT_INCONCLUSIVE);
@@ -155,7 +139,6 @@ static void test_a_ledger_that_does_not_become_quiet_is_inconclusive(void **stat
 
 /* Each request overlaps the two before it. */
 static void test_too_few_overlaps_are_inconclusive(void **state) {
-    (void)state;
     for (int64_t unit = 10; unit > 0; unit--)
         sell(unit);
     judged.pairs_wanted = 18;
@@ -168,7 +151,6 @@ static void test_too_few_overlaps_are_inconclusive(void **state) {
 static void test_a_run_that_sold_nothing_is_inconclusive(void **state) {
     static const enum record_outcome none[] = {RECORD_REFUSED, RECORD_FAILED, RECORD_BUSY};
 
-    (void)state;
     for (int i = 0; i < 60; i++)
         request(none[i % 3]);
     judged.pairs_wanted = 1;
@@ -176,7 +158,6 @@ static void test_a_run_that_sold_nothing_is_inconclusive(void **state) {
 }
 
 static void test_two_refusals_do_not_compete(void **state) {
-    (void)state;
     ledger.initial = ledger.available = 1;
     sell(1);
     for (int i = 0; i < 20; i++)
@@ -187,7 +168,6 @@ static void test_two_refusals_do_not_compete(void **state) {
 }
 
 static void test_who_is_told_busy_competes(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_BUSY);
     request(RECORD_UNREACHED);
@@ -198,7 +178,6 @@ static void test_who_is_told_busy_competes(void **state) {
 static void test_overlapping_pairs_are_counted(void **state) {
     static const int64_t spans[][2] = {{1, 10}, {2, 3}, {3, 4}, {9, 12}, {20, 21}};
 
-    (void)state;
     for (int64_t i = 0; i < 5; i++) {
         struct record *record = sell(10 - i);
 
@@ -211,19 +190,16 @@ static void test_overlapping_pairs_are_counted(void **state) {
 }
 
 static void test_the_rate_is_bounded_by_three_in_n(void **state) {
-    (void)state;
     assert_true(verdict_rate_bound(&(struct verdict){.overlapping = 300}) == 0.01);
     assert_true(verdict_rate_bound(&(struct verdict){.overlapping = 4}) == 0.75);
 }
 
 static void test_few_overlapping_attempts_bound_no_rate(void **state) {
-    (void)state;
     for (int64_t n = 0; n <= 3; n++)
         assert_true(verdict_rate_bound(&(struct verdict){.overlapping = n}) == -1);
 }
 
 static void test_violated_wins_over_inconclusive(void **state) {
-    (void)state;
     sell(10);
     sell(10);
     request(RECORD_UNSENT);
@@ -234,7 +210,6 @@ static void test_violated_wins_over_inconclusive(void **state) {
 }
 
 static void test_examples_are_bounded_and_counts_are_not(void **state) {
-    (void)state;
     ledger.available = 10;
     for (int i = 0; i < 300; i++)
         sell(10);
@@ -250,7 +225,6 @@ static void judge_whatever(void *arg) {
 }
 
 static void test_no_memory_is_told(void **state) {
-    (void)state;
     sell(10);
     fault_each_allocation(judge_whatever, NULL);
     assert_int_equal(verdict.kind, VERDICT_VALID);

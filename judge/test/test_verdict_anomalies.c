@@ -2,7 +2,6 @@
 #include "verdict_fixture.h"
 
 static void test_one_unit_in_two_orders_is_a_twin(void **state) {
-    (void)state;
     sell(10);
     sell(10);
     sell(9);
@@ -15,7 +14,6 @@ static void test_one_unit_in_two_orders_is_a_twin(void **state) {
 }
 
 static void test_more_sales_than_stock_is_an_oversell(void **state) {
-    (void)state;
     ledger.initial = ledger.available = 2;
     sell(2);
     sell(1);
@@ -28,7 +26,6 @@ static void test_more_sales_than_stock_is_an_oversell(void **state) {
 }
 
 static void test_of_sales_beyond_the_stock_the_more_count(void **state) {
-    (void)state;
     ledger.initial = 2;
     ledger.available = 2;
     sell(2);
@@ -40,7 +37,6 @@ static void test_of_sales_beyond_the_stock_the_more_count(void **state) {
 }
 
 static void test_a_unit_that_never_was_is_an_oversell(void **state) {
-    (void)state;
     sell(11);
     judge();
     assert_int_equal(verdict.found[ANOMALY_OVERSELL].count, 1);
@@ -49,7 +45,6 @@ static void test_a_unit_that_never_was_is_an_oversell(void **state) {
 
 /* As many as could have been served. */
 static void test_units_left_after_a_refusal_are_an_undersell(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_SOLD_OUT);
     assert_only(ANOMALY_UNDERSELL, 1);
@@ -61,7 +56,6 @@ static void test_units_left_after_a_refusal_are_an_undersell(void **state) {
 }
 
 static void test_a_unit_returned_after_the_last_refusal_is_no_undersell(void **state) {
-    (void)state;
     judged.is_keyless = true;
     for (int64_t unit = 10; unit > 1; unit--)
         sell(unit);
@@ -87,27 +81,23 @@ static void sell_after_a_refusal(int64_t sent_ns) {
 }
 
 static void test_a_refusal_before_a_later_buyer_was_sent_is_early(void **state) {
-    (void)state;
     sell_after_a_refusal(20 * MS + 1);
     assert_only(ANOMALY_EARLY_SOLD_OUT, 1);
     assert_int_equal(verdict.refused_early, 1);
 }
 
 static void test_a_refusal_after_the_last_buyer_was_sent_is_not_early(void **state) {
-    (void)state;
     sell_after_a_refusal(20 * MS + 1);
     request(RECORD_SOLD_OUT)->received_ns = 20 * MS + 1;
     assert_only(ANOMALY_EARLY_SOLD_OUT, 1);
 }
 
 static void test_a_refusal_while_the_buyer_was_on_its_way_is_not_early(void **state) {
-    (void)state;
     sell_after_a_refusal(20 * MS);
     assert_kind(VERDICT_VALID);
 }
 
 static void test_a_buyer_of_a_unit_that_came_back_after_the_refusal_is_not_early(void **state) {
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     sell_after_a_refusal(20 * MS + 1);
@@ -117,7 +107,6 @@ static void test_a_buyer_of_a_unit_that_came_back_after_the_refusal_is_not_early
 
 /* A unit that nobody can have given back has not come back, whatever its row says. */
 static void test_a_unit_that_did_not_come_back_shows_an_early_refusal(void **state) {
-    (void)state;
     sell_after_a_refusal(20 * MS + 1);
     sales[8].remaining = 0;
     judge();
@@ -127,7 +116,6 @@ static void test_a_unit_that_did_not_come_back_shows_an_early_refusal(void **sta
 
 /* However many were told busy: that is no licence to refuse others. */
 static void test_busy_replies_do_not_hide_an_early_refusal(void **state) {
-    (void)state;
     sell_after_a_refusal(20 * MS + 1);
     for (int i = 0; i < 20; i++)
         request(RECORD_BUSY);
@@ -137,7 +125,6 @@ static void test_busy_replies_do_not_hide_an_early_refusal(void **state) {
 static void test_an_unknown_outcome_that_bought_later_shows_an_early_refusal(void **state) {
     struct record *record;
 
-    (void)state;
     sell_after_a_refusal(20 * MS + 1);
     record = &recorder->records[recorder->count - 2];
     record->outcome = RECORD_UNKNOWN;
@@ -146,40 +133,34 @@ static void test_an_unknown_outcome_that_bought_later_shows_an_early_refusal(voi
 }
 
 static void test_a_promise_without_a_ledger_row_is_a_ghost(void **state) {
-    (void)state;
     request(RECORD_SOLD)->unit = 10;
     assert_only(ANOMALY_GHOST, 1);
 }
 
 static void test_a_promise_of_another_unit_is_a_ghost(void **state) {
-    (void)state;
     sell(10)->unit = 9;
     assert_only(ANOMALY_GHOST, 1);
 }
 
 static void test_a_promise_that_was_not_recorded_is_a_ghost(void **state) {
-    (void)state;
     sell(10);
     ledger.order_count = 0;
     assert_only(ANOMALY_GHOST, 1);
 }
 
 static void test_an_order_for_another_unit_is_a_ghost(void **state) {
-    (void)state;
     sell(10);
     orders[0].unit = 9;
     assert_only(ANOMALY_GHOST, 1);
 }
 
 static void test_an_order_without_a_sale_is_a_ghost(void **state) {
-    (void)state;
     request(RECORD_UNKNOWN);
     order_row(0, 10);
     assert_only(ANOMALY_GHOST, 1);
 }
 
 static void test_an_order_of_unknown_outcome_for_another_unit_is_a_ghost(void **state) {
-    (void)state;
     sell(10)->outcome = RECORD_UNKNOWN;
     orders[0].unit = 9;
     assert_only(ANOMALY_GHOST, 1);
@@ -188,7 +169,6 @@ static void test_an_order_of_unknown_outcome_for_another_unit_is_a_ghost(void **
 static void test_one_order_for_two_customers_is_a_ghost(void **state) {
     struct record *second;
 
-    (void)state;
     sell(10);
     second = request(RECORD_SOLD);
     second->unit = 10;
@@ -199,7 +179,6 @@ static void test_one_order_for_two_customers_is_a_ghost(void **state) {
 static void test_the_order_of_an_unknown_outcome_told_to_another_is_a_ghost(void **state) {
     struct record *other;
 
-    (void)state;
     other = sell(10);
     other->outcome = RECORD_UNKNOWN;
     other->order_id[0] = '\0';
@@ -213,7 +192,6 @@ static void test_a_sale_whose_customer_was_told_no_is_an_orphan(void **state) {
     static const enum record_outcome no[] = {RECORD_BUSY, RECORD_REFUSED, RECORD_FAILED,
                                              RECORD_UNREACHED, RECORD_UNSENT};
 
-    (void)state;
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++) {
         request(no[i]);
         ledger_row((int)i, 10 - (int64_t)i);
@@ -224,7 +202,6 @@ static void test_a_sale_whose_customer_was_told_no_is_an_orphan(void **state) {
 }
 
 static void test_a_sale_that_nobody_asked_for_is_an_orphan(void **state) {
-    (void)state;
     sell(10);
     ledger_row(100, 9);
     order_row(100, 9);
@@ -234,14 +211,12 @@ static void test_a_sale_that_nobody_asked_for_is_an_orphan(void **state) {
 }
 
 static void test_one_key_with_two_orders_is_a_duplicate(void **state) {
-    (void)state;
     sell_for_one_key_twice();
     judge();
     assert_int_equal(verdict.found[ANOMALY_DUPLICATE].count, 1);
 }
 
 static void test_one_order_with_two_ledger_rows_is_a_duplicate(void **state) {
-    (void)state;
     sell(10);
     memcpy(ledger_row(0, 9)->order_id, ids[0], UUID_TEXT);
     ledger.available--;
@@ -252,7 +227,6 @@ static void test_one_order_with_two_ledger_rows_is_a_duplicate(void **state) {
 /* The stock is judged by itself, in one snapshot: sales that came in before or after do not count.
  */
 static void test_a_sale_after_the_stock_was_read_is_no_leak(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_UNKNOWN);
     ledger_row(1, 9);
@@ -262,7 +236,6 @@ static void test_a_sale_after_the_stock_was_read_is_no_leak(void **state) {
 }
 
 static void test_a_twin_that_was_given_back_is_a_leak(void **state) {
-    (void)state;
     sell(10);
     ledger.available = 9;
     ledger.returned = 1;
@@ -270,14 +243,12 @@ static void test_a_twin_that_was_given_back_is_a_leak(void **state) {
 }
 
 static void test_a_missing_unit_is_a_leak(void **state) {
-    (void)state;
     sell(10);
     ledger.available = 8;
     assert_only(ANOMALY_LEAK, 1);
 }
 
 static void test_a_unit_too_many_is_a_leak(void **state) {
-    (void)state;
     sell(10);
     ledger.returned = 2;
     assert_only(ANOMALY_LEAK, 2);

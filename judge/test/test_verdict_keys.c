@@ -2,7 +2,6 @@
 #include "verdict_fixture.h"
 
 static void test_a_repeat_that_gets_the_first_answer_is_valid(void **state) {
-    (void)state;
     repeat(sell(10), RECORD_SOLD);
     sell(9);
     assert_kind(VERDICT_VALID);
@@ -11,7 +10,6 @@ static void test_a_repeat_that_gets_the_first_answer_is_valid(void **state) {
 }
 
 static void test_a_repeat_that_is_told_no_makes_no_orphan(void **state) {
-    (void)state;
     repeat(sell(10), RECORD_BUSY);
     assert_kind(VERDICT_VALID);
 }
@@ -19,7 +17,6 @@ static void test_a_repeat_that_is_told_no_makes_no_orphan(void **state) {
 static void test_no_to_each_request_of_a_key_makes_one_orphan(void **state) {
     struct record *first;
 
-    (void)state;
     first = sell(10);
     first->outcome = RECORD_BUSY;
     first->order_id[0] = '\0';
@@ -30,7 +27,6 @@ static void test_no_to_each_request_of_a_key_makes_one_orphan(void **state) {
 static void test_a_sale_lasts_to_the_first_yes_of_its_key(void **state) {
     struct record *first;
 
-    (void)state;
     first = at(sell(10), 1, 9);
     at(repeat(first, RECORD_SOLD), 2, 3);
     at(sell(9), 4, 5);
@@ -49,7 +45,6 @@ static void test_a_request_that_was_told_no_is_not_the_seller(void **state) {
                                              RECORD_FAILED};
     struct record *first;
 
-    (void)state;
     first = at(request(RECORD_UNKNOWN), 1, 2);
     at(sell(9), 3, 4);
     memcpy(first->key, at(sell(10), 5, 6)->key, UUID_TEXT);
@@ -65,7 +60,6 @@ static void test_a_key_that_was_told_yes_and_then_no_is_an_orphan(void **state) 
     static const enum record_outcome no[] = {RECORD_SOLD_OUT, RECORD_REFUSED};
     struct record *again;
 
-    (void)state;
     ledger.initial = ledger.available = 1;
     again = repeat(at(sell(1), 1, 3), RECORD_SOLD_OUT);
     for (size_t i = 0; i < 2; i++) {
@@ -83,7 +77,6 @@ static void test_a_key_that_was_told_yes_and_then_no_is_an_orphan(void **state) 
 static void test_a_key_that_was_refused_before_it_bought_was_refused_early(void **state) {
     struct record *first;
 
-    (void)state;
     first = at(request(RECORD_SOLD_OUT), 1, 2);
     for (int64_t unit = 10; unit > 3; unit--)
         at(sell(unit), 1, 9);
@@ -102,7 +95,6 @@ static void test_a_key_that_was_refused_before_it_bought_was_refused_early(void 
 static void test_a_unit_given_back_by_a_key_that_bought_another_is_not_early(void **state) {
     struct record *first;
 
-    (void)state;
     judged.is_keyless = true;
     ledger.initial = ledger.available = 2;
     first = at(request(RECORD_BUSY), 1, 9);
@@ -118,7 +110,6 @@ static void test_a_unit_given_back_by_a_key_that_bought_another_is_not_early(voi
 static void test_an_order_is_sold_to_whose_key_it_is(void **state) {
     struct record *owner, *other;
 
-    (void)state;
     other = at(sell(10), 1, 2);
     owner = at(sell(9), 5, 6);
     at(sell(8), 7, 8);
@@ -135,7 +126,6 @@ static void test_an_order_is_sold_to_whose_key_it_is(void **state) {
 static void test_the_order_of_another_customer_is_no_duplicate(void **state) {
     struct record *told;
 
-    (void)state;
     told = sell(10);
     sell(9);
     memcpy(told->order_id, ids[1], UUID_TEXT);
@@ -145,7 +135,6 @@ static void test_the_order_of_another_customer_is_no_duplicate(void **state) {
 }
 
 static void test_an_order_that_is_not_its_key_is_a_ghost(void **state) {
-    (void)state;
     memcpy(sell(10)->order_id, ids[3], UUID_TEXT);
     memcpy(sales[0].order_id, ids[3], UUID_TEXT);
     memcpy(orders[0].order_id, ids[3], UUID_TEXT);
@@ -156,7 +145,6 @@ static void test_an_order_that_is_not_its_key_is_a_ghost(void **state) {
 static void test_both_orders_of_a_duplicate_were_asked_for(void **state) {
     struct record *again;
 
-    (void)state;
     again = repeat(sell(10), RECORD_SOLD);
     ledger_row(5, 9);
     order_row(5, 9);
@@ -167,7 +155,6 @@ static void test_both_orders_of_a_duplicate_were_asked_for(void **state) {
 }
 
 static void test_two_answers_to_one_key_are_a_duplicate(void **state) {
-    (void)state;
     repeat(sell(10), RECORD_SOLD)->unit = 9;
     assert_only(ANOMALY_DUPLICATE, 1);
 }
@@ -175,7 +162,6 @@ static void test_two_answers_to_one_key_are_a_duplicate(void **state) {
 static void test_two_orders_of_one_key_are_a_duplicate(void **state) {
     struct record *record;
 
-    (void)state;
     record = repeat(sell(10), RECORD_SOLD);
     memcpy(record->order_id, ids[5], UUID_TEXT);
     assert_only(ANOMALY_DUPLICATE, 1);
@@ -190,7 +176,6 @@ static struct record *nameless(enum record_outcome outcome) {
 }
 
 static void test_a_lost_reply_without_a_key_may_be_of_any_order(void **state) {
-    (void)state;
     at(sell(10), 1, 2);
     at(nameless(RECORD_UNKNOWN), 3, 9);
     ledger_row(7, 9);
@@ -204,7 +189,6 @@ static void test_a_lost_reply_without_a_key_may_be_of_any_order(void **state) {
 }
 
 static void test_a_lost_reply_without_a_key_is_of_one_order(void **state) {
-    (void)state;
     at(nameless(RECORD_UNKNOWN), 1, 9);
     at(sell(8), 1, 9);
     for (int i = 0; i < 2; i++) {
@@ -222,7 +206,6 @@ static void test_a_lost_reply_without_a_key_is_of_one_order(void **state) {
 
 /* The one that was sent first can have sold before the other one was sent, whoever has the row. */
 static void test_of_two_lost_replies_each_may_be_of_either_order(void **state) {
-    (void)state;
     at(nameless(RECORD_UNKNOWN), 1, 99);
     at(sell(9), 2, 3); /* unit 10 was sold by then */
     at(nameless(RECORD_UNKNOWN), 4, 99);
@@ -241,7 +224,6 @@ static void test_of_two_lost_replies_each_may_be_of_either_order(void **state) {
 static void test_one_order_that_two_are_promised_without_keys_is_a_ghost(void **state) {
     struct record *other;
 
-    (void)state;
     sell(10);
     other = request(RECORD_SOLD);
     other->unit = 10;

@@ -32,7 +32,6 @@ static void sell_to_nobody(int64_t unit) {
 /* ---- by number */
 
 static void test_a_unit_that_never_was_came_back(void **state) {
-    (void)state;
     request(RECORD_UNKNOWN);
     sell(10);
     sell(8);
@@ -48,7 +47,6 @@ static void test_a_unit_that_never_was_came_back(void **state) {
 }
 
 static void test_a_timeout_of_a_key_gives_nothing_back(void **state) {
-    (void)state;
     request(RECORD_UNKNOWN);
     sell(10);
     sell(8);
@@ -60,7 +58,6 @@ static void test_a_timeout_of_a_key_gives_nothing_back(void **state) {
 }
 
 static void test_a_unit_that_came_back_twice_is_a_leak(void **state) {
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     nameless(RECORD_UNKNOWN);
@@ -76,7 +73,6 @@ static void test_a_unit_that_came_back_twice_is_a_leak(void **state) {
 
 /* A row has one unit less than it should; sums that hide it are not believed. */
 static void test_a_row_that_does_not_add_up_is_a_leak_whatever_the_timeouts(void **state) {
-    (void)state;
     request(RECORD_UNKNOWN);
     sell(10);
     sell(8);
@@ -91,7 +87,6 @@ static void test_a_row_that_does_not_add_up_is_a_leak_whatever_the_timeouts(void
 static void test_a_busy_excuses_one_late_sale_if_it_was_sent_in_time(void **state) {
     struct record *busy;
 
-    (void)state;
     judged.is_keyless = true;
     ledger.initial = 1;
     at(request(RECORD_SOLD_OUT), 2, 4);
@@ -106,7 +101,6 @@ static void test_a_busy_excuses_one_late_sale_if_it_was_sent_in_time(void **stat
 static void test_a_busy_excuses_the_last_unit_of_one_row(void **state) {
     static struct ledger_row rows[] = {{0, 1, 1, 0, false}, {1, 2, 1, 0, false}};
 
-    (void)state;
     judged.is_keyless = true;
     ledger.initial = 2;
     ledger.rows = rows;
@@ -128,7 +122,6 @@ static void test_a_busy_excuses_the_last_unit_of_one_row(void **state) {
 /* Two were told nothing: the first one sent gave a unit back, and the other one bought. */
 static void test_the_requests_without_an_answer_are_told_apart_by_when_they_were_sent(
     void **state) {
-    (void)state;
     judged.is_keyless = true;
     at(nameless(RECORD_UNKNOWN), 7, 90);
     at(nameless(RECORD_UNKNOWN), 1, 90);
@@ -143,7 +136,6 @@ static void test_the_requests_without_an_answer_are_told_apart_by_when_they_were
 static void test_a_sale_that_each_request_came_too_late_for_is_an_orphan(void **state) {
     struct record *unknown;
 
-    (void)state;
     judged.is_keyless = true;
     unknown = at(nameless(RECORD_UNKNOWN), 5, 90);
     at(sell(9), 1, 4);
@@ -157,7 +149,6 @@ static void test_a_sale_that_each_request_came_too_late_for_is_an_orphan(void **
 }
 
 static void test_a_sale_without_a_name_was_sent_at_an_unknown_time(void **state) {
-    (void)state;
     judged.is_keyless = true;
     nameless(RECORD_UNKNOWN);
     sell(10);
@@ -169,7 +160,6 @@ static void test_a_sale_without_a_name_was_sent_at_an_unknown_time(void **state)
 /* ---- to the count */
 
 static void test_units_that_never_were_sold_are_an_undersell(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_BUSY);
     request(RECORD_SOLD_OUT);
@@ -178,7 +168,6 @@ static void test_units_that_never_were_sold_are_an_undersell(void **state) {
 }
 
 static void test_a_lock_that_is_kept_is_stuck_although_units_return_to_the_count(void **state) {
-    (void)state;
     ledger.initial = ledger.available = 400;
     sell(400);
     while (recorder->count < 400)
@@ -189,7 +178,6 @@ static void test_a_lock_that_is_kept_is_stuck_although_units_return_to_the_count
 }
 
 static void test_a_busy_excuses_one_of_many_late_sales(void **state) {
-    (void)state;
     ledger.initial = 3;
     at(request(RECORD_SOLD_OUT), 2, 4);
     at(request(RECORD_BUSY), 1, 9);
@@ -207,7 +195,6 @@ static void test_a_busy_excuses_one_of_many_late_sales(void **state) {
 static void test_a_sale_leaves_a_count_that_there_can_have_been(void **state) {
     static const int64_t wrong[] = {-1, 6, 10, 1000000};
 
-    (void)state;
     at(sell(10), 1, 2);
     at(sell(9), 3, 4);
     at(sell(8), 5, 6);
@@ -223,7 +210,6 @@ static void test_a_sale_leaves_a_count_that_there_can_have_been(void **state) {
 
 /* 10 came back after 9 was sold, and was sold again: one lay below it, and no more. */
 static void test_a_unit_is_not_sold_from_higher_than_units_were_left(void **state) {
-    (void)state;
     ledger.initial = 2;
     at(request(RECORD_BUSY), 1, 9);
     at(sell(1), 2, 3);

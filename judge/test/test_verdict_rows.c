@@ -23,7 +23,6 @@ static struct record *sell_of_second(int64_t unit) {
 }
 
 static void test_a_sale_that_read_an_old_count_is_stale(void **state) {
-    (void)state;
     at(sell(10), 1, 2);
     at(sell(8), 1, 4);
     at(sell(9), 5, 6);
@@ -32,7 +31,6 @@ static void test_a_sale_that_read_an_old_count_is_stale(void **state) {
 }
 
 static void test_sales_that_overlap_are_not_stale(void **state) {
-    (void)state;
     at(sell(10), 1, 2);
     at(sell(8), 1, 5);
     at(sell(9), 5, 6);
@@ -42,7 +40,6 @@ static void test_sales_that_overlap_are_not_stale(void **state) {
 static void test_a_sale_of_unknown_outcome_may_end_at_any_time(void **state) {
     struct record *record;
 
-    (void)state;
     at(sell(10), 1, 2);
     record = at(sell(8), 1, 4);
     record->outcome = RECORD_UNKNOWN;
@@ -52,7 +49,6 @@ static void test_a_sale_of_unknown_outcome_may_end_at_any_time(void **state) {
 }
 
 static void test_each_shard_has_a_count_of_its_own(void **state) {
-    (void)state;
     split();
     at(sell_of_second(10), 1, 2);
     at(sell_of_second(9), 3, 4);
@@ -62,7 +58,6 @@ static void test_each_shard_has_a_count_of_its_own(void **state) {
 }
 
 static void test_a_shard_that_sold_the_unit_of_another_is_an_oversell(void **state) {
-    (void)state;
     split();
     for (int64_t unit = 10; unit > 4; unit--)
         sell_of_second(unit);
@@ -71,7 +66,6 @@ static void test_a_shard_that_sold_the_unit_of_another_is_an_oversell(void **sta
 }
 
 static void test_a_unit_passed_over_behind_right_sums_is_a_leak(void **state) {
-    (void)state;
     sell(10);
     sell(8);
     assert_only(ANOMALY_LEAK, 2);
@@ -80,7 +74,6 @@ static void test_a_unit_passed_over_behind_right_sums_is_a_leak(void **state) {
 }
 
 static void test_a_unit_missing_from_a_ledger_that_moved_is_no_leak(void **state) {
-    (void)state;
     sell(10);
     sell(8);
     ledger.counted = 3;
@@ -88,7 +81,6 @@ static void test_a_unit_missing_from_a_ledger_that_moved_is_no_leak(void **state
 }
 
 static void test_a_unit_passed_over_behind_wrong_sums_counts_once(void **state) {
-    (void)state;
     sell(10);
     sell(8);
     ledger.available = 7;
@@ -97,7 +89,6 @@ static void test_a_unit_passed_over_behind_wrong_sums_counts_once(void **state) 
 }
 
 static void test_a_unit_that_came_back_is_not_passed_over(void **state) {
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     sell(10);
@@ -114,7 +105,6 @@ static void test_a_unit_that_came_back_is_not_passed_over(void **state) {
 }
 
 static void test_a_unit_that_came_back_and_was_sold_again_is_not_passed_over(void **state) {
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     sell(10);
@@ -140,7 +130,6 @@ static void keep_count(struct ledger_row *row, int64_t available, bool returns_t
 static void test_a_unit_that_returned_to_the_count_leaves_any_number(void **state) {
     static struct ledger_row row;
 
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     sell(9);
@@ -166,7 +155,6 @@ static void test_a_unit_that_returned_to_the_count_leaves_any_number(void **stat
 static void test_a_unit_that_returned_to_the_count_was_not_withheld(void **state) {
     static struct ledger_row row;
 
-    (void)state;
     judged.is_keyless = true;
     for (int64_t unit = 10; unit > 1; unit--)
         sell(unit);
@@ -187,7 +175,6 @@ static void test_a_unit_that_returned_to_the_count_was_not_withheld(void **state
 static void test_a_unit_that_returned_to_its_own_place_is_not_stale(void **state) {
     static struct ledger_row row;
 
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     request(RECORD_BUSY);
@@ -204,7 +191,6 @@ static void test_a_unit_that_returned_to_its_own_place_is_not_stale(void **state
 }
 
 static void test_a_unit_and_a_count_that_contradict_each_other_are_a_leak(void **state) {
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     at(sell(10), 1, 2);
@@ -219,7 +205,6 @@ static void test_a_unit_and_a_count_that_contradict_each_other_are_a_leak(void *
 }
 
 static void test_a_shard_without_a_stock_sells_nothing(void **state) {
-    (void)state;
     sell(10);
     sales[0].shard = 7;
     ledger.available = 9;
@@ -229,7 +214,6 @@ static void test_a_shard_without_a_stock_sells_nothing(void **state) {
 }
 
 static void test_one_unit_too_many_here_does_not_hide_one_missing_there(void **state) {
-    (void)state;
     split();
     sell_of_second(10);
     rows[0].available--;
@@ -239,7 +223,6 @@ static void test_one_unit_too_many_here_does_not_hide_one_missing_there(void **s
 
 /* A timeout may have given back what one request had, and no more. */
 static void test_one_timeout_explains_one_unit(void **state) {
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_UNKNOWN);
     split();
@@ -255,7 +238,6 @@ static void test_one_timeout_explains_one_unit(void **state) {
 }
 
 static void test_a_unit_for_sale_again_that_an_order_has_is_a_leak(void **state) {
-    (void)state;
     judged.is_keyless = true;
     request(RECORD_BUSY);
     sell(10);
@@ -268,7 +250,6 @@ static void test_a_unit_for_sale_again_that_an_order_has_is_a_leak(void **state)
 }
 
 static void test_a_timeout_does_not_hide_a_unit_that_is_sold_and_in_the_stock(void **state) {
-    (void)state;
     at(request(RECORD_UNKNOWN), 1, 9);
     at(sell(10), 1, 2);
     at(sell(8), 3, 4);
@@ -279,7 +260,6 @@ static void test_a_timeout_does_not_hide_a_unit_that_is_sold_and_in_the_stock(vo
 }
 
 static void test_a_unit_that_was_promised_is_missing_once(void **state) {
-    (void)state;
     sell(10);
     request(RECORD_SOLD)->unit = 9;
     sell(8);
@@ -290,7 +270,6 @@ static void test_a_unit_that_was_promised_is_missing_once(void **state) {
 }
 
 static void test_a_twin_that_began_after_the_first_was_told_is_stale_as_well(void **state) {
-    (void)state;
     at(sell(10), 1, 2);
     at(sell(9), 3, 4);
     at(sell(10), 5, 6);
@@ -322,7 +301,6 @@ static void judge_two_products(void) {
 }
 
 static void test_one_unit_of_each_of_two_products_is_no_twin(void **state) {
-    (void)state;
     sell(10);
     sell(10)->item = 1;
     judge_two_products();
@@ -334,7 +312,6 @@ static void test_one_unit_of_each_of_two_products_is_no_twin(void **state) {
 }
 
 static void test_a_sale_in_the_ledger_of_another_product_is_told(void **state) {
-    (void)state;
     sell(10);
     sell(10);
     judge_two_products();
@@ -345,7 +322,6 @@ static void test_a_sale_in_the_ledger_of_another_product_is_told(void **state) {
 }
 
 static void test_a_refusal_counts_for_its_own_product(void **state) {
-    (void)state;
     sell(10);
     sell(10)->item = 1;
     request(RECORD_SOLD_OUT)->item = 1;
@@ -358,7 +334,6 @@ static void test_a_refusal_counts_for_its_own_product(void **state) {
 }
 
 static void test_launches_held_back_miss_the_schedule(void **state) {
-    (void)state;
     for (int64_t unit = 10; unit > 0; unit--)
         sell(unit);
     recorder->late_launches = 1;

@@ -160,7 +160,6 @@ static void test_the_verdict_agrees_with_a_search_through_all_orders(void **stat
     struct tally tally = {0, 0};
     int wrong = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= HISTORIES; seed++)
         wrong += !compare_one(seed, &tally);
     print_message("%d valid, %d violated, %d wrong\n", tally.valid, tally.violated, wrong);

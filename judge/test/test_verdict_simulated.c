@@ -18,7 +18,6 @@ static void assert_no_anomaly(uint64_t seed) {
 static void test_no_correct_sale_is_violated(void **state) {
     int kinds[VERDICT_UNJUDGED] = {0};
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 3 * RUNS; seed++) {
         const struct simulated_shop shop = simulated_shop(seed);
 
@@ -63,7 +62,6 @@ static bool is_early(const struct record *refusal) {
 static void test_each_untrue_refusal_is_found(void **state) {
     int undersold = 0, early = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
         struct simulated_shop shop = simulated_shop(seed);
         bool is_undersold = false, is_any_early = false;

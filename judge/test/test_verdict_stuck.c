@@ -37,7 +37,6 @@ static struct record *number(int i) {
 }
 
 static void test_a_lock_that_nobody_gives_back_is_stuck(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     assert_only(ANOMALY_STUCK, SPAN);
     assert_string_equal(verdict.found[ANOMALY_STUCK].example[0],
@@ -46,7 +45,6 @@ static void test_a_lock_that_nobody_gives_back_is_stuck(void **state) {
 }
 
 static void test_an_error_or_no_word_speaks_for_stuck_as_busy_does(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_FAILED);
     number(ASKED - 2)->outcome = RECORD_UNKNOWN;
     assert_int_equal(stuck(), SPAN);
@@ -54,7 +52,6 @@ static void test_an_error_or_no_word_speaks_for_stuck_as_busy_does(void **state)
 
 /* Sent long before the end, all of them were still waiting there: until their wait= was over. */
 static void test_who_is_told_busy_late_has_waited_until_then(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     for (int i = SOLD; i < ASKED; i++)
         number(i)->received_ns = 900 * MS + i * MS / 10;
@@ -69,13 +66,11 @@ static void test_who_is_told_busy_late_has_waited_until_then(void **state) {
 }
 
 static void test_nothing_sold_at_all_is_stuck_too(void **state) {
-    (void)state;
     get_stuck(0, RECORD_BUSY);
     assert_int_equal(stuck(), SPAN);
 }
 
 static void test_a_sale_in_the_span_or_after_it_is_not_stuck(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     number(SOLD - 1)->received_ns = FROM - 1;
     assert_int_equal(stuck(), SPAN);
@@ -87,7 +82,6 @@ static void test_a_sale_in_the_span_or_after_it_is_not_stuck(void **state) {
 
 /* The sale of a holder that died: its customer never heard of it. */
 static void test_a_sale_without_an_answer_counts_by_the_ledgers_clock(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     number(SOLD)->outcome = RECORD_UNKNOWN;
     ledger_row(SOLD, STOCK - SOLD);
@@ -104,7 +98,6 @@ static void test_a_sale_without_an_answer_counts_by_the_ledgers_clock(void **sta
 }
 
 static void test_who_has_his_unit_makes_no_attempt(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     memcpy(number(FIRST)->key, number(0)->key, UUID_TEXT); /* told yes long ago */
     *number(FIRST + 1) = *number(1);                       /* and told so again */
@@ -114,7 +107,6 @@ static void test_who_has_his_unit_makes_no_attempt(void **state) {
 }
 
 static void test_thirty_attempts_are_needed(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     for (int i = FIRST; i < ASKED - VERDICT_STUCK; i++)
         number(i)->outcome = RECORD_REFUSED; /* a bad request wants nothing */
@@ -124,7 +116,6 @@ static void test_thirty_attempts_are_needed(void **state) {
 }
 
 static void test_a_stock_without_units_is_not_stuck(void **state) {
-    (void)state;
     get_stuck(STOCK - 200, RECORD_BUSY);
     ledger.initial = STOCK - 200;
     ledger.available = 0;
@@ -137,14 +128,12 @@ static void test_a_stock_without_units_is_not_stuck(void **state) {
 
 /* Whoever was told so had his turn; that units are left is another matter. */
 static void test_a_sold_out_in_the_span_is_not_stuck(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     number(FIRST)->outcome = RECORD_SOLD_OUT;
     assert_only(ANOMALY_UNDERSELL, 1);
 }
 
 static void test_a_short_demand_cannot_show_it(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     judged.stuck_ns = (402 * MS - MS / 10) / 2;
     assert_in_range(stuck(), 1, ASKED);
@@ -155,7 +144,6 @@ static void test_a_short_demand_cannot_show_it(void **state) {
 }
 
 static void test_a_round_that_was_stopped_is_not_stuck(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     judged.is_interrupted = true;
     assert_int_equal(stuck(), 0);
@@ -165,7 +153,6 @@ static void test_a_round_that_was_stopped_is_not_stuck(void **state) {
 }
 
 static void test_a_ledger_that_may_lack_sales_says_nothing(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     ledger.counted++;
     assert_int_equal(stuck(), 0);
@@ -198,7 +185,6 @@ static struct event crash(const char *who) {
 
 /* Twice the bound since it was up again, as since the beginning. */
 static void test_the_time_of_a_server_that_is_down_does_not_count(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     assert_int_equal(stuck_beside(down("redis", FROM - AFTER), down("replica", EVENT_OPEN)), SPAN);
     assert_int_equal(stuck_beside(down("redis", FROM - AFTER + 1), down("redis", 2)), 0);
@@ -206,7 +192,6 @@ static void test_the_time_of_a_server_that_is_down_does_not_count(void **state) 
 }
 
 static void test_instances_are_no_lock_when_all_are_down(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     (void)recorder_instance(recorder, "inventory-1");
     (void)recorder_instance(recorder, "inventory-2");
@@ -216,7 +201,6 @@ static void test_instances_are_no_lock_when_all_are_down(void **state) {
 }
 
 static void test_an_instance_that_was_shot_may_have_been_the_only_one(void **state) {
-    (void)state;
     get_stuck(0, RECORD_BUSY);
     recorder->instance_count = 0;
     assert_int_equal(stuck_beside(crash("inventory-1"), down("redis", 2)), SPAN);
@@ -224,7 +208,6 @@ static void test_an_instance_that_was_shot_may_have_been_the_only_one(void **sta
 }
 
 static void test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_down(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     number(202)->outcome = RECORD_UNREACHED;
     assert_int_equal(stuck(), SPAN);
@@ -233,7 +216,6 @@ static void test_requests_that_do_not_reach_the_target_tell_of_a_server_that_is_
 }
 
 static void test_a_target_that_answers_nobody_is_not_stuck(void **state) {
-    (void)state;
     get_stuck(SOLD, RECORD_UNKNOWN);
     assert_int_equal(stuck(), 0);
     number(FIRST)->status = 504;
@@ -244,7 +226,6 @@ static void test_a_target_that_answers_nobody_is_not_stuck(void **state) {
 static void test_one_product_of_several_is_stuck(void **state) {
     struct ledger ledgers[2];
 
-    (void)state;
     get_stuck(SOLD, RECORD_BUSY);
     for (int i = FIRST; i < FIRST + 50; i++)
         number(i)->item = 1;
@@ -259,7 +240,6 @@ static void test_one_product_of_several_is_stuck(void **state) {
 static void test_the_last_sale_and_what_the_others_were_told_are_named(void **state) {
     const struct counterexample *example;
 
-    (void)state;
     get_stuck(1, RECORD_BUSY);
     number(ASKED - 2)->outcome = RECORD_UNKNOWN;
     example = counterexample_of(ANOMALY_STUCK);
@@ -279,7 +259,6 @@ static void test_the_last_sale_and_what_the_others_were_told_are_named(void **st
 }
 
 static void test_a_counterexample_without_a_sale_says_so(void **state) {
-    (void)state;
     get_stuck(0, RECORD_BUSY);
     assert_string_equal(counterexample_of(ANOMALY_STUCK)->line[1],
                         "Nothing was ever sold, and 400 customers asked.");
@@ -330,7 +309,6 @@ static void begin_run(void) {
 static void test_a_lock_that_is_given_back_is_never_stuck(void **state) {
     int turned_away = 0;
 
-    (void)state;
     for (seed = 1; seed <= 2000; seed++) {
         const uint64_t own = seed;
 
@@ -350,7 +328,6 @@ static void test_a_lock_that_is_given_back_is_never_stuck(void **state) {
 static void test_a_lock_that_is_not_given_back_is_always_stuck(void **state) {
     int planted = 0;
 
-    (void)state;
     for (seed = 1; seed <= 2000; seed++) {
         const uint64_t own = seed;
         int64_t sold_ns = 0;
@@ -374,7 +351,6 @@ static void test_a_lock_that_is_not_given_back_is_always_stuck(void **state) {
 }
 
 static void test_what_was_down_since_an_earlier_round_is_not_stuck(void **state) {
-    (void)state;
     get_stuck(0, RECORD_BUSY);
     judged.is_down = true;
     assert_int_equal(stuck(), 0);

@@ -47,7 +47,6 @@ static void keep_lock(int64_t kept_ms) {
 }
 
 static void test_a_lock_that_others_kept_all_the_time_is_stuck(void **state) {
-    (void)state;
     keep_lock(150);
     assert_int_equal(stuck(), SPAN);
     for (int i = FIRST; i < ASKED; i++) /* it was refused after 2 ms, and from then on */
@@ -58,7 +57,6 @@ static void test_a_lock_that_others_kept_all_the_time_is_stuck(void **state) {
 static void test_a_lock_that_changed_hands_in_the_span_is_not_stuck(void **state) {
     struct record_cost *last;
 
-    (void)state;
     keep_lock(150);
     last = &number(ASKED - 1)->cost; /* told at 402 ms, and sent to the lock at 252 ms */
     last->kept_us = 90000;           /* within the slack */
@@ -72,7 +70,6 @@ static void test_a_lock_that_changed_hands_in_the_span_is_not_stuck(void **state
 }
 
 static void test_waits_without_an_answer_do_not_hide_a_lock_that_others_kept(void **state) {
-    (void)state;
     keep_lock(150);
     for (int i = FIRST + 30; i < ASKED; i++)
         number(i)->cost.kept_us = -1;
@@ -80,7 +77,6 @@ static void test_waits_without_an_answer_do_not_hide_a_lock_that_others_kept(voi
 }
 
 static void test_a_lock_that_was_won_and_given_back_in_the_span_is_not_stuck(void **state) {
-    (void)state;
     get_stuck();
     number(FIRST - 1)->cost.hold_us = 10; /* told before the span */
     assert_int_equal(stuck(), SPAN);
@@ -102,7 +98,6 @@ static void test_a_key_that_was_set_or_deleted_in_the_span_is_not_stuck(void **s
     const struct event early = raw_command("SET NX", FROM - 1);
     struct event other = raw_command("SET NX", FROM);
 
-    (void)state;
     get_stuck();
     other.item = 1;
     assert_int_equal(stuck_beside(early, other), SPAN);

@@ -1,11 +1,6 @@
 /* The pause before the next attempt: anywhere below a limit that doubles, and that ends. */
 #include "backoff.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 /* The longest of many: with 2,000 draws a tenth below the limit is not missed. */
 static uint64_t longest_ms(unsigned failures) {
@@ -20,14 +15,12 @@ static uint64_t longest_ms(unsigned failures) {
 }
 
 static void test_the_limit_doubles_with_each_failure(void **state) {
-    (void)state;
     assert_in_range(longest_ms(0), 18, 20);
     assert_in_range(longest_ms(1), 36, 40);
     assert_in_range(longest_ms(5), 576, 640);
 }
 
 static void test_there_is_a_longest_pause(void **state) {
-    (void)state;
     assert_in_range(longest_ms(6), 900, 1000);
     assert_in_range(longest_ms(100000), 900, 1000);
 }
@@ -35,7 +28,6 @@ static void test_there_is_a_longest_pause(void **state) {
 static void test_the_pause_may_be_short_after_many_failures(void **state) {
     uint64_t shortest = 1000;
 
-    (void)state;
     for (int i = 0; i < 2000; i++) {
         uint64_t ms = backoff_ms(10, 20, 1000);
 

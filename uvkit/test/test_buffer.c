@@ -2,19 +2,13 @@
  * none. */
 #include "buffer.h"
 #include "fault.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_growing_keeps_what_is_there(void **state) {
     struct buffer buffer = {0};
 
-    (void)state;
     for (unsigned i = 0; i < 5000; i++) {
         char piece[] = {(char)i, (char)(i >> 8)};
 
@@ -33,7 +27,6 @@ static void test_without_memory_nothing_is_appended(void **state) {
     struct buffer buffer = {0};
     char large[4096];
 
-    (void)state;
     memset(large, 'x', sizeof large);
     assert_true(buffer_append_text(&buffer, "kept"));
     fault_memory(0, 1);
@@ -48,7 +41,6 @@ static void test_a_reset_keeps_little_memory(void **state) {
     struct buffer buffer = {0};
     char large[4096] = "";
 
-    (void)state;
     assert_true(buffer_append_text(&buffer, "small"));
     buffer_reset(&buffer);
     assert_int_equal(buffer.length, 0);
@@ -62,7 +54,6 @@ static void test_a_reset_keeps_little_memory(void **state) {
 static void test_the_rest_moves_to_the_front(void **state) {
     struct buffer buffer = {0};
 
-    (void)state;
     assert_true(buffer_append_text(&buffer, "usedrest"));
     buffer_drop_front(&buffer, 4);
     assert_int_equal(buffer.length, 4);

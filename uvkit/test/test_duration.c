@@ -1,11 +1,6 @@
 /* Durations in words. */
 #include "duration.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void test_durations_are_for_humans(void **state) {
     static const struct {
@@ -17,7 +12,6 @@ static void test_durations_are_for_humans(void **state) {
                  {1200000000, "1.2 s"}, {75000000000, "75 s"}};
     char text[DURATION_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(duration_text(text, cases[i].ns), cases[i].text);
     assert_string_equal(duration_ms(text, 0.85), "850 µs");
@@ -34,7 +28,6 @@ static void test_a_range_is_in_the_unit_of_its_median(void **state) {
                  {.min = 0, .median = 0, .max = 0, .text = "0–0"}};
     char text[DURATION_RANGE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(duration_range(text, cases[i].median, cases[i].min, cases[i].max),
                             cases[i].text);

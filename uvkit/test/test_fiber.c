@@ -1,15 +1,10 @@
 /* Fibers: they start at once, wait, wake in any order, are dropped, and reuse their stacks. */
 #include "fiber.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static int tear_down(void **state) {
-    (void)state;
     fiber_cleanup();
     return 0;
 }
@@ -36,7 +31,6 @@ static void waits_twice(void *arg) {
 static void test_runs_up_to_each_wait(void **state) {
     struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
 
-    (void)state;
     assert_int_equal(fiber_start(waits_twice, &trace), 0);
     note(&trace, "1");
     fiber_event_set(&trace.first);
@@ -50,7 +44,6 @@ static void test_runs_up_to_each_wait(void **state) {
 static void test_event_set_before_the_wait_is_not_missed(void **state) {
     struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
 
-    (void)state;
     fiber_event_set(&trace.first);
     fiber_event_set(&trace.second);
     assert_int_equal(fiber_start(waits_twice, &trace), 0);
@@ -68,7 +61,6 @@ static void wakes_another(void *arg) {
 static void test_a_fiber_can_wake_a_fiber(void **state) {
     struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
 
-    (void)state;
     assert_int_equal(fiber_start(waits_twice, &trace), 0);
     assert_int_equal(fiber_start(wakes_another, &trace), 0);
     fiber_event_set(&trace.second);
@@ -89,7 +81,6 @@ static void uses_its_stack(void *arg) {
 static void test_two_thousand_fibers_wait_at_a_time(void **state) {
     static struct fiber_event events[2000];
 
-    (void)state;
     memset(events, 0, sizeof events);
     for (size_t i = 0; i < 2000; i++)
         assert_int_equal(fiber_start(uses_its_stack, &events[i]), 0);
@@ -119,7 +110,6 @@ static void counts(void *arg) {
 }
 
 static void test_switches_many_times(void **state) {
-    (void)state;
     for (int round = 0; round < 2; round++) { /* on fresh stacks, then on used ones */
         struct counter one = {.event = FIBER_EVENT_INIT}, other = {.event = FIBER_EVENT_INIT};
 
@@ -153,7 +143,6 @@ static void waits_deep(void *arg) {
 static void test_nothing_of_a_discarded_fiber_runs(void **state) {
     struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
 
-    (void)state;
     assert_int_equal(fiber_start(waits_deep, &trace), 0);
     fiber_discard(&trace.first);
     assert_null(trace.first.waiter);
@@ -167,7 +156,6 @@ static void test_a_discarded_stack_is_used_again(void **state) {
     struct fiber_event event = FIBER_EVENT_INIT;
     struct fiber *stack;
 
-    (void)state;
     assert_int_equal(fiber_start(waits_deep, &trace), 0);
     stack = trace.first.waiter;
     for (int i = 0; i < 2000; i++) {
@@ -201,7 +189,6 @@ static void discards_another(void *arg) {
 static void test_a_fiber_can_discard_a_fiber(void **state) {
     struct trace trace = {.first = FIBER_EVENT_INIT, .second = FIBER_EVENT_INIT};
 
-    (void)state;
     assert_int_equal(fiber_start(waits_deep, &trace), 0);
     assert_int_equal(fiber_start(discards_another, &trace), 0);
     assert_null(trace.first.waiter);
@@ -213,7 +200,6 @@ static void test_a_fiber_can_discard_a_fiber(void **state) {
 static void test_more_are_discarded_than_the_pool_keeps(void **state) {
     static struct fiber_event events[300];
 
-    (void)state;
     memset(events, 0, sizeof events);
     for (size_t i = 0; i < 300; i++)
         assert_int_equal(fiber_start(uses_its_stack, &events[i]), 0);
@@ -242,7 +228,6 @@ static void test_sleepers_wake_in_order_of_time(void **state) {
     struct sleeper late = {&loop, 1000, &trace, "late"}, soon = {&loop, 5, &trace, "soon "};
     uint64_t began;
 
-    (void)state;
     assert_int_equal(uv_loop_init(&loop), 0);
     began = uv_hrtime();
     assert_int_equal(fiber_start(sleeps, &late), 0);
@@ -274,7 +259,6 @@ static void test_a_wait_may_end_before_it_happens(void **state) {
     struct trace trace = {.text = ""};
     struct patient patient = {&loop, FIBER_EVENT_INIT, {1, 3600000}, &trace};
 
-    (void)state;
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(fiber_start(waits_for_so_long, &patient), 0);
     while (trace.text[0] == '\0')

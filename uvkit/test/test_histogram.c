@@ -1,13 +1,9 @@
 /* Histograms: percentiles against an exact sort, the edges of buckets, and merging. */
 #include "histogram.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define VALUES 20000
 
@@ -15,7 +11,6 @@ static struct histogram *one, *other;
 static int64_t values[VALUES];
 
 static int set_up(void **state) {
-    (void)state;
     one = calloc(1, sizeof *one);
     other = calloc(1, sizeof *other);
     srandom(7);
@@ -23,7 +18,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     free(one);
     free(other);
     return 0;
@@ -50,7 +44,6 @@ static void assert_close(int64_t got, int64_t exact) {
 static void test_percentiles_are_within_a_thousandth_of_the_exact_ones(void **state) {
     static const double percents[] = {0, 0.01, 1, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100};
 
-    (void)state;
     for (size_t i = 0; i < VALUES; i++) {
         values[i] = random_value();
         histogram_record(one, values[i]);
@@ -67,7 +60,6 @@ static void test_percentiles_are_within_a_thousandth_of_the_exact_ones(void **st
 }
 
 static void test_a_percent_asks_for_no_value_more_than_it_means(void **state) {
-    (void)state;
     for (int64_t i = 1; i <= 1000; i++)
         histogram_record(one, i);
     assert_int_equal(histogram_percentile(one, 99.9), 999);
@@ -78,7 +70,6 @@ static void test_a_percent_asks_for_no_value_more_than_it_means(void **state) {
 }
 
 static void test_buckets_follow_each_other_without_gap(void **state) {
-    (void)state;
     assert_int_equal(histogram_bucket_low(0), 0);
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         int64_t low = histogram_bucket_low(i), high = histogram_bucket_low(i + 1) - 1;
@@ -92,7 +83,6 @@ static void test_buckets_follow_each_other_without_gap(void **state) {
 }
 
 static void test_the_first_wide_bucket_begins_at_2048(void **state) {
-    (void)state;
     assert_int_equal(histogram_bucket(2047), 2047);
     assert_int_equal(histogram_bucket(2048), 2048);
     assert_int_equal(histogram_bucket(2049), 2048);
@@ -100,7 +90,6 @@ static void test_the_first_wide_bucket_begins_at_2048(void **state) {
 }
 
 static void test_values_out_of_range_count_as_the_nearest(void **state) {
-    (void)state;
     histogram_record(one, -5);
     histogram_record(one, INT64_MIN);
     assert_int_equal(one->buckets[0], 2);
@@ -113,7 +102,6 @@ static void test_values_out_of_range_count_as_the_nearest(void **state) {
 }
 
 static void test_an_empty_histogram_says_0(void **state) {
-    (void)state;
     assert_int_equal(histogram_percentile(one, 50), 0);
     assert_true(histogram_mean(one) <= 0);
     assert_int_equal(histogram_percentile(one, 100), 0);
@@ -122,7 +110,6 @@ static void test_an_empty_histogram_says_0(void **state) {
 static void test_a_sum_of_two_is_as_if_recorded_in_one(void **state) {
     struct histogram *both = calloc(1, sizeof *both);
 
-    (void)state;
     assert_non_null(both);
     histogram_add(one, other);
     assert_int_equal(one->count, 0);

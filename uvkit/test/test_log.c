@@ -1,14 +1,10 @@
 /* The log: one line for an event, escaped and bounded, in one write. */
 #include "log.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct {
     int saved, reader;
@@ -19,7 +15,6 @@ static struct {
 static int set_up(void **state) {
     int ends[2];
 
-    (void)state;
     capture.saved = dup(STDERR_FILENO);
     if (capture.saved < 0 || pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0)
         return -1;
@@ -30,7 +25,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     (void)dup2(capture.saved, STDERR_FILENO);
     (void)close(capture.saved);
     (void)close(capture.reader);
@@ -50,7 +44,6 @@ static void test_line_has_time_level_service_message_and_pairs(void **state) {
     unsigned year, month, day, hour, minute, second, us;
     int end = 0;
 
-    (void)state;
     log_info("order placed", "unit=%d", 788);
     (void)sscanf(written(), "ts=%4u-%2u-%2uT%2u:%2u:%2u.%6uZ %n", &year, &month, &day, &hour,
                  &minute, &second, &us, &end);
@@ -59,13 +52,11 @@ static void test_line_has_time_level_service_message_and_pairs(void **state) {
 }
 
 static void test_line_without_pairs(void **state) {
-    (void)state;
     log_warn("odd", NULL);
     assert_non_null(strstr(written(), " level=warn svc=test msg=\"odd\"\n"));
 }
 
 static void test_levels_below_the_least_are_not_written(void **state) {
-    (void)state;
     log_debug("quiet", NULL);
     log_error("loud", NULL);
     assert_non_null(strstr(written(), "msg=\"loud\""));
@@ -74,7 +65,6 @@ static void test_levels_below_the_least_are_not_written(void **state) {
 static void test_levels_are_parsed_by_name(void **state) {
     enum log_level level = LOG_INFO;
 
-    (void)state;
     assert_int_equal(log_level_parse("debug", &level), 0);
     assert_int_equal(level, LOG_DEBUG);
     assert_int_equal(log_level_parse("error", &level), 0);
@@ -84,14 +74,12 @@ static void test_levels_are_parsed_by_name(void **state) {
 }
 
 static void test_no_event_makes_two_lines(void **state) {
-    (void)state;
     log_info("a\n\"b\"\\", "x=%s", "1\nts=2\x1b[0m");
     assert_non_null(strstr(written(), "msg=\"a\\n\\\"b\\\"\\\\\" x=1\\nts=2\\x1b[0m\n"));
     assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
 }
 
 static void test_no_value_moves_or_hides_what_stands_on_a_terminal(void **state) {
-    (void)state;
     log_info("\xc2\x9b"
              "2J",
              "x=%s",
@@ -105,7 +93,6 @@ static void test_no_value_moves_or_hides_what_stands_on_a_terminal(void **state)
 static void test_long_line_is_cut_and_says_so(void **state) {
     char text[10000];
 
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     log_info("long", "x=%s", text);
@@ -119,7 +106,6 @@ static void test_long_line_is_cut_and_says_so(void **state) {
 static void test_values_are_quoted_when_they_need_it(void **state) {
     char buffer[32];
 
-    (void)state;
     assert_string_equal(log_quote(buffer, sizeof buffer, "9f2c"), "9f2c");
     assert_string_equal(log_quote(buffer, sizeof buffer, ""), "\"\"");
     assert_string_equal(log_quote(buffer, sizeof buffer, "a b"), "\"a b\"");
@@ -132,7 +118,6 @@ static void test_values_are_quoted_when_they_need_it(void **state) {
 static void test_values_are_cut_to_fit(void **state) {
     char buffer[6];
 
-    (void)state;
     assert_string_equal(log_quote(buffer, 6, "abcdefgh"), "abcde");
     assert_string_equal(log_quote(buffer, 6, "a b c d"), "\"a b\"");
     assert_string_equal(log_quote(buffer, 6, "a \n\n"), "\"a \"");
@@ -158,7 +143,6 @@ static void on_event(enum log_level level, const char *message, const char *pair
 static void test_a_sink_gets_what_is_not_written_then(void **state) {
     char text[10000];
 
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     log_set_sink(on_event, &sunk);
@@ -183,7 +167,6 @@ static void test_without_a_name_nothing_is_written(void **state) {
     int ends[2], saved = dup(STDERR_FILENO);
     char byte;
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
     log_error("loud", NULL);
@@ -198,7 +181,6 @@ static void test_a_limit_passes_the_first_and_counts_the_rest(void **state) {
     struct log_limit limit = {0};
     unsigned left_out;
 
-    (void)state;
     assert_true(log_limit_pass(&limit, 1000, &left_out));
     assert_int_equal(left_out, 0);
     assert_false(log_limit_pass(&limit, 1000, &left_out));

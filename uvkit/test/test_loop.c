@@ -1,14 +1,9 @@
 /* A loop begins with enough descriptors, and says so without. */
 #include "loop.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MORE 16 /* than any loop takes */
 
@@ -41,7 +36,6 @@ static int init_with(int free_descriptors) {
 static void test_too_few_descriptors_are_told_and_kept_by_nobody(void **state) {
     int next = next_descriptor();
 
-    (void)state;
     for (int count = 0; count < MORE; count++) {
         int code = init_with(count);
 

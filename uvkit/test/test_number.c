@@ -1,13 +1,8 @@
 /* Numbers and parts, and what looks like one. */
 #include "number.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_a_number_ends_where_its_digits_do(void **state) {
     static const struct {
@@ -16,7 +11,6 @@ static void test_a_number_ends_where_its_digits_do(void **state) {
     } cases[] = {{"0", "", 0}, {"1.5k", "k", 1.5}, {"007", "", 7}, {"99.9)", ")", 99.9}};
     double value;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *rest = number_read(cases[i].text, &value);
 
@@ -32,7 +26,6 @@ static void test_what_only_strtod_takes_is_no_number(void **state) {
         "5.", "1.2.3", "inf", "x",  "%",   "..", "0000000000000000000000000000000001"};
     double value;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_null(number_read(bad[i], &value));
     assert_string_equal(number_read("0x10", &value), "x10");
@@ -45,7 +38,6 @@ static void test_a_part_is_a_percentage_or_a_fraction(void **state) {
         "nan", "5 %", ".5",  "1..2", "1k",  "5x",  "0.0000000000000000000000000000001"};
     double part;
 
-    (void)state;
     assert_int_equal(number_read_part("5%", &part), 0);
     assert_float_equal(part, 0.05, 1e-12);
     assert_int_equal(number_read_part("0.25", &part), 0);
@@ -62,7 +54,6 @@ static void test_a_number_may_be_in_thousands_or_millions(void **state) {
     static const char *const bad[] = {"", "k", "1kk", "1g", "1 k", "1K", "1%", "-1k", "1k5"};
     double value;
 
-    (void)state;
     assert_int_equal(number_read_scaled("100", &value), 0);
     assert_float_equal(value, 100, 0);
     assert_int_equal(number_read_scaled("1.5k", &value), 0);
@@ -89,7 +80,6 @@ static void test_whole_numbers(void **state) {
                                       "--1"};
     int64_t value = 0;
 
-    (void)state;
     assert_int_equal(number_read_int("20k", &value), 0);
     assert_int_equal(value, 20000);
     assert_int_equal(number_read_int("-3m", &value), 0);
@@ -121,7 +111,6 @@ static void test_durations(void **state) {
         "0.0"};
     int64_t ns = -1;
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_int_equal(number_read_duration(good[i].text, &ns), 0);
         assert_true(ns == good[i].ns);

@@ -1,12 +1,9 @@
 /* SIGPIPE is ignored, unless the program handles it. */
 #include "sigpipe.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static volatile sig_atomic_t caught;
 
@@ -26,14 +23,12 @@ static void write_to_nobody(void) {
 }
 
 static void test_writing_to_nobody_is_an_error_alone(void **state) {
-    (void)state;
     assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
     sigpipe_ignore();
     write_to_nobody();
 }
 
 static void test_a_handler_of_the_program_stays(void **state) {
-    (void)state;
     assert_true(signal(SIGPIPE, on_signal) != SIG_ERR);
     sigpipe_ignore();
     write_to_nobody();

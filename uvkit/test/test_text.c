@@ -1,20 +1,14 @@
 /* Texts and numbers copied and written without printf. */
 #include "decimal.h"
+#include "test.h"
 #include "text_copy.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 /* In a block of just that size, so that sanitizers see a byte too much. */
 static void test_a_copy_is_cut_to_its_size(void **state) {
-    (void)state;
     for (size_t size = 1; size <= 6; size++) {
         char *to = malloc(size), expected[8];
 
@@ -31,7 +25,6 @@ static void test_numbers_are_as_printf_has_them(void **state) {
         0, 1, 9, 10, -1, -9, -10, 99, 100, 4294967296, INT64_MAX, INT64_MAX - 9, INT64_MIN};
     char text[DECIMAL_BYTES], expected[32];
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         (void)snprintf(expected, sizeof expected, "%" PRId64, numbers[i]);
         assert_int_equal(decimal_write(text, numbers[i]), strlen(expected));
@@ -43,7 +36,6 @@ static void test_thousandths_have_three_places(void **state) {
     static const int64_t numbers[] = {0, 1, 10, 999, 1000, 1001, 1234567, INT64_MAX};
     char text[DECIMAL_BYTES + 2], expected[32];
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         (void)snprintf(expected, sizeof expected, "%" PRId64 ".%03" PRId64, numbers[i] / 1000,
                        numbers[i] % 1000);

@@ -1,15 +1,10 @@
 /* UTF-8: what is some stays as it is, and nothing else gets through. */
+#include "test.h"
 #include "utf8.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define FFFD "\xef\xbf\xbd"
 
@@ -33,7 +28,6 @@ static void test_utf8_stays_as_it_is(void **state) {
                                         "\xf0\x90\x80\x80 \xf3\xa0\x80\x80",
                                         "\xf4\x8f\xbf\xbf"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         expect_clean(texts[i], texts[i]);
 }
@@ -42,7 +36,6 @@ static void test_text_is_printable_or_not_as_a_whole(void **state) {
     static const char *const others[] = {"a\n",   "\x1b[2J",  "a\x7f",        "\xff",
                                          "a\xc3", "\xc2\x9b", "\xe2\x80\xae", "\xe2\x80\xa8"};
 
-    (void)state;
     assert_true(utf8_is_printable(""));
     assert_true(utf8_is_printable("a \xc3\xa4 \xf0\x9f\x98\x80"));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -50,7 +43,6 @@ static void test_text_is_printable_or_not_as_a_whole(void **state) {
 }
 
 static void test_each_byte_that_is_none_is_replaced(void **state) {
-    (void)state;
     expect_clean("a\xff"
                  "b",
                  "a" FFFD "b");
@@ -63,7 +55,6 @@ static void test_each_byte_that_is_none_is_replaced(void **state) {
 }
 
 static void test_what_is_cut_is_replaced_and_nothing_behind_it_is_read(void **state) {
-    (void)state;
     expect_clean("\xc3", FFFD);
     expect_clean("a\xe2\x82", "a" FFFD FFFD);
     expect_clean("\xf0\x9f\x98", FFFD FFFD FFFD);
@@ -74,7 +65,6 @@ static void test_what_is_cut_is_replaced_and_nothing_behind_it_is_read(void **st
 
 /* By their code points: every one but the surrogates is written as UTF-8 says, and accepted. */
 static void test_every_character_is_accepted(void **state) {
-    (void)state;
     for (uint32_t c = 1; c <= 0x10ffff; c++) {
         char text[5] = "", clean[UTF8_ROOM(4)];
 
@@ -104,7 +94,6 @@ static void expect_printable(const char *text, const char *expected) {
 }
 
 static void test_what_is_not_printable_is_replaced(void **state) {
-    (void)state;
     expect_printable("", "");
     expect_printable("plain ~ \xc3\xa4 库存 \xf0\x9f\x98\x80",
                      "plain ~ \xc3\xa4 库存 \xf0\x9f\x98\x80");

@@ -1,24 +1,19 @@
 /* UUIDs: version 7 has its date and its version, reading is strict and gives lower case. */
 #include "clock.h"
+#include "test.h"
 #include "uuid.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static void test_version_7_begins_with_the_date(void **state) {
     char text[UUID_TEXT], same[UUID_TEXT], hex[13];
     int64_t before = clock_wall_us() / 1000, ms;
 
-    (void)state;
     uuid_v7(text);
     assert_int_equal(uuid_parse(text, same), 0);
     assert_string_equal(text, same);
@@ -32,7 +27,6 @@ static void test_version_7_begins_with_the_date(void **state) {
 static void test_two_are_different(void **state) {
     char one[UUID_TEXT], two[UUID_TEXT];
 
-    (void)state;
     uuid_v7(one);
     uuid_v7(two);
     assert_string_not_equal(one, two);
@@ -46,7 +40,6 @@ static int compare_texts(const void *a, const void *b) {
 static void test_many_are_all_different(void **state) {
     static char texts[2000][UUID_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < 2000; i++)
         uuid_v7(texts[i]);
     qsort(texts, 2000, sizeof *texts, compare_texts);
@@ -60,7 +53,6 @@ static void test_a_child_draws_its_own(void **state) {
     int ends[2], status;
     pid_t child;
 
-    (void)state;
     uuid_v7(own);
     assert_int_equal(pipe(ends), 0);
     child = fork();
@@ -81,7 +73,6 @@ static void test_a_child_draws_its_own(void **state) {
 static void test_reading_gives_lower_case(void **state) {
     char out[UUID_TEXT] = "82391173-9DBC-49B6-821B-746A11DBBE5E";
 
-    (void)state;
     assert_int_equal(uuid_parse(out, out), 0);
     assert_string_equal(out, "82391173-9dbc-49b6-821b-746a11dbbe5e");
 }
@@ -102,7 +93,6 @@ static void test_anything_else_is_refused(void **state) {
         "823911739dbc49b6821b746a11dbbe5e",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char out[UUID_TEXT] = "x";
 

@@ -1,13 +1,8 @@
 /* What was armed, and the events of it. */
 #include "firing.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define END_NS 1000
 
@@ -28,7 +23,6 @@ static void count(struct event event) {
 }
 
 static void test_failpoints_of_one_point_are_told_apart(void **state) {
-    (void)state;
     memset(&firings, 0, sizeof firings);
     firings_arm_spec(&firings, "none,fail=after-read:delay=2s@2,fail=after-read:delay=2100ms@5,"
                                "fail=inventory-1/after-read:crash");
@@ -42,7 +36,6 @@ static void test_failpoints_of_one_point_are_told_apart(void **state) {
 }
 
 static void test_what_strikes_after_the_end_is_not_in_time(void **state) {
-    (void)state;
     memset(&firings, 0, sizeof firings);
     firings_arm(&firings, EVENT_SERVER, "redis:pause", strlen("redis:pause"));
     firings_arm(&firings, EVENT_SERVER, "redis:kill", strlen("redis:kill"));

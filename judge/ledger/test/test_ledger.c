@@ -1,12 +1,6 @@
 /* The order of a ledger's rows, and its times. */
 #include "ledger.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void test_rows_are_put_into_order_and_each_knows_its_units(void **state) {
     struct ledger_row rows[] = {{.shard = 2, .first_unit = 6}, {.shard = 0, .first_unit = 1}};
@@ -20,7 +14,6 @@ static void test_rows_are_put_into_order_and_each_knows_its_units(void **state) 
                             .orders = orders,
                             .order_count = 2};
 
-    (void)state;
     ledger_sort(&ledger);
     assert_string_equal(sales[0].order_id, "a");
     assert_string_equal(sales[2].order_id, "c");
@@ -37,7 +30,6 @@ static void test_a_shard_without_units_begins_where_the_next_one_does(void **sta
                                 {.shard = 2, .first_unit = 11}};
     struct ledger ledger = {.initial = 10, .rows = rows, .row_count = 3};
 
-    (void)state;
     ledger_sort(&ledger);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(rows[i].shard, i);
@@ -48,7 +40,6 @@ static void test_a_shard_without_units_begins_where_the_next_one_does(void **sta
 static void test_an_empty_ledger_has_nothing_to_sort(void **state) {
     struct ledger ledger = {.initial = 10};
 
-    (void)state;
     ledger_sort(&ledger);
     assert_int_equal(ledger.initial, 10);
 }
@@ -64,7 +55,6 @@ static void test_the_first_row_of_an_id_is_found(void **state) {
         .sales = sales, .sale_count = 5, .orders = orders, .order_count = 1};
     const struct ledger empty = {.initial = 10};
 
-    (void)state;
     assert_ptr_equal(ledger_find_sale(&ledger, "a"), &sales[0]);
     assert_ptr_equal(ledger_find_sale(&ledger, "b"), &sales[1]);
     assert_ptr_equal(ledger_find_sale(&ledger, "d"), &sales[4]);
@@ -76,7 +66,6 @@ static void test_the_first_row_of_an_id_is_found(void **state) {
 }
 
 static void test_a_time_is_read_to_the_microsecond(void **state) {
-    (void)state;
     assert_int_equal(ledger_time_us("1970-01-01T00:00:01.000002Z"), 1000002);
     assert_int_equal(ledger_time_us("2026-11-21T10:01:02.123456Z"), 1795255262123456);
     assert_int_equal(ledger_time_us(""), -1);

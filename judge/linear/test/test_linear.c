@@ -1,14 +1,8 @@
 /* The linearizability check on hand-made histories. */
 #include "linear.h"
+#include "test.h"
 
 #include "fault.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct linear_op ok(int32_t rank, int64_t from, int64_t to) {
     return (struct linear_op){.invoke_ns = from, .return_ns = to, .rank = rank, .kind = LINEAR_OK};
@@ -54,14 +48,12 @@ static void assert_found(const struct linear_answer *answer, enum linear_contrad
 }
 
 static void test_an_empty_history_is_linearizable(void **state) {
-    (void)state;
     assert_true(answer_of(10, NULL, 0).is_linearizable);
     assert_true(answer_of(0, NULL, 0).is_linearizable);
     assert_true(answer_of(0, (struct linear_op[]){sold_out(1, 2)}, 1).is_linearizable);
 }
 
 static void test_sales_that_overlap_may_take_effect_in_any_order(void **state) {
-    (void)state;
     assert_true(answer_of(2, (struct linear_op[]){ok(0, 1, 5), ok(1, 4, 9)}, 2).is_linearizable);
     assert_true(answer_of(2, (struct linear_op[]){ok(0, 1, 5), ok(1, 5, 9)}, 2).is_linearizable);
 }
@@ -70,7 +62,6 @@ static void test_a_higher_rank_after_a_lower_one_returned_is_stale(void **state)
     const struct linear_op ops[] = {ok(2, 0, 9), ok(0, 1, 4), ok(1, 5, 9)};
     struct linear_answer answer = answer_of(3, ops, 3);
 
-    (void)state;
     assert_found(&answer, LINEAR_STALE, 1, 1, 2);
 }
 
@@ -78,7 +69,6 @@ static void test_a_twin_that_began_after_the_first_returned_is_stale(void **stat
     const struct linear_op ops[] = {ok(0, 1, 4), ok(0, 5, 9)};
     struct linear_answer answer = answer_of(1, ops, 2);
 
-    (void)state;
     assert_int_equal(answer.found[LINEAR_TWIN].count, 1);
     assert_int_equal(answer.found[LINEAR_STALE].count, 1);
     assert_int_equal(answer.found[LINEAR_STALE].op[0], 0);
@@ -89,7 +79,6 @@ static void test_the_last_that_passed_before_a_stale_sale_is_named(void **state)
     const struct linear_op ops[] = {ok(0, 1, 2), ok(1, 3, 4), ok(2, 5, 9)};
     struct linear_answer answer = answer_of(3, ops, 3);
 
-    (void)state;
     assert_int_equal(answer.found[LINEAR_STALE].count, 2);
     assert_int_equal(answer.found[LINEAR_STALE].op[0], 0);
     assert_int_equal(answer.found[LINEAR_STALE].op[1], 1);
@@ -100,7 +89,6 @@ static void test_of_many_twins_the_tightest_pair_is_named(void **state) {
                                     ok(0, 21, 30)};
     struct linear_answer answer = answer_of(3, ops, 5);
 
-    (void)state;
     assert_int_equal(answer.found[LINEAR_TWIN].count, 2);
     assert_int_equal(answer.found[LINEAR_TWIN].op[0], 1);
     assert_int_equal(answer.found[LINEAR_TWIN].op[1], 2);
@@ -110,7 +98,6 @@ static void test_a_rank_beyond_the_stock_is_out_of_range(void **state) {
     const struct linear_op ops[] = {ok(0, 0, 1), ok(-1, 2, 3), ok(1, 1, 4)};
     struct linear_answer answer = answer_of(1, ops, 3);
 
-    (void)state;
     assert_found(&answer, LINEAR_RANGE, 2, 2, 0);
 }
 
@@ -118,7 +105,6 @@ static void test_a_refusal_before_a_later_sale_is_early(void **state) {
     const struct linear_op ops[] = {sold_out(0, 1), sold_out(2, 3), ok(0, 4, 9), sold_out(3, 4)};
     struct linear_answer answer = answer_of(1, ops, 4);
 
-    (void)state;
     assert_found(&answer, LINEAR_EARLY, 2, 1, 2);
 }
 
@@ -126,13 +112,11 @@ static void test_a_rank_that_was_passed_is_missing(void **state) {
     const struct linear_op ops[] = {ok(4, 0, 1), ok(1, 2, 3), ok(0, 2, 4)};
     struct linear_answer answer = answer_of(5, ops, 3);
 
-    (void)state;
     assert_found(&answer, LINEAR_MISSING, 2, 1, 0);
     assert_int_equal(answer.found[LINEAR_MISSING].rank, 2);
 }
 
 static void test_units_left_at_the_end_are_not_missing(void **state) {
-    (void)state;
     assert_true(answer_of(9, (struct linear_op[]){ok(8, 0, 1)}, 1).is_linearizable);
     assert_false(
         answer_of(9, (struct linear_op[]){ok(8, 0, 1), sold_out(0, 1)}, 2).is_linearizable);
@@ -141,7 +125,6 @@ static void test_units_left_at_the_end_are_not_missing(void **state) {
 static void test_an_unknown_operation_fills_a_gap_if_it_began_in_time(void **state) {
     const struct linear_op ops[] = {ok(0, 3, 4)};
 
-    (void)state;
     assert_true(answer_with(2, LINEAR_UNREAD, ops, 1, (int64_t[]){4}, 1).is_linearizable);
     assert_false(answer_with(2, LINEAR_UNREAD, ops, 1, (int64_t[]){5}, 1).is_linearizable);
 }
@@ -149,7 +132,6 @@ static void test_an_unknown_operation_fills_a_gap_if_it_began_in_time(void **sta
 static void test_one_unknown_operation_fills_one_gap_alone(void **state) {
     const struct linear_op ops[] = {ok(0, 3, 4), ok(2, 3, 4)};
 
-    (void)state;
     assert_true(answer_with(4, LINEAR_UNREAD, ops, 2, (int64_t[]){2, 1}, 2).is_linearizable);
     assert_false(answer_with(4, LINEAR_UNREAD, ops, 2, (int64_t[]){1}, 1).is_linearizable);
 }
@@ -161,7 +143,6 @@ static void test_one_unknown_operation_fills_no_gaps_of_two_rows(void **state) {
     struct linear_open open = {.unknown_ns = unknown_ns, .unknown_count = 2};
     struct linear_answer answers[2];
 
-    (void)state;
     assert_int_equal(linear_check(rows, 2, &open, answers), 0);
     assert_true(answers[0].is_linearizable && answers[1].is_linearizable);
     open.unknown_count = 1;
@@ -174,7 +155,6 @@ static void test_the_count_at_the_end_is_that_of_the_sales(void **state) {
     const struct linear_op ops[] = {ok(2, 0, 1), ok(1, 0, 1)};
     struct linear_answer answer;
 
-    (void)state;
     assert_true(answer_with(3, 1, ops, 2, NULL, 0).is_linearizable);
     answer = answer_with(3, 0, ops, 2, NULL, 0);
     assert_found(&answer, LINEAR_MISSING, 1, LINEAR_END, 1);
@@ -187,7 +167,6 @@ static void test_units_left_after_a_refusal_are_unsold(void **state) {
     const struct linear_op ops[] = {ok(1, 0, 1), sold_out(2, 3)};
     struct linear_answer answer = answer_with(2, 1, ops, 2, NULL, 0);
 
-    (void)state;
     assert_found(&answer, LINEAR_UNSOLD, 1, 1, 0);
 }
 
@@ -198,7 +177,6 @@ static void test_a_unit_that_came_back_was_taken_by_one_that_began_in_time(void 
     struct linear_open open = {.undone_ns = undone_ns, .undone_count = 1};
     struct linear_answer answer;
 
-    (void)state;
     assert_int_equal(linear_check(&row, 1, &open, &answer), 0);
     assert_true(answer.is_linearizable);
     undone_ns[0] = 4;
@@ -215,7 +193,6 @@ static void test_an_operation_that_was_undone_fills_no_other_gap(void **state) {
     struct linear_open open = {.undone_ns = undone_ns, .undone_count = 1};
     struct linear_answer answer;
 
-    (void)state;
     assert_int_equal(linear_check(&row, 1, &open, &answer), 0);
     assert_found(&answer, LINEAR_MISSING, 1, 0, 0);
 }
@@ -224,7 +201,6 @@ static void test_the_largest_stock_is_checked_like_a_small_one(void **state) {
     const struct linear_op ops[] = {ok(INT32_MAX - 1, 0, 9), ok(INT32_MAX - 3, 1, 2)};
     struct linear_answer answer = answer_of(INT32_MAX, ops, 2);
 
-    (void)state;
     assert_found(&answer, LINEAR_MISSING, 1, 1, 0);
     assert_int_equal(answer.found[LINEAR_MISSING].rank, INT32_MAX - 2);
 }
@@ -241,7 +217,6 @@ static void check_whatever(void *arg) {
 }
 
 static void test_no_memory_is_told(void **state) {
-    (void)state;
     fault_each_allocation(check_whatever, NULL);
 }
 

@@ -1,15 +1,11 @@
 /* What is read from a Server-Timing header, whatever is in it. */
 #include "cost.h"
 #include "record.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define NONE                                                                                       \
     { -1, -1, -1, -1, -1, -1, -1, -1, -1 }
@@ -60,7 +56,6 @@ static void assert_cost(const struct record_cost *cost, const struct record_cost
 static void test_headers_are_read_as_the_standard_says(void **state) {
     struct record_cost cost;
 
-    (void)state;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         cost_parse(headers[i].text, &cost);
         assert_cost(&cost, &headers[i].cost);
@@ -87,7 +82,6 @@ static void test_a_header_cut_anywhere_tells_what_is_left(void **state) {
     struct record_cost whole, cost;
     char text[] = FULL;
 
-    (void)state;
     cost_parse(text, &whole);
     for (size_t length = sizeof text - 1; length > 0; length--) {
         text[length] = '\0';
@@ -103,7 +97,6 @@ static void test_any_text_is_survived(void **state) {
     static const char letters[] = ";,=\"\\. \t0123456789-+edurscwaitpgholk\x01\x7f\x80\xff";
     unsigned seed = 1;
 
-    (void)state;
     for (int round = 0; round < 100000; round++) {
         char text[200] = FULL;
         size_t length = (size_t)rand_r(&seed) % (sizeof text - 1);
@@ -132,7 +125,6 @@ static void end_with(struct recorder *recorder, const char *header) {
 static void test_recorder_adds_costs_up(void **state) {
     struct recorder *recorder = recorder_make(3);
 
-    (void)state;
     assert_non_null(recorder);
     end_with(recorder, FULL);
     end_with(recorder, "");

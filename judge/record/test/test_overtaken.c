@@ -1,24 +1,17 @@
 /* Who was served before whom. */
 #include "overtaken.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define MS INT64_C(1000000)
 
 static struct recorder *recorder;
 
 static int set_up(void **state) {
-    (void)state;
     recorder = recorder_make(100);
     return recorder != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     recorder_free(recorder);
     return 0;
 }
@@ -42,7 +35,6 @@ static void sold(int64_t sent_ms, int64_t received_ms) {
 }
 
 static void test_nobody_is_overtaken_in_a_line(void **state) {
-    (void)state;
     assert_int_equal(overtaken_most(recorder), 0);
     for (int i = 0; i < 50; i++)
         sold(1 + 10 * i, 600 + 10 * i);
@@ -50,7 +42,6 @@ static void test_nobody_is_overtaken_in_a_line(void **state) {
 }
 
 static void test_only_who_came_later_by_far_overtakes(void **state) {
-    (void)state;
     sold(1, 1000);
     sold(250, 900); /* 249 ms later: it may have reached the line first */
     assert_int_equal(overtaken_most(recorder), 0);
@@ -62,7 +53,6 @@ static void test_only_who_came_later_by_far_overtakes(void **state) {
 }
 
 static void test_the_one_who_is_overtaken_most_counts(void **state) {
-    (void)state;
     sold(400, 2000); /* by 3 */
     sold(1, 1500);   /* by 2 */
     sold(700, 1100);
@@ -72,7 +62,6 @@ static void test_the_one_who_is_overtaken_most_counts(void **state) {
 }
 
 static void test_who_is_refused_was_overtaken_and_overtakes_nobody(void **state) {
-    (void)state;
     served(1, 2000, RECORD_BUSY, 0);
     served(300, 310, RECORD_BUSY, 0);
     served(300, 310, RECORD_SOLD_OUT, 0);
@@ -81,7 +70,6 @@ static void test_who_is_refused_was_overtaken_and_overtakes_nobody(void **state)
 }
 
 static void test_each_product_has_its_line(void **state) {
-    (void)state;
     served(1, 2000, RECORD_SOLD, 1);
     served(300, 310, RECORD_SOLD, 0);
     served(300, 310, RECORD_SOLD, 2);

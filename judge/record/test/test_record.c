@@ -1,28 +1,22 @@
 /* The recorder: short rounds in memory, long ones on disk, and what is read back. */
 #include "record.h"
+#include "test.h"
 
 #include "fault.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define LONG (RECORD_MEMORY + 20000)
 
 static struct recorder *recorder;
 
 static int tear_down(void **state) {
-    (void)state;
     recorder_free(recorder);
     recorder = NULL;
     return 0;
@@ -63,7 +57,6 @@ static void assert_all_by_number(size_t count) {
 }
 
 static void test_a_short_round_is_kept_in_memory(void **state) {
-    (void)state;
     make(1000, "/nowhere/at/all");
     assert_false(recorder->is_mapped);
     record_pairs(1000);
@@ -73,7 +66,6 @@ static void test_a_short_round_is_kept_in_memory(void **state) {
 }
 
 static void test_a_long_round_is_read_by_number_too(void **state) {
-    (void)state;
     make(LONG, NULL);
     assert_true(recorder->is_mapped);
     record_pairs(LONG);
@@ -84,7 +76,6 @@ static void test_a_long_round_is_read_by_number_too(void **state) {
 }
 
 static void test_a_round_that_is_stopped_has_what_began(void **state) {
-    (void)state;
     make(LONG, NULL);
     record_pairs(3000);
     assert_int_equal(recorder->planned, LONG);
@@ -95,7 +86,6 @@ static void test_a_round_that_is_stopped_has_what_began(void **state) {
 static void test_a_disk_without_room_is_told_at_the_start(void **state) {
     struct rlimit before, small;
 
-    (void)state;
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
@@ -116,7 +106,6 @@ static void assert_no_place(const char *directory, int error) {
 static void test_a_long_round_needs_a_place(void **state) {
     char name[5000];
 
-    (void)state;
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = '\0';
     assert_no_place("/nowhere/at/all", ENOENT);
@@ -128,7 +117,6 @@ static void test_a_long_round_needs_a_place(void **state) {
 static void test_the_file_has_no_name(void **state) {
     char directory[] = "/tmp/test_record-XXXXXX";
 
-    (void)state;
     assert_non_null(mkdtemp(directory));
     make(LONG, directory);
     assert_int_equal(rmdir(directory), 0);
@@ -137,7 +125,6 @@ static void test_the_file_has_no_name(void **state) {
 }
 
 static void test_the_environment_names_the_place(void **state) {
-    (void)state;
     assert_int_equal(setenv("TMPDIR", "/nowhere/at/all", 1), 0);
     assert_no_place(NULL, ENOENT);
     assert_int_equal(setenv("TMPDIR", "", 1), 0);
@@ -149,7 +136,6 @@ static void test_the_environment_names_the_place(void **state) {
 static void test_instances_are_told_apart_by_what_is_kept(void **state) {
     char name[64];
 
-    (void)state;
     recorder = recorder_make(1);
     assert_non_null(recorder);
     assert_int_equal(recorder_instance(recorder, ""), -1);
@@ -174,7 +160,6 @@ static void test_added_records_are_read_in_their_order(void **state) {
     static const uint32_t numbers[] = {4, 0, 4000000000};
     struct record record = {.outcome = RECORD_SOLD, .status = 201, .sent_ns = 5, .received_ns = 9};
 
-    (void)state;
     recorder = recorder_make(3);
     assert_non_null(recorder);
     for (size_t i = 0; i < 3; i++) {
@@ -205,7 +190,6 @@ static void test_holds_of_sales_are_told_apart(void **state) {
                    {RECORD_SOLD_OUT, false, 70, 300},
                    {RECORD_SOLD_OUT, false, 80, -1}};
 
-    (void)state;
     recorder = recorder_make(4);
     assert_non_null(recorder);
     for (size_t i = 0; i < 4; i++) {
@@ -233,7 +217,6 @@ static void make_and_free(void *arg) {
 static void test_no_memory_for_a_recorder_is_told(void **state) {
     size_t counts[] = {10, LONG};
 
-    (void)state;
     fault_each_allocation(make_and_free, &counts[0]);
     fault_each_allocation(make_and_free, &counts[1]);
 }

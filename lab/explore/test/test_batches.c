@@ -1,14 +1,10 @@
 /* Sales that go together: who goes with whom, what each is told, and what faults make of it. */
 #include "fiber.h"
 #include "play.h"
+#include "test.h"
 #include "trial.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LOST  (1U << FAULT_LOST_REPLY)
 #define CRASH (1U << FAULT_CRASH)
@@ -87,7 +83,6 @@ static int sold_count(void) {
 }
 
 static void test_the_first_goes_alone_and_who_waits_goes_together(void **state) {
-    (void)state;
     begin(4, 3, 0);
     come(4);
     make(MOVE_RUN, 0);
@@ -108,7 +103,6 @@ static void test_the_first_goes_alone_and_who_waits_goes_together(void **state) 
 }
 
 static void test_an_order_that_is_there_twice_is_sold_once(void **state) {
-    (void)state;
     begin(4, 4, 0);
     world.sales[2].ledger = 1;
     world.sales[3].ledger = 0;
@@ -126,7 +120,6 @@ static void test_an_order_that_is_there_twice_is_sold_once(void **state) {
 /* ---- faults */
 
 static void test_one_lost_reply_leaves_all_of_a_batch_unknown(void **state) {
-    (void)state;
     begin(3, 3, LOST);
     come(3);
     make(MOVE_RUN, 0);
@@ -143,7 +136,6 @@ static void test_one_lost_reply_leaves_all_of_a_batch_unknown(void **state) {
 }
 
 static void test_what_a_killed_instance_had_sent_lands_as_a_whole(void **state) {
-    (void)state;
     begin(4, 4, CRASH);
     for (int i = 0; i < 3; i++)
         make(MOVE_RUN, i);
@@ -161,7 +153,6 @@ static void test_what_a_killed_instance_had_sent_lands_as_a_whole(void **state) 
 }
 
 static void test_or_nothing_of_it(void **state) {
-    (void)state;
     begin(3, 3, CRASH);
     come(3);
     make(MOVE_RUN, 0);
@@ -172,7 +163,6 @@ static void test_or_nothing_of_it(void **state) {
 }
 
 static void test_who_waited_through_a_pause_is_turned_away(void **state) {
-    (void)state;
     begin(3, 3, PAUSE);
     come(3);
     make(MOVE_PAUSE, 0);
@@ -211,7 +201,6 @@ static unsigned together_in(int orders, int instances) {
 }
 
 static void test_three_at_one_instance_are_the_fewest_of_whom_two_go_together(void **state) {
-    (void)state;
     assert_int_equal(together_in(2, 1), 0);
     assert_int_equal(together_in(3, 2), 0);
     assert_true(together_in(3, 1) > 0);
@@ -221,7 +210,6 @@ static void test_three_at_one_instance_are_the_fewest_of_whom_two_go_together(vo
 static void test_no_fault_breaks_it(void **state) {
     static enum outcome (*const sells[])(struct sale *) = {join, join_and_look, join_again};
 
-    (void)state;
     for (size_t i = 0; i < sizeof sells / sizeof *sells; i++)
         for (int instances = 1; instances <= 2; instances++)
             assert_int_equal(explore_trial(&(struct trial){
@@ -234,7 +222,6 @@ static void test_a_sale_alone_makes_one_step(void **state) {
     const struct model_setup setup = {
         .strategy = &joining, .options = {.shards = 1}, .orders = 3, .instances = 1, .stock = 2};
 
-    (void)state;
     assert_int_equal(explore_steps_alone(&setup), 1);
 }
 
@@ -242,7 +229,6 @@ static void test_a_sale_alone_makes_one_step(void **state) {
 static void test_the_table_leaves_nothing_out(void **state) {
     static enum outcome (*const sells[])(struct sale *) = {join_and_look, join_again};
 
-    (void)state;
     for (int fault = 0; fault < FAULT_COUNT; fault++)
         for (size_t i = 0; i < 2; i++) {
             struct trial trial = {.sell = sells[i], .instances = 1, .faults = LOST | 1U << fault};
@@ -256,7 +242,6 @@ static void test_the_table_leaves_nothing_out(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     play_end(&world);
     fiber_cleanup();
     return 0;

@@ -3,15 +3,10 @@
 #include "fiber.h"
 #include "play.h"
 #include "spec.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Who was sold a unit that another has. */
 static unsigned find_twins(void *data, const struct model_world *world) {
@@ -60,7 +55,6 @@ static void assert_same(const char *spec, int orders, int preemptions, unsigned 
 }
 
 static void test_the_table_leaves_nothing_out(void **state) {
-    (void)state;
     for (size_t i = 0; i < SPECS; i++)
         for (int preemptions = 0; preemptions <= 3; preemptions++)
             for (int orders = 1; orders <= 3; orders++)
@@ -68,7 +62,6 @@ static void test_the_table_leaves_nothing_out(void **state) {
 }
 
 static void test_the_table_leaves_no_fault_out(void **state) {
-    (void)state;
     for (size_t i = 0; i < SPECS; i++)
         for (int fault = 0; fault < FAULT_COUNT; fault++)
             for (int other = 0; other <= fault; other++)
@@ -141,7 +134,6 @@ static void assert_nearest(const char *spec, int orders, int preemptions) {
 }
 
 static void test_the_shortest_is_the_shortest_of_all(void **state) {
-    (void)state;
     for (size_t i = 0; i < SPECS; i++)
         for (int preemptions = 0; preemptions <= 2; preemptions++)
             assert_nearest(specs[i], 2, preemptions);
@@ -152,7 +144,6 @@ static void test_the_shortest_is_the_shortest_of_all(void **state) {
 }
 
 static void test_a_bound_of_none_hides_what_needs_one(void **state) {
-    (void)state;
     assert_int_equal(explore_spec("none", 2, 0, 0, false).violated, 0);
     assert_true(explore_spec("none", 2, 1, 0, false).violated > 0);
 }
@@ -197,7 +188,6 @@ static void test_an_id_is_the_same_schedule_again(void **state) {
     struct lines lines;
     size_t at;
 
-    (void)state;
     for (size_t i = 0; i < SPECS; i++) {
         struct exploration it = explore_spec(specs[i], 2, 3, 0, false);
 
@@ -231,7 +221,6 @@ static void test_each_line_is_told_by_its_actor(void **state) {
     struct lines lines;
     size_t at;
 
-    (void)state;
     world.setup = explore_spec("none,work=2ms", 2, 3, 0, false).setup;
     assert_int_equal(make("ABABAB", &schedule, &lines, &at), REPLAY_ENDED);
     assert_int_equal(at, schedule.count);
@@ -247,7 +236,6 @@ static void test_an_id_may_end_early(void **state) {
     struct lines lines;
     size_t at;
 
-    (void)state;
     world.setup = explore_spec("none", 2, 3, 0, false).setup;
     assert_int_equal(make("B", &schedule, &lines, &at), REPLAY_ENDED);
     schedule_write(&schedule, id);
@@ -261,7 +249,6 @@ static void test_an_id_of_other_options_is_refused(void **state) {
     struct lines lines;
     size_t at;
 
-    (void)state;
     world.setup = explore_spec("none", 2, 3, 0, false).setup;
     assert_int_equal(make("AAA", &schedule, &lines, &at), REPLAY_IMPOSSIBLE);
     assert_int_equal(at, 2);
@@ -279,7 +266,6 @@ static void test_a_schedule_has_a_text(void **state) {
     struct schedule schedule;
     char text[SCHEDULE_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(schedule_read(&schedule, texts[i]), 0);
         schedule_write(&schedule, text);
@@ -297,7 +283,6 @@ static void test_what_is_no_id_is_refused(void **state) {
     char long_one[SCHEDULE_MOVES + 2];
     struct schedule schedule;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(schedule_read(&schedule, texts[i]), -1);
     memset(long_one, 'A', sizeof long_one);
@@ -325,7 +310,6 @@ static void test_an_order_that_does_not_end_is_found(void **state) {
                                        .stock = 1}};
     size_t at;
 
-    (void)state;
     assert_int_equal(explore(&it), 0);
     assert_int_equal(it.end, EXPLORE_ENDLESS);
     assert_int_equal(it.shortest.count, EXPLORE_MOVES);
@@ -344,7 +328,6 @@ static void test_a_search_can_be_stopped_and_says_what_it_knows(void **state) {
     struct exploration it = explore_spec("none,work=2ms", 4, 3, 0, false);
     const uint64_t all = it.schedules;
 
-    (void)state;
     it.is_naive = true;
     it.is_stopped = stop;
     it.data = &seen;
@@ -358,12 +341,10 @@ static void test_a_search_can_be_stopped_and_says_what_it_knows(void **state) {
 static void test_steps_alone_are_counted(void **state) {
     const struct exploration it = explore_spec("none", 1, 0, 0, false);
 
-    (void)state;
     assert_int_equal(explore_steps_alone(&it.setup), 2);
 }
 
 static int tear_down(void **state) {
-    (void)state;
     fiber_cleanup();
     return 0;
 }

@@ -1,12 +1,7 @@
 /* What each fault breaks, and what it does not. */
 #include "read_then_write.h"
+#include "test.h"
 #include "trial.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static enum lock_kind kind;
 static enum guard guard;
@@ -37,7 +32,6 @@ static const enum lock_kind leases[] = {LOCK_REDIS,   LOCK_REDIS_FAIR, LOCK_REDI
 #define LEASES (sizeof leases / sizeof *leases)
 
 static void test_a_pause_breaks_each_lease_and_no_fence(void **state) {
-    (void)state;
     for (size_t i = 0; i < LEASES; i++) {
         assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_PAUSE), FLAW_TWIN);
         assert_int_equal(flaws_of(leases[i], GUARD_FENCE, 1U << FAULT_PAUSE), 0);
@@ -47,13 +41,11 @@ static void test_a_pause_breaks_each_lease_and_no_fence(void **state) {
 }
 
 static void test_a_pause_breaks_no_lock_without_a_ttl(void **state) {
-    (void)state;
     assert_int_equal(flaws_of(LOCK_LOCAL, GUARD_ANY, 1U << FAULT_PAUSE), 0);
     assert_int_equal(flaws_of(LOCK_FLOCK, GUARD_ANY, 1U << FAULT_PAUSE), 0);
 }
 
 static void test_a_lease_outlives_what_its_dead_holder_had_sent(void **state) {
-    (void)state;
     for (size_t i = 0; i < LEASES; i++)
         assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_CRASH), 0);
     assert_int_equal(explore_trial(&(struct trial){
@@ -62,7 +54,6 @@ static void test_a_lease_outlives_what_its_dead_holder_had_sent(void **state) {
 }
 
 static void test_a_lock_that_a_crash_frees_lets_the_next_in_before_the_write(void **state) {
-    (void)state;
     assert_int_equal(flaws_of(LOCK_FLOCK, GUARD_ANY, 1U << FAULT_CRASH), FLAW_TWIN);
     assert_int_equal(flaws_of(LOCK_LOCAL, GUARD_ANY, 1U << FAULT_CRASH), FLAW_TWIN);
     assert_int_equal(flaws_of(LOCK_PG_ADVISORY, GUARD_ANY, 1U << FAULT_CRASH), FLAW_TWIN);
@@ -70,12 +61,10 @@ static void test_a_lock_that_a_crash_frees_lets_the_next_in_before_the_write(voi
 }
 
 static void test_a_directory_stays_after_a_crash(void **state) {
-    (void)state;
     assert_int_equal(flaws_of(LOCK_MKDIR, GUARD_ANY, 1U << FAULT_CRASH), FLAW_STUCK);
 }
 
 static void test_a_lock_is_kept_while_an_unanswered_write_may_land(void **state) {
-    (void)state;
     for (size_t i = 0; i < LEASES; i++)
         assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_LOST_REPLY), 0);
     assert_int_equal(flaws_of(LOCK_LOCAL, GUARD_ANY, 1U << FAULT_LOST_REPLY), 0);
@@ -97,7 +86,6 @@ static enum outcome forget_unknown(struct sale *sale) {
 }
 
 static void test_who_gives_it_back_too_early_is_overtaken_by_his_own_write(void **state) {
-    (void)state;
     assert_int_equal(
         explore_trial(&(struct trial){.sell = forget_unknown, .faults = 1U << FAULT_LOST_REPLY}),
         FLAW_TWIN);
@@ -109,7 +97,6 @@ static void test_a_failover_forgets_what_no_replica_had(void **state) {
     const struct trial with_two = {
         .sell = lock_and_sell, .faults = 1U << FAULT_FAILOVER, .replicas = 2};
 
-    (void)state;
     assert_int_equal(flaws_of(LOCK_REDIS, GUARD_ANY, with_two.faults), FLAW_TWIN);
     assert_int_equal(flaws_of(LOCK_REDIS, GUARD_FENCE, with_two.faults), 0);
     assert_int_equal(flaws_of(LOCK_REDIS_WAIT, GUARD_ANY, with_two.faults), FLAW_TWIN);
@@ -119,7 +106,6 @@ static void test_a_failover_forgets_what_no_replica_had(void **state) {
 }
 
 static void test_only_what_is_not_renewed_expires(void **state) {
-    (void)state;
     for (size_t i = 0; i < LEASES; i++)
         assert_int_equal(flaws_of(leases[i], GUARD_ANY, 1U << FAULT_EXPIRY), 0);
     assert_int_equal(flaws_of(LOCK_TABLE, GUARD_ANY, 1U << FAULT_EXPIRY), FLAW_TWIN);
@@ -130,7 +116,6 @@ static void test_a_lease_is_renewed_while_its_holder_works(void **state) {
     struct trial trial = {
         .sell = lock_and_sell, .orders = 2, .ttl_ms = 100, .work_ms = 1000, .replicas = 1};
 
-    (void)state;
     guard = GUARD_ANY;
     kind = LOCK_REDIS;
     assert_int_equal(explore_trial(&trial), 0);
@@ -150,7 +135,6 @@ static enum outcome sell_in_transaction(struct sale *sale) {
 static void test_the_database_alone_survives_all_of_them(void **state) {
     const unsigned all = (1U << FAULT_COUNT) - 1;
 
-    (void)state;
     assert_int_equal(explore_trial(&(struct trial){.sell = take_one, .faults = all}), 0);
     assert_int_equal(explore_trial(&(struct trial){.sell = sell_in_transaction, .faults = all}), 0);
 }
@@ -176,7 +160,6 @@ static void test_the_table_leaves_nothing_out(void **state) {
     static enum outcome (*const sells[])(struct sale *) = {lock_and_sell, unlock_early,
                                                            look_and_sell};
 
-    (void)state;
     kind = LOCK_TABLE;
     guard = GUARD_ANY;
     for (size_t i = 0; i < 3; i++) {

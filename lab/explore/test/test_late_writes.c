@@ -1,13 +1,7 @@
 /* A write whose reply is lost, and which arrives while its order is in a transaction. */
 #include "fiber.h"
 #include "play.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 /* It goes on as if nothing had been sent. */
 static enum outcome sell(struct sale *sale) {
@@ -34,7 +28,6 @@ static void make(enum model_move_kind kind) {
 static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
     static const struct strategy strategy = {.name = "late", .sell = sell};
 
-    (void)state;
     world.setup = (struct model_setup){.strategy = &strategy,
                                        .options = {.wait_ms = 5000, .ttl_ms = 10000, .shards = 1},
                                        .orders = 1,
@@ -55,7 +48,6 @@ static void test_what_arrives_late_is_no_part_of_a_transaction(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     fiber_cleanup();
     return 0;
 }

@@ -1,12 +1,7 @@
 /* Each kind of lock without faults: whom it keeps out, and who comes in. */
 #include "read_then_write.h"
+#include "test.h"
 #include "trial.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static enum lock_kind kind;
 
@@ -24,7 +19,6 @@ static void test_a_lock_of_the_process_guards_one_instance(void **state) {
     static const enum lock_kind kinds[] = {LOCK_LOCAL, LOCK_REENTRANT, LOCK_RWLOCK, LOCK_STAMPED,
                                            LOCK_SPIN};
 
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         assert_int_equal(explore_kind(kinds[i], 1, 1), 0);
         assert_int_equal(explore_kind(kinds[i], 2, 1), FLAW_TWIN);
@@ -32,7 +26,6 @@ static void test_a_lock_of_the_process_guards_one_instance(void **state) {
 }
 
 static void test_a_lock_on_the_disk_guards_one_machine(void **state) {
-    (void)state;
     assert_int_equal(explore_kind(LOCK_MKDIR, 2, 1), 0);
     assert_int_equal(explore_kind(LOCK_FLOCK, 2, 1), 0);
     assert_int_equal(explore_kind(LOCK_MKDIR, 2, 2), FLAW_TWIN);
@@ -44,13 +37,11 @@ static void test_a_lock_at_a_server_guards_all(void **state) {
         LOCK_REDIS,     LOCK_REDIS_FAIR,       LOCK_REDIS_WAIT, LOCK_REDIS_RW,    LOCK_REDLOCK,
         LOCK_ZOOKEEPER, LOCK_ZOOKEEPER_UNFAIR, LOCK_ETCD,       LOCK_PG_ADVISORY, LOCK_TABLE};
 
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         assert_int_equal(explore_kind(kinds[i], 3, 1), 0);
 }
 
 static void test_an_advisory_lock_of_a_shared_session_guards_nothing(void **state) {
-    (void)state;
     assert_int_equal(explore_kind(LOCK_PG_ADVISORY_RAW, 1, 1), FLAW_TWIN);
 }
 
@@ -68,7 +59,6 @@ static enum outcome lock_twice(struct sale *sale) {
 }
 
 static void test_who_gives_one_of_two_back_still_has_it(void **state) {
-    (void)state;
     assert_int_equal(explore_trial(&(struct trial){.sell = lock_twice, .instances = 1}), 0);
 }
 
@@ -90,7 +80,6 @@ static enum outcome look_and_sell(struct sale *sale) {
 static void test_who_shares_it_is_kept_from_who_has_it_alone(void **state) {
     static const enum lock_kind kinds[] = {LOCK_RWLOCK, LOCK_REDIS_RW};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         kind = kinds[i];
         assert_int_equal(explore_trial(&(struct trial){.sell = lock_beside, .instances = 1}),
@@ -119,7 +108,6 @@ static enum outcome sell_by_stamp(struct sale *sale) {
 }
 
 static void test_a_stamp_tells_that_somebody_had_the_lock(void **state) {
-    (void)state;
     assert_int_equal(explore_trial(&(struct trial){.sell = sell_by_stamp, .instances = 1}), 0);
     assert_int_equal(explore_trial(&(struct trial){.sell = sell_by_stamp}), FLAW_TWIN);
 }
@@ -131,7 +119,6 @@ static enum outcome lock_and_go(struct sale *sale) {
 }
 
 static void test_who_does_not_give_it_back_keeps_it(void **state) {
-    (void)state;
     kind = LOCK_REDIS;
     assert_int_equal(explore_trial(&(struct trial){.sell = lock_and_go, .orders = 2}), FLAW_STUCK);
 }
@@ -165,7 +152,6 @@ static size_t moves_after(enum lock_kind which, const char *text) {
 }
 
 static void test_a_line_is_served_in_its_order(void **state) {
-    (void)state;
     /* A has it, C and then B wait; A gives it back, and B wants it. */
     assert_int_equal(moves_after(LOCK_REDIS_FAIR, "ACBAAB"), 5);
     assert_int_equal(moves_after(LOCK_REDIS_FAIR, "ACBAAC"), SCHEDULE_MOVES);

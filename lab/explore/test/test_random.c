@@ -3,17 +3,12 @@
  * LAB_RANDOM_SEED is the first, and LAB_RANDOM_COUNT how many are tried. */
 #include "explore.h"
 #include "fiber.h"
+#include "test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SEED  1
 #define COUNT 250
@@ -371,7 +366,6 @@ static void test_the_table_leaves_nothing_out_of_random_strategies(void **state)
     const uint64_t count = number_of("LAB_RANDOM_COUNT", COUNT);
     uint64_t schedules = 0, compared = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t more = try_one(first + i);
 
@@ -408,7 +402,6 @@ static struct model_setup two_orders(unsigned faults) {
 static void test_to_work_twice_is_not_to_work_once(void **state) {
     const struct model_setup setup = two_orders(0);
 
-    (void)state;
     add_step("work", 0, 3);
     add_step("work", 0, 3);
     add_step("take", 0, 3);
@@ -419,7 +412,6 @@ static void test_to_work_twice_is_not_to_work_once(void **state) {
 static void test_time_wakes_who_moved_last(void **state) {
     const struct model_setup setup = two_orders(1U << FAULT_CRASH);
 
-    (void)state;
     add_step("set", 28, 1);
     add_step("work", 0, 2);
     add_step("pause", 0, 4);
@@ -431,7 +423,6 @@ static void test_time_wakes_who_moved_last(void **state) {
 static void test_a_unit_that_was_left_behind_is_brought(void **state) {
     const struct model_setup setup = two_orders(1U << FAULT_CRASH);
 
-    (void)state;
     most = 100000;
     add_step("open", 0, 5);
     add_step("hand out", 0, 3);
@@ -442,7 +433,6 @@ static void test_a_unit_that_was_left_behind_is_brought(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     fiber_cleanup();
     return 0;
 }

@@ -2,13 +2,7 @@
 #include "explore.h"
 #include "fiber.h"
 #include "read_then_write.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 /* What the orders of a schedule were told, as bits of 1 << enum outcome, in all schedules. */
 static unsigned told[MODEL_ORDERS + 1];
@@ -82,7 +76,6 @@ static enum outcome overwrite(struct sale *sale) {
 }
 
 static void test_who_waited_for_a_row_looks_at_its_guard_again(void **state) {
-    (void)state;
     is_right = is_every_unit_sold_once;
     explore_all(guard_by_version, 1, 0);
     assert_false(has_judged_wrong);
@@ -94,7 +87,6 @@ static void test_who_waited_for_a_row_looks_at_its_guard_again(void **state) {
 }
 
 static void test_who_has_no_guard_overwrites_what_was_committed_meanwhile(void **state) {
-    (void)state;
     is_right = is_every_unit_sold_once;
     explore_all(overwrite, 1, 0);
     assert_true(has_judged_wrong);
@@ -121,7 +113,6 @@ static bool is_one_sold(const struct model_world *world) {
 }
 
 static void test_of_two_that_wait_for_each_other_one_is_refused(void **state) {
-    (void)state;
     is_right = is_one_sold;
     explore_all(take_both, 2, 0);
     assert_false(has_judged_wrong);
@@ -161,7 +152,6 @@ static bool is_one_row_whole(const struct model_world *world) {
 }
 
 static void test_serializable_transactions_do_not_write_what_others_read(void **state) {
-    (void)state;
     is_right = is_one_row_whole;
     explore_all(skew_committed, 2, 0);
     assert_true(has_judged_wrong);
@@ -178,7 +168,6 @@ static enum outcome keep_row(struct sale *sale) {
 }
 
 static void test_a_holder_that_stands_still_loses_the_row(void **state) {
-    (void)state;
     is_right = is_every_unit_sold_once;
     explore_all(keep_row, 1, 1U << FAULT_PAUSE);
     assert_false(has_judged_wrong);
@@ -216,7 +205,6 @@ static void test_a_value_that_came_back_deceives_and_a_version_does_not(void **s
                                 .instances = 2,
                                 .stock = 2};
 
-    (void)state;
     is_right = is_no_unit_sold_twice;
     for (size_t i = 0; i < 2; i++) {
         guard = guards[i];
@@ -251,7 +239,6 @@ static bool has_all_that_was_promised(const struct model_world *world) {
 static void test_a_commit_of_unknown_end_may_have_none(void **state) {
     static enum outcome (*const sells[])(struct sale *) = {hope, do_not_hope};
 
-    (void)state;
     is_right = has_all_that_was_promised;
     for (size_t i = 0; i < 2; i++) {
         const struct strategy strategy = {.name = "trial", .sell = sells[i]};

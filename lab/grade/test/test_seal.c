@@ -1,13 +1,10 @@
 /* What a process can still do once it is shut in: each call in a child of its own. */
 #include "seal.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CANNOT 77 /* the child's exit code: there is no seccomp here */
 
@@ -159,7 +154,6 @@ static const struct tried not_while_it_runs[] = {TRIED(read_file), TRIED(map_cod
 /* ---- tests */
 
 static void test_who_is_shut_in_reaches_nobody(void **state) {
-    (void)state;
     skip_without_seccomp();
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
         assert_ended(FOR_LOADING, never[i].call, never[i].name);
@@ -168,7 +162,6 @@ static void test_who_is_shut_in_reaches_nobody(void **state) {
 }
 
 static void test_who_runs_reads_nothing_and_makes_no_code(void **state) {
-    (void)state;
     skip_without_seccomp();
     for (size_t i = 0; i < sizeof not_while_it_runs / sizeof *not_while_it_runs; i++) {
         const struct tried *tried = &not_while_it_runs[i];
@@ -179,7 +172,6 @@ static void test_who_runs_reads_nothing_and_makes_no_code(void **state) {
 }
 
 static void test_memory_and_clocks_are_left(void **state) {
-    (void)state;
     skip_without_seccomp();
     assert_goes(FOR_RUNNING, take_memory, "memory");
     assert_goes(FOR_RUNNING, look_at_clock, "the clock");
@@ -188,7 +180,6 @@ static void test_memory_and_clocks_are_left(void **state) {
 static void test_a_loop_ends_with_its_time(void **state) {
     int status;
 
-    (void)state;
     skip_without_seccomp();
     status = end_of(FOR_RUNNING, loop);
     assert_true(WIFSIGNALED(status));

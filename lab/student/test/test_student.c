@@ -1,19 +1,14 @@
 /* A student's file: what is refused, with which words, and what is accepted. */
 #include "strategies.h"
 #include "student.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HEAD "#include \"strategy.h\"\n"
 #define TAIL                                                                                       \
@@ -27,14 +22,12 @@ static char folder[] = "/tmp/test-student-XXXXXX";
 static char path[64];
 
 static int make_folder(void **state) {
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/exercise.c", folder);
     return 0;
 }
 
 static int remove_folder(void **state) {
-    (void)state;
     (void)unlink(path);
     return rmdir(folder);
 }
@@ -107,7 +100,6 @@ static const struct {
 };
 
 static void test_what_goes_beyond_the_seam_is_refused_with_its_line(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         write_file(refused[i].source, strlen(refused[i].source));
         assert_built(STUDENT_REFUSED, refused[i].says);
@@ -133,7 +125,6 @@ static const char *const accepted[] = {
 };
 
 static void test_what_stays_behind_the_seam_is_accepted(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
         write_file(accepted[i], strlen(accepted[i]));
         assert_built(STUDENT_OK, "");
@@ -143,7 +134,6 @@ static void test_what_stays_behind_the_seam_is_accepted(void **state) {
 static void test_what_is_no_file_is_refused(void **state) {
     static char large[STUDENT_SOURCE + 1];
 
-    (void)state;
     memset(large, '\n', sizeof large);
     write_file(large, sizeof large);
     assert_built(STUDENT_REFUSED, "more than 65536 bytes");
@@ -167,7 +157,6 @@ static void test_the_shipped_strategies_are_accepted(void **state) {
     char command[400];
     int count = 0;
 
-    (void)state;
     for (size_t i = 0; strategies[i] != NULL; i++) {
         char name[40];
 
@@ -187,7 +176,6 @@ static void test_the_shipped_strategies_are_accepted(void **state) {
 }
 
 static void test_a_compiler_that_is_missing_is_no_fault_of_the_student(void **state) {
-    (void)state;
     write_file(RIGHT, strlen(RIGHT));
     assert_int_equal(setenv("CC", "no-such-compiler", 1), 0);
     assert_built(STUDENT_BROKEN, "could not be run");

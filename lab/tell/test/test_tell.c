@@ -1,19 +1,14 @@
 /* A schedule as people and programs are told of it. */
 #include "tell.h"
+#include "test.h"
 
 #include "fiber.h"
 #include "spec.h"
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct exploration it;
 static struct model_world world;
@@ -43,14 +38,12 @@ static unsigned judge(void *data, const struct model_world *at) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     view = view_make();
     assert_non_null(view);
     return 0;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     tell_free(&tell);
     view_free(view);
     free(text);
@@ -87,7 +80,6 @@ static void explore_spec(const char *spec, int orders) {
 static void test_what_holds_is_told_in_three_lines(void **state) {
     char expected[400];
 
-    (void)state;
     explore_spec("atomic", 3);
     tell_text(&tell, open_text());
     (void)snprintf(expected, sizeof expected,
@@ -100,7 +92,6 @@ static void test_what_holds_is_told_in_three_lines(void **state) {
 }
 
 static void test_a_violation_is_told_step_by_step(void **state) {
-    (void)state;
     explore_spec("none", 2);
     tell_text(&tell, open_text());
     assert_non_null(strstr(
@@ -123,7 +114,6 @@ static void test_a_violation_is_told_step_by_step(void **state) {
 static void test_a_batch_is_told_by_whoever_sends_it(void **state) {
     size_t at;
 
-    (void)state;
     explore_spec("batched", 3);
     it.setup.instances = 1;
     it.setup.stock = 3;
@@ -146,7 +136,6 @@ static void test_a_batch_is_told_by_whoever_sends_it(void **state) {
 }
 
 static void test_a_jump_of_the_clock_has_a_line(void **state) {
-    (void)state;
     explore_spec("none,work=2ms", 2);
     tell_text(&tell, open_text());
     assert_non_null(strstr(written(), "       2  - - -     2     0  2 ms pass\n"));
@@ -165,7 +154,6 @@ static void test_json_has_the_steps(void **state) {
     static const char *const letters[] = {"A", "B", "C"};
     json_t *whole, *json, *step;
 
-    (void)state;
     explore_spec("none,work=2ms", 2);
     whole = as_json();
     json = json_object_get(whole, "violation");
@@ -189,7 +177,6 @@ static void test_json_has_the_steps(void **state) {
 static void test_json_of_what_holds_has_null(void **state) {
     json_t *json;
 
-    (void)state;
     explore_spec("atomic", 2);
     json = as_json();
     assert_true(json_is_null(json_object_get(json, "violation")));
@@ -201,7 +188,6 @@ static void test_json_of_what_holds_has_null(void **state) {
 static void test_a_page_keeps_markup_out(void **state) {
     const char *data;
 
-    (void)state;
     explore_spec("none", 2);
     tell.spec = "</script><b>&\"";
     assert_int_equal(tell_page(&tell, open_text()), 0);
@@ -232,7 +218,6 @@ static int count(const char *in, const char *what) {
 }
 
 static void test_steps_go_forward_and_back_and_end(void **state) {
-    (void)state;
     explore_spec("none", 2);
     assert_int_equal(count(step_through("q\n"), "Enter: on"), 1);
     assert_int_equal(count(step_through("b\nb\n"), "step 1 of"), 3);
@@ -253,7 +238,6 @@ static void test_an_order_that_does_not_end_is_a_violation(void **state) {
     static const struct strategy endless = {.name = "endless", .sell = never_ends};
     size_t at;
 
-    (void)state;
     explore_spec("none", 1);
     it.setup.strategy = &endless;
     assert_int_equal(explore(&it), 0);
@@ -268,7 +252,6 @@ static void test_an_order_that_does_not_end_is_a_violation(void **state) {
 static void test_numbers_are_grouped(void **state) {
     char number[TELL_NUMBER];
 
-    (void)state;
     tell_number(0, number);
     assert_string_equal(number, "0");
     tell_number(999, number);

@@ -3,18 +3,13 @@
 #include "fiber.h"
 #include "spec.h"
 #include "strategies.h"
+#include "test.h"
 #include "view.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct view *view;
 
@@ -75,7 +70,6 @@ static bool is_left_out(const struct strategy *strategy, unsigned faults) {
 static void test_a_wrong_one_needs_no_fault(void **state) {
     int count = 0;
 
-    (void)state;
     for (size_t i = 0; strategies[i] != NULL; i++) {
         if (strategies[i]->is_right)
             continue;
@@ -87,7 +81,6 @@ static void test_a_wrong_one_needs_no_fault(void **state) {
 }
 
 static void test_a_right_one_holds_without_a_fault_and_under_all_that_it_survives(void **state) {
-    (void)state;
     for (size_t i = 0; strategies[i] != NULL; i++) {
         const struct strategy *strategy = strategies[i];
 
@@ -114,7 +107,6 @@ static void test_a_right_one_holds_without_a_fault_and_under_all_that_it_survive
 static void test_each_fault_alone_breaks_it_or_does_not_as_it_says(void **state) {
     size_t count = 0;
 
-    (void)state;
     while (strategies[count] != NULL)
         count++;
     for (size_t i = 0; i < count; i += STRIDE)
@@ -132,13 +124,11 @@ static void test_a_lock_of_the_process_is_right_while_there_is_one(void **state)
     static const char *const specs[] = {"mutex", "reentrant", "rwlock",
                                         "spin",  "stamped",   "segment,shards=2"};
 
-    (void)state;
     ROWS_WITH(specs, 1, 0, true);
 }
 
 /* Three at one instance are the fewest of whom two go together. */
 static void test_who_goes_together_is_right_under_all(void **state) {
-    (void)state;
     assert_row("batched", 1, 0, true);
     assert_row("batched", 1, SURVIVES_ALL, true);
     for (int fault = 0; fault < FAULT_COUNT; fault++)
@@ -148,7 +138,6 @@ static void test_who_goes_together_is_right_under_all(void **state) {
 static void test_a_lock_on_the_disk_guards_one_machine(void **state) {
     static const char *const specs[] = {"mkdir", "flock"};
 
-    (void)state;
     machines = 2;
     ROWS_WITH(specs, 2, 0, false);
     machines = 0;
@@ -159,14 +148,12 @@ static void test_a_fence_survives_all(void **state) {
                                         "zookeeper-unfair,fence=on", "etcd,fence=on",
                                         "pg-advisory,fence=on"};
 
-    (void)state;
     ROWS_WITH(specs, 2, SURVIVES_ALL, true);
     assert_row("redis-wait,fence=on", 2, SURVIVES(PAUSE) | SURVIVES(FAILOVER), true);
 }
 
 /* Of two replicas both have said that they have the lease, so whichever is promoted has it. */
 static void test_a_lease_that_all_replicas_have_survives_a_failover(void **state) {
-    (void)state;
     assert_row("redis-wait,replicas=2", 2, SURVIVES(FAILOVER), true);
     assert_row("redis-wait,replicas=2", 2, SURVIVES(PAUSE), false);
 }
@@ -179,19 +166,16 @@ static void test_a_short_ttl_survives_no_crash_but_a_lease_does(void **state) {
     static const char *const leases[] = {"redis,ttl=1s", "redlock,ttl=1s", "zookeeper,ttl=1s",
                                          "etcd,ttl=1s"};
 
-    (void)state;
     ROWS_WITH(broken, 2, SURVIVES(CRASH), false);
     ROWS_WITH(leases, 2, SURVIVES(CRASH), true);
 }
 
 static void test_a_count_that_rises_again_deceives_only_who_compares_counts(void **state) {
-    (void)state;
     assert_row("pg-value,return=count", 2, 0, false);
     assert_row("pg-version,return=count", 2, SURVIVES_ALL, true);
 }
 
 static void test_units_are_stranded_where_nobody_looks(void **state) {
-    (void)state;
     assert_row("sharded,shards=2", 2, SURVIVES(CRASH), true);
     assert_row("sharded,shards=2,borrow=off", 2, SURVIVES(CRASH), false);
     assert_row("sharded,shards=2,borrow=off,deal=random", 2, 0, false);

@@ -2,15 +2,10 @@
 #include "explore.h"
 #include "fiber.h"
 #include "spec.h"
+#include "test.h"
 #include "view_internal.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct model_world world;
 static struct view *view;
@@ -18,7 +13,6 @@ static struct view *view;
 static const struct strategy none = {.name = "none"};
 
 static int set_up(void **state) {
-    (void)state;
     memset(&world, 0, sizeof world);
     world.setup = (struct model_setup){.strategy = &none,
                                        .options = {.shards = 1, .wait_ms = 5000},
@@ -32,7 +26,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     view_free(view);
     return 0;
 }
@@ -70,7 +63,6 @@ static void assert_told(unsigned expected, const char *text) {
 }
 
 static void test_a_sale_of_all_units_is_right(void **state) {
-    (void)state;
     sold(0, 2, 0);
     sold(1, 1, 0);
     end(2, OUTCOME_SOLD_OUT, 3);
@@ -78,7 +70,6 @@ static void test_a_sale_of_all_units_is_right(void **state) {
 }
 
 static void test_a_twin_names_the_orders_by_their_letters(void **state) {
-    (void)state;
     end(0, OUTCOME_BUSY, 0);
     sold(2, 2, 3);
     sold(1, 2, 0);
@@ -88,7 +79,6 @@ static void test_a_twin_names_the_orders_by_their_letters(void **state) {
 }
 
 static void test_whoever_came_later_must_not_see_an_older_count(void **state) {
-    (void)state;
     sold(0, 1, 0);
     sold(1, 2, 1);
     world.state.rows[0].available = 0;
@@ -99,7 +89,6 @@ static void test_whoever_came_later_must_not_see_an_older_count(void **state) {
 }
 
 static void test_a_last_customer_is_sold_what_is_left(void **state) {
-    (void)state;
     sold(0, 2, 0);
     end(1, OUTCOME_BUSY, 0);
     sold(2, 1, 3);
@@ -107,7 +96,6 @@ static void test_a_last_customer_is_sold_what_is_left(void **state) {
 }
 
 static void test_sold_out_while_units_are_left_is_an_undersell(void **state) {
-    (void)state;
     end(0, OUTCOME_BUSY, 0);
     sold(1, 2, 0);
     end(2, OUTCOME_SOLD_OUT, 3);
@@ -117,7 +105,6 @@ static void test_sold_out_while_units_are_left_is_an_undersell(void **state) {
 }
 
 static void test_sold_out_before_another_bought_is_early(void **state) {
-    (void)state;
     end(0, OUTCOME_SOLD_OUT, 0);
     sold(1, 2, 1);
     sold(2, 1, 3);
@@ -125,7 +112,6 @@ static void test_sold_out_before_another_bought_is_early(void **state) {
 }
 
 static void test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck(void **state) {
-    (void)state;
     sold(0, 2, 0);
     end(1, OUTCOME_BUSY, 0);
     end(2, OUTCOME_BUSY, 3);
@@ -140,7 +126,6 @@ static void test_a_last_customer_who_is_turned_away_shows_a_lock_that_is_stuck(v
 }
 
 static void test_a_killed_order_may_have_its_unit_or_not(void **state) {
-    (void)state;
     world.state.faults_made = 1U << FAULT_CRASH;
     world.state.orders[0].state = ORDER_KILLED;
     end(1, OUTCOME_BUSY, 0);
@@ -152,7 +137,6 @@ static void test_a_killed_order_may_have_its_unit_or_not(void **state) {
 }
 
 static void test_a_no_with_a_row_is_an_orphan_and_a_yes_without_a_ghost(void **state) {
-    (void)state;
     sell(0, 2);
     end(0, OUTCOME_BUSY, 0);
     sold(1, 1, 0);
@@ -166,7 +150,6 @@ static void test_a_no_with_a_row_is_an_orphan_and_a_yes_without_a_ghost(void **s
 }
 
 static void test_a_repeat_is_told_of_the_unit_that_the_ledger_has(void **state) {
-    (void)state;
     sell(0, 2);
     world.state.orders[0].unit = 0;
     end(0, OUTCOME_REPEATED, 0);
@@ -176,7 +159,6 @@ static void test_a_repeat_is_told_of_the_unit_that_the_ledger_has(void **state) 
 }
 
 static void test_a_failure_needs_a_fault(void **state) {
-    (void)state;
     sold(0, 2, 0);
     end(1, OUTCOME_FAILED, 0);
     sold(2, 1, 3);
@@ -190,7 +172,6 @@ static void test_a_failure_needs_a_fault(void **state) {
 }
 
 static void test_an_order_that_waits_for_ever_is_endless(void **state) {
-    (void)state;
     sold(0, 2, 0);
     world.state.orders[1].state = ORDER_RUNS;
     sold(2, 1, 1);
@@ -198,7 +179,6 @@ static void test_an_order_that_waits_for_ever_is_endless(void **state) {
 }
 
 static void test_anomalies_have_names(void **state) {
-    (void)state;
     assert_string_equal(view_name(ANOMALY_TWIN), "TWIN");
     assert_string_equal(view_name(VIEW_ENDLESS), "ENDLESS");
     assert_string_equal(view_meaning(VIEW_ENDLESS), "an order does not end");
@@ -238,7 +218,6 @@ static uint64_t explore_both(const char *text, int stock) {
 }
 
 static void test_what_is_known_is_what_the_judge_says(void **state) {
-    (void)state;
     for (int stock = 0; stock <= 3; stock++) {
         assert_int_equal(explore_both("none", stock) > 0, stock > 0);
         assert_int_equal(explore_both("pg-version", stock), 0);

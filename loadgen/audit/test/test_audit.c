@@ -1,19 +1,14 @@
 /* What the auditor and the queries of sql/audit.sql find in a real database. */
 #include "audit.h"
+#include "test.h"
 
 #include "clock.h"
 #include "fiber.h"
 #include "pg_schema.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char why[AUDIT_WHY];
 
@@ -28,7 +23,6 @@ static struct product product;
 #define run_sql(...) pg_schema_run(&inventory, __VA_ARGS__)
 
 static int set_up(void **state) {
-    (void)state;
     pg_schema_open(&inventory, "audit_inventory", "sql/inventory.sql", "");
     pg_schema_open(&orders, "audit_orders", "sql/orders.sql", "");
     run_sql("SET search_path = %s, %s", inventory.name, orders.name);
@@ -36,7 +30,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     pg_schema_close(&inventory);
     pg_schema_close(&orders);
     fiber_cleanup();
@@ -370,57 +363,46 @@ static void in_fiber(fiber_fn scenario) {
 }
 
 static void test_a_hand_made_ledger_is_read_as_it_is(void **state) {
-    (void)state;
     in_fiber(read_hand_made_ledger);
 }
 
 static void test_units_that_returned_to_the_count_are_returned(void **state) {
-    (void)state;
     in_fiber(read_places);
 }
 
 static void test_a_ledger_is_read_as_it_was_at_one_moment(void **state) {
-    (void)state;
     in_fiber(read_while_it_changes);
 }
 
 static void test_events_are_read_on_the_clock_of_the_round(void **state) {
-    (void)state;
     in_fiber(read_events);
 }
 
 static void test_a_product_is_found_with_what_it_is(void **state) {
-    (void)state;
     in_fiber(find_products);
 }
 
 static void test_a_product_that_is_not_there_is_told(void **state) {
-    (void)state;
     in_fiber(read_unknown_product);
 }
 
 static void test_waiting_ends_when_each_sale_has_its_order(void **state) {
-    (void)state;
     in_fiber(wait_for_quiet);
 }
 
 static void test_twins_and_units_outside_are_found(void **state) {
-    (void)state;
     in_fiber(run_other_queries);
 }
 
 static void test_the_databases_clock_is_compared_with_ours(void **state) {
-    (void)state;
     in_fiber(compare_clocks);
 }
 
 static void test_a_clock_that_cannot_be_read_is_told(void **state) {
-    (void)state;
     in_fiber(read_no_clock);
 }
 
 static void test_a_database_that_is_not_there_is_named(void **state) {
-    (void)state;
     in_fiber(open_without_a_setting);
 }
 

@@ -1,15 +1,10 @@
 /* sql/audit.sql: how it is cut into queries. */
 #include "audit_sql.h"
+#include "test.h"
 
 #include "fault.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct audit_queries queries;
 static char why[256];
@@ -23,7 +18,6 @@ static int parse(const char *text) {
 }
 
 static void test_queries_are_cut_at_their_names(void **state) {
-    (void)state;
     assert_int_equal(parse("\\if :x\nSELECT 1 \\gset\n-- query: a on inventory\nSELECT :'product'"
                            "::uuid\nFROM x;\n\n\\echo 'b'\n-- query: b on orders\nSELECT :'since',"
                            " :'product';\n\\endif\n"),
@@ -49,7 +43,6 @@ static void test_what_cannot_be_prepared_is_refused(void **state) {
         "-- query: a on orders\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(parse(bad[i]), -1);
         assert_non_null(strstr(why, "audit.sql"));
@@ -61,7 +54,6 @@ static void test_the_embedded_queries_are_all_there(void **state) {
                                         "outside", "duplicates",   "sales",    "sales_count",
                                         "orders",  "orders_count", "events"};
 
-    (void)state;
     assert_int_equal(parse(audit_text), 0);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_non_null(audit_query_find(&queries, names[i]));
@@ -75,7 +67,6 @@ static void parse_and_free(void *arg) {
 }
 
 static void test_no_memory_for_queries_is_told(void **state) {
-    (void)state;
     fault_each_allocation(parse_and_free, NULL);
 }
 

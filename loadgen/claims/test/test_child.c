@@ -1,17 +1,12 @@
 /* Programs that are started: how they ended is known, and what they said is in the file. */
 #include "child.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct run {
     uv_loop_t loop;

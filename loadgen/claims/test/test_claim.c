@@ -2,15 +2,10 @@
 #include "claim.h"
 #include "claim_text.h"
 #include "options.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define WORDS 96
 
@@ -31,7 +26,6 @@ static enum options_result read_run(const char *run) {
 }
 
 static void test_loadgen_takes_the_arguments_of_each_run(void **state) {
-    (void)state;
     assert_int_equal(setenv("LOADGEN_STACK", "scripts/stack", 1), 0);
     for (size_t i = 0; i < claim_count; i++)
         for (const struct claim_step *step = claims[i].steps; step->label != NULL; step++) {
@@ -41,7 +35,6 @@ static void test_loadgen_takes_the_arguments_of_each_run(void **state) {
 }
 
 static void test_each_claim_is_found_by_its_own_id(void **state) {
-    (void)state;
     assert_true(claim_count > 0);
     for (size_t i = 0; i < claim_count; i++)
         assert_ptr_equal(claim_find(claims[i].id), &claims[i]);
@@ -49,7 +42,6 @@ static void test_each_claim_is_found_by_its_own_id(void **state) {
 }
 
 static void test_each_claim_has_a_cure_and_ends_within_its_room(void **state) {
-    (void)state;
     for (size_t i = 0; i < claim_count; i++) {
         size_t steps = 0, cures = 0;
 
@@ -79,7 +71,6 @@ static void test_a_command_is_printed_as_one_types_it(void **state) {
                                            "--strategy none --expect none=TWIN?+LEAK -R 9", false};
     char *text = print_run(&step, 80);
 
-    (void)state;
     assert_string_equal(
         text, "  ORDER_SVC_FLAGS='--lab --fail-record 5%' scripts/stack up --instances 1\n"
               "  scripts/loadgen --strategy none --expect 'none=TWIN?+LEAK' -R 9\n");

@@ -1,14 +1,9 @@
 /* What is read out of a summary: whether the faults struck, and whether a chain is told. */
 #include "evidence.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SUMMARY(firings, counterexamples)                                                          \
     "{\"strategies\": [{\"strategy\": \"none\", \"verdict\": \"VIOLATED\", \"expected\": "         \
@@ -40,7 +35,6 @@ static void test_each_fault_must_have_struck(void **state) {
                  {SUMMARY(NOT_STRUCK, ""), false},
                  {SUMMARY(STRUCK ", " NOT_STRUCK, ""), false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         json_t *summary = parse(cases[i].text);
 
@@ -52,7 +46,6 @@ static void test_each_fault_must_have_struck(void **state) {
 static void test_a_chain_has_three_orders(void **state) {
     json_t *pair = parse(SUMMARY("", PAIR)), *chain = parse(SUMMARY("", PAIR ", " CHAIN));
 
-    (void)state;
     assert_false(evidence_has_chain(pair));
     assert_true(evidence_has_chain(chain));
     json_decref(pair);
@@ -65,7 +58,6 @@ static void test_verdict_example_faults_and_thresholds_are_printed(void **state)
     size_t size;
     FILE *to = open_memstream(&text, &size);
 
-    (void)state;
     assert_non_null(to);
     evidence_print(summary, 2, 80, to);
     assert_int_equal(fclose(to), 0);

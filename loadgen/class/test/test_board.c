@@ -1,25 +1,19 @@
 /* What is shown, and that it is one event whatever is in it. */
 #include "board.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct board board;
 
 static int set_up(void **state) {
-    (void)state;
     board = (struct board){NULL, 0};
     board_clear(&board);
     return board.shown == NULL;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     board_free(&board);
     return 0;
 }
@@ -39,7 +33,6 @@ static void test_an_event_is_one_line_of_data(void **state) {
     size_t length;
     char *event;
 
-    (void)state;
     board_begin(&board, "run", "no\n\ndata: evil\r");
     event = board_event(&board, &length);
     assert_string_equal(event, "id: 2\nevent: board\ndata: {\"doing\":\"run\",\"title\":"
@@ -50,7 +43,6 @@ static void test_an_event_is_one_line_of_data(void **state) {
 }
 
 static void test_rounds_stay_and_the_newest_line_is_live(void **state) {
-    (void)state;
     board_begin(&board, "run", "a,b");
     progress("{\"strategy\":\"a\",\"sold\":1}");
     progress("{\"strategy\":\"a\",\"sold\":2,\"verdict\":\"VALID\"}");
@@ -65,7 +57,6 @@ static void test_rounds_stay_and_the_newest_line_is_live(void **state) {
 static void test_what_is_no_progress_is_not_shown(void **state) {
     const uint64_t version = board.version;
 
-    (void)state;
     progress("{");
     progress("{}");
     progress("{\"strategy\":7}");
@@ -75,7 +66,6 @@ static void test_what_is_no_progress_is_not_shown(void **state) {
 static void test_the_end_is_told_and_the_next_begins_anew(void **state) {
     const struct board_end end = {.exit_code = 1, .folder = "x", .said = "why\n"};
 
-    (void)state;
     board_begin(&board, "run", "a");
     board_stopping(&board);
     assert_true(json_is_true(json_object_get(board.shown, "is_stopping")));

@@ -1,19 +1,14 @@
 /* Who may ask: by which Host, from which page, with which token. */
 #include "guard.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_loopback_and_the_address_listened_on_are_hosts(void **state) {
     static const char *const hosts[] = {"localhost",   "LocalHost:8080", "127.0.0.1",
                                         "127.3.2.1:1", "[::1]",          "[::1]:65535",
                                         "192.0.2.7",   "192.0.2.7:80",   "127.0.0.1:80"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
         if (!guard_host(hosts[i], "192.0.2.7"))
             fail_msg("%s is refused", hosts[i]);
@@ -40,7 +35,6 @@ static void test_other_hosts_are_refused(void **state) {
                                         "[localhost]x"};
     char long_one[300];
 
-    (void)state;
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
         if (guard_host(hosts[i], "192.0.2.7"))
             fail_msg("%s is welcome", hosts[i]);
@@ -51,7 +45,6 @@ static void test_other_hosts_are_refused(void **state) {
 }
 
 static void test_the_origin_is_this_page_alone(void **state) {
-    (void)state;
     assert_true(guard_origin("http://localhost:8080", "localhost:8080"));
     assert_true(guard_origin("http://[::1]:8080", "[::1]:8080"));
     assert_false(guard_origin("http://localhost:8081", "localhost:8080"));
@@ -67,7 +60,6 @@ static void test_the_origin_is_this_page_alone(void **state) {
 static void test_only_the_whole_token_will_do(void **state) {
     char token[GUARD_TOKEN], other[GUARD_TOKEN + 1] = "", again[GUARD_TOKEN];
 
-    (void)state;
     assert_int_equal(guard_make_token(token), 0);
     assert_int_equal(guard_make_token(again), 0);
     assert_int_equal(strlen(token), GUARD_TOKEN - 1);

@@ -1,14 +1,10 @@
 /* What the page asks for becomes arguments, or a reason; nothing but known names and numbers does.
  */
 #include "lesson.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RUN_REST "\"rate\":800,\"requests\":400,\"stock\":100,\"work_ms\":2,\"fault\":"
 #define RUN      "{\"strategies\":[\"none\",\"redis\"]," RUN_REST "\"none\"}"
@@ -20,14 +16,12 @@ static struct lesson lesson;
 static char why[LESSON_WHY];
 
 static int set_up(void **state) {
-    (void)state;
     table = json_pack("[{s:s},{s:s},{s:s},{s:i}]", "name", "none", "name", "redis", "name",
                       "redis-ttl", "name", 7);
     return table == NULL;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     json_decref(table);
     return 0;
 }
@@ -62,7 +56,6 @@ static void expect_refused(enum lesson_kind kind, const char *text, const char *
 }
 
 static void test_a_run_becomes_arguments(void **state) {
-    (void)state;
     assert_int_equal(read_text(LESSON_RUN, RUN), 0);
     assert_string_equal(lesson.title, "none,redis");
     expect_words("loadgen|--strategy|none,redis|--rate|800|--requests|400|--stock|100|--work|2ms|"
@@ -71,7 +64,6 @@ static void test_a_run_becomes_arguments(void **state) {
 }
 
 static void test_faults_are_those_of_the_list(void **state) {
-    (void)state;
     assert_int_equal(read_text(LESSON_RUN, "{\"strategies\":[\"redis\"]," RUN_REST "\"pause\"}"),
                      0);
     expect_words("loadgen|--strategy|redis|--rate|800|--requests|400|--stock|100|--work|2ms|"
@@ -93,7 +85,6 @@ static void test_only_names_of_the_table_are_strategies(void **state) {
                                         "[\"none\",\"x\"]", "[[\"none\"]]"};
     char text[512];
 
-    (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         (void)snprintf(text, sizeof text, "{\"strategies\":%s," RUN_REST "\"none\"}", lists[i]);
         expect_refused(LESSON_RUN, text, "does not know");
@@ -111,7 +102,6 @@ static void test_numbers_are_whole_and_in_range(void **state) {
                                       "\"800\"", "null", "true", "9223372036854775807"};
     char text[512];
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         (void)snprintf(text, sizeof text,
                        "{\"strategies\":[\"none\"],\"requests\":100,\"stock\":1,\"work_ms\":0,"
@@ -128,7 +118,6 @@ static void test_numbers_are_whole_and_in_range(void **state) {
 }
 
 static void test_an_exploration_becomes_arguments(void **state) {
-    (void)state;
     assert_int_equal(read_text(LESSON_EXPLORE, "{\"strategy\":\"redis-ttl\"," BOUND
                                                ",\"faults\":[\"failover\",\"pause\"]}"),
                      0);
@@ -142,7 +131,6 @@ static void test_an_exploration_becomes_arguments(void **state) {
 }
 
 static void test_explorations_are_refused_with_a_reason(void **state) {
-    (void)state;
     expect_refused(LESSON_EXPLORE, "{\"strategy\":\"/tmp/x.c\"," BOUND ",\"faults\":[]}",
                    "strategy");
     expect_refused(LESSON_EXPLORE, "{\"strategy\":\"none\"," BOUND ",\"faults\":\"pause\"}",
@@ -163,7 +151,6 @@ static void test_what_does_not_fit_is_refused(void **state) {
     const struct lesson_place far = {"loadgen", "http://127.0.0.1:8000", path};
     json_t *asked = json_loads(RUN, 0, NULL);
 
-    (void)state;
     memset(path, 'x', sizeof path - 1);
     assert_int_equal(lesson_read_run(asked, table, &far, &lesson, why), -1);
     assert_non_null(strstr(why, "too long"));
@@ -173,7 +160,6 @@ static void test_what_does_not_fit_is_refused(void **state) {
 static void test_the_page_learns_what_there_is(void **state) {
     json_t *setup = lesson_setup();
 
-    (void)state;
     assert_int_equal(json_integer_value(
                          json_array_get(json_object_get(json_object_get(setup, "run"), "rate"), 2)),
                      800);

@@ -1,17 +1,13 @@
 /* The program that the page starts: what it says, how it ends, and that nothing of it stays. */
 #include "runner.h"
+#include "test.h"
 
 #include "wait.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uv_loop_t loop;
 static struct runner runner;
@@ -27,7 +23,6 @@ static void on_end(void) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     runner = (struct runner){.on_json = on_json, .on_end = on_end, .grace_ms = 100};
     lines[0] = '\0';
     ends = 0;
@@ -35,7 +30,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     runner_free(&runner);
     return uv_loop_close(&loop);
 }
@@ -55,7 +49,6 @@ static void end(void) {
 }
 
 static void test_lines_of_json_and_other_words_are_told_apart(void **state) {
-    (void)state;
     start("printf '{\"a\":1}\\nloadgen: hm\\n\\n{\"b\"' >&2; sleep 0.05; printf ':2}\\nlast' >&2; "
           "echo out; exit 3");
     end();
@@ -68,7 +61,6 @@ static void test_lines_of_json_and_other_words_are_told_apart(void **state) {
 }
 
 static void test_of_many_words_the_end_is_kept(void **state) {
-    (void)state;
     start("i=0; while [ $i -lt 400 ]; do echo \"line $i\" >&2; i=$((i + 1)); done; echo end >&2");
     end();
     assert_in_range(strlen(runner.tail), 1000, RUNNER_TAIL - 1);
@@ -76,14 +68,12 @@ static void test_of_many_words_the_end_is_kept(void **state) {
 }
 
 static void test_a_line_without_an_end_is_bounded(void **state) {
-    (void)state;
     start("head -c 100000 /dev/zero | tr '\\0' x >&2");
     end();
     assert_in_range(strlen(runner.tail), 1000, RUNNER_TAIL - 1);
 }
 
 static void test_too_much_output_ends_it(void **state) {
-    (void)state;
     start("exec cat /dev/zero");
     end();
     assert_true(runner.is_too_much);
@@ -92,7 +82,6 @@ static void test_too_much_output_ends_it(void **state) {
 }
 
 static void test_it_is_asked_to_end_first(void **state) {
-    (void)state;
     runner.grace_ms = 20000;
     start("trap 'echo judged >&2; exit 130' INT; echo ready >&2; while :; do sleep 0.01; done");
     WAIT_FOR(&loop, runner.tail[0] != '\0');
@@ -106,7 +95,6 @@ static void test_it_is_asked_to_end_first(void **state) {
 
 /* One that does not listen, and its child, which would keep both pipes open for a minute. */
 static void test_nothing_of_its_group_stays(void **state) {
-    (void)state;
     start("trap '' INT; (trap '' INT; sleep 60) & echo ready >&2; wait");
     WAIT_FOR(&loop, runner.tail[0] != '\0');
     runner_stop(&runner);
@@ -115,7 +103,6 @@ static void test_nothing_of_its_group_stays(void **state) {
 }
 
 static void test_what_it_leaves_behind_ends_with_it(void **state) {
-    (void)state;
     start("sleep 60 & exit 0");
     end();
     assert_int_equal(runner.exit_code, 0);
@@ -124,7 +111,6 @@ static void test_what_it_leaves_behind_ends_with_it(void **state) {
 static void test_what_cannot_be_started_is_told(void **state) {
     char name[] = "nothing", *words[] = {name, NULL};
 
-    (void)state;
     assert_int_equal(runner_start(&runner, &loop, "/nowhere/nothing", words), UV_ENOENT);
     runner_stop(&runner);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

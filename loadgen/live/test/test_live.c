@@ -1,14 +1,9 @@
 /* The live view as text: what it says, how wide it is, and when it is red. */
 #include "live_draw.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SECOND INT64_C(1000000000)
 
@@ -17,7 +12,6 @@ static struct live_style style;
 static struct live_frame frame;
 
 static int set_up(void **state) {
-    (void)state;
     snapshot = (struct live_snapshot){.name = "redis,ttl=2s",
                                       .round = 2,
                                       .rounds = 10,
@@ -62,7 +56,6 @@ static unsigned widest(void) {
 }
 
 static void test_a_frame_tells_the_round(void **state) {
-    (void)state;
     draw();
     assert_int_equal(frame.lines, 4);
     assert_true(shows("redis,ttl=2s  round 2 of 10  repeat 1 of 5  sending 3.0 of 20.0 s\n"));
@@ -73,7 +66,6 @@ static void test_a_frame_tells_the_round(void **state) {
 }
 
 static void test_a_single_round_is_not_counted(void **state) {
-    (void)state;
     snapshot.round = snapshot.rounds = snapshot.repeats = 1;
     snapshot.p99_ns = -1;
     draw();
@@ -83,7 +75,6 @@ static void test_a_single_round_is_not_counted(void **state) {
 }
 
 static void test_phases_are_told_apart(void **state) {
-    (void)state;
     snapshot.phase = LIVE_WAITING;
     draw();
     assert_true(shows("waiting for answers 3.0 s"));
@@ -95,7 +86,6 @@ static void test_phases_are_told_apart(void **state) {
 static void test_each_width_keeps_its_lines_within_it(void **state) {
     const unsigned widths[] = {1, 7, 10, 12, 20, 40, 80, 120, 200};
 
-    (void)state;
     snapshot.has_holder = true;
     snapshot.holder = "inventory-1";
     snapshot.sold = 1057;
@@ -113,7 +103,6 @@ static void test_each_width_keeps_its_lines_within_it(void **state) {
 }
 
 static void test_forty_columns_keep_what_matters(void **state) {
-    (void)state;
     style.columns = 40;
     snapshot.sold = 1057;
     draw();
@@ -124,7 +113,6 @@ static void test_forty_columns_keep_what_matters(void **state) {
 }
 
 static void test_a_very_narrow_terminal_has_numbers_for_labels(void **state) {
-    (void)state;
     style.columns = 12;
     snapshot.sold = 91;
     draw();
@@ -135,7 +123,6 @@ static void test_a_very_narrow_terminal_has_numbers_for_labels(void **state) {
 static void test_a_stock_that_is_not_known_is_not_shown(void **state) {
     char line[512];
 
-    (void)state;
     snapshot.stock = -1;
     draw();
     assert_int_equal(frame.lines, 3);
@@ -146,7 +133,6 @@ static void test_a_stock_that_is_not_known_is_not_shown(void **state) {
 }
 
 static void test_numbers_of_any_size_are_drawn(void **state) {
-    (void)state;
     snapshot.left = snapshot.stock = INT64_MAX;
     draw();
     assert_int_equal(frame.lines, 4);
@@ -157,7 +143,6 @@ static void test_numbers_of_any_size_are_drawn(void **state) {
 }
 
 static void test_a_low_terminal_gets_fewer_lines(void **state) {
-    (void)state;
     style.rows = 3;
     draw();
     assert_int_equal(frame.lines, 2);
@@ -167,7 +152,6 @@ static void test_a_low_terminal_gets_fewer_lines(void **state) {
 }
 
 static void test_the_sold_counter_is_red_past_the_stock(void **state) {
-    (void)state;
     style.is_coloured = true;
     snapshot.sold = 1000;
     draw();
@@ -180,7 +164,6 @@ static void test_the_sold_counter_is_red_past_the_stock(void **state) {
 }
 
 static void test_without_colour_an_oversell_is_told_in_words(void **state) {
-    (void)state;
     snapshot.sold = 1057;
     draw();
     assert_true(shows("1057 of 1000  OVERSOLD by 57"));
@@ -188,7 +171,6 @@ static void test_without_colour_an_oversell_is_told_in_words(void **state) {
 }
 
 static void test_the_target_knows_better_what_is_left(void **state) {
-    (void)state;
     snapshot.left = 504;
     draw();
     assert_true(shows("504 of 1000 left"));
@@ -203,7 +185,6 @@ static size_t count_of(char c) {
 }
 
 static void test_the_bar_is_empty_only_when_sold_out(void **state) {
-    (void)state;
     snapshot.left = 1000;
     draw();
     assert_int_equal(count_of('#'), 48);
@@ -223,7 +204,6 @@ static void test_the_bar_is_empty_only_when_sold_out(void **state) {
 }
 
 static void test_the_bar_is_yellow_when_little_is_left(void **state) {
-    (void)state;
     style.is_coloured = true;
     snapshot.left = 200;
     draw();
@@ -234,7 +214,6 @@ static void test_the_bar_is_yellow_when_little_is_left(void **state) {
 }
 
 static void test_only_outcomes_that_occurred_are_listed(void **state) {
-    (void)state;
     snapshot.outcomes[RECORD_SOLD_OUT] = 3;
     snapshot.outcomes[RECORD_FAILED] = 2;
     snapshot.outcomes[RECORD_REFUSED] = 1;
@@ -249,7 +228,6 @@ static void test_only_outcomes_that_occurred_are_listed(void **state) {
 }
 
 static void test_the_holder_of_the_lock_is_named(void **state) {
-    (void)state;
     draw();
     assert_false(shows("lock"));
     snapshot.has_holder = true;
@@ -263,7 +241,6 @@ static void test_the_holder_of_the_lock_is_named(void **state) {
 static void test_names_cannot_command_the_terminal(void **state) {
     char line[512];
 
-    (void)state;
     snapshot.name = "x\033]0;title\a\n";
     snapshot.has_holder = true;
     snapshot.holder = "\033[2Jinventory\x9b";
@@ -277,7 +254,6 @@ static void test_names_cannot_command_the_terminal(void **state) {
 static void test_a_plain_line_tells_it_all(void **state) {
     char line[512];
 
-    (void)state;
     snapshot.repeats = 1;
     assert_string_equal(live_line(&snapshot, line, sizeof line),
                         "redis,ttl=2s 2/10  3.0 s  offered 800/s  achieved 306/s  sold 918/1000  "
@@ -294,7 +270,6 @@ static void draw_end(const char *verdict, enum live_tone tone) {
 }
 
 static void test_a_line_stays_of_a_round(void **state) {
-    (void)state;
     snapshot.outcomes[RECORD_SOLD_OUT] = 303;
     draw_end("VALID", LIVE_GOOD);
     assert_string_equal(frame.text,
@@ -309,7 +284,6 @@ static void test_a_line_stays_of_a_round(void **state) {
 }
 
 static void test_the_line_that_stays_fits_any_width(void **state) {
-    (void)state;
     for (unsigned columns = 2; columns < 100; columns++) {
         style.columns = columns;
         draw_end("VIOLATED OVERSELL TWIN +1", LIVE_BAD);
@@ -323,7 +297,6 @@ static void test_the_line_that_stays_fits_any_width(void **state) {
 static void test_a_line_that_is_too_long_is_cut(void **state) {
     char line[24];
 
-    (void)state;
     assert_int_equal(strlen(live_line(&snapshot, line, sizeof line)), sizeof line - 1);
 }
 

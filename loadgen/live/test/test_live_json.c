@@ -1,20 +1,15 @@
 /* The line of JSON that programs read. */
 #include "live_json.h"
+#include "test.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct live_snapshot snapshot;
 static json_t *json;
 
 static int set_up(void **state) {
-    (void)state;
     snapshot = (struct live_snapshot){.name = "redis",
                                       .round = 1,
                                       .rounds = 2,
@@ -31,7 +26,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     json_decref(json);
     json = NULL;
     return 0;
@@ -48,7 +42,6 @@ static void print(const char *verdict) {
 }
 
 static void test_a_line_tells_the_round(void **state) {
-    (void)state;
     print(NULL);
     assert_string_equal(json_string_value(json_object_get(json, "strategy")), "redis");
     assert_string_equal(json_string_value(json_object_get(json, "phase")), "waiting");
@@ -60,7 +53,6 @@ static void test_a_line_tells_the_round(void **state) {
 }
 
 static void test_what_is_not_known_is_null(void **state) {
-    (void)state;
     print(NULL);
     assert_true(json_is_null(json_object_get(json, "left")));
     assert_true(json_is_null(json_object_get(json, "p99_ms")));
@@ -69,7 +61,6 @@ static void test_what_is_not_known_is_null(void **state) {
 }
 
 static void test_a_lock_that_nobody_holds_is_no_lock_without_a_name(void **state) {
-    (void)state;
     snapshot.has_holder = snapshot.is_left_down = true;
     print("VALID");
     assert_true(json_is_true(json_object_get(json, "is_left_down")));
@@ -78,7 +69,6 @@ static void test_a_lock_that_nobody_holds_is_no_lock_without_a_name(void **state
 }
 
 static void test_names_stay_on_their_line(void **state) {
-    (void)state;
     snapshot.name = "a\n{\"b\":\xff}";
     snapshot.has_holder = true;
     snapshot.holder = "inventory-\r\n1";

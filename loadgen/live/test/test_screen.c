@@ -1,20 +1,15 @@
 /* The screen on a real pseudo-terminal: redrawn in place, wiped, stopped, made narrower, and none.
  */
 #include "screen.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct screen screen;

@@ -1,15 +1,10 @@
 /* The two lists of the command line: strategies with their options, and what is expected of them.
  */
 #include "expect.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct strategy_option no_options[] = {{.name = NULL}};
 static const struct strategy_option common[] = {{.name = "work", .value = "2ms"},
@@ -31,7 +26,6 @@ static int expect(const char *strategies, const char *text) {
 }
 
 static void test_options_belong_to_the_strategy_before_them(void **state) {
-    (void)state;
     assert_int_equal(parse("redis,ttl=2s,work=1ms,none", no_options), 0);
     assert_int_equal(list.count, 2);
     assert_string_equal(list.items[0].name, "redis");
@@ -41,7 +35,6 @@ static void test_options_belong_to_the_strategy_before_them(void **state) {
 }
 
 static void test_common_options_are_added_where_they_are_not_given(void **state) {
-    (void)state;
     assert_int_equal(parse("redis,ttl=2s,none,work=0,atomic", common), 0);
     assert_string_equal(list.items[0].given, "redis,ttl=2s");
     assert_string_equal(list.items[0].spec, "redis,ttl=2s,work=2ms");
@@ -53,7 +46,6 @@ static void test_bad_lists_are_refused_with_a_reason(void **state) {
     static const char *const bad[] = {"",       ",", "none,",   ",none", "none,,redis",
                                       "ttl=2s", "=", "a=b,none"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         why[0] = '\0';
         assert_int_equal(parse(bad[i], common), -1);
@@ -64,7 +56,6 @@ static void test_bad_lists_are_refused_with_a_reason(void **state) {
 static void test_lists_and_specs_that_are_too_long_are_refused(void **state) {
     char text[1000] = "a";
 
-    (void)state;
     for (int i = 1; i < STRATEGY_LIST_MAX; i++)
         strcat(text, ",a");
     assert_int_equal(parse(text, common), 0);
@@ -85,7 +76,6 @@ static const char *name_of(size_t i) {
 }
 
 static void test_strategies_are_expected_valid_unless_told(void **state) {
-    (void)state;
     assert_int_equal(expect("none,mutex,redis", "none=TWIN+OVERSELL+STALE?,mutex=VIOLATED"), 0);
     assert_string_equal(name_of(0), "OVERSELL+TWIN+STALE?");
     assert_string_equal(name_of(1), "VIOLATED");
@@ -93,7 +83,6 @@ static void test_strategies_are_expected_valid_unless_told(void **state) {
 }
 
 static void test_an_expectation_holds_for_every_spec_of_its_name(void **state) {
-    (void)state;
     assert_int_equal(expect("redis,ttl=1s,redis,ttl=2s,none", "redis=EARLY-SOLD-OUT,none=VALID"),
                      0);
     assert_string_equal(name_of(0), "EARLY-SOLD-OUT");
@@ -107,7 +96,6 @@ static void test_all_anomalies_can_be_expected_at_once(void **state) {
 #undef X
     char text[256];
 
-    (void)state;
     snprintf(text, sizeof text, "none=%.*s", (int)sizeof all - 2, all);
     assert_int_equal(expect("none", text), 0);
     assert_string_equal(name_of(0), text + strlen("none="));
@@ -130,7 +118,6 @@ static void test_bad_expectations_are_refused_with_a_reason(void **state) {
                {"none=TWIN,,", "it lacks a ="},
                {"none=TWIN=TWIN", "no anomaly \"TWIN=TWIN\""}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(expect("none", bad[i].text), -1);
         if (strncmp(why, "--expect", 8) != 0 || strstr(why, bad[i].why) == NULL)
@@ -162,7 +149,6 @@ static enum expect_result check(const char *text, unsigned anomalies) {
 static void test_a_verdict_meets_its_expectation_or_fails_it(void **state) {
     static const struct verdict open = {.kind = VERDICT_INCONCLUSIVE};
 
-    (void)state;
     assert_int_equal(check("", 0), EXPECT_MET);
     assert_int_equal(check("", BIT(TWIN)), EXPECT_FAILED);
     assert_int_equal(check("none=TWIN", BIT(TWIN)), EXPECT_MET);
@@ -178,7 +164,6 @@ static void test_a_verdict_meets_its_expectation_or_fails_it(void **state) {
 static void test_an_anomaly_that_was_not_named_fails(void **state) {
     static const char wanted[] = "none=OVERSELL+TWIN+STALE?+LEAK?";
 
-    (void)state;
     assert_int_equal(check("none=TWIN", BIT(TWIN) | BIT(GHOST)), EXPECT_FAILED);
     assert_int_equal(check(wanted, BIT(OVERSELL) | BIT(TWIN)), EXPECT_MET);
     assert_int_equal(check(wanted, BIT(OVERSELL) | BIT(TWIN) | BIT(STALE) | BIT(LEAK)), EXPECT_MET);
@@ -198,7 +183,6 @@ static const char *tell(const char *text, unsigned anomalies) {
 }
 
 static void test_what_was_missed_is_told(void **state) {
-    (void)state;
     assert_string_equal(tell("", BIT(TWIN)), "VALID was expected");
     assert_string_equal(tell("none=VIOLATED", 0), "VIOLATED was expected");
     assert_string_equal(tell("none=OVERSELL+TWIN+LEAK?", BIT(TWIN)), "OVERSELL was expected");

@@ -1,17 +1,12 @@
 /* The settings: read from flags, told in a history and in a summary, and read back. */
 #include "options.h"
+#include "test.h"
 
 #include "fault.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SCHEMA "loadgen/report/summary.schema.json"
 
@@ -19,7 +14,6 @@ static struct options *options, read_back;
 static char wrong[OPTION_WRONG];
 
 static int tear_down(void **state) {
-    (void)state;
     option_free(&read_back);
     memset(&read_back, 0, sizeof read_back);
     options_free();
@@ -42,7 +36,6 @@ static enum options_result read_flags(const char *const arguments[5]) {
 #define READ(...) read_flags((const char *const[5]){__VA_ARGS__})
 
 static void test_flags_and_defaults_are_read(void **state) {
-    (void)state;
     assert_int_equal(READ("--timeout=2s", "-R", "1k", "--no-judge", NULL), OPTIONS_OK);
     assert_int_equal(options->timeout_ns, INT64_C(2000000000));
     assert_int_equal(options->rate, 1000);
@@ -55,7 +48,6 @@ static void test_flags_and_defaults_are_read(void **state) {
 }
 
 static void test_stages_stand_for_rate_and_duration(void **state) {
-    (void)state;
     assert_int_equal(READ("--stages", "2s:0..800", NULL), OPTIONS_OK);
     assert_int_equal(options->shape.count, 800);
     assert_int_equal(options->duration_ns, INT64_C(2000000000));
@@ -79,7 +71,6 @@ static void test_settings_without_effect_are_refused(void **state) {
                                            {"--max-in-flight=9", "-c", "8"},
                                            {"serve", "x", "--results=y"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (READ(cases[i][0], cases[i][1], cases[i][2], NULL) != OPTIONS_BAD)
             fail_msg("taken: %s %s", cases[i][0], cases[i][1]);
@@ -90,7 +81,6 @@ static void test_settings_without_effect_are_refused(void **state) {
 }
 
 static void test_a_flag_goes_before_what_the_environment_contradicts(void **state) {
-    (void)state;
     assert_int_equal(setenv("LOADGEN_RESULTS", "/results", 1), 0);
     assert_int_equal(setenv("LOADGEN_REQUESTS", "5", 1), 0);
     assert_int_equal(READ("--no-results", "--stages=1s:80", NULL), OPTIONS_OK);
@@ -102,7 +92,6 @@ static void test_a_flag_goes_before_what_the_environment_contradicts(void **stat
 }
 
 static void test_without_keys_none_is_sent_twice(void **state) {
-    (void)state;
     assert_int_equal(READ("--keyless", NULL), OPTIONS_OK);
     assert_true(options->is_keyless);
     assert_float_equal(options->shape.dup_rate, 0, 0);
@@ -114,7 +103,6 @@ static void test_without_keys_none_is_sent_twice(void **state) {
 static void test_failpoints_go_into_each_spec_and_servers_to_the_script(void **state) {
     json_t *told;
 
-    (void)state;
     assert_int_equal(READ("--strategy=none,redis,fail=after-lock:error", "--work=0",
                           "--fault=redis:kill@1ms,after-read:error@2",
                           "--fault=inventory-1/after-write:crash", "--stack=/bin/true"),
@@ -144,7 +132,6 @@ static void test_faults_that_nothing_can_carry_out_are_refused(void **state) {
         {"--fault=after-read:error", "--product=01900000-0000-7000-8000-000000000001", NULL},
         {"create", "--fault=after-read:error", NULL}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(READ(cases[i][0], cases[i][1], cases[i][2], NULL), OPTIONS_BAD);
         options_free();
@@ -154,7 +141,6 @@ static void test_faults_that_nothing_can_carry_out_are_refused(void **state) {
 }
 
 static void test_a_command_has_its_arguments(void **state) {
-    (void)state;
     assert_int_equal(READ("diff", "a", "b", NULL), OPTIONS_OK);
     assert_int_equal(options->command, COMMAND_DIFF);
     assert_int_equal(options->argument_count, 2);
@@ -174,7 +160,6 @@ static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
         {"check", "x", "--rate=5"},  {"diff", "--seed=1", "x"},    {"report", "x", "--results=x"},
         {"serve", "--no-tui", NULL}, {"create", "--rate=5", NULL}, {"--listen=::1", NULL, NULL}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(READ(cases[i][0], cases[i][1], cases[i][2], NULL), OPTIONS_BAD);
         options_free();
@@ -189,7 +174,6 @@ static void test_a_flag_is_refused_where_it_does_nothing(void **state) {
 static void test_a_product_to_attack_says_the_rest(void **state) {
     static const char id[] = "--product=01900000-0000-7000-8000-00000000000A";
 
-    (void)state;
     assert_int_equal(READ(id, "--expect=redis=TWIN", NULL), OPTIONS_OK);
     assert_string_equal(options->product, "01900000-0000-7000-8000-00000000000a");
     assert_int_equal(options_attack(options, "redis,ttl=2s", 7, wrong, sizeof wrong), 0);
@@ -233,7 +217,6 @@ static void test_a_summary_tells_what_its_schema_describes(void **state) {
     const json_t *described;
     const char *key;
 
-    (void)state;
     assert_int_equal(READ("--dup-rate", "5%", NULL), OPTIONS_OK);
     summary = option_summary(options);
     settings = json_object_get(json_object_get(schema, "properties"), "settings");
@@ -259,7 +242,6 @@ static void test_a_summary_tells_what_its_schema_describes(void **state) {
 static void test_a_summary_tells_what_follows(void **state) {
     json_t *summary, *expected, *told;
 
-    (void)state;
     assert_int_equal(
         READ("--stages=1s:0..80", "--dup-rate=5%", "--no-judge", "--timeout=1.5s", NULL),
         OPTIONS_OK);
@@ -282,7 +264,6 @@ static void test_what_makes_runs_unequal_is_told_in_a_summary(void **state) {
     json_t *summary, *value;
     const char *key;
 
-    (void)state;
     assert_int_equal(READ(NULL), OPTIONS_OK);
     summary = option_summary(options);
     json_object_foreach (summary, key, value)
@@ -300,7 +281,6 @@ static void test_what_makes_runs_unequal_is_told_in_a_summary(void **state) {
 static void test_a_history_is_read_back(void **state) {
     json_t *before, *after;
 
-    (void)state;
     assert_int_equal(READ("--name=\xc3\xa4", "--threshold=sold>=1", "--threshold=busy<1%",
                           "--timeout=3s", "--no-realtime"),
                      OPTIONS_OK);
@@ -330,7 +310,6 @@ static void test_a_history_that_lacks_a_setting_is_refused(void **state) {
     json_t *history, *copy, *value;
     const char *key;
 
-    (void)state;
     assert_int_equal(READ(NULL), OPTIONS_OK);
     history = option_history(options);
     json_object_foreach (history, key, value) {
@@ -353,7 +332,6 @@ static void test_no_secret_is_told(void **state) {
     json_t *told;
     char *text;
 
-    (void)state;
     assert_int_equal(setenv("LOADGEN_ORDERS_DB", "host=x password=hush", 1), 0);
     assert_int_equal(READ(NULL), OPTIONS_OK);
     assert_int_equal(unsetenv("LOADGEN_ORDERS_DB"), 0);
@@ -376,7 +354,6 @@ static void read_and_free(void *history) {
 static void test_no_memory_for_a_text_is_told(void **state) {
     json_t *history;
 
-    (void)state;
     assert_int_equal(READ(NULL), OPTIONS_OK);
     history = option_history(options);
     fault_each_allocation(read_and_free, history);

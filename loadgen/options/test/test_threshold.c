@@ -1,17 +1,12 @@
 /* Thresholds: what is understood, what is refused, and what a limit is held against, and when. */
+#include "test.h"
 #include "threshold.h"
 
 #include "record.h"
 #include "verdict.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1e6
 
@@ -23,14 +18,12 @@ static double measured;
 
 /* A round of 100 planned requests, nothing of it sent yet. */
 static int set_up(void **state) {
-    (void)state;
     recorder = recorder_make(100);
     memset(&verdict, 0, sizeof verdict);
     return recorder != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     recorder_free(recorder);
     return 0;
 }
@@ -100,7 +93,6 @@ static void test_every_metric_and_operator_is_understood(void **state) {
         {"late<0.05", "late", THRESHOLD_LT, 0.05, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct threshold *threshold = parsed(cases[i].text);
 
@@ -118,7 +110,6 @@ static void test_every_metric_and_operator_is_understood(void **state) {
 static void test_spaces_may_stand_anywhere_between(void **state) {
     static const char *const texts[] = {" p(99)<250ms ", "p( 99 ) < 250 ms", "p (99)\t<\t250ms"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const struct threshold *threshold = parsed(texts[i]);
 
@@ -130,7 +121,6 @@ static void test_spaces_may_stand_anywhere_between(void **state) {
 }
 
 static void test_a_line_each(void **state) {
-    (void)state;
     parsed("oversell==0\np(99)<250ms\nbusy<1%");
     assert_int_equal(list.count, 3);
     assert_string_equal(list.items[2].metric, "busy");
@@ -194,7 +184,6 @@ static const struct {
 };
 
 static void test_what_is_wrong_is_refused_with_what_is_right(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         why[0] = '\0';
         if (threshold_parse(wrong[i].text, &list, why, sizeof why) != -1)
@@ -207,7 +196,6 @@ static void test_what_is_wrong_is_refused_with_what_is_right(void **state) {
 static void test_the_longest_complaint_is_whole(void **state) {
     char text[THRESHOLD_TEXT];
 
-    (void)state;
     memset(text, 'x', sizeof text);
     memcpy(text + sizeof text - 3, "<1", 3);
     assert_int_equal(threshold_parse(text, &list, why, sizeof why), -1);
@@ -219,7 +207,6 @@ static void test_the_longest_complaint_is_whole(void **state) {
 static void test_there_may_be_sixteen(void **state) {
     char text[THRESHOLDS_MAX * 16 + 16] = "";
 
-    (void)state;
     for (int i = 0; i < THRESHOLDS_MAX; i++)
         strcat(text, i > 0 ? "\nsold>=1" : "sold>=1");
     assert_int_equal(threshold_parse(text, &list, why, sizeof why), 0);
@@ -239,7 +226,6 @@ static void test_operators_compare(void **state) {
                  {"twin<5", {true, false, false}},  {"twin<=5", {true, true, false}},
                  {"twin>5", {false, false, true}},  {"twin>=5", {false, true, true}}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int n = 0; n < 3; n++) {
             verdict.found[ANOMALY_TWIN].count = 4 + n;
@@ -248,7 +234,6 @@ static void test_operators_compare(void **state) {
 }
 
 static void test_anomalies_are_counted(void **state) {
-    (void)state;
     verdict.found[ANOMALY_OVERSELL].count = 2;
     verdict.found[ANOMALY_LEAK].count = 3;
     assert_false(at_end("oversell==0"));
@@ -259,7 +244,6 @@ static void test_anomalies_are_counted(void **state) {
 }
 
 static void test_outcomes_are_counts_or_parts(void **state) {
-    (void)state;
     recorder->count = 200;
     recorder->by_outcome[RECORD_BUSY] = 3;
     recorder->by_outcome[RECORD_SOLD] = 197;
@@ -274,7 +258,6 @@ static void test_outcomes_are_counts_or_parts(void **state) {
 }
 
 static void test_times_are_those_of_the_answers(void **state) {
-    (void)state;
     answer(99, 10);
     answer(1, 500);
     assert_true(at_end("p(99)<11ms"));
@@ -296,7 +279,6 @@ static void test_without_an_answer_no_time_is_kept(void **state) {
                                         "p(50)==1ms"};
     char text[THRESHOLD_VALUE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_false(at_end(texts[i]));
         assert_true(in_flight(texts[i]));
@@ -306,7 +288,6 @@ static void test_without_an_answer_no_time_is_kept(void **state) {
 }
 
 static void test_anomalies_need_a_verdict(void **state) {
-    (void)state;
     assert_true(threshold_needs_verdict(parsed("oversell==0")));
     assert_true(threshold_needs_verdict(parsed("anomalies==0")));
     assert_false(threshold_needs_verdict(parsed("sold==0")));
@@ -330,7 +311,6 @@ static void test_values_are_for_people(void **state) {
                  {"sold>=1m", 1234567, "1234567"}};
     char text[THRESHOLD_VALUE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(threshold_value(parsed(cases[i].threshold), cases[i].value, text),
                             cases[i].text);
@@ -339,7 +319,6 @@ static void test_values_are_for_people(void **state) {
 /* ---- in mid-flight */
 
 static void test_what_only_grows_is_missed_as_soon_as_it_is_past(void **state) {
-    (void)state;
     answer(10, 20);
     recorder->by_outcome[RECORD_BUSY] = 5;
     assert_true(in_flight("busy<=5"));
@@ -354,7 +333,6 @@ static void test_what_only_grows_is_missed_as_soon_as_it_is_past(void **state) {
 }
 
 static void test_parts_are_of_all_planned_requests(void **state) {
-    (void)state;
     answer(10, 1);
     recorder->by_outcome[RECORD_BUSY] = 5; /* half of those sent, 5 % of those planned */
     assert_true(in_flight("busy<=5%"));
@@ -366,7 +344,6 @@ static void test_parts_are_of_all_planned_requests(void **state) {
 }
 
 static void test_a_few_slow_answers_miss_no_percentile(void **state) {
-    (void)state;
     answer(5, 500); /* all there are, and yet the other 95 may be fast */
     assert_true(in_flight("p(95)<250ms"));
     assert_true(in_flight("p(50)<250ms"));
@@ -383,7 +360,6 @@ static void test_values_in_the_bucket_of_the_limit_are_not_over_it(void **state)
     const int64_t low = histogram_bucket_low(histogram_bucket(250000000));
     char limit[64];
 
-    (void)state;
     for (recorder->count = 0; recorder->count < 50; recorder->count++)
         histogram_record(&recorder->latency, low);
     snprintf(limit, sizeof limit, "p(99)<=%lldns", (long long)low);
@@ -393,7 +369,6 @@ static void test_values_in_the_bucket_of_the_limit_are_not_over_it(void **state)
 }
 
 static void test_a_percentile_missed_in_flight_is_missed_at_the_end(void **state) {
-    (void)state;
     for (size_t slow = 1; slow <= 100; slow++) {
         bool is_kept;
 
@@ -412,7 +387,6 @@ static void test_lower_limits_wait_for_the_end(void **state) {
                                         "p(50)>1s",  "busy!=5",      "late>50%",  "max>1s",
                                         "rate<1",    "anomalies==0", "oversell>3"};
 
-    (void)state;
     answer(10, 20);
     recorder->last_ns = 1000000000;
     recorder->by_outcome[RECORD_BUSY] = 5;

@@ -1,25 +1,17 @@
 /* Thresholds of retries, for each unit sold, and of who was overtaken. */
 #include "record.h"
+#include "test.h"
 #include "threshold.h"
 #include "verdict.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct recorder *recorder;
 
 static int set_up(void **state) {
-    (void)state;
     recorder = recorder_make(100);
     return recorder != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     recorder_free(recorder);
     return 0;
 }
@@ -37,7 +29,6 @@ static bool holds(const char *text, const struct verdict *verdict) {
 static void test_retries_are_counted_for_each_unit_sold(void **state) {
     const struct verdict verdict = {.kind = VERDICT_VALID};
 
-    (void)state;
     recorder->retries = 30;
     recorder->by_outcome[RECORD_SOLD] = 20;
     assert_true(holds("retries>1.4", &verdict));
@@ -48,7 +39,6 @@ static void test_retries_are_counted_for_each_unit_sold(void **state) {
 static void test_without_a_sale_no_limit_of_retries_is_kept(void **state) {
     const struct verdict verdict = {.kind = VERDICT_VALID};
 
-    (void)state;
     recorder->retries = 30;
     assert_false(holds("retries>=0", &verdict));
     assert_false(holds("retries<100", &verdict));
@@ -58,7 +48,6 @@ static void test_retries_are_told_with_a_decimal(void **state) {
     struct threshold_list list;
     char why[THRESHOLD_WHY], text[THRESHOLD_VALUE];
 
-    (void)state;
     assert_int_equal(threshold_parse("retries<2", &list, why, sizeof why), 0);
     assert_string_equal(threshold_value(&list.items[0], 1.5, text), "1.5");
 }
@@ -66,7 +55,6 @@ static void test_retries_are_told_with_a_decimal(void **state) {
 static void test_the_most_overtaken_is_held_against_the_whole_round(void **state) {
     const struct verdict verdict = {.kind = VERDICT_VALID};
 
-    (void)state;
     recorder->overtaken = 3;
     assert_true(holds("overtaken<=3", &verdict));
     assert_false(holds("overtaken==0", &verdict));

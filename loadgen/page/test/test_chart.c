@@ -35,7 +35,6 @@ static json_int_t last_of(const json_t *line) {
 static void test_stock_falls_as_orders_rise(void **state) {
     json_t *chart;
 
-    (void)state;
     for (int64_t unit = 10; unit >= 8; unit--)
         sell(unit);
     ledger.rows = &(struct ledger_row){.first_unit = 1, .initial = 10, .available = 7};
@@ -52,7 +51,6 @@ static void test_stock_falls_as_orders_rise(void **state) {
 static void test_oversell_is_where_orders_pass_the_stock(void **state) {
     json_t *chart;
 
-    (void)state;
     ledger.initial = 2;
     for (int i = 0; i < 3; i++)
         sell(1);
@@ -80,7 +78,6 @@ static void test_oversold_product_is_drawn_alone(void **state) {
                                  .order_count = 2}};
     json_t *chart;
 
-    (void)state;
     json_decref(draw());
     drawn.ledgers = ledgers;
     drawn.items = 2;
@@ -107,7 +104,6 @@ static json_int_t measured(const json_t *chart) {
 static void test_request_that_was_not_sent_has_no_response_time(void **state) {
     json_t *chart;
 
-    (void)state;
     sell(1);
     request(RECORD_UNREACHED)->received_ns = 5 * MS;
     chart = draw();
@@ -120,7 +116,6 @@ static void test_request_that_was_not_sent_has_no_response_time(void **state) {
 static void test_answer_before_its_planned_time_is_drawn(void **state) {
     json_t *chart;
 
-    (void)state;
     sell(1)->planned_ns = 3600 * 1000 * MS;
     chart = draw();
     assert_int_equal(measured(chart), 1);
@@ -133,7 +128,6 @@ static void test_answer_before_its_planned_time_is_drawn(void **state) {
 static void test_axis_ends_where_its_data_ends(void **state) {
     json_t *chart;
 
-    (void)state;
     for (int64_t unit = 10; unit >= 8; unit--)
         sell(unit);
     recorder->records[0].received_ns = 6000 * MS;
@@ -152,7 +146,6 @@ static void test_axis_ends_where_its_data_ends(void **state) {
 static void test_ledger_times_are_moved_by_the_skew(void **state) {
     json_t *chart;
 
-    (void)state;
     sell(1);
     chart = draw(); /* sold at .123456, and the request ran for the first 3 ms */
     assert_int_equal(json_integer_value(part(chart, "clock", "outside")), 1);
@@ -167,7 +160,6 @@ static void test_ledger_times_are_moved_by_the_skew(void **state) {
 static void test_failpoints_are_named(void **state) {
     json_t *chart;
 
-    (void)state;
     sell(1);
     chart = draw();
     assert_string_equal(json_string_value(json_object_get(chart, "fail")),
@@ -180,7 +172,6 @@ static void test_silent_instance_is_a_fault(void **state) {
     const json_t *faults, *band;
     json_t *chart;
 
-    (void)state;
     (void)recorder_instance(recorder, "inventory-1");
     (void)recorder_instance(recorder, "inventory-2");
     for (int i = 0; i < 200; i++) {
@@ -227,7 +218,6 @@ static void test_what_failed_on_purpose_is_not_inferred(void **state) {
     const json_t *known;
     json_t *chart;
 
-    (void)state;
     test_silent_instance_is_a_fault(state);
     drawn.events = (struct event_list){1, events};
     chart = chart_make(&drawn);
@@ -253,7 +243,6 @@ static void test_of_many_events_some_of_all_times_are_drawn(void **state) {
     const json_t *known;
     json_t *chart;
 
-    (void)state;
     sell(1);
     json_decref(draw());
     for (int i = 0; i < 800; i++)
@@ -271,7 +260,6 @@ static void test_of_many_events_some_of_all_times_are_drawn(void **state) {
 static void test_fault_of_one_instance_is_not_told_of_all(void **state) {
     json_t *chart;
 
-    (void)state;
     (void)recorder_instance(recorder, "inventory-1");
     (void)recorder_instance(recorder, "inventory-2");
     for (int i = 0; i < 200; i++) {
@@ -296,7 +284,6 @@ static void test_rare_outcomes_and_outliers_are_kept(void **state) {
     size_t i, rare = 0, slow = 0;
     const json_t *point;
 
-    (void)state;
     recorder_free(recorder);
     recorder = recorder_make(count);
     assert_non_null(recorder);
@@ -326,7 +313,6 @@ static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
     size_t i, named = 0;
     json_t *chart, *ops;
 
-    (void)state;
     for (int n = 0; n < 402; n++)
         sell(n == 200 || n == 203 ? 9 : n + 10);
     verdict.counterexamples = 1;
@@ -353,7 +339,6 @@ static void test_counterexample_is_drawn_with_its_neighbours(void **state) {
 static void test_round_without_anything_is_drawn(void **state) {
     json_t *chart;
 
-    (void)state;
     drawn.ledgers = NULL;
     chart = draw();
     assert_int_equal(json_array_size(part(chart, "scatter", "points")), 0);
@@ -375,7 +360,6 @@ static void draw_if_possible(void *arg) {
 static void test_chart_is_whole_or_not_there(void **state) {
     int undrawn = 0;
 
-    (void)state;
     for (int64_t unit = 10; unit >= 8; unit--)
         sell(unit);
     json_decref(draw());
@@ -389,7 +373,6 @@ static void test_violating_round_is_drawn_else_the_first(void **state) {
     const struct result results[] = {{.count = 2, .rounds = {&valid, &later}},
                                      {.count = 3, .rounds = {&valid, &violated, &other}}};
 
-    (void)state;
     assert_ptr_equal(page_round(&results[0]), &valid);
     assert_ptr_equal(page_round(&results[1]), &violated);
 }
@@ -402,7 +385,6 @@ static void test_page_spells_what_would_end_its_script(void **state) {
     size_t size;
     FILE *to = open_memstream(&text, &size);
 
-    (void)state;
     assert_non_null(to);
     assert_int_equal(page_write_runs(&run, 1, to), 0);
     assert_int_equal(fclose(to), 0);

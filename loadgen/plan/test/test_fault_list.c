@@ -1,14 +1,9 @@
 /* --fault: what is a server's, what is a failpoint, and what is neither. */
 #include "fault_list.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS  INT64_C(1000000)
 #define SEC INT64_C(1000000000)
@@ -21,7 +16,6 @@ static int parse(const char *text) {
 }
 
 static void test_faults_of_servers_are_read(void **state) {
-    (void)state;
     assert_int_equal(parse("redis:kill@2s\ninventory-1:pause=1.5s@200ms,postgres:restart@0s"), 0);
     assert_int_equal(list.count, 3);
     assert_int_equal(list.failpoint_count, 0);
@@ -44,7 +38,6 @@ static void test_each_server_of_the_stack_can_fail(void **state) {
                                         "etcd-3",    "zookeeper-3", "pgbouncer", "inventory-9"};
     char text[FAULT_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         (void)snprintf(text, sizeof text, "%s:kill@1s", names[i]);
         assert_int_equal(parse(text), 0);
@@ -53,7 +46,6 @@ static void test_each_server_of_the_stack_can_fail(void **state) {
 }
 
 static void test_none_is_read(void **state) {
-    (void)state;
     assert_int_equal(parse(""), 0);
     assert_int_equal(list.count + list.failpoint_count, 0);
     assert_false(fault_list_needs_mending(&list));
@@ -64,7 +56,6 @@ static void test_failpoints_are_left_to_the_server(void **state) {
                                              "inventory-1/after-read:delay=4s@1",
                                              "inventory-2/after-write:crash"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof failpoints / sizeof *failpoints; i++) {
         assert_int_equal(parse(failpoints[i]), 0);
         assert_int_equal(list.count, 0);
@@ -102,7 +93,6 @@ static void test_each_mistake_is_told_with_what_exists(void **state) {
     };
     char text[2 * FAULT_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(parse(bad[i][0]), -1);
         assert_non_null(strstr(why, bad[i][1]));
@@ -117,7 +107,6 @@ static void test_each_mistake_is_told_with_what_exists(void **state) {
 static void test_more_than_there_is_room_for_are_refused(void **state) {
     char text[(FAULT_LIST_MAX + 1) * sizeof "redis:kill@1s,"] = "redis:kill@1s";
 
-    (void)state;
     for (int i = 1; i < FAULT_LIST_MAX; i++)
         strcat(text, ",redis:kill@1s");
     assert_int_equal(parse(text), 0);

@@ -1,16 +1,11 @@
 /* The arrival schedule: the same for the same seed, at the rate asked for. */
 #include "plan.h"
+#include "test.h"
 
 #include "fault.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct plan make(size_t count, int64_t rate, enum plan_arrival arrival, uint64_t seed) {
     struct plan_shape shape = {
@@ -30,7 +25,6 @@ static struct plan make(size_t count, int64_t rate, enum plan_arrival arrival, u
 static void test_same_seed_gives_the_same_plan(void **state) {
     struct plan a = make(800, 800, PLAN_POISSON, 7), b = make(800, 800, PLAN_POISSON, 7);
 
-    (void)state;
     assert_memory_equal(a.arrivals, b.arrivals, 800 * sizeof *a.arrivals);
     plan_free(&a);
     plan_free(&b);
@@ -56,7 +50,6 @@ static struct plan make_choice(unsigned choice) {
 }
 
 static void test_same_seed_gives_the_same_plan_of_any_shape(void **state) {
-    (void)state;
     for (unsigned choice = 0; choice < 32; choice++) {
         struct plan a = make_choice(choice), b = make_choice(choice);
 
@@ -95,7 +88,6 @@ static void test_items_and_repeats_are_unrelated_to_the_gaps(void **state) {
     struct plan plan, repeating;
     size_t number = 0;
 
-    (void)state;
     assert_int_equal(plan_make(&plan, &shape), 0);
     shape.dup_rate = 0.5;
     assert_int_equal(plan_make(&repeating, &shape), 0);
@@ -116,7 +108,6 @@ static void test_items_and_repeats_are_unrelated_to_the_gaps(void **state) {
 static void test_another_seed_gives_another_plan(void **state) {
     struct plan a = make(800, 800, PLAN_POISSON, 7), b = make(800, 800, PLAN_POISSON, 8);
 
-    (void)state;
     assert_memory_not_equal(a.arrivals, b.arrivals, 800 * sizeof *a.arrivals);
     plan_free(&a);
     plan_free(&b);
@@ -125,7 +116,6 @@ static void test_another_seed_gives_another_plan(void **state) {
 static void test_poisson_arrivals_fill_their_span_in_order(void **state) {
     struct plan plan = make(20000, 1000, PLAN_POISSON, 1);
 
-    (void)state;
     assert_int_equal(plan.span_ns, INT64_C(20000000000));
     for (size_t i = 0; i < plan.count; i++) {
         assert_true(plan.arrivals[i].due_ns >= 0 && plan.arrivals[i].due_ns <= plan.span_ns);
@@ -140,7 +130,6 @@ static void test_poisson_gaps_are_exponential(void **state) {
     double mean = 1e6, squares = 0;
     size_t longer = 0;
 
-    (void)state;
     for (size_t i = 1; i < plan.count; i++) {
         double gap = (double)(plan.arrivals[i].due_ns - plan.arrivals[i - 1].due_ns);
 
@@ -155,7 +144,6 @@ static void test_poisson_gaps_are_exponential(void **state) {
 static void test_constant_arrivals_are_evenly_spaced(void **state) {
     struct plan plan = make(1000, 800, PLAN_CONSTANT, 1);
 
-    (void)state;
     for (size_t i = 0; i < plan.count; i++)
         assert_in_range(plan.arrivals[i].due_ns, i * 1250000, i * 1250000 + 1);
     plan_free(&plan);
@@ -166,7 +154,6 @@ static void test_the_first_arrivals_of_seed_one_never_change(void **state) {
     static const int64_t due_us[] = {123278, 351673, 545745, 873852};
     struct plan plan = make(4, 4, PLAN_POISSON, 1);
 
-    (void)state;
     for (size_t i = 0; i < plan.count; i++)
         assert_int_equal(plan.arrivals[i].due_ns / 1000, due_us[i]);
     plan_free(&plan);
@@ -175,14 +162,12 @@ static void test_the_first_arrivals_of_seed_one_never_change(void **state) {
 static void test_an_empty_plan_is_a_plan(void **state) {
     struct plan plan = make(0, 800, PLAN_POISSON, 1);
 
-    (void)state;
     plan_free(&plan);
 }
 
 static void test_arrival_words_are_read(void **state) {
     enum plan_arrival arrival;
 
-    (void)state;
     assert_int_equal(plan_parse_arrival("poisson", &arrival), 0);
     assert_int_equal(arrival, PLAN_POISSON);
     assert_int_equal(plan_parse_arrival("constant", &arrival), 0);
@@ -206,7 +191,6 @@ static void make_and_free(void *arg) {
 }
 
 static void test_no_memory_for_a_plan_is_told(void **state) {
-    (void)state;
     fault_each_allocation(make_and_free, NULL);
 }
 

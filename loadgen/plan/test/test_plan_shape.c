@@ -1,18 +1,13 @@
 /* Rates that change, products that are wanted unequally, keys that come twice; and the words
  * for them. Statistics are of fixed seeds. */
 #include "plan.h"
+#include "test.h"
 
 #include "fault.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char why[256];
 
@@ -48,7 +43,6 @@ static void assert_in_order(const struct plan *plan) {
 static void test_stages_are_read(void **state) {
     struct plan_shape shape = shape_of("5s:0..800,1.5s:20k,500ms:800..0");
 
-    (void)state;
     assert_int_equal(shape.stage_count, 3);
     assert_int_equal(shape.stages[0].span_ns, INT64_C(5000000000));
     assert_true(shape.stages[0].from == 0 && shape.stages[0].to == 800);
@@ -81,7 +75,6 @@ static void test_bad_stages_are_refused_with_a_reason(void **state) {
                {"1s:0000000000000000000000000000000000000000000000000000000000000000001", "long"}};
     struct plan_shape shape = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         why[0] = '\0';
         assert_int_equal(plan_parse_stages(bad[i].text, &shape, why, sizeof why), -1);
@@ -93,7 +86,6 @@ static void test_no_more_stages_than_there_is_room_for(void **state) {
     struct plan_shape shape;
     char text[33 * 5 + 1] = "";
 
-    (void)state;
     for (int i = 0; i < 33; i++)
         strcat(text, i == 0 ? "1s:5" : ",1s:5");
     assert_int_equal(plan_parse_stages(text, &shape, why, sizeof why), -1);
@@ -108,7 +100,6 @@ static void test_constant_arrivals_on_a_ramp_are_at_equal_steps_of_the_count(voi
     struct plan_shape shape = shape_of("5s:0..800,1s:800,5s:800..0");
     struct plan plan;
 
-    (void)state;
     shape.arrival = PLAN_CONSTANT;
     plan = make(&shape);
     assert_int_equal(plan.count, 4800);
@@ -134,7 +125,6 @@ static void test_poisson_arrivals_follow_the_stages(void **state) {
     struct plan_shape shape = shape_of("5s:0..800,20s:800,5s:800..0");
     struct plan plan = make(&shape);
 
-    (void)state;
     assert_int_equal(plan.count, 20000);
     assert_in_order(&plan);
     for (int64_t second = 0; second < 30; second++) {
@@ -149,7 +139,6 @@ static void test_poisson_arrivals_follow_the_stages(void **state) {
 static void test_nothing_comes_in_a_stage_of_rate_zero(void **state) {
     static const enum plan_arrival arrivals[] = {PLAN_POISSON, PLAN_CONSTANT};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct plan_shape shape = shape_of("1s:0,1s:1k,2s:0,1s:500..0,1s:0");
         struct plan plan;
@@ -168,7 +157,6 @@ static void test_two_stages_of_one_rate_are_as_one(void **state) {
     struct plan_shape whole = shape_of("10s:800"), halves = shape_of("5s:800,5s:800");
     struct plan a = make(&whole), b = make(&halves);
 
-    (void)state;
     assert_int_equal(a.count, b.count);
     for (size_t i = 0; i < a.count; i++)
         assert_in_range(a.arrivals[i].due_ns - b.arrivals[i].due_ns + 10, 0, 20);
@@ -182,7 +170,6 @@ static void test_items_move_no_arrival(void **state) {
     struct plan_shape one = shape_of("10s:800"), many = one;
     struct plan a, b;
 
-    (void)state;
     many.items = 50;
     many.zipf = 1.1;
     a = make(&one);
@@ -221,13 +208,11 @@ static void assert_popularity(uint32_t items, double zipf, double chi_squared_mo
 }
 
 static void test_items_follow_zipf(void **state) {
-    (void)state;
     assert_popularity(10, 1.1, 27.9);
     assert_popularity(24, 2, 49.7);
 }
 
 static void test_items_without_skew_are_all_alike(void **state) {
-    (void)state;
     assert_popularity(10, 0, 27.9);
 }
 
@@ -239,7 +224,6 @@ static void test_repeats_come_soon_after_with_the_same_item(void **state) {
     size_t repeats = 0;
     double delay_ns = 0;
 
-    (void)state;
     shape.items = 20;
     shape.dup_rate = 0.05;
     plan = make(&shape);
@@ -268,7 +252,6 @@ static void test_repeats_move_no_first_sending(void **state) {
     struct plan plain, repeating;
     size_t first = 0;
 
-    (void)state;
     shape.items = 7;
     plain = make(&shape);
     shape.dup_rate = 0.5;
@@ -289,7 +272,6 @@ static void test_all_may_be_repeated(void **state) {
     struct plan_shape shape = shape_of("1s:800");
     struct plan plan;
 
-    (void)state;
     shape.dup_rate = 1;
     plan = make(&shape);
     assert_int_equal(plan.count, 1600);
@@ -304,7 +286,6 @@ static void test_skew_words_are_read(void **state) {
                                       "zipf:11", "zipf:1.",   "Zipf:1"};
     double zipf;
 
-    (void)state;
     assert_int_equal(plan_parse_skew("uniform", &zipf), 0);
     assert_true(zipf == 0);
     assert_int_equal(plan_parse_skew("zipf:1.1", &zipf), 0);
@@ -325,7 +306,6 @@ static void make_and_free(void *arg) {
 static void test_no_memory_for_items_or_repeats_is_told(void **state) {
     struct plan_shape shape = shape_of("1s:100");
 
-    (void)state;
     shape.items = 3;
     shape.dup_rate = 0.5;
     fault_each_allocation(make_and_free, &shape);

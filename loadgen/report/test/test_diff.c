@@ -1,17 +1,12 @@
 /* Two summaries side by side: what is matched, what counts as worse, and what is told. */
 #include "diff.h"
+#include "test.h"
 
 #include "report.h"
 #include "table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SETTINGS                                                                                   \
     "'settings': {'rate': 800, 'seed': 1, 'stock': 1000, 'target': 'http://a', 'stages': "         \
@@ -36,7 +31,6 @@ static json_t *read_json(const char *text) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     json_decref(a);
     json_decref(b);
     json_decref(env_a);
@@ -89,7 +83,6 @@ static void test_a_worse_verdict_or_a_new_anomaly_is_worse(void **state) {
         {ONE("VALID", ""), ONE("not judged", ""), false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (became_worse(cases[i].a, cases[i].b) != cases[i].is_worse)
             fail_msg("%s to %s", cases[i].a, cases[i].b);
@@ -99,7 +92,6 @@ static void test_every_anomaly_of_either_is_counted_once(void **state) {
     json_t *expected = read_json("[{'name': 'TWIN', 'a': 3, 'b': 5}, {'name': 'LEAK', 'a': 1, 'b': "
                                  "0}, {'name': 'GHOST', 'a': 0, 'b': 2}]");
 
-    (void)state;
     compare(ONE("VIOLATED", TWINS("3") "," LEAKS("1")),
             ONE("VIOLATED", "{'name': 'GHOST', 'count': 2}," TWINS("5")));
     assert_true(json_equal(
@@ -116,7 +108,6 @@ static double number(const char *key, const char *side) {
 }
 
 static void test_medians_are_compared_where_there_are_any(void **state) {
-    (void)state;
     compare("{'strategies': [{'strategy': 'x', 'latency_ms': {'p50': 7, 'p99': 70}, "
             "'achieved_rate': 700}]}",
             "{'strategies': [{'strategy': 'x', 'latency_ms': {'p50': 1, 'p99': 1}, "
@@ -130,7 +121,6 @@ static void test_medians_are_compared_where_there_are_any(void **state) {
 }
 
 static void test_what_is_not_told_has_no_ratio(void **state) {
-    (void)state;
     compare("{'strategies': [{'strategy': 'x', 'work': null, 'achieved_rate': 0}]}",
             "{'strategies': [{'strategy': 'x', 'work': {'postgres_per_order': 2}, "
             "'achieved_rate': 5}]}");
@@ -144,7 +134,6 @@ static void test_what_is_not_told_has_no_ratio(void **state) {
 static void test_strategies_are_matched_by_their_text(void **state) {
     const json_t *strategies;
 
-    (void)state;
     compare("{'strategies': [{'strategy': 'x', 'sold': 1}, {'strategy': 'only', 'sold': 2}, "
             "{'strategy': 'x', 'sold': 3}]}",
             "{'strategies': [{'strategy': 'x,ttl=1s', 'sold': 4}, {'strategy': 'x', 'sold': 5}, "
@@ -166,7 +155,6 @@ static void test_strategies_are_matched_by_their_text(void **state) {
 static void test_other_conditions_are_named(void **state) {
     const json_t *unequal;
 
-    (void)state;
     compare("{" SETTINGS "}", "{" SETTINGS "}");
     assert_int_equal(json_array_size(json_object_get(diff, "unequal")), 0);
     json_decref(diff);
@@ -206,7 +194,6 @@ static void test_what_one_flag_changed_is_named_once(void **state) {
     static const char base[] = LOAD("800", "8000", STAGE("10000", "800", "800"));
     static const char staged[] = LOAD("800", "4000", STAGE("10000", "0", "800"));
 
-    (void)state;
     assert_unequal(base, LOAD("400", "4000", STAGE("10000", "400", "400")), "rate ");
     assert_unequal(base, LOAD("400", "8000", STAGE("20000", "400", "400")), "rate ");
     assert_unequal(base, LOAD("800", "4000", STAGE("5000", "800", "800")), "requests ");
@@ -241,7 +228,6 @@ static void assert_prints(const char *expected) {
 }
 
 static void test_the_text_says_what_changed(void **state) {
-    (void)state;
     compare("{'started_at': '2026-11-21T08:00:00Z', 'name': 'demo', " SETTINGS ", 'strategies': "
             "[{'strategy': 'x', 'verdict': 'VALID', 'sold': 800, 'anomalies': [], 'latency_ms': "
             "{'p50': 4, 'p99': 10}, 'achieved_rate': 800}, {'strategy': 'y'}]}",
@@ -269,7 +255,6 @@ static void test_odd_summaries_are_compared_all_the_same(void **state) {
     };
     const size_t count = sizeof odd / sizeof odd[0];
 
-    (void)state;
     for (size_t i = 0; i < count * count; i++) {
         char *text;
 

@@ -7,7 +7,6 @@
 static void test_the_text_says_what_was_found(void **state) {
     char *text = printed(report_print);
 
-    (void)state;
     assert_non_null(strstr(text, "VIOLATED TWIN"));
     assert_non_null(strstr(text, "  TWIN, 431 times: one unit was sold twice"));
     assert_non_null(strstr(text, "unit 788 sold twice"));
@@ -24,7 +23,6 @@ static void test_the_text_says_what_was_found(void **state) {
 static void test_what_fired_stands_below_the_verdict(void **state) {
     struct firings *firings = &results[0].verdict.firings;
 
-    (void)state;
     assert_silent_on("fired");
     firings_arm_spec(firings, "none,fail=after-read:pause=4s@9,fail=before-write:crash");
     assert_tells("expected never fired: after-read:pause=4s@9 never fired: before-write:crash ");
@@ -46,7 +44,6 @@ static void test_what_fired_stands_below_the_verdict(void **state) {
 static void test_no_line_is_wider_than_a_terminal(void **state) {
     char *text = printed(report_print);
 
-    (void)state;
     assert_fits(text, 80);
     free(text);
 }
@@ -54,7 +51,6 @@ static void test_no_line_is_wider_than_a_terminal(void **state) {
 static void test_large_numbers_fit_too(void **state) {
     char *text;
 
-    (void)state;
     options.stock = options.requests = rounds[1].verdict.sold = 9999999;
     rounds[1].verdict.left = rounds[1].verdict.refused_early = 9999999;
     results[1].total->count = results[1].total->by_outcome[RECORD_BUSY] = 9999999;
@@ -71,7 +67,6 @@ static void test_large_numbers_fit_too(void **state) {
 }
 
 static void test_repeats_show_the_median_and_the_range_below(void **state) {
-    (void)state;
     assert_silent_on("median");
     results[2].count = 3;
     results[2].rounds[1] = results[2].rounds[2] = results[2].rounds[0];
@@ -84,7 +79,6 @@ static void test_repeats_show_the_median_and_the_range_below(void **state) {
 }
 
 static void test_what_it_cost_is_told_only_when_it_is_known(void **state) {
-    (void)state;
     assert_int_equal(setenv("COLUMNS", "120", 1), 0);
     assert_silent_on("\ncost ");
     cost(results[1].total);
@@ -98,7 +92,6 @@ static void test_what_it_cost_is_told_only_when_it_is_known(void **state) {
 }
 
 static void test_columns_that_say_nothing_are_left_out(void **state) {
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         results[i].verdict.refused_early = 0;
     assert_silent_on(" unknown");
@@ -115,7 +108,6 @@ static void test_columns_that_say_nothing_are_left_out(void **state) {
 }
 
 static void test_what_customers_were_told_is_counted(void **state) {
-    (void)state;
     results[2].total->by_outcome[RECORD_SOLD_OUT] = 303;
     results[2].total->by_outcome[RECORD_BUSY] = 12;
     assert_tells("answers offered sold out busy p50 p99 rate none 800 0 0 50 ms");
@@ -125,7 +117,6 @@ static void test_what_customers_were_told_is_counted(void **state) {
 static void test_a_narrow_terminal_has_fewer_columns(void **state) {
     char *text;
 
-    (void)state;
     cost(results[2].total);
     for (size_t columns = 50; columns <= 120; columns += 10) {
         char width[8];
@@ -148,7 +139,6 @@ static void test_a_narrow_terminal_has_fewer_columns(void **state) {
 }
 
 static void test_a_round_without_an_answer_has_no_times(void **state) {
-    (void)state;
     memset(&results[2].total->latency, 0, sizeof results[2].total->latency);
     assert_tells("atomic 800 0 0 - - -");
 }
@@ -161,7 +151,6 @@ static void test_the_json_has_what_the_text_has(void **state) {
     int sold, twins, left;
     double within;
 
-    (void)state;
     assert_int_equal(json_unpack(first, "{s:s, s:i, s:i, s:i, s:[{s:s}], s:{s:f}}", "verdict",
                                  &verdict, "sold", &sold, "twins", &twins, "left", &left,
                                  "anomalies", "name", &name, "schedule", "within_2ms_percent",

@@ -11,7 +11,6 @@
 static void test_the_head_says_what_was_run(void **state) {
     static char stages[] = "5s:0..800", part[] = "5%", skew[] = "zipf:1.1", name[] = "demo";
 
-    (void)state;
     assert_tells(
         "3 strategies in turn, each under the same 800 requests at 800/s, poisson, seed 1, "
         "stock 1000,");
@@ -30,7 +29,6 @@ static void test_the_head_says_what_was_run(void **state) {
 }
 
 static void test_the_schedule_is_that_of_the_worst_round(void **state) {
-    (void)state;
     assert_silent_on("not kept");
     memset(&rounds[1].recorder->lateness, 0, sizeof rounds[1].recorder->lateness);
     histogram_record(&rounds[1].recorder->lateness, 50 * MS);
@@ -58,7 +56,6 @@ static void test_the_exit_code_is_explained(void **state) {
                  {130, "exit code 130: interrupted"},
                  {70, "exit code 70: an internal error"}};
 
-    (void)state;
     violate(&results[2].verdict, ANOMALY_LEAK, 1, "x");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         summary.exit_code = cases[i].code;
@@ -67,7 +64,6 @@ static void test_the_exit_code_is_explained(void **state) {
 }
 
 static void test_the_cheapest_valid_strategy_is_named(void **state) {
-    (void)state;
     assert_says("cheapest valid: atomic, with a p99 of 99 ms\n");
     results[2].verdict.kind = VERDICT_INCONCLUSIVE;
     assert_silent_on("cheapest");
@@ -77,7 +73,6 @@ static void test_the_page_is_shown_by_a_command(void **state) {
     static char image[] = "loadgen", spaced[] = "/my shop/scripts/loadgen";
     char folder[] = "/tmp/report-words-XXXXXX", page[64];
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(page, sizeof page, "%s/report.html", folder);
     assert_int_equal(close(creat(page, 0600)), 0);
@@ -94,7 +89,6 @@ static void test_the_page_is_shown_by_a_command(void **state) {
 static void test_the_folder_of_the_page_is_one_word(void **state) {
     char folder[] = "/tmp/report words-XXXXXX", run[64], page[80];
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(run, sizeof run, "%s/run", folder);
     assert_int_equal(mkdir(run, 0700), 0);
@@ -109,7 +103,6 @@ static void test_the_folder_of_the_page_is_one_word(void **state) {
 }
 
 static void test_the_folder_is_named(void **state) {
-    (void)state;
     assert_silent_on("results:");
     summary.folder = "/nowhere/20261121T080000Z-demo";
     assert_says("results: /nowhere/20261121T080000Z-demo\n");
@@ -135,7 +128,6 @@ static void hold(const char *text, size_t result, double measured, bool holds) {
 static void test_thresholds_come_first_with_what_was_measured(void **state) {
     char *text;
 
-    (void)state;
     hold("p(99)<250ms\nmax<1s", 2, 99e6, true);
     text = printed(report_print);
     assert_int_equal(strncmp(text, "thresholds\n", strlen("thresholds\n")), 0);
@@ -145,7 +137,6 @@ static void test_thresholds_come_first_with_what_was_measured(void **state) {
 }
 
 static void test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved(void **state) {
-    (void)state;
     hold("oversell==0", 1, 0, true);
     assert_says("  ? open  redis");
     hold("oversell==0", 2, 0, true);
@@ -153,7 +144,6 @@ static void test_an_anomaly_that_was_not_found_is_open_when_nothing_is_proved(vo
 }
 
 static void test_a_run_that_was_stopped_says_where(void **state) {
-    (void)state;
     hold("p(99)<50ms", 2, 99e6, false);
     assert_silent_on("--abort-on-fail");
     options.is_aborting = true;
@@ -172,7 +162,6 @@ static void test_a_run_that_was_stopped_says_where(void **state) {
 static void test_the_smallest_proof_is_told_in_prose(void **state) {
     struct counterexample *proof = &results[0].verdict.counterexample[0];
 
-    (void)state;
     results[0].verdict.counterexamples = 1;
     *proof = (struct counterexample){.anomaly = ANOMALY_TWIN, .lines = 2};
     snprintf(proof->line[0], VERDICT_TEXT, "A read 57");
@@ -186,7 +175,6 @@ static void test_a_violation_names_a_command_for_all_of_it(void **state) {
     static char elsewhere[] = "../scripts/loadgen", direct[] = "build/gcc/bin/loadgen",
                 image[] = "loadgen", spaced[] = "/my shop/scripts/loadgen";
 
-    (void)state;
     assert_says("  all of it: scripts/audit 01900000-0000-7000-8000-000000000001\n");
     options.program = elsewhere;
     assert_says("  all of it: ../scripts/audit 01900000-0000-7000-8000-000000000001\n");
@@ -206,7 +194,6 @@ static void test_the_product_is_that_of_the_proof(void **state) {
     static struct round second;
     const struct counterexample proof = {.anomaly = ANOMALY_TWIN, .item = 1, .lines = 1};
 
-    (void)state;
     second = *results[0].rounds[0];
     second.items = 2;
     second.products = products;
@@ -220,7 +207,6 @@ static void test_the_product_is_that_of_the_proof(void **state) {
 static void test_rounds_that_differ_are_counted(void **state) {
     static struct round others[2];
 
-    (void)state;
     others[0] = others[1] = *results[0].rounds[0];
     others[0].verdict.kind = VERDICT_VALID;
     results[0].count = 3;
@@ -230,7 +216,6 @@ static void test_rounds_that_differ_are_counted(void **state) {
 }
 
 static void test_doubts_beside_a_violation_are_told_apart(void **state) {
-    (void)state;
     results[0].verdict.reasons = 1;
     snprintf(results[0].verdict.reason[0], VERDICT_TEXT, "interrupted");
     assert_says("\n  and inconclusive: interrupted\n");
@@ -239,7 +224,6 @@ static void test_doubts_beside_a_violation_are_told_apart(void **state) {
 static void test_what_was_expected_of_a_valid_run_is_told(void **state) {
     static const struct expectation twins = {.must = 1 << ANOMALY_TWIN};
 
-    (void)state;
     results[2].expectation = &twins;
     assert_says("\natomic: VALID, and TWIN was expected: no anomaly in 790 overlapping");
     results[2].verdict.overlapping = 4;
@@ -249,14 +233,12 @@ static void test_what_was_expected_of_a_valid_run_is_told(void **state) {
 }
 
 static void test_a_stock_that_never_ran_out_is_told_beside_valid(void **state) {
-    (void)state;
     assert_tells("(3/n); the stock never ran out: nothing is said of its end");
     results[2].verdict.has_ended = true;
     assert_silent_on("never ran out");
 }
 
 static void test_late_launches_and_other_outcomes_are_told(void **state) {
-    (void)state;
     options.max_in_flight = 50;
     results[2].total->late_launches = 7;
     results[2].total->by_outcome[RECORD_FAILED] = 3;
@@ -265,7 +247,6 @@ static void test_late_launches_and_other_outcomes_are_told(void **state) {
 }
 
 static void test_nothing_is_said_of_a_ledger_that_was_not_read(void **state) {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         results[i].verdict = (struct verdict){.kind = VERDICT_UNJUDGED};
         rounds[i].verdict = results[i].verdict;

@@ -35,7 +35,6 @@ static void assert_sentence(const char *expected) {
 }
 
 static void test_an_oversell_is_told_in_customers_and_units(void **state) {
-    (void)state;
     sell(500, 800, 223, 277);
     find(ANOMALY_OVERSELL, 300);
     find(ANOMALY_TWIN, 577);
@@ -51,7 +50,6 @@ static void test_an_oversell_is_told_in_customers_and_units(void **state) {
 }
 
 static void test_twins_within_the_stock_are_seen_in_what_is_left(void **state) {
-    (void)state;
     sell(1000, 800, 223, 777);
     find(ANOMALY_TWIN, 577);
     assert_sentence("none: sold 800 of 1000 units, the stock says 777 are left instead of 200, and "
@@ -59,7 +57,6 @@ static void test_twins_within_the_stock_are_seen_in_what_is_left(void **state) {
 }
 
 static void test_each_other_anomaly_is_told(void **state) {
-    (void)state;
     sell(500, 493, 493, 7);
     find(ANOMALY_UNDERSELL, 7);
     find(ANOMALY_EARLY_SOLD_OUT, 3);
@@ -87,7 +84,6 @@ static void answer(enum record_outcome outcome, size_t count) {
 }
 
 static void test_a_right_strategy_sold_once_each_and_refused_the_others(void **state) {
-    (void)state;
     sell(500, 500, 500, 0);
     verdict->kind = VERDICT_VALID;
     total->count = 808; /* eight customers asked twice: */
@@ -112,7 +108,6 @@ static void test_a_right_strategy_sold_once_each_and_refused_the_others(void **s
 }
 
 static void test_every_outcome_is_told(void **state) {
-    (void)state;
     sell(1000, 800, 800, 200);
     verdict->kind = VERDICT_VALID;
     answer(RECORD_REFUSED, 2);
@@ -123,7 +118,6 @@ static void test_every_outcome_is_told(void **state) {
 }
 
 static void test_an_open_verdict_claims_nothing(void **state) {
-    (void)state;
     sell(500, 500, 500, 0);
     verdict->kind = VERDICT_INCONCLUSIVE;
     answer(RECORD_SOLD_OUT, 300);
@@ -137,7 +131,6 @@ static void test_an_open_verdict_claims_nothing(void **state) {
 }
 
 static void test_rounds_are_counted_with_their_stock(void **state) {
-    (void)state;
     sell(500, 1000, 1000, 0);
     verdict->kind = VERDICT_VALID;
     results[0].count = 2;
@@ -152,7 +145,6 @@ static void test_the_report_has_a_sentence_for_each_strategy(void **state) {
     json_t *json = json_loads(json_text, 0, NULL);
     json_t *last = json_array_get(json_object_get(json, "strategies"), 2);
 
-    (void)state;
     assert_non_null(sentence);
     assert_true(sentence < strstr(text, "\nstrategy "));
     assert_string_equal(json_string_value(json_object_get(last, "sentence")),

@@ -1,16 +1,11 @@
 /* summary.json read back: what is none is refused, and each time it is said why. */
 #include "summary_read.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/sale-summary-XXXXXX";
 static char why[SUMMARY_WHY];
@@ -27,7 +22,6 @@ static void write_file(const char *name, const char *text) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     strcpy(strrchr(folder, '-'), "-XXXXXX");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
@@ -35,7 +29,6 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     char command[64];
 
-    (void)state;
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command);
 }
@@ -49,7 +42,6 @@ static void test_a_text_that_is_no_summary_is_refused(void **state) {
                  {"[]", "is not the summary of a run"},
                  {"{\"strategies\": 1}", "is not the summary of a run"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_null(summary_parse(cases[i].text, strlen(cases[i].text), why));
         assert_non_null(strstr(why, cases[i].why));
@@ -72,7 +64,6 @@ static json_t *parse_nested(int depth) {
 static void test_what_nests_deeply_is_not_parsed(void **state) {
     json_t *json = parse_nested(32);
 
-    (void)state;
     assert_non_null(json);
     json_decref(json);
     assert_null(parse_nested(33));
@@ -82,7 +73,6 @@ static void test_what_nests_deeply_is_not_parsed(void **state) {
 static void test_a_folder_has_a_summary_or_it_is_said_why_not(void **state) {
     json_t *json;
 
-    (void)state;
     assert_null(summary_read(folder, why));
     assert_non_null(strstr(why, "has no summary.json: name the folder of a run that has ended"));
     write_file("summary.json", "{}");
@@ -98,7 +88,6 @@ static void test_a_folder_has_a_summary_or_it_is_said_why_not(void **state) {
 }
 
 static void test_an_environment_may_be_missing_but_not_broken(void **state) {
-    (void)state;
     assert_null(summary_read_environment(folder, why));
     assert_string_equal(why, "");
     write_file("env.json", "{");
@@ -112,7 +101,6 @@ static void test_what_it_says_is_found_and_what_it_does_not_is_empty(void **stat
         "\"count\": 3}]}, {\"strategy\": 4}], \"name\": \"x\"}";
     json_t *json = summary_parse(text, strlen(text), why);
 
-    (void)state;
     assert_non_null(json);
     assert_string_equal(summary_text(json, "name"), "x");
     assert_string_equal(summary_text(json, "command"), "");

@@ -1,14 +1,10 @@
 /* What a lock allows, worked out from the time that it was held. */
 #include "capacity.h"
+#include "test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
@@ -25,7 +21,6 @@ static bool is_near(double value, double expected, double within) {
 
 /* 800 orders in one second, all answered and sold after `last_ms`. */
 static int set_up(void **state) {
-    (void)state;
     options = (struct options){.shape = {.count = 800, .items = 1, .stage_count = 1}};
     options.shape.stages[0] = (struct plan_stage){1000 * MS, 800, 800};
     item = (struct strategy_item){.given = "redis"};
@@ -37,7 +32,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     recorder_free(total);
     return 0;
 }
@@ -62,7 +56,6 @@ static void fill(enum record_lock lock, double hold_ms, double wait_ms, double l
 }
 
 static void test_an_offer_above_the_ceiling_leaves_a_queue(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 3, 800, 2600);
     capacity_make(&result, &options, &capacity);
     assert_int_equal(capacity.bound, CAPACITY_LOCK);
@@ -84,7 +77,6 @@ static void test_an_offer_above_the_ceiling_leaves_a_queue(void **state) {
 }
 
 static void test_a_slow_handover_is_told(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 3, 800, 4000);
     capacity_make(&result, &options, &capacity);
     assert_true(capacity.is_handover_slow);
@@ -98,7 +90,6 @@ static void test_a_slow_handover_is_told(void **state) {
 
 /* The holds alone would let all through, and yet there was a queue. */
 static void test_a_handover_that_makes_a_queue_is_told(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 1, 300, 1500);
     capacity_make(&result, &options, &capacity);
     assert_true(capacity.utilization < 1);
@@ -107,7 +98,6 @@ static void test_a_handover_that_makes_a_queue_is_told(void **state) {
 }
 
 static void test_an_offer_below_the_ceiling_leaves_none(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 3, 0.5, 1005);
     total->shards = 10;
     capacity_make(&result, &options, &capacity);
@@ -120,7 +110,6 @@ static void test_an_offer_below_the_ceiling_leaves_none(void **state) {
 }
 
 static void test_an_offer_just_below_the_ceiling_is_told_to_wait_in_bursts(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 1, 0.5, 1005);
     capacity_make(&result, &options, &capacity);
     assert_false(capacity.is_handover_slow);
@@ -128,7 +117,6 @@ static void test_an_offer_just_below_the_ceiling_is_told_to_wait_in_bursts(void 
 }
 
 static void test_a_process_lock_has_a_lane_in_each_instance(void **state) {
-    (void)state;
     fill(RECORD_LOCK_LOCAL, 3, 100, 1300);
     capacity_make(&result, &options, &capacity);
     assert_int_equal(capacity.lanes, 2);
@@ -137,7 +125,6 @@ static void test_a_process_lock_has_a_lane_in_each_instance(void **state) {
 }
 
 static void test_products_have_locks_of_their_own(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 3, 1, 1000);
     options.shape.count = 1500;
     lap.items = options.shape.items = 4;
@@ -153,7 +140,6 @@ static void test_products_have_locks_of_their_own(void **state) {
 }
 
 static void test_a_ramp_queues_only_where_it_is_above_the_ceiling(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 2.5, 100, 4000); /* 400 a second */
     options.shape.stage_count = 2;
     options.shape.stages[0] = (struct plan_stage){2000 * MS, 0, 800};
@@ -168,7 +154,6 @@ static void test_a_ramp_queues_only_where_it_is_above_the_ceiling(void **state) 
 }
 
 static void test_without_a_lock_only_the_row_is_told(void **state) {
-    (void)state;
     strcpy(item.given, "atomic");
     fill(RECORD_LOCK_UNTOLD, 0, 0, 1000);
     capacity_make(&result, &options, &capacity);
@@ -185,7 +170,6 @@ static void test_without_a_lock_only_the_row_is_told(void **state) {
 }
 
 static void test_replies_that_told_nothing_explain_nothing(void **state) {
-    (void)state;
     capacity_make(&result, &options, &capacity);
     assert_int_equal(capacity.bound, CAPACITY_UNTOLD);
     assert_string_equal(capacity.sentence, "");
@@ -207,7 +191,6 @@ static void refuse(size_t count, double hold_ms) {
 
 /* The stock ends after 300 of 800: the others hold the lock for a fifth of the time. */
 static void test_only_holds_that_sold_make_the_ceiling(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 2.5, 400, 1000);
     capacity_make(&result, &options, &capacity);
     assert_true(is_near(capacity.ceiling, 800, 0.1)); /* as many as were measured */
@@ -223,7 +206,6 @@ static void test_only_holds_that_sold_make_the_ceiling(void **state) {
 
 /* Those who are refused make the queue shorter than the same number of buyers would. */
 static void test_the_queue_is_shorter_where_the_stock_ends(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 2.5, 400, 750);
     total->hold.count = 300; /* the mean stays */
     total->hold.sum = 300 * 2.5 * (double)MS;
@@ -238,7 +220,6 @@ static void test_the_queue_is_shorter_where_the_stock_ends(void **state) {
 
 /* An expired lease, or one who was stopped in his hold: the mean is of no use. */
 static void test_no_ceiling_is_told_that_was_passed(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 20, 5000, 8000); /* 50 a second, and 100 were sold */
     capacity_make(&result, &options, &capacity);
     assert_true(capacity.is_overlapping);
@@ -251,7 +232,6 @@ static void test_no_ceiling_is_told_that_was_passed(void **state) {
 }
 
 static void test_a_long_wait_without_a_queue_is_told(void **state) {
-    (void)state;
     fill(RECORD_LOCK_REDIS, 1, 1800, 1000);
     total->shards = 10;
     for (size_t i = 0; i < 760; i++)

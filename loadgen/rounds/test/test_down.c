@@ -1,13 +1,8 @@
 /* A server that failed in one round is down in later rounds, until it sells or was put up again. */
 #include "down.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
@@ -15,7 +10,6 @@ static struct down down;
 static struct round rounds[3];
 
 static int set_up(void **state) {
-    (void)state;
     down = (struct down){.count = 0};
     for (size_t i = 0; i < 3; i++) {
         rounds[i] = (struct round){.items = 1};
@@ -28,7 +22,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         round_free(&rounds[i]);
     return 0;
@@ -72,7 +65,6 @@ static void crash_both(void) {
 }
 
 static void test_what_crashed_is_down_in_each_later_round(void **state) {
-    (void)state;
     crash_both();
     assert_true(is_down_in(2));
     assert_false(rounds[0].is_down);
@@ -83,7 +75,6 @@ static void test_what_crashed_is_down_in_each_later_round(void **state) {
 }
 
 static void test_an_instance_that_sells_is_up(void **state) {
-    (void)state;
     crash_both();
     answer(&rounds[1], "inventory-2", 1 * MS);
     assert_false(is_down_in(2));
@@ -91,21 +82,18 @@ static void test_an_instance_that_sells_is_up(void **state) {
 }
 
 static void test_an_instance_that_answers_after_its_crash_is_up(void **state) {
-    (void)state;
     crash_both();
     answer(&rounds[0], "inventory-1", 2011 * MS);
     assert_false(is_down_in(1));
 }
 
 static void test_an_answer_while_the_crash_is_written_down_is_no_sign_of_life(void **state) {
-    (void)state;
     crash_both();
     answer(&rounds[0], "inventory-1", 11 * MS);
     assert_true(is_down_in(1));
 }
 
 static void test_one_instance_that_is_up_is_enough(void **state) {
-    (void)state;
     answer(&rounds[0], "inventory-1", 1 * MS);
     answer(&rounds[0], "inventory-2", 1 * MS);
     befall(&rounds[0], EVENT_FAILPOINT, "inventory-1", "crash");
@@ -114,14 +102,12 @@ static void test_one_instance_that_is_up_is_enough(void **state) {
 }
 
 static void test_what_was_put_up_again_is_up(void **state) {
-    (void)state;
     crash_both();
     rounds[0].is_mended = true;
     assert_false(is_down_in(1));
 }
 
 static void test_a_server_that_did_not_come_up_is_down_until_something_is_sold(void **state) {
-    (void)state;
     befall(&rounds[0], EVENT_SERVER, "redis", "");
     answer(&rounds[1], "inventory-1", 1 * MS);
     assert_false(is_down_in(2));
@@ -129,7 +115,6 @@ static void test_a_server_that_did_not_come_up_is_down_until_something_is_sold(v
 }
 
 static void test_a_replica_that_did_not_come_up_stops_nothing(void **state) {
-    (void)state;
     befall(&rounds[0], EVENT_SERVER, "replica", "");
     assert_false(is_down_in(1));
 }

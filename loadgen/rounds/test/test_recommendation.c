@@ -1,13 +1,8 @@
 /* Which strategy is named as the cheapest: only one that is valid, and by figures that are told. */
 #include "recommendation.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { NONE, REDIS, SHARDED, ATOMIC, COUNT };
 
@@ -26,7 +21,6 @@ static int set_up(void **state) {
         double p99_ms;
     } figures[COUNT] = {{1000, 0, 5}, {1600, 2400, 2000}, {3000, 1100, 9}, {1100, 0, 14}};
 
-    (void)state;
     for (int i = 0; i < COUNT; i++) {
         totals[i] = recorder_make(0);
         if (totals[i] == NULL)
@@ -47,7 +41,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (int i = 0; i < COUNT; i++)
         recorder_free(totals[i]);
     return 0;
@@ -65,7 +58,6 @@ static void assert_none(void) {
 }
 
 static void test_fewest_round_trips_per_unit_are_the_cheapest(void **state) {
-    (void)state;
     assert_cheapest(ATOMIC);
     assert_true(made.is_by_trips);
     assert_string_equal(made.sentence,
@@ -75,13 +67,11 @@ static void test_fewest_round_trips_per_unit_are_the_cheapest(void **state) {
 
 /* Refusals are cheap, and sell nothing. */
 static void test_cost_is_shared_by_what_was_sold(void **state) {
-    (void)state;
     results[ATOMIC].verdict.sold = 10;
     assert_cheapest(REDIS);
 }
 
 static void test_equal_cost_is_decided_by_the_p99(void **state) {
-    (void)state;
     totals[SHARDED]->postgres = 1000;
     totals[SHARDED]->redis = 110;
     assert_cheapest(SHARDED);
@@ -89,7 +79,6 @@ static void test_equal_cost_is_decided_by_the_p99(void **state) {
 
 /* Of other locks the round trips are told. */
 static void test_a_poll_of_a_lock_on_the_disk_counts_as_a_round_trip(void **state) {
-    (void)state;
     totals[ATOMIC]->retries = 500 * 250;
     totals[ATOMIC]->locks[RECORD_LOCK_REDIS] = 800;
     assert_cheapest(ATOMIC);
@@ -99,7 +88,6 @@ static void test_a_poll_of_a_lock_on_the_disk_counts_as_a_round_trip(void **stat
 }
 
 static void test_p99_decides_where_a_cost_was_not_told(void **state) {
-    (void)state;
     totals[REDIS]->costed = 0;
     assert_cheapest(SHARDED);
     assert_false(made.is_by_trips);
@@ -111,7 +99,6 @@ static void test_only_valid_as_expected_and_within_thresholds_is_named(void **st
     static const struct expectation twin = {.must = 1 << ANOMALY_TWIN};
     struct threshold_outcome missed = {.result = &results[REDIS]};
 
-    (void)state;
     results[ATOMIC].verdict.kind = VERDICT_INCONCLUSIVE;
     results[SHARDED].expectation = &twin;
     assert_cheapest(REDIS);
@@ -122,7 +109,6 @@ static void test_only_valid_as_expected_and_within_thresholds_is_named(void **st
 }
 
 static void test_one_strategy_alone_is_no_choice(void **state) {
-    (void)state;
     summary.results = &results[ATOMIC];
     summary.count = 1;
     assert_none();

@@ -1,14 +1,9 @@
 /* Rounds added up: counts, histograms, the worst verdict, the evidence of all, and the spread. */
 #include "result.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS     INT64_C(1000000)
 #define ROUNDS 4
@@ -20,7 +15,6 @@ static struct round rounds[2 * ROUNDS]; /* none, atomic, atomic, none, ... */
 static struct result result;
 
 static int set_up(void **state) {
-    (void)state;
     memset(rounds, 0, sizeof rounds);
     for (size_t i = 0; i < 2 * ROUNDS; i++) {
         size_t strategy = (i / 2 + i) % 2;
@@ -36,7 +30,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     result_free(&result);
     for (size_t i = 0; i < 2 * ROUNDS; i++)
         recorder_free(rounds[i].recorder);
@@ -58,7 +51,6 @@ static void make(size_t count) {
 }
 
 static void test_only_its_own_rounds_are_added(void **state) {
-    (void)state;
     for (size_t i = 0; i < 2 * ROUNDS; i++)
         rounds[i].recorder->count = rounds[i].strategy == 0 ? 100 : 7;
     make(2 * ROUNDS);
@@ -71,14 +63,12 @@ static void test_only_its_own_rounds_are_added(void **state) {
 }
 
 static void test_a_strategy_without_a_round_has_no_result(void **state) {
-    (void)state;
     assert_int_equal(result_make(&result, rounds, 1, 1, &expectation), 0);
     assert_int_equal(result.count, 0);
     assert_null(result.total);
 }
 
 static void test_counts_and_histograms_are_summed(void **state) {
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++) {
         struct recorder *recorder = round_of(i)->recorder;
 
@@ -137,7 +127,6 @@ static void test_counts_and_histograms_are_summed(void **state) {
 }
 
 static void test_instances_are_known_once(void **state) {
-    (void)state;
     (void)recorder_instance(round_of(0)->recorder, "inventory-1");
     (void)recorder_instance(round_of(1)->recorder, "inventory-2");
     (void)recorder_instance(round_of(1)->recorder, "inventory-1");
@@ -161,7 +150,6 @@ static void test_the_worst_verdict_counts(void **state) {
          VERDICT_INCONCLUSIVE},
     };
 
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         for (size_t i = 0; i < ROUNDS; i++)
             round_of(i)->verdict.kind = cases[c].kinds[i];
@@ -179,7 +167,6 @@ static void find(struct verdict *verdict, enum anomaly anomaly, const char *exam
 }
 
 static void test_anomalies_add_up_and_keep_the_first_examples(void **state) {
-    (void)state;
     find(&round_of(0)->verdict, ANOMALY_TWIN, "a");
     find(&round_of(1)->verdict, ANOMALY_TWIN, "b");
     find(&round_of(1)->verdict, ANOMALY_TWIN, "c");
@@ -195,7 +182,6 @@ static void test_anomalies_add_up_and_keep_the_first_examples(void **state) {
 }
 
 static void test_the_ledger_adds_up(void **state) {
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++)
         round_of(i)->verdict = (struct verdict){.sold = 1,
                                                 .distinct = 2,
@@ -219,7 +205,6 @@ static void test_the_ledger_adds_up(void **state) {
 }
 
 static void test_a_reason_is_given_once_with_its_first_figures(void **state) {
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++) {
         struct verdict *verdict = &round_of(i)->verdict;
 
@@ -245,7 +230,6 @@ static void prove(struct verdict *verdict, enum anomaly anomaly, uint32_t item) 
 static void test_counterexamples_of_different_anomalies_come_first(void **state) {
     static const uint32_t order[] = {1, 4, 2, 3, 5};
 
-    (void)state;
     prove(&round_of(1)->verdict, ANOMALY_TWIN, 1);
     prove(&round_of(1)->verdict, ANOMALY_TWIN, 2);
     prove(&round_of(2)->verdict, ANOMALY_TWIN, 3);
@@ -273,7 +257,6 @@ static void assert_spread(const struct spread *spread, double min, double median
 }
 
 static void test_the_median_is_the_middle_or_the_mean_of_the_middle_two(void **state) {
-    (void)state;
     measure(0, 40);
     make(2);
     assert_spread(&result.p50_ms, 40, 40, 40);
@@ -290,7 +273,6 @@ static void test_the_median_is_the_middle_or_the_mean_of_the_middle_two(void **s
 }
 
 static void test_a_round_without_an_answer_has_no_part_in_the_spread(void **state) {
-    (void)state;
     make(8);
     assert_spread(&result.p50_ms, 0, 0, 0);
     measure(2, 20);
@@ -313,7 +295,6 @@ static void test_every_round_has_to_keep_a_threshold(void **state) {
     static const size_t sold[ROUNDS] = {100, 90, 100, 110};
     double measured;
 
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++)
         round_of(i)->recorder->by_outcome[RECORD_SOLD] = sold[i];
     assert_true(holds("sold>=90", &measured));

@@ -1,22 +1,15 @@
 /* What the exit code of a run is that ended since its servers were down. */
 #include "options_fixture.h"
+#include "test.h"
 
 #include "exit_code.h"
 #include "summary.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct options options;
 static struct round one;
 static struct summary summary;
 
 static int set_up(void **state) {
-    (void)state;
     options_fill(&options, "atomic", "");
     one = (struct round){.item = &options.list.items[0], .is_left_down = true};
     one.recorder = recorder_make(0);
@@ -24,7 +17,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     round_free(&one);
     return 0;
 }
@@ -42,7 +34,6 @@ static int exit_code_of(enum verdict_kind kind) {
 }
 
 static void test_a_run_that_lacks_rounds_is_not_as_expected(void **state) {
-    (void)state;
     assert_int_equal(exit_code_of(VERDICT_VALID), EXIT_INCONCLUSIVE);
     assert_int_equal(exit_code_of(VERDICT_INCONCLUSIVE), EXIT_INCONCLUSIVE);
     one.is_left_down = false;
@@ -50,7 +41,6 @@ static void test_a_run_that_lacks_rounds_is_not_as_expected(void **state) {
 }
 
 static void test_what_was_found_before_counts(void **state) {
-    (void)state;
     assert_int_equal(exit_code_of(VERDICT_VIOLATED), EXIT_UNEXPECTED);
     one.is_interrupted = true;
     assert_int_equal(exit_code_of(VERDICT_VALID), EXIT_INTERRUPTED);

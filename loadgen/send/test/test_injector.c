@@ -1,21 +1,16 @@
 /* Faults of servers, with a script in the place of scripts/stack that notes what it is told to do.
  */
 #include "injector.h"
+#include "test.h"
 
 #include "clock.h"
 #include "fiber.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static uv_loop_t loop;
 static struct fault_list faults;
@@ -86,7 +81,6 @@ static void run(const char *text) {
 }
 
 static void test_each_is_told_to_the_script_at_its_moment(void **state) {
-    (void)state;
     write_stack("");
     run("redis:cut@200ms,inventory-1:restart@1ms,redis:failover@400ms");
     assert_int_equal(opened, 0);
@@ -107,7 +101,6 @@ static void test_each_is_told_to_the_script_at_its_moment(void **state) {
 }
 
 static void test_a_pause_ends_after_its_time_or_with_the_round(void **state) {
-    (void)state;
     write_stack("");
     awaited = "resume postgres";
     run("postgres:pause=1ms@1ms");
@@ -122,7 +115,6 @@ static void test_a_pause_ends_after_its_time_or_with_the_round(void **state) {
 }
 
 static void test_what_is_started_again_is_down_until_then(void **state) {
-    (void)state;
     write_stack("");
     run("redis:start@900ms,redis:kill@1ms,postgres:kill@1ms");
     assert_int_equal(injector.acts[1].until_ns, injector.acts[0].ended_ns);
@@ -130,7 +122,6 @@ static void test_what_is_started_again_is_down_until_then(void **state) {
 }
 
 static void test_a_fault_that_failed_says_why(void **state) {
-    (void)state;
     write_stack("[ \"$1\" != kill ] || { echo \"stack: no luck\"; exit 3; }");
     run("redis:kill@1ms");
     assert_int_equal(opened, 0);
@@ -139,7 +130,6 @@ static void test_a_fault_that_failed_says_why(void **state) {
 }
 
 static void test_servers_that_stay_down_are_told(void **state) {
-    (void)state;
     write_stack("[ \"$1\" != start ] || { printf 'stack: redis is\\033 not ready'; exit 1; }");
     run("redis:kill@1ms");
     assert_string_equal(injector.why, "the servers are not all up again after the faults: "
@@ -147,7 +137,6 @@ static void test_servers_that_stay_down_are_told(void **state) {
 }
 
 static void test_what_has_not_begun_is_left_out_and_all_is_mended(void **state) {
-    (void)state;
     write_stack("");
     is_left_out = true;
     run("redis:kill@1ms,redis:pause=1s@2ms");
@@ -159,7 +148,6 @@ static void test_what_has_not_begun_is_left_out_and_all_is_mended(void **state) 
 static void test_a_script_that_cannot_wait_is_told_before_the_round(void **state) {
     FILE *to;
 
-    (void)state;
     run("redis:kill@1ms");
     assert_int_equal(opened, -1);
     assert_non_null(strstr(injector.why, "no such file"));
@@ -175,7 +163,6 @@ static void test_a_script_that_cannot_wait_is_told_before_the_round(void **state
 }
 
 static int set_up(void **state) {
-    (void)state;
     strcpy(folder, "/tmp/test-injector-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(stack, sizeof stack, "%s/stack", folder);
@@ -187,7 +174,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     (void)unlink(stack);
     (void)unlink(notes);
     assert_int_equal(rmdir(folder), 0);

@@ -1,14 +1,11 @@
 /* Real-time priority is bounded: a process that computes on and on becomes an ordinary one. */
 #include "punctual.h"
+#include "test.h"
 
 #include "clock.h"
 
 #include <linux/capability.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -16,12 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define PATIENCE_MS 20000
 
 static void test_without_a_wish_the_priority_is_ordinary(void **state) {
-    (void)state;
     assert_false(punctual_start(false));
     assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
     assert_false(punctual_stop());
@@ -43,7 +37,6 @@ static bool is_ordinary(void) {
 static void test_the_priority_is_given_back(void **state) {
     bool is_taken = start();
 
-    (void)state;
     assert_int_equal(punctual_stop(), is_taken);
     assert_true(is_ordinary());
 }
@@ -65,7 +58,6 @@ static void test_a_right_that_is_permitted_is_used(void **state) {
     pid_t child;
     int status;
 
-    (void)state;
     (void)punctual_stop();
     if (!is_taken || geteuid() != 0)
         return;
@@ -80,7 +72,6 @@ static void test_a_right_that_is_permitted_is_used(void **state) {
 static void test_a_process_that_never_pauses_loses_the_priority(void **state) {
     int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
 
-    (void)state;
     if (!start())
         return;
     while (!is_ordinary() && clock_now_ms() < deadline_ms)
@@ -104,7 +95,6 @@ static void sleep_ms(long ms) {
 static void test_a_process_that_rests_keeps_the_priority(void **state) {
     int64_t began_ms = computed_ms();
 
-    (void)state;
     if (!start())
         return;
     while (computed_ms() < began_ms + 600) {
@@ -122,7 +112,6 @@ static void test_a_process_with_time_keeps_below_what_the_kernel_stops_it_at(voi
     const int64_t start_ms = clock_now_ms(), began_ms = computed_ms();
     int64_t passed_ms, used_ms;
 
-    (void)state;
     if (!start())
         return;
     while (clock_now_ms() < start_ms + 1200)
@@ -137,7 +126,6 @@ static void test_a_process_with_time_keeps_below_what_the_kernel_stops_it_at(voi
 static void test_a_process_that_fills_its_processor_loses_the_priority(void **state) {
     int64_t deadline_ms = clock_now_ms() + PATIENCE_MS;
 
-    (void)state;
     if (!start())
         return;
     while (!is_ordinary() && clock_now_ms() < deadline_ms)

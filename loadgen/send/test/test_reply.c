@@ -1,17 +1,12 @@
 /* Replies are read as a JSON parser reads them, the quick scan or not. */
 #include "reply.h"
+#include "test.h"
 
 #include "json_read.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char usual[] = "{\"order_id\":\"0190a5b0-0000-7000-8000-000000000000\",\"unit\":17,"
                             "\"remaining\": 3, \"price\":\"88888.88\",\"instance\":\"inv-1\"}\n";
@@ -23,7 +18,6 @@ static void read_text(const char *text, struct reply *reply) {
 static void test_the_usual_reply_is_read(void **state) {
     struct reply reply;
 
-    (void)state;
     read_text(usual, &reply);
     assert_int_equal(reply.unit, 17);
     assert_string_equal(reply.order_id, "0190a5b0-0000-7000-8000-000000000000");
@@ -33,7 +27,6 @@ static void test_the_usual_reply_is_read(void **state) {
 static void test_other_json_is_read_too(void **state) {
     struct reply reply;
 
-    (void)state;
     read_text(
         "{\"a\": {\"unit\": 1}, \"instance\": \"\\u0061\\\"\", \"unit\": -5, \"b\": [1.5, null]}",
         &reply);
@@ -61,7 +54,6 @@ static void test_what_is_of_another_type_is_not_said(void **state) {
                                         "{\"instance\":null,\"order_id\":true}"};
     struct reply reply;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         read_text(texts[i], &reply);
         assert_int_equal(reply.unit, -1);
@@ -74,7 +66,6 @@ static void test_long_text_is_cut(void **state) {
     struct reply reply;
     char text[200] = "{\"instance\":\"";
 
-    (void)state;
     memset(text + strlen(text), 'x', 100);
     strcat(text, "\"}");
     read_text(text, &reply);
@@ -103,7 +94,6 @@ static void test_any_text_is_read_as_a_parser_does(void **state) {
     uint64_t random = 1;
     size_t taken = 0;
 
-    (void)state;
     for (int round = 0; round < 100000; round++) {
         char text[sizeof usual];
         struct reply reply;

@@ -1,19 +1,14 @@
 /* The open loop against a server in this process: on time whatever the answers, each request once.
  */
 #include "sender_fixture.h"
+#include "test.h"
 
 #include "clock.h"
 #include "fiber.h"
 #include "http_client.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void refuse(struct http_exchange *exchange, void *data) {
     static const int statuses[] = {409, 503, 504, 422, 500, 502, 201};
@@ -28,7 +23,6 @@ static void drop(struct http_exchange *exchange, void *data) {
 }
 
 static void test_each_request_is_sent_once_and_recorded(void **state) {
-    (void)state;
     sending_plan_requests(200, 2000);
     sending_run();
     assert_int_equal(sending.result, 0);
@@ -57,7 +51,6 @@ static void sell_when_all_have_come(struct http_exchange *exchange, void *data) 
 
 /* Had one waited for an answer, that would time out, and be unknown. */
 static void test_late_answers_delay_no_request(void **state) {
-    (void)state;
     sending_plan_requests(50, 1000);
     sending.answer = sell_when_all_have_come;
     sending_run();
@@ -68,7 +61,6 @@ static void test_late_answers_delay_no_request(void **state) {
 }
 
 static void test_answers_have_their_outcomes(void **state) {
-    (void)state;
     sending.answer = refuse;
     sending_plan_requests(70, 2000);
     sending_run();
@@ -83,7 +75,6 @@ static void test_answers_have_their_outcomes(void **state) {
 }
 
 static void test_dropped_replies_are_unknown(void **state) {
-    (void)state;
     sending.answer = drop;
     sending_plan_requests(20, 2000);
     sending_run();
@@ -109,7 +100,6 @@ static void test_each_arrival_asks_for_its_product(void **state) {
     struct plan_shape shape = sending_shape(200, 2000);
     size_t asked[3] = {0};
 
-    (void)state;
     sending.answer = sell_item;
     sending.sender.items = 3;
     shape.items = 3;
@@ -149,7 +139,6 @@ static void answer_without_a_key(struct http_exchange *exchange, void *data) {
 static void test_without_keys_the_orders_are_learned_from_the_replies(void **state) {
     static const char *const keys[] = {NAMED(0), NAMED(1), NAMED(2), NAMED(3)};
 
-    (void)state;
     sending.answer = answer_without_a_key;
     sending.sender.is_keyless = true;
     sending.sender.max_in_flight = 1; /* so that they arrive in order */
@@ -172,7 +161,6 @@ static void test_a_repeat_sends_the_key_again(void **state) {
     struct plan_shape shape = sending_shape(500, 5000);
     size_t repeats = 0;
 
-    (void)state;
     shape.dup_rate = 0.3;
     sending_plan_shape(&shape);
     sending.sender.connections = 500; /* nothing is left unsent on a machine that is slow */
@@ -193,7 +181,6 @@ static void test_a_repeat_sends_the_key_again(void **state) {
 }
 
 static void test_arrivals_beyond_the_limit_are_launched_late_in_order(void **state) {
-    (void)state;
     sending_plan_requests(30, 1000);
     sending.sender.max_in_flight = 5;
     sending.answer_ms = 20;
@@ -208,7 +195,6 @@ static void test_arrivals_beyond_the_limit_are_launched_late_in_order(void **sta
 
 /* The last is due when all that was held has long been answered. */
 static void test_after_the_limit_sending_is_on_time_again(void **state) {
-    (void)state;
     sending_plan_requests(9, 10000);
     sending.plan.arrivals[8].due_ns = 2000000000;
     sending.sender.max_in_flight = 2;
@@ -227,7 +213,6 @@ static void test_between_planned_moments_the_loop_sleeps(void **state) {
     size_t turns = 0;
     uv_check_t check = {.data = &turns};
 
-    (void)state;
     sending_plan_requests(2, 10000);
     sending.plan.arrivals[1].due_ns = 1000000000;
     assert_int_equal(uv_check_init(&sending.loop, &check), 0);
@@ -277,7 +262,6 @@ static void test_connections_are_open_before_the_first_request(void **state) {
 static void test_a_repeat_waits_for_its_first_at_the_limit(void **state) {
     struct plan_shape shape = sending_shape(15, 1000);
 
-    (void)state;
     shape.dup_rate = 1;
     sending_plan_shape(&shape);
     for (size_t i = 0; i < sending.plan.count; i++)
@@ -293,7 +277,6 @@ static void test_a_repeat_waits_for_its_first_at_the_limit(void **state) {
 }
 
 static void test_a_limit_that_is_not_reached_delays_nothing(void **state) {
-    (void)state;
     sending_plan_requests(30, 1000);
     sending.sender.max_in_flight = 30;
     sending.answer_ms = 50;
@@ -330,7 +313,6 @@ static int64_t start_when_all_are_accepted(void *data) {
 /* All are due at once; the server answers in the next turn of the loop. 16 more in flight at each
  * turn would be some 100 in the end, one more some 30. */
 static void test_who_is_behind_has_few_in_flight(void **state) {
-    (void)state;
     sending_plan_requests(300, 100000000);
     sending.sender.connections = 300;
     sending.sender.choose_start = start_when_all_are_accepted;
@@ -340,7 +322,6 @@ static void test_who_is_behind_has_few_in_flight(void **state) {
 }
 
 static void test_an_empty_plan_sends_nothing(void **state) {
-    (void)state;
     sending_plan_requests(0, 100);
     sending_run();
     assert_int_equal(sending.result, 0);

@@ -1,18 +1,13 @@
 /* How sending ends: stopped at any moment, without room, without a target, or never begun. */
 #include "sender_fixture.h"
+#include "test.h"
 
 #include "clock.h"
 #include "fault.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 static uint64_t grace_ms;
 
@@ -22,7 +17,6 @@ static int set_up_stop(void **state) {
 }
 
 static void test_lost_replies_are_samples_of_the_timeout(void **state) {
-    (void)state;
     sending.answer_ms = 1000;
     sending.sender.timeout_ms = 50;
     sending_plan_requests(10, 2000);
@@ -33,7 +27,6 @@ static void test_lost_replies_are_samples_of_the_timeout(void **state) {
 }
 
 static void test_a_dead_target_is_recorded(void **state) {
-    (void)state;
     sending.sender.port = 1;
     sending_plan_requests(20, 2000);
     sending_run();
@@ -50,7 +43,6 @@ static void sell_some_and_close(struct http_exchange *exchange, void *data) {
 }
 
 static void test_a_target_may_die_in_the_middle(void **state) {
-    (void)state;
     sending.answer = sell_some_and_close;
     sending_plan_requests(400, 2000);
     sending_run();
@@ -69,7 +61,6 @@ static void test_a_target_may_die_in_the_middle(void **state) {
 
 /* Two may be under way and two may wait; the others find no room. */
 static void test_requests_without_room_are_unsent(void **state) {
-    (void)state;
     sending.sender.connections = 2;
     sending.answer_ms = 300;
     sending_plan_requests(10, 10000);
@@ -79,7 +70,6 @@ static void test_requests_without_room_are_unsent(void **state) {
 }
 
 static void test_room_that_comes_back_is_used(void **state) {
-    (void)state;
     sending.sender.connections = 1;
     sending.answer_ms = 50;
     sending_plan_requests(9, 10000);
@@ -91,7 +81,6 @@ static void test_room_that_comes_back_is_used(void **state) {
 }
 
 static void test_one_arrival_is_a_run(void **state) {
-    (void)state;
     sending_plan_requests(1, 1);
     sending_run();
     assert_int_equal(sending.result, 0);
@@ -124,7 +113,6 @@ static void plan_a_stop_at(unsigned served, unsigned now, int64_t answer_ms) {
 }
 
 static void test_a_stop_gives_up_what_is_under_way(void **state) {
-    (void)state;
     plan_a_stop_at(10, 10, 1000);
     sending_run();
     sending_assert_outcomes(RECORD_UNKNOWN, 10);
@@ -132,7 +120,6 @@ static void test_a_stop_gives_up_what_is_under_way(void **state) {
 }
 
 static void test_a_stop_before_the_first_request_sends_none(void **state) {
-    (void)state;
     sending_plan_requests(100, 100);
     assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 0, 0), 0);
     sending_run();
@@ -142,7 +129,6 @@ static void test_a_stop_before_the_first_request_sends_none(void **state) {
 }
 
 static void test_a_stop_before_the_run_sends_none(void **state) {
-    (void)state;
     sending_plan_requests(100, 100);
     sender_stop(&sending.sender, 20);
     sending_run();
@@ -154,7 +140,6 @@ static void test_a_stop_before_the_run_sends_none(void **state) {
 
 /* It has until then begun to wait for the first planned moment, half a minute away. */
 static void test_a_stop_before_the_first_moment_sends_none(void **state) {
-    (void)state;
     sending_plan_requests(1, 1);
     sending.plan.arrivals[0].due_ns = INT64_C(30000000000);
     assert_int_equal(uv_timer_start(&sending.stopper, on_stop, 300, 0), 0);
@@ -164,7 +149,6 @@ static void test_a_stop_before_the_first_moment_sends_none(void **state) {
 }
 
 static void test_a_stop_lets_answers_come_within_its_grace(void **state) {
-    (void)state;
     grace_ms = 20000;
     plan_a_stop_at(5, 5, 600);
     sending_run();
@@ -172,7 +156,6 @@ static void test_a_stop_lets_answers_come_within_its_grace(void **state) {
 }
 
 static void test_a_stop_gives_up_the_last_answers(void **state) {
-    (void)state;
     sending.answer = sell_and_stop;
     sending.answer_ms = 1000;
     stop_at = 5;
@@ -195,7 +178,6 @@ static void sell_and_stop_late(struct http_exchange *exchange, void *data) {
 
 /* It could be sent, so it is not one that there was no connection for. */
 static void test_a_stop_sends_what_became_due_in_the_same_turn(void **state) {
-    (void)state;
     grace_ms = 20000;
     sending.answer = sell_and_stop_late;
     sending_plan_requests(3, 10);
@@ -206,7 +188,6 @@ static void test_a_stop_sends_what_became_due_in_the_same_turn(void **state) {
 }
 
 static void test_a_stop_leaves_what_waits_at_the_limit_unsent(void **state) {
-    (void)state;
     sending.sender.max_in_flight = 5;
     plan_a_stop_at(5, 10, 1000);
     sending_run();
@@ -216,7 +197,6 @@ static void test_a_stop_leaves_what_waits_at_the_limit_unsent(void **state) {
 }
 
 static void test_a_host_that_is_none_is_told(void **state) {
-    (void)state;
     sending.sender.host = "no host at all";
     sending_plan_requests(10, 1000);
     sending_run();
@@ -227,7 +207,6 @@ static void test_a_host_that_is_none_is_told(void **state) {
 static void test_a_process_without_files_is_told(void **state) {
     struct rlimit before, none;
 
-    (void)state;
     sending_plan_requests(10, 1000);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;
@@ -265,7 +244,6 @@ static void send_afresh(void *arg) {
 }
 
 static void test_no_memory_is_told_or_survived(void **state) {
-    (void)state;
     uv_close((uv_handle_t *)&sending.stopper, NULL);
     sending_close_server();
     assert_int_equal(uv_run(&sending.loop, UV_RUN_DEFAULT), 0);

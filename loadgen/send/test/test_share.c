@@ -1,20 +1,15 @@
 /* Records that several processes write: here they are several recorders of one. */
 #include "share.h"
+#include "test.h"
 
 #include "answer.h"
 #include "product.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MS       INT64_C(1000000)
 #define REQUESTS 1000
@@ -30,7 +25,6 @@ static int set_up(void **state) {
                                      .items = 2,
                                      .dup_rate = 0.1};
 
-    (void)state;
     assert_int_equal(plan_make(&plan, &shape), 0);
     all = share_make(plan.count, 2, 3, NULL);
     assert_non_null(all);
@@ -42,7 +36,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         recorder_free(workers[i]);
     recorder_free(all);
@@ -91,7 +84,6 @@ static struct recorder *owner_of(size_t number) {
 static void test_each_request_is_of_one_worker_and_repeats_of_the_same(void **state) {
     size_t repeats = 0, owners;
 
-    (void)state;
     for (size_t number = 0; number < plan.count; number++) {
         owners = 0;
         for (size_t i = 0; i < 3; i++)
@@ -131,7 +123,6 @@ static void assert_same_counts(const struct recorder *a, const struct recorder *
 static void test_counts_are_those_of_one_process(void **state) {
     struct recorder *one = recorder_make(plan.count);
 
-    (void)state;
     assert_non_null(one);
     for (size_t number = 0; number < plan.count; number++) {
         end(one, begin(one, number));
@@ -158,7 +149,6 @@ static void test_counts_are_those_of_one_process(void **state) {
 static void test_what_has_not_ended_is_in_flight(void **state) {
     struct record *last;
 
-    (void)state;
     end(owner_of(0), begin(owner_of(0), 0));
     last = begin(owner_of(1), 1);
     share_collect(all);
@@ -172,7 +162,6 @@ static void test_what_has_not_ended_is_in_flight(void **state) {
 /* Of a worker that died nothing is known of what it had begun; the others stop at about the same
  * moment, and what was due till the last of them is unsent. */
 static void test_what_is_missing_is_unknown_or_unsent(void **state) {
-    (void)state;
     (void)begin(owner_of(0), 0);
     end(owner_of(4), begin(owner_of(4), 4));
     assert_int_equal(share_settle(all, &plan, false, 500 * MS), 0);
@@ -190,14 +179,12 @@ static void test_what_is_missing_is_unknown_or_unsent(void **state) {
 }
 
 static void test_a_round_that_never_began_has_no_requests(void **state) {
-    (void)state;
     assert_int_equal(share_settle(all, &plan, false, 0), 0);
     assert_int_equal(all->count, 0);
     assert_int_equal(all->ended, 0);
 }
 
 static void test_no_room_is_an_error(void **state) {
-    (void)state;
     assert_null(share_make(plan.count, 2, 3, "/nowhere"));
     assert_int_equal(errno, ENOENT);
 }

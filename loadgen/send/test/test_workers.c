@@ -1,19 +1,14 @@
 /* Workers as processes of their own, and a server for them in this one. */
+#include "test.h"
 #include "workers.h"
 
 #include "sender_fixture.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define WORKERS 3
 
@@ -74,7 +69,6 @@ static void run(void) {
 }
 
 static void test_together_they_send_the_plan_once(void **state) {
-    (void)state;
     rounds = 2;
     run();
     assert_int_equal(sending.result, 0);
@@ -113,7 +107,6 @@ static void answer_never(struct http_exchange *exchange, void *data) {
 }
 
 static void test_a_stop_ends_all_of_them(void **state) {
-    (void)state;
     sending.answer = answer_never;
     run();
     assert_int_equal(sending.result, 0);
@@ -135,7 +128,6 @@ static void kill_one(struct http_exchange *exchange, void *data) {
 }
 
 static void test_the_death_of_one_ends_the_round_and_is_told(void **state) {
-    (void)state;
     sending.answer = kill_one;
     run();
     assert_int_equal(sending.result, 0);
@@ -145,7 +137,6 @@ static void test_the_death_of_one_ends_the_round_and_is_told(void **state) {
 }
 
 static void test_one_that_is_dead_before_the_round_is_told(void **state) {
-    (void)state;
     on_kill(NULL);
     run();
     assert_string_equal(workers.why, "worker 2 of 3 was killed by signal 9");
@@ -160,7 +151,6 @@ static void test_they_end_with_their_parent(void **state) {
     char byte;
     pid_t parent;
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     parent = fork();
     assert_true(parent >= 0);

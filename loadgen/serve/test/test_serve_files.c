@@ -1,19 +1,15 @@
 /* Results folders are found on every file system, and nothing else of it. */
 #include "serve_files.h"
+#include "test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char root[32];
 static bool is_untold; /* as on file systems that do not tell what an entry is */
@@ -46,7 +42,6 @@ static void in_root(const char *commands) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     snprintf(root, sizeof root, "/tmp/sale-serve-XXXXXX");
     assert_non_null(mkdtemp(root));
     in_root("mkdir 20261121T100102Z-old 20261122T100102Z-new run-1 .hidden 'a b' && touch file && "
@@ -55,7 +50,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     is_untold = false;
     in_root("rm -r * .hidden");
     assert_int_equal(rmdir(root), 0);
@@ -75,12 +69,10 @@ static void assert_only_folders_are_listed(void) {
 }
 
 static void test_folders_are_listed_the_newest_first(void **state) {
-    (void)state;
     assert_only_folders_are_listed();
 }
 
 static void test_only_folders_are_listed_where_entries_have_no_type(void **state) {
-    (void)state;
     is_untold = true;
     assert_only_folders_are_listed();
 }
@@ -89,7 +81,6 @@ static void test_a_root_that_is_gone_is_told(void **state) {
     struct dirent **folders;
     size_t count;
 
-    (void)state;
     assert_int_equal(serve_list("/tmp/sale-serve-nowhere", &folders, &count), -ENOENT);
     serve_list_free(folders, count);
 }

@@ -1,17 +1,12 @@
 /* The table: colours are for terminals that want them, and no word is lost. */
 #include "table.h"
+#include "test.h"
 
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void print(FILE *to) {
     table_print(&(struct table_row){.cell = {"a", "no", "b"}, .colour = {NULL, TABLE_RED, NULL}}, 1,
@@ -24,7 +19,6 @@ static void test_only_a_terminal_is_coloured(void **state) {
     size_t size;
     FILE *to = open_memstream(&text, &size);
 
-    (void)state;
     assert_non_null(to);
     assert_int_equal(setenv("TERM", "xterm", 1), 0);
     assert_int_equal(unsetenv("NO_COLOR"), 0);
@@ -41,7 +35,6 @@ static void test_a_terminal_may_refuse_colours(void **state) {
     ssize_t more;
     FILE *to;
 
-    (void)state;
     assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
     to = fdopen(fd, "w");
     assert_non_null(to);
@@ -76,7 +69,6 @@ static void test_the_width_is_that_of_the_terminal(void **state) {
     int controller, fd;
     FILE *to;
 
-    (void)state;
     assert_int_equal(openpty(&controller, &fd, NULL, NULL, NULL), 0);
     to = fdopen(fd, "w");
     assert_non_null(to);
@@ -101,7 +93,6 @@ static void test_columns_go_in_the_order_given(void **state) {
     } cases[] = {{80, "name  bb  cc  dd\n"}, {13, "name bb cc dd\n"}, {12, "name  bb  dd\n"},
                  {9, "name  dd\n"},          {6, "name\n"},           {1, "name\n"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct table_row row = {.cell = {"name", "bb", "cc", "dd"}};
         char *text = NULL;
@@ -124,7 +115,6 @@ static void test_a_legend_of_nothing_takes_no_line(void **state) {
     size_t size;
     FILE *to = open_memstream(&text, &size);
 
-    (void)state;
     assert_non_null(to);
     table_print_legend(&head, meanings, NULL, 80, to);
     assert_int_equal(fflush(to), 0);
@@ -141,7 +131,6 @@ static void test_words_of_any_length_are_printed_whole(void **state) {
     size_t size;
     FILE *to = open_memstream(&text, &size);
 
-    (void)state;
     assert_non_null(to);
     memset(word, 'x', sizeof word - 1);
     word[sizeof word - 1] = '\0';

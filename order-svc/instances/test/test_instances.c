@@ -80,7 +80,6 @@ static void become(const char *first, const char *second) {
 }
 
 static void test_a_name_is_an_instance_at_each_of_its_addresses(void **state) {
-    (void)state;
     start("http://shop:81,http://127.0.0.9:82");
     become("127.0.0.2", "127.0.0.3");
     assert_int_equal(logged("inventory instance is new"), 2);
@@ -95,7 +94,6 @@ static void test_a_name_is_an_instance_at_each_of_its_addresses(void **state) {
 }
 
 static void test_what_was_found_last_outlasts_a_resolver_that_fails(void **state) {
-    (void)state;
     start("http://shop:81");
     become("127.0.0.2", "127.0.0.3");
     become(NULL, NULL);
@@ -104,7 +102,6 @@ static void test_what_was_found_last_outlasts_a_resolver_that_fails(void **state
 }
 
 static void test_a_name_with_one_address_of_each_family_stays_a_name(void **state) {
-    (void)state;
     start("http://shop:81");
     become("::1", "127.0.0.1");
     assert_int_equal(logged("inventory instance is"), 0);
@@ -118,7 +115,6 @@ static void test_a_name_with_one_address_of_each_family_stays_a_name(void **stat
 static void test_without_a_name_nothing_is_looked_up(void **state) {
     int look_ups = resolver.look_ups;
 
-    (void)state;
     start("http://127.0.0.1:81,http://[::1]:82");
     for (int i = 0; i < 10; i++)
         (void)uv_run(&fixture.loop, UV_RUN_ONCE);

@@ -58,7 +58,6 @@ static int take_port(int port) {
 }
 
 static void test_calls_are_spread_over_all_instances(void **state) {
-    (void)state;
     open_inventory(3);
     expect_answered(12);
     for (int i = 0; i < 3; i++)
@@ -68,7 +67,6 @@ static void test_calls_are_spread_over_all_instances(void **state) {
 static void test_an_answer_is_handed_over_as_it_came(void **state) {
     struct caller caller;
 
-    (void)state;
     open_inventory(1);
     fixture.peers[0].status = 409;
     fixture.peers[0].body = "{\"error\":\"sold_out\"}";
@@ -80,7 +78,6 @@ static void test_an_answer_is_handed_over_as_it_came(void **state) {
 }
 
 static void test_an_instance_that_is_down_is_skipped_and_that_is_said_once(void **state) {
-    (void)state;
     open_inventory(2);
     peer_close(&fixture.peers[0]);
     catch_log();
@@ -93,7 +90,6 @@ static void test_an_instance_that_is_down_is_skipped_and_that_is_said_once(void 
 static void test_an_instance_that_is_back_is_used_again(void **state) {
     int port = fixture.peers[0].port;
 
-    (void)state;
     open_inventory(2);
     peer_close(&fixture.peers[0]);
     catch_log();
@@ -109,7 +105,6 @@ static void test_an_instance_is_tried_again_by_one_call_at_a_time(void **state) 
     int fd = -1, port = fixture.peers[0].port, tries = 0;
     int64_t begun_ms;
 
-    (void)state;
     open_inventory(2);
     peer_close(&fixture.peers[0]);
     expect_answered(2); /* and so it is known to be down */
@@ -131,7 +126,6 @@ static void test_an_instance_is_tried_again_by_one_call_at_a_time(void **state) 
 static void test_with_all_down_nothing_is_sent(void **state) {
     struct caller caller;
 
-    (void)state;
     open_inventory(2);
     peer_close(&fixture.peers[0]);
     peer_close(&fixture.peers[1]);
@@ -153,7 +147,6 @@ static void update(int first, int count) {
 }
 
 static void test_an_instance_that_is_new_gets_calls_and_one_that_is_gone_none(void **state) {
-    (void)state;
     open_inventory(1);
     expect_answered(2);
     update(1, 2);
@@ -169,7 +162,6 @@ static void test_an_instance_that_is_new_gets_calls_and_one_that_is_gone_none(vo
 static void test_a_call_under_way_outlasts_its_instance(void **state) {
     struct caller caller;
 
-    (void)state;
     open_inventory(1);
     fixture.peers[0].is_holding = true;
     begin(&caller, PATIENCE_MS);
@@ -185,7 +177,6 @@ static void test_a_call_under_way_outlasts_its_instance(void **state) {
 static void test_instances_may_come_and_go_for_ever(void **state) {
     char url[32];
 
-    (void)state;
     open_inventory(1);
     for (int port = 1; port <= 200; port++) {
         (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
@@ -199,7 +190,6 @@ static void test_instances_may_come_and_go_for_ever(void **state) {
 static void test_what_was_sent_and_not_answered_goes_to_no_other(void **state) {
     struct caller caller;
 
-    (void)state;
     open_inventory(2);
     fixture.peers[0].status = fixture.peers[1].status = 0; /* the connection is cut */
     assert_int_equal(call_once(&caller), HTTP_CALL_UNKNOWN);
@@ -210,7 +200,6 @@ static void test_what_was_sent_and_not_answered_goes_to_no_other(void **state) {
 static void test_a_call_that_is_late_goes_to_no_other(void **state) {
     struct caller caller;
 
-    (void)state;
     open_inventory(2);
     fixture.peers[0].is_holding = fixture.peers[1].is_holding = true;
     begin(&caller, 700);
@@ -222,7 +211,6 @@ static void test_a_call_that_is_late_goes_to_no_other(void **state) {
 static void test_an_answer_that_is_no_json_has_no_body(void **state) {
     struct caller caller;
 
-    (void)state;
     open_inventory(1);
     fixture.peers[0].body = "{\"unit\":";
     begin(&caller, PATIENCE_MS);
@@ -237,7 +225,6 @@ static void test_an_answer_that_is_nested_deeply_has_no_body(void **state) {
     struct caller caller;
     char deep[4001];
 
-    (void)state;
     memset(deep, '[', 2000);
     memset(deep + 2000, ']', 2000);
     deep[4000] = '\0';
@@ -263,7 +250,6 @@ static void test_a_bad_url_is_refused_with_a_reason(void **state) {
     struct inventory *inventory;
     char why[INVENTORY_MESSAGE_BYTES], many[65 * 20] = "http://127.0.0.1:1";
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         why[0] = '\0';
         assert_int_equal(inventory_open(&inventory, &fixture.loop, bad[i], "", why), UV_EINVAL);
@@ -282,7 +268,6 @@ static void test_a_secret_that_fits_in_no_header_is_told(void **state) {
     struct inventory *inventory;
     char why[INVENTORY_MESSAGE_BYTES];
 
-    (void)state;
     memset(many_characters, 'x', sizeof many_characters - 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(
@@ -295,7 +280,6 @@ static void test_a_secret_that_fits_in_no_header_is_told(void **state) {
 static void test_a_close_ends_the_calls_under_way(void **state) {
     struct caller callers[MANY];
 
-    (void)state;
     open_inventory(3);
     for (int i = 0; i < PEERS; i++)
         fixture.peers[i].is_holding = true;
@@ -325,7 +309,6 @@ static void test_a_call_that_a_close_ends_turns_to_no_instance_that_is_gone(void
     uv_check_t check;
     unsigned open;
 
-    (void)state;
     open_inventory(3);
     open = fixture.open;
     assert_int_equal(uv_check_init(&fixture.loop, &check), 0);
@@ -345,7 +328,6 @@ static void test_closing_twice_is_closing_once(void **state) {
     char why[INVENTORY_MESSAGE_BYTES];
     int closed = 0;
 
-    (void)state;
     assert_int_equal(
         inventory_open(&inventory, &fixture.loop, "http://127.0.0.1:1,http://127.0.0.1:2", "", why),
         0);
@@ -379,7 +361,6 @@ static void live_without_memory(void *arg) {
 }
 
 static void test_memory_may_fail_at_every_allocation(void **state) {
-    (void)state;
     json_set_alloc_funcs(allocate, free);
     fault_each_allocation(live_without_memory, NULL);
     json_set_alloc_funcs(malloc, free);

@@ -76,7 +76,6 @@ static void play(const char *script, const char *outcomes) {
 }
 
 static void test_orders_of_a_turn_are_one_request(void **state) {
-    (void)state;
     fixture.peers[0].timing = "wait;dur=1";
     play("aaaaa", "sssss");
     assert_int_equal(fixture.peers[0].reserved, 5);
@@ -85,7 +84,6 @@ static void test_orders_of_a_turn_are_one_request(void **state) {
 }
 
 static void test_one_order_goes_the_plain_way(void **state) {
-    (void)state;
     open_inventory(1);
     begin(1, PATIENCE_MS);
     finish(1);
@@ -95,7 +93,6 @@ static void test_one_order_goes_the_plain_way(void **state) {
 }
 
 static void test_the_orders_of_a_turn_are_spread_over_all_instances(void **state) {
-    (void)state;
     open_inventory(3);
     begin(12, PATIENCE_MS);
     finish(12);
@@ -107,7 +104,6 @@ static void test_the_orders_of_a_turn_are_spread_over_all_instances(void **state
 }
 
 static void test_more_than_a_request_takes_are_two(void **state) {
-    (void)state;
     open_inventory(1);
     begin(MANY, PATIENCE_MS);
     finish(MANY);
@@ -116,7 +112,6 @@ static void test_more_than_a_request_takes_are_two(void **state) {
 }
 
 static void test_a_slow_sale_delays_no_other(void **state) {
-    (void)state;
     open_inventory(1);
     fixture.peers[0].script = "aah";
     begin(3, PATIENCE_MS);
@@ -128,7 +123,6 @@ static void test_a_slow_sale_delays_no_other(void **state) {
 }
 
 static void test_a_line_may_come_in_pieces(void **state) {
-    (void)state;
     open_inventory(1);
     fixture.peers[0].script = "as";
     begin(2, PATIENCE_MS);
@@ -140,7 +134,6 @@ static void test_a_line_may_come_in_pieces(void **state) {
 
 /* And one of which a half has come. */
 static void test_a_broken_connection_leaves_unknown_those_without_a_line(void **state) {
-    (void)state;
     open_inventory(1);
     fixture.peers[0].script = "aasa";
     begin(4, PATIENCE_MS);
@@ -151,33 +144,27 @@ static void test_a_broken_connection_leaves_unknown_those_without_a_line(void **
 }
 
 static void test_an_order_without_a_line_is_unknown(void **state) {
-    (void)state;
     play("a-a", "sus");
     assert_string_equal(buyers[1].answer.message, "the reply has no line for it");
 }
 
 static void test_a_line_that_cannot_be_read_is_none(void **state) {
-    (void)state;
     play("amana", "susus");
 }
 
 static void test_a_line_for_an_order_of_nobody_is_none(void **state) {
-    (void)state;
     play("aua", "sus");
 }
 
 static void test_a_second_line_for_an_order_changes_nothing(void **state) {
-    (void)state;
     play("dda", "sss");
 }
 
 static void test_a_line_without_an_end_ends_the_call(void **state) {
-    (void)state;
     play("ala", "suu");
 }
 
 static void test_lines_for_nobody_are_told_once_for_a_reply(void **state) {
-    (void)state;
     catch_log();
     play("afufma", "suuuus");
     assert_int_equal(logged("lines of the inventory answer no order"), 1);
@@ -186,7 +173,6 @@ static void test_lines_for_nobody_are_told_once_for_a_reply(void **state) {
 
 /* Of 4,096 bytes for each order. */
 static void test_a_reply_that_is_too_long_is_read_to_its_most(void **state) {
-    (void)state;
     catch_log();
     play("affffffffffa", "suuuuuuuuuuu");
     assert_string_equal(buyers[11].answer.message, "broken off");
@@ -195,14 +181,12 @@ static void test_a_reply_that_is_too_long_is_read_to_its_most(void **state) {
 }
 
 static void test_a_refusal_of_all_is_the_answer_to_each(void **state) {
-    (void)state;
     fixture.peers[0].refusal = 503;
     play("aaa", "rrr");
     assert_int_equal(buyers[2].answer.status, 503);
 }
 
 static void test_what_could_not_be_sent_goes_to_another_instance(void **state) {
-    (void)state;
     open_inventory(2);
     peer_close(&fixture.peers[0]);
     begin(6, PATIENCE_MS);
@@ -212,7 +196,6 @@ static void test_what_could_not_be_sent_goes_to_another_instance(void **state) {
 }
 
 static void test_with_all_down_nothing_is_sent(void **state) {
-    (void)state;
     open_inventory(2);
     peer_close(&fixture.peers[0]);
     peer_close(&fixture.peers[1]);
@@ -222,7 +205,6 @@ static void test_with_all_down_nothing_is_sent(void **state) {
 }
 
 static void test_two_with_one_key_go_apart(void **state) {
-    (void)state;
     open_inventory(1);
     begin(2, PATIENCE_MS);
     buyers[2] = (struct buyer){.deadline_ms = buyers[0].deadline_ms, .may_be_repeat = true};
@@ -235,7 +217,6 @@ static void test_two_with_one_key_go_apart(void **state) {
 }
 
 static void test_another_deadline_goes_apart(void **state) {
-    (void)state;
     open_inventory(1);
     fixture.peers[0].is_holding = true;
     begin(2, PATIENCE_MS);
@@ -249,7 +230,6 @@ static void test_another_deadline_goes_apart(void **state) {
 }
 
 static void test_the_deadline_leaves_unknown_what_has_no_line(void **state) {
-    (void)state;
     open_inventory(1);
     fixture.peers[0].script = "aha";
     begin(3, 500);
@@ -258,7 +238,6 @@ static void test_the_deadline_leaves_unknown_what_has_no_line(void **state) {
 }
 
 static void test_a_close_ends_what_gathers_and_what_is_under_way(void **state) {
-    (void)state;
     open_inventory(2);
     fixture.peers[0].is_holding = fixture.peers[1].is_holding = true;
     begin(10, PATIENCE_MS);
@@ -297,7 +276,6 @@ static void live_without_memory(void *arg) {
 }
 
 static void test_memory_may_fail_at_every_allocation(void **state) {
-    (void)state;
     json_set_alloc_funcs(allocate, free);
     fault_each_allocation(live_without_memory, NULL);
     json_set_alloc_funcs(malloc, free);

@@ -47,7 +47,6 @@ static void *allocate(size_t size) {
 static void test_an_order_that_is_placed_is_never_denied_for_want_of_memory(void **state) {
     struct web_call exchange;
 
-    (void)state;
     json_set_alloc_funcs(allocate, free);
     for (int nth = 0;; nth++) {
         int orders = count_orders();
@@ -66,7 +65,6 @@ static void test_an_order_that_is_placed_is_never_denied_for_want_of_memory(void
 static void test_a_refusal_names_its_order(void **state) {
     struct web_call exchange;
 
-    (void)state;
     fixture.peers[0].status = 409;
     fixture.peers[0].body = "{\"error\":\"sold_out\",\"message\":\"no unit left\"}";
     assert_int_equal(post(&exchange, "Idempotency-Key: " PRODUCT "\r\n"), 409);
@@ -92,7 +90,6 @@ static void expect_recorded_cost(const struct web_call *exchange) {
 static void test_the_cost_of_a_sale_is_passed_on(void **state) {
     struct web_call exchange;
 
-    (void)state;
     for (int i = 0; i < PEERS; i++)
         fixture.peers[i].timing = "hold;dur=3.001, pg;desc=\"2\"";
     assert_int_equal(post(&exchange, NULL), 201);
@@ -112,7 +109,6 @@ static void test_the_cost_of_a_sale_is_passed_on(void **state) {
 static void test_an_inventory_that_tells_no_cost_adds_none(void **state) {
     struct web_call exchange;
 
-    (void)state;
     assert_int_equal(post(&exchange, NULL), 201);
     assert_string_equal(exchange.timing, "");
 }
@@ -120,7 +116,6 @@ static void test_an_inventory_that_tells_no_cost_adds_none(void **state) {
 static void test_what_the_inventory_says_is_passed_on(void **state) {
     struct web_call exchange;
 
-    (void)state;
     fixture.peers[0].body = "{\"strategies\":[]}";
     assert_int_equal(get(&exchange, "/strategies"), 200);
     assert_string_equal(exchange.text, "{\"strategies\":[]}");
@@ -130,7 +125,6 @@ static void test_what_the_inventory_says_is_passed_on(void **state) {
 static void test_an_inventory_that_does_not_speak_json_is_told(void **state) {
     struct web_call exchange;
 
-    (void)state;
     fixture.peers[0].body = "<html>";
     assert_int_equal(get(&exchange, "/strategies"), 503);
     assert_non_null(strstr(exchange.text, "not with JSON"));
@@ -147,7 +141,6 @@ static void test_nothing_of_a_request_goes_into_another_as_it_came(void **state)
     };
     struct web_call exchange;
 
-    (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         assert_in_range(get(&exchange, targets[i]), 400, 404);
     assert_int_equal(post(&exchange, "Idempotency-Key: " PRODUCT " X-Evil: y\r\n"), 400);

@@ -64,7 +64,6 @@ static void forbid_inserts(void) {
 static void test_an_order_is_reserved_and_recorded(void **state) {
     struct buyer buyer;
 
-    (void)state;
     begin(&buyer, NULL);
     expect_placed(&buyer);
     assert_int_equal(buyer.placement.order.unit, 7);
@@ -135,7 +134,6 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
 #undef SAYS
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof mappings / sizeof mappings[0]; i++)
         expect_mapping(&mappings[i]);
     assert_int_equal(count_orders(), 0);
@@ -145,7 +143,6 @@ static void test_each_answer_of_the_inventory_has_its_outcome(void **state) {
 static void test_without_any_inventory_it_is_busy(void **state) {
     struct buyer buyer;
 
-    (void)state;
     peer_close(&fixture.peers[0]);
     begin(&buyer, NULL);
     expect(&buyer, ORDER_BUSY, 503, "busy");
@@ -154,7 +151,6 @@ static void test_without_any_inventory_it_is_busy(void **state) {
 static void test_a_late_inventory_is_unknown(void **state) {
     struct buyer buyer;
 
-    (void)state;
     svc.inventory_timeout_ms = 700;
     fixture.peers[0].is_holding = true;
     begin(&buyer, NULL);
@@ -166,7 +162,6 @@ static void test_a_repeat_gets_the_first_answer_and_asks_for_no_unit(void **stat
     char key[UUID_TEXT];
     struct buyer first, again;
 
-    (void)state;
     uuid_v7(key);
     begin(&first, key);
     expect_placed(&first);
@@ -184,7 +179,6 @@ static void test_a_repeat_without_its_order_gets_it_recorded(void **state) {
     char key[UUID_TEXT];
     struct buyer buyer;
 
-    (void)state;
     uuid_v7(key);
     fixture.peers[0].status = 200; /* this order has its unit */
     begin(&buyer, key);
@@ -196,7 +190,6 @@ static void test_a_key_of_another_product_is_refused(void **state) {
     char key[UUID_TEXT];
     struct buyer buyer;
 
-    (void)state;
     uuid_v7(key);
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 1, 'i')", key, key);
     begin(&buyer, key);
@@ -217,7 +210,6 @@ static void record_meanwhile(struct buyer *buyer) {
 static void test_an_order_that_was_settled_meanwhile_is_answered(void **state) {
     struct buyer buyer;
 
-    (void)state;
     record_meanwhile(&buyer);
     peer_let_go(&fixture.peers[0]);
     expect(&buyer, ORDER_REPEATED, 201, "repeated");
@@ -229,7 +221,6 @@ static void test_an_order_that_was_settled_meanwhile_is_answered(void **state) {
 static void test_an_order_that_is_there_is_never_denied(void **state) {
     struct buyer buyer;
 
-    (void)state;
     run_sql("CREATE TABLE bait ();"
             "CREATE FUNCTION hide() RETURNS trigger LANGUAGE plpgsql AS "
             "$$ BEGIN ALTER TABLE orders RENAME TO hidden; RETURN NULL; END $$;"
@@ -247,7 +238,6 @@ static void test_an_order_that_is_there_is_never_denied(void **state) {
 static void test_a_unit_without_its_order_is_given_back(void **state) {
     struct buyer buyer;
 
-    (void)state;
     forbid_inserts();
     begin(&buyer, NULL);
     expect(&buyer, ORDER_BUSY, 503, "busy");
@@ -259,7 +249,6 @@ static void test_a_unit_without_its_order_is_given_back(void **state) {
 static void test_records_fail_on_purpose_as_often_as_is_wanted(void **state) {
     struct buyer buyer;
 
-    (void)state;
     svc.fail_record = 1;
     begin(&buyer, NULL);
     expect(&buyer, ORDER_BUSY, 503, "busy");
@@ -278,7 +267,6 @@ static void test_a_unit_under_the_customers_key_is_not_given_back(void **state) 
     char key[UUID_TEXT];
     struct buyer slow, repeat;
 
-    (void)state;
     uuid_v7(key);
     forbid_inserts();
     begin(&slow, key);
@@ -294,7 +282,6 @@ static void test_a_unit_under_the_customers_key_is_not_given_back(void **state) 
 static void test_a_unit_that_an_earlier_call_took_is_not_given_back(void **state) {
     struct buyer buyer;
 
-    (void)state;
     forbid_inserts();
     fixture.peers[0].status = 200;
     begin(&buyer, NULL);
@@ -306,7 +293,6 @@ static void test_a_unit_that_may_not_have_come_back_is_unknown(void **state) {
     static const int answers[] = {404, 500, 504};
     struct buyer buyer;
 
-    (void)state;
     forbid_inserts();
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         fixture.peers[0].cancel_status = answers[i];
@@ -320,7 +306,6 @@ static void test_a_unit_that_may_not_have_come_back_is_unknown(void **state) {
 static void test_an_insert_without_an_answer_is_unknown_and_not_undone(void **state) {
     struct buyer buyer;
 
-    (void)state;
     close_pool();
     open_pool(1, 10);
     begin(&buyer, NULL);
@@ -347,7 +332,6 @@ static void test_an_insert_that_was_not_sent_is_undone(void **state) {
     struct pg_pool_stats stats;
     bool are_done[2] = {false};
 
-    (void)state;
     close_pool();
     open_pool(1, 1);
     run_sql("BEGIN; LOCK TABLE orders");
@@ -366,7 +350,6 @@ static void test_a_keyed_order_waits_for_the_database_before_it_takes_a_unit(voi
     char key[UUID_TEXT];
     struct buyer buyer;
 
-    (void)state;
     uuid_v7(key);
     run_sql("BEGIN; LOCK TABLE orders");
     begin(&buyer, key);
@@ -379,7 +362,6 @@ static void test_no_unit_is_taken_while_the_database_is_down(void **state) {
     struct pg_pool_options options = {.conninfo = "host=127.0.0.1 port=1"};
     struct buyer buyer;
 
-    (void)state;
     close_pool();
     assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), 0);
     fixture.open++;
@@ -415,7 +397,6 @@ static void place_without_memory(void *arg) {
 static void test_memory_may_fail_at_every_allocation(void **state) {
     static char is_keyed[] = "yes";
 
-    (void)state;
     json_set_alloc_funcs(allocate, free);
     fault_each_allocation(place_without_memory, NULL);
     fault_each_allocation(place_without_memory, is_keyed);

@@ -59,7 +59,6 @@ static void insert_twice(void) {
 }
 
 static void test_an_order_is_recorded_once_and_stays_as_it_was(void **state) {
-    (void)state;
     in_fiber(insert_twice);
     assert_int_equal(count_orders(), 1);
     assert_string_equal(ask("SELECT unit FROM orders"), "788");
@@ -85,7 +84,6 @@ static void find_it(void) {
 }
 
 static void test_an_order_is_found_as_it_was_recorded(void **state) {
-    (void)state;
     in_fiber(find_it);
 }
 
@@ -101,7 +99,6 @@ static void insert_nonsense(void) {
 }
 
 static void test_what_the_database_rejects_has_a_reason_and_no_effect(void **state) {
-    (void)state;
     in_fiber(insert_nonsense);
     assert_int_equal(count_orders(), 0);
 }
@@ -118,7 +115,6 @@ static void insert_late(void) {
 }
 
 static void test_what_is_too_late_is_not_sent(void **state) {
-    (void)state;
     in_fiber(insert_late);
     assert_int_equal(count_orders(), 0);
 }
@@ -164,7 +160,6 @@ static void settle_a_page(void) {
 }
 
 static void test_a_page_adds_the_orders_that_are_missing(void **state) {
-    (void)state;
     in_fiber(settle_a_page);
     assert_int_equal(count_orders(), 5);
     assert_string_equal(ask("SELECT unit FROM orders WHERE product_id::text LIKE '8239%%'"), "788");
@@ -185,7 +180,6 @@ static void settle_nonsense(void) {
 }
 
 static void test_a_page_that_is_no_page_is_rejected(void **state) {
-    (void)state;
     in_fiber(settle_nonsense);
     assert_int_equal(count_orders(), 0);
 }
@@ -202,7 +196,6 @@ static void move_cursor(void) {
 }
 
 static void test_the_cursor_is_empty_at_first_and_then_what_was_written(void **state) {
-    (void)state;
     in_fiber(move_cursor);
 }
 
@@ -214,7 +207,6 @@ static void read_no_cursor(void) {
 }
 
 static void test_a_cursor_that_was_deleted_is_an_error(void **state) {
-    (void)state;
     run_sql("DELETE FROM settlement");
     in_fiber(read_no_cursor);
 }
@@ -228,7 +220,6 @@ static void fail_all(void) {
 }
 
 static void test_without_its_table_settling_fails_with_a_reason(void **state) {
-    (void)state;
     run_sql("DROP TABLE settlement");
     in_fiber(fail_all);
 }
@@ -248,7 +239,6 @@ static void expect_no_column(void) {
 }
 
 static void test_readiness_tells_what_keeps_an_order_from_its_record(void **state) {
-    (void)state;
     in_fiber(expect_ready);
     run_sql("ALTER TABLE orders RENAME TO gone");
     in_fiber(expect_no_table);
@@ -262,7 +252,6 @@ static void test_readiness_tells_what_keeps_an_order_from_its_record(void **stat
 }
 
 static void test_the_schema_may_be_applied_again(void **state) {
-    (void)state;
     run_sql("UPDATE settlement SET cursor = '5'");
     pg_schema_apply(&schema, "sql/orders.sql");
     assert_string_equal(ask("SELECT cursor FROM settlement"), "5");

@@ -109,7 +109,6 @@ static int metric(const char *name) {
 static void test_orders_that_come_together_are_recorded_by_one_statement(void **state) {
     int statements, orders;
 
-    (void)state;
     recorder_register_metrics();
     statements = metric("order_record_statements_total");
     orders = metric("order_records_total");
@@ -126,7 +125,6 @@ static void test_orders_that_come_together_are_recorded_by_one_statement(void **
 }
 
 static void test_half_of_many_orders_in_flight_go_together(void **state) {
-    (void)state;
     recorder.in_flight = 16;
     for (int i = 0; i < 8; i++)
         (void)start(next_buyer());
@@ -142,7 +140,6 @@ static void test_half_of_many_orders_in_flight_go_together(void **state) {
 static void test_all_of_an_order_is_recorded(void **state) {
     struct buyer *buyer;
 
-    (void)state;
     buyer = next_buyer();
     buyer->order.unit = INT64_MAX;
     buyer->order.remaining = INT64_MIN;
@@ -165,7 +162,6 @@ static void test_a_name_stays_as_it_is_whatever_is_in_it(void **state) {
     };
     const unsigned names_count = sizeof names / sizeof *names;
 
-    (void)state;
     hold();
     for (unsigned i = 0; i < names_count; i++) {
         struct buyer *buyer = next_buyer();
@@ -188,7 +184,6 @@ static void test_a_refused_order_fails_alone_and_with_its_own_reason(void **stat
     static const char *const prices[] = {"dear", "99999999999.99", "1\",\"2", "NULL", "", "-1"};
     const unsigned prices_count = sizeof prices / sizeof *prices;
 
-    (void)state;
     run_sql("ALTER TABLE orders ADD CONSTRAINT no_gift CHECK (price > 0)");
     hold();
     for (unsigned i = 0; i < prices_count; i++) {
@@ -216,7 +211,6 @@ static void test_a_refused_order_fails_alone_and_with_its_own_reason(void **stat
 static void test_a_name_that_is_no_text_fails_alone(void **state) {
     struct buyer *broken;
 
-    (void)state;
     hold();
     (void)start(next_buyer());
     broken = next_buyer();
@@ -231,7 +225,6 @@ static void test_a_name_that_is_no_text_fails_alone(void **state) {
 }
 
 static void test_when_all_are_refused_each_is_told(void **state) {
-    (void)state;
     run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (false) NOT VALID");
     hold();
     for (int i = 0; i < 5; i++)
@@ -245,7 +238,6 @@ static void test_when_all_are_refused_each_is_told(void **state) {
 static void test_of_the_same_id_in_one_group_the_first_is_recorded(void **state) {
     struct buyer *first, *again;
 
-    (void)state;
     hold();
     (void)start(next_buyer());
     first = start(next_buyer());
@@ -267,7 +259,6 @@ static void test_of_the_same_id_in_one_group_the_first_is_recorded(void **state)
 static void test_an_order_that_is_there_is_a_repeat_and_stays_as_it_was(void **state) {
     struct buyer *first, *again;
 
-    (void)state;
     first = start(next_buyer());
     wait_for_all();
     hold();
@@ -288,7 +279,6 @@ static void test_an_order_that_is_there_is_a_repeat_and_stays_as_it_was(void **s
 static void test_an_order_whose_turn_comes_too_late_is_not_sent(void **state) {
     struct buyer *late;
 
-    (void)state;
     hold();
     (void)start(next_buyer());
     late = next_buyer();
@@ -306,7 +296,6 @@ static void test_an_order_whose_turn_comes_too_late_is_not_sent(void **state) {
 static void test_without_a_connection_none_is_sent(void **state) {
     struct pg_pool_options options = {.conninfo = "host=127.0.0.1 port=1"};
 
-    (void)state;
     close_pool();
     assert_int_equal(pg_pool_open(&fixture.pool, &fixture.loop, &options), 0);
     fixture.open++;
@@ -344,7 +333,6 @@ static void test_a_lost_connection_leaves_exactly_its_group_unknown(void **state
     struct fault_proxy *proxy = open_pool_through_proxy();
     int recorded;
 
-    (void)state;
     run_sql("CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS "
             "$$ BEGIN PERFORM pg_advisory_xact_lock(%d); RETURN NEW; END $$; "
             "CREATE TRIGGER wait BEFORE INSERT ON orders FOR EACH ROW WHEN (NEW.unit = 4) "
@@ -391,7 +379,6 @@ static void record_without_memory(void *arg) {
 }
 
 static void test_memory_may_fail_at_every_allocation(void **state) {
-    (void)state;
     fault_each_allocation(record_without_memory, NULL);
 }
 

@@ -38,7 +38,6 @@ static const char *cursor(void) {
 }
 
 static void test_it_begins_where_the_database_was_made(void **state) {
-    (void)state;
     run_sql("UPDATE settlement SET since = 'epoch'::timestamptz + interval '5 seconds'");
     start();
     WAIT_FOR(&fixture.loop, peer->listed > 0);
@@ -51,7 +50,6 @@ static void test_it_begins_where_the_database_was_made(void **state) {
 }
 
 static void test_all_pages_are_settled_in_one_pass(void **state) {
-    (void)state;
     peer->reservations = 1200;
     start();
     WAIT_FOR(&fixture.loop, strcmp(cursor(), "1200") == 0);
@@ -62,7 +60,6 @@ static void test_all_pages_are_settled_in_one_pass(void **state) {
 static void test_the_cursor_outlives_the_process(void **state) {
     unsigned listed;
 
-    (void)state;
     peer->reservations = 15;
     start();
     WAIT_FOR(&fixture.loop, strcmp(cursor(), "15") == 0);
@@ -79,7 +76,6 @@ static void test_the_cursor_outlives_the_process(void **state) {
 
 /* Of a clock that was set back, or of a commit that took its time. */
 static void test_what_comes_behind_the_cursor_is_settled_too(void **state) {
-    (void)state;
     peer->reservations = 25;
     start();
     WAIT_FOR(&fixture.loop, strcmp(cursor(), "25") == 0);
@@ -93,7 +89,6 @@ static void test_what_comes_behind_the_cursor_is_settled_too(void **state) {
 static void test_orders_that_are_there_stay_as_they_are(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     order_id_of(2, id);
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 99, 0, 1, 'mine')", id, id);
     catch_log();
@@ -108,7 +103,6 @@ static void test_orders_that_are_there_stay_as_they_are(void **state) {
 
 /* Its request was quicker: the unit was given back, and its customer was told so. */
 static void test_a_reservation_that_was_cancelled_meanwhile_gets_no_order(void **state) {
-    (void)state;
     peer->reservations = 3;
     peer->gone = 2;
     start();
@@ -122,7 +116,6 @@ static void test_a_reservation_that_was_cancelled_meanwhile_gets_no_order(void *
 static void test_nothing_is_confirmed_that_has_its_order(void **state) {
     char id[UUID_TEXT];
 
-    (void)state;
     order_id_of(1, id);
     run_sql("INSERT INTO orders VALUES ('%s', '%s', 1, 0, 9.90, 'inventory-9')", id, id);
     peer->reservations = 1;
@@ -145,7 +138,6 @@ static void wait_for_passes(unsigned passes) {
 
 /* A shard begins at unit 251, and was sold once more than it had. */
 static void test_a_reservation_without_a_unit_gets_no_order(void **state) {
-    (void)state;
     catch_log();
     peer->reservations = 3;
     peer->confirmation = "{\"reservations\":[" RESERVATION("1", "0", "0", "9.90") "," RESERVATION(
@@ -167,7 +159,6 @@ static void test_no_reservation_stops_settling_by_what_it_says_of_its_unit(void 
         "{\"reservations\":[" RESERVATION("1", "1", "0", "dear") "]}",
     };
 
-    (void)state;
     peer->reservations = 1;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         run_sql("UPDATE settlement SET cursor = ''");
@@ -187,7 +178,6 @@ static void test_a_confirmation_of_what_is_no_order_is_none(void **state) {
         "{\"reservations\":[" RESERVATION("2", "0", "-1", "9.90") "]}",
     };
 
-    (void)state;
     peer->reservations = 1;
     peer->confirmation = lists[0];
     start();
@@ -204,7 +194,6 @@ static void test_a_confirmation_of_what_is_no_order_is_none(void **state) {
 }
 
 static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void **state) {
-    (void)state;
     catch_log();
     peer->list = "{}";
     start();
@@ -230,7 +219,6 @@ static void test_a_failure_is_said_once_and_again_when_its_reason_changes(void *
 static void test_after_a_failure_the_overlap_is_read(void **state) {
     unsigned listed;
 
-    (void)state;
     start();
     wait_for_passes(15);
     assert_in_range(peer->overlaps, 1, peer->listed / 5);
@@ -246,7 +234,6 @@ static void test_after_a_failure_the_overlap_is_read(void **state) {
 
 /* An order must never be left out: when a page fails, so does all after it. */
 static void test_the_cursor_stays_before_a_page_that_failed(void **state) {
-    (void)state;
     run_sql("ALTER TABLE orders ADD CONSTRAINT none CHECK (unit <> 700)");
     peer->reservations = 1200;
     start();
@@ -281,7 +268,6 @@ static void test_a_page_with_a_bad_next_is_no_page(void **state) {
     };
     char list[400];
 
-    (void)state;
     run_sql("UPDATE settlement SET cursor = '4.7." A_UUID "'");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         (void)snprintf(list, sizeof list, "{\"order_ids\":[\"" A_UUID "\"],\"next\":\"%s\"}",
@@ -297,7 +283,6 @@ static void test_a_page_with_a_bad_next_is_no_page(void **state) {
 }
 
 static void test_without_its_row_settling_fails_and_goes_on_when_it_is_back(void **state) {
-    (void)state;
     run_sql("DELETE FROM settlement");
     start();
     WAIT_FOR(&fixture.loop, strstr(settle.failure, "settlement") != NULL);
@@ -310,7 +295,6 @@ static void test_without_its_row_settling_fails_and_goes_on_when_it_is_back(void
 static void test_a_stop_waits_for_the_page_under_way(void **state) {
     unsigned open;
 
-    (void)state;
     peer->reservations = 1200;
     peer->is_holding = true;
     start();
@@ -329,7 +313,6 @@ static void test_a_stop_waits_for_the_page_under_way(void **state) {
 static void test_a_stop_before_the_first_pass_and_a_second_stop(void **state) {
     unsigned open;
 
-    (void)state;
     start();
     open = fixture.open;
     begin_stop();
@@ -343,7 +326,6 @@ static void test_a_stop_before_the_first_pass_and_a_second_stop(void **state) {
 
 /* Its connections are cut while it is at work. */
 static void test_it_goes_on_when_the_database_is_back(void **state) {
-    (void)state;
     start();
     wait_for_passes(2);
     run_sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '%s'",
@@ -371,7 +353,6 @@ static void settle_without_memory(void *arg) {
 }
 
 static void test_memory_may_fail_at_every_allocation(void **state) {
-    (void)state;
     peer->reservations = 3;
     json_set_alloc_funcs(allocate, free);
     fault_each_allocation(settle_without_memory, NULL);

@@ -1,15 +1,11 @@
 /* Calls that go together: who goes with whom, in which order, and who is turned away. */
 #include "batcher.h"
+#include "test.h"
 
 #include "clock.h"
 #include "fiber.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CALLERS 16
 
@@ -115,7 +111,6 @@ static void expect_log(struct fixture *fixture, const char *log) {
 static void test_who_comes_alone_goes_at_once(void **state) {
     OPEN(fixture, 1, 10, 10);
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         start_many(&fixture, 1);
         come_back(&fixture);
@@ -126,7 +121,6 @@ static void test_who_comes_alone_goes_at_once(void **state) {
 static void test_who_comes_meanwhile_goes_together_in_that_order(void **state) {
     OPEN(fixture, 1, 10, 10);
 
-    (void)state;
     start_many(&fixture, 4);
     come_back(&fixture);
     start_many(&fixture, 2);
@@ -137,7 +131,6 @@ static void test_who_comes_meanwhile_goes_together_in_that_order(void **state) {
 static void test_a_batch_has_a_most(void **state) {
     OPEN(fixture, 1, 2, 10);
 
-    (void)state;
     start_many(&fixture, 6);
     expect_log(&fixture, "(a)(bcA)(deCB)(fED)F");
 }
@@ -145,7 +138,6 @@ static void test_a_batch_has_a_most(void **state) {
 static void test_lanes_are_under_way_together(void **state) {
     OPEN(fixture, 2, 2, 10);
 
-    (void)state;
     start_many(&fixture, 5);
     assert_int_equal(fixture.under_way, 2);
     expect_log(&fixture, "(a(b)(cdA)(eB)DC)E");
@@ -154,7 +146,6 @@ static void test_lanes_are_under_way_together(void **state) {
 static void test_too_many_are_turned_away(void **state) {
     OPEN(fixture, 1, 10, 2);
 
-    (void)state;
     start_many(&fixture, 4);
     assert_int_equal(fixture.callers[3].refused, 1);
     expect_log(&fixture, "(aD)(bcA)CB");
@@ -164,7 +155,6 @@ static void test_too_many_are_turned_away(void **state) {
 static void test_who_is_late_is_turned_away_when_its_turn_comes(void **state) {
     OPEN(fixture, 1, 10, 10);
 
-    (void)state;
     start_many(&fixture, 1);
     (void)start(&fixture, clock_now_ms(), false);
     start_many(&fixture, 1);
@@ -177,7 +167,6 @@ static void test_who_is_late_is_turned_away_when_its_turn_comes(void **state) {
 static void test_all_may_be_late(void **state) {
     OPEN(fixture, 1, 10, 10);
 
-    (void)state;
     start_many(&fixture, 1);
     (void)start(&fixture, clock_now_ms(), false);
     come_back(&fixture);
@@ -188,7 +177,6 @@ static void test_all_may_be_late(void **state) {
 static void test_who_is_back_may_go_again_at_once(void **state) {
     OPEN(fixture, 1, 10, 10);
 
-    (void)state;
     (void)start(&fixture, INT64_MAX, true);
     (void)start(&fixture, INT64_MAX, true);
     (void)start(&fixture, clock_now_ms(), true);
@@ -209,7 +197,6 @@ static void run_until_under_way(const struct fixture *fixture) {
 static void test_a_batch_gathers_enough(void **state) {
     OPEN_TO_GATHER(fixture, 3, 3600000);
 
-    (void)state;
     start_many(&fixture, 2);
     (void)uv_run(fixture.batcher.loop, UV_RUN_NOWAIT);
     assert_int_equal(fixture.under_way, 0);
@@ -222,7 +209,6 @@ static void test_a_batch_gathers_enough(void **state) {
 static void test_a_batch_does_not_gather_for_ever(void **state) {
     OPEN_TO_GATHER(fixture, 3, 1);
 
-    (void)state;
     start_many(&fixture, 2);
     run_until_under_way(&fixture);
     start_many(&fixture, 1);

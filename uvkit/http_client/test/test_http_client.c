@@ -8,7 +8,6 @@ static void test_origin_is_split(void **state) {
     char host[64];
     int port;
 
-    (void)state;
     assert_int_equal(http_origin_parse("http://127.0.0.1:8001", host, sizeof host, &port), 0);
     assert_string_equal(host, "127.0.0.1");
     assert_int_equal(port, 8001);
@@ -39,7 +38,6 @@ static void test_bad_origin_is_refused(void **state) {
     char host[16];
     int port;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(http_origin_parse(bad[i], host, sizeof host, &port), UV_EINVAL);
 }

@@ -1,23 +1,18 @@
 /* Thousands of lives of clients that send, stall, half-close, reset and pipeline at random, with a
  * fixed seed: the HTTP server must outlive them all and lose nothing. */
 #include "http_fixture.h"
+#include "test.h"
 
 #include "fault.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define AT_ONCE    40
 #define LIVES      2500
@@ -166,7 +161,6 @@ static void spend_lives(const struct http_server_options *limits, bool is_short_
 static void test_server_outlives_chaotic_clients(void **state) {
     const struct http_server_options limits = {.header_limit = 256};
 
-    (void)state;
     seed = 1;
     spend_lives(&limits, false, false);
 }
@@ -175,7 +169,6 @@ static void test_server_outlives_them_with_tight_limits(void **state) {
     const struct http_server_options limits = {
         .header_timeout_ms = 40, .body_limit = 4, .connection_limit = 30};
 
-    (void)state;
     seed = 2;
     spend_lives(&limits, false, false);
 }
@@ -183,7 +176,6 @@ static void test_server_outlives_them_with_tight_limits(void **state) {
 static void test_server_may_close_amid_chaos(void **state) {
     const struct http_server_options limits = {0};
 
-    (void)state;
     seed = 3;
     spend_lives(&limits, false, true);
 }
@@ -192,7 +184,6 @@ static void test_server_outlives_them_short_of_memory(void **state) {
     /* The sweep that accepts again is as frequent as the shorter timeout. */
     const struct http_server_options limits = {.header_timeout_ms = 40};
 
-    (void)state;
     seed = 4;
     spend_lives(&limits, true, false);
 }
@@ -225,7 +216,6 @@ static void test_connections_wait_for_a_process_that_stands_still(void **state) 
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fds[COUNT];
 
-    (void)state;
     need_descriptors(2 * COUNT + 100);
     need_backlog(COUNT);
     fixture = http_fixture_open(&limits);

@@ -2,17 +2,13 @@
  * graceful.
  */
 #include "http_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HOST "Host: localhost\r\n"
 #define WAIT "GET /wait HTTP/1.1\r\n" HOST "\r\n"
@@ -95,7 +91,6 @@ static void close_server(struct http_fixture *fixture) {
 }
 
 static void test_server_may_close_at_each_stage(void **state) {
-    (void)state;
     at_each_stage(close_server);
 }
 
@@ -107,7 +102,6 @@ static void drain_server_briefly(struct http_fixture *fixture) {
 }
 
 static void test_drain_cuts_at_each_stage_what_is_left(void **state) {
-    (void)state;
     at_each_stage(drain_server_briefly);
 }
 
@@ -126,7 +120,6 @@ static void close_peer(struct http_fixture *fixture) {
 }
 
 static void test_peer_may_close_at_each_stage(void **state) {
-    (void)state;
     at_each_stage(close_peer);
 }
 
@@ -138,7 +131,6 @@ static void reset_peer(struct http_fixture *fixture) {
 }
 
 static void test_peer_may_reset_at_each_stage(void **state) {
-    (void)state;
     at_each_stage(reset_peer);
 }
 
@@ -297,13 +289,11 @@ static void ask_no_more(struct http_fixture *fixture) {
 }
 
 static void test_drain_answers_who_asks_a_moment_later(void **state) {
-    (void)state;
     at_stage(BEFORE_A_BYTE, ask_once_more);
     at_stage(KEPT_ALIVE, ask_once_more);
 }
 
 static void test_drain_does_not_wait_for_ever_for_a_request(void **state) {
-    (void)state;
     at_stage(BEFORE_A_BYTE, ask_no_more);
     at_stage(KEPT_ALIVE, ask_no_more);
 }

@@ -1,13 +1,9 @@
 /* Which requests are for this server by their Host, and which come from a page of another site. */
 #include "http_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int set_up(void **state) {
     const struct http_server_options options = {.hosts = "shop,order-svc.internal"};

@@ -1,14 +1,10 @@
 /* Replies in parts: they arrive whole, hold little for a peer that does not read, and others go on
  * meanwhile. How they end when either side closes is in test_http_closing.c. */
 #include "http_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HOST "Host: localhost\r\n"
 

@@ -1,16 +1,12 @@
 /* Clients that pipeline many requests: each gets all its answers, in order, and keeps no other
  * client from its own. */
 #include "http_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define HOST     "Host: localhost\r\n"
 #define GREEDY   20

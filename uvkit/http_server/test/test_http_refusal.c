@@ -1,16 +1,12 @@
 /* What the HTTP server refuses before a handler runs, and how: status, reason, Connection. */
 #include "http_fixture.h"
+#include "test.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #define HOST  "Host: localhost\r\n"
 #define LIMIT 1024

@@ -1,13 +1,9 @@
 /* Headers that a request may have once, and bodies without a byte. */
 #include "http_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HOST "Host: localhost\r\n"
 #define KEY  "0190b2a8-7f00-7000-8000-000000000001"

@@ -1,17 +1,13 @@
 /* The HTTP server at work: keep-alive, pipelining, bodies, decoding, limits, memory, fuzz. */
 #include "fault.h"
 #include "http_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define HOST "Host: localhost\r\n"
 
@@ -361,7 +357,6 @@ static void open_without_memory(void *arg) {
 static void test_memory_may_fail_while_opening(void **state) {
     uv_loop_t loop;
 
-    (void)state;
     assert_int_equal(uv_loop_init(&loop), 0);
     fault_each_allocation(open_without_memory, &loop);
     assert_int_equal(uv_loop_close(&loop), 0);

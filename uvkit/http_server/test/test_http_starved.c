@@ -1,12 +1,8 @@
 /* The HTTP server when libuv gets no more memory: it asks for none that it cannot do without. */
 #include "http_fixture.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define PEERS 300
 

@@ -1,13 +1,9 @@
 /* Metrics: the exact text, for each type, grouped by name. */
 #include "metrics.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* All that is printed from the first sample named `name` on. */
 static void assert_prints(const char *name, const char *expected) {
@@ -29,7 +25,6 @@ static void test_nothing_registered_prints_nothing(void **state) {
     size_t length = 1;
     char *text = metrics_text(&length);
 
-    (void)state;
     assert_string_equal(text, "");
     assert_int_equal(length, 0);
     free(text);
@@ -39,7 +34,6 @@ static void test_a_counter_shows_as_0_once_registered(void **state) {
     static struct metric sold = {
         .name = "sold_total", .help = "Units sold", .type = METRIC_COUNTER};
 
-    (void)state;
     metric_register(&sold);
     assert_prints("sold",
                   "# HELP sold_total Units sold\n# TYPE sold_total counter\nsold_total 0\n");
@@ -56,7 +50,6 @@ static void test_metrics_of_one_name_form_one_group(void **state) {
     static struct metric b = {
         .name = "answers", .help = "Answers", .type = METRIC_GAUGE, .labels = "code=\"500\""};
 
-    (void)state;
     metric_add(&a, 2.5);
     metric_add(&between, -1);
     metric_add(&b, 7);
@@ -80,7 +73,6 @@ static void test_a_metric_with_a_reader_is_asked_when_printed(void **state) {
                                   .read = read_number,
                                   .data = &number};
 
-    (void)state;
     metric_register(&asked);
     number = 4;
     assert_prints("asked", "# HELP asked Asked\n# TYPE asked gauge\nasked 4\n");
@@ -92,7 +84,6 @@ static void test_times_are_cumulative_up_to_infinity(void **state) {
                                   .type = METRIC_TIMES,
                                   .labels = "strategy=\"redis\""};
 
-    (void)state;
     metric_time(&times, -1);
     metric_time(&times, 100000);
     metric_time(&times, 100001);
@@ -116,7 +107,6 @@ static void test_times_without_labels_have_only_le(void **state) {
     size_t length;
     char *text;
 
-    (void)state;
     metric_time(&plain, 1);
     text = metrics_text(&length);
     assert_non_null(text);

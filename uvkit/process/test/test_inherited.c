@@ -1,20 +1,16 @@
 /* Descriptors that the launcher closed are open, and signals that it ignored or blocked are free.
  */
 #include "inherited.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Runs `check` in a process that was launched badly; it must end with `code`. */
 static void assert_ends(void (*check)(void), int code) {
@@ -54,7 +50,6 @@ static void mend_each_set_of_closed_ones(void) {
 }
 
 static void test_closed_standard_descriptors_are_open_again(void **state) {
-    (void)state;
     assert_ends(mend_each_set_of_closed_ones, 0);
 }
 
@@ -68,7 +63,6 @@ static void mend_open_ones(void) {
 }
 
 static void test_an_open_descriptor_stays_what_it_is(void **state) {
-    (void)state;
     assert_ends(mend_open_ones, 0);
 }
 
@@ -80,7 +74,6 @@ static void mend_without_room(void) {
 }
 
 static void test_a_descriptor_that_cannot_be_opened_ends_the_program(void **state) {
-    (void)state;
     assert_ends(mend_without_room, EX_OSERR);
 }
 
@@ -97,7 +90,6 @@ static void wait_for_a_child(void) {
 }
 
 static void test_an_ignored_sigchld_hides_no_child_any_more(void **state) {
-    (void)state;
     assert_ends(wait_for_a_child, 0);
 }
 
@@ -111,7 +103,6 @@ static void look_at_the_mask(void) {
 }
 
 static void test_a_blocked_signal_arrives_again(void **state) {
-    (void)state;
     assert_ends(look_at_the_mask, 0);
 }
 
@@ -124,7 +115,6 @@ static void write_too_much(void) {
 }
 
 static void test_a_file_that_grows_too_large_is_an_error(void **state) {
-    (void)state;
     assert_ends(write_too_much, 0);
 }
 
@@ -135,7 +125,6 @@ static void look_at_sighup(void) {
 }
 
 static void test_an_ignored_sighup_stays_ignored(void **state) {
-    (void)state;
     assert_ends(look_at_sighup, 0);
 }
 

@@ -1,11 +1,8 @@
 /* Signals that ask for an end arrive on the loop; one hangup is one signal. */
 #include "interrupts.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static uv_loop_t loop;
 static struct interrupts interrupts;
@@ -19,7 +16,6 @@ static void on_signal(void *data, int number) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     count = 0;
     assert_int_equal(uv_loop_init(&loop), 0);
     return 0;
@@ -28,7 +24,6 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     sigset_t none;
 
-    (void)state;
     interrupts_close(&interrupts);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
@@ -52,7 +47,6 @@ static void send_now(int number) {
 static void test_each_signal_is_told_each_time(void **state) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGQUIT, SIGINT};
 
-    (void)state;
     watch();
     for (size_t i = 0; i < 4; i++)
         send_now(numbers[i]);
@@ -61,7 +55,6 @@ static void test_each_signal_is_told_each_time(void **state) {
 }
 
 static void test_a_second_hangup_is_of_the_same_terminal(void **state) {
-    (void)state;
     watch();
     send_now(SIGHUP);
     send_now(SIGHUP);
@@ -71,7 +64,6 @@ static void test_a_second_hangup_is_of_the_same_terminal(void **state) {
 }
 
 static void test_an_ignored_hangup_stays_ignored(void **state) {
-    (void)state;
     (void)signal(SIGHUP, SIG_IGN);
     watch();
     send_now(SIGHUP);
@@ -80,7 +72,6 @@ static void test_an_ignored_hangup_stays_ignored(void **state) {
 }
 
 static void test_an_ignored_interrupt_is_told(void **state) {
-    (void)state;
     (void)signal(SIGINT, SIG_IGN);
     watch();
     send_now(SIGINT);
@@ -88,7 +79,6 @@ static void test_an_ignored_interrupt_is_told(void **state) {
 }
 
 static void test_after_the_close_no_signal_kills(void **state) {
-    (void)state;
     watch();
     interrupts_close(&interrupts);
     for (size_t i = 0; i < 4; i++)

@@ -1,5 +1,6 @@
 /* The frame of a service, in a child process: health, readiness, metrics, signals, a taken port. */
 #include "service.h"
+#include "test.h"
 
 #include "clock.h"
 #include "fiber.h"
@@ -8,18 +9,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HOST        "Host: localhost\r\n"
 #define PATIENCE_MS 20000

@@ -1,15 +1,13 @@
 /* The program around a service, in a child process: what it says, its exit code, and what closes.
  */
 #include "service.h"
+#include "test.h"
 
 #include "metrics.h"
 #include "own_port.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +16,6 @@
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct service_settings set;
 static const struct setting table[] = {
@@ -120,7 +116,6 @@ static int run(const char *first, const char *second) {
 }
 
 static void test_a_bad_setting_ends_it_before_anything_is_opened(void **state) {
-    (void)state;
     assert_int_equal(run("--log-level", "loud"), EX_USAGE);
     assert_string_equal(said, "test-svc: --log-level must be debug, info, warn or error\n");
     assert_int_equal(run("--port", "0"), EX_USAGE);
@@ -133,7 +128,6 @@ static void test_a_bad_setting_ends_it_before_anything_is_opened(void **state) {
 static void test_a_log_that_may_not_grow_loses_lines_and_not_the_service(void **state) {
     struct rlimit before, small;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = (struct rlimit){.rlim_cur = 10, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
@@ -143,7 +137,6 @@ static void test_a_log_that_may_not_grow_loses_lines_and_not_the_service(void **
 }
 
 static void test_a_connection_string_that_is_none_is_told_by_its_variable(void **state) {
-    (void)state;
     assert_int_equal(setenv("TEST_SVC_DB", "database", 1), 0);
     assert_int_equal(run(NULL, NULL), EX_USAGE);
     assert_string_equal(said, "test-svc: TEST_SVC_DB: not a libpq connection string\n");
@@ -151,14 +144,12 @@ static void test_a_connection_string_that_is_none_is_told_by_its_variable(void *
 }
 
 static void test_what_does_not_open_is_closed_and_names_the_exit_code(void **state) {
-    (void)state;
     open_code = EX_CONFIG;
     assert_int_equal(run(NULL, NULL), 1000 + 100 + EX_CONFIG);
     open_code = 0;
 }
 
 static void test_what_cannot_serve_is_closed(void **state) {
-    (void)state;
     assert_int_equal(run("--listen", "nowhere"), 1000 + 100 + 1);
     assert_non_null(strstr(said, "test-svc: \"nowhere\" is not an address to listen on"));
 }
@@ -166,7 +157,6 @@ static void test_what_cannot_serve_is_closed(void **state) {
 static void test_after_the_drain_all_is_closed_once_under_its_own_name(void **state) {
     char port[8];
 
-    (void)state;
     (void)snprintf(port, sizeof port, "%d", own_port());
     assert_int_equal(run("--port", port), 1000 + 100 + 0);
     assert_non_null(strstr(said, "svc=test-7 msg=\"draining\""));
@@ -177,7 +167,6 @@ static void test_after_the_drain_all_is_closed_once_under_its_own_name(void **st
 static void test_core_files_are_only_for_who_asks_for_them(void **state) {
     char port[16];
 
-    (void)state;
     (void)snprintf(port, sizeof port, "--port=%d", own_port());
     dumpable = 1;
     assert_int_equal(run(port, "--cores"), 1000 + 100 + 0);

@@ -1,17 +1,13 @@
 /* Settings: what wins, what is refused and with which words, what --help says. */
 #include "settings.h"
+#include "test.h"
 
 #include "fault.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct {
     char *listen, *name, *db, *rules;
@@ -77,7 +73,6 @@ static void expect_refused(const char *line, const char *error) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     settings_free(table);
     assert_null(set.listen);
     (void)unsetenv("SHOP_PORT");
@@ -89,7 +84,6 @@ static int tear_down(void **state) {
 }
 
 static void test_defaults_hold_when_nothing_is_said(void **state) {
-    (void)state;
     expect_ok("");
     assert_string_equal(set.listen, "127.0.0.1");
     assert_string_equal(set.name, "");
@@ -100,7 +94,6 @@ static void test_defaults_hold_when_nothing_is_said(void **state) {
 }
 
 static void test_flags_go_before_the_environment(void **state) {
-    (void)state;
     (void)setenv("SHOP_PORT", "81", 1);
     (void)setenv("SHOP_LAB", "1", 1);
     (void)setenv("SHOP_INVENTORY_TIMEOUT", "250ms", 1);
@@ -122,7 +115,6 @@ static void test_a_list_adds_up_and_goes_before_the_environment(void **state) {
                  {"-r a --rule=b --lab -rc", "a\nb\nc"},
                  {"--rule= --rule a --rule= --rule b", "a\nb"}};
 
-    (void)state;
     expect_ok("");
     assert_string_equal(set.rules, "");
     settings_free(table);
@@ -138,7 +130,6 @@ static void test_every_way_to_write_a_flag(void **state) {
     static const char *const ways[] = {"--port 80 -l", "--port=80 --lab", "-p 80 --lab=true",
                                        "-p80 --lab=1", "--port 81 --port 80 -l"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         expect_ok(ways[i]);
         assert_int_equal(set.port, 80);
@@ -150,7 +141,6 @@ static void test_every_way_to_write_a_flag(void **state) {
 }
 
 static void test_other_arguments_move_to_the_front(void **state) {
-    (void)state;
     assert_int_equal(read_line("one --port 80 - two -- --lab", "FILE", stderr), SETTINGS_OK);
     assert_int_equal(argc, 5);
     assert_string_equal(argv[1], "one");
@@ -188,13 +178,11 @@ static void test_errors_say_what_is_accepted(void **state) {
          "--db is a secret, and flags show in the process list; set SHOP_DB instead\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         expect_refused(errors[i].line, errors[i].error);
 }
 
 static void test_errors_in_the_environment_name_the_variable(void **state) {
-    (void)state;
     (void)setenv("SHOP_PORT", "70000", 1);
     expect_refused("", "SHOP_PORT: \"70000\" is out of range: 1..65535 is accepted\n");
     (void)unsetenv("SHOP_PORT");
@@ -203,7 +191,6 @@ static void test_errors_in_the_environment_name_the_variable(void **state) {
 }
 
 static void test_secrets_come_from_the_environment_and_are_not_printed(void **state) {
-    (void)state;
     (void)setenv("SHOP_DB", "hunter2", 1);
     expect_ok("");
     assert_string_equal(set.db, "hunter2");
@@ -215,7 +202,6 @@ static void test_secrets_come_from_the_environment_and_are_not_printed(void **st
 }
 
 static void test_help_is_aligned_and_fits_80_columns(void **state) {
-    (void)state;
     (void)setenv("SHOP_PORT", "nonsense", 1); /* help is never refused */
     assert_int_equal(read_line("--port 80 --help", "FILE", stdout), SETTINGS_HELP);
     assert_string_equal(
@@ -238,13 +224,11 @@ static void test_help_is_aligned_and_fits_80_columns(void **state) {
 }
 
 static void test_the_version_is_told(void **state) {
-    (void)state;
     assert_int_equal(read_line("--port 80 --version", NULL, stdout), SETTINGS_HELP);
     assert_string_equal(told, "shop 0123abc-dirty\n");
 }
 
 static void test_who_gave_a_value_is_told(void **state) {
-    (void)state;
     expect_ok("");
     assert_true(given.by_flag == 0 && given.by_environment == 0);
     settings_free(table);
@@ -267,7 +251,6 @@ static void read_without_memory(void *arg) {
 static void test_no_memory_at_any_allocation(void **state) {
     int saved = dup(STDERR_FILENO);
 
-    (void)state;
     assert_non_null(freopen("/dev/null", "w", stderr));
     fault_each_allocation(read_without_memory, NULL);
     (void)fflush(stderr);

@@ -1,15 +1,10 @@
 /* Flat objects: what is taken, what is left to json_read(), and that both read the same. */
 #include "json_flat.h"
 #include "json_read.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool reads(struct json_flat *flat, const char *text) {
     return json_flat_read(flat, text, strlen(text));
@@ -19,7 +14,6 @@ static void test_members_are_found_by_name_and_kind(void **state) {
     struct json_flat flat;
     int64_t number = 7;
 
-    (void)state;
     assert_true(reads(&flat, " { \"a\" : \"x\" ,\"b\":-12,\"c\":true,\"d\":false,\"e\":0,"
                              "\"f\":\"\",\"g\":\"\\\"\\\\\\/\"}\n"));
     assert_string_equal(json_flat_text(&flat, "a"), "x");
@@ -66,7 +60,6 @@ static void test_what_is_not_flat_is_left(void **state) {
                                            "{\"a\":1000000000000000000}"};
     struct json_flat flat;
 
-    (void)state;
     for (size_t i = 0; i < sizeof not_flat / sizeof *not_flat; i++) {
         if (reads(&flat, not_flat[i]))
             fail_msg("taken: %s", not_flat[i]);
@@ -79,7 +72,6 @@ static void test_members_and_bytes_are_bounded(void **state) {
     char text[JSON_FLAT_BYTES + 100], *to = stpcpy(text, "{");
     struct json_flat flat;
 
-    (void)state;
     for (int i = 0; i < JSON_FLAT_MEMBERS; i++)
         to += sprintf(to, "%s\"%d\":%d", i > 0 ? "," : "", i, i);
     assert_true(reads(&flat, strcat(text, "}")));
@@ -101,7 +93,6 @@ static void test_one_is_read_after_the_other(void **state) {
     const char *at = json_flat_read_next(&flat, two, two + sizeof two - 1);
     int64_t number;
 
-    (void)state;
     assert_ptr_equal(at, two + 7);
     at = json_flat_read_next(&flat, at + 1, two + sizeof two - 1);
     assert_true(json_flat_integer(&flat, "a", &number) && number == 2);
@@ -117,7 +108,6 @@ static void test_what_is_taken_json_read_reads_alike(void **state) {
     uint32_t random = 88172645;
     unsigned taken = 0;
 
-    (void)state;
     for (int i = 0; i < 200000; i++) {
         char text[200] = "{", *to = text + 1;
         struct json_flat flat;

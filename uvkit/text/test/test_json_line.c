@@ -1,15 +1,10 @@
 /* A JSON object written into bounded memory. */
 #include "json_line.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <jansson.h>
 
 static void test_an_object_is_written(void **state) {
     static const char expected[] =
@@ -17,7 +12,6 @@ static void test_an_object_is_written(void **state) {
     char bytes[sizeof expected];
     struct json_line line = json_line_begin(bytes, sizeof bytes);
 
-    (void)state;
     json_line_text(&line, "a", "x\xc3\xa4");
     json_line_integer(&line, "b", INT64_MIN);
     json_line_text(&line, "c", "");
@@ -30,7 +24,6 @@ static void test_without_members(void **state) {
     char bytes[2];
     struct json_line line = json_line_begin(bytes, sizeof bytes);
 
-    (void)state;
     assert_int_equal(json_line_end(&line), 2);
     assert_memory_equal(bytes, "{}", 2);
 }
@@ -39,7 +32,6 @@ static void test_without_members(void **state) {
 static void test_what_does_not_fit_is_told(void **state) {
     const size_t needed = strlen("{\"a\":\"bc\",\"d\":5}");
 
-    (void)state;
     for (size_t size = 1; size <= needed + 1; size++) {
         char *bytes = malloc(size);
         struct json_line line;
@@ -56,7 +48,6 @@ static void test_what_does_not_fit_is_told(void **state) {
 static void test_each_character_is_read_back(void **state) {
     char text[2] = "", bytes[64];
 
-    (void)state;
     for (int c = 1; c < 0x80; c++) {
         struct json_line line = json_line_begin(bytes, sizeof bytes);
         json_t *json;

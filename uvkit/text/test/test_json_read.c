@@ -1,15 +1,10 @@
 /* JSON of strangers: as deep as it may be, one deeper, and what only looks deep. */
 #include "json_read.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static json_t *read_text(const char *text, json_error_t *error) {
     return json_read(text, strlen(text), error);
@@ -47,7 +42,6 @@ static void nest(char *text, int depth, const char *open, const char *inner, con
 static void test_nesting_is_bounded(void **state) {
     char text[20000];
 
-    (void)state;
     nest(text, JSON_READ_DEPTH, "[", "", "]");
     takes(text);
     nest(text, JSON_READ_DEPTH + 1, "[", "", "]");
@@ -63,7 +57,6 @@ static void test_nesting_is_bounded(void **state) {
 static void test_many_brackets_side_by_side_are_not_deep(void **state) {
     char text[20000];
 
-    (void)state;
     strcpy(text, "[");
     nest(text + 1, 1000, "[{}],", "0]", "");
     takes(text);
@@ -72,7 +65,6 @@ static void test_many_brackets_side_by_side_are_not_deep(void **state) {
 static void test_brackets_in_strings_are_text(void **state) {
     char text[20000];
 
-    (void)state;
     strcpy(text, "[\"\\\"");
     nest(text + strlen(text), 500, "[{", "\\\\\"]", "");
     takes(text);
@@ -84,7 +76,6 @@ static void test_brackets_in_strings_are_text(void **state) {
 static void test_what_is_no_json_is_said_as_before(void **state) {
     json_error_t error;
 
-    (void)state;
     refuses("", "'[' or '{' expected near end of file", 1, 0);
     refuses("[1,]", "unexpected token", 1, 4);
     refuses("{\"a\": 1, \"a\": 2}", "duplicate", 1, 12);
@@ -101,7 +92,6 @@ static void test_strings_are_printable_unless_they_are_asked_for_as_they_are(voi
     json_t *raw = json_read_as_is(HOSTILE, sizeof HOSTILE - 1, NULL);
     json_t *expected = json_pack("{s:[s, {s:s}], s:s}", "a", "?[2J ", "b", "???", "c", "库存");
 
-    (void)state;
     assert_true(json_equal(json, expected));
     assert_string_equal(json_string_value(json_array_get(json_object_get(raw, "a"), 0)),
                         "\x1b[2J\n");
@@ -111,7 +101,6 @@ static void test_strings_are_printable_unless_they_are_asked_for_as_they_are(voi
 }
 
 static void test_what_an_error_quotes_is_printable(void **state) {
-    (void)state;
     refuses("[\"a\" \x1b]", "near '?'", 1, 6);
 }
 
@@ -121,7 +110,6 @@ static void test_files_are_read_whole(void **state) {
     json_error_t error;
     json_t *json;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_null(json_read_file(path, &error));
     assert_int_equal(error.line, 1);

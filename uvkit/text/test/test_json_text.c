@@ -1,13 +1,9 @@
 /* JSON of any bytes, all there or not at all. */
 #include "json_text.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_what_is_no_utf8_is_replaced(void **state) {
     static const struct {
@@ -21,7 +17,6 @@ static void test_what_is_no_utf8_is_replaced(void **state) {
         {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                  /* overlong */
         {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}}; /* a surrogate */
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         json_t *json = json_text(cases[i].text);
 
@@ -35,7 +30,6 @@ static void test_an_object_has_its_members_in_their_order(void **state) {
                                     {"at", json_text_time(1500000)});
     char *text = json_dumps(json, JSON_COMPACT);
 
-    (void)state;
     assert_string_equal(text,
                         "{\"z\":1,\"a\":[\"x\",\"y\",\"z\"],\"at\":\"1970-01-01T00:00:01.500Z\"}");
     free(text);
@@ -45,7 +39,6 @@ static void test_an_object_has_its_members_in_their_order(void **state) {
 static void test_a_missing_part_fails_the_whole(void **state) {
     json_t *json = json_object();
 
-    (void)state;
     assert_null(JSON_TEXT_OBJECT({"a", json_integer(1)}, {"b", NULL}, {"c", json_integer(3)}));
     json_text_set(&json, "a", NULL);
     assert_null(json);

@@ -1,14 +1,9 @@
 /* Words for a shell: the shell reads back what was printed. */
 #include "shell_word.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_what_a_shell_would_see_more_in_is_quoted(void **state) {
     static const struct {
@@ -22,7 +17,6 @@ static void test_what_a_shell_would_see_more_in_is_quoted(void **state) {
                  {"größe", "'größe'"},
                  {"a\x1b[2J\n'\\\xc2\x9b", "$'a\\033[2J\\012\\'\\\\\\302\\233'"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = NULL;
         size_t size;
@@ -41,7 +35,6 @@ static void test_a_part_of_a_text_is_printed_alone(void **state) {
     size_t size;
     FILE *to = open_memstream(&text, &size);
 
-    (void)state;
     assert_non_null(to);
     shell_word_print("a b", 1, to);
     assert_int_equal(fclose(to), 0);
